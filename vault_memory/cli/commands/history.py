@@ -5,9 +5,10 @@ from typing import TYPE_CHECKING
 import click
 
 from vault_memory.cli import edit_rendering
+from vault_memory.cli.note_names import of_named_note
 from vault_memory.cli.options import Context, common, dry_run
 from vault_memory.cli.rendering import emit_edit, exit_code_of, painted, record_block
-from vault_memory.errors import NoteNotFound, UsageError
+from vault_memory.errors import UsageError
 from vault_memory.lazy import lazy_module
 
 if TYPE_CHECKING:
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
     from vault_memory.cli.commands.everyday import inbox_review
     from vault_memory.cli.views import records as record_views
     from vault_memory.rules.edits import inbox_page
-    from vault_memory.rules.edits.audit_record import Proposal
+    from vault_memory.rules.edits.audit_record import Proposal, Record
 else:
     inbox_review = lazy_module("vault_memory.cli.commands.everyday.inbox_review")
     record_views = lazy_module("vault_memory.cli.views.records")
@@ -41,17 +42,32 @@ def log(
 ) -> None:
     """Show who changed NOTE (default: any note), when, why and how. The newest change is last.
 
+    NOTE is a path in the vault, or the name or an alias of one note.
+
     \b
     Example:
       vault-memory log USER.md --limit 5
     """
     with context.open() as memory:
-        records = memory.log(note, limit=limit)
+        records = _records(memory, note, limit)
     context.emit(
         json_contract.of_log(records),
         lambda: "\n\n".join(map(record_block, records)) or "nothing was changed yet",
         view=lambda screen: record_views.records_view(records, screen),
     )
+
+
+def _records(
+    memory: "VaultMemory",
+    note: str | None,
+    limit: int | None,
+) -> "tuple[Record, ...]":
+    """Return the records of a note with a path, else of the only one with this name."""
+    records = memory.log(note, limit=limit)
+    # A deleted note has records, too, so only a path without any may be a name.
+    if note is None or records:
+        return records
+    return memory.log(memory.searcher.find_note(note), limit=limit)
 
 
 @click.command()
@@ -107,13 +123,12 @@ def history(
     context: Context,
     note: str,
 ) -> None:
-    """List the stored versions of NOTE, newest first."""
+    """List the stored versions of NOTE, newest first.
+
+    NOTE is a path in the vault, or the name or an alias of one note.
+    """
     with context.open() as memory:
-        try:
-            versions = memory.history(note)
-        except NoteNotFound:
-            # A deleted note has versions, too, so only an unknown path is a name.
-            versions = memory.history(memory.searcher.find_note(note))
+        versions = of_named_note(memory, note, memory.history)
 
     def human() -> str:
         return "\n".join(
@@ -151,15 +166,24 @@ def restore(
     expected: str | None,
     dry_run: bool,
 ) -> int:
-    """Restore an earlier version of NOTE. `undo` can take this back."""
+    """Restore an earlier version of NOTE. `undo` can take this back.
+
+    NOTE is a path in the vault, or the name or an alias of one note.
+    """
     with context.open() as memory:
-        edit = memory.restore(
+        edit = of_named_note(
+            memory,
             note,
-            revision,
-            expected=expected,
-            dry_run=dry_run,
-            now=context.now,
+            lambda path: memory.restore(
+                path,
+                revision,
+                expected=expected,
+                dry_run=dry_run,
+                now=context.now,
+            ),
         )
+    if edit.note != note:
+        context.say(f"`{note}` is {edit.note}")
     emit_edit(context, edit, dry_run=dry_run)
     return exit_code_of(edit)
 

@@ -5,22 +5,20 @@ from typing import TYPE_CHECKING
 
 import click
 
+from vault_memory.cli.note_names import of_named_note
 from vault_memory.cli.options import Context, NamedScopes, common, scoped
 from vault_memory.cli.remarks import print_unknown_scopes
 from vault_memory.cli.terminal import styled
-from vault_memory.errors import NoteNotFound
 from vault_memory.lazy import lazy_module
 
 if TYPE_CHECKING:
     from vault_memory.api import json_contract, source_json
-    from vault_memory.api.vault_memory import VaultMemory
     from vault_memory.cli.views import tables
     from vault_memory.contract.source_answers import (
         SourceJson,
         SourceTurnJson,
         SpokenJson,
     )
-    from vault_memory.search.note_reports import NoteText
     from vault_memory.search.notes.note_lookup import NoteLinks
 else:
     tables = lazy_module("vault_memory.cli.views.tables")
@@ -56,25 +54,18 @@ def read(
     """
     with context.open() as memory:
         if revision:
-            text = memory.edits.read_version(note, revision)
+            text = of_named_note(
+                memory,
+                note,
+                lambda path: memory.edits.read_version(path, revision),
+            )
         else:
-            text = _read(memory, note)
+            text = of_named_note(memory, note, memory.read)
     if context.json:
         context.emit(json_contract.of_note(text), str)
         return
     context.text(text.text)
     context.say(f"{text.note}  revision {text.revision}")
-
-
-def _read(
-    memory: "VaultMemory",
-    note: str,
-) -> "NoteText":
-    """Read the note with a path, else the only one with this name."""
-    try:
-        return memory.read(note)
-    except NoteNotFound:
-        return memory.read(memory.searcher.find_note(note))
 
 
 @click.command()

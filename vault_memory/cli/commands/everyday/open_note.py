@@ -11,6 +11,7 @@ from urllib.parse import quote
 
 import click
 
+from vault_memory.cli.note_names import of_named_note
 from vault_memory.cli.options import Context, common
 from vault_memory.errors import UsageError
 
@@ -54,6 +55,8 @@ def open_(
 ) -> int:
     """Open a note in $VISUAL or $EDITOR, at LINE.
 
+    NOTE is a path in the vault, or the name or an alias of one note.
+
     With --json or --print nothing is started.
 
     \b
@@ -84,8 +87,8 @@ def _note_and_line(
     note, colon, digits = place.rpartition(":")
     # A colon may also belong to the name of a note.
     if colon and digits.isascii() and digits.isdigit():
-        return memory.read(note).note, int(digits)
-    return memory.read(place).note, None
+        return of_named_note(memory, note, memory.read).note, int(digits)
+    return of_named_note(memory, place, memory.read).note, None
 
 
 def editor_command(
