@@ -84,6 +84,9 @@ def _lines(
         yield diff_text(answer["diff"], paint)
     outcomes = list(_outcomes(answer))
     yield from outcomes or ["no ops, nothing done"]
+    if answer.get("from_disk"):
+        yield "others wrote meanwhile, and the note keeps:"
+        yield diff_text(answer["from_disk"], paint)
 
 
 def _outcomes(answer: "Mapping[str, Any]") -> Iterator[str]:

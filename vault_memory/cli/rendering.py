@@ -42,6 +42,8 @@ def emit_edit(
 ) -> None:
     """Print the report of an edit to stdout, and the id of its audit record to stderr."""
     answer = json_contract.of_edit(edit)
+    if edit.from_disk:
+        answer["from_disk"] = edit.from_disk
     context.emit(answer, lambda: edit_rendering.text_of(answer, painted))
     remark = edit_rendering.remark_of(answer, dry_run=dry_run)
     if remark and not context.json:

@@ -58,6 +58,14 @@ class EditJson(TypedDict):
     audit_id: str | None
     diff: Diff
     summary: str
+    from_disk: NotRequired[
+        Annotated[
+            str,
+            Meta(
+                description="Of a save: diff of what others wrote since it was opened"
+            ),
+        ]
+    ]
 
 
 class Base64Json(TypedDict):

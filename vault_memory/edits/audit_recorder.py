@@ -10,7 +10,7 @@ from typing import Literal, NamedTuple
 
 from vault_memory.edits.audit_log import AuditLog
 from vault_memory.edits.backup_detection import note_gap
-from vault_memory.edits.commands import EditCommand
+from vault_memory.edits.commands import EditCommand, SaveText
 from vault_memory.edits.edit_errors import NotRecorded
 from vault_memory.edits.inbox import Inbox
 from vault_memory.edits.note_access import NoteState
@@ -65,6 +65,10 @@ class AuditRecorder:
         """Remembers the plan that is about to be written, made from this state of the note."""
         self._plans[command.id] = [(state.revision, plan)]
         self._recorded[command.id] = state.loaded.recorded
+
+    def is_started(self, command: EditCommand) -> bool:
+        """Whether the command was started in this transaction, so that its caller waits for it."""
+        return command.id in self._recorded
 
     def revise(
         self,
@@ -168,6 +172,10 @@ class AuditRecorder:
         if command.decided_proposals and not record.proposed:
             writer.acknowledge([write.op_id])
             return
+        # A save that met a conflict wrote nothing, and its caller has the error.
+        if isinstance(command.action, SaveText) and not _says_anything(record, write):
+            writer.acknowledge([write.op_id])
+            return
         # Fault (B39): the note has the text, also when its record has to wait.
         records[command.id] = record
         self._inbox.show(record)
@@ -214,3 +222,11 @@ class AuditRecorder:
             if revision == write.expected:
                 return plan
         return None
+
+
+def _says_anything(
+    record: Record,
+    write: PendingWrite,
+) -> bool:
+    """Whether a write changed its note, had nothing to change, or left a copy."""
+    return bool(record.applied) or write.outcome != "unchanged"

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, NamedTuple, TypedDict, get_args
+from typing import TYPE_CHECKING, Literal, NamedTuple, TypedDict
 
 from vault_memory.contract import Source
 from vault_memory.database.connection import DatabaseError
@@ -14,18 +14,19 @@ from vault_memory.errors import BadPath, NoteUnreadable, UsageError, VaultMemory
 from vault_memory.index.store import State
 from vault_memory.lazy import lazy_module
 from vault_memory.logs import Logger
-from vault_memory.rules.call_values import checked_calls
+from vault_memory.rules.call_values import check_source, checked_calls
 from vault_memory.rules.paths.filenames import inside
 from vault_memory.search.open_vault import OpenVault
 from vault_memory.vault.reader import LARGEST_PARSED, Note
 
 if TYPE_CHECKING:
-    from vault_memory.edits import commands, notifier, people
+    from vault_memory.edits import commands, notifier, people, versions
     from vault_memory.edits import editor as edits_editor
     from vault_memory.edits.commands import EditCommand
     from vault_memory.edits.edit_result import Edit
     from vault_memory.edits.editor import NoteEditor
     from vault_memory.edits.notifier import Announcer
+    from vault_memory.edits.plans import save_text
     from vault_memory.edits.versions import NoteVersion, Waiting
     from vault_memory.markdown import document
     from vault_memory.rules.edits import undo as undo_rules
@@ -39,13 +40,14 @@ else:
     edits_editor = lazy_module("vault_memory.edits.editor")
     notifier = lazy_module("vault_memory.edits.notifier")
     people = lazy_module("vault_memory.edits.people")
+    versions = lazy_module("vault_memory.edits.versions")
+    save_text = lazy_module("vault_memory.edits.plans.save_text")
     undo_rules = lazy_module("vault_memory.rules.edits.undo")
     document = lazy_module("vault_memory.markdown.document")
     note_reports = lazy_module("vault_memory.search.note_reports")
 
 logger = Logger(__name__)
 
-SOURCES: tuple[Source, ...] = get_args(Source)
 JOURNAL = "journal.sqlite"
 SOON = timedelta(seconds=15)
 
@@ -236,6 +238,28 @@ class EditCalls:
             command = self.editor.new_command(note, "cli", moment, action)
             return self.execute(command, moment, expected=expected, dry_run=dry_run)
 
+    def save(
+        self,
+        note: str,
+        text: bytes,
+        *,
+        base: bytes,
+        dry_run: bool = False,
+        now: datetime | None = None,
+    ) -> "Edit":
+        """Write a whole note that a person edited, merged with what came since `base`.
+
+        `base` is what was opened; b"": a new note. Raises SaveConflict, NoteGone, NotSavable.
+        """
+        moment = aware(now)
+        with self.transaction():
+            action = save_text.save_action(note, text, base)
+            command = self.editor.new_command(note, "cli", moment, action)
+            self.check_owner(command)
+            edit = self.execute(command, moment, dry_run=dry_run or text == base)
+            disk = self.editor.past.bytes_of(edit.note, edit.before)
+            return save_text.with_newer_text(edit, base, disk)
+
     # ---- history ------------------------------------------------------------------------------
 
     def log(
@@ -378,7 +402,7 @@ class EditCalls:
         with self.transaction():
             heads = self.editor.writer.snapshots.heads()
             revisions = self.vault.indexing.index().revisions()
-            return _different_paths(revisions, heads)
+            return versions.different_paths(revisions, heads)
 
     def keep_versions(self, paths: Sequence[str]) -> None:
         """Store the versions of these notes that the index has settled on, unless they are stored."""
@@ -466,30 +490,6 @@ class EditCalls:
     def _has_journal(self) -> bool:
         """Whether the vault was ever edited. A reader must not create a journal."""
         return (self.vault.state.path / JOURNAL).exists()
-
-
-def check_source(source: str, subject: str) -> None:
-    """Raise UsageError for a source that is not one of SOURCES."""
-    if source not in SOURCES:
-        raise UsageError(
-            f"{source!r} is not a source of {subject}",
-            hint=f"the sources are {', '.join(SOURCES)}",
-        )
-
-
-def _different_paths(
-    revisions: Iterable[tuple[str, str]], others: Iterable[tuple[str, str]]
-) -> list[str]:
-    """The paths to which `others` give another revision, or none. Both are sorted by path."""
-    remaining = iter(others)
-    current: tuple[str, str] | None = ("", "")
-    different = []
-    for path, revision in revisions:
-        while current is not None and current[0] < path:
-            current = next(remaining, None)
-        if current != (path, revision):
-            different.append(path)
-    return different
 
 
 def aware(now: datetime | None) -> datetime:

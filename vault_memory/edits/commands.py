@@ -74,6 +74,19 @@ class EditText:
 
 
 @dataclass(frozen=True, slots=True)
+class SaveText:
+    """Writes a whole note that a person edited as a text."""
+
+    text: str
+    base: str
+    """what the person opened; empty for a new note"""
+
+    def fields(self) -> JsonFields:
+        """Returns the fields of the action in the journal."""
+        return {"saves": [self.text, self.base]}
+
+
+@dataclass(frozen=True, slots=True)
 class UndoRecord:
     """Takes back what one audit record did."""
 
@@ -198,6 +211,7 @@ class RetireNote:
 EditAction = (
     ApplyOps
     | EditText
+    | SaveText
     | UndoRecord
     | RestoreVersion
     | DecideProposals
@@ -361,6 +375,7 @@ def _read_moves(values: Any) -> MoveSections:
 
 _ACTION_READERS: dict[str, Callable[[Any], EditAction]] = {
     "undoes": UndoRecord,
+    "saves": lambda texts: SaveText(*texts),
     "restores": RestoreVersion,
     "decides": _read_decisions,
     "rejoins": lambda revisions: RestoreLines(*revisions),

@@ -42,6 +42,79 @@ class NotCurated(UsageError):
         )
 
 
+class NotSavable(UsageError):
+    """The note cannot be edited as a whole text; ops can change it."""
+
+    def __init__(
+        self,
+        path: str,
+        reason: str,
+    ) -> None:
+        super().__init__(
+            f"`{path}` cannot be edited as a whole: {reason}",
+            hint="change single items with `append`, `replace` and `remove`",
+            path=path,
+            reason=reason,
+        )
+
+
+class SaveConflict(VaultError):
+    """A person and somebody else changed the same lines of a note; nothing was written."""
+
+    exit_code = 5
+    http_status = 409
+    problem = "changed on disk in the lines that you changed, too"
+    advice = "edit the text that is on disk now, and save again"
+
+    def __init__(
+        self,
+        path: str,
+        *,
+        on_disk: bytes,
+        yours: bytes,
+        base: bytes,
+        merged: bytes | None = None,
+    ) -> None:
+        super().__init__(
+            f"`{path}` {self.problem}; nothing was written",
+            hint=self.advice,
+            path=path,
+        )
+        self.on_disk = on_disk
+        self.yours = yours
+        self.base = base
+        self.merged = merged
+        """Both texts in one, with marks where they differ; None where that is impossible"""
+
+
+class NoteExists(SaveConflict):
+    """A save was to make a new note, and there is one of this name already."""
+
+    problem = "exists already"
+
+
+class NoteGone(VaultError):
+    """The note was moved or deleted since a person opened it; nothing was written."""
+
+    exit_code = 5
+    http_status = 409
+
+    def __init__(
+        self,
+        path: str,
+        *,
+        yours: bytes,
+        base: bytes,
+    ) -> None:
+        super().__init__(
+            f"`{path}` was moved or deleted since you opened it; nothing was written",
+            hint="save it as a new note, or restore the deleted one from the trash",
+            path=path,
+        )
+        self.yours = yours
+        self.base = base
+
+
 class UnclearId(UsageError):
     """The id or revision matches nothing, or several things; nothing was changed."""
 

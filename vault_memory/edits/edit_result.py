@@ -67,6 +67,8 @@ class Edit:
     diff: str = ""
     summary: str = ""
     """one line, e.g. ``USER.md curated: +1 appended``"""
+    from_disk: str = ""
+    """of a save: diff of what others wrote since the text was opened, which the note keeps"""
 
     @property
     def changed(self) -> bool:

@@ -26,11 +26,12 @@ from vault_memory.edits.commands import (
     EditCommand,
     ProposalDecision,
     RunOptions,
+    SaveText,
     may_change_persona,
     new_command_id,
 )
 from vault_memory.edits.device_lease import Lease
-from vault_memory.edits.edit_errors import NoteChanged
+from vault_memory.edits.edit_errors import NoteChanged, NoteGone, SaveConflict
 from vault_memory.edits.edit_result import Edit, edit_of, pending_of
 from vault_memory.edits.inbox import Inbox
 from vault_memory.edits.note_access import NoteAccess, NoteState, complete_version
@@ -38,7 +39,7 @@ from vault_memory.edits.note_history import NoteHistory
 from vault_memory.edits.plans.edit_plan import plan_command
 from vault_memory.edits.plans.plan import EditPlan
 from vault_memory.edits.stale_saves import StaleSaveDetector
-from vault_memory.edits.versions import Waiting
+from vault_memory.edits.versions import Waiting, full_revision
 from vault_memory.lazy import lazy_module
 from vault_memory.rules.edits.audit_record import Proposal, Record
 from vault_memory.rules.edits.undo import NotUndoable
@@ -69,8 +70,6 @@ UNATTENDED_QUIET_SECONDS = 2.0
 PATIENCE_SECONDS = 2.0
 """How long a call waits for a note that is in use before it reports the write as pending"""
 PAUSE_SECONDS = 0.05
-SHORTEST_REVISION = 12
-"""Digits of a revision that name it"""
 PASSING = frozenset({"hot", "truncated", "in_editor", "busy"})
 """Reasons to wait that may pass in a moment"""
 
@@ -132,6 +131,8 @@ class NoteEditor:
         self._open: Writer | None = None
         self._pending_writes: dict[str, PendingWrite] = {}
         self._today = ""
+        self._conflict: SaveConflict | None = None
+        """what a save of this transaction met"""
 
     @property
     def writer(self) -> Writer:
@@ -189,7 +190,7 @@ class NoteEditor:
     ) -> Edit:
         """Executes a command.
 
-        Raises NoteChanged, NotUndoable, NotRecorded, NoteUnreadable, JournalUnavailable.
+        Raises NoteChanged, NotRecorded, NoteUnreadable, JournalUnavailable, and as `plan_command`.
         """
         waits = options.patient and command.source not in UNATTENDED
         patience = PATIENCE_SECONDS if waits else 0.0
@@ -209,6 +210,7 @@ class NoteEditor:
             if writer.has_new_saves() and writer.snapshots.unjudged():
                 self._stale_saves.look(now)
             if record is None:
+                self._refuse_save(command, result)
                 return self._pending_edit(command, plan, result)
         return edit_of(record, recorded=True)
 
@@ -282,7 +284,7 @@ class NoteEditor:
         self.trail.unload()
         try:
             plan = plan_command(command, base, self._recorder.inputs)
-        except NotUndoable:
+        except (NotUndoable, SaveConflict, NoteGone):
             plan = EditPlan(base, base)
         newest = self._recorder.planned_after(command.note)
         return replace(command, planned_after=newest), plan
@@ -320,7 +322,7 @@ class NoteEditor:
         Raises NoteChanged where the two must not be merged.
         """
         current = state.revision
-        expected = _full_revision(options.expected, current)
+        expected = full_revision(options.expected, current)
         if expected is None or expected == current:
             return None
         # Fault (A8): the caller planned on a text that is gone. Merged without its
@@ -362,13 +364,22 @@ class NoteEditor:
         records = self._recorder.record_all(writer, writer.newly_finished())
         while command.id not in records and result.reason in PASSING:
             spent = time.monotonic() - start
-            if spent >= patience:
+            if spent >= patience or self._conflict is not None:
                 break
             time.sleep(PAUSE_SECONDS)
             # A sync program may have brought records of another device meanwhile.
             self.trail.unload()
             records = self._retry_pending(now + timedelta(seconds=spent))
         return records.get(command.id), result
+
+    def _refuse_save(self, command: EditCommand, result: WriteResult) -> None:
+        """Raises the error of a save that met a change during its write, instead of leaving it to wait."""
+        if self._conflict is not None:
+            raise self._conflict
+        match command.action:
+            case SaveText(text, base) if base and result.reason == "absent":
+                self.writer.discard(command.id)
+                raise NoteGone(command.note, yours=text.encode(), base=base.encode())
 
     def _pending_edit(
         self, command: EditCommand, plan: EditPlan, result: WriteResult
@@ -419,6 +430,13 @@ class NoteEditor:
             plan = plan_command(command, newer, self._recorder.inputs, base=base)
         except NotUndoable:
             plan = EditPlan(newer, newer)
+        except SaveConflict as conflict:
+            plan = EditPlan(newer, newer)
+            # Fault: nobody gets the error of a save that waited. Its text goes into a
+            # conflict copy beside the note.
+            if not self._recorder.is_started(command):
+                return None
+            self._conflict = conflict
         self._recorder.revise(command, plan)
         return plan.after
 
@@ -478,11 +496,5 @@ class NoteEditor:
             self._recorder.forget_plans()
             self.trail.unload()
             self._pending_writes.clear()
+            self._conflict = None
             os.close(fd)
-
-
-def _full_revision(expected: str | None, current: str | None) -> str | None:
-    """Returns the current revision where `expected` is a beginning of it: models get only the first digits."""
-    if not expected or not current or len(expected) < SHORTEST_REVISION:
-        return expected
-    return current if current.startswith(expected) else expected

@@ -52,6 +52,18 @@ class NoteHistory:
             raw = note.raw
         return revision, raw
 
+    def bytes_of(
+        self,
+        path: str,
+        revision: str | None,
+    ) -> bytes | None:
+        """Returns the bytes of a version of a note; None when they are neither stored nor on the disk."""
+        raw = self._writer().snapshots.bytes_of(revision)
+        if raw is not None:
+            return raw
+        note = self._access.read(path)
+        return note.raw if note and note.revision == revision else None
+
     def went_back(self, live: Mapping[str, str]) -> dict[str, str]:
         """Returns the notes that are back at an older version, with the revision of a newer one.
 

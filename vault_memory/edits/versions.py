@@ -10,6 +10,8 @@ from vault_memory.rules.edits.audit_record import Record
 from vault_memory.vault.reader import Note
 from vault_memory.vault.snapshots import Version
 
+SHORTEST_REVISION = 12
+"""Digits of a revision that name it"""
 HISTORY = "`vault-memory history NOTE` lists the versions that are kept"
 
 
@@ -68,6 +70,31 @@ def revision_named(
     if not match.id:
         raise UnclearId("revision", given, match.candidates, HISTORY)
     return match.id
+
+
+def full_revision(
+    given: str | None,
+    current: str | None,
+) -> str | None:
+    """Returns the current revision where `given` is a beginning of it: models get only the first digits."""
+    if not given or not current or len(given) < SHORTEST_REVISION:
+        return given
+    return current if current.startswith(given) else given
+
+
+def different_paths(
+    revisions: Iterable[tuple[str, str]], others: Iterable[tuple[str, str]]
+) -> list[str]:
+    """Returns the paths to which `others` give another revision, or none. Both are sorted by path."""
+    remaining = iter(others)
+    current: tuple[str, str] | None = ("", "")
+    different = []
+    for path, revision in revisions:
+        while current is not None and current[0] < path:
+            current = next(remaining, None)
+        if current != (path, revision):
+            different.append(path)
+    return different
 
 
 def _iso(seconds: float) -> str:

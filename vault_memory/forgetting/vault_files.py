@@ -27,6 +27,7 @@ from vault_memory.edits.commands import (
     RestoreLines,
     RestoreVersion,
     RetireNote,
+    SaveText,
     UndoRecord,
 )
 from vault_memory.edits.editor import (
@@ -420,19 +421,22 @@ class Forgetter:
         """Returns the command without the text; None where nothing else is left of it."""
         if not self.covers(command.note):
             return command
-        action = self._redact_action(command.action)
+        action = self._redact_action(command)
         if action is None:
             return None
         why = "" if self._matcher.hides(command.why) else command.why
         return replace(command, action=action, why=why)
 
-    def _redact_action(self, action: EditAction) -> EditAction | None:
+    def _redact_action(self, command: EditCommand) -> EditAction | None:
         """Returns the action without the text; None where nothing of it is left."""
-        match action:
+        match action := command.action:
             case ApplyOps():
                 return self._redact_ops(action)
             case EditText():
                 return self._redact_text(action)
+            case SaveText(text, base):
+                texts = (self.cut(command.note, raw.encode()) for raw in (text, base))
+                return SaveText(*(redacted.raw.decode() for redacted in texts))
             case MoveSections():
                 return self._redact_moves(action)
             case ChangeFacts():

@@ -23,6 +23,7 @@ from vault_memory.edits.commands import (
     RestoreLines,
     RestoreVersion,
     RetireNote,
+    SaveText,
     UndoRecord,
 )
 from vault_memory.edits.plans.plan import (
@@ -52,6 +53,7 @@ if TYPE_CHECKING:
         merge_copy,
         move_sections,
         restore_lines,
+        save_text,
         undo_record,
     )
     from vault_memory.rules.edits import rebase
@@ -62,6 +64,7 @@ else:
     merge_copy = lazy_module("vault_memory.edits.plans.merge_copy")
     move_sections = lazy_module("vault_memory.edits.plans.move_sections")
     restore_lines = lazy_module("vault_memory.edits.plans.restore_lines")
+    save_text = lazy_module("vault_memory.edits.plans.save_text")
     undo_record = lazy_module("vault_memory.edits.plans.undo_record")
     rebase = lazy_module("vault_memory.rules.edits.rebase")
 
@@ -75,7 +78,7 @@ def plan_command(
 ) -> EditPlan:
     """Returns what the command does to a note of these bytes.
 
-    `base` is the text that the ops were made for, if it is another. Raises NotUndoable.
+    `base` is the text that the ops were made for, if it is another. Raises NotUndoable, SaveConflict, NoteGone.
     """
     match command.action:
         case ApplyOps(ops, asks):
@@ -83,6 +86,8 @@ def plan_command(
             return _with_questions(plan, command, asks, inputs) if asks else plan
         case EditText(edit):
             return edit_text.plan_text_edit(command, edit, before, inputs)
+        case SaveText() as action:
+            return save_text.plan_save(command, action, before)
         case RestoreVersion(revision):
             return _plan_restore(revision, before, inputs)
         case RestoreLines() as action:

@@ -36,6 +36,7 @@ COUNTED = {
     "insert": "+{} passage inserted",
     "delete": "thrown away",
     "rename": "renamed",
+    "save": "saved",
 }
 """How the log counts the applied ops of each kind, in the order in which it lists them"""
 

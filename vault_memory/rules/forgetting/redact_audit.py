@@ -14,6 +14,7 @@ NAMES = frozenset(
         "undo",
         "lift",
         "restore",
+        "save",
         "forget",
         *TEXT_EDITS,
     }
