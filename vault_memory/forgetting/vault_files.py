@@ -435,8 +435,9 @@ class Forgetter:
             case EditText():
                 return self._redact_text(action)
             case SaveText(text, base):
-                texts = (self.cut(command.note, raw.encode()) for raw in (text, base))
-                return SaveText(*(redacted.raw.decode() for redacted in texts))
+                text = self.cut(command.note, text.encode()).raw.decode()
+                base = self.cut(command.note, base.encode()).raw.decode()
+                return SaveText(text, base)
             case MoveSections():
                 return self._redact_moves(action)
             case ChangeFacts():

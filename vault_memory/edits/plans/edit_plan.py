@@ -83,7 +83,7 @@ def plan_command(
     match command.action:
         case ApplyOps(ops, asks):
             plan = _plan_ops(command, ops, before, inputs, base)
-            return _with_questions(plan, command, asks, inputs) if asks else plan
+            return _with_questions(plan, command, asks, inputs)
         case EditText(edit):
             return edit_text.plan_text_edit(command, edit, before, inputs)
         case SaveText() as action:
@@ -158,6 +158,8 @@ def _with_questions(
     inputs: PlanInputs,
 ) -> EditPlan:
     """Adds the proposals that were never made before."""
+    if not asks:
+        return plan
     previous = proposals_of(inputs.records(command.note))
     proposals = [propose(command.note, ask.op, ask.why) for ask in asks]
     new = (proposal for proposal in proposals if proposal.id not in previous)

@@ -20,8 +20,8 @@ from vault_memory.lazy import lazy_module
 from vault_memory.markdown.document import parse
 from vault_memory.markdown.note_items import items_of
 from vault_memory.rules.edits.audit_record import RecordedOp
+from vault_memory.rules.edits.text_edits import why_not_editable
 from vault_memory.rules.edits.unified_diff import unified
-from vault_memory.rules.edits.whole_text import why_not_editable
 
 if TYPE_CHECKING:
     from vault_memory.markdown.merging import three_way

@@ -35,8 +35,6 @@ def bytes_of(
     mark = BOM_UTF8 if base.startswith(BOM_UTF8) else b""
     lines = [_encoded(line) for line in _NEWLINE.split(form)]
     base_lines, base_ends = _split(base.removeprefix(mark))
-    if lines == base_lines:
-        return base
     ends = _ends(lines, base_lines, base_ends)
     # The last line has no end: after a last newline it is an empty line.
     ends[-1] = b""

@@ -6,6 +6,7 @@ without a text it leaves the old name. Only the named text changes. New lines ge
 the note has.
 """
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
@@ -18,7 +19,10 @@ Reason = Literal[
     "absent", "exists", "no_match", "several", "line_range", "moved", "not_text"
 ]
 
+LARGEST = 256 << 10
+"""Bytes of the largest note that a person edits as a whole text"""
 _BYTE_ORDER_MARK = "\ufeff"
+_LONE_CR = re.compile(rb"\r(?!\n)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -188,3 +192,19 @@ def _lines_with(
         lines.append(raw.count("\n", 0, start) + 1)
         start = raw.find(old, start + 1)
     return tuple(lines)
+
+
+def why_not_editable(raw: bytes) -> str:
+    """Returns why a person cannot edit these bytes as a whole text without loss, or an empty string."""
+    if len(raw) > LARGEST:
+        return f"it is larger than {LARGEST >> 10} KiB"
+    if b"\0" in raw:
+        return "it has a NUL byte"
+    # Fault: a text field makes an LF of it, so an untouched line would change.
+    if _LONE_CR.search(raw):
+        return "it has a carriage return without a line feed"
+    try:
+        raw.decode()
+    except UnicodeDecodeError:
+        return "it is not UTF-8"
+    return ""
