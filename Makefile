@@ -4,6 +4,7 @@
 #   EFFORT=full make test     the same with every generated case, as CI runs it; otherwise a quarter of them
 #   make test-clients          those with the real clients; needs npm, and a first run fetches 550 MB
 #   make test-clients-openclaw  the one that is too slow for each run
+#   make test-browser          those of the page in Chromium, which it installs
 #   make test-deep             the long ones
 #   make goldens               write the stored answers of tests/goldens again, for a change that is meant
 #   make check                 format, lint, types, import contracts, sizes and names, readability, generated pages
@@ -14,7 +15,7 @@ SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DELETE_ON_ERROR:
 .NOTPARALLEL:
-.PHONY: run test test-clients test-clients-openclaw test-deep test-portable test-installed check bench goldens bench-recall constraints docs clean editors servers
+.PHONY: run test test-clients test-clients-openclaw test-browser chromium test-deep test-portable test-installed check bench goldens bench-recall constraints docs clean editors servers
 
 # The first Python on the path that is new enough and can make a virtual environment.
 PYTHON ?= $(shell for python in python3 python3.14 python3.13 python3.12 python3.11; do \
@@ -169,6 +170,23 @@ test-clients: $(STAMPS)/dev $(STAMPS)/clients
 test-clients-openclaw: $(STAMPS)/dev $(STAMPS)/newer_node
 	$(call say,running the tests with the real OpenClaw and the MCP inspector)
 	@$(BIN)/python -m pytest -m clients tests/clients/test_openclaw.py tests/clients/test_inspector.py --durations 5
+
+# Debian's Chromium, driven by Playwright, which brings no browser of its own here.
+$(STAMPS)/browser: pyproject.toml $(STAMPS)/dev
+	$(call say,installing what drives the browser)
+	@$(PIP) install --constraint constraints.txt --no-compile -e '.[browser]' && touch $@
+
+chromium:
+	@if ! command -v chromium >/dev/null && [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
+		echo "==> installing Chromium for the tests of the page"; \
+		{ $(APT) update && $(APT) install -y --no-install-recommends chromium; } >/dev/null 2>&1 || true; fi
+	@command -v chromium >/dev/null || { \
+		echo "error: Chromium was not found, which shows the page to the tests" >&2; \
+		echo "hint: install it: apt-get install chromium" >&2; exit 1; }
+
+test-browser: $(STAMPS)/dev $(STAMPS)/browser chromium
+	$(call say,running the tests of the page in Chromium)
+	@$(BIN)/python -m pytest -m browser -n 2 tests/browser --durations 5
 
 test-deep: $(TEST_STAMPS) editors servers
 	$(call say,running the long tests)

@@ -1,0 +1,135 @@
+"""A real Chromium, and the page of a copy of the sample vault, served by a real process."""
+
+import os
+import shutil
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from tests.browser.web_process import WebProcess
+from tests.conftest import PROJECT
+from tests.scenarios.outside import Outside, at
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser, BrowserContext, Page, Playwright
+
+CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
+ARGUMENTS = (
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+)
+"""The browser asks no host but the page's"""
+PATIENCE_MS = 15_000
+SCREENSHOTS = PROJECT / "build" / "screenshots"
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    folder = Path(__file__).parent
+    for item in items:
+        if folder in item.path.parents:
+            item.add_marker(pytest.mark.browser)
+
+
+@pytest.fixture(scope="session")
+def playwright() -> "Iterator[Playwright]":
+    # Fault: in CI, a missing browser would let every flow pass unseen.
+    if CHROMIUM is None:
+        message = "Chromium was not found: apt-get install chromium"
+        if os.environ.get("CI"):
+            pytest.fail(message)
+        pytest.skip(message)
+    from playwright.sync_api import sync_playwright
+
+    with sync_playwright() as driver:
+        yield driver
+
+
+@pytest.fixture(scope="session")
+def chromium(playwright: "Playwright") -> "Iterator[Browser]":
+    browser = playwright.chromium.launch(executable_path=CHROMIUM, args=list(ARGUMENTS))
+    yield browser
+    browser.close()
+
+
+@pytest.fixture
+def house(tmp_path: Path) -> Outside:
+    """A copy of the sample vault."""
+    outside = at(tmp_path)
+    shutil.copytree(PROJECT / "sample_vault", outside.vault, dirs_exist_ok=True)
+    outside.ok("index")
+    return outside
+
+
+@pytest.fixture
+def web(house: Outside) -> Iterator[Callable[..., WebProcess]]:
+    """Starts the page with the options that the test wants."""
+    processes: list[WebProcess] = []
+
+    def start(*options: str) -> WebProcess:
+        process = WebProcess(house, options)
+        processes.append(process)
+        return process
+
+    yield start
+    for process in processes:
+        process.end()
+
+
+@pytest.fixture
+def context(chromium: "Browser") -> "Iterator[BrowserContext]":
+    """A browser that knows nothing of earlier tests."""
+    context = chromium.new_context(reduced_motion="reduce")
+    context.set_default_timeout(PATIENCE_MS)
+    yield context
+    context.close()
+
+
+@pytest.fixture
+def errors(context: "BrowserContext") -> Iterator[list[str]]:
+    """What the browser complained about: scripts, refused content, requests to other hosts."""
+    messages: list[str] = []
+    context.on("weberror", lambda error: messages.append(str(error.error)))
+    context.on("console", lambda message: _keep(messages, message))
+    yield messages
+    assert not messages
+
+
+def _keep(messages: list[str], message: Any) -> None:
+    # A status of 401 or 409 is an answer that tests ask for.
+    if message.type == "error" and "Failed to load resource" not in message.text:
+        messages.append(message.text)
+
+
+@pytest.fixture
+def tab(context: "BrowserContext", errors: list[str]) -> "Page":
+    """One tab."""
+    return context.new_page()
+
+
+@pytest.fixture
+def signed_in(
+    web: Callable[..., WebProcess],
+    tab: "Page",
+) -> Callable[..., WebProcess]:
+    """Starts the page with these options, and signs the tab in."""
+
+    def start(*options: str) -> WebProcess:
+        process = web(*options)
+        open_link(tab, process.start())
+        return process
+
+    return start
+
+
+def open_link(tab: "Page", link: str) -> None:
+    """Opens a link, and presses its button."""
+    tab.goto(link)
+    tab.get_by_role("button", name="Open").click()
+    tab.wait_for_load_state()
