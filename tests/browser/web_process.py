@@ -19,6 +19,7 @@ class WebProcess:
 
     outside: Outside
     options: tuple[str, ...] = ()
+    command: tuple[str, ...] = ("web", "--no-browser")
     process: "subprocess.Popen[str] | None" = None
     lines: "queue.SimpleQueue[str]" = field(default_factory=queue.SimpleQueue)
     errors: list[str] = field(default_factory=list)
@@ -30,8 +31,7 @@ class WebProcess:
                 *PROGRAM,
                 "--vault",
                 str(self.outside.vault),
-                "web",
-                "--no-browser",
+                *self.command,
                 *self.options,
             ],
             env=self.outside.environment,

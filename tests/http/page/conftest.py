@@ -5,7 +5,10 @@ from collections.abc import Iterator
 import pytest
 
 from tests.http.page.served_page import ServedPage, serving_page
+from tests.scenarios.outside import outside
 from vault_memory.api.vault_memory import VaultMemory
+
+__all__ = ["outside"]
 
 
 @pytest.fixture(scope="module")

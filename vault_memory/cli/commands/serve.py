@@ -2,7 +2,7 @@
 
 import os
 import shlex
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -28,11 +28,13 @@ if TYPE_CHECKING:
     from starlette.types import ASGIApp
 
     from vault_memory.api.vault_memory import VaultMemory
+    from vault_memory.cli import page_link
     from vault_memory.config.server_sections import Serve
     from vault_memory.contract.setup_answers import TokenJson
     from vault_memory.edits import people
     from vault_memory.http import application, listen
     from vault_memory.http import tokens as http_tokens
+    from vault_memory.http.page import beside_calls, page_address, page_app, running
     from vault_memory.mcp import transports
     from vault_memory.rules.paths import caller
     from vault_memory.rules.paths.caller import Caller
@@ -42,6 +44,11 @@ else:
     application = lazy_module("vault_memory.http.application")
     listen = lazy_module("vault_memory.http.listen")
     http_tokens = lazy_module("vault_memory.http.tokens")
+    beside_calls = lazy_module("vault_memory.http.page.beside_calls")
+    page_address = lazy_module("vault_memory.http.page.page_address")
+    page_app = lazy_module("vault_memory.http.page.page_app")
+    page_link = lazy_module("vault_memory.cli.page_link")
+    running = lazy_module("vault_memory.http.page.running")
     transports = lazy_module("vault_memory.mcp.transports")
     caller = lazy_module("vault_memory.rules.paths.caller")
     marker = lazy_module("vault_memory.vault.marker")
@@ -68,6 +75,7 @@ class Listener:
     host: str | None
     port: int | None
     path: str | None
+    web: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,6 +115,7 @@ class LocalCaller:
     metavar="PATH",
     help="Listen on this Unix socket instead; only you can open it.",
 )
+@click.option("--web", is_flag=True, help="Serve the page for people, too.")
 @scope_option(
     "--user",
     help="With --socket: the person whom requests without a token serve.",
@@ -164,7 +173,12 @@ def serve(
                 "--user, --channel, --group and --private need --socket",
                 hint="give `--socket PATH`; over TCP, the token of a request says whom it serves",
             )
-        _serve(context, memory, settings, local.caller())
+        if listener.web and settings.socket:
+            raise UsageError(
+                "--web needs an address: no browser opens a socket",
+                hint="leave `--socket` out, or run `vault-memory web`",
+            )
+        _serve(context, memory, settings, local.caller(), with_page=listener.web)
 
 
 def _settings(
@@ -194,13 +208,15 @@ def _serve(
     memory: "VaultMemory",
     settings: "Serve",
     local: "Caller | None",
+    *,
+    with_page: bool,
 ) -> None:
     tokens = http_tokens.Tokens.load(settings.tokens, root=memory.root)
     for row in settings.tokens:
         # Two names that are one folder on some systems would open each other's notes.
         people.refuse_twin(row.user, memory.root, memory.layout)
     has_other_access = (
-        settings.metrics_token_file or memory.vault.config.talk.secret_file
+        settings.metrics_token_file or memory.vault.config.talk.secret_file or with_page
     )
     if not tokens and local is None and not has_other_access:
         raise NobodyMayAsk(memory.vault.config_file or memory.vault.state.config_file)
@@ -217,8 +233,41 @@ def _serve(
         settings=settings,
     )
     listening, place = _listening(settings)
-    listen.listen(app, listening, lambda: context.say(f"listening on {place}"))
+
+    def say_where() -> None:
+        context.say(f"listening on {place}")
+
+    if with_page:
+        _serve_with_page(context, memory, app, listening, say_where)
+    else:
+        listen.listen(app, listening, say_where)
     context.say("stopped")
+
+
+def _serve_with_page(
+    context: Context,
+    memory: "VaultMemory",
+    calls: "ASGIApp",
+    listening: "socket.socket",
+    say_where: "Callable[[], None]",
+) -> None:
+    """Serve the calls and the page on one port. Raises Locked when the page runs already."""
+    host, port = listening.getsockname()[:2]
+    place = page_address.default_address(memory.root)._replace(port=port)
+    if not host.startswith(LOOPBACK):
+        place = place._replace(host=host)
+    names = memory.vault.config.serve.allowed_hosts
+    settings = page_app.PageSettings(place, allowed_hosts=names)
+    page = page_app.page_application(memory, settings)
+    app = beside_calls.page_beside_calls(calls, page)
+    state = memory.vault.state.path
+
+    def ready() -> None:
+        say_where()
+        page_link.open_page(context, state, place.url, in_browser=False)
+
+    with running.announced(state, running.RunningPage(place.url, settings.rights)):
+        listen.listen(app, listening, ready)
 
 
 def _mounted(memory: "VaultMemory") -> "dict[str, ASGIApp]":

@@ -8,6 +8,7 @@ import click
 
 from vault_memory.cli.optional_dependencies import need
 from vault_memory.cli.options import Context, common, grouped, scope_option
+from vault_memory.cli.page_link import open_page, print_link
 from vault_memory.errors import UsageError
 from vault_memory.lazy import lazy_module
 
@@ -15,7 +16,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from vault_memory.api.vault_memory import VaultMemory
-    from vault_memory.contract.setup_answers import SignedOutJson, WebLinkJson
+    from vault_memory.contract.setup_answers import SignedOutJson
     from vault_memory.http import listen
     from vault_memory.http.page import browser_sessions, page_address, page_app, running
     from vault_memory.http.page.browser_sessions import Rights
@@ -116,7 +117,7 @@ def _print_link(
     if page is None:
         raise running.NoPage
     _check_rights(page, options.users)
-    _emit_link(context, _new_link(state, page.url, options.rights()))
+    print_link(context, state, page.url, options.rights())
 
 
 def _check_rights(
@@ -133,23 +134,6 @@ def _check_rights(
                 f"the running page does not show `{user}`",
                 hint="stop it, and start it with `--user` for each person",
             )
-
-
-def _new_link(
-    state: "Path",
-    url: str,
-    rights: "Rights",
-) -> str:
-    key = browser_sessions.BrowserSessions(state).make_link(rights)
-    return f"{url}/open/{key}"
-
-
-def _emit_link(
-    context: Context,
-    link: str,
-) -> None:
-    answer: WebLinkJson = {"link": link}
-    context.emit(answer, lambda: link)
 
 
 def _serve(
@@ -170,9 +154,14 @@ def _serve(
     settings = page_app.PageSettings(place, options.rights(), serve.allowed_hosts)
     app = page_app.page_application(memory, settings)
     page = running.RunningPage(place.url, options.rights())
-    with running.announced(memory.vault.state.path, page):
+    state = memory.vault.state.path
+    with running.announced(state, page):
         listen.listen(
-            app, listening, lambda: _open(context, memory, page, options.no_browser)
+            app,
+            listening,
+            lambda: open_page(
+                context, state, page.url, in_browser=not options.no_browser
+            ),
         )
     context.say("stopped")
 
@@ -187,20 +176,3 @@ def _address(
     if options.port is not None:
         port = options.port
     return page_address.PageAddress(options.host or place.host, port)
-
-
-def _open(
-    context: Context,
-    memory: "VaultMemory",
-    page: "RunningPage",
-    no_browser: bool,
-) -> None:
-    """Print a link, and on a terminal open it."""
-    state = memory.vault.state.path
-    link = _new_link(state, page.url, browser_sessions.Rights())
-    context.say(
-        "Open this link within 5 minutes; it works once. Ctrl-C stops the page."
-    )
-    _emit_link(context, link)
-    if not no_browser and context.can_ask():
-        click.launch(str(running.write_opener(state, link)))

@@ -1,0 +1,48 @@
+"""Links to the page, printed and opened in a browser."""
+
+from typing import TYPE_CHECKING
+
+import click
+
+from vault_memory.cli.options import Context
+from vault_memory.lazy import lazy_module
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from vault_memory.contract.setup_answers import WebLinkJson
+    from vault_memory.http.page import browser_sessions, running
+    from vault_memory.http.page.browser_sessions import Rights
+else:
+    browser_sessions = lazy_module("vault_memory.http.page.browser_sessions")
+    running = lazy_module("vault_memory.http.page.running")
+
+
+def print_link(
+    context: Context,
+    state: "Path",
+    url: str,
+    rights: "Rights",
+) -> str:
+    """Make a link to the page at this URL, print it, and return it."""
+    key = browser_sessions.BrowserSessions(state).make_link(rights)
+    link = f"{url}/open/{key}"
+    answer: WebLinkJson = {"link": link}
+    context.emit(answer, lambda: link)
+    return link
+
+
+def open_page(
+    context: Context,
+    state: "Path",
+    url: str,
+    *,
+    in_browser: bool,
+) -> None:
+    """Print the first link to a page that was just started; on a terminal, open it."""
+    context.say(
+        "Open this link within 5 minutes; it works once. Ctrl-C stops the page."
+    )
+    link = print_link(context, state, url, browser_sessions.Rights())
+    if in_browser and context.can_ask():
+        click.launch(str(running.write_opener(state, link)))
