@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from vault_memory.http import application, listen
     from vault_memory.http import tokens as http_tokens
     from vault_memory.http.page import beside_calls, page_address, page_app, running
+    from vault_memory.http.tokens import Tokens
     from vault_memory.mcp import transports
     from vault_memory.rules.paths import caller
     from vault_memory.rules.paths.caller import Caller
@@ -211,14 +212,12 @@ def _serve(
     *,
     with_page: bool,
 ) -> None:
-    tokens = http_tokens.Tokens.load(settings.tokens, root=memory.root)
-    for row in settings.tokens:
-        # Two names that are one folder on some systems would open each other's notes.
-        people.refuse_twin(row.user, memory.root, memory.layout)
+    tokens = _load_tokens(memory, settings)
     has_other_access = (
-        settings.metrics_token_file or memory.vault.config.talk.secret_file or with_page
+        settings.metrics_token_file or memory.vault.config.talk.secret_file
     )
-    if not tokens and local is None and not has_other_access:
+    # Fault: a server that refuses each request looks as if it worked.
+    if not (tokens or local or has_other_access or with_page):
         raise NobodyMayAsk(memory.vault.config_file or memory.vault.state.config_file)
     if not settings.socket and not settings.host.startswith(LOOPBACK):
         context.say(
@@ -244,6 +243,18 @@ def _serve(
     context.say("stopped")
 
 
+def _load_tokens(
+    memory: "VaultMemory",
+    settings: "Serve",
+) -> "Tokens":
+    """Return the tokens of the bots. Raises TokenUnsafe."""
+    tokens = http_tokens.Tokens.load(settings.tokens, root=memory.root)
+    for row in settings.tokens:
+        # Two names that are one folder on some systems would open each other's notes.
+        people.refuse_twin(row.user, memory.root, memory.layout)
+    return tokens
+
+
 def _serve_with_page(
     context: Context,
     memory: "VaultMemory",
@@ -254,6 +265,7 @@ def _serve_with_page(
     """Serve the calls and the page on one port. Raises Locked when the page runs already."""
     host, port = listening.getsockname()[:2]
     place = page_address.default_address(memory.root)._replace(port=port)
+    # Fault: a name below `localhost` leads other machines to themselves.
     if not host.startswith(LOOPBACK):
         place = place._replace(host=host)
     names = memory.vault.config.serve.allowed_hosts
