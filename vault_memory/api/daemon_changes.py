@@ -127,7 +127,9 @@ def _changes_of(line: bytes) -> Changes | None:
     # Fault: a daemon that was killed leaves an incomplete line.
     if not line.endswith(b"\n"):
         return None
-    answer: dict[str, Any] = json.loads(line)
-    if "error" in answer:
+    try:
+        answer: dict[str, Any] = json.loads(line)
+        return Changes(answer["id"], tuple(answer["notes"]), bool(answer["lost"]))
+    except (ValueError, KeyError, TypeError):
+        # An older daemon answers with an error: it does not know the call.
         return None
-    return Changes(answer["id"], tuple(answer["notes"]), bool(answer["lost"]))
