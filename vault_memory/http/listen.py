@@ -102,7 +102,10 @@ def _make_room(path: Path) -> None:
 
 
 class Server(uvicorn.Server):
-    """uvicorn with limits for connections."""
+    """uvicorn with limits for connections.
+
+    It calls `stopping` when it was told to end, before it waits for the open answers.
+    """
 
     def __init__(
         self,
@@ -110,7 +113,9 @@ class Server(uvicorn.Server):
         *,
         limits: Limits | None = None,
         ready: Callable[[], None] = lambda: None,
+        stopping: Callable[[], None] = lambda: None,
     ) -> None:
+        self._stopping = stopping
         self._limits = limits or limits_of_process()
         self._ready = ready
         quieten()
@@ -144,6 +149,11 @@ class Server(uvicorn.Server):
             self.servers.append(acceptor)  # type: ignore[arg-type]
         self._ready()
 
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        # Fault: a stream of events never ends by itself, and uvicorn waits for it.
+        self._stopping()
+        await super().shutdown(sockets)
+
     def _connection(self) -> Connection:
         return Connection(
             config=self.config,
@@ -165,9 +175,13 @@ def listen(
     app: ASGIApp,
     listening: socket.socket,
     ready: Callable[[], None],
+    stopping: Callable[[], None] = lambda: None,
 ) -> None:
-    """Answers requests until SIGTERM or SIGINT, and then the open ones."""
-    server = Server(app, ready=ready)
+    """Answers requests until SIGTERM or SIGINT, and then the open ones.
+
+    `stopping` ends the answers that would never end by themselves.
+    """
+    server = Server(app, ready=ready, stopping=stopping)
 
     def end(*_: object) -> None:
         server.should_exit = True
