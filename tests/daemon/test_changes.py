@@ -1,4 +1,4 @@
-"""Whoever waits for changes learns of each one, once search finds it; and nobody else waits for them."""
+"""A client that waits for changes learns of each one, once search finds it, and delays no other call."""
 
 import threading
 import time
@@ -313,7 +313,7 @@ def test_one_client_too_many_is_answered_at_once(monkeypatch: pytest.MonkeyPatch
         assert not any(answer.done() for answer in waiting)
         ring.close()
         assert [answer.result()["notes"] for answer in waiting] == [[], []]
-    assert ring.answer(arguments)["notes"] == [], "a closed ring lets nobody wait"
+    assert ring.answer(arguments)["notes"] == [], "a closed ring keeps no client"
 
 
 def test_a_wait_longer_than_allowed_is_refused():

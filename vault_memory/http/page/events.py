@@ -1,0 +1,316 @@
+"""Events for open pages: one thread asks the daemon for changes, and a hub passes them to streams.
+
+A stream names only notes in the scopes of its session. Its events are `changed` with the notes,
+`reload` when anything may have changed, and `state` with `live` or `no daemon`.
+"""
+
+import asyncio
+import json
+import threading
+import time
+from collections import deque
+from collections.abc import (
+    AsyncGenerator,
+    AsyncIterator,
+    Callable,
+    Collection,
+    Iterable,
+    Mapping,
+)
+from contextlib import aclosing, suppress
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from starlette.requests import Request
+from starlette.responses import Response, StreamingResponse
+
+from vault_memory.api.daemon_changes import ChangeFeed, Changes
+from vault_memory.contract import LONGEST_WAIT_SECONDS
+from vault_memory.rules.paths.conflict_names import conflict_copy
+
+if TYPE_CHECKING:
+    from vault_memory.api.vault_memory import VaultMemory
+
+HEARTBEAT_SECONDS = 20.0
+RETRY_SECONDS = 1.0
+"""Pause before the daemon is asked again, when there is none or it did not wait"""
+BATCH_SECONDS = 0.05
+"""Pause after a change; the changes that follow meanwhile are passed on together"""
+MOST_STREAMS = 100
+MOST_EARLIER = 100
+"""Earlier answers that a stream can start from"""
+MOST_NOTES = 1000
+"""Notes that wait for a slow client; with more of them it reads everything again"""
+LIVE, NO_DAEMON = "live", "no daemon"
+HEADERS = {
+    "cache-control": "no-store",
+    "x-content-type-options": "nosniff",
+    # Fault: nginx would collect events before it passes them on.
+    "x-accel-buffering": "no",
+}
+
+SessionScopes = Callable[[], Collection[str] | None]
+"""Returns the present scopes of a session; None after its end. It must not block."""
+
+
+class PageEvent(NamedTuple):
+    """An event of a stream; one without a name is a heartbeat."""
+
+    name: str = ""
+    data: Mapping[str, Any] = {}
+    id: str = ""
+
+    def encode(self) -> bytes:
+        """Returns the lines of the event."""
+        if not self.name:
+            return b": heartbeat\n\n"
+        # Escapes keep the data in one line, and carry names that are not UTF-8.
+        data = json.dumps(self.data)
+        lines = [f"event: {self.name}", f"data: {data}"]
+        if self.id:
+            lines.insert(0, f"id: {self.id}")
+        return "\n".join([*lines, "", ""]).encode("ascii")
+
+
+class Subscriber:
+    """One stream: the changes and the state that it was not sent yet. Only the event loop uses it."""
+
+    def __init__(self, missed: Changes | None) -> None:
+        self._pending = missed
+        self._sent_state = ""
+        self._ready = asyncio.Event()
+
+    def add(self, changes: Changes) -> None:
+        """Adds changes to those that wait for the client."""
+        earlier = [] if self._pending is None else [self._pending]
+        self._pending = merged([*earlier, changes])
+
+    def wake(self) -> None:
+        """Ends a wait."""
+        self._ready.set()
+
+    async def wait(self, seconds: float) -> None:
+        """Waits until there may be something to send."""
+        with suppress(TimeoutError):
+            await asyncio.wait_for(self._ready.wait(), seconds)
+        self._ready.clear()
+
+    def take_state(self, state: str) -> bool:
+        """Returns whether the client does not know this state yet."""
+        is_new = state != self._sent_state
+        self._sent_state = state
+        return is_new
+
+    def take(self) -> Changes | None:
+        """Returns the changes that wait for the client."""
+        pending, self._pending = self._pending, None
+        return pending
+
+
+class EventHub:
+    """Asks the daemon while there are streams, in one thread for all of them.
+
+    `start` runs in the event loop of the server, which then makes all other calls but `stop`.
+    """
+
+    def __init__(self, memory: "VaultMemory") -> None:
+        self._layout = memory.layout
+        self._feed = ChangeFeed(memory)
+        self._subscribers: set[Subscriber] = set()
+        self._earlier: deque[Changes] = deque(maxlen=MOST_EARLIER)
+        self._state = ""
+        self._is_wanted = threading.Event()
+        self._is_stopped = threading.Event()
+        self._loop: asyncio.AbstractEventLoop | None = None
+
+    @property
+    def last_id(self) -> str:
+        """The id of the newest change that the hub knows of; "" before the first.
+
+        A page names the id that it read before its data. Its stream then starts there.
+        """
+        return self._earlier[-1].id if self._earlier else ""
+
+    @property
+    def streams(self) -> int:
+        """The number of open streams."""
+        return len(self._subscribers)
+
+    def start(self) -> None:
+        """Starts the thread."""
+        self._loop = asyncio.get_running_loop()
+        threading.Thread(target=self._run, name="page events", daemon=True).start()
+
+    def stop(self) -> None:
+        """Ends the thread and all streams at once. Any thread may call it."""
+        self._is_stopped.set()
+        self._is_wanted.set()
+        self._feed.close()
+        self._call(self._wake_all)
+
+    # --- Streams ---
+
+    async def subscribe(
+        self,
+        scopes_of: SessionScopes,
+        since: str = "",
+    ) -> AsyncGenerator[PageEvent, None]:
+        """Yields the events of one session after the id `since`, until the session or hub ends."""
+        subscriber = Subscriber(self._missed(since))
+        self._subscribers.add(subscriber)
+        self._is_wanted.set()
+        heartbeat_at = time.monotonic() + HEARTBEAT_SECONDS
+        try:
+            while not self._is_stopped.is_set():
+                scopes = scopes_of()
+                if scopes is None:
+                    return
+                for event in self._events(subscriber, scopes):
+                    yield event
+                # Fault: a heartbeat after each change would show that another person
+                # writes.
+                if time.monotonic() >= heartbeat_at:
+                    heartbeat_at = time.monotonic() + HEARTBEAT_SECONDS
+                    yield PageEvent()
+                await subscriber.wait(heartbeat_at - time.monotonic())
+        finally:
+            self._subscribers.discard(subscriber)
+            if not self._subscribers and not self._is_stopped.is_set():
+                self._is_wanted.clear()
+
+    def _missed(self, since: str) -> Changes | None:
+        """Returns what changed since an id of an earlier stream; None without such an id."""
+        if since in ("", self.last_id):
+            return None
+        ids = [changes.id for changes in self._earlier]
+        if since not in ids:
+            return Changes(self.last_id, (), lost=True)
+        return merged(list(self._earlier)[ids.index(since) + 1 :])
+
+    def _events(
+        self,
+        subscriber: Subscriber,
+        scopes: Collection[str],
+    ) -> Iterable[PageEvent]:
+        """Returns what a session with these scopes may know."""
+        if self._state and subscriber.take_state(self._state):
+            yield PageEvent("state", {"state": self._state}, self.last_id)
+        changes = subscriber.take()
+        if changes is None:
+            return
+        notes = [path for path in changes.notes if self._is_open(path, scopes)]
+        if changes.lost:
+            yield PageEvent("reload", {}, changes.id)
+        elif notes:
+            yield PageEvent("changed", {"notes": notes}, changes.id)
+
+    def _is_open(
+        self,
+        path: str,
+        scopes: Collection[str],
+    ) -> bool:
+        """Whether a path is in one of these scopes. A conflict copy is in that of its note."""
+        folder, slash, name = path.rpartition("/")
+        original = conflict_copy(name)
+        if original is not None:
+            path = folder + slash + original
+        place = self._layout.place(path)
+        return place is not None and place.scope in scopes
+
+    # --- The thread ---
+
+    def _run(self) -> None:
+        since = ""
+        while not self._is_stopped.is_set():
+            self._is_wanted.wait()
+            asked_at = time.monotonic()
+            wait = LONGEST_WAIT_SECONDS if since else 0
+            changes = self._feed.ask(since, wait)
+            self._call(self._receive, changes)
+            self._is_stopped.wait(_pause_after(changes, since, asked_at))
+            if changes is not None:
+                since = changes.id
+
+    def _call(
+        self,
+        call: Callable[..., None],
+        *arguments: object,
+    ) -> None:
+        """Calls in the event loop."""
+        # The loop may have ended before the thread.
+        with suppress(RuntimeError):
+            if self._loop is not None:
+                self._loop.call_soon_threadsafe(call, *arguments)
+
+    def _receive(self, changes: Changes | None) -> None:
+        """Takes an answer of the daemon, in the event loop."""
+        state = NO_DAEMON if changes is None else LIVE
+        is_news = state != self._state
+        self._state = state
+        if changes is not None and changes.id != self.last_id:
+            is_news = True
+            self._earlier.append(changes)
+            for subscriber in self._subscribers:
+                subscriber.add(changes)
+        if is_news:
+            self._wake_all()
+
+    def _wake_all(self) -> None:
+        for subscriber in self._subscribers:
+            subscriber.wake()
+
+
+def _pause_after(
+    changes: Changes | None,
+    since: str,
+    asked_at: float,
+) -> float:
+    """Returns the seconds until the next question."""
+    if changes is None:
+        return RETRY_SECONDS
+    if changes.notes or changes.lost:
+        return BATCH_SECONDS
+    # Fault: a daemon with too many clients answers at once, and would be asked without a pause.
+    is_early = time.monotonic() - asked_at < RETRY_SECONDS
+    return RETRY_SECONDS if since and is_early else 0.0
+
+
+def merged(answers: Collection[Changes]) -> Changes | None:
+    """Returns consecutive answers as one; None without any."""
+    if not answers:
+        return None
+    notes = dict.fromkeys(note for answer in answers for note in answer.notes)
+    is_lost = any(answer.lost for answer in answers) or len(notes) > MOST_NOTES
+    *_, last = answers
+    return Changes(last.id, () if is_lost else tuple(notes), is_lost)
+
+
+# --- HTTP ---
+
+
+def stream(
+    hub: EventHub,
+    session_scopes: SessionScopes,
+    since: str = "",
+) -> Response:
+    """Returns the answer of `GET /events`; `since` is that of the request (`since_of`)."""
+    # Fault: each stream occupies a connection for hours.
+    if hub.streams >= MOST_STREAMS:
+        return Response(status_code=503, headers=HEADERS)
+    lines = _lines(hub, session_scopes, since)
+    return StreamingResponse(lines, headers=HEADERS, media_type="text/event-stream")
+
+
+def since_of(request: Request) -> str:
+    """Returns the id that a stream continues after: that of the last event, or of the page."""
+    of_page = request.query_params.get("since", "")
+    return request.headers.get("last-event-id") or of_page
+
+
+async def _lines(
+    hub: EventHub,
+    session_scopes: SessionScopes,
+    since: str,
+) -> AsyncIterator[bytes]:
+    async with aclosing(hub.subscribe(session_scopes, since)) as events:
+        async for event in events:
+            yield event.encode()
