@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from vault_memory.api.vault_memory import VaultMemory
 
 PATIENCE_SECONDS = 5.0
-"""How long the daemon may take to answer, besides the wait that it was asked for"""
+"""How long the daemon may take to answer, after the wait that it was asked for"""
 LONGEST_ANSWER = 1 << 24
 """Bytes; a ring of changes has at most 1000 paths"""
 

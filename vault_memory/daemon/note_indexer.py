@@ -24,7 +24,7 @@ logger = logging.getLogger(__name__)
 MOST_REVISIONS = 1000
 """Notes whose last changes are remembered"""
 TOO_LARGE = "too large"
-"""Stands for a revision that was not read; each event of such a note is a change"""
+"""In the place of a revision that was not read; each event of such a note is a change"""
 
 
 @dataclass(frozen=True, slots=True)

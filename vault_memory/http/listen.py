@@ -104,7 +104,7 @@ def _make_room(path: Path) -> None:
 class Server(uvicorn.Server):
     """uvicorn with limits for connections.
 
-    It calls `stopping` when it was told to end, before it waits for the open answers.
+    It calls `stopping` when it has to end, before it waits for the open answers.
     """
 
     def __init__(
