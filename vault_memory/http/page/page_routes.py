@@ -9,7 +9,7 @@ import msgspec
 from vault_memory.http.page.forms import LARGEST_FORM
 from vault_memory.http.page.page_answers import Answer
 from vault_memory.http.page.viewer import Viewer
-from vault_memory.http.page.views import search_view
+from vault_memory.http.page.views import prompt_view, search_view
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,4 +25,7 @@ class PageRoute:
     """bytes of the form"""
 
 
-ROUTES = (PageRoute("GET", "/search", search_view.show, search_view.SearchFields),)
+ROUTES = (
+    PageRoute("GET", "/search", search_view.show, search_view.SearchFields),
+    PageRoute("GET", "/prompt", prompt_view.show, prompt_view.PromptFields),
+)

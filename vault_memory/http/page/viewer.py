@@ -13,7 +13,9 @@ from vault_memory.rules.paths.filenames import inside
 from vault_memory.search.calls import SearchOptions
 
 if TYPE_CHECKING:
+    from vault_memory.contract import FreshnessJson
     from vault_memory.contract.answers import ContextBlockJson, SearchAnswerJson
+    from vault_memory.rules.paths.caller import Caller
     from vault_memory.search.note_reports import NoteInfo, NoteText
 
 
@@ -81,9 +83,11 @@ class Viewer:
         options: SearchOptions,
     ) -> "SearchAnswerJson":
         """The chunks that answer a question."""
-        return query_or_local.search(
+        answer = query_or_local.search(
             self._memory, query, scopes=self.scopes, options=options
         )
+        self._hide_others(answer["freshness"])
+        return answer
 
     def context(
         self,
@@ -93,6 +97,37 @@ class Viewer:
     ) -> "ContextBlockJson":
         """The block for a prompt, from those of these scopes that the session may see."""
         seen = [scope for scope in scopes if scope in self.scopes]
-        return query_or_local.context(
+        answer = query_or_local.context(
             self._memory, prompt, scopes=seen, options=options
         )
+        self._hide_others(answer["freshness"])
+        return answer
+
+    def _hide_others(self, freshness: "FreshnessJson") -> None:
+        # Fault: an answer names each note that is not read yet, those of others too.
+        stale = freshness["stale_files"]
+        freshness["stale_files"] = [note for note in stale if self.sees(note)]
+
+    # ---- people, and what a bot may read of them ---------------------------------------
+
+    def names(self, kind: str) -> list[str]:
+        """The names of the people (`user`), channels or groups of the session, sorted."""
+        prefix = f"{kind}:"
+        return sorted(
+            scope.removeprefix(prefix)
+            for scope in self.scopes
+            if scope.startswith(prefix)
+        )
+
+    def owner(self) -> str:
+        """The person whose notes are at the root of the vault."""
+        return self._memory.layout.user
+
+    def readable_by(self, caller: "Caller") -> tuple[str, ...]:
+        """The scopes that a bot reads for a caller, as far as the session sees them."""
+        scopes = caller.reads(self._memory.layout)
+        return tuple(scope for scope in scopes if scope in self.scopes)
+
+    def block_budget(self) -> int:
+        """The longest memory block by the configuration, in characters; 0: no limit."""
+        return self._memory.vault.config.max_memory_chars
