@@ -12,6 +12,7 @@ from tests.scenarios.outside import until
 from vault_memory.api.vault_memory import VaultMemory
 from vault_memory.http.listen import Server, at_address
 from vault_memory.http.page.browser_sessions import BrowserSessions, Rights
+from vault_memory.http.page.events import EventHub
 from vault_memory.http.page.page_address import PageAddress
 from vault_memory.http.page.page_app import PageSettings, page_application
 
@@ -108,8 +109,10 @@ def serving_page(
     """A server in a thread of this process, on a port of its own."""
     listening = at_address("127.0.0.1", 0)
     port = listening.getsockname()[1]
-    app = page_application(memory, PageSettings(PageAddress(HOST, port), rights))
-    server = Server(app)
+    hub = EventHub(memory)
+    settings = PageSettings(PageAddress(HOST, port), rights)
+    app = page_application(memory, settings, hub)
+    server = Server(app, stopping=hub.stop)
     thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]})
     thread.start()
     page = ServedPage(memory, port, BrowserSessions(memory.vault.state.path))

@@ -34,7 +34,13 @@ if TYPE_CHECKING:
     from vault_memory.edits import people
     from vault_memory.http import application, listen
     from vault_memory.http import tokens as http_tokens
-    from vault_memory.http.page import beside_calls, page_address, page_app, running
+    from vault_memory.http.page import (
+        beside_calls,
+        events,
+        page_address,
+        page_app,
+        running,
+    )
     from vault_memory.http.tokens import Tokens
     from vault_memory.mcp import transports
     from vault_memory.rules.paths import caller
@@ -46,6 +52,7 @@ else:
     listen = lazy_module("vault_memory.http.listen")
     http_tokens = lazy_module("vault_memory.http.tokens")
     beside_calls = lazy_module("vault_memory.http.page.beside_calls")
+    events = lazy_module("vault_memory.http.page.events")
     page_address = lazy_module("vault_memory.http.page.page_address")
     page_app = lazy_module("vault_memory.http.page.page_app")
     page_link = lazy_module("vault_memory.cli.page_link")
@@ -270,7 +277,8 @@ def _serve_with_page(
         place = place._replace(host=host)
     names = memory.vault.config.serve.allowed_hosts
     settings = page_app.PageSettings(place, allowed_hosts=names)
-    page = page_app.page_application(memory, settings)
+    hub = events.EventHub(memory)
+    page = page_app.page_application(memory, settings, hub)
     app = beside_calls.page_beside_calls(calls, page)
     state = memory.vault.state.path
 
@@ -279,7 +287,7 @@ def _serve_with_page(
         page_link.open_page(context, state, place.url, in_browser=False)
 
     with running.announced(state, running.RunningPage(place.url, settings.rights)):
-        listen.listen(app, listening, ready)
+        listen.listen(app, listening, ready, hub.stop)
 
 
 def _mounted(memory: "VaultMemory") -> "dict[str, ASGIApp]":

@@ -1,7 +1,7 @@
 """The app of the page: static files, signing in, and the views of the table."""
 
 import logging
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Collection
 from contextlib import asynccontextmanager
 from functools import partial
 from typing import NamedTuple
@@ -25,6 +25,7 @@ from vault_memory.http.page.browser_sessions import (
     BrowserSessions,
     Rights,
 )
+from vault_memory.http.page.events import EventHub, since_of, stream
 from vault_memory.http.page.forms import form_fields, query_fields, read_form
 from vault_memory.http.page.guard import CSRF_FIELD, READING, Guard
 from vault_memory.http.page.page_address import PageAddress
@@ -55,20 +56,27 @@ class PageParts(NamedTuple):
     settings: PageSettings
     guard: Guard
     viewers: Viewers
+    hub: EventHub
 
 
 def page_application(
     memory: VaultMemory,
     settings: PageSettings,
+    hub: EventHub,
 ) -> Starlette:
-    """Returns the ASGI app of the page of one vault."""
+    """Returns the ASGI app of the page of one vault.
+
+    `hub` starts and ends with the app. `hub.stop` ends its streams, which a server waits for.
+    """
     sessions = BrowserSessions(memory.vault.state.path)
     hosts = {settings.address.host, *settings.allowed_hosts}
     cookie = f"vm_{settings.address.port}"
     guard = Guard(frozenset(hosts), cookie, sessions)
-    page = PageParts(memory, settings, guard, Viewers(memory, settings.rights))
+    viewers = Viewers(memory, settings.rights)
+    page = PageParts(memory, settings, guard, viewers, hub)
     routes = [
         Route("/static/{name}", partial(_static, page), methods=["GET"]),
+        Route("/events", partial(_events, page), methods=["GET"]),
         *Signing(guard, partial(_failure, page)).routes(),
         *_view_routes(page),
     ]
@@ -84,9 +92,11 @@ def page_application(
 
 @asynccontextmanager
 async def _lifespan(page: PageParts, app: Starlette) -> AsyncIterator[None]:
+    page.hub.start()
     try:
         yield
     finally:
+        page.hub.stop()
         page.viewers.close()
 
 
@@ -107,6 +117,17 @@ async def _static(page: PageParts, request: Request) -> Response:
     if response is None:
         raise HTTPException(404)
     return response
+
+
+async def _events(page: PageParts, request: Request) -> Response:
+    """Returns the stream of what changes, until the session ends."""
+    token = request.cookies[page.guard.cookie]
+
+    def scopes_now() -> Collection[str] | None:
+        session = page.guard.sessions.find(token)
+        return None if session is None else page.viewers.readable(session.rights)
+
+    return stream(page.hub, scopes_now, since_of(request))
 
 
 async def _answer(

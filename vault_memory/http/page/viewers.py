@@ -2,7 +2,7 @@
 
 import queue
 import threading
-from collections.abc import Iterator
+from collections.abc import Collection, Iterable, Iterator
 from contextlib import contextmanager
 
 import anyio
@@ -54,6 +54,11 @@ class Viewers:
         finally:
             self._idle.put(fork)
 
+    def readable(self, rights: Rights) -> Collection[str]:
+        """Returns the scopes that a session may see, without reading the vault."""
+        users = self._users(rights)
+        return _EVERY_SCOPE if users is None else self._scopes_of(users)
+
     def _borrow(self) -> VaultMemory:
         try:
             return self._idle.get_nowait()
@@ -69,13 +74,31 @@ class Viewers:
         rights: Rights,
     ) -> tuple[str, ...]:
         """Returns the scopes that a session may see, as a list of names."""
+        users = self._users(rights)
+        return tuple(memory.scopes()) if users is None else self._scopes_of(users)
+
+    def _users(self, rights: Rights) -> tuple[str, ...] | None:
+        """Returns the people whose notes a session may see; None for all scopes."""
         allowed = self._rights.users
-        users = rights.users if rights.users is not None else allowed
-        if users is None:
-            return tuple(memory.scopes())
-        scopes: dict[str, None] = {}
+        if allowed is None:
+            return rights.users
+        if rights.users is None:
+            return allowed
         # Fault: a link of an earlier start may name people whom this page does not show.
+        return tuple(user for user in rights.users if user in allowed)
+
+    def _scopes_of(self, users: Iterable[str]) -> tuple[str, ...]:
+        scopes: dict[str, None] = {}
         for user in users:
-            if allowed is None or user in allowed:
-                scopes.update(dict.fromkeys(Caller(user).reads(memory.layout)))
+            scopes.update(dict.fromkeys(Caller(user).reads(self._memory.layout)))
         return tuple(scopes)
+
+
+class _EveryScope(frozenset[str]):
+    """All scopes, those too that get their first note later."""
+
+    def __contains__(self, scope: object) -> bool:
+        return True
+
+
+_EVERY_SCOPE = _EveryScope()

@@ -18,12 +18,19 @@ if TYPE_CHECKING:
     from vault_memory.api.vault_memory import VaultMemory
     from vault_memory.contract.setup_answers import SignedOutJson
     from vault_memory.http import listen
-    from vault_memory.http.page import browser_sessions, page_address, page_app, running
+    from vault_memory.http.page import (
+        browser_sessions,
+        events,
+        page_address,
+        page_app,
+        running,
+    )
     from vault_memory.http.page.browser_sessions import Rights
     from vault_memory.http.page.page_address import PageAddress
     from vault_memory.http.page.running import RunningPage
 else:
     listen = lazy_module("vault_memory.http.listen")
+    events = lazy_module("vault_memory.http.page.events")
     page_address = lazy_module("vault_memory.http.page.page_address")
     page_app = lazy_module("vault_memory.http.page.page_app")
     running = lazy_module("vault_memory.http.page.running")
@@ -152,7 +159,8 @@ def _serve(
         )
     serve = memory.vault.config.serve
     settings = page_app.PageSettings(place, options.rights(), serve.allowed_hosts)
-    app = page_app.page_application(memory, settings)
+    hub = events.EventHub(memory)
+    app = page_app.page_application(memory, settings, hub)
     page = running.RunningPage(place.url, options.rights())
     state = memory.vault.state.path
     with running.announced(state, page):
@@ -162,6 +170,7 @@ def _serve(
             lambda: open_page(
                 context, state, page.url, in_browser=not options.no_browser
             ),
+            hub.stop,
         )
     context.say("stopped")
 
