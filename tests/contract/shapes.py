@@ -85,6 +85,7 @@ SHAPES: dict[str, Any] = {
     "remove": EDIT,
     "replace": EDIT,
     "restore": EDIT,
+    "edit": EDIT,
     "search": answers.SearchAnswerJson,
     "serve": setup_answers.TokenJson,
     "service": setup_answers.ServiceUnitJson,

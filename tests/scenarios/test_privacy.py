@@ -252,6 +252,8 @@ def test_no_command_contacts_a_host_or_writes_a_foreign_file(traced: Traced) -> 
     run("read", note)
     run("links", note)
     run("open", note, "--print")
+    outside.settings |= {"EDITOR": "sed -i s/green/green./", "VISUAL": ""}
+    run("edit", note)
     run("about", "mira")
     run("completion", "bash")
     run("append", note, "Tea", "white")

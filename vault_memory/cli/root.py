@@ -30,6 +30,10 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "read": ("notes", "Print a note and its revision."),
     "notes": ("notes", "List the notes that search reads."),
     "links": ("notes", "List the links of a note, and the notes that link to it."),
+    "edit": (
+        "everyday.edit_note",
+        "Edit a note as a text in your editor, and save it as one edit.",
+    ),
     "append": ("edit", "Add an item to a section of a note."),
     "add-heading": ("edit", "Add a section with its items to a note."),
     "remove": ("edit", "Remove one item of a section."),
@@ -108,7 +112,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
 GROUPS = {
     "Start": "init layout run demo status doctor",
     "Ask": "search context about read notes links open facts timeline entity source last-night",
-    "Change": "remember append add-heading replace remove archive apply "
+    "Change": "remember edit append add-heading replace remove archive apply "
     "add-fact correct confirm invalidate delete-fact",
     "Look over what changed": "web log undo history restore trash conflicts inbox",
     "Learn": "record end-session compact sleep held feedback",

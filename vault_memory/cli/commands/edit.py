@@ -206,13 +206,13 @@ def _apply(
     options: Mapping[str, Any],
 ) -> int:
     with context.open() as memory:
-        note = _named_note(context, memory, note)
+        note = named_note(context, memory, note)
         edit = memory.apply(note, ops, now=context.now, **options)
     emit_edit(context, edit, dry_run=options["dry_run"])
     return exit_code_of(edit)
 
 
-def _named_note(
+def named_note(
     context: Context,
     memory: "VaultMemory",
     note: str,

@@ -3,8 +3,11 @@
 import os
 import shlex
 import shutil
+import signal
 import subprocess
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import quote
@@ -128,13 +131,32 @@ def _opener() -> str:
     return "open" if sys.platform == "darwin" else "xdg-open"
 
 
-def start(command: list[str]) -> int:
-    """Run a command in the foreground, and return its exit code. Raises UsageError."""
+def start(
+    command: list[str],
+    *,
+    output: int | None = None,
+) -> int:
+    """Run a command in the foreground, and return its exit code. Raises UsageError.
+
+    `output` is the file descriptor that the command gets as its stdout; None: that of this process.
+    """
     # Fault: a shell would read the name of a note as code, so none is started.
     try:
-        return subprocess.run(command, check=False).returncode
+        with _left_to_editor(signal.SIGINT):
+            return subprocess.run(command, check=False, stdout=output).returncode
     except OSError as error:
         raise UsageError(
             f"`{command[0]}` cannot be started: {error.strerror}",
             hint="name another editor in the variable EDITOR",
         ) from None
+
+
+@contextmanager
+def _left_to_editor(number: signal.Signals) -> Iterator[None]:
+    """Ignore a signal of the keyboard here; the editor, which gets it too, does what it means there."""
+    # Fault: Ctrl-C is a command of many editors. It would end this process, and with it the editor.
+    previous = signal.signal(number, lambda *_: None)
+    try:
+        yield
+    finally:
+        signal.signal(number, previous)

@@ -1,0 +1,269 @@
+"""`edit`: a whole note as a text in the person's editor, saved as one edit."""
+
+import os
+import shutil
+import tempfile
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from itertools import takewhile
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from vault_memory.cli.commands.edit import named_note
+from vault_memory.cli.commands.everyday.open_note import editor_command, start
+from vault_memory.cli.options import Context, common, dry_run
+from vault_memory.cli.rendering import emit_edit, exit_code_of
+from vault_memory.edits.edit_errors import SaveConflict
+from vault_memory.errors import VaultMemoryError
+from vault_memory.lazy import lazy_module
+
+if TYPE_CHECKING:
+    from vault_memory.api import json_contract
+    from vault_memory.edits.edit_result import Edit
+else:
+    json_contract = lazy_module("vault_memory.api.json_contract")
+
+DRAFTS = "drafts"
+"""Folder in the state folder with the copies that are being edited, or that were kept"""
+WAIT_FLAGS = {
+    **dict.fromkeys("code codium cursor windsurf subl zed gedit".split(), "--wait"),
+    **dict.fromkeys("gvim mvim".split(), "--nofork"),
+    "kate": "--block",
+}
+"""Editor → its flag for a command that ends when the file is closed"""
+AT_ONCE_SECONDS = 1.0
+STDERR = 2
+
+
+class EditorFailed(VaultMemoryError):
+    """The editor ended with an error, so the copy was not saved."""
+
+    def __init__(
+        self,
+        editor: str,
+        exit_code: int,
+    ) -> None:
+        super().__init__(
+            f"`{editor}` ended with exit code {exit_code}; nothing was written",
+            hint="name another editor in the variable EDITOR",
+        )
+
+
+class Draft:
+    """A copy of a note that a person edits."""
+
+    def __init__(
+        self,
+        note: str,
+        file: Path,
+        base: bytes,
+    ) -> None:
+        self.note = note
+        self.file = file
+        self.base = base
+        """the text of the note that a save is based on; empty for a new note"""
+        self.shown = base
+        """the text that the editor got"""
+        self.conflict: SaveConflict | None = None
+        """with what the last save met"""
+
+    @property
+    def text(self) -> bytes:
+        """What the copy says now."""
+        try:
+            return self.file.read_bytes()
+        except FileNotFoundError:
+            # A person may delete the copy to give up.
+            return self.shown
+
+    @property
+    def is_touched(self) -> bool:
+        """Whether the copy has another text than the editor got."""
+        return self.text != self.shown
+
+    def show(self, conflict: SaveConflict) -> None:
+        """Write both texts into the copy, and base it on what is on disk now."""
+        self.conflict = conflict
+        self.base = conflict.on_disk
+        self.shown = conflict_text(conflict)
+        self.file.write_bytes(self.shown)
+
+    def remove(self) -> None:
+        """Delete the copy, and what the editor left beside it."""
+        shutil.rmtree(self.file.parent, ignore_errors=True)
+
+
+@click.command()
+@click.argument("note")
+@dry_run
+@common
+@click.pass_obj
+def edit(
+    context: Context,
+    note: str,
+    dry_run: bool,
+) -> int:
+    """Edit NOTE as a text in $VISUAL or $EDITOR, and save it as one edit.
+
+    The editor gets a copy. When you close it, your text is merged with what others wrote
+    meanwhile. Where both changed the same lines, nothing is written: the copy then has
+    both texts, and you edit it again or keep it. A note that does not exist is created.
+
+    \b
+    Example:
+      vault-memory edit USER.md
+    """
+    draft = _new_draft(context, note)
+    with _kept_on_error(draft):
+        saved = _edit_until_saved(context, draft, dry_run=dry_run)
+        if dry_run and draft.is_touched:
+            context.say(f"your text is in `{draft.file}`")
+        else:
+            draft.remove()
+    if saved.applied or saved.pending:
+        emit_edit(context, saved, dry_run=dry_run)
+    else:
+        answer = json_contract.of_edit(saved)
+        context.emit(answer, lambda: f"`{draft.note}` was not changed")
+    return exit_code_of(saved)
+
+
+def _new_draft(
+    context: Context,
+    note: str,
+) -> Draft:
+    """Copy a note for the editor. Raises NotCurated and NotSavable before anybody has typed."""
+    with context.open() as memory:
+        path = named_note(context, memory, note)
+        present = memory.edits.editor.there(path)
+        base = present.raw if present else b""
+        memory.edits.save(path, base, base=base, dry_run=True)
+        drafts = memory.vault.state.path / DRAFTS
+    if present is None:
+        context.say(f"`{path}` is a new note")
+    drafts.mkdir(mode=0o700, parents=True, exist_ok=True)
+    file = Path(tempfile.mkdtemp(dir=drafts)) / Path(path).name
+    # Other users of the computer must not read it.
+    fd = os.open(file, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    with open(fd, "wb") as copy:
+        copy.write(base)
+    return Draft(path, file, base)
+
+
+def _edit_until_saved(
+    context: Context,
+    draft: Draft,
+    *,
+    dry_run: bool,
+) -> "Edit":
+    """Let a person edit the copy, and save it; again after a conflict. Raises SaveConflict, NoteGone."""
+    while True:
+        _run_editor(context, draft)
+        # Both texts of a conflict, as they were put into the copy, are no answer to it.
+        if draft.conflict and not draft.is_touched:
+            raise draft.conflict
+        try:
+            with context.open() as memory:
+                return memory.edits.save(
+                    draft.note,
+                    draft.text,
+                    base=draft.base,
+                    dry_run=dry_run,
+                    now=context.now,
+                )
+        except SaveConflict as conflict:
+            draft.show(conflict)
+            if not _edits_again(context, conflict):
+                raise
+
+
+def _run_editor(
+    context: Context,
+    draft: Draft,
+) -> None:
+    """Run the person's editor on the copy until it ends. Raises UsageError, EditorFailed."""
+    name, *arguments = editor_command(draft.file)
+    flag = WAIT_FLAGS.get(Path(name).stem)
+    # Fault: an editor with windows ends at once, before anything was typed.
+    if flag and flag not in arguments:
+        arguments.insert(0, flag)
+    began = time.monotonic()
+    # An answer in JSON must not follow what the editor draws.
+    exit_code = start([name, *arguments], output=STDERR if context.json else None)
+    if exit_code != 0:
+        raise EditorFailed(name, exit_code)
+    if not draft.is_touched and time.monotonic() - began < AT_ONCE_SECONDS:
+        context.say(
+            f"`{name}` ended at once; an editor with windows needs a flag that makes it wait"
+        )
+
+
+def _edits_again(
+    context: Context,
+    conflict: SaveConflict,
+) -> bool:
+    """Say what happened, and ask whether to edit the copy with both texts."""
+    if not context.can_ask():
+        return False
+    context.line(conflict.message, err=True)
+    question = "The copy has both texts now. Edit it again?"
+    try:
+        return click.confirm(question, default=True, err=True)
+    except click.Abort:
+        # Ctrl-C must not hide where the copy is.
+        return False
+
+
+@contextmanager
+def _kept_on_error(draft: Draft) -> Iterator[None]:
+    """Keep a copy with typed text after an error, and name it; remove one that has none."""
+    try:
+        yield
+    except VaultMemoryError as error:
+        if not draft.conflict and not draft.is_touched:
+            draft.remove()
+            raise
+        content = "both texts are" if draft.conflict else "your text is"
+        error.hint = f"{content} in `{draft.file}`; {error.hint}"
+        error.details["copy"] = str(draft.file)
+        raise
+
+
+def conflict_text(conflict: SaveConflict) -> bytes:
+    """Return both texts in one, with marks where they differ."""
+    if conflict.merged is not None:
+        return conflict.merged
+    mine = conflict.yours.splitlines(keepends=True)
+    disk = conflict.on_disk.splitlines(keepends=True)
+    head = _equal_lines(mine, disk)
+    mine, disk = mine[len(head) :], disk[len(head) :]
+    tail = _equal_lines(mine[::-1], disk[::-1])[::-1]
+    mine = mine[: len(mine) - len(tail)]
+    disk = disk[: len(disk) - len(tail)]
+    parts = (
+        *head,
+        b"<<<<<<< yours\n",
+        *map(_ended, mine),
+        b"=======\n",
+        *map(_ended, disk),
+        b">>>>>>> on disk\n",
+        *tail,
+    )
+    return b"".join(parts)
+
+
+def _ended(line: bytes) -> bytes:
+    """Return a line with a newline, which the last line of a text may lack."""
+    return line if line.endswith(b"\n") else line + b"\n"
+
+
+def _equal_lines(
+    lines: Sequence[bytes],
+    others: Sequence[bytes],
+) -> list[bytes]:
+    """Return the lines with which both begin."""
+    pairs = zip(lines, others, strict=False)
+    return [line for line, _ in takewhile(lambda pair: pair[0] == pair[1], pairs)]
