@@ -14,7 +14,7 @@ from vault_memory.errors import BadPath, NoteUnreadable, UsageError, VaultMemory
 from vault_memory.index.store import State
 from vault_memory.lazy import lazy_module
 from vault_memory.logs import Logger
-from vault_memory.rules.call_values import check_source, checked_calls
+from vault_memory.rules.call_values import checked_calls
 from vault_memory.rules.paths.filenames import inside
 from vault_memory.search.open_vault import OpenVault
 from vault_memory.vault.reader import LARGEST_PARSED, Note
@@ -134,7 +134,7 @@ class EditCalls:
     ) -> "Edit":
         """Apply ops to a note; see `VaultMemory.apply`."""
         source = options.source
-        check_source(source, "ops")
+        commands.check_source(source, "ops")
         # Fault: a text is a sequence as well. Each of its letters would be refused as
         # an op of its own.
         if isinstance(ops, str | bytes | Mapping):

@@ -10,10 +10,14 @@ import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, get_args
 
+from vault_memory.contract import Source
+from vault_memory.errors import UsageError
 from vault_memory.rules.edits.ops import Op, as_json, op_of
 
+SOURCES: tuple[Source, ...] = get_args(Source)
+"""Who may ask for an edit: a person or the bot"""
 FORGET = "forget"
 """Source of commands that redact a text; no command holds the text itself"""
 RETENTION = "retention"
@@ -331,6 +335,15 @@ def new_command_id(now: datetime) -> str:
     # time. The second half keeps their order.
     order = time.time_ns() // 1000 & 0xFFFFFFFF
     return f"{milliseconds:012x}{order:08x}"
+
+
+def check_source(source: str, subject: str) -> None:
+    """Raise UsageError for a source that is not one of SOURCES."""
+    if source not in SOURCES:
+        raise UsageError(
+            f"{source!r} is not a source of {subject}",
+            hint=f"the sources are {', '.join(SOURCES)}",
+        )
 
 
 def may_change_persona(action: EditAction) -> bool:

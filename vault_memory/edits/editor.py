@@ -39,7 +39,7 @@ from vault_memory.edits.note_history import NoteHistory
 from vault_memory.edits.plans.edit_plan import plan_command
 from vault_memory.edits.plans.plan import EditPlan
 from vault_memory.edits.stale_saves import StaleSaveDetector
-from vault_memory.edits.versions import Waiting, full_revision
+from vault_memory.edits.versions import Waiting
 from vault_memory.lazy import lazy_module
 from vault_memory.rules.edits.audit_record import Proposal, Record
 from vault_memory.rules.edits.undo import NotUndoable
@@ -322,7 +322,7 @@ class NoteEditor:
         Raises NoteChanged where the two must not be merged.
         """
         current = state.revision
-        expected = full_revision(options.expected, current)
+        expected = state.full_revision(options.expected)
         if expected is None or expected == current:
             return None
         # Fault (A8): the caller planned on a text that is gone. Merged without its

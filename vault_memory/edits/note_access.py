@@ -36,6 +36,8 @@ CURATED = frozenset(
 PERSONA = "persona"
 """Kind of note that only a move of sections, and its undo, may change"""
 PAUSE_SECONDS = 0.02
+SHORTEST_REVISION = 12
+"""Digits of a revision that name it"""
 
 
 class NoteState(NamedTuple):
@@ -55,6 +57,13 @@ class NoteState(NamedTuple):
     def raw(self) -> bytes | None:
         """The text to plan on; None: the note is absent."""
         return self.note.raw if self.note else None
+
+    def full_revision(self, given: str | None) -> str | None:
+        """Returns the current revision where `given` is a beginning of it: models get only the first digits."""
+        current = self.revision
+        if not given or not current or len(given) < SHORTEST_REVISION:
+            return given
+        return current if current.startswith(given) else given
 
 
 class NoteAccess:

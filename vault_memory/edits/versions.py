@@ -10,8 +10,6 @@ from vault_memory.rules.edits.audit_record import Record
 from vault_memory.vault.reader import Note
 from vault_memory.vault.snapshots import Version
 
-SHORTEST_REVISION = 12
-"""Digits of a revision that name it"""
 HISTORY = "`vault-memory history NOTE` lists the versions that are kept"
 
 
@@ -70,16 +68,6 @@ def revision_named(
     if not match.id:
         raise UnclearId("revision", given, match.candidates, HISTORY)
     return match.id
-
-
-def full_revision(
-    given: str | None,
-    current: str | None,
-) -> str | None:
-    """Returns the current revision where `given` is a beginning of it: models get only the first digits."""
-    if not given or not current or len(given) < SHORTEST_REVISION:
-        return given
-    return current if current.startswith(given) else given
 
 
 def different_paths(

@@ -15,7 +15,7 @@ from vault_memory.index import fact_queries as rows
 from vault_memory.index.filters import Filters
 from vault_memory.index.retry_on_corruption import rebuild_if_damaged
 from vault_memory.lazy import lazy_module
-from vault_memory.rules.call_values import check_source, checked_calls
+from vault_memory.rules.call_values import checked_calls
 from vault_memory.rules.paths.scopes import check_scope, check_scopes
 from vault_memory.search.calls import SearchCalls, SearchOptions
 
@@ -395,7 +395,7 @@ class FactCalls:
         options: EditOptions,
     ) -> "FactChange":
         source = options.source
-        check_source(source, "facts")
+        commands.check_source(source, "facts")
         moment = aware(options.now)
         settings = self.vault.config.facts
         rules = entity_info.FactRules(

@@ -9,12 +9,10 @@ from functools import wraps
 from types import FunctionType, NoneType, UnionType
 from typing import Any, Literal, TypeVar, Unpack, get_args, get_origin, get_type_hints
 
-from vault_memory.contract import Source
 from vault_memory.errors import UsageError
 from vault_memory.rules.paths.scopes import check_scopes
 
 Kind = TypeVar("Kind", bound=type)
-SOURCES: tuple[Source, ...] = get_args(Source)
 LONGEST_NAME = 255
 """Bytes of a part of a path"""
 LONGEST_SHOWN = 60
@@ -52,15 +50,6 @@ def checked_calls(kind: Kind) -> Kind:
         if is_public and name not in internal and isinstance(member, FunctionType):
             setattr(kind, name, _checked(member))
     return kind
-
-
-def check_source(source: str, subject: str) -> None:
-    """Raise UsageError for a source that is not one of SOURCES."""
-    if source not in SOURCES:
-        raise UsageError(
-            f"{source!r} is not a source of {subject}",
-            hint=f"the sources are {', '.join(SOURCES)}",
-        )
 
 
 def _checked(call: FunctionType) -> Callable[..., Any]:

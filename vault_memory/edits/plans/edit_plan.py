@@ -81,9 +81,8 @@ def plan_command(
     `base` is the text that the ops were made for, if it is another. Raises NotUndoable, SaveConflict, NoteGone.
     """
     match command.action:
-        case ApplyOps(ops, asks):
-            plan = _plan_ops(command, ops, before, inputs, base)
-            return _with_questions(plan, command, asks, inputs)
+        case ApplyOps() as action:
+            return _plan_ops(command, action, before, inputs, base)
         case EditText(edit):
             return edit_text.plan_text_edit(command, edit, before, inputs)
         case SaveText() as action:
@@ -127,11 +126,12 @@ def _plan_of_records(
 
 def _plan_ops(
     command: EditCommand,
-    ops: tuple[object, ...],
+    action: ApplyOps,
     before: bytes | None,
     inputs: PlanInputs,
     base: bytes | None,
 ) -> EditPlan:
+    ops = action.ops
     conflicts: tuple[Proposal, ...] = ()
     if base is not None and base != before:
         newer = parse(before or b"")
@@ -148,7 +148,10 @@ def _plan_ops(
     outcome, proposed = apply_by_policy(command, before, ops, inputs)
     after = render(outcome.doc) if outcome.has_applied else before
     proposals = (*conflicts, *proposed)
-    return EditPlan(before, after, outcome.applied, outcome.rejected, proposals)
+    plan = EditPlan(before, after, outcome.applied, outcome.rejected, proposals)
+    if not action.asks:
+        return plan
+    return _with_questions(plan, command, action.asks, inputs)
 
 
 def _with_questions(
@@ -158,8 +161,6 @@ def _with_questions(
     inputs: PlanInputs,
 ) -> EditPlan:
     """Adds the proposals that were never made before."""
-    if not asks:
-        return plan
     previous = proposals_of(inputs.records(command.note))
     proposals = [propose(command.note, ask.op, ask.why) for ask in asks]
     new = (proposal for proposal in proposals if proposal.id not in previous)
