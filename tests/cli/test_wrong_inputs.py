@@ -24,7 +24,7 @@ WRONG: list[tuple[tuple[str, ...], str, int]] = [
     (("search", "lamp", "--kind", "fact"), "the kinds are", 2),
     (("search", "lamp", "--mode", "fuzzy"), "balanced", 2),
     (("read", "Hoem.md"), "there is no note `Hoem.md`", 1),
-    (("history", "none.md"), "`none.md` is not a note", 2),
+    (("history", "none.md"), "there is no note `none.md`", 1),
     (("restore", "MEMORY.md", "--revision", "0000"), "0000", 2),
     (("undo", "zzzz"), "zzzz", 2),
     (("inbox", "approve", "zzzz"), "zzzz", 2),
