@@ -23,6 +23,7 @@ from vault_memory.rules.paths.caller import Caller
 
 REVISION = "0" * 64
 USER = "Users/alice/lantern/config/USER.md"
+RULES = "Users/alice/lantern/config/RULES.md"
 FACTS = "Users/alice/lantern/config/FACTS.md"
 SINCE = {"since": "2026-03-01", "until": "2026-03-01", "kinds": ["dated"]}
 
@@ -171,6 +172,36 @@ def test_a_line_as_long_as_a_note_is_truncated_and_the_answer_says_so(
         assert "line 1 is longer than an answer: 8 characters are left out" in said
         assert "1 more lines: call memory_get with first_line 2" in said
     assert quoted_lines(rest["text"]) == ["- the end"]
+
+
+IN_PROJECT = Caller("alice", "heron", groups=("heron",), private=True)
+
+
+@pytest.mark.parametrize(
+    ("text", "note"),
+    [
+        ("We decided to build with pnpm", "Channels/heron/CHANNEL.md"),
+        ("This project is built with pnpm", "Channels/heron/CHANNEL.md"),
+        ("Wir haben vereinbart, mit pnpm zu bauen", "Channels/heron/CHANNEL.md"),
+        ("我们决定使用 pnpm", "Channels/heron/CHANNEL.md"),
+        ("Prefers tea in the afternoon", USER),
+        ("I prefer to work on this project at night", USER),
+        ("Alice leads the project", USER),
+        ("Always answer in one line in this project", RULES),
+    ],
+)
+def test_in_a_project_its_matters_are_kept_there_and_the_others_with_the_person(
+    memory: VaultMemory, text: str, note: str
+):
+    kept = answer(memory, "memory_remember", IN_PROJECT, text=text)
+
+    assert kept["note"] == note
+
+
+def test_a_decision_outside_of_a_project_is_kept_with_the_person(memory: VaultMemory):
+    kept = answer(memory, "memory_remember", text="We decided to build with pnpm")
+
+    assert kept["note"] == USER
 
 
 def test_a_remembered_text_is_searchable_and_not_added_twice(memory: VaultMemory):

@@ -123,7 +123,7 @@ def remember(
     caller: Caller,
     request: requests.RememberRequest,
 ) -> "answers.RememberedJson":
-    scope = caller.scopes(memory.layout)[0]
+    scope = memory.learning.scope_to_remember(request.text, caller)
     remembered = memory.remember(request.text, scope=scope, source="tool")
     return json_contract.of_remembered(remembered)
 

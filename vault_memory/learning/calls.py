@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from vault_memory.learning.runner import LearningRunner, LearningVault, Slept
     from vault_memory.learning.summaries import episode_writer
     from vault_memory.learning.summaries.episode_writer import Compacted
+    from vault_memory.rules.paths.caller import Caller
 else:
     episode_writer = lazy_module("vault_memory.learning.summaries.episode_writer")
     held_calls = lazy_module("vault_memory.learning.policy.held_calls")
@@ -223,6 +224,19 @@ class LearningCalls:
         """Write one sentence into the profile of a scope, or a rule into its RULES.md; see `VaultMemory.remember`."""
         check_scope(scope)
         return learning_remember.remember(self._edits, text, scope, options)
+
+    def scope_to_remember(
+        self,
+        text: str,
+        caller: "Caller",
+    ) -> str:
+        """The scope in which a bot keeps a text: the caller's own, or that of a project.
+
+        A project is a channel and a group of one name, with the person's own notes open.
+        """
+        if caller.private and caller.channel in caller.groups:
+            return learning_remember.scope_for(text, caller.user, caller.channel)
+        return caller.scopes(self._edits.vault.layout)[0]
 
     def compact(
         self,

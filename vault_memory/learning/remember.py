@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from vault_memory.learning.policy import tool_requests
     from vault_memory.markdown import document, editable_region, note_items
     from vault_memory.markdown.document import SectionedDoc
-    from vault_memory.models.llm import policy_tables
+    from vault_memory.models.llm import channel_phrases, policy_tables
     from vault_memory.rules.context import prompt_injection, standing_rules
     from vault_memory.rules.edits import skipped_duplicates
     from vault_memory.rules.learning import content_key
@@ -29,7 +29,10 @@ if TYPE_CHECKING:
     from vault_memory.rules.learning.policy_cues import PolicyCues
     from vault_memory.rules.paths import scope_notes
     from vault_memory.rules.paths.scope_notes import Places
+    from vault_memory.rules.search import tokens
 else:
+    channel_phrases = lazy_module("vault_memory.models.llm.channel_phrases")
+    tokens = lazy_module("vault_memory.rules.search.tokens")
     tool_requests = lazy_module("vault_memory.learning.policy.tool_requests")
     known_items = lazy_module("vault_memory.learning.known_items")
     skipped_duplicates = lazy_module("vault_memory.rules.edits.skipped_duplicates")
@@ -113,6 +116,26 @@ def remember(
         options._replace(why="asked to remember"),
     )
     return _result(edit, id_, note)
+
+
+def scope_for(
+    text: str,
+    user: str,
+    channel: str,
+) -> str:
+    """Returns where a bot keeps a text in a project, which is a channel.
+
+    Decisions and matters of the project go to the channel, anything else to the person.
+    """
+    own = f"user:{user}"
+    # Fault: what is about a single person must not reach the others in the channel.
+    if tokens.names(user, text) or not channel_phrases.is_shared_matter(text):
+        return own
+    # Fault: in the notes of a channel, a rule would not wait for a person's approval.
+    is_rule = learned_rules.rules_in(text) or standing_rules.reads_like_rule(text)
+    if is_rule or prompt_injection.shaped_like_instruction(text):
+        return own
+    return f"channel:{channel}"
 
 
 def _known(

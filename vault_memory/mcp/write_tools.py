@@ -42,7 +42,7 @@ def remember(
     """Keep a sentence for good."""
     remembered = serving.memory.remember(
         arguments.text,
-        scope=serving.own,
+        scope=serving.memory.learning.scope_to_remember(arguments.text, serving.caller),
         source="tool",
         expected=arguments.expected_revision,
     )

@@ -3,7 +3,8 @@
 Each language lists phrases in its file in `phrases/`: `decided`, `agreed`, `tasks` and `due`, with
 which a statement begins or, for `due`, ends. `{name}` in a task is its owner, who may also come
 before one of `task_verbs`. The tasks of the speaker are `own_tasks` and `own_task_verbs`. They count
-only with a due day: "I'll be late" is no task.
+only with a due day: "I'll be late" is no task. A text with a phrase of `project` is about the work that is
+done together.
 """
 
 import re
@@ -17,6 +18,7 @@ from vault_memory.markdown.note_items import folded
 from vault_memory.models.llm.phrase_rules import LONGEST
 from vault_memory.models.llm.phrase_tables import FOLDER, Phrases
 from vault_memory.models.llm.sentence_filter import sentences
+from vault_memory.rules.learning.attribute_memories import ATTRIBUTES
 from vault_memory.rules.learning.candidate import (
     ACTIONS,
     AGREEMENTS,
@@ -35,6 +37,7 @@ if TYPE_CHECKING:
 LISTS = (
     "decided",
     "agreed",
+    "project",
     "tasks",
     "task_verbs",
     "own_tasks",
@@ -69,6 +72,19 @@ def found_in(
     )
 
 
+def is_shared_matter(text: str) -> bool:
+    """Return whether a text is a decision, an agreement, or about the project of a channel."""
+    tables = _tables()
+    for sentence in sentences(text):
+        if any(phrases.outcome_of(sentence) for phrases in tables):
+            return True
+        is_personal = any(phrases.is_personal(sentence) for phrases in tables)
+        about_project = any(phrases.is_about_project(sentence) for phrases in tables)
+        if about_project and not is_personal:
+            return True
+    return False
+
+
 def _memory_in(
     sentence: str,
     excerpt: "Excerpt",
@@ -91,6 +107,8 @@ class ChannelPhrases(Phrases):
             DECISIONS: re.compile(self._any(table["decided"]), _IGNORE),
             AGREEMENTS: re.compile(self._any(table["agreed"]), _IGNORE),
         }
+        project = self._any(table["project"], inside=True)
+        self._project = re.compile(project, _IGNORE)
         self._tasks = [re.compile(self._phrase(row), _IGNORE) for row in table["tasks"]]
         self._own_tasks = re.compile(self._any(table["own_tasks"]), _IGNORE)
         gap = r"[ \t]+" if self._spaced else ""
@@ -112,11 +130,28 @@ class ChannelPhrases(Phrases):
         """Return what a sentence says for the channel; None for most sentences."""
         statement = self._without_filler(sentence)
         text = statement.strip(_EDGES)
+        section = self.outcome_of(sentence)
+        if section:
+            return Memory(text, evidence=(excerpt.id,), section=section)
+        return self._task_in(text, excerpt, day, members)
+
+    def outcome_of(self, sentence: str) -> str:
+        """Return the section of a decision or an agreement; empty for any other sentence."""
+        statement = self._without_filler(sentence)
         for section, pattern in self._outcomes.items():
             match = pattern.match(statement)
             if match and statement[match.end() :].strip(_EDGES):
-                return Memory(text, evidence=(excerpt.id,), section=section)
-        return self._task_in(text, excerpt, day, members)
+                return section
+        return ""
+
+    def is_personal(self, sentence: str) -> bool:
+        """Return whether a sentence says who the speaker is, or what they like."""
+        match = self.match(sentence)
+        return match is not None and match.type in ATTRIBUTES
+
+    def is_about_project(self, sentence: str) -> bool:
+        """Return whether a sentence speaks of a project."""
+        return self._project.search(sentence) is not None
 
     def _task_in(
         self,
