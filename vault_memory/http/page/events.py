@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 HEARTBEAT_SECONDS = 20.0
 RETRY_SECONDS = 1.0
-"""Pause before the daemon is asked again, when there is none or it did not wait"""
+"""Pause before the next question, without a daemon or when it did not wait"""
 BATCH_SECONDS = 0.05
 """Pause after a change; the changes that follow meanwhile are passed on together"""
 MOST_STREAMS = 100
@@ -43,7 +43,6 @@ MOST_NOTES = 1000
 LIVE, NO_DAEMON = "live", "no daemon"
 HEADERS = {
     "cache-control": "no-store",
-    "x-content-type-options": "nosniff",
     # Fault: nginx would collect events before it passes them on.
     "x-accel-buffering": "no",
 }
