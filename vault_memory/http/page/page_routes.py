@@ -9,7 +9,11 @@ import msgspec
 from vault_memory.http.page.forms import LARGEST_FORM
 from vault_memory.http.page.page_answers import Answer
 from vault_memory.http.page.viewer import Viewer
-from vault_memory.http.page.views import prompt_view, search_view
+from vault_memory.http.page.views import (
+    log_view,
+    prompt_view,
+    search_view,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,4 +32,6 @@ class PageRoute:
 ROUTES = (
     PageRoute("GET", "/search", search_view.show, search_view.SearchFields),
     PageRoute("GET", "/prompt", prompt_view.show, prompt_view.PromptFields),
+    PageRoute("GET", "/log", log_view.show, log_view.LogFields),
+    PageRoute("POST", "/log/undo", log_view.undo, log_view.UndoFields),
 )

@@ -1,13 +1,15 @@
 """The only way from a view to the vault: each call has the scopes of the session."""
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from vault_memory.api.vault_memory import VaultMemory
 from vault_memory.context.calls import ContextOptions
 from vault_memory.daemon import query_or_local
 from vault_memory.errors import NoteNotFound, VaultMemoryError
 from vault_memory.http.page import vault_state
+from vault_memory.http.page.records.record_rows import RecordRow
+from vault_memory.http.page.records.record_viewer import RecordViewer
 from vault_memory.http.page.vault_state import Counts, VaultState
 from vault_memory.rules.paths.filenames import inside
 from vault_memory.search.calls import SearchOptions
@@ -31,13 +33,15 @@ class Viewer:
         self.scopes = tuple(scopes)
         self.may_write = may_write
         self._memory = memory
+        self.records = RecordViewer(memory, self.scopes)
+        """the audit"""
 
     # ---- the frame of each view --------------------------------------------------------
 
     def counts(self) -> Counts:
         """What waits for a person."""
         try:
-            proposals = len(self._memory.edits.inbox())
+            proposals = len(self.records.proposals())
             conflicts = len(self._memory.conflicts(self.scopes))
         except VaultMemoryError:
             # The vault is unreachable: the view says so itself.
@@ -50,9 +54,13 @@ class Viewer:
         readable = [note for note in stale if self.sees(note)]
         return vault_state.describe(self._memory, readable, self.counts())
 
-    def notice(self, record_id: str) -> Any:
+    def notice(self, record_id: str) -> RecordRow | None:
         """What a record says that was just made; None when the session may not see it."""
-        return None
+        try:
+            return self.records.row(record_id)
+        except VaultMemoryError:
+            # A link may name any id, and the view itself is there without it.
+            return None
 
     # ---- notes -----------------------------------------------------------------------
 

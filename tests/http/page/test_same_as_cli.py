@@ -1,0 +1,175 @@
+"""Each button of the page is one call that a command makes, too: same bytes, same audit records."""
+
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pytest
+
+from tests.conftest import PROJECT
+from tests.http.page.served_page import Browser, serving_page
+from tests.scenarios.outside import Outside
+from vault_memory.api.vault_memory import VaultMemory
+
+USER = "Users/mira/lantern/config/USER.md"
+SINGS = {"op": "add_heading", "heading": "Evenings", "lines": ["Sings at night"]}
+
+
+class Press(NamedTuple):
+    """A button: the path of its form with the fields, and the command that does the same."""
+
+    path: str
+    fields: Mapping[str, str]
+    command: tuple[str, ...]
+    """one command; with several, each begins after a `;`"""
+
+
+Prepare = Callable[[VaultMemory], Press]
+"""Brings a copy of the sample vault into the state before the button, and returns the button"""
+
+
+def append(memory: VaultMemory, op: Mapping[str, object] = SINGS) -> str:
+    """Returns the id of the record of a person's edit."""
+    return memory.apply(USER, [op], source="cli").audit_id or ""
+
+
+def undo(memory: VaultMemory) -> Press:
+    record = append(memory)
+    return Press("/log/undo", {"id": record, "to": "/log"}, ("undo", record))
+
+
+def redo(memory: VaultMemory) -> Press:
+    record = memory.undo(append(memory)).audit_id or ""
+    return Press("/log/undo", {"id": record, "to": "/log"}, ("undo", record))
+
+
+def undo_of_an_older_record(memory: VaultMemory) -> Press:
+    record = append(memory)
+    append(memory, {**SINGS, "heading": "Mornings"})
+    return Press("/log/undo", {"id": record, "to": "/log"}, ("undo", record))
+
+
+BUTTONS: dict[str, Prepare] = {
+    "undo": undo,
+    "redo": redo,
+    "undo of an older record": undo_of_an_older_record,
+}
+"""Name of a button → its state and its command. Each view adds its buttons here."""
+
+
+@dataclass
+class Copy:
+    """A copy of the sample vault with a home of its own."""
+
+    outside: Outside
+
+    @classmethod
+    def at(cls, folder: Path) -> "Copy":
+        folder.mkdir()
+        sample = PROJECT / "sample_vault"
+        vault = folder / "vault"
+        for source in sorted(sample.rglob("*")):
+            target = vault / source.relative_to(sample)
+            if source.is_dir():
+                target.mkdir(parents=True)
+            else:
+                target.parent.mkdir(parents=True, exist_ok=True)
+                target.write_bytes(source.read_bytes())
+        return cls(Outside(vault, folder, quick=True))
+
+    def open(self) -> VaultMemory:
+        return VaultMemory.open(
+            self.outside.vault, environment=self.outside.environment
+        )
+
+    def notes(self) -> dict[str, bytes]:
+        """The bytes of all notes; INBOX pages without the ids."""
+        files = self.outside.vault.rglob("*.md")
+        ids = self._names_of_ids()
+        return {
+            str(file.relative_to(self.outside.vault)): _renamed(
+                file.read_text("utf-8"), ids
+            ).encode()
+            for file in files
+        }
+
+    def audit(self) -> list[Any]:
+        """All audit records, but for ids, times and the name of the device."""
+        ids = self._names_of_ids()
+        records = []
+        with self.open() as memory:
+            for record in memory.log():
+                text = _renamed(json.dumps(record.as_json(), sort_keys=True), ids)
+                fields = json.loads(text)
+                for name in ("ts", "device"):
+                    fields.pop(name, None)
+                records.append(fields)
+        return sorted(records, key=lambda fields: str(fields["id"]))
+
+    def _names_of_ids(self) -> dict[str, str]:
+        with self.open() as memory:
+            records = memory.log()
+        return {record.id: f"record {n}" for n, record in enumerate(records)}
+
+
+def _renamed(text: str, names: Mapping[str, str]) -> str:
+    for record_id, name in names.items():
+        text = text.replace(record_id, name)
+    return text
+
+
+@pytest.fixture
+def by_hand(tmp_path: Path) -> Copy:
+    return Copy.at(tmp_path / "by-hand")
+
+
+@pytest.fixture
+def by_page(tmp_path: Path) -> Copy:
+    return Copy.at(tmp_path / "by-page")
+
+
+@pytest.mark.parametrize("button", BUTTONS)
+def test_a_button_does_what_its_command_does(
+    by_hand: Copy,
+    by_page: Copy,
+    button: str,
+) -> None:
+    prepare = BUTTONS[button]
+    with by_hand.open() as memory:
+        typed = prepare(memory)
+    with by_page.open() as memory:
+        pressed = prepare(memory)
+    before = by_hand.audit()
+    assert by_page.audit() == before
+
+    for command in _commands(typed.command):
+        done = by_hand.outside.run(*command)
+        assert done.code == 0, done
+    _press(by_page, pressed)
+
+    assert by_page.notes() == by_hand.notes()
+    assert by_page.audit() == by_hand.audit()
+    assert by_page.audit() != before
+
+
+def _commands(words: tuple[str, ...]) -> list[list[str]]:
+    commands: list[list[str]] = [[]]
+    for word in words:
+        if word == ";":
+            commands.append([])
+        else:
+            commands[-1].append(word)
+    return commands
+
+
+def _press(copy: Copy, press: Press) -> None:
+    with copy.open() as memory, serving_page(memory) as page:
+        browser: Browser = page.browser()
+        token = browser.client.headers["cookie"].partition("=")[2]
+        session = page.sessions.find(token)
+        assert session is not None
+        browser.csrf = session.csrf
+        answer = browser.post(press.path, dict(press.fields))
+        assert answer.status_code in (200, 303), answer.text

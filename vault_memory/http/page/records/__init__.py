@@ -1,0 +1,1 @@
+"""Audit records on the page: which ones a session may see, how they read, and which are new."""

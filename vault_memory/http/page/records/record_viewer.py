@@ -1,0 +1,77 @@
+"""The audit records that a session may see, and how it takes one back."""
+
+from collections.abc import Collection, Iterator
+from typing import TYPE_CHECKING
+
+from vault_memory.api.vault_memory import VaultMemory
+from vault_memory.edits.edit_errors import UnclearId
+from vault_memory.http.page.records.record_rows import RecordRow, Undoing, row_of
+from vault_memory.markdown.note_items import resolve
+
+if TYPE_CHECKING:
+    from vault_memory.edits.edit_result import Edit
+    from vault_memory.rules.edits.audit_record import Proposal, Record
+
+HINT = "the log lists the records with their ids"
+
+
+class RecordViewer:
+    """The audit of a vault, as one session may see it."""
+
+    def __init__(
+        self,
+        memory: VaultMemory,
+        scopes: Collection[str],
+    ) -> None:
+        self._memory = memory
+        self._scopes = scopes
+
+    def newest_first(self) -> "Iterator[Record]":
+        """Yield the records of the session's scopes."""
+        for record in reversed(self._memory.log()):
+            if self.sees(record.note):
+                yield record
+
+    def find(self, prefix: str) -> "Record":
+        """Return the only record whose id begins so. Raises UnclearId."""
+        records = {
+            record_id: record
+            for record in self.newest_first()
+            for record_id in (*record.folded, record.id)
+        }
+        # Fault: the ids of other scopes among the candidates would show what others did.
+        match = resolve(prefix, records)
+        if not match.id:
+            raise UnclearId("record", prefix, match.candidates, HINT)
+        return records[match.id]
+
+    def row(self, prefix: str) -> RecordRow:
+        """Return the only record whose id begins so, with all of its diff. Raises UnclearId."""
+        match = self.find(prefix)
+        undoing = Undoing()
+        undone_by = ""
+        for record in self.newest_first():
+            undone_by = undoing.add(record)
+            if record.id == match.id:
+                break
+        return row_of(match, undone_by, complete=True)
+
+    def undo(
+        self,
+        prefix: str,
+        *,
+        dry_run: bool = False,
+    ) -> "Edit":
+        """Take back what a record did. Raises UnclearId, NotUndoable, Folded."""
+        record = self.find(prefix)
+        return self._memory.undo(record.id, dry_run=dry_run)
+
+    def proposals(self) -> "list[Proposal]":
+        """Return the proposals that wait for a person, the oldest first."""
+        proposals = self._memory.inbox()
+        return [proposal for proposal in proposals if self.sees(proposal.note)]
+
+    def sees(self, note: str) -> bool:
+        """Return whether a note is in a scope of the session."""
+        place = self._memory.layout.place(note)
+        return place is not None and place.scope in self._scopes
