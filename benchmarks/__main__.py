@@ -29,6 +29,7 @@ MODULES = (
     "scale",
     "hostile",
     "journeys",
+    "page",
 )
 
 

@@ -8,7 +8,8 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from vault_memory.edits.audit_log import MOST_CACHED, AuditLog
+from vault_memory.edits import record_cache
+from vault_memory.edits.audit_log import AuditLog
 from vault_memory.rules.edits.audit_record import Record
 from vault_memory.vault import jsonl_log
 from vault_memory.vault.jsonl_log import lines_from_end
@@ -22,13 +23,17 @@ def line(number: int) -> bytes:
     )
 
 
+@pytest.mark.parametrize("most_bytes", [500, 32 << 20])
 @pytest.mark.parametrize("seed", range(3))
-def test_the_audit_log_follows_any_change_of_its_files(tmp_path, seed: int) -> None:
+def test_the_audit_log_follows_any_change_of_its_files(
+    tmp_path, monkeypatch, seed: int, most_bytes: int
+) -> None:
+    monkeypatch.setattr(record_cache, "MOST_BYTES", most_bytes)
     vault, state = tmp_path / "vault", tmp_path / "state"
     vault.mkdir()
     state.mkdir()
     trail, chance = AuditLog(Folder(vault), state), random.Random(seed)
-    files = [vault / f"n{number}.md.audit.jsonl" for number in range(MOST_CACHED + 1)]
+    files = [vault / f"n{number}.md.audit.jsonl" for number in range(5)]
     for number in range(120):
         file = chance.choice(files)
         raw = file.read_bytes() if file.exists() else b""

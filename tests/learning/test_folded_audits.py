@@ -14,7 +14,7 @@ import pytest
 from tests.scenarios.index_dump import rows
 from vault_memory import VaultMemory
 from vault_memory.config.sections import Config, Retention
-from vault_memory.edits.audit_folding import fold_audit
+from vault_memory.edits.audit.audit_folding import fold_audit
 from vault_memory.edits.calls import EditOptions
 from vault_memory.rules.edits.audit_record import proposals_of
 from vault_memory.rules.edits.ownership import replay

@@ -147,7 +147,9 @@ class VaultParts:
     def fork(self, *, resident: bool = False) -> Self:
         """Open the same vault for another thread; close the fork, too."""
         vault = self.vault.fork()
-        return type(self)(vault, self.searcher.fork(vault, resident=resident))
+        fork = type(self)(vault, self.searcher.fork(vault, resident=resident))
+        fork.edits.records = self.edits.records
+        return fork
 
     @contextmanager
     def _open_again(self) -> "Iterator[LearningVault]":

@@ -5,20 +5,21 @@ program would make a conflict copy of a file that two devices write. A device is
 or from a record, and the state folder remembers it.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Set
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
-from hashlib import sha256
 from io import BytesIO
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, BinaryIO, NamedTuple
+from typing import TYPE_CHECKING, BinaryIO
 
 from vault_memory.edits.edit_errors import NotRecorded, UnclearId
+from vault_memory.edits.record_cache import RecordCache, note_of, placed
 from vault_memory.errors import NoteNotFound
+from vault_memory.lazy import lazy_module
 from vault_memory.markdown.note_items import resolve
 from vault_memory.rules.edits.audit_reader import read_line
-from vault_memory.rules.edits.audit_record import Record, union
+from vault_memory.rules.edits.audit_record import Record, in_order, unite
 from vault_memory.rules.paths.filenames import inside
 from vault_memory.vault.audit_folders import AUDIT_NAME, AuditFolders
 from vault_memory.vault.device_id import own_log
@@ -32,26 +33,13 @@ from vault_memory.vault.jsonl_log import (
 from vault_memory.vault.reader import Folder
 
 if TYPE_CHECKING:
-    from hashlib import _Hash as Hash
+    from vault_memory.edits.audit import audit_files
+    from vault_memory.edits.audit.audit_files import AuditFiles
+else:
+    audit_files = lazy_module("vault_memory.edits.audit.audit_files")
 
 ENDING = ".audit.jsonl"
-MOST_CACHED = 4
-"""How many audit files have their records in memory, so that only their new lines are read"""
-LARGEST_CACHED = 32 << 20
-"""In bytes: the records of a larger audit file are not cached, to save memory"""
-BLOCK = 1 << 20
-"""How many bytes of an audit file are hashed at a time"""
 LOG = "`vault-memory log` lists the records with their ids"
-
-
-class ReadLog(NamedTuple):
-    """The complete lines of an audit file, as they were when it was last read."""
-
-    length: int
-    """in bytes"""
-    digest: "Hash"
-    """SHA-256 of these bytes; new lines are added to it"""
-    records: list[Record]
 
 
 class AuditLog(Devices):
@@ -61,11 +49,14 @@ class AuditLog(Devices):
         self,
         folder: Folder,
         state: Path,
+        cache: RecordCache | None = None,
     ) -> None:
+        """`cache` may be shared with other audit logs of the same vault."""
         super().__init__(state)
         self._folder = folder
         self._folders = AuditFolders(folder.root)
-        self._read_logs: dict[str, ReadLog] = {}
+        self._files: AuditFiles | None = None
+        self._cache = cache or RecordCache()
         self._loaded: dict[str, tuple[Record, ...]] = {}
         """Records that were loaded for the current command, by note"""
 
@@ -90,7 +81,12 @@ class AuditLog(Devices):
 
     def all(self) -> tuple[Record, ...]:
         """Returns the records of all notes, the oldest first."""
-        return self._union(self._paths())
+        if self._files is None:
+            self._files = audit_files.AuditFiles()
+        stamps = self._files.stamps(self._folder)
+        every = self._cache.all(self._folder, stamps)
+        self._meet_devices(every.devices)
+        return every.united
 
     def latest(
         self,
@@ -107,11 +103,11 @@ class AuditLog(Devices):
         with self._stream(paths[0]) as stream:
             records = (read_line(line) for line in lines_from_end(stream))
             newest = list(islice(filter(None, records), limit))
-        return tuple(_placed(record, note) for record in reversed(newest))
+        return tuple(placed(record, note) for record in reversed(newest))
 
     def notes(self) -> list[str]:
         """Returns the notes that have an audit file."""
-        return sorted({_note_of(path) for path in self._paths()})
+        return sorted({note_of(path) for path in self._paths()})
 
     def files(
         self,
@@ -124,7 +120,7 @@ class AuditLog(Devices):
         return [
             path
             for path in self._folder.listing(suffixes=(".jsonl",)).entries
-            if _note_of(path)
+            if note_of(path)
         ]
 
     def find(self, prefix: str) -> Record:
@@ -191,7 +187,7 @@ class AuditLog(Devices):
         for path in self._paths():
             with self._stream(path) as stream:
                 bad = sum(read_line(line) is None for line in stream if line.strip())
-            counts[_note_of(path)] = counts.get(_note_of(path), 0) + bad
+            counts[note_of(path)] = counts.get(note_of(path), 0) + bad
         return counts
 
     def _tail(self, path: str) -> Iterator[Record]:
@@ -218,7 +214,7 @@ class AuditLog(Devices):
             with self._stream(path) as stream:
                 record = _find_record(stream, record_id)
             if record is not None:
-                return _placed(record, note)
+                return placed(record, note)
         return None
 
     def discover_devices(self, note: str) -> None:
@@ -239,31 +235,19 @@ class AuditLog(Devices):
             self.meet(devices)
 
     def _union(self, paths: Iterable[str]) -> tuple[Record, ...]:
-        files = [self._read(path) for path in paths]
-        devices = {record.device for records in files for record in records}
+        logs = (self._cache.log(self._folder, path) for path in paths)
+        records = [record for log in logs for record in log]
+        self._meet_devices({timed.record.device for timed in records})
+        return unite(in_order(records))
+
+    def _meet_devices(self, devices: Set[str]) -> None:
         if not devices <= {"", self.device, *self.others}:
             self.meet(devices)
-        return union(*files)
 
     def _beside(self, note: str) -> list[str]:
         """Returns the audit files of a note; reads no folder but its own."""
         audit = note.rpartition("/")[2] + ENDING
         return self._folders.beside(note, self.log_names(audit))
-
-    def _read(self, path: str) -> list[Record]:
-        with self._stream(path) as stream:
-            previous = self._read_logs.pop(path, None)
-            # Fault (G116): a person edits or deletes the log, and a sync program
-            # replaces it. Cached records may not be in the file any more.
-            if previous is None or not _begins_with(stream, previous):
-                stream.seek(0)
-                previous = ReadLog(0, sha256(), [])
-            log, torn = _read_on(stream, _note_of(path), previous)
-        if log.length <= LARGEST_CACHED:
-            self._read_logs[path] = log
-        if len(self._read_logs) > MOST_CACHED:
-            self._read_logs.pop(next(iter(self._read_logs)), None)
-        return log.records + torn
 
     def _sync(self, path: str) -> None:
         sync_records(self._folder.root, path)
@@ -297,64 +281,3 @@ def _has_id(
     record_id: str,
 ) -> bool:
     return record_id == record.id or record_id in record.folded
-
-
-def _begins_with(
-    stream: BinaryIO,
-    log: ReadLog,
-) -> bool:
-    """Whether a file still begins with the cached lines. The stream is then at their end."""
-    digest = sha256()
-    remaining = log.length
-    while remaining:
-        block = stream.read(min(remaining, BLOCK))
-        if not block:
-            return False
-        digest.update(block)
-        remaining -= len(block)
-    return digest.digest() == log.digest.digest()
-
-
-def _read_on(
-    stream: BinaryIO,
-    note: str,
-    log: ReadLog,
-) -> tuple[ReadLog, list[Record]]:
-    """Returns the log with its new lines, and the record of a last line without its newline.
-
-    Such a line may still grow, so it is not cached.
-    """
-    length = log.length
-    digest = log.digest.copy()
-    records = list(log.records)
-    torn: list[Record] = []
-    for line in stream:
-        record = read_line(line)
-        # Fault (B42): another process may be writing this line. Cached now, its end
-        # would never be read.
-        if not line.endswith(b"\n"):
-            if record is not None:
-                torn.append(_placed(record, note))
-            break
-        length += len(line)
-        digest.update(line)
-        if record is not None:
-            records.append(_placed(record, note))
-    return ReadLog(length, digest, records), torn
-
-
-def _placed(
-    record: Record,
-    note: str,
-) -> Record:
-    """Returns the record under the name of the note beside which its file is.
-
-    A person may have moved the note together with its audit file.
-    """
-    return record if record.note == note else replace(record, note=note)
-
-
-def _note_of(path: str) -> str:
-    """Returns the note to which an audit file belongs; empty for any other file."""
-    match = AUDIT_NAME.fullmatch(path)
-    return match["note"] if match else ""

@@ -5,28 +5,34 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, NamedTuple, TypedDict
 
 from vault_memory.contract import Source
-from vault_memory.database.connection import DatabaseError
-from vault_memory.errors import BadPath, NoteUnreadable, UsageError, VaultMemoryError
-from vault_memory.index.store import State
+from vault_memory.errors import BadPath, UsageError, VaultMemoryError
 from vault_memory.lazy import lazy_module
 from vault_memory.logs import Logger
 from vault_memory.rules.call_values import checked_calls
 from vault_memory.rules.paths.filenames import inside
 from vault_memory.search.open_vault import OpenVault
-from vault_memory.vault.reader import LARGEST_PARSED, Note
 
 if TYPE_CHECKING:
-    from vault_memory.edits import commands, notifier, people, versions
+    from vault_memory.edits import (
+        audit_log,
+        commands,
+        notifier,
+        people,
+        record_cache,
+        versions,
+    )
     from vault_memory.edits import editor as edits_editor
     from vault_memory.edits.commands import EditCommand
     from vault_memory.edits.edit_result import Edit
     from vault_memory.edits.editor import NoteEditor
     from vault_memory.edits.notifier import Announcer
     from vault_memory.edits.plans import save_text
+    from vault_memory.edits.record_cache import RecordCache
     from vault_memory.edits.versions import NoteVersion, Waiting
     from vault_memory.markdown import document
     from vault_memory.rules.edits import undo as undo_rules
@@ -36,12 +42,14 @@ if TYPE_CHECKING:
     from vault_memory.search import note_reports
     from vault_memory.search.note_reports import NoteText
 else:
+    audit_log = lazy_module("vault_memory.edits.audit_log")
     commands = lazy_module("vault_memory.edits.commands")
     edits_editor = lazy_module("vault_memory.edits.editor")
     notifier = lazy_module("vault_memory.edits.notifier")
     people = lazy_module("vault_memory.edits.people")
-    versions = lazy_module("vault_memory.edits.versions")
+    record_cache = lazy_module("vault_memory.edits.record_cache")
     save_text = lazy_module("vault_memory.edits.plans.save_text")
+    versions = lazy_module("vault_memory.edits.versions")
     undo_rules = lazy_module("vault_memory.rules.edits.undo")
     document = lazy_module("vault_memory.markdown.document")
     note_reports = lazy_module("vault_memory.search.note_reports")
@@ -76,7 +84,7 @@ class EditKeywords(TypedDict, total=False):
 class EditCalls:
     """Edit the notes of one vault. Each call reads the note again, writes it safely and records the change."""
 
-    INTERNAL = ("apply", "execute", "owner_words", "check_owner", "reindex")
+    INTERNAL = ("apply", "execute", "owner_words", "check_owner")
 
     def __init__(
         self,
@@ -103,7 +111,12 @@ class EditCalls:
                     settings.summary_command,
                     timeout=settings.summary_timeout_seconds,
                 )
-            setup = edits_editor.EditorSetup(settings.human_items, self.reindex)
+            trail = audit_log.AuditLog(
+                self.vault.folder, self.vault.state.path, self.records
+            )
+            setup = edits_editor.EditorSetup(
+                settings.human_items, self.vault.reindex, trail=trail
+            )
             if self._announcer is not None:
                 setup = setup._replace(tell=self._announcer.tell)
             self._editor = edits_editor.NoteEditor(
@@ -113,6 +126,11 @@ class EditCalls:
                 setup,
             )
         return self._editor
+
+    @cached_property
+    def records(self) -> "RecordCache":
+        """The cached audit records; a vault and its forks share them."""
+        return record_cache.RecordCache()
 
     def close(self) -> None:
         """Close the journal and stop sending summaries."""
@@ -463,29 +481,6 @@ class EditCalls:
         if command.user_id:
             root = Path(self.vault.folder.root)
             people.refuse_twin(command.user_id, root, self.vault.layout)
-
-    def reindex(self, path: str, note: Note | None = None) -> None:
-        """Index a note that was just written. Does nothing before the first index exists.
-
-        `note` is what was written, unless somebody saved since.
-        """
-        indexing = self.vault.indexing
-        with self.vault.lock:
-            try:
-                ingest = indexing.ingest_if_built()
-                if ingest is None:
-                    return
-                if note is None or len(note.raw) > LARGEST_PARSED:
-                    note = ingest.read(path)
-                if note is not None:
-                    ingest.ingest(note, State.SETTLED)
-            except NoteUnreadable as error:
-                logger.warning("%s", error)
-            except DatabaseError as error:
-                # Fault (C45): the note is written. A damaged index must not fail the
-                # edit, since it can be rebuilt.
-                logger.warning("the index did not take in %s: %s", path, error)
-                indexing.recover(error)
 
     def _has_journal(self) -> bool:
         """Whether the vault was ever edited. A reader must not create a journal."""

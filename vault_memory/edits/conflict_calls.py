@@ -166,7 +166,7 @@ class ConflictCalls:
             result = self._edits.editor.writer.untrash(
                 match.id, now=aware(now), op_id=op_id
             )
-            self._edits.reindex(result.path)
+            self.vault.reindex(result.path)
         entry = thrown[match.id]
         return reports.ThrownNote(
             entry.id,

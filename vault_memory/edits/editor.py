@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterator, Sequence, Set
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import replace
 from datetime import datetime, timedelta
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
@@ -35,11 +36,10 @@ from vault_memory.edits.edit_errors import NoteChanged, NoteGone, SaveConflict
 from vault_memory.edits.edit_result import Edit, edit_of, pending_of
 from vault_memory.edits.inbox import Inbox
 from vault_memory.edits.note_access import NoteAccess, NoteState, complete_version
-from vault_memory.edits.note_history import NoteHistory
 from vault_memory.edits.plans.edit_plan import plan_command
 from vault_memory.edits.plans.plan import EditPlan
 from vault_memory.edits.stale_saves import StaleSaveDetector
-from vault_memory.edits.versions import Waiting
+from vault_memory.edits.versions import Waiting, waiting_write
 from vault_memory.lazy import lazy_module
 from vault_memory.rules.edits.audit_record import Proposal, Record
 from vault_memory.rules.edits.undo import NotUndoable
@@ -54,8 +54,11 @@ from vault_memory.vault.write.replacement import Replacement
 from vault_memory.vault.write.writer import Writer
 
 if TYPE_CHECKING:
+    from vault_memory.edits import note_history
+    from vault_memory.edits.note_history import NoteHistory
     from vault_memory.markdown.merging import three_way
 else:
+    note_history = lazy_module("vault_memory.edits.note_history")
     three_way = lazy_module("vault_memory.markdown.merging.three_way")
 
 logger = logging.getLogger(__name__)
@@ -118,7 +121,6 @@ class NoteEditor:
         )
         self._state = state
         self._access = NoteAccess(folder, layout, self.trail, self.files)
-        self.past = NoteHistory(self._access, self.trail, lambda: self.writer)
         self._recorder = AuditRecorder(
             self.trail,
             self.inbox,
@@ -147,6 +149,11 @@ class NoteEditor:
             )
             after_opening(self._open, self.trail, self.folder)
         return self._open
+
+    @cached_property
+    def past(self) -> "NoteHistory":
+        """The versions of the notes."""
+        return note_history.NoteHistory(self._access, self.trail, lambda: self.writer)
 
     def close(self) -> None:
         """Closes the journal and gives up the lease of this device."""
@@ -237,15 +244,7 @@ class NoteEditor:
 
     def waiting(self) -> list[Waiting]:
         """Returns the pending writes."""
-        return [
-            Waiting(
-                write.path,
-                write.reason,
-                write.op_id,
-                WriteResult.of(write).explanation,
-            )
-            for write in self.writer.pending()
-        ]
+        return [waiting_write(write) for write in self.writer.pending()]
 
     def keep(self, notes: Sequence[Note], now: datetime) -> None:
         """Stores these versions, which people saved, as versions of their notes."""

@@ -9,6 +9,8 @@ from vault_memory.markdown.note_items import resolve
 from vault_memory.rules.edits.audit_record import Record
 from vault_memory.vault.reader import Note
 from vault_memory.vault.snapshots import Version
+from vault_memory.vault.write.attempt import WriteResult
+from vault_memory.vault.write.journal import PendingWrite
 
 HISTORY = "`vault-memory history NOTE` lists the versions that are kept"
 
@@ -33,6 +35,12 @@ class Waiting:
     reason: str
     id: str
     explanation: str
+
+
+def waiting_write(write: PendingWrite) -> Waiting:
+    """Returns a pending write as the calls give it."""
+    explanation = WriteResult.of(write).explanation
+    return Waiting(write.path, write.reason, write.op_id, explanation)
 
 
 def versions_of(

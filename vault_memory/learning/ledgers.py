@@ -26,6 +26,8 @@ logger = logging.getLogger(__name__)
 LARGEST = 64 << 20
 """Bytes of the largest ledger that is read"""
 SUFFIX = ".jsonl"
+LEARNING_PARENTS = ("Users", "Channels", "groups")
+"""Folders with a folder for each owner of ledgers; those of the person at the root are at the root"""
 
 
 class Ledgers:
@@ -134,6 +136,43 @@ class Ledgers:
         """Returns the files of a log with a file for each day, the oldest first."""
         folder = f"{places.learning}{name}/"
         return [path for path in self._list(places) if path.startswith(folder)]
+
+    def mentions(
+        self,
+        name: str,
+        text: str,
+    ) -> bool:
+        """Whether a ledger of any scope has this text in one of its lines. Parses nothing."""
+        escaped = json.dumps(text, ensure_ascii=False)[1:-1]
+        raw = escaped.encode(errors="replace")
+        return any(raw in self._bytes_of(path) for path in self._named(name))
+
+    def _named(
+        self,
+        name: str,
+    ) -> Iterator[str]:
+        """Yields the files of a ledger in all scopes."""
+        parents = [
+            f"{top}/{owner}/"
+            for top in LEARNING_PARENTS
+            for owner in self._folder.names(top)[1]
+        ]
+        for parent in ("", *parents):
+            folder = f"{parent}learning"
+            for file in self._folder.names(folder)[0]:
+                path = f"{folder}/{file}"
+                if _stem(path) == f"{folder}/{name}":
+                    yield path
+
+    def _bytes_of(
+        self,
+        path: str,
+    ) -> bytes:
+        try:
+            return self._folder.read(path, max_bytes=LARGEST).raw
+        except VaultError as error:
+            logger.warning("%s", error)
+            return b""
 
     def remove_before(
         self,

@@ -6,14 +6,17 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
 from vault_memory import config as configuration
-from vault_memory.errors import UsageError
+from vault_memory.database.connection import DatabaseError
+from vault_memory.errors import NoteUnreadable, UsageError
+from vault_memory.index.store import State
 from vault_memory.ingest.lifecycle import Indexing
 from vault_memory.lazy import lazy_module
+from vault_memory.logs import Logger
 from vault_memory.rules.paths.layout import Layout
 from vault_memory.search.embedder_handle import Semantic
 from vault_memory.vault.locate import locate
 from vault_memory.vault.marker import Marker, read_marker
-from vault_memory.vault.reader import Folder, Identity
+from vault_memory.vault.reader import LARGEST_PARSED, Folder, Identity, Note
 from vault_memory.vault.state_dir import (
     StateFolder,
     cache_root,
@@ -32,6 +35,9 @@ else:
     state_dir = lazy_module("vault_memory.vault.state_dir")
     vault_layout = lazy_module("vault_memory.search.vault_layout")
     pending_index = lazy_module("vault_memory.ingest.pending_index")
+
+
+logger = Logger(__name__)
 
 
 class VaultClosed(UsageError):
@@ -151,6 +157,33 @@ class OpenVault:
     def check_identity(self) -> Identity:
         """Raise VaultUnreachable when the folder is absent or is another vault."""
         return self.folder.check_identity(self._marker.vault)
+
+    def reindex(
+        self,
+        path: str,
+        note: Note | None = None,
+    ) -> None:
+        """Index a note that was just written. Does nothing before the first index exists.
+
+        `note` is what was written, unless somebody saved since.
+        """
+        indexing = self.indexing
+        with self.lock:
+            try:
+                ingest = indexing.ingest_if_built()
+                if ingest is None:
+                    return
+                if note is None or len(note.raw) > LARGEST_PARSED:
+                    note = ingest.read(path)
+                if note is not None:
+                    ingest.ingest(note, State.SETTLED)
+            except NoteUnreadable as error:
+                logger.warning("%s", error)
+            except DatabaseError as error:
+                # Fault (C45): the note is written. A damaged index must not fail the
+                # edit, since it can be rebuilt.
+                logger.warning("the index did not take in %s: %s", path, error)
+                indexing.recover(error)
 
     def layout_report(
         self,

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
-from vault_memory.edits.audit_folding import fold_audit
+from vault_memory.edits.audit.audit_folding import fold_audit
 from vault_memory.edits.edit_errors import NotCurated
 
 if TYPE_CHECKING:

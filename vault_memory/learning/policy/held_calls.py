@@ -87,6 +87,9 @@ class HeldCalls:
 
     def reject_undone(self, record_id: str) -> None:
         """Gives up the candidate whose promotion was undone; the id may be a beginning."""
+        # Most records promoted no candidate, and need no listing of the vault.
+        if not self._ledgers.mentions(HELD, record_id):
+            return
         for places in self._places(None).values():
             for candidate in self._all(places).values():
                 # Fault: a candidate that was promoted again by a person must remain. Only the

@@ -3,16 +3,14 @@
 A record is one line of JSON in a file beside the note.
 """
 
-import heapq
 import json
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from hashlib import sha256
-from itertools import chain
 from operator import itemgetter
-from typing import TYPE_CHECKING, assert_never, cast
+from typing import TYPE_CHECKING, NamedTuple, assert_never, cast
 
 from vault_memory.markdown.note_items import short_hash
 from vault_memory.rules.edits import op_words
@@ -234,19 +232,76 @@ def _op_name(applied: Applied | RecordedOp) -> str:
             assert_never(applied)
 
 
+class Position(NamedTuple):
+    """The place of a record among those of all audit files. Records sort by it."""
+
+    moment: datetime
+    """the latest time of its device so far in its file"""
+    id: str
+    """the greatest id of its device at that time so far in its file"""
+    file: str
+    run: int
+    """the number of its device among those of the file"""
+
+
+class TimedRecord(NamedTuple):
+    """A record with its position."""
+
+    position: Position
+    record: Record
+
+
 def union(*files: Iterable[Record]) -> tuple[Record, ...]:
     """Merges the records of several devices' files by time, each once.
 
     Of two forms of a record a redacted one wins, then a folded one. Records of a device keep their
     order in a file, even when the clock of the device jumped.
     """
+    timed = [
+        record
+        for number, file in enumerate(files)
+        for record in timed_records(file, f"{number:08}")
+    ]
+    return unite(in_order(timed))
+
+
+def timed_records(
+    records: Iterable[Record],
+    file: str,
+    earlier: Iterable[TimedRecord] = (),
+) -> list[TimedRecord]:
+    """Returns records of one file with their positions; `earlier` are those before them in the file."""
+    latest = {timed.record.device: timed.position for timed in earlier}
+    result = []
+    for record in records:
+        moment, record_id, run = moment_of(record.ts), record.id, len(latest)
+        previous = latest.get(record.device)
+        if previous is not None:
+            # A clock that was set back must not move a record before an older one.
+            moment = max(moment, previous.moment)
+            moment, record_id = max((moment, record_id), previous[:2])
+            run = previous.run
+        position = Position(moment, record_id, file, run)
+        latest[record.device] = position
+        result.append(TimedRecord(position, record))
+    return result
+
+
+def in_order(records: Iterable[TimedRecord]) -> list[TimedRecord]:
+    """Returns the records of several files by time. Those of one file are in their order already."""
+    return sorted(records, key=itemgetter(0))
+
+
+def unite(records: Iterable[TimedRecord]) -> tuple[Record, ...]:
+    """Returns each record once, at its first position. `records` are in order."""
     by_id: dict[str, Record] = {}
     absorbed: set[str] = set()
-    for record in _merge_by_time(files):
-        previous = by_id.get(record.id)
-        if previous is None or _weight(record) > _weight(previous):
+    for _, record in records:
+        previous = by_id.setdefault(record.id, record)
+        if previous is not record and _weight(record) > _weight(previous):
             by_id[record.id] = record
-        absorbed.update(record.folded[:-1])
+        if record.folded:
+            absorbed.update(record.folded[:-1])
     # Fault: a sync program merged a file with an older copy of it. What was folded into
     # another record is there in full again.
     for record_id in absorbed:
@@ -256,32 +311,6 @@ def union(*files: Iterable[Record]) -> tuple[Record, ...]:
 
 def _weight(record: Record) -> tuple[bool, bool]:
     return record.redacted, bool(record.folded)
-
-
-_Timed = tuple[datetime, str, Record]
-
-
-def _merge_by_time(files: Sequence[Iterable[Record]]) -> Iterator[Record]:
-    record_lists = [list(file) for file in files]
-    devices = {record.device for records in record_lists for record in records}
-    if len(devices) < 2 and len(record_lists) < 2:
-        return chain(*record_lists)
-    runs = [run for records in record_lists for run in _split_by_device(records)]
-    merged = heapq.merge(*runs, key=itemgetter(0, 1))
-    return (record for _, _, record in merged)
-
-
-def _split_by_device(records: Iterable[Record]) -> Iterable[list[_Timed]]:
-    """Returns the records of each device, each with the latest time of that device so far."""
-    runs: dict[str, list[_Timed]] = {}
-    for record in records:
-        run = runs.setdefault(record.device, [])
-        moment = moment_of(record.ts)
-        # A clock that was set back must not move a record before an older one.
-        if run:
-            moment = max(moment, run[-1][0])
-        run.append((moment, record.id, record))
-    return runs.values()
 
 
 def proposals_of(records: Iterable[Record]) -> dict[str, Proposal]:
