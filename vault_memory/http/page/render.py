@@ -11,8 +11,8 @@ import jinja2
 from starlette.responses import Response
 
 from vault_memory.http.page import diffs
+from vault_memory.http.page.exact import finalize
 from vault_memory.http.page.page_answers import note_path, page_path
-from vault_memory.http.page.visible import visible
 
 POLICY = "; ".join(
     (
@@ -52,7 +52,7 @@ def environment() -> jinja2.Environment:
         loader=jinja2.PackageLoader("vault_memory.http.page"),
         autoescape=True,
         undefined=jinja2.StrictUndefined,
-        finalize=visible,
+        finalize=finalize,
         trim_blocks=True,
         lstrip_blocks=True,
         auto_reload=False,
