@@ -9,10 +9,10 @@ from vault_memory.context.calls import PURPOSES, ContextOptions
 from vault_memory.contract import Purpose
 from vault_memory.errors import UsageError
 from vault_memory.http.page.exact import Exact
+from vault_memory.http.page.note_html.hidden_letters import visible
 from vault_memory.http.page.page_answers import PageView
 from vault_memory.http.page.shell import NotHere
 from vault_memory.http.page.viewer import Viewer
-from vault_memory.http.page.visible import visible
 from vault_memory.rules.paths.caller import Caller
 
 if TYPE_CHECKING:
