@@ -77,10 +77,9 @@ def test_a_save_is_told_when_search_finds_it(running: Running, memory: VaultMemo
 
         assert answer is not None
         assert answer.notes == ("memory/birds.md",)
-        # Not `running.finds`: the question must not wait for the save itself.
-        found = ask(outside.socket, "search", {"query": word, "scopes": ["group:main"]})
-        assert found is not None
-        assert found["hits"], "it was told before it could be found"
+        # The index as it is: a question to the daemon would wait for the save.
+        found = memory.search(word, scopes=["group:main"], refresh=False)
+        assert found.hits, "it was told before it could be found"
         since = answer.id
 
 
