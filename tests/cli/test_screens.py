@@ -4,9 +4,12 @@ import re
 import unicodedata
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from tests.cli.terminals import COLOUR, opened, shown
 from tests.scenarios.outside import Outside
+from vault_memory.cli.views.screen import wrapped, wrapped_cells
 
 NOW = "2026-05-26T14:05+00:00"
 COMMANDS: dict[str, tuple[str, ...]] = {
@@ -120,7 +123,35 @@ def test_hits_wrap_at_words_and_bold_marks_what_matched(vault: Outside) -> None:
         "  - The \x1b[1mspare\x1b[0m \x1b[1mkey\x1b[0m of the lighthouse",
         "    hangs behind the barometer, in the",
         "    tin with the blue lid (2026-05-18)",
+        "",
     ]
+
+
+def test_a_date_and_a_command_stay_in_one_piece() -> None:
+    details = ["How often, and on what current", "Mon 13 Apr", "channel:fogbell"]
+
+    assert wrapped_cells(details, 40, gap=" · ", first="  ") == [
+        "  How often, and on what current ·",
+        "  Mon 13 Apr · channel:fogbell",
+    ]
+    assert wrapped("1 conflict copy: `vault-memory conflicts`", 38, indent="  ") == [
+        "1 conflict copy:",
+        "  `vault-memory conflicts`",
+    ]
+
+
+@given(
+    st.lists(st.text("ab `·茶", max_size=12).map(str.strip), max_size=8),
+    st.integers(20, 40),
+)
+def test_texts_side_by_side_fit_and_lose_no_letter(
+    texts: list[str], width: int
+) -> None:
+    lines = wrapped_cells(texts, width, gap=" · ", first="  ")
+
+    assert all(columns(line) <= width for line in lines)
+    letters = re.sub(r"[\s·]", "", "".join(lines))
+    assert letters == re.sub(r"[\s·]", "", "".join(texts))
 
 
 def test_letters_without_blanks_are_broken_at_the_edge(vault: Outside) -> None:

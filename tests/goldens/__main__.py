@@ -13,10 +13,14 @@ import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from tests.goldens import dumps, surface, transcripts
+from tests.goldens import dumps, screens, surface, transcripts
 from tests.goldens.stored import EXPECTED, write
 
-GOLDENS: dict[str, Callable[[Path], str]] = {**surface.GOLDENS, **transcripts.GOLDENS}
+GOLDENS: dict[str, Callable[[Path], str]] = {
+    **surface.GOLDENS,
+    **transcripts.GOLDENS,
+    **screens.GOLDENS,
+}
 
 
 def texts(start: str) -> Iterator[tuple[str, str]]:

@@ -149,7 +149,7 @@ def _failed(
 def _vault(memory: "VaultMemory") -> Iterator[Check]:
     memory.vault.check_identity()
     vault_id = memory.vault.indexing.marker.vault
-    yield _passed("vault", f"{memory.root} is vault {vault_id}")
+    yield _passed("vault", f"{memory.root} has the id {vault_id}")
 
 
 def _state_folder(memory: "VaultMemory") -> Iterator[Check]:
@@ -322,9 +322,10 @@ def _names(memory: "VaultMemory") -> Iterator[Check]:
     for path, reason in listing.unknown.items():
         yield _warned("names", f"`{path}` cannot be looked at: {reason}", "")
     if listing.copies:
+        verb = "waits" if len(listing.copies) == 1 else "wait"
         yield _warned(
             "conflict copies",
-            f"{_some(sorted(listing.copies))} wait for you",
+            f"{_some(sorted(listing.copies))} {verb} for you",
             "`vault-memory conflicts` shows and settles them",
         )
     bot_folders = bots(listing.entries)

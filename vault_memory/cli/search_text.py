@@ -14,6 +14,7 @@ if TYPE_CHECKING:
         WhyJson,
     )
 
+BETWEEN_DETAILS = " · "
 Paint = Callable[[str, str], str]
 """Returns a text in a style, `bold` or `dim`"""
 _UNKNOWN = {
@@ -158,7 +159,7 @@ def details_of(
         details.append(f"{copies} copies")
     if hit.get("pending"):
         details.append("waits to be written")
-    return " · ".join(filter(None, details))
+    return BETWEEN_DETAILS.join(filter(None, details))
 
 
 def score_text(

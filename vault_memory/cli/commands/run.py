@@ -10,11 +10,13 @@ import click
 
 from vault_memory.cli.layout_choice import layout_option, open_with_layout
 from vault_memory.cli.options import Context, common
+from vault_memory.cli.terminal import escaped
 from vault_memory.lazy import lazy_module
 
 if TYPE_CHECKING:
     from vault_memory.api.vault_memory import VaultMemory
     from vault_memory.cli import embedding_progress
+    from vault_memory.cli.views import screen
     from vault_memory.daemon import loop
     from vault_memory.daemon.loop import Daemon
     from vault_memory.daemon.note_indexer import PathChange
@@ -22,6 +24,7 @@ if TYPE_CHECKING:
     from vault_memory.hosts import hook_command
 else:
     embedding_progress = lazy_module("vault_memory.cli.embedding_progress")
+    screen = lazy_module("vault_memory.cli.views.screen")
     loop = lazy_module("vault_memory.daemon.loop")
     hook_command = lazy_module("vault_memory.hosts.hook_command")
 
@@ -101,7 +104,7 @@ def _print_work(
     """Print a night, a sync or an embedding, with the time of day."""
     if context.quiet:
         return
-    context.line(f"{datetime.now():%H:%M}  {line}")
+    _print_cells(context, line, first=f"{datetime.now():%H:%M}  ")
 
 
 def _ready_text(
@@ -125,7 +128,7 @@ def _print_change(
     added = "removed" if change.removed else f"+{change.delta.added}"
     removed = f"−{change.delta.removed} chunks"
     duration = f"{change.milliseconds:.1f} ms"
-    context.line(f"{change.note}  {added} {removed}  {duration}")
+    _print_cells(context, change.note, f"{added} {removed}", duration)
 
 
 def _print_copy(
@@ -141,10 +144,27 @@ def _print_copy(
         case "merged":
             audit_id = resolved.edit.audit_id if resolved.edit else None
             undo = f"; `vault-memory undo {audit_id}` takes it back" if audit_id else ""
-            context.line(f"{copy.note}  merged the conflict copy `{name}`{undo}")
+            _print_cells(context, copy.note, f"merged the conflict copy `{name}`{undo}")
         case "discarded":
-            context.line(
-                f"{copy.note}  moved the conflict copy `{name}` to the trash: {copy.why}"
+            _print_cells(
+                context,
+                copy.note,
+                f"moved the conflict copy `{name}` to the trash: {copy.why}",
             )
         case _:
             return
+
+
+def _print_cells(
+    context: Context,
+    *texts: str,
+    first: str = "",
+) -> None:
+    """Print texts side by side; on a terminal, those that do not fit go to the next line."""
+    terminal = context.screen()
+    if terminal is None:
+        context.line(first + "  ".join(texts))
+        return
+    escaped_texts = map(escaped, texts)
+    lines = screen.wrapped_cells(escaped_texts, terminal.columns, first=first)
+    context.line("\n".join(lines))

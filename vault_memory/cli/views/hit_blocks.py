@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
 from vault_memory.cli.search_text import (
+    BETWEEN_DETAILS,
     details_of,
     left_out_texts,
     place_of,
@@ -12,7 +13,7 @@ from vault_memory.cli.search_text import (
 )
 from vault_memory.cli.terminal import escaped, styled
 from vault_memory.cli.views.matched_words import marker
-from vault_memory.cli.views.screen import Screen, cells, wrapped
+from vault_memory.cli.views.screen import Screen, cells, wrapped, wrapped_cells
 from vault_memory.cli.views.times import time_text
 
 if TYPE_CHECKING:
@@ -35,7 +36,9 @@ def hits_view(
     if not blocks:
         blocks.append("nothing found")
     blocks += left_out_texts(answer)
-    return "\n\n".join(blocks)
+    # A remark on stderr must not look like a line of the last hit.
+    end = "\n" if answer["hits"] else ""
+    return "\n\n".join(blocks) + end
 
 
 def _hit_lines(
@@ -51,15 +54,18 @@ def _hit_lines(
         yield painted_place + GAP + styled(details, dim=True)
     else:
         yield painted_place
-        for line in wrapped(details, screen.prose, first=GAP):
+        texts = details.split(BETWEEN_DETAILS)
+        lines = wrapped_cells(texts, screen.prose, gap=BETWEEN_DETAILS, first=GAP)
+        for line in lines:
             yield styled(line, dim=True)
     # The lines are marked when they are broken: marks have no width.
     for line in _paragraphs(hit["text"]):
         yield from map(mark, text_lines(line, screen))
     why = hit.get("why")
     if why:
-        reasons = f"why: {score_text(hit['score'], why)}"
-        for line in wrapped(escaped(reasons), screen.prose, first=GAP):
+        reasons = escaped(f"why: {score_text(hit['score'], why)}")
+        # A term stays beside its number.
+        for line in wrapped_cells(reasons.split(GAP), screen.prose, first=GAP):
             yield styled(line, dim=True)
 
 

@@ -48,7 +48,8 @@ def _diff_lines(
 ) -> Iterator[str]:
     """Yield the lines of a diff in colours; those that continue a long line hang below it."""
     plain = edit_rendering.diff_text(diff, lambda text, colour: text)
-    for line in plain.split("\n"):
+    # The empty lines around a change at the end say nothing: a record ends with one.
+    for line in plain.rstrip().split("\n"):
         colour = edit_rendering.COLOURS.get(line[:1])
         sign = escaped(line[:1])
         rows = wrapped(escaped(line[1:]), screen.columns, first=sign, indent=GAP)

@@ -15,7 +15,8 @@ WIDEST = 100
 """Columns of the longest line of prose; a longer one is hard to read"""
 _WIDE = frozenset("WF")
 _WITHOUT_WIDTH = frozenset(("Mn", "Me", "Cf"))
-_PIECE = re.compile(r"\S+")
+_PIECE = re.compile(r"(?:`[^`]*`|\S)+")
+_WORD = re.compile(r"\S+")
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,9 +108,31 @@ def wrapped(
 def wrapped_cells(
     texts: Iterable[str],
     columns: int,
+    *,
+    gap: str = "  ",
+    first: str = "",
 ) -> list[str]:
-    """Return short texts side by side; on several lines, with an indent, where they do not fit."""
-    return wrapped("  ".join(texts).rstrip(), columns, indent="  ")
+    """Return short texts side by side; one that does not fit begins the next line.
+
+    Only a text that is longer than a line is broken. `first` begins the first line.
+    """
+    visible_texts = [text for text in texts if text]
+    lines: list[str] = []
+    line = first
+    for number, text in enumerate(visible_texts):
+        separator = gap if line != first else ""
+        is_last = number == len(visible_texts) - 1
+        # The separator stays visible at the end of a line that others follow.
+        after = 0 if is_last else len(gap.rstrip())
+        if cells(line + separator + text) + after <= columns:
+            line += separator + text
+            continue
+        if separator:
+            lines.append(line + gap.rstrip())
+            line = "  "
+        *full_lines, line = wrapped(text, columns, first=line, indent="  ")
+        lines += full_lines
+    return [*lines, line]
 
 
 def wrapped_remark(text: str) -> str:
@@ -125,15 +148,22 @@ def _words(
     text: str,
     room: int,
 ) -> Iterator[str]:
-    """Yield the words of a text, none longer than `room` unless a break would spoil it."""
+    """Yield the words of a text, none longer than `room` unless a break would spoil it.
+
+    A text in backticks is one word if it fits.
+    """
     room = max(room, 2)
-    for match in _PIECE.finditer(text):
-        word = match[0]
-        # Fault: an address or a path that is broken cannot be copied or clicked.
-        if cells(word) <= room or "/" in word:
-            yield word
+    for piece in _PIECE.findall(text):
+        # Fault: a command in backticks that is broken cannot be copied.
+        if cells(piece) <= room:
+            yield piece
             continue
-        yield from _broken(word, room)
+        for word in _WORD.findall(piece):
+            # Fault: an address or a path that is broken cannot be copied or clicked.
+            if cells(word) <= room or "/" in word:
+                yield word
+                continue
+            yield from _broken(word, room)
 
 
 def _broken(
