@@ -305,6 +305,18 @@ def test_the_name_of_a_note_cannot_end_an_event():
     assert json.loads(data) == {"notes": [name, "\udcff.md"]}
 
 
+def test_a_save_between_a_page_and_its_stream_is_told(outside: Outside):
+    outside.write(ANN, "- tea\n")
+    with outside.daemon() as daemon, page_of(outside) as page:
+        event_id = until(lambda: page.hub.last_id)
+        outside.write(ANN, "- a whimbrel\n")
+        daemon.until_found("whimbrel")
+
+        tab = page.open(f"ann&since={event_id}")
+
+        tab.until_named(ANN)
+
+
 # ---- the daemon comes and goes -----------------------------------------------------------
 
 
@@ -340,6 +352,7 @@ def test_without_an_open_page_the_daemon_is_not_asked(
 ):
     outside.write(ANN, "- tea\n")
     with page_of(outside) as page:
+        until(lambda: page.hub._state)
         asked = []
         ask = page.hub._feed.ask
         monkeypatch.setattr(
@@ -347,7 +360,7 @@ def test_without_an_open_page_the_daemon_is_not_asked(
             "ask",
             lambda since, wait: asked.append(since) or ask(since, wait),
         )
-        time.sleep(0.3)
+        time.sleep(1.5)
         assert not asked
         tab = page.open("ann")
         tab.next("state")

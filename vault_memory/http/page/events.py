@@ -218,16 +218,20 @@ class EventHub:
     # --- The thread ---
 
     def _run(self) -> None:
-        since = ""
+        # The first page names this id, and so misses no change until its stream is open.
+        since = self._ask("")
         while not self._is_stopped.is_set():
             self._is_wanted.wait()
-            asked_at = time.monotonic()
-            wait = LONGEST_WAIT_SECONDS if since else 0
-            changes = self._feed.ask(since, wait)
-            self._call(self._receive, changes)
-            self._is_stopped.wait(_pause_after(changes, since, asked_at))
-            if changes is not None:
-                since = changes.id
+            since = self._ask(since)
+
+    def _ask(self, since: str) -> str:
+        """Asks once, and passes the answer on. Returns the id to ask with the next time."""
+        asked_at = time.monotonic()
+        wait = LONGEST_WAIT_SECONDS if since else 0
+        changes = self._feed.ask(since, wait)
+        self._call(self._receive, changes)
+        self._is_stopped.wait(_pause_after(changes, since, asked_at))
+        return since if changes is None else changes.id
 
     def _call(
         self,

@@ -169,11 +169,13 @@ def _call(
     request: Request,
     fields: object,
 ) -> Response:
+    # Before the view reads the vault: its stream repeats what changes from here on.
+    event_id = page.hub.last_id
     with page.viewers.viewer(session) as viewer:
         answer: Answer = route.view(viewer, fields)
         if isinstance(answer, Redirect):
             return RedirectResponse(answer.location(), 303)
-        return _rendered(viewer, session, request, answer)
+        return _rendered(viewer, session, request, answer, event_id)
 
 
 def _rendered(
@@ -181,10 +183,11 @@ def _rendered(
     session: BrowserSession,
     request: Request,
     view: PageView,
+    event_id: str,
 ) -> Response:
     record_id = request.query_params.get("done", "")
     frame = shell.frame(viewer, session, request.url.path, record_id)
-    data = {**frame, **view.data, "title": view.title}
+    data = {**frame, **view.data, "title": view.title, "event_id": event_id}
     return render.html(view.template, data, view.status)
 
 

@@ -237,7 +237,7 @@ function follow() {
     const isOld = {
       hello: true,
       at: !ofPage || ofPage === id,
-      state: !earlier || earlier === state,
+      state: earlier ? earlier === state : ofPage || state !== "live",
     };
     if (!isOld[type]) refresh();
   };
