@@ -51,10 +51,83 @@ def undo_of_an_older_record(memory: VaultMemory) -> Press:
     return Press("/log/undo", {"id": record, "to": "/log"}, ("undo", record))
 
 
+def add_a_fact(memory: VaultMemory) -> Press:
+    fields = {"subject": "mira", "predicate": "likes", "object": "tea"}
+    return Press("/facts/add", fields, ("add-fact", "mira", "likes", "tea"))
+
+
+def add_a_fact_with_days(memory: VaultMemory) -> Press:
+    fields = {
+        "subject": "the pump",
+        "predicate": "stands in",
+        "object": "the yard (old)",
+        "scope": "user:tomas",
+        "since": "2026-03-01",
+        "until": "2026-05-01",
+        "temporary": "1",
+    }
+    options = ("--user", "tomas", "--temporary")
+    days = ("--from", "2026-03-01", "--until", "2026-05-01")
+    fact = ("the pump", "stands in", "the yard (old)")
+    return Press("/facts/add", fields, ("add-fact", *fact, *options, *days))
+
+
+def add_a_fact_that_ends_another(memory: VaultMemory) -> Press:
+    fields = {"subject": "mira", "predicate": "lives_in", "object": "Ostervik"}
+    return Press("/facts/add", fields, ("add-fact", "mira", "lives_in", "Ostervik"))
+
+
+def add_a_fact_again(memory: VaultMemory) -> Press:
+    fields = {"subject": "mira", "predicate": "learns", "object": "Chinese"}
+    return Press("/facts/add", fields, ("add-fact", "mira", "learns", "Chinese"))
+
+
+def fact_id(memory: VaultMemory, subject: str, predicate: str) -> str:
+    facts = memory.facts(scopes=memory.scopes(), entity=subject)
+    [match] = [fact.id for fact in facts if fact.predicate == predicate]
+    return match
+
+
+def confirm(memory: VaultMemory) -> Press:
+    fact = fact_id(memory, "mira", "has_sister")
+    return Press("/facts/confirm", {"id": fact}, ("confirm", fact))
+
+
+def correct(memory: VaultMemory) -> Press:
+    fact = fact_id(memory, "mira", "has_sister")
+    fields = {"id": fact, "object": "Annika", "predicate": "has_sister", "since": ""}
+    return Press("/facts/correct", fields, ("correct", fact, "Annika"))
+
+
+def correct_a_day(memory: VaultMemory) -> Press:
+    fact = fact_id(memory, "mira", "learns")
+    fields = {"id": fact, "object": "Chinese", "since": "2026-04-06"}
+    return Press("/facts/correct", fields, ("correct", fact, "--from", "2026-04-06"))
+
+
+def end_a_fact(memory: VaultMemory) -> Press:
+    fact = fact_id(memory, "mira", "learns")
+    return Press("/facts/end", {"id": fact}, ("invalidate", fact))
+
+
+def delete_a_fact(memory: VaultMemory) -> Press:
+    fact = fact_id(memory, "fog bell", "also_known_as")
+    return Press("/facts/delete", {"id": fact}, ("delete-fact", fact))
+
+
 BUTTONS: dict[str, Prepare] = {
     "undo": undo,
     "redo": redo,
     "undo of an older record": undo_of_an_older_record,
+    "add a fact": add_a_fact,
+    "add a fact with days": add_a_fact_with_days,
+    "add a fact that ends another": add_a_fact_that_ends_another,
+    "add a fact again": add_a_fact_again,
+    "confirm": confirm,
+    "correct": correct,
+    "correct a day": correct_a_day,
+    "end a fact": end_a_fact,
+    "delete a fact": delete_a_fact,
 }
 """Name of a button → its state and its command. Each view adds its buttons here."""
 

@@ -10,6 +10,7 @@ from vault_memory.http.page.forms import LARGEST_FORM
 from vault_memory.http.page.page_answers import Answer
 from vault_memory.http.page.viewer import Viewer
 from vault_memory.http.page.views import (
+    facts_view,
     log_view,
     prompt_view,
     search_view,
@@ -34,4 +35,14 @@ ROUTES = (
     PageRoute("GET", "/prompt", prompt_view.show, prompt_view.PromptFields),
     PageRoute("GET", "/log", log_view.show, log_view.LogFields),
     PageRoute("POST", "/log/undo", log_view.undo, log_view.UndoFields),
+    PageRoute("GET", "/facts", facts_view.show, facts_view.FactsFields),
+    PageRoute("POST", "/facts/add", facts_view.add, facts_view.AddFactFields),
+    PageRoute(
+        "POST", "/facts/confirm", facts_view.confirm, facts_view.FactButtonFields
+    ),
+    PageRoute(
+        "POST", "/facts/correct", facts_view.correct, facts_view.CorrectFactFields
+    ),
+    PageRoute("POST", "/facts/end", facts_view.end, facts_view.FactButtonFields),
+    PageRoute("POST", "/facts/delete", facts_view.delete, facts_view.FactButtonFields),
 )

@@ -11,7 +11,7 @@ import jinja2
 from starlette.responses import Response
 
 from vault_memory.http.page import diffs
-from vault_memory.http.page.exact import finalize
+from vault_memory.http.page.exact import Exact, finalize
 from vault_memory.http.page.page_answers import note_path, page_path
 
 POLICY = "; ".join(
@@ -63,7 +63,7 @@ def environment() -> jinja2.Environment:
         note_path=note_path,
         diff_lines=diffs.lines,
     )
-    templates.filters.update(day=_day, moment=_moment, short_id=_short_id)
+    templates.filters.update(day=_day, moment=_moment, short_id=_short_id, exact=Exact)
     return templates
 
 

@@ -8,6 +8,7 @@ from vault_memory.context.calls import ContextOptions
 from vault_memory.daemon import query_or_local
 from vault_memory.errors import NoteNotFound, VaultMemoryError
 from vault_memory.http.page import vault_state
+from vault_memory.http.page.facts.fact_viewer import FactViewer
 from vault_memory.http.page.records.record_rows import RecordRow
 from vault_memory.http.page.records.record_viewer import RecordViewer
 from vault_memory.http.page.vault_state import Counts, VaultState
@@ -35,6 +36,8 @@ class Viewer:
         self._memory = memory
         self.records = RecordViewer(memory, self.scopes)
         """the audit"""
+        self.facts = FactViewer(memory, self.scopes)
+        """facts, and who or what they are about"""
 
     # ---- the frame of each view --------------------------------------------------------
 

@@ -154,6 +154,7 @@ def _block(
 ) -> RoomBlock:
     answer = viewer.context(query.prompt, room.scopes, options)
     text = answer["text"]
+    # Fault: letters that turn a line around would hide what a note tells the bot.
     marked = str(visible(text))
     return RoomBlock(
         room,

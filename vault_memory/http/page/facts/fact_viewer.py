@@ -1,0 +1,79 @@
+"""The facts that a session may see, and how it changes them."""
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from vault_memory.api.vault_memory import VaultMemory
+from vault_memory.http.page.facts.fact_sentences import FactRow, fact_rows
+
+if TYPE_CHECKING:
+    from vault_memory.contract import Source
+    from vault_memory.edits.edit_result import Edit
+    from vault_memory.facts.entity_info import About
+
+PERSON: "Source" = "cli"
+"""A form of the page is a person's act"""
+
+
+class FactViewer:
+    """The facts of a vault, as one session may see them."""
+
+    def __init__(
+        self,
+        memory: VaultMemory,
+        scopes: Sequence[str],
+    ) -> None:
+        self._memory = memory
+        self._scopes = scopes
+
+    # ---- reading -----------------------------------------------------------------------
+
+    def current(self, entity: str) -> list[FactRow]:
+        """Return the facts that hold now; with a name, those about it."""
+        facts = self._memory.facts(scopes=self._scopes, entity=entity or None)
+        return fact_rows(facts)
+
+    def timeline(self, entity: str) -> list[FactRow]:
+        """Return all present and past facts about an entity, oldest first."""
+        return fact_rows(self._memory.timeline(entity, scopes=self._scopes))
+
+    def entity(self, name: str) -> "About":
+        """Return who or what a name is."""
+        return self._memory.facts.entity(name, scopes=self._scopes)
+
+    # ---- changing ----------------------------------------------------------------------
+
+    def add(
+        self,
+        fact: Mapping[str, Any],
+        scope: str,
+    ) -> "Edit":
+        """Add a fact to a scope; an empty scope is chosen by the subject. Raises UsageError."""
+        # Fault: without the scopes, the fact might go to the page of another person.
+        if not scope:
+            scope = self._memory.facts.scope_for(fact["subject"], self._scopes)
+        change = self._memory.add_fact(**fact, scope=scope, source=PERSON)
+        return change.edit
+
+    def confirm(self, fact_id: str) -> "Edit":
+        """Mark a fact as right. Raises UnclearId."""
+        return self._memory.facts.confirm(fact_id, scopes=self._scopes).edit
+
+    def correct(
+        self,
+        fact_id: str,
+        right: Mapping[str, Any],
+    ) -> "Edit":
+        """Replace a fact that was never true. Raises UnclearId, UsageError."""
+        change = self._memory.correct_fact(
+            fact_id, scopes=self._scopes, source=PERSON, **right
+        )
+        return change.edit
+
+    def end(self, fact_id: str) -> "Edit":
+        """End a fact that is no longer true. Raises UnclearId."""
+        return self._memory.facts.invalidate(fact_id, scopes=self._scopes).edit
+
+    def delete(self, fact_id: str) -> "Edit":
+        """Delete a fact that was never true. Raises UnclearId."""
+        return self._memory.facts.delete(fact_id, scopes=self._scopes).edit
