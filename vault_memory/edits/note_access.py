@@ -60,7 +60,7 @@ class NoteState(NamedTuple):
 
     def full_revision(self, given: str | None) -> str | None:
         """Returns the current revision where `given` is a beginning of it: models get only the first digits."""
-        current = self.revision
+        current = self.note.revision if self.note else None
         if not given or not current or len(given) < SHORTEST_REVISION:
             return given
         return current if current.startswith(given) else given
