@@ -2,7 +2,7 @@
 
 Run as ``python -m tests.edits.killing FOLDER KILLS SEED``; prints what became of it as JSON. Each kill is of one of
 these jobs, in a process of its own: the bot's ops, taking back and taking back that, a person's decisions on the INBOX
-page, the command line, and a daemon that folds in a write that waited.
+page, the command line, a person who saves whole notes, and a daemon that folds in a write that waited.
 """
 
 import json
@@ -139,6 +139,17 @@ def deciding(scene: Scene, began: int) -> None:
             memory.approve(proposed[0].id, now=now())
 
 
+def saving(scene: Scene, began: int) -> None:
+    """A person saves whole notes: each text has a new line, and every third time lacks the last one."""
+    with scene.memory() as memory:
+        for step in range(10_000):
+            base = scene.raw()
+            text = base + f"- saved {began}.{step}\n".encode()
+            if step % 3 == 2:
+                text = b"".join(base.splitlines(keepends=True)[:-1])
+            memory.edits.save(NOTE, text, base=base, now=now())
+
+
 def daemon(scene: Scene, began: int) -> None:
     from vault_memory.daemon.loop import Daemon
 
@@ -161,7 +172,7 @@ def from_the_command_line(scene: Scene, began: int) -> None:
     os.execve(sys.executable, command, os.environ | scene.environment)
 
 
-JOBS = (ops, ops, undoing, deciding, daemon, from_the_command_line)
+JOBS = (ops, ops, undoing, deciding, daemon, from_the_command_line, saving)
 
 
 # ---- one kill ---------------------------------------------------------------------------------------------------

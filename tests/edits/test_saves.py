@@ -1,6 +1,10 @@
 """A person saves a whole note: nothing of theirs, and nothing of what others wrote meanwhile, is lost."""
 
 import os
+import signal
+import subprocess
+import sys
+import textwrap
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -38,14 +42,17 @@ def vault(tmp_path: Path) -> Path:
     return folder
 
 
-@pytest.fixture
-def memory(vault: Path, tmp_path: Path) -> Iterator[VaultMemory]:
-    environment = {
-        "VAULT_MEMORY_STATE": str(tmp_path / "state"),
-        "VAULT_MEMORY_CACHE": str(tmp_path / "cache"),
+def environment(folder: Path) -> dict[str, str]:
+    return os.environ | {
+        "VAULT_MEMORY_STATE": str(folder / "state"),
+        "VAULT_MEMORY_CACHE": str(folder / "cache"),
         "VAULT_MEMORY_EMBEDDING_KIND": "off",
     }
-    with VaultMemory.open(vault, environment=environment) as opened:
+
+
+@pytest.fixture
+def memory(vault: Path, tmp_path: Path) -> Iterator[VaultMemory]:
+    with VaultMemory.open(vault, environment=environment(tmp_path)) as opened:
         yield opened
 
 
@@ -409,6 +416,55 @@ def test_a_note_deleted_in_the_middle_of_a_save_is_gone_and_nothing_waits(
 
     assert memory.edits.waiting() == []
     assert files(vault) == {}
+
+
+# --- A process that is killed ---
+
+
+KILLED = """
+    import os, signal, sys
+    from datetime import UTC, datetime, timedelta
+    from pathlib import Path
+    from vault_memory import VaultMemory
+
+    vault, moment, base, text = Path(sys.argv[1]), *map(os.fsencode, sys.argv[2:])
+    with VaultMemory.open(vault, environment=os.environ) as memory:
+        recorder = memory.edits.editor.trail
+        add = recorder.add
+
+        def killed(record):
+            if moment == b"after":
+                add(record)
+            os.kill(os.getpid(), signal.SIGKILL)
+
+        recorder.add = killed
+        now = datetime.now(UTC) + timedelta(hours=1)
+        memory.edits.save("USER.md", text, base=base, now=now)
+"""
+
+
+@pytest.mark.parametrize("moment", ["before", "after"])
+def test_a_kill_between_the_saved_text_and_its_record_leaves_one_record(
+    memory: VaultMemory, vault: Path, tmp_path: Path, moment: str
+) -> None:
+    mine = TEA.replace(b"green", b"black")
+    disk = TEA.replace(b"Sula is", b"Sula was")
+    merged = disk.replace(b"green", b"black")
+    (vault / NOTE).write_bytes(disk)
+    command = [sys.executable, "-c", textwrap.dedent(KILLED), str(vault), moment]
+    killed = subprocess.run(
+        [*command, TEA, mine], env=environment(tmp_path), timeout=60
+    )
+    assert killed.returncode == -signal.SIGKILL
+    assert (vault / NOTE).read_bytes() == merged
+
+    memory.edits.process_due(ahead())
+
+    [record] = memory.log()
+    assert (record.before, record.after) == (revision_of(disk), revision_of(merged))
+    assert [op.op["op"] for op in record.applied] == ["save"]
+    memory.undo(record.id, now=ahead())
+    assert (vault / NOTE).read_bytes() == disk
 
 
 # --- Forgetting ---
