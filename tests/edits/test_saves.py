@@ -5,6 +5,7 @@ import signal
 import subprocess
 import sys
 import textwrap
+import threading
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -416,6 +417,27 @@ def test_a_note_deleted_in_the_middle_of_a_save_is_gone_and_nothing_waits(
 
     assert memory.edits.waiting() == []
     assert files(vault) == {}
+
+
+@pytest.mark.parametrize("half", [b"", TEA[:20]], ids=["empty", "a beginning"])
+def test_half_a_save_of_an_editor_is_no_conflict(
+    memory: VaultMemory, vault: Path, half: bytes
+) -> None:
+    op = {"op": "append", "heading": "Tea", "line": "oolong"}
+    memory.apply(NOTE, [op], now=ahead())
+    known = (vault / NOTE).read_bytes()
+    base = known.replace(b"Sula is a boat.", b"Sula is a fine boat.")
+    replaced(vault / NOTE, base)
+    mine = base.replace(b"Sula is a fine boat.", b"Sula is a fine ship.")
+    complete = base.replace(b"- green", b"- black")
+    (vault / NOTE).write_bytes(half)
+    editor = threading.Timer(0.5, (vault / NOTE).write_bytes, [complete])
+    editor.start()
+
+    memory.edits.save(NOTE, mine, base=base)
+
+    editor.join()
+    assert (vault / NOTE).read_bytes() == mine.replace(b"- green", b"- black")
 
 
 # --- A process that is killed ---

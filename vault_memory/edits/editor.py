@@ -35,7 +35,7 @@ from vault_memory.edits.device_lease import Lease
 from vault_memory.edits.edit_errors import NoteChanged, NoteGone, SaveConflict
 from vault_memory.edits.edit_result import Edit, edit_of, pending_of
 from vault_memory.edits.inbox import Inbox
-from vault_memory.edits.note_access import NoteAccess, NoteState, complete_version
+from vault_memory.edits.note_access import QUIET_SECONDS, NoteAccess, NoteState
 from vault_memory.edits.plans.edit_plan import plan_command
 from vault_memory.edits.plans.plan import EditPlan
 from vault_memory.edits.stale_saves import StaleSaveDetector
@@ -67,8 +67,6 @@ UNATTENDED = frozenset({"nightly", "retention"})
 """Sources of commands for which no user waits"""
 LOCK = "curate.lock"
 
-QUIET_SECONDS = 0.3
-"""A note must be unchanged for this long before it is written while a user waits"""
 UNATTENDED_QUIET_SECONDS = 2.0
 PATIENCE_SECONDS = 2.0
 """How long a call waits for a note that is in use before it reports the write as pending"""
@@ -346,7 +344,7 @@ class NoteEditor:
                 state = self._access.load(command.note, command.kind, writer)
         if patient:
             state = self._access.wait_for_complete_save(command, state, writer, now)
-        return complete_version(state, writer.snapshots, now)
+        return self._access.complete_version(command.action, state, writer, now)
 
     def _write(
         self, planned: _PlannedEdit, now: datetime, patience: float

@@ -7,14 +7,14 @@ from pathlib import Path
 from typing import NamedTuple
 
 from vault_memory.edits.audit_log import ENDING, AuditLog
-from vault_memory.edits.commands import EditCommand
+from vault_memory.edits.commands import EditAction, EditCommand, SaveText
 from vault_memory.edits.edit_errors import NotCurated
 from vault_memory.errors import BadPath, NoteNotFound
 from vault_memory.rules.paths.filenames import inside
 from vault_memory.rules.paths.layout import Layout, Place
 from vault_memory.vault.fs import Files
 from vault_memory.vault.reader import LARGEST_STORED, Folder, Note
-from vault_memory.vault.snapshots import Snapshots
+from vault_memory.vault.snapshots import revision_of
 from vault_memory.vault.write.loaded_note import LoadedNote, real_path
 from vault_memory.vault.write.preconditions import HOLD, half_saved
 from vault_memory.vault.write.writer import Writer
@@ -35,6 +35,8 @@ CURATED = frozenset(
 """Kinds of notes that ops may change"""
 PERSONA = "persona"
 """Kind of note that only a move of sections, and its undo, may change"""
+QUIET_SECONDS = 0.3
+"""A note must be unchanged for this long before it is written while a user waits"""
 PAUSE_SECONDS = 0.02
 SHORTEST_REVISION = 12
 """Digits of a revision that name it"""
@@ -165,6 +167,34 @@ class NoteAccess:
                 return newer
         return state
 
+    def complete_version(
+        self,
+        action: EditAction,
+        state: NoteState,
+        writer: Writer,
+        now: datetime,
+    ) -> NoteState:
+        """Returns the version before a note that is half a save; the writer merges the other half."""
+        note, head = state.note, state.loaded.head
+        if note is None or (head and head.revision == note.revision):
+            return state
+        age = now.timestamp() - note.stat.ctime_ns / 1e9
+        if age >= HOLD:
+            return state
+        previous = writer.snapshots.bytes_of(head.revision) if head else None
+        is_half = bool(previous) and half_saved(note.raw, previous)
+        # Fault (A4): half a save would be a conflict with a person's text. From its base,
+        # the writer waits until the save is complete, and then merges.
+        if isinstance(action, SaveText) and (is_half or age < QUIET_SECONDS):
+            previous = action.base.encode()
+        elif not is_half:
+            return state
+        # Fault (A4): a plan on half a save would put the bot's lines into sections that are
+        # about to return.
+        assert previous is not None, "half a save is one of a version"
+        revision = revision_of(previous)
+        return state._replace(note=note._replace(raw=previous, revision=revision))
+
     def _may_be_mid_save(
         self,
         path: str,
@@ -180,25 +210,6 @@ class NoteAccess:
         """Whether the last record of an absent note took it away."""
         last = self._trail.last_of(path + ENDING)
         return last is not None and bool(last.before) and not last.after
-
-
-def complete_version(
-    state: NoteState,
-    snapshots: Snapshots,
-    now: datetime,
-) -> NoteState:
-    """Returns the version before a note that is half a save; the writer merges the other half."""
-    note, head = state.note, state.loaded.head
-    if note is None or head is None or head.revision == note.revision:
-        return state
-    if now.timestamp() - note.stat.ctime_ns / 1e9 >= HOLD:
-        return state
-    previous = snapshots.bytes_of(head.revision)
-    # Fault (A4): a plan on half a save would put the bot's lines into sections that are
-    # about to return.
-    if previous and half_saved(note.raw, previous):
-        note = note._replace(raw=previous, revision=head.revision)
-    return NoteState(note, state.loaded)
 
 
 def _changed_just_now(

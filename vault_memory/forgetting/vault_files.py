@@ -33,10 +33,9 @@ from vault_memory.edits.commands import (
 from vault_memory.edits.editor import (
     PASSING,
     PAUSE_SECONDS,
-    QUIET_SECONDS,
     NoteEditor,
 )
-from vault_memory.edits.note_access import CURATED
+from vault_memory.edits.note_access import CURATED, QUIET_SECONDS
 from vault_memory.edits.plans.fact_edits import Wish, fact_of
 from vault_memory.errors import NoteNotFound, VaultMemoryError
 from vault_memory.forgetting.derived_keys import DerivedKeys
