@@ -3,7 +3,7 @@
 import contextlib
 import re
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
 import httpx
@@ -86,7 +86,7 @@ class Browser:
     def post(
         self,
         path: str,
-        fields: dict[str, str],
+        fields: Mapping[str, str | list[str]],
         **headers: str,
     ) -> httpx.Response:
         """Posts a form with the token of the session."""

@@ -3,6 +3,7 @@
 import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -21,7 +22,7 @@ class Press(NamedTuple):
     """A button: the path of its form with the fields, and the command that does the same."""
 
     path: str
-    fields: Mapping[str, str]
+    fields: Mapping[str, str | list[str]]
     command: tuple[str, ...]
     """one command; with several, each begins after a `;`"""
 
@@ -49,6 +50,25 @@ def undo_of_an_older_record(memory: VaultMemory) -> Press:
     record = append(memory)
     append(memory, {**SINGS, "heading": "Mornings"})
     return Press("/log/undo", {"id": record, "to": "/log"}, ("undo", record))
+
+
+def undo_a_night(memory: VaultMemory) -> Press:
+    evening = datetime(2026, 5, 26, 20, 0, tzinfo=UTC)
+    memory.record_turn(
+        session="talk",
+        role="user",
+        user="mira",
+        text="I am allergic to mackerel. Always answer me in English.",
+        now=evening,
+        chance=7,
+    )
+    memory.sleep(now=evening + timedelta(hours=10))
+    changes = [record for record in memory.log() if record.before != record.after]
+    ids = [record.id for record in reversed(changes)]
+    assert len(ids) > 1
+    fields = {"night": "2026-05-27", "sure": "yes", "id": ids}
+    commands = [word for record_id in ids for word in (";", "undo", record_id)]
+    return Press("/today/undo-night", fields, tuple(commands[1:]))
 
 
 def add_a_fact(memory: VaultMemory) -> Press:
@@ -119,6 +139,7 @@ BUTTONS: dict[str, Prepare] = {
     "undo": undo,
     "redo": redo,
     "undo of an older record": undo_of_an_older_record,
+    "undo a night": undo_a_night,
     "add a fact": add_a_fact,
     "add a fact with days": add_a_fact_with_days,
     "add a fact that ends another": add_a_fact_that_ends_another,
@@ -244,5 +265,5 @@ def _press(copy: Copy, press: Press) -> None:
         session = page.sessions.find(token)
         assert session is not None
         browser.csrf = session.csrf
-        answer = browser.post(press.path, dict(press.fields))
+        answer = browser.post(press.path, press.fields)
         assert answer.status_code in (200, 303), answer.text

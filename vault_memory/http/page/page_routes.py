@@ -12,8 +12,10 @@ from vault_memory.http.page.viewer import Viewer
 from vault_memory.http.page.views import (
     facts_view,
     log_view,
+    night_undo_view,
     prompt_view,
     search_view,
+    today_view,
 )
 
 
@@ -31,6 +33,15 @@ class PageRoute:
 
 
 ROUTES = (
+    PageRoute("GET", "/", today_view.show, today_view.TodayFields),
+    PageRoute("POST", "/today/undo", log_view.undo, log_view.UndoFields),
+    PageRoute("POST", "/today/seen", today_view.see_all, today_view.SeenFields),
+    PageRoute(
+        "POST",
+        "/today/undo-night",
+        night_undo_view.undo_night,
+        night_undo_view.NightUndoFields,
+    ),
     PageRoute("GET", "/search", search_view.show, search_view.SearchFields),
     PageRoute("GET", "/prompt", prompt_view.show, prompt_view.PromptFields),
     PageRoute("GET", "/log", log_view.show, log_view.LogFields),

@@ -45,14 +45,14 @@ def read_diff(
     lines = list(_lines(diff))
     most_lines = LONG_LINES if complete else SHORT_LINES
     letters = LONG_LETTERS if complete else SHORT_LETTERS
-    shown: list[ChangedLine] = []
+    first_lines: list[ChangedLine] = []
     # Fault: one line may be as long as a note, and a list of such records as a hundred notes.
     for line in lines[:most_lines]:
         if letters <= 0:
             break
-        shown.append(line._replace(text=line.text[:letters]))
+        first_lines.append(line._replace(text=line.text[:letters]))
         letters -= len(line.text)
-    return ChangedLines(tuple(shown), len(lines) - len(shown))
+    return ChangedLines(tuple(first_lines), len(lines) - len(first_lines))
 
 
 def _lines(diff: str) -> Iterator[ChangedLine]:

@@ -3,12 +3,16 @@
 from collections.abc import Collection, Iterator
 from typing import TYPE_CHECKING
 
+from vault_memory.api.redact_paths import folders_of, without_paths
 from vault_memory.api.vault_memory import VaultMemory
 from vault_memory.edits.edit_errors import UnclearId
+from vault_memory.errors import VaultMemoryError
 from vault_memory.http.page.records.record_rows import RecordRow, Undoing, row_of
+from vault_memory.http.page.records.seen_marks import SeenMarks
 from vault_memory.markdown.note_items import resolve
 
 if TYPE_CHECKING:
+    from vault_memory.edits.conflict_copy import ConflictCopy
     from vault_memory.edits.edit_result import Edit
     from vault_memory.rules.edits.audit_record import Proposal, Record
 
@@ -25,6 +29,7 @@ class RecordViewer:
     ) -> None:
         self._memory = memory
         self._scopes = scopes
+        self._seen = SeenMarks(memory.vault.state.path)
 
     def newest_first(self) -> "Iterator[Record]":
         """Yield the records of the session's scopes."""
@@ -70,6 +75,23 @@ class RecordViewer:
         """Return the proposals that wait for a person, the oldest first."""
         proposals = self._memory.inbox()
         return [proposal for proposal in proposals if self.sees(proposal.note)]
+
+    def conflicts(self) -> "list[ConflictCopy]":
+        """Return the conflict copies, by note."""
+        return self._memory.conflicts(list(self._scopes))
+
+    def seen_mark(self) -> str:
+        """Return the id of the newest record that was seen; empty before the first mark."""
+        return self._seen.mark(self._scopes)
+
+    def mark_seen(self, record_id: str) -> None:
+        """Move the seen mark forward to a record."""
+        self._seen.move(self._scopes, record_id)
+
+    def reason(self, error: VaultMemoryError) -> str:
+        """Return what an error says, without folders of the machine."""
+        folders = folders_of(self._memory)
+        return without_paths(f"{error.message}; {error.hint}", folders)
 
     def sees(self, note: str) -> bool:
         """Return whether a note is in a scope of the session."""

@@ -1,0 +1,117 @@
+"""Today: what is new since it was all seen."""
+
+from typing import TYPE_CHECKING, NamedTuple
+
+import msgspec
+
+from vault_memory.http.page.page_answers import PageView, Redirect
+from vault_memory.http.page.records.record_groups import RecordGroup, grouped
+from vault_memory.http.page.records.record_rows import RecordRow, Undoing, row_of
+from vault_memory.http.page.viewer import Viewer
+from vault_memory.rules.edits.op_words import in_words
+
+if TYPE_CHECKING:
+    from vault_memory.rules.edits.audit_record import Proposal, Record
+
+MOST_RECORDS = 50
+"""New records that are shown; the log has the others"""
+MOST_PROPOSALS = 20
+
+
+class TodayFields(msgspec.Struct):
+    """The fields of `/`: none."""
+
+
+class SeenFields(msgspec.Struct):
+    """The form of *All seen*."""
+
+    id: str
+    """the newest record of the view: what came later is new still"""
+
+
+class NewRecords(NamedTuple):
+    """The records since the seen mark."""
+
+    groups: list[RecordGroup]
+    newest: str
+    """its id; empty without new records"""
+    total: int
+    left_out: int
+    proposed: frozenset[str]
+    """the ids of what they propose"""
+    has_older: bool
+    """whether there are records that were seen"""
+
+
+class NewProposal(NamedTuple):
+    """A proposal that waits for a person."""
+
+    id: str
+    note: str
+    words: str
+    why: str
+    suspicious: bool
+
+
+def show(
+    viewer: Viewer,
+    query: TodayFields,
+) -> PageView:
+    new = _new_records(viewer)
+    proposals = [
+        proposal
+        for proposal in viewer.records.proposals()
+        if proposal.id in new.proposed
+    ]
+    data = {
+        "new": new,
+        "proposals": list(map(_proposal, proposals[:MOST_PROPOSALS])),
+        "conflicts": viewer.records.conflicts(),
+    }
+    return PageView("today.html", "Today", data)
+
+
+def see_all(
+    viewer: Viewer,
+    form: SeenFields,
+) -> Redirect:
+    record = viewer.records.find(form.id)
+    viewer.records.mark_seen(record.id)
+    return Redirect("/")
+
+
+def _new_records(viewer: Viewer) -> NewRecords:
+    mark = viewer.records.seen_mark()
+    undoing = Undoing()
+    rows: list[tuple[Record, RecordRow]] = []
+    proposed: set[str] = set()
+    newest = ""
+    count = all_records = 0
+    for record in viewer.records.newest_first():
+        all_records += 1
+        undone_by = undoing.add(record)
+        if record.id <= mark:
+            continue
+        count += 1
+        newest = max(newest, record.id)
+        proposed.update(proposal.id for proposal in record.proposed)
+        if len(rows) < MOST_RECORDS:
+            rows.append((record, row_of(record, undone_by)))
+    return NewRecords(
+        groups=grouped(rows),
+        newest=newest,
+        total=count,
+        left_out=count - len(rows),
+        proposed=frozenset(proposed),
+        has_older=all_records > count,
+    )
+
+
+def _proposal(proposal: "Proposal") -> NewProposal:
+    return NewProposal(
+        proposal.id,
+        proposal.note,
+        in_words(proposal.op),
+        proposal.why,
+        proposal.suspicious,
+    )
