@@ -15,6 +15,7 @@ from vault_memory.http.page.views import (
     night_undo_view,
     prompt_view,
     search_view,
+    source_view,
     today_view,
 )
 
@@ -46,6 +47,7 @@ ROUTES = (
     PageRoute("GET", "/prompt", prompt_view.show, prompt_view.PromptFields),
     PageRoute("GET", "/log", log_view.show, log_view.LogFields),
     PageRoute("POST", "/log/undo", log_view.undo, log_view.UndoFields),
+    PageRoute("GET", "/source", source_view.show, source_view.SourceFields),
     PageRoute("GET", "/facts", facts_view.show, facts_view.FactsFields),
     PageRoute("POST", "/facts/add", facts_view.add, facts_view.AddFactFields),
     PageRoute(

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from vault_memory.api import source_json
 from vault_memory.api.vault_memory import VaultMemory
 from vault_memory.context.calls import ContextOptions
 from vault_memory.daemon import query_or_local
@@ -18,6 +19,7 @@ from vault_memory.search.calls import SearchOptions
 if TYPE_CHECKING:
     from vault_memory.contract import FreshnessJson
     from vault_memory.contract.answers import ContextBlockJson, SearchAnswerJson
+    from vault_memory.contract.source_answers import SourceJson
     from vault_memory.rules.paths.caller import Caller
     from vault_memory.search.note_reports import NoteInfo, NoteText
 
@@ -118,6 +120,15 @@ class Viewer:
         # Fault: an answer names each note that is not read yet, those of others too.
         stale = freshness["stale_files"]
         freshness["stale_files"] = [note for note in stale if self.sees(note)]
+
+    def source(
+        self,
+        ref: str,
+        around: int,
+    ) -> "SourceJson":
+        """The turns that something comes from. Raises UnclearId, NoteNotFound."""
+        origin = self._memory.source(ref, scopes=self.scopes, around=around)
+        return source_json.of_source(origin)
 
     # ---- people, and what a bot may read of them ---------------------------------------
 
