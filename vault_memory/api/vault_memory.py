@@ -293,23 +293,35 @@ class VaultMemory(VaultParts):
         return self.edits.apply(note, ops, options)
 
     def undo(
-        self, record_id: str, *, dry_run: bool = False, now: datetime | None = None
+        self,
+        record_id: str,
+        *,
+        dry_run: bool = False,
+        now: datetime | None = None,
+        scopes: Sequence[str] | None = None,
     ) -> "Edit":
         """Undo the change of one audit record. The undo can be undone, too."""
-        edit = self.edits.undo(record_id, dry_run=dry_run, now=now)
+        edit = self.edits.undo(record_id, dry_run=dry_run, now=now, scopes=scopes)
         if edit.changed and not dry_run:
             self.learning.reject_undone(record_id)
         return edit
 
     def log(
-        self, note: str | None = None, *, limit: int | None = None
+        self,
+        note: str | None = None,
+        *,
+        limit: int | None = None,
+        before: str | None = None,
+        scopes: Sequence[str] | None = None,
     ) -> "tuple[Record, ...]":
         """List the newest `limit` audit records of one note, or of all notes, oldest first."""
-        return self.edits.log(note, limit=limit)
+        return self.edits.log(note, limit=limit, before=before, scopes=scopes)
 
-    def history(self, note: str) -> "list[NoteVersion]":
+    def history(
+        self, note: str, scopes: Sequence[str] | None = None
+    ) -> "list[NoteVersion]":
         """List the stored versions of a note, newest first. Raises NoteNotFound."""
-        return self.edits.history(note)
+        return self.edits.history(note, scopes)
 
     def restore(
         self,
@@ -325,17 +337,29 @@ class VaultMemory(VaultParts):
             note, revision, expected=expected, dry_run=dry_run, now=now
         )
 
-    def inbox(self) -> "tuple[Proposal, ...]":
+    def inbox(self, scopes: Sequence[str] | None = None) -> "tuple[Proposal, ...]":
         """List the proposals that wait for a person's decision, oldest first."""
-        return self.edits.inbox()
+        return self.edits.inbox(scopes)
 
-    def approve(self, proposal_id: str, *, now: datetime | None = None) -> "Edit":
+    def approve(
+        self,
+        proposal_id: str,
+        *,
+        now: datetime | None = None,
+        scopes: Sequence[str] | None = None,
+    ) -> "Edit":
         """Carry out a proposal, as a person's act. Raises UnclearId."""
-        return self.edits.approve(proposal_id, now=now)
+        return self.edits.approve(proposal_id, now=now, scopes=scopes)
 
-    def reject(self, proposal_id: str, *, now: datetime | None = None) -> "Edit":
+    def reject(
+        self,
+        proposal_id: str,
+        *,
+        now: datetime | None = None,
+        scopes: Sequence[str] | None = None,
+    ) -> "Edit":
         """Drop a proposal; the bot does not propose it again. Raises UnclearId."""
-        return self.edits.reject(proposal_id, now=now)
+        return self.edits.reject(proposal_id, now=now, scopes=scopes)
 
     # ---- facts, learning, forgetting -------------------------------------------------
 

@@ -11,14 +11,16 @@ from vault_memory.config.sections import Config
 from vault_memory.context.calls import ContextCalls
 from vault_memory.conversations.calls import ConversationCalls
 from vault_memory.edits.calls import EditCalls
-from vault_memory.edits.conflict_calls import ConflictCalls
-from vault_memory.facts.calls import FactCalls
 from vault_memory.lazy import lazy_module
 from vault_memory.rules.call_values import check_path
 from vault_memory.search.calls import SearchCalls
 from vault_memory.search.open_vault import OpenVault
 
 if TYPE_CHECKING:
+    from vault_memory.edits import conflict_calls
+    from vault_memory.edits.conflict_calls import ConflictCalls
+    from vault_memory.facts import calls as facts_calls
+    from vault_memory.facts.calls import FactCalls
     from vault_memory.forgetting import calls as forgetting_calls
     from vault_memory.forgetting.calls import ForgettingCalls
     from vault_memory.learning import calls as learning_calls
@@ -32,6 +34,8 @@ if TYPE_CHECKING:
     from vault_memory.transfer import calls as transfer_calls
     from vault_memory.transfer.calls import TransferCalls
 else:
+    conflict_calls = lazy_module("vault_memory.edits.conflict_calls")
+    facts_calls = lazy_module("vault_memory.facts.calls")
     forgetting_calls = lazy_module("vault_memory.forgetting.calls")
     learning_calls = lazy_module("vault_memory.learning.calls")
     provenance_calls = lazy_module("vault_memory.learning.provenance.calls")
@@ -43,6 +47,8 @@ else:
 class VaultParts:
     """The calls of each concept on one open vault."""
 
+    conflicts: "ConflictCalls"
+    facts: "FactCalls"
     learning: "LearningCalls"
     source: "ProvenanceCalls"
     forgetting: "ForgettingCalls"
@@ -62,20 +68,24 @@ class VaultParts:
         self.conversations = ConversationCalls(vault)
         self.searcher.is_incognito = self.conversations.is_incognito
         self.edits = EditCalls(vault, owner_words=self.conversations.owner_words)
-        self.conflicts = ConflictCalls(self.edits)
-        self.facts = FactCalls(self.edits, self.searcher)
         self._prompts = ContextCalls(self.searcher, self.edits)
 
     def __getattr__(self, name: str) -> Any:
         # Most commands need none of these, and a start must not load their modules.
         calls: (
-            LearningCalls
+            ConflictCalls
+            | FactCalls
+            | LearningCalls
             | ProvenanceCalls
             | ForgettingCalls
             | TransferCalls
             | SyncCalls
         )
         match name:
+            case "conflicts":
+                calls = conflict_calls.ConflictCalls(self.edits)
+            case "facts":
+                calls = facts_calls.FactCalls(self.edits, self.searcher)
             case "learning":
                 calls = learning_calls.LearningCalls(
                     self.edits,
@@ -129,7 +139,8 @@ class VaultParts:
         # Only an attribute that was used is there; a look at `self.sync` would make it.
         if "sync" in self.__dict__:
             self.sync.close()
-        self.conflicts.close()
+        if "conflicts" in self.__dict__:
+            self.conflicts.close()
         self.edits.close()
         self.vault.close()
 
@@ -148,7 +159,7 @@ class VaultParts:
         """Open the same vault for another thread; close the fork, too."""
         vault = self.vault.fork()
         fork = type(self)(vault, self.searcher.fork(vault, resident=resident))
-        fork.edits.records = self.edits.records
+        fork.edits.record_cache = self.edits.record_cache
         return fork
 
     @contextmanager

@@ -5,7 +5,7 @@ program would make a conflict copy of a file that two devices write. A device is
 or from a record, and the state folder remembers it.
 """
 
-from collections.abc import Iterable, Iterator, Set
+from collections.abc import Callable, Iterable, Iterator, Set
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from io import BytesIO
@@ -79,14 +79,21 @@ class AuditLog(Devices):
         """Drops the loaded records, because other devices may have added some."""
         self._loaded.clear()
 
-    def all(self) -> tuple[Record, ...]:
-        """Returns the records of all notes, the oldest first."""
+    def all(
+        self,
+        belongs: Callable[[Record], bool] | None = None,
+    ) -> tuple[Record, ...]:
+        """Returns the records of all notes, the oldest first; only those that `belongs` accepts."""
         if self._files is None:
             self._files = audit_files.AuditFiles()
         stamps = self._files.stamps(self._folder)
         every = self._cache.all(self._folder, stamps)
         self._meet_devices(every.devices)
-        return every.united
+        if belongs is None:
+            return every.united
+        # Fault: a person copied a note with its audit to another person. A record of
+        # both must not be missing where it belongs.
+        return unite(timed for timed in every.ordered if belongs(timed.record))
 
     def latest(
         self,
@@ -123,17 +130,13 @@ class AuditLog(Devices):
             if note_of(path)
         ]
 
-    def find(self, prefix: str) -> Record:
+    def find(
+        self,
+        prefix: str,
+        belongs: Callable[[Record], bool] | None = None,
+    ) -> Record:
         """Returns the only record whose id begins so, or into which it was folded. Raises UnclearId."""
-        records = {
-            record_id: record
-            for record in self.all()
-            for record_id in (*record.folded, record.id)
-        }
-        match = resolve(prefix, records)
-        if not match.id:
-            raise UnclearId("record", prefix, match.candidates, LOG)
-        return records[match.id]
+        return find_record(self.all(belongs), prefix)
 
     def add(self, record: Record) -> None:
         """Adds a record to the file beside its note, and waits for the disk. Raises NotRecorded."""
@@ -261,6 +264,32 @@ class AuditLog(Devices):
             except NoteNotFound:
                 stream = BytesIO()
             yield stream
+
+
+def find_record(
+    records: Iterable[Record],
+    prefix: str,
+) -> Record:
+    """Returns the only record whose id begins so, or into which it was folded. Raises UnclearId."""
+    by_id = {
+        record_id: record
+        for record in records
+        for record_id in (*record.folded, record.id)
+    }
+    match = resolve(prefix, by_id)
+    if not match.id:
+        raise UnclearId("record", prefix, match.candidates, LOG)
+    return by_id[match.id]
+
+
+def records_before(
+    records: tuple[Record, ...],
+    prefix: str,
+) -> tuple[Record, ...]:
+    """Returns the records before the only one whose id begins so. Raises UnclearId."""
+    match = find_record(records, prefix)
+    position = next(index for index, record in enumerate(records) if record is match)
+    return records[:position]
 
 
 def _find_record(

@@ -1,15 +1,13 @@
 """Calls that change notes, show their changes and take changes back."""
 
-import threading
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
-from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, NamedTuple, TypedDict
+from typing import TYPE_CHECKING, Literal, NamedTuple, TypedDict, Unpack
 
 from vault_memory.contract import Source
+from vault_memory.edits.audit.audit_calls import AuditCalls
 from vault_memory.errors import BadPath, UsageError, VaultMemoryError
 from vault_memory.lazy import lazy_module
 from vault_memory.logs import Logger
@@ -18,45 +16,23 @@ from vault_memory.rules.paths.filenames import inside
 from vault_memory.search.open_vault import OpenVault
 
 if TYPE_CHECKING:
-    from vault_memory.edits import (
-        audit_log,
-        commands,
-        notifier,
-        people,
-        record_cache,
-        versions,
-    )
-    from vault_memory.edits import editor as edits_editor
+    from vault_memory.edits import commands, people, versions
     from vault_memory.edits.commands import EditCommand
     from vault_memory.edits.edit_result import Edit
-    from vault_memory.edits.editor import NoteEditor
-    from vault_memory.edits.notifier import Announcer
     from vault_memory.edits.plans import save_text
-    from vault_memory.edits.record_cache import RecordCache
-    from vault_memory.edits.versions import NoteVersion, Waiting
-    from vault_memory.markdown import document
+    from vault_memory.edits.versions import Waiting
     from vault_memory.rules.edits import undo as undo_rules
-    from vault_memory.rules.edits.audit_record import Proposal, Record
     from vault_memory.rules.edits.ops import Op
     from vault_memory.rules.edits.skipped_duplicates import SkippedDuplicate
-    from vault_memory.search import note_reports
-    from vault_memory.search.note_reports import NoteText
 else:
-    audit_log = lazy_module("vault_memory.edits.audit_log")
     commands = lazy_module("vault_memory.edits.commands")
-    edits_editor = lazy_module("vault_memory.edits.editor")
-    notifier = lazy_module("vault_memory.edits.notifier")
     people = lazy_module("vault_memory.edits.people")
-    record_cache = lazy_module("vault_memory.edits.record_cache")
     save_text = lazy_module("vault_memory.edits.plans.save_text")
     versions = lazy_module("vault_memory.edits.versions")
     undo_rules = lazy_module("vault_memory.rules.edits.undo")
-    document = lazy_module("vault_memory.markdown.document")
-    note_reports = lazy_module("vault_memory.search.note_reports")
 
 logger = Logger(__name__)
 
-JOURNAL = "journal.sqlite"
 SOON = timedelta(seconds=15)
 
 
@@ -80,8 +56,16 @@ class EditKeywords(TypedDict, total=False):
     now: datetime | None
 
 
+class RestoreKeywords(TypedDict, total=False):
+    """The keywords of a restore; those of an op mean the same."""
+
+    expected: str | None
+    dry_run: bool
+    now: datetime | None
+
+
 @checked_calls
-class EditCalls:
+class EditCalls(AuditCalls):
     """Edit the notes of one vault. Each call reads the note again, writes it safely and records the change."""
 
     INTERNAL = ("apply", "execute", "owner_words", "check_owner")
@@ -93,54 +77,8 @@ class EditCalls:
         owner_words: Callable[[str, object], tuple[str, ...]] = lambda note, ask: (),
     ) -> None:
         """`owner_words` gives what the owner of a note said in open sessions: a tool may write a rule from it."""
-        self.vault = vault
+        super().__init__(vault)
         self._owner_words = owner_words
-        self._lock = threading.RLock()
-        self._editor: NoteEditor | None = None
-        self._announcer: Announcer | None = None
-
-    @property
-    def editor(self) -> "NoteEditor":
-        """The editor that carries out edits; made when it is first needed."""
-        if self._editor is None:
-            config = self.vault.config
-            settings = config.curation
-            if config.sleep_cycle.curation_log_summary:
-                self._announcer = notifier.Announcer(
-                    settings.summary_url,
-                    settings.summary_command,
-                    timeout=settings.summary_timeout_seconds,
-                )
-            trail = audit_log.AuditLog(
-                self.vault.folder, self.vault.state.path, self.records
-            )
-            setup = edits_editor.EditorSetup(
-                settings.human_items, self.vault.reindex, trail=trail
-            )
-            if self._announcer is not None:
-                setup = setup._replace(tell=self._announcer.tell)
-            self._editor = edits_editor.NoteEditor(
-                self.vault.folder,
-                self.vault.layout,
-                self.vault.state.path,
-                setup,
-            )
-        return self._editor
-
-    @cached_property
-    def records(self) -> "RecordCache":
-        """The cached audit records; a vault and its forks share them."""
-        return record_cache.RecordCache()
-
-    def close(self) -> None:
-        """Close the journal and stop sending summaries."""
-        with self._lock:
-            if self._editor is not None:
-                self._editor.close()
-                self._editor = None
-            if self._announcer is not None:
-                self._announcer.close()
-                self._announcer = None
 
     # ---- changes of a note --------------------------------------------------------------------
 
@@ -226,6 +164,7 @@ class EditCalls:
         *,
         dry_run: bool = False,
         now: datetime | None = None,
+        scopes: Sequence[str] | None = None,
     ) -> "Edit":
         """Take back what one audit record did, as a new record, which can be taken back too.
 
@@ -233,7 +172,9 @@ class EditCalls:
         """
         moment = aware(now)
         with self.transaction():
-            record = self.editor.trail.find(record_id)
+            trail, chosen = self.editor.trail, self._chosen(scopes)
+            record = trail.find(record_id, chosen.has_record if chosen else None)
+            self._check_note(record.note, scopes)
             undo_rules.refuse_folded(record, record_id)
             action = commands.UndoRecord(record.id)
             command = self.editor.new_command(record.note, "undo", moment, action)
@@ -244,16 +185,17 @@ class EditCalls:
         note: str,
         revision: str,
         *,
-        expected: str | None = None,
-        dry_run: bool = False,
-        now: datetime | None = None,
+        scopes: Sequence[str] | None = None,
+        **options: Unpack[RestoreKeywords],
     ) -> "Edit":
         """Write a version of the note's history again. Raises UnclearId, NoteChanged."""
-        moment = aware(now)
+        moment = aware(options.get("now"))
         with self.transaction():
-            full_revision, _ = self.editor.past.version(inside(note), revision)
+            path = self._check_note(note, scopes)
+            full_revision, _ = self.editor.past.version(path, revision)
             action = commands.RestoreVersion(full_revision)
             command = self.editor.new_command(note, "cli", moment, action)
+            expected, dry_run = options.get("expected"), options.get("dry_run", False)
             return self.execute(command, moment, expected=expected, dry_run=dry_run)
 
     def save(
@@ -278,82 +220,40 @@ class EditCalls:
             disk = self.editor.past.bytes_of(edit.note, edit.before)
             return save_text.with_newer_text(edit, base, disk)
 
-    # ---- history ------------------------------------------------------------------------------
-
-    def log(
-        self, note: str | None = None, *, limit: int | None = None
-    ) -> "tuple[Record, ...]":
-        """The audit records of one note, or of all, oldest first; the newest `limit` of them."""
-        with self.transaction():
-            audit_log = self.editor.trail
-            if note is not None and limit:
-                return audit_log.latest(inside(note), limit)
-            records = audit_log.all() if note is None else audit_log.of(inside(note))
-            return records[-limit:] if limit else records
-
-    def history(self, note: str) -> "list[NoteVersion]":
-        """The stored versions of a note, newest first. Raises NoteNotFound."""
-        with self.transaction():
-            return self.editor.past.history(inside(note))
-
-    def read_version(self, note: str, revision: str) -> "NoteText":
-        """Read a stored version of a note. Raises UnclearId, NoteNotFound."""
-        with self.transaction():
-            full_revision, raw = self.editor.past.version(inside(note), revision)
-        sections = tuple(section.name for section in document.parse(raw).sections)
-        text = raw.decode("utf-8", errors="replace")
-        return note_reports.NoteText(note, full_revision, text, sections)
-
-    def reverted_notes(self) -> dict[str, str]:
-        """The notes that returned to an older version, each with the revision of the newer one, which is stored."""
-        if not self._has_journal():
-            return {}
-        index = self.vault.indexing.index()
-        revisions = {path: entry.revision for path, entry in index.files().items()}
-        with self._lock:
-            return self.editor.past.went_back(revisions)
-
-    def audit_gaps(self) -> dict[str, int]:
-        """The notes whose audit lacks records, each with how many of its lines are no records."""
-        self.vault.check_open()
-        with self._lock:
-            return self.editor.past.gaps() if self._has_journal() else {}
-
     # ---- proposals ----------------------------------------------------------------------------
 
-    def inbox(self) -> "tuple[Proposal, ...]":
-        """The proposals that wait for a person's decision, oldest first."""
-        with self.transaction():
-            proposals = self.editor.inbox.proposals()
-            return tuple(proposal for proposal in proposals if proposal.state == "open")
-
-    def approve(self, proposal_id: str, *, now: datetime | None = None) -> "Edit":
+    def approve(
+        self,
+        proposal_id: str,
+        *,
+        now: datetime | None = None,
+        scopes: Sequence[str] | None = None,
+    ) -> "Edit":
         """Carry out a proposal, as a person's act. Raises UnclearId."""
-        return self._decide(proposal_id, "approved", now)
+        return self._decide(proposal_id, "approved", now, scopes)
 
-    def reject(self, proposal_id: str, *, now: datetime | None = None) -> "Edit":
+    def reject(
+        self,
+        proposal_id: str,
+        *,
+        now: datetime | None = None,
+        scopes: Sequence[str] | None = None,
+    ) -> "Edit":
         """Drop a proposal; the bot does not propose it again. Raises UnclearId."""
-        return self._decide(proposal_id, "rejected", now)
+        return self._decide(proposal_id, "rejected", now, scopes)
 
     def _decide(
         self,
         proposal_id: str,
         state: Literal["approved", "rejected"],
         now: datetime | None,
+        scopes: Sequence[str] | None,
     ) -> "Edit":
         with self.transaction():
             inbox = self.editor.inbox
-            return inbox.decide(inbox.find(proposal_id), state, aware(now))
-
-    def inbox_pages(self) -> list[str]:
-        """The INBOX pages on which a person may have decided something."""
-        with self.transaction():
-            return self.editor.inbox.pages()
-
-    def inbox_page_of(self, note: str) -> str:
-        """The INBOX page with the proposals for a note."""
-        self.vault.check_open()
-        return self.editor.inbox.page_of(note)
+            proposal = inbox.find(proposal_id, self._chosen(scopes))
+            self._check_note(proposal.note, scopes)
+            return inbox.decide(proposal, state, aware(now))
 
     def apply_decisions(self, page: str) -> bool:
         """Carry out the decisions on an INBOX page. False when the page was saved just now: call again later."""
@@ -371,11 +271,6 @@ class EditCalls:
                     logger.warning(
                         "the proposals for `%s` cannot be reviewed: %s", note, error
                     )
-
-    def notes_with_proposals(self) -> set[str]:
-        """The notes that have an open proposal."""
-        with self.transaction():
-            return self.editor.inbox.notes()
 
     # ---- upkeep -------------------------------------------------------------------------------
 
@@ -440,13 +335,6 @@ class EditCalls:
 
     # ---- for the other calls that edit --------------------------------------------------------
 
-    @contextmanager
-    def transaction(self) -> Iterator[None]:
-        """One edit at a time, on a vault that is still the same folder. Raises VaultUnreachable, VaultClosed."""
-        with self._lock:
-            self.vault.check_identity()
-            yield
-
     def execute(
         self,
         command: "EditCommand",
@@ -481,10 +369,6 @@ class EditCalls:
         if command.user_id:
             root = Path(self.vault.folder.root)
             people.refuse_twin(command.user_id, root, self.vault.layout)
-
-    def _has_journal(self) -> bool:
-        """Whether the vault was ever edited. A reader must not create a journal."""
-        return (self.vault.state.path / JOURNAL).exists()
 
 
 def aware(now: datetime | None) -> datetime:

@@ -9,11 +9,12 @@ from vault_memory.edits.calls import EditCalls, aware
 from vault_memory.lazy import lazy_module
 from vault_memory.rules.call_values import checked_calls
 from vault_memory.rules.paths.conflict_names import named_copies
-from vault_memory.rules.paths.scopes import check_scopes
 
 if TYPE_CHECKING:
     from vault_memory.edits import conflict_copies as edits_conflict_copies
     from vault_memory.edits import conflict_copy, edit_errors, reports
+    from vault_memory.edits.audit import scope_filter
+    from vault_memory.edits.audit.scope_filter import ScopeFilter
     from vault_memory.edits.conflict_copies import Conflicts
     from vault_memory.edits.conflict_copy import ConflictCopy, ResolvedConflict
     from vault_memory.edits.reports import ThrownNote
@@ -22,6 +23,7 @@ else:
     edits_conflict_copies = lazy_module("vault_memory.edits.conflict_copies")
     conflict_copy = lazy_module("vault_memory.edits.conflict_copy")
     edit_errors = lazy_module("vault_memory.edits.edit_errors")
+    scope_filter = lazy_module("vault_memory.edits.audit.scope_filter")
     reports = lazy_module("vault_memory.edits.reports")
     note_items = lazy_module("vault_memory.markdown.note_items")
 
@@ -53,14 +55,8 @@ class ConflictCalls:
 
     def __call__(self, scopes: Sequence[str] | None = None) -> "list[ConflictCopy]":
         """List the conflict copies beside notes, of all scopes or of `scopes`, each with a proposed resolution."""
-        if scopes is not None:
-            check_scopes(scopes)
         with self._edits.transaction():
-            return [
-                copy
-                for copy in self.copies.list_all()
-                if scopes is None or copy.scope in scopes
-            ]
+            return self._list(scopes)
 
     def count(self) -> int:
         """Count the conflict copies by their names alone; cheap."""
@@ -74,6 +70,7 @@ class ConflictCalls:
         both: bool = False,
         dry_run: bool = False,
         now: datetime | None = None,
+        scopes: Sequence[str] | None = None,
     ) -> "list[ResolvedConflict]":
         """Merge copies into their notes and move them to the trash; without ids all whose names are certain.
 
@@ -82,7 +79,7 @@ class ConflictCalls:
         """
         moment = aware(now)
         return self._resolve(
-            ids,
+            self._choice(ids, scopes),
             dry_run,
             moment,
             lambda copy: self.copies.merge(copy, moment, both=both),
@@ -94,11 +91,15 @@ class ConflictCalls:
         *,
         dry_run: bool = False,
         now: datetime | None = None,
+        scopes: Sequence[str] | None = None,
     ) -> "list[ResolvedConflict]":
         """Replace a note's text with its copy's; the replaced text stays in the history. Raises UnclearId."""
         moment = aware(now)
         return self._resolve(
-            [copy_id], dry_run, moment, lambda copy: self.copies.take(copy, moment)
+            self._choice([copy_id], scopes),
+            dry_run,
+            moment,
+            lambda copy: self.copies.take(copy, moment),
         )
 
     def discard(
@@ -107,11 +108,15 @@ class ConflictCalls:
         *,
         dry_run: bool = False,
         now: datetime | None = None,
+        scopes: Sequence[str] | None = None,
     ) -> "list[ResolvedConflict]":
         """Move copies to the trash as they are; the trash keeps them for 30 days. Raises UnclearId."""
         moment = aware(now)
         return self._resolve(
-            ids, dry_run, moment, lambda copy: self.copies.discard(copy, moment)
+            self._choice(ids, scopes),
+            dry_run,
+            moment,
+            lambda copy: self.copies.discard(copy, moment),
         )
 
     def settle(
@@ -130,9 +135,10 @@ class ConflictCalls:
             names = [path for path, _ in copies]
             return self.copies.settle(aware(now), names) if names else []
 
-    def trash(self) -> "list[ThrownNote]":
+    def trash(self, scopes: Sequence[str] | None = None) -> "list[ThrownNote]":
         """List the trash, newest first."""
         with self._edits.transaction():
+            chosen = self._filter(scopes)
             writer = self._edits.editor.writer
             return [
                 reports.ThrownNote(
@@ -143,6 +149,7 @@ class ConflictCalls:
                     entry.revision,
                 )
                 for entry in writer.thrown()
+                if chosen is None or chosen.has_file(entry.path)
             ]
 
     def untrash(
@@ -150,9 +157,10 @@ class ConflictCalls:
         thrown_id: str,
         *,
         now: datetime | None = None,
+        scopes: Sequence[str] | None = None,
     ) -> "ThrownNote":
         """Restore a note from the trash, beside the note that has its name now, if any. Raises UnclearId."""
-        thrown = {entry.id: entry for entry in self.trash()}
+        thrown = {entry.id: entry for entry in self.trash(scopes)}
         match = note_items.resolve(thrown_id, thrown)
         if not match.id:
             raise edit_errors.UnclearId(
@@ -180,7 +188,7 @@ class ConflictCalls:
 
     def _resolve(
         self,
-        ids: Iterable[str],
+        choose: "Callable[[], list[ConflictCopy]]",
         dry_run: bool,
         moment: datetime,
         resolve: "Callable[[ConflictCopy], ResolvedConflict]",
@@ -188,7 +196,7 @@ class ConflictCalls:
         with self._edits.transaction():
             if not dry_run:
                 self._edits.editor.tend(moment)
-            chosen = self._choose(list(ids))
+            chosen = choose()
             if dry_run:
                 return [
                     conflict_copy.ResolvedConflict(copy, "none", copy.why)
@@ -198,10 +206,38 @@ class ConflictCalls:
             current = (self.copies.read_again(copy) for copy in chosen)
             return [resolve(copy) for copy in current if copy is not None]
 
-    def _choose(self, ids: "list[str]") -> "list[ConflictCopy]":
-        if ids:
-            return [self.copies.find(copy_id) for copy_id in ids]
-        return [copy for copy in self.copies.list_all() if copy.sure]
+    def _choice(
+        self,
+        ids: Iterable[str],
+        scopes: Sequence[str] | None,
+    ) -> "Callable[[], list[ConflictCopy]]":
+        """A call that gives the copies of these ids, else all whose names are certain. It raises UnclearId."""
+        wanted = list(ids)
+
+        def choose() -> "list[ConflictCopy]":
+            copies = self._list(scopes)
+            if wanted:
+                return [
+                    edits_conflict_copies.find_copy(copies, copy_id)
+                    for copy_id in wanted
+                ]
+            return [copy for copy in copies if copy.sure]
+
+        return choose
+
+    def _list(self, scopes: Sequence[str] | None) -> "list[ConflictCopy]":
+        chosen = self._filter(scopes)
+        return [
+            copy
+            for copy in self.copies.list_all()
+            if chosen is None or chosen.opens_note(copy.note)
+        ]
+
+    def _filter(self, scopes: Sequence[str] | None) -> "ScopeFilter | None":
+        if scopes is None:
+            return None
+        layout = self.vault.layout
+        return scope_filter.ScopeFilter(layout, scopes, self._edits.editor.real)
 
 
 def _timestamp(seconds: float) -> str:

@@ -102,14 +102,6 @@ class Conflicts:
             key=lambda copy: (copy.note, copy.date, copy.path),
         )
 
-    def find(self, copy_id: str) -> ConflictCopy:
-        """Returns the only copy whose id begins so. Raises UnclearId."""
-        copies = {copy.id: copy for copy in self.list_all()}
-        match = resolve(copy_id, copies)
-        if not match.id:
-            raise UnclearId("conflict copy", copy_id, match.candidates, CONFLICTS)
-        return copies[match.id]
-
     def settle(
         self, now: datetime, among: Iterable[str] | None = None
     ) -> list[ResolvedConflict]:
@@ -454,6 +446,15 @@ class Conflicts:
             return self._folder.read(self._editor.real(path), max_bytes=LARGEST_STORED)
         except NoteNotFound:
             return None
+
+
+def find_copy(copies: Iterable[ConflictCopy], copy_id: str) -> ConflictCopy:
+    """Returns the only copy whose id begins so. Raises UnclearId."""
+    by_id = {copy.id: copy for copy in copies}
+    match = resolve(copy_id, by_id)
+    if not match.id:
+        raise UnclearId("conflict copy", copy_id, match.candidates, CONFLICTS)
+    return by_id[match.id]
 
 
 def _is_mergeable(copy: ConflictCopy, *, both: bool) -> bool:

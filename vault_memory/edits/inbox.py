@@ -26,6 +26,7 @@ from vault_memory.vault.write.replacement import Replacement
 from vault_memory.vault.write.writer import Writer
 
 if TYPE_CHECKING:
+    from vault_memory.edits.audit.scope_filter import ScopeFilter
     from vault_memory.rules.edits import inbox_page, stale_proposal
 else:
     inbox_page = lazy_module("vault_memory.rules.edits.inbox_page")
@@ -61,18 +62,27 @@ class Inbox:
         self._writer = writer
         self._run_decision = run_decision
 
-    def proposals(self) -> tuple[Proposal, ...]:
-        """Returns all proposals with their states, the oldest first."""
-        return tuple(proposals_of(self._trail.all()).values())
+    def proposals(
+        self,
+        chosen: "ScopeFilter | None" = None,
+    ) -> tuple[Proposal, ...]:
+        """Returns all proposals with their states, the oldest first; only those of some scopes."""
+        if chosen is None:
+            return tuple(proposals_of(self._trail.all()).values())
+        proposals = proposals_of(self._trail.all(chosen.has_record)).values()
+        # Fault: a person may have moved an audit file. Its proposals name another note.
+        return tuple(
+            proposal for proposal in proposals if chosen.has_note(proposal.note)
+        )
 
     def pages(self) -> list[str]:
         """Returns the pages on which a person may decide something."""
-        pages = {self.page_of(proposal.note) for proposal in self._open_proposals()}
+        pages = {self.page_of(proposal.note) for proposal in self.open_proposals()}
         return sorted(page for page in pages if page)
 
     def notes(self) -> set[str]:
         """Returns the notes that have an open proposal."""
-        return {proposal.note for proposal in self._open_proposals()}
+        return {proposal.note for proposal in self.open_proposals()}
 
     def page_of(self, note: str) -> str:
         """Returns the page beside a note, or that of the same scope; empty where the layout has none."""
@@ -160,9 +170,13 @@ class Inbox:
             if reason:
                 self.decide(proposal, "stale", now, reason, patient=False)
 
-    def find(self, proposal_id: str) -> Proposal:
+    def find(
+        self,
+        proposal_id: str,
+        chosen: "ScopeFilter | None" = None,
+    ) -> Proposal:
         """Returns the only open proposal whose id begins so. Raises UnclearId."""
-        waiting = {proposal.id: proposal for proposal in self._open_proposals()}
+        waiting = {proposal.id: proposal for proposal in self.open_proposals(chosen)}
         match = resolve(proposal_id, waiting)
         if not match.id:
             raise UnclearId("open proposal", proposal_id, match.candidates, INBOX)
@@ -181,15 +195,20 @@ class Inbox:
         decision = ProposalDecision(proposal.id, state, reason)
         return self._run_decision(proposal, decision, now, patient)
 
-    def _open_proposals(self) -> list[Proposal]:
-        return [proposal for proposal in self.proposals() if proposal.state == "open"]
+    def open_proposals(
+        self,
+        chosen: "ScopeFilter | None" = None,
+    ) -> tuple[Proposal, ...]:
+        """Returns the proposals that wait for a decision, the oldest first."""
+        proposals = self.proposals(chosen)
+        return tuple(proposal for proposal in proposals if proposal.state == "open")
 
     def _undecided_on(self, page: str) -> list[Proposal]:
         """Returns the open proposals of a page, without those whose decision waits for its note."""
         deciding = self._deciding()
         return [
             proposal
-            for proposal in self._open_proposals()
+            for proposal in self.open_proposals()
             if proposal.id not in deciding and self.page_of(proposal.note) == page
         ]
 

@@ -1,0 +1,203 @@
+"""Calls that read the audit, the versions and the proposals of a vault, and the editor that all edits share."""
+
+import threading
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from vault_memory.lazy import lazy_module
+from vault_memory.rules.call_values import checked_calls
+from vault_memory.rules.paths.filenames import inside
+from vault_memory.search.open_vault import OpenVault
+
+if TYPE_CHECKING:
+    from vault_memory.edits import audit_log, notifier, record_cache
+    from vault_memory.edits import editor as edits_editor
+    from vault_memory.edits.audit import scope_filter
+    from vault_memory.edits.audit.scope_filter import ScopeFilter
+    from vault_memory.edits.editor import NoteEditor
+    from vault_memory.edits.notifier import Announcer
+    from vault_memory.edits.record_cache import RecordCache
+    from vault_memory.edits.versions import NoteVersion
+    from vault_memory.markdown import document
+    from vault_memory.rules.edits.audit_record import Proposal, Record
+    from vault_memory.search import note_reports
+    from vault_memory.search.note_reports import NoteText
+else:
+    audit_log = lazy_module("vault_memory.edits.audit_log")
+    edits_editor = lazy_module("vault_memory.edits.editor")
+    notifier = lazy_module("vault_memory.edits.notifier")
+    record_cache = lazy_module("vault_memory.edits.record_cache")
+    scope_filter = lazy_module("vault_memory.edits.audit.scope_filter")
+    document = lazy_module("vault_memory.markdown.document")
+    note_reports = lazy_module("vault_memory.search.note_reports")
+
+JOURNAL = "journal.sqlite"
+
+
+@checked_calls
+class AuditCalls:
+    """Read the audit, the versions and the proposals of one vault."""
+
+    def __init__(
+        self,
+        vault: OpenVault,
+    ) -> None:
+        self.vault = vault
+        self._lock = threading.RLock()
+        self._editor: NoteEditor | None = None
+        self._announcer: Announcer | None = None
+
+    @property
+    def editor(self) -> "NoteEditor":
+        """The editor that carries out edits; made when it is first needed."""
+        if self._editor is None:
+            config = self.vault.config
+            settings = config.curation
+            if config.sleep_cycle.curation_log_summary:
+                self._announcer = notifier.Announcer(
+                    settings.summary_url,
+                    settings.summary_command,
+                    timeout=settings.summary_timeout_seconds,
+                )
+            trail = audit_log.AuditLog(
+                self.vault.folder, self.vault.state.path, self.record_cache
+            )
+            setup = edits_editor.EditorSetup(
+                settings.human_items, self.vault.reindex, trail=trail
+            )
+            if self._announcer is not None:
+                setup = setup._replace(tell=self._announcer.tell)
+            self._editor = edits_editor.NoteEditor(
+                self.vault.folder,
+                self.vault.layout,
+                self.vault.state.path,
+                setup,
+            )
+        return self._editor
+
+    @cached_property
+    def record_cache(self) -> "RecordCache":
+        """The cached audit records; a vault and its forks share them."""
+        return record_cache.RecordCache()
+
+    def close(self) -> None:
+        """Close the journal and stop sending summaries."""
+        with self._lock:
+            if self._editor is not None:
+                self._editor.close()
+                self._editor = None
+            if self._announcer is not None:
+                self._announcer.close()
+                self._announcer = None
+
+    # ---- history ------------------------------------------------------------------------------
+
+    def log(
+        self,
+        note: str | None = None,
+        *,
+        limit: int | None = None,
+        before: str | None = None,
+        scopes: Sequence[str] | None = None,
+    ) -> "tuple[Record, ...]":
+        """The audit records of one note, or of all, oldest first; the newest `limit` of them.
+
+        `before` is the id of a record among them: only older ones are given. Raises UnclearId.
+        """
+        with self.transaction():
+            trail, chosen = self.editor.trail, self._chosen(scopes)
+            if note is None:
+                records = trail.all(chosen.has_record if chosen else None)
+            elif chosen and not chosen.has_note(inside(note)):
+                records = ()
+            elif limit and not before:
+                return trail.latest(inside(note), limit)
+            else:
+                records = trail.of(inside(note))
+            if before:
+                records = audit_log.records_before(records, before)
+            return records[-limit:] if limit else records
+
+    def history(
+        self, note: str, scopes: Sequence[str] | None = None
+    ) -> "list[NoteVersion]":
+        """The stored versions of a note, newest first. Raises NoteNotFound."""
+        with self.transaction():
+            return self.editor.past.history(self._check_note(note, scopes))
+
+    def read_version(
+        self, note: str, revision: str, scopes: Sequence[str] | None = None
+    ) -> "NoteText":
+        """Read a stored version of a note. Raises UnclearId, NoteNotFound."""
+        with self.transaction():
+            path = self._check_note(note, scopes)
+            full_revision, raw = self.editor.past.version(path, revision)
+        sections = tuple(section.name for section in document.parse(raw).sections)
+        text = raw.decode("utf-8", errors="replace")
+        return note_reports.NoteText(note, full_revision, text, sections)
+
+    def reverted_notes(self) -> dict[str, str]:
+        """The notes that returned to an older version, each with the revision of the newer one, which is stored."""
+        if not self._has_journal():
+            return {}
+        index = self.vault.indexing.index()
+        revisions = {path: entry.revision for path, entry in index.files().items()}
+        with self._lock:
+            return self.editor.past.went_back(revisions)
+
+    def audit_gaps(self) -> dict[str, int]:
+        """The notes whose audit lacks records, each with how many of its lines are no records."""
+        self.vault.check_open()
+        with self._lock:
+            return self.editor.past.gaps() if self._has_journal() else {}
+
+    # ---- proposals ----------------------------------------------------------------------------
+
+    def inbox(self, scopes: Sequence[str] | None = None) -> "tuple[Proposal, ...]":
+        """The proposals that wait for a person's decision, oldest first."""
+        with self.transaction():
+            return self.editor.inbox.open_proposals(self._chosen(scopes))
+
+    def inbox_pages(self) -> list[str]:
+        """The INBOX pages on which a person may have decided something."""
+        with self.transaction():
+            return self.editor.inbox.pages()
+
+    def inbox_page_of(self, note: str) -> str:
+        """The INBOX page with the proposals for a note."""
+        self.vault.check_open()
+        return self.editor.inbox.page_of(note)
+
+    def notes_with_proposals(self) -> set[str]:
+        """The notes that have an open proposal."""
+        with self.transaction():
+            return self.editor.inbox.notes()
+
+    # ---- for the calls that edit --------------------------------------------------------------
+
+    @contextmanager
+    def transaction(self) -> Iterator[None]:
+        """One edit at a time, on a vault that is still the same folder. Raises VaultUnreachable, VaultClosed."""
+        with self._lock:
+            self.vault.check_identity()
+            yield
+
+    def _chosen(self, scopes: Sequence[str] | None) -> "ScopeFilter | None":
+        """What belongs to these scopes; None for all. Raises UsageError for a name that is no scope."""
+        if scopes is None:
+            return None
+        return scope_filter.ScopeFilter(self.vault.layout, scopes, self.editor.real)
+
+    def _check_note(self, note: str, scopes: Sequence[str] | None) -> str:
+        """The path of a note. Raises BadPath, and NoteNotFound for a note outside the scopes."""
+        path = inside(note)
+        chosen = self._chosen(scopes)
+        if chosen is not None:
+            chosen.check_note(path)
+        return path
+
+    def _has_journal(self) -> bool:
+        """Whether the vault was ever edited. A reader must not create a journal."""
+        return (self.vault.state.path / JOURNAL).exists()
