@@ -57,18 +57,38 @@ def test_two_commands_lead_to_the_right_first_hit_and_change_no_file(
     note = make(outside.vault)
     before = contents(outside.vault)
 
-    report = outside.ok("init", str(outside.vault))["layout"]
-    hit = first_hit(outside)
+    made = outside.run("init", str(outside.vault))
+    answer = outside.run("search", *QUESTION.split())
 
-    assert hit == note
-    assert (report["name"], report["chosen_by"]) == (layout, "program")
+    assert answer.out.startswith(f"{note}:")
+    assert NEEDLE in answer.out.split("\n\n")[0]
+    files = [path for path in before if path.lower().endswith((".md", ".markdown"))]
+    visible = [path for path in files if not path.startswith(".")]
+    count = f"layout: {layout}, which fits best: of {len(visible):,} Markdown files, "
+    assert count in made.err
     after = contents(outside.vault)
     assert after.pop(MARKER)
     assert after == before
-    files = [path for path in before if path.lower().endswith((".md", ".markdown"))]
-    visible = [path for path in files if not path.startswith(".")]
+    report = outside.ok("status")["layout"]
+    assert (report["name"], report["chosen_by"]) == (layout, "program")
     assert report["claimed"] + report["excluded"] == len(visible)
     assert report["unclaimed"] == 0
+    told = f"{report['claimed']:,} are memory"
+    if report["excluded"]:
+        verb = "is" if report["excluded"] == 1 else "are"
+        told += f", {report['excluded']} {verb} excluded"
+    assert f"{told}\n" in made.err
+
+
+def test_only_the_note_that_holds_the_answer_shows_it(outside: Outside):
+    """Neither a comment of the author, nor a template, nor a deleted note is an answer."""
+    obsidian.make(outside.vault, 400)
+    outside.ok("init", str(outside.vault))
+
+    hits = outside.search(QUESTION, "--limit", "50")["hits"]
+
+    notes = [hit["note"] for hit in hits if NEEDLE in hit["text"]]
+    assert notes == [obsidian.NEEDLE_NOTE]
 
 
 @pytest.mark.parametrize(
@@ -274,8 +294,8 @@ def test_the_first_index_says_what_was_chosen_and_how_to_change_it(outside: Outs
     again = outside.run("index")
 
     assert (
-        "layout: logseq, which fits best: of 272 Markdown files, 271 are memory"
-        in done.err
+        "layout: logseq, which fits best: of 277 Markdown files, "
+        "276 are memory, 1 is excluded" in done.err
     )
     assert "`vault-memory layout` shows the layouts" in done.err
     assert "layout" not in again.err
@@ -300,7 +320,7 @@ def test_notes_that_came_after_the_first_index_are_not_silently_left_out(
     note = others.plain(outside.vault)
 
     done = outside.run("search", QUESTION)
-    assert "none of 203 Markdown files is memory" in done.err
+    assert "none of 208 Markdown files is memory" in done.err
     assert "`vault-memory layout`" in done.err
     assert "layout: plain, which fits best" in outside.run("index").err
 
@@ -315,7 +335,7 @@ def test_the_status_is_told_while_the_vault_is_away(outside: Outside):
 
         report = memory.status(refresh=False)
 
-    assert report["index"]["notes"] == 202
+    assert report["index"]["notes"] == 207
     assert report["layout"]["name"] == "plain"
     assert "there is no folder" in report["layout"]["remark"]
 

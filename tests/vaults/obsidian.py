@@ -15,6 +15,16 @@ NOT_READ = ("Templates/Daily.md", "Drawings/Plan.excalidraw.md", ".trash/Old.md"
 TOPICS = ("harbour", "garden", "lantern", "ferry", "orchard", "beacon", "meadow")
 
 
+NEAR = {
+    "Where is the bread book": "Where is the sourdough book? Ove may have it.\n",
+    "Shopping": "- [ ] flour, two bags\n- [ ] a blue jar with a lid\n",
+    "Outboard motor": "The starter of the motor is behind the blue door.\n",
+    "Menu": "- starter: soup\n- main dish: fish with rye bread\n",
+    "Bread plans": "The starter for the rye bread comes from Mei Lin.\n",
+}
+"""Notes that share words with `QUESTION` and do not answer it"""
+
+
 def write(
     root: Path,
     path: str,
@@ -37,7 +47,7 @@ def make(
         day = TODAY - timedelta(days=number)
         text = f"# {day:%A}\n\n- [ ] water the {TOPICS[number % 7]} #todo\n"
         write(root, f"Journal/{day:%Y/%m}/{day}.md", text)
-    for number in range(max(0, notes - 365 - 12)):
+    for number in range(max(0, notes - 365 - 19)):
         topic = TOPICS[number % 7]
         folder = f"Projects/{topic.title()}/Year {2015 + number % 11}"
         body = f"---\ntags: [{topic}]\n---\n# {topic} {number}\n\nAbout [[{topic} {number + 7}]].\n"
@@ -62,6 +72,11 @@ def _apart(root: Path) -> None:
 def _special(root: Path) -> None:
     front_matter = "---\naliases: [starter]\ntags:\n  - food\ndate: 2026-01-03\n---\n"
     write(root, NEEDLE_NOTE, f"{front_matter}\n# Sourdough\n\n{NEEDLE}\n")
+    for name, text in NEAR.items():
+        write(root, f"Areas/{name}.md", text)
+    hidden = f"%% {NEEDLE} %%\n\n%%\n{NEEDLE}\n%%\n\nThe cupboard is white.\n"
+    write(root, "Areas/Cupboard.md", hidden)
+    write(root, "Areas/Oven.md", f"prev:: [[Bread]]\n\n![[Sourdough (2026)]]\n")
     write(root, "日本/旅行の計画.md", "# 旅行\n\n京都で紅葉を見る。\n")
     windows = b"# From Windows\r\n\r\n- The anchor weighs forty kilos.\r\n"
     write(root, "Windows.MD", windows)

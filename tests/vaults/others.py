@@ -4,7 +4,7 @@ import json
 from datetime import date, timedelta
 from pathlib import Path
 
-from tests.vaults.obsidian import NEEDLE, TODAY, TOPICS, write
+from tests.vaults.obsidian import NEAR, NEEDLE, TODAY, TOPICS, write
 
 GERMAN = "wo liegt der Ersatzschlüssel"
 JAPANESE = "予備の鍵はどこ"
@@ -26,6 +26,8 @@ def logseq(root: Path) -> str:
         write(root, f"journals/{day:%Y_%m_%d}.md", text)
     for number in range(150):
         write(root, f"pages/Topic___{number}.md", f"title:: Topic {number}\n\n- text\n")
+    for name, text in NEAR.items():
+        write(root, f"pages/{name}.md", f"- {text.strip('- ')}")
     write(root, "pages/Bread.md", f"- Bread\n\t- {NEEDLE}\n")
     return "pages/Bread.md"
 
@@ -36,6 +38,8 @@ def zettelkasten(root: Path) -> str:
         moment = date(2024, 1, 1) + timedelta(days=number)
         name = f"{moment:%Y%m%d}{number % 24:02}15 {TOPICS[number % 7]}.md"
         write(root, name, f"# {TOPICS[number % 7]}\n\nSee [[202401010015]].\n")
+    for number, (name, text) in enumerate(NEAR.items()):
+        write(root, f"2026030{number + 1}0900 {name}.md", f"# {name}\n\n{text}")
     note = "202605041015 Sourdough starter.md"
     write(root, note, f"# Sourdough starter\n\n{NEEDLE}\n")
     return note
@@ -48,6 +52,8 @@ def plain(root: Path) -> str:
         write(root, f"notes/{topic}/{number}.md", f"# {topic}\n\nNumber {number}.\n")
     write(root, "node_modules/thing/README.md", f"{NEEDLE}\n")
     write(root, "README.md", "# My notes\n")
+    for name, text in NEAR.items():
+        write(root, f"house/{name}.md", text)
     note = "house/kitchen/bread.md"
     write(root, note, f"{NEEDLE}\n")
     return note

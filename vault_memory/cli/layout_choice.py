@@ -14,7 +14,7 @@ from vault_memory.rules.paths.presets import SUMMARIES
 if TYPE_CHECKING:
     from vault_memory.admin import layout_setup
     from vault_memory.api.vault_memory import VaultMemory
-    from vault_memory.rules.paths.layout_survey import LayoutProposal
+    from vault_memory.rules.paths.layout_survey import LayoutProposal, Survey
     from vault_memory.search.vault_layout import LayoutReport
 else:
     layout_setup = lazy_module("vault_memory.admin.layout_setup")
@@ -132,13 +132,28 @@ def remarks_text(report: "LayoutReport") -> str:
     reason = ", which fits best" if report.chosen_by == "program" else ""
     examples = ", ".join(survey.examples)
     lines = (
-        f"layout: {name}{reason}: of {total}, {survey.claimed:,} are memory",
+        f"layout: {name}{reason}: of {total}, {_counts_text(survey)}",
         examples and f"not memory: {examples}",
         report.daily and f"daily notes: {report.daily}",
         "`vault-memory layout` shows the layouts and sets another one",
         report.remark,
     )
     return "\n".join(filter(None, lines))
+
+
+def _counts_text(survey: "Survey") -> str:
+    """Return how many files are memory, and how many are not."""
+    counts = [
+        (survey.claimed, "memory"),
+        (survey.unclaimed, "not"),
+        (survey.excluded, "excluded"),
+    ]
+    texts = [
+        f"{count:,} {'is' if count == 1 else 'are'} {word}"
+        for count, word in counts
+        if count or word == "memory"
+    ]
+    return ", ".join(texts)
 
 
 def _files(count: int) -> str:
