@@ -112,7 +112,7 @@ def test_a_conflict_exits_with_5_and_explains_how_to_settle_it(person: Outside):
 
     assert left.code == 5
     assert "Tea: '- black, strong' in the note, '- black, weak' in the copy" in left.out
-    assert "`conflicts merge --both " in left.out
+    assert "`vault-memory conflicts merge --both " in left.out
     assert "- black, strong\n" in text(person)
     both = person.run("conflicts", "merge", the_id(person), "--both", *AHEAD)
     assert both.code == 0

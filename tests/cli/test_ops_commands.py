@@ -50,7 +50,9 @@ def test_append_prints_the_diff_and_the_outcome(person: Outside):
     assert done.code == 0
     assert "+- black\n" in done.out
     assert "applied: append to Tea: black" in done.out
-    assert re.search(r"recorded as ([0-9a-f]+); `undo \1` takes it back", done.err)
+    assert re.search(
+        r"recorded as ([0-9a-f]+); `vault-memory undo \1` takes it back", done.err
+    )
     assert text(person) == NOTE + "- black\n"
 
 

@@ -76,7 +76,7 @@ def _special(root: Path) -> None:
         write(root, f"Areas/{name}.md", text)
     hidden = f"%% {NEEDLE} %%\n\n%%\n{NEEDLE}\n%%\n\nThe cupboard is white.\n"
     write(root, "Areas/Cupboard.md", hidden)
-    write(root, "Areas/Oven.md", f"prev:: [[Bread]]\n\n![[Sourdough (2026)]]\n")
+    write(root, "Areas/Oven.md", "prev:: [[Bread]]\n\n![[Sourdough (2026)]]\n")
     write(root, "日本/旅行の計画.md", "# 旅行\n\n京都で紅葉を見る。\n")
     windows = b"# From Windows\r\n\r\n- The anchor weighs forty kilos.\r\n"
     write(root, "Windows.MD", windows)

@@ -53,7 +53,7 @@ def remark_of(
         return ""
     remark = f"recorded as {id_}"
     if answer["before"] != answer["after"]:
-        remark += f"; `undo {id_}` takes it back"
+        remark += f"; `vault-memory undo {id_}` takes it back"
     return remark
 
 

@@ -239,9 +239,10 @@ def _resolved_lines(
     yield f"{result.outcome}: {copy.path}{why}"
     if result.outcome == "conflict":
         yield from _conflict_lines(copy)
-        yield f"    decide with `conflicts merge --both {copy.id}`, `take` or `discard`"
+        yield f"    decide with `vault-memory conflicts merge --both {copy.id}`, `take` or `discard`"
     elif edit is not None and edit.audit_id:
-        yield f"    recorded as {edit.audit_id}; `undo {edit.audit_id}` takes it back"
+        undo = f"`vault-memory undo {edit.audit_id}`"
+        yield f"    recorded as {edit.audit_id}; {undo} takes it back"
 
 
 @click.command()
