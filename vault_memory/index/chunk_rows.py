@@ -155,13 +155,17 @@ def _compare(
     also = content.also
     added: list[Row] = []
     moved: list[_Position] = []
+    # Local names: this loop runs for each of many thousands of chunks.
+    identity_of = chunk_text.identity
+    embed_text = chunk_text.embed_text
     for ordinal, (text, heading, who, first, last, own_date, topic) in enumerate(
         chunks, start
     ):
-        identity = chunk_text.identity(chunk_text.embed_text(heading, who, text))
+        identity = identity_of(embed_text(heading, who, text))
         day = own_date.isoformat() if own_date else date
         second_scope = also[ordinal] if also else None
-        twins = old.get((identity, day, topic, text, second_scope))
+        # A new note has no rows to compare with.
+        twins = old and old.get((identity, day, topic, text, second_scope))
         if twins:
             id_, *position = twins.pop()
             if position != [ordinal, first, last]:

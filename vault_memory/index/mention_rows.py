@@ -22,6 +22,24 @@ Counts = Counter[tuple[int, str, str]]
 """How often a name is mentioned, by scope, folded name and type"""
 
 
+def insert_mentions(
+    connection: Connection,
+    note: int,
+    scope: int,
+    chunks: "Iterable[Chunk]",
+    also: Sequence[int | None] = (),
+) -> None:
+    """Write the mentions of a note that has none. `also` is as in `add_mentions`."""
+    counts = _count_mentions(scope, chunks, also)
+    # Most notes mention nothing, and a statement without rows takes time, too.
+    if counts:
+        # A popular name has thousands of rows, which an update would look through.
+        connection.executemany(
+            "INSERT INTO mention VALUES (?,?,?,?,?)",
+            [(note, *mention, count) for mention, count in counts.items()],
+        )
+
+
 def add_mentions(
     connection: Connection,
     note: int,

@@ -337,7 +337,7 @@ class Index:
         self.connection.execute(_INSERT_NOTE, values)
         note = self.connection.last_insert_rowid()
         also = self.other_scopes(entry)
-        self._put_graph(note, scope, entry, also)
+        self._put_graph(note, scope, entry, also, is_new=True)
         content = NoteChunks(note, scope, entry.chunks, entry.date, also)
         return chunks.insert(self.connection, content)
 
@@ -410,7 +410,7 @@ class Index:
         mention_rows.change_mentions(self.connection, note, scope, removed, added)
         facts.change(self.connection, note, scope, before.facts, entry.facts)
         if before.properties != entry.properties:
-            property_rows.write(self.connection, note, scope, entry)
+            property_rows.replace(self.connection, note, scope, entry)
         content = NoteChunks(note, scope, entry.chunks, entry.date)
         return chunks.replace_span(self.connection, content, span)
 
@@ -420,12 +420,15 @@ class Index:
         scope: int,
         entry: IndexEntry,
         also: Sequence[int | None],
+        *,
+        is_new: bool = False,
     ) -> None:
-        """Write the facts and the mentions of a note."""
+        """Write the facts, mentions and properties of a note that has no mentions yet."""
         if entry.facts or entry.kind == "facts":
             facts.replace(self.connection, note, scope, entry.facts)
-        mention_rows.add_mentions(self.connection, note, scope, entry.chunks, also)
-        property_rows.write(self.connection, note, scope, entry)
+        mention_rows.insert_mentions(self.connection, note, scope, entry.chunks, also)
+        write_properties = property_rows.insert if is_new else property_rows.replace
+        write_properties(self.connection, note, scope, entry)
 
     def extend(self, entry: IndexEntry) -> Delta:
         """Add the chunks of `entry` at the end of an indexed note. Call it inside a transaction."""
@@ -462,10 +465,8 @@ class Index:
 
     def parked(self) -> dict[str, tuple[str, str]]:
         """Return the notes that are not read, each with the reason and the stamp of its file."""
-        return {
-            row[0]: (row[1], row[2])
-            for row in self.connection.execute("SELECT path, reason, stamp FROM parked")
-        }
+        rows = self.connection.execute("SELECT path, reason, stamp FROM parked")
+        return {path: (reason, stamp) for path, reason, stamp in rows}
 
     def park(
         self,
@@ -488,11 +489,10 @@ class Index:
 
     def counts(self) -> tuple[int, int]:
         """Return the numbers of notes and of chunks."""
-        row = self.connection.execute(
+        [(notes, chunk_count)] = self.connection.execute(
             "SELECT (SELECT count(*) FROM note), (SELECT count(*) FROM chunk)"
-        ).fetchone()
-        assert row is not None
-        return row[0], row[1]
+        )
+        return notes, chunk_count
 
 
 def _columns(entry: IndexEntry) -> tuple[object, ...]:

@@ -6,7 +6,7 @@ from vault_memory.database.connection import Connection
 from vault_memory.lazy import lazy_module
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
     from vault_memory.markdown.properties import note_properties
     from vault_memory.markdown.properties.note_properties import Property
@@ -15,6 +15,7 @@ else:
     note_properties = lazy_module("vault_memory.markdown.properties.note_properties")
     relevance = lazy_module("vault_memory.rules.facts.relevance")
 
+_Row = tuple[int, str, str, str]
 _COLUMNS = "sort, name, key, value"
 
 
@@ -37,7 +38,20 @@ def name_of(entry: NoteEntry) -> str:
     return note_properties.link_key(entry.path)
 
 
-def write(
+def insert(
+    connection: Connection,
+    note: int,
+    scope: int,
+    entry: NoteEntry,
+) -> None:
+    """Write the properties of a new note, and the names of entities in them."""
+    if entry.properties:
+        rows = [_storable(property_) for property_ in entry.properties]
+        _insert(connection, note, rows)
+        _write_aliases(connection, note, scope, entry)
+
+
+def replace(
     connection: Connection,
     note: int,
     scope: int,
@@ -54,12 +68,20 @@ def write(
         return
     if rows:
         connection.execute("DELETE FROM property WHERE note = ?", (note,))
-    connection.executemany(
-        "INSERT INTO property VALUES (?,?,?,?,?)", [(note, *row) for row in new]
-    )
-    # The names on a page of facts are those of its facts.
+    _insert(connection, note, new)
     if entry.kind != "facts":
-        _write_aliases(connection, note, scope, entry)
+        connection.execute("DELETE FROM entity_name WHERE note = ?", (note,))
+    _write_aliases(connection, note, scope, entry)
+
+
+def _insert(
+    connection: Connection,
+    note: int,
+    rows: "Iterable[_Row]",
+) -> None:
+    connection.executemany(
+        "INSERT INTO property VALUES (?,?,?,?,?)", [(note, *row) for row in rows]
+    )
 
 
 def _write_aliases(
@@ -69,12 +91,17 @@ def _write_aliases(
     entry: NoteEntry,
 ) -> None:
     """Make the aliases of a note names of the entity that the note is named after."""
-    connection.execute("DELETE FROM entity_name WHERE note = ?", (note,))
+    # The names on a page of facts are those of its facts.
+    if entry.kind == "facts":
+        return
+    alias = note_properties.Sort.ALIAS
     aliases = {
         _text(property_.key)
         for property_ in entry.properties
-        if property_.sort == note_properties.Sort.ALIAS and property_.key
+        if property_.sort == alias and property_.key
     }
+    if not aliases:
+        return
     entity = name_of(entry)
     connection.executemany(
         "INSERT INTO entity_name VALUES (?,?,?,?,?)",
@@ -82,7 +109,7 @@ def _write_aliases(
     )
 
 
-def _storable(entry: "Property") -> tuple[int, str, str, str]:
+def _storable(entry: "Property") -> "_Row":
     sort, name, key, value = entry
     return int(sort), _text(name), _text(key), _text(value)
 

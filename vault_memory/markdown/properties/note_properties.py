@@ -81,6 +81,8 @@ _ATTACHMENTS = (
 )
 """What links also lead to, and is no note"""
 _EXTENSION = re.compile(r"\.(?:md|markdown)$", re.IGNORECASE)
+_AROUND_TAGS = " \t,;-*+"
+"""What a line of tags alone has beside them"""
 _SEPARATORS = re.compile(r"[\s,]+")
 
 
@@ -189,7 +191,8 @@ def _tags(line: str) -> Iterator[Property]:
     if not tags:
         return
     # A line of tags alone is about the note, as front matter is.
-    is_alone = not _TAG.sub("", line).strip(" \t,;-*+")
+    begins_with_tag = line.lstrip(_AROUND_TAGS).startswith("#")
+    is_alone = begins_with_tag and not _TAG.sub("", line).strip(_AROUND_TAGS)
     sort = Sort.TAG if is_alone else Sort.TEXT_TAG
     for tag in tags:
         yield _tag(sort, tag)
@@ -226,7 +229,9 @@ def _unescaped(match: re.Match[str]) -> str:
 def link_key(target: str) -> str:
     """Return the folded name of the note that a link leads to: its last part, without extension."""
     name = target.rstrip("/").rpartition("/")[2]
-    return folded_value(_EXTENSION.sub("", name))
+    if "." in name:
+        name = _EXTENSION.sub("", name)
+    return folded_value(name)
 
 
 def clean_tag(text: str) -> str:
@@ -253,7 +258,8 @@ def _without_code(lines: Iterable[str]) -> Iterator[str]:
         start = _FENCE.match(line)
         if start is None:
             if not fence and _SIGN.search(line):
-                yield _INLINE_CODE.sub(" ", line)
+                has_code = "`" in line or "%%" in line
+                yield _INLINE_CODE.sub(" ", line) if has_code else line
         elif not fence:
             fence = start[1]
         elif fence == start[1]:
