@@ -10,7 +10,7 @@ from vault_memory.conversations.calls import ConversationCalls
 from vault_memory.edits.calls import EditCalls, EditOptions
 from vault_memory.lazy import lazy_module
 from vault_memory.rules.call_values import checked_calls
-from vault_memory.rules.paths.scopes import check_scope
+from vault_memory.rules.paths.scopes import check_scope, check_scopes
 from vault_memory.search.calls import SearchCalls
 
 if TYPE_CHECKING:
@@ -28,6 +28,8 @@ if TYPE_CHECKING:
     from vault_memory.learning.policy.held_calls import Verdict
     from vault_memory.learning.provenance.calls import ProvenanceCalls
     from vault_memory.learning.remember import Remembered
+    from vault_memory.learning.reporting import stored_reports
+    from vault_memory.learning.reporting.stored_reports import NightReport
     from vault_memory.learning.runner import LearningRunner, LearningVault, Slept
     from vault_memory.learning.summaries import episode_writer
     from vault_memory.learning.summaries.episode_writer import Compacted
@@ -40,6 +42,7 @@ else:
     checkpoint = lazy_module("vault_memory.learning.checkpoint")
     learning_remember = lazy_module("vault_memory.learning.remember")
     runner = lazy_module("vault_memory.learning.runner")
+    stored_reports = lazy_module("vault_memory.learning.reporting.stored_reports")
 
 
 MOST_MARKS = 100_000
@@ -213,6 +216,12 @@ class LearningCalls:
     def status(self, now: datetime | None = None) -> "NightJson":
         """When the last night was, when the next one begins, and the scopes whose night is due."""
         return self._runner(now, dry_run=True).status()
+
+    def night_reports(self, scopes: Sequence[str]) -> "list[NightReport]":
+        """The reports of the nights, newest first, with the sections of these scopes only."""
+        check_scopes(scopes)
+        store = checkpoint.CheckpointStore(self.vault.state.path)
+        return stored_reports.read_reports(store, scopes)
 
     def remember(
         self,

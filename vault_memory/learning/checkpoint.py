@@ -224,9 +224,22 @@ class CheckpointStore:
         _replace(file, text)
         return file
 
+    def reports(self) -> list[Path]:
+        """Returns the files of the morning reports."""
+        return list((self.folder / "reports").glob("*.md"))
+
+    def report_text(self, night: str) -> str:
+        """Returns the morning report of a night; empty without one."""
+        try:
+            file = self.folder / "reports" / f"{night}.md"
+            return file.read_text("utf-8", "replace")
+        except OSError:
+            # A person may delete any file of the state folder.
+            return ""
+
     def last_report(self) -> Path | None:
         """Returns the newest morning report; None before the first night."""
-        return max((self.folder / "reports").glob("*.md"), default=None)
+        return max(self.reports(), default=None)
 
     def lasts(self) -> list[LastCycle]:
         """Returns the last finished cycle of each scope."""
