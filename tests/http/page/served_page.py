@@ -66,7 +66,10 @@ class ServedPage:
         cookie = answer.headers["set-cookie"].partition(";")[0]
         client.cookies.clear()
         client.headers["cookie"] = cookie
-        return Browser(client, self.origin)
+        # Not each view has a form with the token.
+        session = self.sessions.find(cookie.partition("=")[2])
+        assert session is not None
+        return Browser(client, self.origin, session.csrf)
 
 
 @dataclass
@@ -75,7 +78,7 @@ class Browser:
 
     client: httpx.Client
     origin: str
-    csrf: str = ""
+    csrf: str
 
     def get(self, path: str) -> httpx.Response:
         answer = self.client.get(path)

@@ -5,6 +5,21 @@ from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import quote, urlencode
 
+from vault_memory.errors import VaultMemoryError
+
+
+class NotHere(VaultMemoryError):
+    """There is no such view, or nothing of this name for this session."""
+
+    http_status = 404
+
+    def __init__(
+        self,
+        message: str = "there is nothing here",
+        hint: str = "go back to the page",
+    ) -> None:
+        super().__init__(message, hint=hint)
+
 
 @dataclass(frozen=True, slots=True)
 class PageView:

@@ -29,8 +29,9 @@ from vault_memory.http.page.events import EventHub, since_of, stream
 from vault_memory.http.page.forms import form_fields, query_fields, read_form
 from vault_memory.http.page.guard import CSRF_FIELD, READING, Guard
 from vault_memory.http.page.page_address import PageAddress
-from vault_memory.http.page.page_answers import Answer, PageView, Redirect
+from vault_memory.http.page.page_answers import Answer, NotHere, PageView, Redirect
 from vault_memory.http.page.page_routes import ROUTES, PageRoute
+from vault_memory.http.page.shared_answers import SharedAnswers
 from vault_memory.http.page.signing import Signing
 from vault_memory.http.page.viewer import Viewer
 from vault_memory.http.page.viewers import Viewers
@@ -72,7 +73,8 @@ def page_application(
     hosts = {settings.address.host, *settings.allowed_hosts}
     cookie = f"vm_{settings.address.port}"
     guard = Guard(frozenset(hosts), cookie, sessions)
-    viewers = Viewers(memory, settings.rights)
+    shared = SharedAnswers(lambda: hub.last_id)
+    viewers = Viewers(memory, settings.rights, shared)
     page = PageParts(memory, settings, guard, viewers, hub)
     routes = [
         Route("/static/{name}", partial(_static, page), methods=["GET"]),
@@ -173,6 +175,8 @@ def _call(
     event_id = page.hub.last_id
     with page.viewers.viewer(session) as viewer:
         answer: Answer = route.view(viewer, fields)
+        if route.method not in READING:
+            viewer.shared.forget_counts()
         if isinstance(answer, Redirect):
             return RedirectResponse(answer.location(), 303)
         return _rendered(viewer, session, request, answer, event_id)
@@ -218,7 +222,7 @@ async def _http_error(
 ) -> Response:
     """Returns the view of an error that the router found."""
     assert isinstance(error, HTTPException)
-    refusal = shell.NotHere("there is nothing here", hint="go back to the page")
+    refusal = NotHere()
     refusal.http_status = error.status_code
     response = _failure(page, refusal, request)
     response.headers.update(error.headers or {})

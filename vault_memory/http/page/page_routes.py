@@ -10,12 +10,14 @@ from vault_memory.http.page.forms import LARGEST_FORM
 from vault_memory.http.page.page_answers import Answer
 from vault_memory.http.page.viewer import Viewer
 from vault_memory.http.page.views import (
+    doctor_view,
     facts_view,
     log_view,
     night_undo_view,
     prompt_view,
     search_view,
     source_view,
+    sync_view,
     today_view,
 )
 
@@ -58,4 +60,8 @@ ROUTES = (
     ),
     PageRoute("POST", "/facts/end", facts_view.end, facts_view.FactButtonFields),
     PageRoute("POST", "/facts/delete", facts_view.delete, facts_view.FactButtonFields),
+    PageRoute("GET", "/sync", sync_view.show, sync_view.SyncFields),
+    PageRoute("POST", "/sync/now", sync_view.run, sync_view.SyncFields),
+    PageRoute("GET", "/doctor", doctor_view.show, doctor_view.DoctorFields),
+    PageRoute("POST", "/doctor/examine", doctor_view.examine, doctor_view.DoctorFields),
 )

@@ -3,8 +3,8 @@
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-from vault_memory.errors import VaultMemoryError
 from vault_memory.http.page.browser_sessions import BrowserSession
+from vault_memory.http.page.page_answers import NotHere as NotHere
 from vault_memory.http.page.page_answers import page_path
 from vault_memory.http.page.viewer import Viewer
 
@@ -22,12 +22,6 @@ ERROR_TITLES: Mapping[int, str] = {
     503: "Not now",
 }
 """Status → the title of the view of an error"""
-
-
-class NotHere(VaultMemoryError):
-    """There is no such view, or nothing of this name for this session."""
-
-    http_status = 404
 
 
 class NavigationLink(NamedTuple):
@@ -49,7 +43,7 @@ def frame(
 ) -> dict[str, Any]:
     """Returns what the template `base.html` shows around a view."""
     counts = viewer.counts()
-    links = (
+    links = [
         NavigationLink("/", "Today", key="t"),
         NavigationLink("/search", "Search", key="s"),
         NavigationLink("/notes", "Notes", key="n"),
@@ -63,8 +57,9 @@ def frame(
         NavigationLink("/nights", "Nights"),
         NavigationLink("/sync", "Sync"),
         NavigationLink("/trash", "Trash"),
-        NavigationLink("/doctor", "Doctor"),
-    )
+    ]
+    if viewer.sees_all:
+        links.append(NavigationLink("/doctor", "Doctor"))
     return {
         "links": links,
         "path": path,

@@ -42,7 +42,7 @@ def describe(
     counts: Counts,
 ) -> VaultState:
     """Returns the state; `stale_notes` are those that the session may see."""
-    vitals = _vitals(memory)
+    vitals = vitals_of(memory)
     sync = vitals["sync"] if vitals else memory.sync.status()
     facts = [
         "live" if vitals else "no daemon: the views read the vault themselves",
@@ -89,7 +89,7 @@ def _waiting_troubles(
     return troubles
 
 
-def _vitals(memory: "VaultMemory") -> Any:
+def vitals_of(memory: "VaultMemory") -> Any:
     """Returns what the daemon says of itself; None without one."""
     try:
         return ask(memory.vault.state.socket, "vitals", {})

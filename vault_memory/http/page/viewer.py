@@ -1,17 +1,22 @@
 """The only way from a view to the vault: each call has the scopes of the session."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from vault_memory.api import source_json
+from vault_memory.api.redact_paths import folders_of, without_paths
 from vault_memory.api.vault_memory import VaultMemory
 from vault_memory.context.calls import ContextOptions
 from vault_memory.daemon import query_or_local
+from vault_memory.daemon.client import ask
 from vault_memory.errors import NoteNotFound, VaultMemoryError
 from vault_memory.http.page import vault_state
 from vault_memory.http.page.facts.fact_viewer import FactViewer
+from vault_memory.http.page.page_answers import NotHere
 from vault_memory.http.page.records.record_rows import RecordRow
 from vault_memory.http.page.records.record_viewer import RecordViewer
+from vault_memory.http.page.shared_answers import SharedAnswers
 from vault_memory.http.page.vault_state import Counts, VaultState
 from vault_memory.rules.paths.filenames import inside
 from vault_memory.search.calls import SearchOptions
@@ -20,6 +25,8 @@ if TYPE_CHECKING:
     from vault_memory.contract import FreshnessJson
     from vault_memory.contract.answers import ContextBlockJson, SearchAnswerJson
     from vault_memory.contract.source_answers import SourceJson
+    from vault_memory.contract.status_answers import PathRemarkJson, SyncStatusJson
+    from vault_memory.edits.reports import Check
     from vault_memory.rules.paths.caller import Caller
     from vault_memory.search.note_reports import NoteInfo, NoteText
 
@@ -32,9 +39,15 @@ class Viewer:
         memory: VaultMemory,
         scopes: Sequence[str],
         may_write: bool,
+        shared: SharedAnswers,
+        *,
+        sees_all: bool = False,
     ) -> None:
         self.scopes = tuple(scopes)
         self.may_write = may_write
+        self.sees_all = sees_all
+        """whether the session sees all of the vault, and not only some people"""
+        self.shared = shared
         self._memory = memory
         self.records = RecordViewer(memory, self.scopes)
         """the audit"""
@@ -45,6 +58,9 @@ class Viewer:
 
     def counts(self) -> Counts:
         """What waits for a person."""
+        return self.shared.counts(self.scopes, self._count)
+
+    def _count(self) -> Counts:
         try:
             proposals = len(self.records.proposals())
             conflicts = len(self._memory.conflicts(self.scopes))
@@ -66,6 +82,55 @@ class Viewer:
         except VaultMemoryError:
             # A link may name any id, and the view itself is there without it.
             return None
+
+    # ---- the vault as a whole ----------------------------------------------------------
+
+    def check_sees_all(self) -> None:
+        """Raises NotHere for a session that sees only some people."""
+        # Fault: the answers about all of the vault name the notes of everybody.
+        if not self.sees_all:
+            raise NotHere
+
+    def examine(self) -> "list[Check]":
+        """What `doctor` finds now, without places of the machine."""
+        folders = folders_of(self._memory)
+        return [
+            replace(
+                check,
+                reason=without_paths(check.reason, folders),
+                fix=without_paths(check.fix, folders),
+            )
+            for check in self._memory.doctor()
+        ]
+
+    def sync_status(self) -> "SyncStatusJson | None":
+        """The state of the sync, with remarks about the session's notes only; None without one."""
+        vitals = vault_state.vitals_of(self._memory)
+        status = vitals["sync"] if vitals else self._memory.sync.status()
+        folders = folders_of(self._memory)
+        return status and {
+            **status,
+            "reason": without_paths(status["reason"], folders),
+            "errors": self._readable(status["errors"]),
+            "held": self._readable(status["held"]),
+        }
+
+    def _readable(
+        self,
+        remarks: "list[PathRemarkJson]",
+    ) -> "list[PathRemarkJson]":
+        """The remarks about notes of the session; one without a path is about all of the vault."""
+        return [
+            remark
+            for remark in remarks
+            if self.sees(remark["path"]) or (self.sees_all and not remark["path"])
+        ]
+
+    def sync_now(self) -> None:
+        """Asks the daemon to sync; without one, does it. Raises NoRemote and other errors."""
+        socket = self._memory.vault.state.socket
+        if not self._memory.vault.config.remote.url or ask(socket, "sync", {}) is None:
+            self._memory.sync()
 
     # ---- notes -----------------------------------------------------------------------
 

@@ -9,6 +9,7 @@ import anyio
 
 from vault_memory.api.vault_memory import VaultMemory
 from vault_memory.http.page.browser_sessions import BrowserSession, Rights
+from vault_memory.http.page.shared_answers import SharedAnswers
 from vault_memory.http.page.viewer import Viewer
 from vault_memory.rules.paths.caller import Caller
 
@@ -26,9 +27,11 @@ class Viewers:
         self,
         memory: VaultMemory,
         rights: Rights,
+        shared: SharedAnswers,
     ) -> None:
         self._memory = memory
         self._rights = rights
+        self.shared = shared
         self._idle: queue.SimpleQueue[VaultMemory] = queue.SimpleQueue()
         self._forks: list[VaultMemory] = []
         self._lock = threading.Lock()
@@ -50,6 +53,8 @@ class Viewers:
                 fork,
                 self._scopes(fork, session.rights),
                 session.rights.may_write and self._rights.may_write,
+                self.shared,
+                sees_all=self._users(session.rights) is None,
             )
         finally:
             self._idle.put(fork)

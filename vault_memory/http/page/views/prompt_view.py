@@ -10,8 +10,7 @@ from vault_memory.contract import Purpose
 from vault_memory.errors import UsageError
 from vault_memory.http.page.exact import Exact
 from vault_memory.http.page.note_html.hidden_letters import visible
-from vault_memory.http.page.page_answers import PageView
-from vault_memory.http.page.shell import NotHere
+from vault_memory.http.page.page_answers import NotHere, PageView
 from vault_memory.http.page.viewer import Viewer
 from vault_memory.rules.paths.caller import Caller
 

@@ -1,0 +1,71 @@
+"""The views of the vault as a whole: its sync and its examination."""
+
+from tests.http.page.served_page import ServedPage
+from vault_memory.http.page.shared_answers import COUNT_SECONDS, SharedAnswers
+from vault_memory.http.page.vault_state import Counts
+
+
+def test_looking_at_the_doctor_examines_nothing(own_page: ServedPage) -> None:
+    browser = own_page.browser()
+
+    answer = browser.get("/doctor")
+
+    assert answer.status_code == 200
+    assert "examined nothing yet" in answer.text
+
+
+def test_examine_shows_what_the_command_finds(own_page: ServedPage) -> None:
+    browser = own_page.browser()
+    browser.get("/doctor")
+
+    answer = browser.post("/doctor/examine", {})
+
+    assert answer.headers["location"] == "/doctor"
+    text = browser.get("/doctor").text
+    for check in own_page.memory.doctor():
+        assert f">{check.name}<" in text
+    # No place of the machine is shown to a browser, which may be far away.
+    assert str(own_page.memory.root) not in text
+
+
+def test_the_doctor_is_absent_for_a_session_of_some_people(page: ServedPage) -> None:
+    browser = page.browser("mira")
+
+    absent = browser.get("/nothing-here")
+    doctor = browser.get("/doctor")
+
+    assert (doctor.status_code, doctor.text) == (404, absent.text)
+    assert "/doctor" not in browser.get("/search").text
+    assert browser.post("/doctor/examine", {}).status_code == 404
+
+
+def test_a_vault_without_a_server_names_the_command(page: ServedPage) -> None:
+    browser = page.browser()
+
+    text = browser.get("/sync").text
+    refused = browser.post("/sync/now", {})
+
+    assert "vault-memory remote add" in text
+    assert refused.status_code >= 400
+    assert "remote" in refused.text
+
+
+def test_counts_are_kept_until_something_changes() -> None:
+    now = 100.0
+    change = "1"
+    counted: list[str] = []
+    answers = SharedAnswers(lambda: change, lambda: now)
+
+    def count() -> Counts:
+        counted.append(change)
+        return Counts(len(counted), 0)
+
+    mira = ("user:mira",)
+    assert answers.counts(mira, count) == answers.counts(mira, count) == (1, 0)
+    assert answers.counts(("user:tomas",), count) == (2, 0)
+    change = "2"
+    assert answers.counts(mira, count) == (3, 0)
+    now += COUNT_SECONDS + 1
+    assert answers.counts(mira, count) == (4, 0)
+    answers.forget_counts()
+    assert answers.counts(mira, count) == (5, 0)

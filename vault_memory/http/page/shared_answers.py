@@ -1,0 +1,74 @@
+"""Answers that the requests of one page share: what waits, and the last examination."""
+
+import threading
+import time
+from collections.abc import Callable, Sequence
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, NamedTuple
+
+from vault_memory.http.page.vault_state import Counts
+
+if TYPE_CHECKING:
+    from vault_memory.edits.reports import Check
+
+COUNT_SECONDS = 2.0
+"""How long counts are shown without counting again, while the daemon tells of no change"""
+
+
+class Examination(NamedTuple):
+    """What `doctor` found."""
+
+    ts: str
+    """ISO 8601"""
+    checks: "Sequence[Check]"
+
+
+class SharedAnswers:
+    """What costs too much for each request. Any thread may use it."""
+
+    def __init__(
+        self,
+        last_change: Callable[[], str] = lambda: "",
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        """`last_change` returns the id of the newest change that the daemon told of."""
+        self._last_change = last_change
+        self._clock = clock
+        self._lock = threading.Lock()
+        self._counts: dict[tuple[str, ...], tuple[float, str, Counts]] = {}
+        self._examination: Examination | None = None
+
+    @property
+    def examination(self) -> Examination | None:
+        """The last examination of this process"""
+        return self._examination
+
+    def keep_examination(self, checks: "Sequence[Check]") -> None:
+        """Keeps what `doctor` found just now."""
+        now = datetime.now(UTC).isoformat(timespec="seconds")
+        self._examination = Examination(now, checks)
+
+    def counts(
+        self,
+        scopes: tuple[str, ...],
+        count: Callable[[], Counts],
+    ) -> Counts:
+        """Returns the counts for these scopes. `count` counts, when they may be others by now."""
+        change = self._last_change()
+        now = self._clock()
+        with self._lock:
+            counted_at, counted_change, counts = self._counts.get(scopes, _NEVER)
+        if change == counted_change and now - counted_at < COUNT_SECONDS:
+            return counts
+        counts = count()
+        with self._lock:
+            self._counts[scopes] = (now, change, counts)
+        return counts
+
+    def forget_counts(self) -> None:
+        """Counts again at the next request: this page has changed something."""
+        with self._lock:
+            self._counts.clear()
+
+
+_NEVER = (float("-inf"), "", Counts(0, 0))
