@@ -175,6 +175,7 @@ def _call(
     event_id = page.hub.last_id
     with page.viewers.viewer(session) as viewer:
         answer: Answer = route.view(viewer, fields)
+        # Fault: the next view would show the counts of before.
         if route.method not in READING:
             viewer.shared.forget_counts()
         if isinstance(answer, Redirect):

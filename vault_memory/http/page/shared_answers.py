@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from vault_memory.edits.reports import Check
 
 COUNT_SECONDS = 2.0
-"""How long counts are shown without counting again, while the daemon tells of no change"""
+"""How long counts are shown without counting again, while the daemon reports no change"""
 
 
 class Examination(NamedTuple):
@@ -31,7 +31,7 @@ class SharedAnswers:
         last_change: Callable[[], str] = lambda: "",
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        """`last_change` returns the id of the newest change that the daemon told of."""
+        """`last_change` returns the id of the newest change that the daemon reported."""
         self._last_change = last_change
         self._clock = clock
         self._lock = threading.Lock()
@@ -54,6 +54,8 @@ class SharedAnswers:
         count: Callable[[], Counts],
     ) -> Counts:
         """Returns the counts for these scopes. `count` counts, when they may be others by now."""
+        # Fault: to count conflicts, the folder is listed, and a person types a letter each
+        # tenth of a second.
         change = self._last_change()
         now = self._clock()
         with self._lock:

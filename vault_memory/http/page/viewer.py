@@ -128,6 +128,7 @@ class Viewer:
 
     def sync_now(self) -> None:
         """Asks the daemon to sync; without one, does it. Raises NoRemote and other errors."""
+        # Fault: two passes at once would each find the folder locked by the other.
         socket = self._memory.vault.state.socket
         if not self._memory.vault.config.remote.url or ask(socket, "sync", {}) is None:
             self._memory.sync()
