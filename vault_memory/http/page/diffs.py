@@ -116,6 +116,7 @@ class _Block(NamedTuple):
 
 def _blocks(texts: _Texts) -> Iterator[_Block]:
     """Yield all blocks in order, by turns equal and different."""
+    # The end of both texts closes the last block as an equal pair would.
     sizes = (len(texts.old), len(texts.new))
     start = end = (0, 0)
     """The equal lines that were not yielded yet"""
