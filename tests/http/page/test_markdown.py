@@ -60,6 +60,10 @@ def test_tasks_are_shown_as_boxes() -> None:
     ]
 
 
+def test_brackets_within_an_item_are_no_task() -> None:
+    assert page_of("- answer [x] below\n").text.strip() == "answer [x] below"
+
+
 def test_front_matter_is_not_a_heading() -> None:
     page = page_of("---\ntitle: Ann\n---\ntext\n")
 

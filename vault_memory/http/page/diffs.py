@@ -254,6 +254,7 @@ class _WordMarker:
         old: str,
         new: str,
     ) -> bool:
+        # Lines that are compared in vain count too.
         letters = len(old) + len(new)
         self._letters += letters
         # Fault: a note can be one line of a hundred thousand words.

@@ -42,6 +42,7 @@ def render(
     Each block has its line in the note, from 1, as `data-line="7"`; a link to `#line-7` leads to
     it. A heading has the id `h-its-words` in place of the line.
     """
+    # Fault: only counting the bytes of a huge text needs as much memory again.
     if len(text) > LONGEST_NOTE or _size(text) > LONGEST_NOTE:
         raise TooLong
     lines = _normal_lines(text)

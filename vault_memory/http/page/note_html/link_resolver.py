@@ -92,6 +92,7 @@ def _is_plain(destination: str) -> bool:
 
 def _web_url(destination: str) -> str | None:
     """Return a destination on the web with each foreign letter encoded."""
+    # Fault: the encoder reads `HTTPS` as a scheme without a host.
     scheme, _, address = destination.partition(":")
     url = normalizeLink(f"{scheme.lower()}:{address}")
     if _WEB.match(url) and _PRINTABLE.fullmatch(url):

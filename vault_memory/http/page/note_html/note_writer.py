@@ -30,7 +30,7 @@ _ALIGNED = {
     "text-align:right": "right",
 }
 _LOWEST_HEADING = 6
-_TASK = re.compile(r"\[([ xX])\](?=\s)")
+_TASK = re.compile(r"^\[([ xX])\](?=\s)")
 
 
 class NoteWriter:
@@ -84,6 +84,7 @@ class NoteWriter:
 
     def write_front_matter(self, lines: Sequence[str]) -> None:
         """Write front matter as it is. It is not a heading with a rule above it."""
+        # Fault: CommonMark reads its last line as the underline of a heading.
         if lines:
             attributes = attribute("class", "properties") + attribute("data-line", 1)
             self._preformatted(attributes, "\n".join(lines))
@@ -113,7 +114,7 @@ class NoteWriter:
     def _inline(self, token: Token) -> None:
         tokens = self._parser.inline(token.content)
         if self._is_item_start and tokens:
-            tokens[0].content = _TASK.sub(_box, tokens[0].content, count=1)
+            tokens[0].content = _TASK.sub(_box, tokens[0].content)
         self._is_item_start = False
         self._text.write(tokens)
 
@@ -187,6 +188,7 @@ class NoteWriter:
 
     def _write_tools(self) -> None:
         """Write what belongs beside the innermost item, once."""
+        # A loose item has several paragraphs, and its buttons once.
         if self._tools and self._tools[-1]:
             self._output.add(self._tools[-1])
             self._tools[-1] = ""
