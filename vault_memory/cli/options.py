@@ -319,6 +319,16 @@ class NamedScopes:
         """Return the scopes in the form `user:NAME`."""
         return named_scopes(self.users, self.channels, self.groups)
 
+    def names_or_all(self, memory: "VaultMemory") -> list[str]:
+        """Return the named scopes, else all scopes of the vault, also quite new ones."""
+        names = self.names()
+        if names:
+            return names
+        # Fault: without a daemon, the index lacks a person whose first note was just saved.
+        if not memory.vault.state.socket.exists():
+            memory.refresh(briefly=True)
+        return memory.scopes()
+
 
 def scoped(function: Function) -> Function:
     """Add the options that name scopes; the command gets them as `scopes`, a `NamedScopes`."""

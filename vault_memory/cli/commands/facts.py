@@ -100,7 +100,7 @@ def facts(
     """
     with context.open() as memory:
         listed = memory.facts(
-            scopes=scopes.names() or memory.scopes(),
+            scopes=scopes.names_or_all(memory),
             entity=entity,
             on=_day(on),
             below=below,
@@ -129,7 +129,7 @@ def timeline(
     with context.open() as memory:
         listed = memory.timeline(
             entity,
-            scopes=scopes.names() or memory.scopes(),
+            scopes=scopes.names_or_all(memory),
             now=context.now,
         )
     answer = facts_json.of_facts(listed, listed.unknown_scopes)
@@ -157,7 +157,7 @@ def entity(
     with context.open() as memory:
         info = memory.facts.entity(
             name,
-            scopes=scopes.names() or memory.scopes(),
+            scopes=scopes.names_or_all(memory),
             now=context.now,
         )
     answer = facts_json.of_about(info)
@@ -349,7 +349,7 @@ def correct(
     with context.open() as memory:
         result = memory.correct_fact(
             fact_id,
-            scopes=scopes.names() or memory.scopes(),
+            scopes=scopes.names_or_all(memory),
             source=change.source,
             dry_run=change.dry_run,
             now=context.now,
@@ -416,7 +416,7 @@ def _by_id(
     with context.open() as memory:
         result = getattr(memory.facts, call)(
             fact_id,
-            scopes=scopes.names() or memory.scopes(),
+            scopes=scopes.names_or_all(memory),
             source=change.source,
             dry_run=change.dry_run,
             now=context.now,

@@ -164,7 +164,7 @@ def source(
     with context.open() as memory:
         origin = memory.source(
             ref,
-            scopes=scopes.names() or memory.scopes(),
+            scopes=scopes.names_or_all(memory),
             around=around,
             now=context.now,
         )
