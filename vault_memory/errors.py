@@ -75,10 +75,12 @@ class SystemUnsupported(VaultMemoryError):
 class NoVault(ConfigError):
     """No vault was named, and the current folder is not in one."""
 
-    def __init__(self) -> None:
+    def __init__(self, folder: str = "PATH") -> None:
+        """`folder` is what `init` should set up."""
         super().__init__(
             "no vault was named, and the current folder is not in one",
-            hint="name one with `--vault PATH` or VAULT_MEMORY_VAULT, or make one with `vault-memory init PATH`",
+            hint="name one with `--vault PATH` or VAULT_MEMORY_VAULT, or make one with"
+            f" `vault-memory init {folder}`",
         )
 
 

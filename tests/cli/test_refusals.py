@@ -2,6 +2,7 @@
 
 import dataclasses
 import json
+import shlex
 import shutil
 import subprocess
 from pathlib import Path
@@ -388,3 +389,21 @@ def test_a_vault_of_a_newer_version_is_left_alone(outside: Outside):
     outside.write(".vault-memory", json.dumps({"vault": "0" * 32, "format": 2}))
 
     refused(outside.run("search", "tea"), 3, "newer")
+
+
+@pytest.mark.parametrize(
+    ("below", "command"),
+    [("", "vault-memory init ."), ("daily/2026", "vault-memory init {folder}")],
+)
+def test_in_a_vault_of_obsidian_the_hint_is_to_set_it_up(
+    outside: Outside, below: str, command: str
+):
+    folder = outside.home.resolve() / "my notes"
+    (folder / ".obsidian").mkdir(parents=True)
+    (folder / "daily/2026").mkdir(parents=True)
+
+    done = outside.bare("search", "tea", cwd=folder / below)
+
+    assert done.code == 3
+    assert command.format(folder=shlex.quote(str(folder))) in done.err
+    assert sorted(path.name for path in folder.iterdir()) == [".obsidian", "daily"]

@@ -1,12 +1,16 @@
 """Finds the vault: the named path, else VAULT_MEMORY_VAULT, else the nearest marker above."""
 
 import os
+import shlex
 import stat
 from collections.abc import Mapping
 from pathlib import Path
 
 from vault_memory.errors import NoVault, VaultUnreachable
 from vault_memory.vault.marker import NAME as MARKER
+
+OBSIDIAN = ".obsidian"
+"""The folder of settings at the top of a vault of Obsidian"""
 
 
 def locate(
@@ -36,6 +40,10 @@ def _nearest(start: Path) -> Path:
     for folder in (start, *start.parents):
         if (folder / MARKER).is_file():
             return folder
+    for folder in (start, *start.parents):
+        if (folder / OBSIDIAN).is_dir():
+            path = "." if folder == start else shlex.quote(str(folder))
+            raise NoVault(path)
     raise NoVault
 
 
