@@ -375,4 +375,7 @@ def _way(figures: dict[str, int]) -> str:
 
 
 if __name__ == "__main__":
+    # An option is no folder: `--help` would become one.
+    if len(sys.argv) != 2 or sys.argv[1].startswith("-"):
+        sys.exit("usage: python -m benchmarks.journeys FOLDER")
     print(json.dumps(measure(Path(sys.argv[1]))))

@@ -9,6 +9,16 @@ from pathlib import Path
 import pytest
 
 PROJECT = Path(__file__).resolve().parent.parent
+TOP_FOLDERS = {
+    ".ci",
+    ".github",
+    "benchmarks",
+    "docs",
+    "sample_vault",
+    "tests",
+    "tools",
+    "vault_memory",
+}
 PACKAGE = PROJECT / "vault_memory"
 MODULES = sorted(PACKAGE.rglob("*.py"))
 
@@ -122,6 +132,17 @@ def test_every_relative_link_in_the_documentation_has_a_target() -> None:
     ]
 
     assert not broken
+
+
+def test_the_project_has_no_folder_that_a_program_left_at_its_top() -> None:
+    tracked = subprocess.run(
+        ["git", "ls-files", "-z"], cwd=PROJECT, capture_output=True, text=True
+    )
+    folders = {
+        name.partition("/")[0] for name in tracked.stdout.split("\0") if "/" in name
+    }
+
+    assert folders <= TOP_FOLDERS
 
 
 def test_every_package_is_listed_in_the_import_contract() -> None:
