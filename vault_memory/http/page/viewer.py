@@ -14,6 +14,7 @@ from vault_memory.errors import NoteNotFound, VaultMemoryError
 from vault_memory.http.page import vault_state
 from vault_memory.http.page.facts.fact_viewer import FactViewer
 from vault_memory.http.page.page_answers import NotHere
+from vault_memory.http.page.records.night_viewer import NightViewer
 from vault_memory.http.page.records.record_rows import RecordRow
 from vault_memory.http.page.records.record_viewer import RecordViewer
 from vault_memory.http.page.shared_answers import SharedAnswers
@@ -51,6 +52,7 @@ class Viewer:
         self._memory = memory
         self.records = RecordViewer(memory, self.scopes)
         """the audit"""
+        self.nights = NightViewer(memory, self.scopes)
         self.facts = FactViewer(memory, self.scopes)
         """facts, and who or what they are about"""
 

@@ -37,6 +37,12 @@ class RecordViewer:
             if self.sees(record.note):
                 yield record
 
+    def with_undoing(self) -> "Iterator[tuple[Record, str]]":
+        """Yield the same records, each with the id of the record that undid it, or ""."""
+        undoing = Undoing()
+        for record in self.newest_first():
+            yield record, undoing.add(record)
+
     def find(self, prefix: str) -> "Record":
         """Return the only record whose id begins so. Raises UnclearId."""
         records = {
@@ -53,12 +59,11 @@ class RecordViewer:
     def row(self, prefix: str) -> RecordRow:
         """Return the only record whose id begins so, with all of its diff. Raises UnclearId."""
         match = self.find(prefix)
-        undoing = Undoing()
-        undone_by = ""
-        for record in self.newest_first():
-            undone_by = undoing.add(record)
-            if record.id == match.id:
-                break
+        undo_ids = (
+            undo_id for record, undo_id in self.with_undoing() if record.id == match.id
+        )
+        # Fault: a person may delete the audit file meanwhile.
+        undone_by = next(undo_ids, "")
         return row_of(match, undone_by, complete=True)
 
     def undo(
@@ -92,6 +97,11 @@ class RecordViewer:
         """Return what an error says, without folders of the machine."""
         folders = folders_of(self._memory)
         return without_paths(f"{error.message}; {error.hint}", folders)
+
+    def kind(self, note: str) -> str:
+        """Return the kind of a note, such as `facts`; empty for a file that is no note."""
+        place = self._memory.layout.place(note)
+        return place.kind if place else ""
 
     def sees(self, note: str) -> bool:
         """Return whether a note is in a scope of the session."""

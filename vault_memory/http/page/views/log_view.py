@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import msgspec
 
 from vault_memory.http.page.page_answers import Answer, PageView
-from vault_memory.http.page.records.record_rows import WHO, RecordRow, Undoing, row_of
+from vault_memory.http.page.records.record_rows import WHO, RecordRow, row_of
 from vault_memory.http.page.viewer import Viewer
 from vault_memory.http.page.views.outcome import answer_of, own_path
 
@@ -93,11 +93,9 @@ def _matches(
     query: LogFields,
 ) -> "Iterator[tuple[Record, str]]":
     """Yield the records of a part and all older ones, with the ids of those that undid them."""
-    undoing = Undoing()
     is_older = not query.before
-    for record in viewer.records.newest_first():
-        # A record of this part may be undone by a newer one.
-        undone_by = undoing.add(record)
+    # A record of this part may be undone by a newer one.
+    for record, undone_by in viewer.records.with_undoing():
         if is_older and _is_wanted(record, query):
             yield record, undone_by
         is_older = is_older or record.id == query.before

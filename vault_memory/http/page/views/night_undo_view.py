@@ -9,7 +9,7 @@ from vault_memory.http.page.forms import OPEN_AGAIN
 from vault_memory.http.page.page_answers import PageView
 from vault_memory.http.page.records.changed_lines import ChangedLines, read_diff
 from vault_memory.http.page.records.record_groups import night_of
-from vault_memory.http.page.records.record_rows import RecordRow, Undoing, row_of
+from vault_memory.http.page.records.record_rows import RecordRow, row_of
 from vault_memory.http.page.viewer import Viewer
 
 if TYPE_CHECKING:
@@ -66,13 +66,11 @@ def _rows(
     night: str,
 ) -> list[RecordRow]:
     """Return the records of a night, newest first."""
-    undoing = Undoing()
-    rows = []
-    for record in viewer.records.newest_first():
-        undone_by = undoing.add(record)
-        if night and night_of(record) == night:
-            rows.append(row_of(record, undone_by))
-    return rows
+    return [
+        row_of(record, undone_by)
+        for record, undone_by in viewer.records.with_undoing()
+        if night and night_of(record) == night
+    ]
 
 
 def _preview(

@@ -6,7 +6,7 @@ import msgspec
 
 from vault_memory.http.page.page_answers import PageView, Redirect
 from vault_memory.http.page.records.record_groups import RecordGroup, grouped
-from vault_memory.http.page.records.record_rows import RecordRow, Undoing, row_of
+from vault_memory.http.page.records.record_rows import RecordRow, row_of
 from vault_memory.http.page.viewer import Viewer
 from vault_memory.rules.edits.op_words import in_words
 
@@ -82,14 +82,12 @@ def see_all(
 
 def _new_records(viewer: Viewer) -> NewRecords:
     mark = viewer.records.seen_mark()
-    undoing = Undoing()
     rows: list[tuple[Record, RecordRow]] = []
     proposed: set[str] = set()
     newest = ""
     count = all_records = 0
-    for record in viewer.records.newest_first():
+    for record, undone_by in viewer.records.with_undoing():
         all_records += 1
-        undone_by = undoing.add(record)
         if record.id <= mark:
             continue
         count += 1

@@ -1,0 +1,96 @@
+"""Nights: what the bot learned in each, which one is next, and which ones failed."""
+
+from typing import NamedTuple
+
+import msgspec
+from markupsafe import Markup
+
+from vault_memory.http.page import markdown
+from vault_memory.http.page.page_answers import NotHere, PageView
+from vault_memory.http.page.records.learned_counts import (
+    LearnedCounts,
+    NightCounts,
+    count_learned,
+)
+from vault_memory.http.page.records.night_viewer import StoredNight
+from vault_memory.http.page.viewer import Viewer
+
+MOST_NIGHTS = 100
+"""Nights in the table, the newest ones"""
+
+
+class NightsFields(msgspec.Struct):
+    """The fields of `/nights`: none."""
+
+
+class NightFields(msgspec.Struct):
+    """The fields of `/nights/DATE`."""
+
+    night: str
+
+
+class NightRow(NamedTuple):
+    """A night in the table."""
+
+    night: str
+    scopes: tuple[str, ...]
+    unfinished: tuple[str, ...]
+    learned: NightCounts
+
+
+def show_all(
+    viewer: Viewer,
+    query: NightsFields,
+) -> PageView:
+    reports = viewer.nights.reports()
+    learned = _learned(viewer)
+    rows = [_row(report, learned) for report in reports[:MOST_NIGHTS]]
+    data = {
+        "plan": viewer.nights.plan(),
+        "rows": rows,
+        "unfinished": [row for row in rows if row.unfinished],
+        "left_out": len(reports) - len(rows),
+    }
+    return PageView("nights.html", "Nights", data)
+
+
+def show(
+    viewer: Viewer,
+    query: NightFields,
+) -> PageView:
+    reports = viewer.nights.reports()
+    nights = [report.night for report in reports]
+    if query.night not in nights:
+        raise NotHere("there is no report of such a night", hint="see all nights")
+    index = nights.index(query.night)
+    report = reports[index]
+    row = _row(report, _learned(viewer))
+    data = {
+        "row": row,
+        "html": _html(report.text),
+        "can_undo": row.learned.records > row.learned.undone,
+        "older": nights[index + 1] if index + 1 < len(nights) else "",
+        "newer": nights[index - 1] if index else "",
+    }
+    return PageView("night.html", f"The night of {report.night}", data)
+
+
+def _row(
+    report: StoredNight,
+    learned: LearnedCounts,
+) -> NightRow:
+    counts = learned.nights.get(report.night, NightCounts())
+    return NightRow(report.night, report.scopes, report.unfinished, counts)
+
+
+def _learned(viewer: Viewer) -> LearnedCounts:
+    records = viewer.records.with_undoing()
+    return count_learned(records, viewer.records.kind)
+
+
+def _html(text: str) -> Markup:
+    """Return a report as HTML. It has names of notes and people, and no links."""
+    try:
+        return Markup(markdown.render(text, lambda target: None))
+    except markdown.TooLong:
+        return Markup("<pre>{}</pre>").format(text)
