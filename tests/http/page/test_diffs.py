@@ -9,13 +9,9 @@ from hypothesis import strategies as st
 
 from tests.effort import cases
 from tests.http.page.markup import Markup
-from vault_memory.http.page.diffs import (
-    MOST_LINES,
-    NO_LINE_END,
-    DiffLine,
-    common_pairs,
-    lines,
-)
+from vault_memory.http.page.comparison.changed_words import NO_LINE_END
+from vault_memory.http.page.comparison.common_pairs import common_pairs
+from vault_memory.http.page.diffs import MOST_LINES, DiffLine, lines
 from vault_memory.http.page.render import environment
 
 AT_ONCE = 2.0
