@@ -10,6 +10,7 @@ from vault_memory.http.page.forms import LARGEST_FORM
 from vault_memory.http.page.page_answers import Answer
 from vault_memory.http.page.viewer import Viewer
 from vault_memory.http.page.views import (
+    about_view,
     doctor_view,
     facts_view,
     log_view,
@@ -52,6 +53,7 @@ ROUTES = (
     PageRoute("POST", "/log/undo", log_view.undo, log_view.UndoFields),
     PageRoute("GET", "/nights", nights_view.show_all, nights_view.NightsFields),
     PageRoute("GET", "/nights/{night}", nights_view.show, nights_view.NightFields),
+    PageRoute("GET", "/about", about_view.show, about_view.AboutFields),
     PageRoute("GET", "/source", source_view.show, source_view.SourceFields),
     PageRoute("GET", "/facts", facts_view.show, facts_view.FactsFields),
     PageRoute("POST", "/facts/add", facts_view.add, facts_view.AddFactFields),

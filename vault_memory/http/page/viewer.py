@@ -154,6 +154,11 @@ class Viewer:
         place = self._memory.layout.place(path)
         return place is not None and place.scope in self.scopes
 
+    def scope_of(self, path: str) -> str:
+        """The scope of a note; empty for one of another scope."""
+        place = self._memory.layout.place(path)
+        return place.scope if place is not None and self.sees(path) else ""
+
     def read(self, note: str) -> "NoteText":
         """A note as it is now. Raises NoteNotFound, NoteUnreadable."""
         return self._memory.read(self.path(note))

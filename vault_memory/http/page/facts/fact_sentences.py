@@ -19,6 +19,8 @@ class FactRow:
     """as it is written, such as `works_at`"""
     object: str
     sentence: str
+    line: str
+    """the beginning of its line on the page: `works_at: Acme`"""
     since: str
     """the first day, ISO 8601; empty when it is not known"""
     until: str
@@ -57,6 +59,7 @@ def _row(
         predicate=fact.predicate,
         object=fact.object,
         sentence=sentence_of(fact),
+        line=f"{fact.predicate}: {fact.object}",
         since=fact.valid_from.isoformat() if fact.valid_from else "",
         until=fact.valid_until.isoformat() if fact.valid_until else "",
         ref=fact.ref,

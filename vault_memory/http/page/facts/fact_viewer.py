@@ -8,6 +8,7 @@ from vault_memory.http.page.facts.fact_sentences import FactRow, fact_rows
 
 if TYPE_CHECKING:
     from vault_memory.contract import Source
+    from vault_memory.contract.answers import HeldJson
     from vault_memory.edits.edit_result import Edit
     from vault_memory.facts.entity_info import About
 
@@ -40,6 +41,12 @@ class FactViewer:
     def entity(self, name: str) -> "About":
         """Return who or what a name is."""
         return self._memory.facts.entity(name, scopes=self._scopes)
+
+    def held(self, scopes: Sequence[str]) -> "list[HeldJson]":
+        """Return what the bot keeps only if more turns say it, of those scopes that are seen."""
+        # Fault: without a scope, the list would be that of the complete vault.
+        seen = [scope for scope in scopes if scope in self._scopes]
+        return self._memory.learning.held(seen) if seen else []
 
     # ---- changing ----------------------------------------------------------------------
 

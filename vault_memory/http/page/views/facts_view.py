@@ -8,8 +8,7 @@ import msgspec
 
 from vault_memory.errors import UsageError
 from vault_memory.http.page.facts.fact_sentences import FactRow
-from vault_memory.http.page.page_answers import Answer, PageView, page_path
-from vault_memory.http.page.shell import NotHere
+from vault_memory.http.page.page_answers import Answer, NotHere, PageView, page_path
 from vault_memory.http.page.viewer import Viewer
 from vault_memory.http.page.views.outcome import answer_of, own_path
 

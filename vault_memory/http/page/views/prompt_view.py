@@ -1,6 +1,5 @@
 """Prompt: the very block that a bot gets, as a private talk and as a channel, side by side."""
 
-import shlex
 from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
@@ -11,14 +10,12 @@ from vault_memory.errors import UsageError
 from vault_memory.http.page.exact import Exact
 from vault_memory.http.page.note_html.hidden_letters import visible
 from vault_memory.http.page.page_answers import NotHere, PageView
+from vault_memory.http.page.shell_commands import scope_options, shell_command
 from vault_memory.http.page.viewer import Viewer
 from vault_memory.rules.paths.caller import Caller
 
 if TYPE_CHECKING:
     from vault_memory.contract.answers import ContextBlockJson
-
-FLAGS = {"user": "--user", "channel": "--channel", "group": "--group"}
-"""Kind of a scope → the option that names it"""
 
 
 class PromptFields(msgspec.Struct):
@@ -172,10 +169,7 @@ def _command(
     """Returns the command that prints this block; a hook's request has none."""
     if options.automatic:
         return ""
-    words = ["vault-memory", "context"]
-    for scope in room.scopes:
-        kind, _, name = scope.partition(":")
-        words += [FLAGS[kind], name]
+    words = list(scope_options(room.scopes))
     if options.purpose != "chat":
         words += ["--purpose", options.purpose]
     if options.budget is not None:
@@ -184,4 +178,4 @@ def _command(
         words += ["--session", options.session]
     if query.prompt:
         words += ["--", query.prompt]
-    return shlex.join(words)
+    return shell_command("context", *words)

@@ -1,0 +1,157 @@
+"""About me: everything that is known of a person, on the page that one shows to them."""
+
+from collections import Counter
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import msgspec
+
+from vault_memory.errors import NoteNotFound, NoteUnreadable
+from vault_memory.http.page.facts.fact_sentences import fact_rows
+from vault_memory.http.page.facts.note_sentences import (
+    LONGEST,
+    SentenceGroup,
+    sentence_groups,
+)
+from vault_memory.http.page.page_answers import PageView, page_path
+from vault_memory.http.page.shell_commands import (
+    forget_command,
+    scope_options,
+    shell_command,
+)
+from vault_memory.http.page.viewer import Viewer
+from vault_memory.rules.edits.op_words import in_words
+
+if TYPE_CHECKING:
+    from vault_memory.rules.edits.audit_record import Proposal
+    from vault_memory.search.note_reports import NoteInfo
+
+DESCRIBING = {"user": "Who {name} is", "rules": "Rules for the bot"}
+"""Kinds of notes that say who a person is, and what the bot has to keep to → their titles"""
+RECENT_DAYS = 3
+
+
+class AboutFields(msgspec.Struct):
+    """The fields of `/about`."""
+
+    name: str = ""
+
+
+class AboutNote(NamedTuple):
+    """A note about a person, as sentences."""
+
+    note: str
+    scope: str
+    title: str
+    groups: list[SentenceGroup]
+    is_cut: bool
+    """the note has more text"""
+
+
+class OpenProposal(NamedTuple):
+    """A change that waits for a person's decision."""
+
+    id: str
+    note: str
+    change: str
+    why: str
+
+
+def show(
+    viewer: Viewer,
+    query: AboutFields,
+) -> PageView:
+    people = viewer.names("user")
+    name = query.name.strip()
+    if not name and len(people) == 1:
+        name = people[0]
+    if not name:
+        return PageView("about_whom.html", "About me", {"people": people})
+    data = {
+        "name": name,
+        "people": people,
+        "to": page_path("/about", name=name),
+        "scopes": viewer.scopes,
+        "forget_command": forget_command,
+        "held_command": _held_command,
+        "forget_example": shell_command("forget", "--dry-run", "TEXT"),
+        **_known_of(viewer, name),
+    }
+    return PageView("about.html", f"About {name}", data)
+
+
+def _known_of(
+    viewer: Viewer,
+    name: str,
+) -> dict[str, Any]:
+    """Returns what the session may see of a person or a thing."""
+    entity = viewer.facts.entity(name)
+    own = _own_scopes(viewer, name)
+    notes = [note for note in viewer.notes() if note.scope in own]
+    days = [note for note in notes if note.kind == "dated"]
+    return {
+        "entity": entity,
+        "own": own,
+        "facts": fact_rows(entity.facts),
+        "notes": [
+            about
+            for kind, title in DESCRIBING.items()
+            for about in _read(
+                viewer,
+                [note for note in notes if note.kind == kind],
+                title.format(name=entity.name),
+            )
+        ],
+        "recent": _read(viewer, days[-RECENT_DAYS:]),
+        "kinds": sorted(Counter(note.kind for note in notes).items()),
+        "held": viewer.facts.held(own),
+        "proposals": [
+            _proposal(proposal)
+            for proposal in viewer.records.proposals()
+            if viewer.scope_of(proposal.note) in own
+        ],
+    }
+
+
+def _own_scopes(
+    viewer: Viewer,
+    name: str,
+) -> list[str]:
+    """Returns the scope of a person; nothing for a thing."""
+    # People write a name in any case.
+    scope = f"user:{name}".casefold()
+    return [own for own in viewer.scopes if own.casefold() == scope]
+
+
+def _read(
+    viewer: Viewer,
+    notes: "list[NoteInfo]",
+    title: str = "",
+) -> list[AboutNote]:
+    about = []
+    for note in notes:
+        try:
+            text = viewer.read(note.note).text
+        except (NoteNotFound, NoteUnreadable):
+            # Somebody removed or locked the note after it was listed.
+            continue
+        about.append(
+            AboutNote(
+                note.note,
+                note.scope,
+                title or note.note.rpartition("/")[2].removesuffix(".md"),
+                sentence_groups(text),
+                is_cut=len(text) > LONGEST,
+            )
+        )
+    return about
+
+
+def _proposal(proposal: "Proposal") -> OpenProposal:
+    return OpenProposal(proposal.id, proposal.note, in_words(proposal.op), proposal.why)
+
+
+def _held_command(
+    candidate_id: str,
+    scope: str,
+) -> str:
+    return shell_command("held", "promote", candidate_id, *scope_options([scope]))
