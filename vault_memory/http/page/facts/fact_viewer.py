@@ -5,6 +5,8 @@ from typing import TYPE_CHECKING, Any
 
 from vault_memory.api.vault_memory import VaultMemory
 from vault_memory.http.page.facts.fact_sentences import FactRow, fact_rows
+from vault_memory.http.page.facts.neighbourhood import Neighbourhood, edges
+from vault_memory.rules.facts.entities import Entities
 
 if TYPE_CHECKING:
     from vault_memory.contract import Source
@@ -37,6 +39,12 @@ class FactViewer:
     def timeline(self, entity: str) -> list[FactRow]:
         """Return all present and past facts about an entity, oldest first."""
         return fact_rows(self._memory.timeline(entity, scopes=self._scopes))
+
+    def neighbourhood(self, entity: str) -> Neighbourhood:
+        """Return what an entity is related to by the facts that hold now."""
+        facts = self._memory.facts(scopes=self._scopes, entity=entity)
+        name = Entities.of(facts).resolve(entity).name
+        return Neighbourhood(name, list(edges(facts)))
 
     def entity(self, name: str) -> "About":
         """Return who or what a name is."""

@@ -89,6 +89,7 @@ def show(
         "ended_total": len(ended),
         "timeline": timeline[-MOST_IN_TIMELINE:],
         "timeline_total": len(timeline),
+        "graph": viewer.facts.neighbourhood(entity) if current and entity else None,
         "scopes": viewer.scopes,
         "to": _path_of(entity, query.start),
     }
