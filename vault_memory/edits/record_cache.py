@@ -104,6 +104,8 @@ class RecordCache:
                 path: self._unchanged(path, stamp) or self._read(folder, path)
                 for path, stamp in stamps.items()
             }
+            # Fault: a person deletes or renames notes with their audits. What is cached
+            # of them would never be freed.
             for path in self._logs.keys() - logs.keys():
                 self._drop(path)
             every = self._all = _merge(logs, self._all)
@@ -152,6 +154,7 @@ class RecordCache:
 
     def _trim(self) -> None:
         """Drops the logs that were read first, as far as they are too many bytes."""
+        # Fault: the audit of many years would fill the memory of a daemon.
         while self._size > MOST_BYTES:
             self._drop(next(iter(self._logs)))
             self._all = None

@@ -12,38 +12,29 @@ from vault_memory.edits.calls import (
 )
 from vault_memory.errors import UsageError
 from vault_memory.index import fact_queries as rows
-from vault_memory.index.filters import Filters
 from vault_memory.index.retry_on_corruption import rebuild_if_damaged
 from vault_memory.lazy import lazy_module
 from vault_memory.rules.call_values import checked_calls
 from vault_memory.rules.paths.scopes import check_scope, check_scopes
-from vault_memory.search.calls import SearchCalls, SearchOptions
+from vault_memory.search.calls import SearchCalls
 
 if TYPE_CHECKING:
     from vault_memory.edits import commands
     from vault_memory.edits.plans import fact_edits
-    from vault_memory.facts import entity_info
+    from vault_memory.facts import entity_finder, entity_info
+    from vault_memory.facts.entity_finder import EntityFinder, EntityInfo
     from vault_memory.facts.entity_info import About, FactChange, FactList
-    from vault_memory.index import fts_search
     from vault_memory.rules.facts import fact as facts_fact
-    from vault_memory.rules.facts import inference
     from vault_memory.rules.facts.fact import Fact
-    from vault_memory.rules.facts.inference import Together
     from vault_memory.rules.paths import scope_notes
-    from vault_memory.search.results import Hit
 else:
     commands = lazy_module("vault_memory.edits.commands")
     fact_edits = lazy_module("vault_memory.edits.plans.fact_edits")
+    entity_finder = lazy_module("vault_memory.facts.entity_finder")
     entity_info = lazy_module("vault_memory.facts.entity_info")
-    fts_search = lazy_module("vault_memory.index.fts_search")
     facts_fact = lazy_module("vault_memory.rules.facts.fact")
-    inference = lazy_module("vault_memory.rules.facts.inference")
     scope_notes = lazy_module("vault_memory.rules.paths.scope_notes")
 
-MOST_RELATED = 20
-"""Entities whose common mentions are counted"""
-MOST_HITS = 5
-"""Hits shown with an entity"""
 DEFAULT_GROUP = "group:main"
 BOT = EditOptions("tool")
 PERSON = EditOptions("cli")
@@ -126,6 +117,7 @@ class FactCalls:
         by_time = entity_info.in_time(facts, aware(now).date(), self._single)
         return self._listed(entity_info.about_these(by_time, names), scopes)
 
+    @rebuild_if_damaged
     def entity(
         self,
         name: str,
@@ -134,21 +126,30 @@ class FactCalls:
         now: datetime | None = None,
     ) -> "About":
         """Resolve a name or an alias in these scopes: its facts, its type, and its mentions."""
-        from dataclasses import replace  # here: each start of a hook would load it
-
+        finder = self._finder(scopes)
         facts = self(scopes=scopes, entity=name, now=now)
-        stated = [fact for fact in facts if fact.text]
-        entity = entity_info.Entities.of(stated).resolve(name)
-        names = (entity.name, *entity.aliases)
-        if not stated:
-            mentioned_type = self._type_by_mentions(name, scopes)
-            entity = replace(entity, type=mentioned_type or entity.type)
-        count, hits = self._mentions(names, scopes, now)
-        together = self._together(entity.name, facts, scopes)
-        about = entity_info.about(
-            entity, facts, count, hits, aware(now).date(), together
-        )
-        return replace(about, unknown_scopes=facts.unknown_scopes)
+        for other in finder.other_names(name):
+            if not facts:
+                facts = self(scopes=scopes, entity=other, now=now)
+        return finder.about(name, facts, now)
+
+    @rebuild_if_damaged
+    def entities(
+        self,
+        *,
+        scopes: Sequence[str],
+        now: datetime | None = None,
+    ) -> "list[EntityInfo]":
+        """List the people and things of these scopes, sorted by name: subjects of facts, what facts
+        relate to them, what a note mentions as `@name` or `#topic`, and notes with aliases.
+        """
+        with self.vault.lock:
+            return self._finder(scopes).list_all(aware(now).date())
+
+    def _finder(self, scopes: Sequence[str]) -> "EntityFinder":
+        check_scopes(scopes)
+        self.vault.indexing.refresh()
+        return entity_finder.EntityFinder(self.vault, self._searcher, scopes)
 
     @rebuild_if_damaged
     def relevant(
@@ -421,75 +422,3 @@ class FactCalls:
                 command, moment, expected=options.expected, dry_run=options.dry_run
             )
         return entity_info.change_of(edit, note, fact_edit.id)
-
-    def _type_by_mentions(
-        self,
-        name: str,
-        scopes: Sequence[str],
-    ) -> str:
-        """The type that most mentions of a name have."""
-        with self.vault.lock:
-            index = self.vault.indexing.index()
-            counts = rows.mention_counts(
-                index.connection,
-                index.scope_ids(scopes),
-                facts_fact.folded(name.removeprefix("@")),
-            )
-        return max(counts, key=lambda kind: (counts[kind], kind), default="")
-
-    def _together(
-        self,
-        name: str,
-        facts: "Iterable[Fact]",
-        scopes: Sequence[str],
-    ) -> "dict[frozenset[str], Together]":
-        """Count the chunks that name both entities of a relationship."""
-        own = facts_fact.folded(name)
-        others = {
-            facts_fact.folded(other): other
-            for fact in facts
-            for other in (fact.subject, fact.object)
-            if fact.predicate in inference.RELATIONSHIPS
-        }
-        others.pop(own, None)
-        with self.vault.lock:
-            index = self.vault.indexing.index()
-            scope_ids = index.scope_ids(scopes)
-            return {
-                frozenset((own, key)): inference.Together(
-                    *fts_search.naming_both(index.connection, scope_ids, name, other)
-                )
-                # Fault: an entity with hundreds of relations would cost hundreds of searches.
-                for key, other in sorted(others.items())[:MOST_RELATED]
-            }
-
-    def _mentions(
-        self,
-        names: Iterable[str],
-        scopes: Sequence[str],
-        now: datetime | None,
-    ) -> "tuple[int, tuple[Hit, ...]]":
-        """How many chunks mention one of the names, and the best hits for them."""
-        names = tuple(names)
-        with self.vault.lock:
-            index = self.vault.indexing.index()
-            scope_ids = index.scope_ids(scopes)
-            chunks = set()
-            for name in names:
-                entity_filter = Filters(entity=name)
-                entity_filter.prepare(index.connection)
-                chunks.update(
-                    fts_search.passing(index.connection, scope_ids, entity_filter)
-                )
-        answer = self._searcher.search(
-            " ".join(names),
-            scopes,
-            SearchOptions(
-                mode="keyword",
-                limit=MOST_HITS,
-                now=now,
-                entity=names[0],
-                refresh=False,
-            ),
-        )
-        return len(chunks), answer.hits

@@ -6,19 +6,21 @@ Every query takes the scopes that it may answer from.
 import json
 from collections.abc import Collection, Iterable, Sequence
 from datetime import date
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from vault_memory.database.connection import Connection
-from vault_memory.index.filters import marks
+from vault_memory.index.filters import Filters, chunks_in, marks
 from vault_memory.lazy import lazy_module
 
 if TYPE_CHECKING:
+    from vault_memory.index import fts_search
     from vault_memory.rules.facts import fact as facts_fact
     from vault_memory.rules.facts import persons as facts_persons
     from vault_memory.rules.facts import relevance
     from vault_memory.rules.facts.fact import Fact
     from vault_memory.rules.facts.relevance import PromptWords
 else:
+    fts_search = lazy_module("vault_memory.index.fts_search")
     facts_fact = lazy_module("vault_memory.rules.facts.fact")
     facts_persons = lazy_module("vault_memory.rules.facts.persons")
     relevance = lazy_module("vault_memory.rules.facts.relevance")
@@ -32,6 +34,19 @@ _TABLES = "fact f JOIN note n ON n.id = f.note JOIN scope s ON s.id = f.scope"
 
 FactInNote = tuple[str, "Fact"]
 """The path of a note, and a fact in it"""
+
+
+ALIAS = 3
+"""`note_properties.Sort.ALIAS`, whose module a question about facts need not load"""
+
+
+class NoteAlias(NamedTuple):
+    """An alias in the front matter of a note."""
+
+    alias: str
+    note: str
+    kind: str
+    scope: str
 
 
 def has_facts(
@@ -213,6 +228,59 @@ def mention_counts(
         " GROUP BY type"
     )
     return dict(connection.execute(sql, (key, *scope_ids)))
+
+
+def mentioned(
+    connection: Connection,
+    scope_ids: Sequence[int],
+) -> list[tuple[str, str, int]]:
+    """Return the folded names that the notes of these scopes mention by a sign, with type and count."""
+    if not scope_ids:
+        return []
+    sql = (
+        "SELECT key, type, sum(count)"
+        " FROM mention"
+        f" WHERE scope IN {marks(scope_ids)}"
+        " GROUP BY key, type"
+        " ORDER BY key, type"
+    )
+    return list(connection.execute(sql, tuple(scope_ids)))
+
+
+def note_aliases(
+    connection: Connection,
+    scope_ids: Sequence[int],
+) -> list[NoteAlias]:
+    """Return the aliases that the front matter of notes gives, as they are written."""
+    if not scope_ids:
+        return []
+    sql = (
+        "SELECT p.value, n.path, n.kind, s.name"
+        " FROM property p"
+        " JOIN note n ON n.id = p.note"
+        " JOIN scope s ON s.id = n.scope"
+        f" WHERE p.sort = {ALIAS} AND p.name = ''"
+        f" AND n.scope IN {marks(scope_ids)}"
+        " AND n.kind NOT IN ('facts', 'transcript')"
+        " ORDER BY n.path, p.rowid"
+    )
+    return [NoteAlias(*row) for row in connection.execute(sql, tuple(scope_ids))]
+
+
+def count_naming(
+    connection: Connection,
+    scope_ids: Sequence[int],
+    names: Sequence[str],
+) -> int:
+    """Return how many chunks of these scopes have one of the names."""
+    filters = Filters(entity=names[0], also=tuple(names[1:]))
+    filters.prepare(connection)
+    conditions, values = fts_search.chunk_conditions(filters)
+    row = connection.execute(
+        f"SELECT count(*) FROM chunk c WHERE {chunks_in(scope_ids)}{conditions}",
+        tuple(values),
+    ).fetchone()
+    return int(row[0]) if row else 0
 
 
 def _read(

@@ -143,6 +143,7 @@ class Ledgers:
         text: str,
     ) -> bool:
         """Whether a ledger of any scope has this text in one of its lines. Parses nothing."""
+        # A quote in the text has a backslash before it in the line.
         escaped = json.dumps(text, ensure_ascii=False)[1:-1]
         raw = escaped.encode(errors="replace")
         return any(raw in self._bytes_of(path) for path in self._named(name))

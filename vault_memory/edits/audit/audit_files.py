@@ -60,6 +60,7 @@ class AuditFiles:
             except OSError:
                 # A program removed the file after the folder was listed.
                 continue
+            # Fault (H120): a link or a pipe may have taken the place of the file since.
             if stat.S_ISREG(status.st_mode):
                 stamps[prefix + name] = stamp_of(status)
         # Fault (F110): each level keeps a descriptor open. A broken mount shows levels

@@ -50,5 +50,6 @@ class ScopeFilter:
 
     def has_file(self, path: str) -> bool:
         """Whether a path is a note of these scopes, or a conflict copy of one."""
+        # Fault: no layout names a conflict copy. One in the trash would be nobody's.
         name = copy_of(path.rpartition("/")[2])
         return self.has_note(original_path(path, name) if name else path)
