@@ -135,6 +135,42 @@ def delete_a_fact(memory: VaultMemory) -> Press:
     return Press("/facts/delete", {"id": fact}, ("delete-fact", fact))
 
 
+LIKES = [
+    "Drinks her coffee black and her tea with too much honey",
+    "Wants times in the 24-hour clock and wind in Beaufort (2026-04-02)",
+]
+
+
+def propose(memory: VaultMemory, match: str) -> str:
+    """Returns the id of a proposal of the bot to remove an item."""
+    op = {"op": "remove", "heading": "Preferences", "match": match}
+    return memory.apply(USER, [op], source="tool").proposed[0].id
+
+
+def approve(memory: VaultMemory) -> Press:
+    proposal = propose(memory, LIKES[0])
+    return Press("/inbox/approve", {"id": proposal}, ("inbox", "approve", proposal))
+
+
+def reject(memory: VaultMemory) -> Press:
+    proposal = propose(memory, LIKES[0])
+    return Press("/inbox/reject", {"id": proposal}, ("inbox", "reject", proposal))
+
+
+def approve_several(memory: VaultMemory) -> Press:
+    ids = [propose(memory, match) for match in LIKES]
+    commands = [
+        word for proposal in ids for word in (";", "inbox", "approve", proposal)
+    ]
+    return Press("/inbox/approve", {"id": ids}, tuple(commands[1:]))
+
+
+def reject_several(memory: VaultMemory) -> Press:
+    ids = [propose(memory, match) for match in LIKES]
+    commands = [word for proposal in ids for word in (";", "inbox", "reject", proposal)]
+    return Press("/inbox/reject", {"id": ids}, tuple(commands[1:]))
+
+
 BUTTONS: dict[str, Prepare] = {
     "undo": undo,
     "redo": redo,
@@ -149,6 +185,10 @@ BUTTONS: dict[str, Prepare] = {
     "correct a day": correct_a_day,
     "end a fact": end_a_fact,
     "delete a fact": delete_a_fact,
+    "approve": approve,
+    "reject": reject,
+    "approve several": approve_several,
+    "reject several": reject_several,
 }
 """Name of a button → its state and its command. Each view adds its buttons here."""
 

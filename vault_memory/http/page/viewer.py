@@ -12,6 +12,7 @@ from vault_memory.daemon import query_or_local
 from vault_memory.daemon.client import ask
 from vault_memory.errors import NoteNotFound, VaultMemoryError
 from vault_memory.http.page import vault_state
+from vault_memory.http.page.decisions.proposal_viewer import ProposalViewer
 from vault_memory.http.page.facts.fact_viewer import FactViewer
 from vault_memory.http.page.page_answers import NotHere
 from vault_memory.http.page.records.night_viewer import NightViewer
@@ -55,6 +56,8 @@ class Viewer:
         self.nights = NightViewer(memory, self.scopes)
         self.facts = FactViewer(memory, self.scopes)
         """facts, and who or what they are about"""
+        self.proposals = ProposalViewer(memory, self.scopes, self.sees)
+        """the inbox"""
 
     # ---- the frame of each view --------------------------------------------------------
 
