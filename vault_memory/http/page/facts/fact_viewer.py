@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from vault_memory.contract import Source
     from vault_memory.contract.answers import HeldJson
     from vault_memory.edits.edit_result import Edit
+    from vault_memory.facts.entity_finder import EntityInfo
     from vault_memory.facts.entity_info import About
 
 PERSON: "Source" = "cli"
@@ -49,6 +50,10 @@ class FactViewer:
     def entity(self, name: str) -> "About":
         """Return who or what a name is."""
         return self._memory.facts.entity(name, scopes=self._scopes)
+
+    def entities(self) -> "list[EntityInfo]":
+        """Return the people and things that the notes are about, sorted by name."""
+        return self._memory.facts.entities(scopes=self._scopes)
 
     def held(self, scopes: Sequence[str]) -> "list[HeldJson]":
         """Return what the bot keeps only if more turns say it, of those scopes that are seen."""
