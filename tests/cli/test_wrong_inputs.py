@@ -1,12 +1,15 @@
 """What people type wrongly: each gets one sentence and the next step, and no answer is silently empty."""
 
 import os
+import re
 
 import pytest
 
 from tests.scenarios.outside import Outside
 
 MIRA = ("--user", "mira")
+REFUSED_OPS = ("heading_missing", "unknown_op")
+"""An op that is refused is an answer, with its reason"""
 NEW_TURN = ("record", "--session", "s", "--role", "user", *MIRA)
 # Command → a part of the sentence, and the exit code.
 WRONG: list[tuple[tuple[str, ...], str, int]] = [
@@ -38,7 +41,6 @@ WRONG: list[tuple[tuple[str, ...], str, int]] = [
     (("source", "zzzz"), "zzzz", 2),
     (("end-session", "none"), "none", 0),
     (("compact", "none"), "there is no conversation 'none'", 2),
-    (("entity", "Nemo"), "Nemo", 0),
     (("timeline", "Nemo"), "Nemo", 0),
     (("install", "claude-cod"), "claude-code", 2),
     (("install",), "needs the name of a host", 2),
@@ -70,7 +72,54 @@ WRONG: list[tuple[tuple[str, ...], str, int]] = [
     (("sleep", "--again", "2026-02-30"), "is not a date", 2),
     (("forget", "x", "--yes"), "too short", 2),
     (("forget", "lamp"), "no terminal to ask on", 2),
+    # A name or a filter is empty, or can match nothing.
+    (("search", "lamp", "--user", ""), "`--user` needs a name", 2),
+    (("sleep", "--user", " "), "`--user` needs a name", 2),
+    (("search", "lamp", "--topic", ""), "`--topic` needs a name", 2),
+    (("search", "lamp", "--entity", ""), "`--entity` needs a name", 2),
+    (("search", "lamp", "--path", ""), "`paths` needs a name", 2),
+    (("search", "lamp", "--tag", "##"), "`tags` needs a name", 2),
+    (("search", "lamp", "--where", "=x"), "names no field", 2),
+    (("search", "lamp", "--where", "a=b=c"), "no note has the field `a=b=c`", 0),
+    (("search", "lamp", "--path", "["), "no note is below the path `[`", 0),
+    (("search", "lamp", "--since", "2031-01-01"), "left out by since: 2", 0),
+    (
+        ("search", "lamp", "--since", "2030-01-01", "--until", "2020-01-01"),
+        "`since` (2030-01-01) is after `until` (2020-01-01)",
+        2,
+    ),
+    (("search", "lamp", "--since", "-5 days"), "is not a date", 2),
+    (("search", "lamp", "--now", "0001-01-01"), "is not a time", 2),
+    (("search", "lamp", "--limit", "1e3"), "run `vault-memory search --help`", 2),
+    (("append", "MEMORY.md"), "run `vault-memory append --help`", 2),
+    (("facts", "--entity", "Nemo"), "no fact names `Nemo`", 0),
+    (("entity", "Nemo"), "no fact names `Nemo`", 0),
+    (("entity", ""), "the name is empty", 2),
+    (("timeline", ""), "the name is empty", 2),
+    (("about", "Nemo"), "`vault-memory facts` lists what is", 0),
+    (("links", ""), "a part of it is empty", 2),
+    (("links", "Nemo"), "there is no note `Nemo`", 1),
+    (("inbox", "frob"), "run `vault-memory inbox --help`", 2),
+    (("held", "drop", ""), "needs an id", 2),
+    (("record", "--session", "", *NEW_TURN[3:], "x"), "belongs to a session", 2),
+    (("index", "none.md"), "no note is at `none.md`", 0),
+    (("index", "../x"), "is not a path in a vault", 2),
+    (("config", "show", "recall.limit"), "has the wrong number of arguments", 2),
+    (("config", "set", "recall.limit", "many"), "Expected `int`", 3),
+    (("config", "set", "recall.limit", "-4"), "write `--` before a text", 2),
+    (("models", "install", "nemo"), "the models are minilm, multilingual", 2),
+    (("completion", "tcsh"), "'bash', 'zsh', 'fish'", 2),
     # A path is wrong.
+    (("read", ""), "a part of it is empty", 2),
+    (("read", "a\nb"), "control character", 2),
+    (("read", "huge.md"), "5,000,000 bytes", 1),
+    (("read", "pipe.md"), "it is no plain file", 1),
+    (("apply", "MEMORY.md", "--ops", ".."), "cannot be read: Is a directory", 2),
+    (("apply", "MEMORY.md", "--ops", "fly.json"), "unknown_op", 1),
+    (("init", "wrong.json"), "File exists", 1),
+    (("export", "--to", "/dev/full"), "exists already", 2),
+    (("--config", "binary.toml", "status"), "is not UTF-8", 3),
+    (("--config", ".", "status"), "Is a directory", 3),
     (("read", "../outside.md"), "is not a path in a vault", 2),
     (("read", "/etc/passwd"), "it is absolute", 2),
     (("read", "Users"), "Users", 1),
@@ -106,14 +155,18 @@ def vault(outside: Outside) -> Outside:
     (outside.home / "secret.md").write_text("# Secret\n")
     os.symlink(outside.home / "secret.md", outside.vault / "link.md")
     (outside.home / "wrong.json").write_text('{"ops": ')
+    (outside.home / "fly.json").write_text('{"ops": [{"op": "fly"}]}')
+    (outside.home / "binary.toml").write_bytes(b"\xff\xfe")
+    outside.write("huge.md", b"x" * 5_000_000)
+    os.mkfifo(outside.vault / "pipe.md")
     (outside.home / "wrong.toml").write_text("banana = 1\n")
     (outside.home / "zone.toml").write_text('[sleep_cycle]\nzone = "Mars/Olympus"\n')
     outside.quick = True
     return outside
 
 
-def test_the_list_has_60_inputs_and_none_twice():
-    assert len({arguments for arguments, _, _ in WRONG}) == len(WRONG) >= 60
+def test_the_list_has_100_inputs_and_none_twice():
+    assert len({arguments for arguments, _, _ in WRONG}) == len(WRONG) >= 100
 
 
 @pytest.mark.parametrize(
@@ -132,7 +185,7 @@ def test_a_wrong_input_gets_a_sentence_and_the_next_step(
     assert "Traceback" not in told
     assert "this is a bug" not in told
     # An op that is refused is an answer with its reason.
-    if code and "heading_missing" not in told:
+    if code and sentence not in REFUSED_OPS:
         message, hint = done.err.split("\n\nhint: ")
         assert message.startswith("error: ")
         assert hint.strip()
@@ -141,7 +194,7 @@ def test_a_wrong_input_gets_a_sentence_and_the_next_step(
 
 @pytest.mark.parametrize(
     "arguments",
-    [case[0] for case in WRONG if case[2] and case[1] != "heading_missing"],
+    [case[0] for case in WRONG if case[2] and case[1] not in REFUSED_OPS],
     ids=str,
 )
 def test_a_program_gets_the_same_error_as_json(
@@ -153,3 +206,32 @@ def test_a_program_gets_the_same_error_as_json(
     assert {"code", "message", "hint"} <= set(done.error)
     assert done.error["hint"], done
     assert done.err == ""
+
+
+def test_a_wrong_variable_is_named_and_not_the_file(vault: Outside):
+    vault.settings["VAULT_MEMORY_RECALL_LIMIT"] = "many"
+
+    done = vault.run("search", "lamp")
+
+    assert "environment: VAULT_MEMORY_RECALL_LIMIT = 'many': Expected `int`" in done.err
+    assert "vault-memory.toml" not in done.err
+    assert done.code == 3
+
+
+def test_an_editor_that_fails_is_named(vault: Outside):
+    vault.settings["VISUAL"] = "false"
+
+    done = vault.run("open", "MEMORY.md")
+
+    assert done.err == "`false` ended with exit code 1\n"
+    assert done.code == 1
+
+
+def test_the_reason_stays_visible_after_a_very_long_line(vault: Outside):
+    done = vault.run("append", "MEMORY.md", "Lamps", "a" * 50_000)
+    log = vault.run("log")
+
+    assert len(done.out) < 1_000
+    assert done.out.startswith("rejected: append to Lamps: aaa")
+    assert re.search(r"a…: \w+\n$", done.out)
+    assert len(log.out) < 1_000

@@ -12,6 +12,8 @@ if TYPE_CHECKING:
     from typing import Any
 
 PENDING = 75
+LONGEST_OP = 300
+"""Characters of an op that a remark shows"""
 COLOURS = {
     "+": "green",
     "-": "red",
@@ -89,19 +91,27 @@ def _lines(
         yield diff_text(answer["from_disk"], paint)
 
 
+def short_op(op: object) -> str:
+    """Return an op in words; a long line is cut, so that the reason after it is seen."""
+    words = in_words(op)
+    if len(words) <= LONGEST_OP:
+        return words
+    return f"{words[:LONGEST_OP]}…"
+
+
 def _outcomes(answer: "Mapping[str, Any]") -> Iterator[str]:
     """Yield a line for each op: its outcome, or the reason why it waits or was refused."""
     for op in answer["applied"]:
         remark = op.get("remark")
         detail = f" ({remark})" if remark else ""
-        yield f"{op['outcome']}: {in_words(op['op'])}{detail}"
+        yield f"{op['outcome']}: {short_op(op['op'])}{detail}"
     for op in answer["pending"]:
         detail = f"({op['explanation']}; id {op['id']})"
-        yield f"pending: {in_words(op['op'])} {detail}"
+        yield f"pending: {short_op(op['op'])} {detail}"
     for op in answer["proposed"]:
         detail = f"({op['why']}; id {op['id']})"
-        yield f"proposed: {in_words(op['op'])} {detail}"
+        yield f"proposed: {short_op(op['op'])} {detail}"
     for op in answer["rejected"]:
         headings = op.get("headings")
         detail = f" (the headings are: {', '.join(headings)})" if headings else ""
-        yield f"rejected: {in_words(op['op'])}: {op['reason']}{detail}"
+        yield f"rejected: {short_op(op['op'])}: {op['reason']}{detail}"

@@ -295,6 +295,14 @@ def _note_names(
 ) -> Any:
     context = ctx.find_object(Context)
     names = value if isinstance(value, tuple) else (value,)
+    is_default = value == parameter.get_default(ctx)
+    # Fault: an empty variable of a script names no one.
+    if not is_default and any(name is not None and not name.strip() for name in names):
+        option = parameter.opts[0]
+        raise UsageError(
+            f"`{option}` needs a name",
+            hint=f"write `{option} NAME`; `vault-memory stats` lists all names",
+        )
     if context is not None:
         kind = parameter.opts[0].removeprefix("--")
         context.named += [f"{kind}:{name}" for name in names if name]

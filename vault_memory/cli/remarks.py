@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 from vault_memory.cli import search_text
 from vault_memory.cli.options import Context
+from vault_memory.errors import UsageError
 
 if TYPE_CHECKING:
     from vault_memory.contract import FreshnessJson
@@ -41,3 +42,21 @@ def print_unknown_filters(
         return
     for line in search_text.unknown_filter_texts(answer):
         context.say(line)
+
+
+def print_unknown_name(
+    context: Context,
+    name: str,
+) -> None:
+    """Print that no fact names a person or thing, and what to do."""
+    if not context.json:
+        context.say(f"no fact names `{name}`: `vault-memory facts` lists all")
+
+
+def check_given_name(name: str) -> None:
+    """Raise UsageError for an empty name of a person or thing."""
+    if not name.strip():
+        raise UsageError(
+            "the name is empty",
+            hint="name a person or a thing; `vault-memory facts` lists all",
+        )

@@ -8,7 +8,6 @@ from vault_memory.cli.edit_rendering import PENDING
 from vault_memory.cli.options import Context
 from vault_memory.cli.terminal import styled
 from vault_memory.lazy import lazy_module
-from vault_memory.rules.edits.op_words import in_words
 
 if TYPE_CHECKING:
     from vault_memory.api import json_contract
@@ -78,12 +77,12 @@ def outcomes_of(record: "Record") -> Iterator[str]:
     """Yield a line for each op that the diff does not show."""
     for applied in record.applied:
         if applied.outcome != "applied":
-            yield f"{applied.outcome}: {in_words(applied.op)}"
+            yield f"{applied.outcome}: {edit_rendering.short_op(applied.op)}"
     for proposal in record.proposed:
         state = f"({proposal.state}; id {proposal.id})"
-        yield f"proposed: {in_words(proposal.op)} {state}"
+        yield f"proposed: {edit_rendering.short_op(proposal.op)} {state}"
     for refused in record.rejected:
-        yield f"rejected: {in_words(refused.op)}: {refused.reason}"
+        yield f"rejected: {edit_rendering.short_op(refused.op)}: {refused.reason}"
 
 
 def coloured_diff(diff: str) -> str:

@@ -273,8 +273,7 @@ def _fail(
     """Report an error, and return its exit code."""
     match error:
         case click.ClickException():
-            hint = "run `vault-memory --help` for the list of commands"
-            return context.fail(error.format_message(), hint, "usage", 2)
+            return context.fail(error.format_message(), _hint_of(error), "usage", 2)
         case VaultMemoryError():
             return context.fail(
                 error.message,
@@ -291,6 +290,19 @@ def _fail(
         "this is a bug; run the command again with `--verbose` and report the traceback"
     )
     return context.fail(f"{type(error).__name__}: {error}", hint, "internal", 1)
+
+
+def _hint_of(error: click.ClickException) -> str:
+    """Return the next step after a wrong command line."""
+    place = getattr(error, "ctx", None)
+    # The root has no name of its own in the help.
+    if place is None or place.parent is None:
+        return "run `vault-memory --help` for the list of commands"
+    hint = f"run `{place.command_path} --help` for its arguments and options"
+    # A text such as `-4` was taken for an option.
+    if isinstance(error, click.NoSuchOption) and not error.option_name.startswith("--"):
+        hint += "; write `--` before a text that begins with `-`"
+    return hint
 
 
 def fail_for_system(

@@ -3,7 +3,6 @@
 Every key has a default, so no file is needed. One error reports all problems, each with its place.
 """
 
-from collections import Counter
 from collections.abc import Mapping
 from itertools import pairwise
 from pathlib import Path
@@ -30,6 +29,7 @@ from vault_memory.config.sections import (
     SessionSettings,
     SleepCycle,
     Watch,
+    facts_problems,
     is_table,
 )
 from vault_memory.config.server_sections import (
@@ -195,6 +195,8 @@ class _Loader:
     def __init__(self, source: str) -> None:
         """`source` is the name of the file in messages."""
         self._source = source
+        self._variables: dict[str, str] = {}
+        """Key → the environment variable that set it"""
         self.problems: list[str] = []
 
     def report(self, place: str, reason: str) -> None:
@@ -240,13 +242,17 @@ class _Loader:
         key = name.lower()
         if key in ALSO_AT_TOP:
             _set(raw, ALSO_AT_TOP[key], key, value)
+            self._variables[f"{ALSO_AT_TOP[key]}.{key}"] = variable
             return
         if key in TOP:
             raw[key] = value
+            self._variables[key] = variable
             return
         for section in SECTIONS:
             if name.startswith(section.upper() + "_"):
-                _set(raw, section, key[len(section) + 1 :], value)
+                own_key = key[len(section) + 1 :]
+                _set(raw, section, own_key, value)
+                self._variables[f"{section}.{own_key}"] = variable
                 return
         names = [key.upper() for key in TOP]
         names += [f"{section.upper()}_…" for section in SECTIONS]
@@ -254,6 +260,13 @@ class _Loader:
         self.problems.append(
             f"environment: {variable} belongs to no section; known: {variables}"
         )
+
+    def _place_of(self, key: str) -> str:
+        """Return where the value of a key is: in the file, or in an environment variable."""
+        variable = self._variables.get(key)
+        if variable:
+            return f"environment: {variable}"
+        return f"{self._source}: `{key}`"
 
     def build(
         self,
@@ -283,7 +296,7 @@ class _Loader:
             else:
                 guess = _guess(name, types)
                 self.problems.append(
-                    f"{self._source}: `{key}` is not known{guess}; known: {', '.join(types)}"
+                    f"{self._place_of(key)} is not known{guess}; known: {', '.join(types)}"
                 )
         required = [name for name in types if name not in kind._field_defaults]
         missing_keys = [name for name in required if name not in values]
@@ -312,7 +325,7 @@ class _Loader:
         else:
             problem = _convert(values, name, value, expected)
             if problem:
-                self.problems.append(f"{self._source}: `{key}` = {value!r}: {problem}")
+                self.problems.append(f"{self._place_of(key)} = {value!r}: {problem}")
 
 
 def _row_kind(expected: Any) -> Any:
@@ -448,19 +461,6 @@ def _is_safe(
     is_encrypted = REMOTE_SCHEMES[scheme]
     # Fault: on an unencrypted connection, each machine on the way reads the password.
     return is_encrypted or host in LOOPBACK_HOSTS or remote.allow_http
-
-
-def facts_problems(facts: Facts) -> list[str]:
-    """Return what is wrong with the settings of facts; empty when they are valid."""
-    counts = Counter("_".join(row.name.casefold().split()) for row in facts.predicates)
-    problems = [
-        f"`predicates` names `{name}` {count} times"
-        for name, count in counts.items()
-        if count > 1
-    ]
-    if "" in counts:
-        problems.append("a predicate of `predicates` has no name")
-    return problems
 
 
 def lifecycle_problems(lifecycle: LifecycleSettings) -> list[str]:

@@ -1,5 +1,6 @@
 """The sections of the configuration: each key with its meaning and default."""
 
+from collections import Counter
 from typing import Literal, NamedTuple
 
 from vault_memory.config.server_sections import Serve, TalkSettings, Web
@@ -414,3 +415,16 @@ class Config(NamedTuple):
 def is_table(kind: object) -> bool:
     """Return whether a type is a section of the configuration, not the type of a single value."""
     return hasattr(kind, "_field_defaults")
+
+
+def facts_problems(facts: Facts) -> list[str]:
+    """Return what is wrong with the settings of facts; empty when they are valid."""
+    counts = Counter("_".join(row.name.casefold().split()) for row in facts.predicates)
+    problems = [
+        f"`predicates` names `{name}` {count} times"
+        for name, count in counts.items()
+        if count > 1
+    ]
+    if "" in counts:
+        problems.append("a predicate of `predicates` has no name")
+    return problems

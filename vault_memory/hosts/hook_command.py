@@ -225,7 +225,8 @@ def _parse_arguments(
     host = programs.host(name) if name in names else None
     if host is None or not host.events:
         callers = ", ".join(host.name for host in programs.hosts() if host.events)
-        raise UsageError(f"`{name}` calls no hooks", hint=f"name one of {callers}")
+        reason = f"`{name}` calls no hooks" if name else "`hook` needs a host"
+        raise UsageError(reason, hint=f"name one of {callers}")
     return host
 
 

@@ -486,8 +486,7 @@ def _read_filters(options: SearchOptions) -> _ReadFilters:
         return _ReadFilters()
     filter_values.check_kinds(options.kinds)
     return _ReadFilters(
-        filter_values.first_day(options.since, "since", options.now),
-        filter_values.last_day(options.until, "until", options.now),
+        *filter_values.days(options.since, options.until, options.now),
         filter_values.texts(options.tags, "tags"),
         filter_values.fields(options.where, "where"),
         filter_values.texts(options.paths, "paths"),

@@ -18,6 +18,23 @@ Day = date | str
 DAY_HINT = "write it like 2026-01-31, 2026-01, `yesterday` or `3 days ago`"
 
 
+def days(
+    since: Day | None,
+    until: Day | None,
+    now: datetime | None,
+) -> tuple[date | None, date | None]:
+    """Return the first and the last day from which filters pass text."""
+    first = first_day(since, "since", now)
+    last = last_day(until, "until", now)
+    # Fault: no day is in such a range, so the answer would be empty without a reason.
+    if first and last and first > last:
+        raise UsageError(
+            f"`since` ({first}) is after `until` ({last})",
+            hint="swap the two days",
+        )
+    return first, last
+
+
 def first_day(
     value: Day | None,
     option: str,

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
+from vault_memory.cli import remarks
 from vault_memory.cli.options import (
     Context,
     NamedScopes,
@@ -18,7 +19,6 @@ from vault_memory.cli.options import (
     iso_day,
     scoped,
 )
-from vault_memory.cli.remarks import print_unknown_scopes
 from vault_memory.cli.rendering import emit_edit, exit_code_of
 from vault_memory.cli.terminal import styled
 from vault_memory.errors import UsageError
@@ -112,7 +112,9 @@ def facts(
         lambda: _listing(listed),
         view=lambda screen: fact_tables.facts_table(listed, screen),
     )
-    print_unknown_scopes(context, answer)
+    if entity and not listed:
+        remarks.print_unknown_name(context, entity)
+    remarks.print_unknown_scopes(context, answer)
 
 
 @click.command()
@@ -126,6 +128,7 @@ def timeline(
     scopes: NamedScopes,
 ) -> None:
     """List all facts about ENTITY, past ones included, oldest first."""
+    remarks.check_given_name(entity)
     with context.open() as memory:
         listed = memory.timeline(
             entity,
@@ -138,9 +141,9 @@ def timeline(
         lambda: _listing(listed),
         view=lambda screen: fact_tables.facts_table(listed, screen),
     )
-    if not listed and not context.json:
-        context.say(f"no fact names `{entity}`: `vault-memory facts` lists all")
-    print_unknown_scopes(context, answer)
+    if not listed:
+        remarks.print_unknown_name(context, entity)
+    remarks.print_unknown_scopes(context, answer)
 
 
 @click.command()
@@ -154,6 +157,7 @@ def entity(
     scopes: NamedScopes,
 ) -> None:
     """Show who or what NAME is: aliases, facts, relationships, and where notes mention it."""
+    remarks.check_given_name(name)
     with context.open() as memory:
         info = memory.facts.entity(
             name,
@@ -162,7 +166,9 @@ def entity(
         )
     answer = facts_json.of_about(info)
     context.emit(answer, lambda: _entity_text(info))
-    print_unknown_scopes(context, answer)
+    if not (info.facts or info.mentions):
+        remarks.print_unknown_name(context, name)
+    remarks.print_unknown_scopes(context, answer)
 
 
 def _entity_text(info: "About") -> str:

@@ -1,5 +1,6 @@
 """`index`: updates the index, and embeds new text before it returns."""
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import click
@@ -10,6 +11,7 @@ from vault_memory.lazy import lazy_module
 
 if TYPE_CHECKING:
     from vault_memory.api import json_contract
+    from vault_memory.api.vault_memory import VaultMemory
 else:
     json_contract = lazy_module("vault_memory.api.json_contract")
 
@@ -43,6 +45,9 @@ def index(
         semantic = memory.vault.semantic
         lacks_embedder = not no_embed and semantic.embedder is None
         reason = semantic.reason if lacks_embedder else ""
+        # A note that was removed is updated, too: its path has no note any more.
+        checked_paths = () if report.removed else paths
+        missing = _paths_without_notes(memory, checked_paths)
     context.emit(
         json_contract.of_index(report),
         lambda: (
@@ -51,5 +56,26 @@ def index(
             f"{report.embedded} embedded; {report.seconds:.2f} s"
         ),
     )
-    if reason and not context.json:
+    if context.json:
+        return
+    if missing:
+        listed = ", ".join(f"`{path}`" for path in missing)
+        context.say(f"no note is at {listed}: `vault-memory notes` lists the notes")
+    if reason:
         context.say(f"semantic: off ({reason})")
+
+
+def _paths_without_notes(
+    memory: "VaultMemory",
+    paths: Sequence[str],
+) -> list[str]:
+    """Return the paths at or below which there is no note."""
+    if not paths:
+        return []
+    notes = [note.note for note in memory.notes()]
+    missing = []
+    for path in paths:
+        folder = path.rstrip("/")
+        if not any(note == folder or note.startswith(f"{folder}/") for note in notes):
+            missing.append(path)
+    return missing

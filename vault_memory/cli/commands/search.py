@@ -33,16 +33,32 @@ else:
     search_calls = lazy_module("vault_memory.search.calls")
 
 
+def _not_empty(
+    ctx: click.Context,
+    parameter: click.Parameter,
+    value: str | None,
+) -> str | None:
+    # Fault: an empty variable of a script would search all text.
+    if value is not None and not value.strip():
+        option = parameter.opts[0]
+        raise UsageError(
+            f"`{option}` needs a name", hint=f"leave `{option}` out for all notes"
+        )
+    return value
+
+
 @click.command()
 @click.argument("query", nargs=-1, required=True)
 @click.option(
     "--topic",
     metavar="WORD",
+    callback=_not_empty,
     help="Only chunks of this topic, or without a topic.",
 )
 @click.option(
     "--entity",
     metavar="NAME",
+    callback=_not_empty,
     help="Only chunks that name this person or thing.",
 )
 @click.option(

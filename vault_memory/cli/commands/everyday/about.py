@@ -146,7 +146,7 @@ def _text(
         blocks.append(_block(note["note"], note["text"].splitlines(), screen))
     # The title alone is no answer.
     if len(blocks) == 1:
-        blocks.append("nothing is known")
+        blocks.append("nothing is known: `vault-memory facts` lists what is")
     return "\n\n".join(blocks)
 
 

@@ -50,10 +50,12 @@ def config(
       vault-memory config path
       vault-memory config set sleep_cycle.cron "0 3 * * *"
     """
-    if (action == "set") != (value is not None):
+    is_set = action == "set"
+    if is_set != (key is not None) or is_set != (value is not None):
+        arguments = " TABLE.KEY VALUE" if is_set else ""
         raise UsageError(
             f"`config {action}` has the wrong number of arguments",
-            hint="write `vault-memory config set TABLE.KEY VALUE`",
+            hint=f"write `vault-memory config {action}{arguments}`",
         )
     # Fault: a wrong configuration keeps a vault from opening, and this command must mend it.
     file = open_vault.config_file_of(context.vault, context.config, os.environ)

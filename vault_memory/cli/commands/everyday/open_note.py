@@ -79,7 +79,10 @@ def open_(
     if context.json or only_print:
         context.emit(answer, lambda: shlex.join(command))
         return 0
-    return start(command)
+    code = start(command)
+    if code:
+        context.say(f"`{command[0]}` ended with exit code {code}")
+    return code
 
 
 def _note_and_line(
