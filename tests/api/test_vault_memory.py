@@ -3,11 +3,13 @@
 import threading
 from collections.abc import Iterator
 from datetime import UTC, date, datetime
+from hashlib import sha256
 from pathlib import Path
 
 import pytest
 
 from vault_memory import VaultMemory
+from vault_memory.api import json_contract
 from vault_memory.config.sections import Config, EmbeddingSettings
 from vault_memory.errors import (
     BadPath,
@@ -237,3 +239,23 @@ def test_the_help_fits_on_three_screens():
     text = pydoc.plain(pydoc.render_doc(VaultMemory))
 
     assert len(text.splitlines()) <= 150
+
+
+@pytest.mark.parametrize(
+    "raw",
+    [
+        b"",
+        b"\xef\xbb\xbf## Tea\r\n\r\n- green\r\n",
+        b"- caf\xe9, which is no UTF-8\n- \x00\n",
+        b"no newline at the end",
+    ],
+)
+def test_a_note_is_given_with_its_exact_bytes(memory: VaultMemory, raw: bytes) -> None:
+    (memory.root / "MEMORY.md").write_bytes(raw)
+
+    note = memory.read("MEMORY.md")
+    version = memory.edits.read_version("MEMORY.md", note.revision)
+
+    assert note.raw == version.raw == raw
+    assert note.revision == sha256(raw).hexdigest()
+    assert "raw" not in json_contract.of_note(note)

@@ -398,6 +398,7 @@ class SearchCalls:
             content.revision,
             content.raw.decode("utf-8", errors="replace"),
             tuple(section.name for section in sections),
+            content.raw,
         )
 
     @rebuild_if_damaged

@@ -1,6 +1,6 @@
 """Results of the calls that read and index notes, with the names of the JSON contract."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,6 +25,8 @@ class NoteText:
     revision: str
     text: str
     sections: tuple[str, ...]
+    raw: bytes = field(default=b"", repr=False)
+    """the exact bytes of which `revision` is the SHA-256"""
 
 
 class NoteList(list["NoteInfo"]):

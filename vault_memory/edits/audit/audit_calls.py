@@ -136,7 +136,7 @@ class AuditCalls:
             full_revision, raw = self.editor.past.version(path, revision)
         sections = tuple(section.name for section in document.parse(raw).sections)
         text = raw.decode("utf-8", errors="replace")
-        return note_reports.NoteText(note, full_revision, text, sections)
+        return note_reports.NoteText(note, full_revision, text, sections, raw)
 
     def reverted_notes(self) -> dict[str, str]:
         """The notes that returned to an older version, each with the revision of the newer one, which is stored."""
