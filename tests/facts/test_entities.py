@@ -141,3 +141,34 @@ def test_what_another_person_knows_is_not_listed(memory: VaultMemory) -> None:
     assert memory.facts.entities(scopes=[]) == []
     with pytest.raises(UsageError):
         memory.facts.entities(scopes="user:alice")
+
+
+def test_what_is_known_of_a_person_is_found_by_name_and_by_alias(
+    memory: VaultMemory,
+) -> None:
+    write(memory, f"{ALICE_CONFIG}/USER.md", "---\naliases: Ally\n---\n\n- rows\n")
+    write(memory, f"{ALICE_CONFIG}/RULES.md", "- be brief\n")
+    for day in range(1, 6):
+        write(memory, f"{ALICE_NOTES}/2026-01-0{day}.md", f"- day {day}\n")
+    write(memory, "Users/bob/bot/config/USER.md", "- bakes\n")
+
+    for name in ("alice", "ALICE", "Ally"):
+        known = memory.facts.about(name, scopes=[*ALICE, *BOB])
+        assert known.entity.aliases == ("Ally",)
+        assert [note.kind for note in known.notes] == ["rules", "user"]
+        assert [note.text for note in known.recent] == [
+            "- day 3\n",
+            "- day 4\n",
+            "- day 5\n",
+        ]
+    assert memory.facts.about("alice", scopes=BOB).notes == ()
+
+
+def test_a_thing_is_known_by_the_lines_that_name_it(memory: VaultMemory) -> None:
+    write(memory, f"{ALICE_NOTES}/a.md", "# A\n\n- The Wren leaks\n")
+
+    known = memory.facts.about("The Wren", scopes=ALICE)
+
+    assert known.notes == ()
+    assert f"{ALICE_NOTES}/a.md:3" in {note.note for note in known.recent}
+    assert [fact.object for fact in known.entity.facts] == ["boat"]

@@ -7,8 +7,9 @@ from vault_memory.api.json_contract import of_edit, of_hit
 from vault_memory.rules.facts import unclear
 
 if TYPE_CHECKING:
-    from vault_memory.contract import answers
+    from vault_memory.contract import about_answers, answers
     from vault_memory.facts.entity_info import About, FactChange
+    from vault_memory.facts.known import Known, KnownNote
     from vault_memory.rules.facts.fact import Fact
 
 
@@ -90,3 +91,24 @@ def of_about(about: "About") -> "answers.EntityJson":
     if about.unknown_scopes:
         payload["unknown_scopes"] = list(about.unknown_scopes)
     return payload
+
+
+def of_known(known: "Known") -> "about_answers.AboutJson":
+    """Return the answer of `about`."""
+    entity = known.entity
+    payload: about_answers.AboutJson = {
+        "name": entity.name,
+        "type": entity.type,
+        "aliases": list(entity.aliases),
+        "summary": entity.summary,
+        "notes": list(map(_of_known_note, known.notes)),
+        "facts": _with_choices(entity.facts),
+        "recent": list(map(_of_known_note, known.recent)),
+    }
+    if entity.unknown_scopes:
+        payload["unknown_scopes"] = list(entity.unknown_scopes)
+    return payload
+
+
+def _of_known_note(note: "KnownNote") -> "about_answers.AboutNoteJson":
+    return {"note": note.note, "kind": note.kind, "text": note.text}

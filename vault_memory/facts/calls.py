@@ -21,9 +21,10 @@ from vault_memory.search.calls import SearchCalls
 if TYPE_CHECKING:
     from vault_memory.edits import commands
     from vault_memory.edits.plans import fact_edits
-    from vault_memory.facts import entity_finder, entity_info
+    from vault_memory.facts import entity_finder, entity_info, known
     from vault_memory.facts.entity_finder import EntityFinder, EntityInfo
     from vault_memory.facts.entity_info import About, FactChange, FactList
+    from vault_memory.facts.known import Known
     from vault_memory.rules.facts import fact as facts_fact
     from vault_memory.rules.facts.fact import Fact
     from vault_memory.rules.paths import scope_notes
@@ -32,6 +33,7 @@ else:
     fact_edits = lazy_module("vault_memory.edits.plans.fact_edits")
     entity_finder = lazy_module("vault_memory.facts.entity_finder")
     entity_info = lazy_module("vault_memory.facts.entity_info")
+    known = lazy_module("vault_memory.facts.known")
     facts_fact = lazy_module("vault_memory.rules.facts.fact")
     scope_notes = lazy_module("vault_memory.rules.paths.scope_notes")
 
@@ -145,6 +147,17 @@ class FactCalls:
         """
         with self.vault.lock:
             return self._finder(scopes).list_all(aware(now).date())
+
+    def about(
+        self,
+        name: str,
+        *,
+        scopes: Sequence[str],
+        now: datetime | None = None,
+    ) -> "Known":
+        """Collect what is known of a person or a thing: `entity`, the notes about a person, and what is recent."""
+        entity = self.entity(name, scopes=scopes, now=now)
+        return known.known_of(self._searcher, entity, name, scopes)
 
     def _finder(self, scopes: Sequence[str]) -> "EntityFinder":
         check_scopes(scopes)

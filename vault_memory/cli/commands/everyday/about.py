@@ -13,19 +13,14 @@ from vault_memory.lazy import lazy_module
 
 if TYPE_CHECKING:
     from vault_memory.api import facts_json
-    from vault_memory.api.vault_memory import VaultMemory
     from vault_memory.cli.views import screen as screens
     from vault_memory.cli.views.screen import Screen
-    from vault_memory.contract.about_answers import AboutJson, AboutNoteJson
+    from vault_memory.contract.about_answers import AboutJson
     from vault_memory.contract.answers import FactJson
 else:
     facts_json = lazy_module("vault_memory.api.facts_json")
     screens = lazy_module("vault_memory.cli.views.screen")
 
-DESCRIBING_KINDS = ("user", "rules")
-"""Kinds of notes that say who a person is, and what the bot has to keep to"""
-RECENT_NOTES = 3
-"""Dated notes that are shown of a person"""
 INDENT = "  "
 
 
@@ -52,7 +47,9 @@ def about(
         if not memory.vault.state.socket.exists():
             memory.refresh(briefly=True)
         names = scopes.names() or memory.scopes()
-        answer = _answer(context, memory, name or _only_person(names), names)
+        whom = name or _only_person(names)
+        known = memory.facts.about(whom, scopes=names, now=context.now)
+    answer = facts_json.of_known(known)
     context.emit(
         answer,
         lambda: _text(answer, None),
@@ -70,64 +67,6 @@ def _only_person(scopes: Sequence[str]) -> str:
         "it is not clear whom to show",
         hint=f"name a person or a thing: {', '.join(people) or 'no person has notes'}",
     )
-
-
-def _answer(
-    context: Context,
-    memory: "VaultMemory",
-    name: str,
-    scopes: Sequence[str],
-) -> "AboutJson":
-    entity = facts_json.of_about(
-        memory.facts.entity(name, scopes=scopes, now=context.now)
-    )
-    # People write a name in any case.
-    own = [scope for scope in scopes if scope.casefold() == f"user:{name.casefold()}"]
-    notes = _notes(memory, own, DESCRIBING_KINDS)
-    recent = _notes(memory, own, ("dated",))[-RECENT_NOTES:]
-    if not own:
-        # A thing has no notes of its own: the newest lines that name it are shown.
-        recent = [
-            {
-                "note": f"{hit['note']}:{hit['lines'][0]}",
-                "kind": hit["kind"],
-                "text": hit["text"],
-            }
-            for hit in entity["hits"]
-        ]
-    answer: AboutJson = {
-        "name": entity["name"],
-        "type": entity["type"],
-        "aliases": entity["aliases"],
-        "summary": entity["summary"],
-        "notes": notes,
-        "facts": entity["facts"],
-        "recent": recent,
-    }
-    unknown = entity.get("unknown_scopes")
-    if unknown:
-        answer["unknown_scopes"] = unknown
-    return answer
-
-
-def _notes(
-    memory: "VaultMemory",
-    scopes: Sequence[str],
-    kinds: Sequence[str],
-) -> "list[AboutNoteJson]":
-    """Return the notes of these kinds with their text, in the order of their names."""
-    # Fault: without a scope, the list would be that of the complete vault.
-    if not scopes:
-        return []
-    listed = [note for note in memory.notes(scopes) if note.kind in kinds]
-    return [
-        {
-            "note": note.note,
-            "kind": note.kind,
-            "text": memory.read(note.note).text,
-        }
-        for note in listed
-    ]
 
 
 def _text(
