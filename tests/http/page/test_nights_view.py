@@ -1,6 +1,6 @@
 """The nights on the page: their reports, which one is next, and which ones failed."""
 
-from datetime import timedelta
+from datetime import datetime, timedelta
 
 import pytest
 
@@ -18,6 +18,22 @@ def test_each_night_is_listed_with_what_it_learned(own_page: ServedPage) -> None
     assert "user:mira" in text
     assert '<td data-label="Facts">1</td>' in text
     assert "The next night begins" in text
+
+
+def test_pictures_have_a_table_with_the_same_numbers(own_page: ServedPage) -> None:
+    memory = own_page.memory
+    sleep(memory)
+    op = {"op": "add_heading", "heading": "Evenings", "lines": ["Sings"]}
+    memory.apply("Users/mira/lantern/config/USER.md", [op], source="cli")
+    year, week, _ = datetime.now().astimezone().isocalendar()
+    name = f"{year}-W{week:02}"
+
+    text = own_page.browser("mira").get("/nights").text
+
+    assert "2026-05-27: 1 lines, 1 facts" in text
+    assert f"{name}: 1 notes, 0 facts" in text
+    assert f'<th scope="row">{name}</th><td>1</td><td>0</td>' in text
+    assert "style=" not in text
 
 
 def test_the_report_of_a_night(own_page: ServedPage) -> None:

@@ -1,4 +1,4 @@
-"""Draws charts over time: notes and facts of each week, and how long searches took."""
+"""Draws charts over time: what weeks and nights brought, and how long searches took."""
 
 import datetime
 import math
@@ -41,6 +41,15 @@ class Week(NamedTuple):
     name: str
     """`2026-W07`"""
     notes: int
+    facts: int
+
+
+class LearnedNight(NamedTuple):
+    """A row of the table of nights."""
+
+    name: str
+    """`2026-02-14`"""
+    lines: int
     facts: int
 
 
@@ -124,6 +133,25 @@ def weeks_svg(
         chart.draw_bar(column, 1, row.facts, _HOLLOW, words)
     description = f"{len(rows)} weeks. At most {most_notes} notes and {most_facts} facts in a week."
     return chart.picture.svg("Notes and facts of each week", description)
+
+
+def nights_svg(
+    rows: Sequence[LearnedNight],
+    width: int = WIDTH,
+) -> str:
+    """Return a chart with two bars for each night: lines are filled, facts are hollow."""
+    chart = _Chart("nights", [row.name for row in rows], width)
+    rows = rows[-MOST_COLUMNS:]
+    most_lines = max((row.lines for row in rows), default=0)
+    most_facts = max((row.facts for row in rows), default=0)
+    chart.draw_axes(max(most_lines, most_facts), "")
+    chart.draw_legend("lines", _FILLED, "facts", _HOLLOW)
+    for column, row in enumerate(rows):
+        words = f"{row.name}: {row.lines} lines, {row.facts} facts"
+        chart.draw_bar(column, 0, row.lines, _FILLED, words)
+        chart.draw_bar(column, 1, row.facts, _HOLLOW, words)
+    description = f"{len(rows)} nights. At most {most_lines} lines and {most_facts} facts in a night."
+    return chart.picture.svg("What the nights learned", description)
 
 
 def latency_svg(

@@ -1,5 +1,6 @@
 """Nights: what the bot learned in each, which one is next, and which ones failed."""
 
+from datetime import datetime
 from typing import NamedTuple
 
 import msgspec
@@ -7,6 +8,7 @@ from markupsafe import Markup
 
 from vault_memory.http.page import markdown
 from vault_memory.http.page.page_answers import NotHere, PageView
+from vault_memory.http.page.pictures import charts
 from vault_memory.http.page.records.learned_counts import (
     LearnedCounts,
     NightCounts,
@@ -17,6 +19,8 @@ from vault_memory.http.page.viewer import Viewer
 
 MOST_NIGHTS = 100
 """Nights in the table, the newest ones"""
+MOST_BARS = 30
+"""Nights in the chart"""
 
 
 class NightsFields(msgspec.Struct):
@@ -45,11 +49,15 @@ def show_all(
     reports = viewer.nights.reports()
     learned = _learned(viewer)
     rows = [_row(report, learned) for report in reports[:MOST_NIGHTS]]
+    weeks = _weeks(learned)
     data = {
         "plan": viewer.nights.plan(),
         "rows": rows,
         "unfinished": [row for row in rows if row.unfinished],
         "left_out": len(reports) - len(rows),
+        "nights_picture": _nights_picture(rows),
+        "weeks": weeks,
+        "weeks_picture": Markup(charts.weeks_svg(weeks)),
     }
     return PageView("nights.html", "Nights", data)
 
@@ -81,6 +89,22 @@ def _row(
 ) -> NightRow:
     counts = learned.nights.get(report.night, NightCounts())
     return NightRow(report.night, report.scopes, report.unfinished, counts)
+
+
+def _nights_picture(rows: list[NightRow]) -> Markup:
+    """Return the chart of the nights, the newest on the right."""
+    nights = [
+        charts.LearnedNight(row.night, row.learned.lines, row.learned.facts)
+        for row in reversed(rows[:MOST_BARS])
+    ]
+    return Markup(charts.nights_svg(nights))
+
+
+def _weeks(learned: LearnedCounts) -> list[charts.Week]:
+    """Return the last weeks, the newest at the end."""
+    note_days = [day for day, _ in learned.note_days]
+    today = datetime.now().astimezone().date()
+    return charts.weeks(note_days, learned.fact_days, today)
 
 
 def _learned(viewer: Viewer) -> LearnedCounts:
