@@ -1,6 +1,7 @@
 """The log on the page: who changed what and why, and Undo where there is something to undo."""
 
 import re
+import shutil
 from datetime import UTC, datetime
 
 import pytest
@@ -269,6 +270,36 @@ def test_another_persons_proposals_are_not_counted(own_page: ServedPage) -> None
 
     assert "waiting" in own_page.browser("tomas").get("/log").text
     assert "waiting" not in own_page.browser("mira").get("/log").text
+
+
+def test_who_sees_all_also_sees_records_of_notes_that_are_gone(
+    own_page: ServedPage,
+) -> None:
+    memory = own_page.memory
+    record = note_down(memory, "Evenings", TOMAS)
+    shutil.rmtree(memory.root / "Users/tomas/memories")
+    for note in (memory.root / "Users/tomas/lantern/config").glob("*.md"):
+        note.unlink()
+    memory.refresh()
+    assert "user:tomas" not in memory.scopes()
+
+    assert record in articles(own_page.browser())
+    assert record not in articles(own_page.browser("mira"))
+
+
+def test_undo_follows_no_link_to_another_persons_note(own_page: ServedPage) -> None:
+    memory = own_page.memory
+    record = note_down(memory, "Evenings")
+    browser = own_page.browser("mira")
+    articles(browser)
+    (memory.root / MIRAS).unlink()
+    (memory.root / MIRAS).symlink_to(memory.root / TOMAS)
+    before = (memory.root / TOMAS).read_bytes()
+
+    answer = browser.post("/log/undo", {"id": record, "to": "/log"})
+
+    assert answer.status_code >= 400
+    assert (memory.root / TOMAS).read_bytes() == before
 
 
 def test_an_empty_log_says_what_to_do_next(own_page: ServedPage) -> None:

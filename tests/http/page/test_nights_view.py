@@ -18,6 +18,9 @@ def test_each_night_is_listed_with_what_it_learned(own_page: ServedPage) -> None
     assert "user:mira" in text
     assert '<td data-label="Facts">1</td>' in text
     assert "The next night begins" in text
+    # That night was months ago, and no daemon runs.
+    assert "The last night has not run" in text
+    assert "vault-memory sleep --due" in text
 
 
 def test_pictures_have_a_table_with_the_same_numbers(own_page: ServedPage) -> None:

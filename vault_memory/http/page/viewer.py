@@ -51,7 +51,7 @@ class Viewer:
         """whether the session sees all of the vault, and not only some people"""
         self.shared = shared
         self._memory = memory
-        self.records = RecordViewer(memory, self.scopes)
+        self.records = RecordViewer(memory, self.scopes, sees_all=sees_all)
         """the audit"""
         self.nights = NightViewer(memory, self.scopes)
         self.facts = FactViewer(memory, self.scopes)

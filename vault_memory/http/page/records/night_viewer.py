@@ -1,6 +1,7 @@
 """The nights of a session's scopes: their reports, and when the next one begins."""
 
 from collections.abc import Collection
+from datetime import datetime
 from typing import NamedTuple
 
 from vault_memory.api.vault_memory import VaultMemory
@@ -16,15 +17,6 @@ class StoredNight(NamedTuple):
     scopes: tuple[str, ...]
     unfinished: tuple[str, ...]
     """the scopes whose night failed or was interrupted"""
-
-
-class NightPlan(NamedTuple):
-    """When the next night begins."""
-
-    begins: str
-    """a time of ISO 8601; empty when nights are switched off"""
-    due: tuple[str, ...]
-    """the scopes of the session whose night should have run"""
 
 
 class NightViewer:
@@ -46,8 +38,8 @@ class NightViewer:
             for report in reports
         ]
 
-    def plan(self) -> NightPlan:
-        """Return when the next night begins, and what is late."""
-        status = self._memory.learning.status()
-        due = tuple(scope for scope in status["due"] if scope in self._scopes)
-        return NightPlan(status["next"] or "", due)
+    def next_begins(self) -> datetime | None:
+        """Return when the next night begins; None when nights are switched off."""
+        if not self._memory.vault.config.sleep_cycle.enabled:
+            return None
+        return self._memory.learning.next_night()

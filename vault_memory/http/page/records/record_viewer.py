@@ -1,6 +1,6 @@
 """The audit records that a session may see, and how it takes one back."""
 
-from collections.abc import Collection, Iterator
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from vault_memory.api.redact_paths import folders_of, without_paths
@@ -25,17 +25,19 @@ class RecordViewer:
     def __init__(
         self,
         memory: VaultMemory,
-        scopes: Collection[str],
+        scopes: Sequence[str],
+        *,
+        sees_all: bool = False,
     ) -> None:
+        """`sees_all`: also records of notes that are in no scope any more."""
         self._memory = memory
         self._scopes = scopes
+        self._chosen_scopes = None if sees_all else scopes
         self._seen = SeenMarks(memory.vault.state.path)
 
     def newest_first(self) -> "Iterator[Record]":
         """Yield the records of the session's scopes."""
-        for record in reversed(self._memory.log()):
-            if self.sees(record.note):
-                yield record
+        yield from reversed(self._memory.log(scopes=self._chosen_scopes))
 
     def with_undoing(self) -> "Iterator[tuple[Record, str]]":
         """Yield the same records, each with the id of the record that undid it, or ""."""
@@ -73,17 +75,15 @@ class RecordViewer:
         dry_run: bool = False,
     ) -> "Edit":
         """Take back what a record did. Raises UnclearId, NotUndoable, Folded."""
-        record = self.find(prefix)
-        return self._memory.undo(record.id, dry_run=dry_run)
+        return self._memory.undo(prefix, dry_run=dry_run, scopes=self._chosen_scopes)
 
     def proposals(self) -> "list[Proposal]":
         """Return the proposals that wait for a person, the oldest first."""
-        proposals = self._memory.inbox()
-        return [proposal for proposal in proposals if self.sees(proposal.note)]
+        return list(self._memory.inbox(self._chosen_scopes))
 
     def conflicts(self) -> "list[ConflictCopy]":
         """Return the conflict copies, by note."""
-        return self._memory.conflicts(list(self._scopes))
+        return self._memory.conflicts(self._scopes)
 
     def seen_mark(self) -> str:
         """Return the id of the newest record that was seen; empty before the first mark."""
@@ -102,8 +102,3 @@ class RecordViewer:
         """Return the kind of a note, such as `facts`; empty for a file that is no note."""
         place = self._memory.layout.place(note)
         return place.kind if place else ""
-
-    def sees(self, note: str) -> bool:
-        """Return whether a note is in a scope of the session."""
-        place = self._memory.layout.place(note)
-        return place is not None and place.scope in self._scopes

@@ -1,6 +1,6 @@
 """Nights: what the bot learned in each, which one is next, and which ones failed."""
 
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import NamedTuple
 
 import msgspec
@@ -48,10 +48,12 @@ def show_all(
 ) -> PageView:
     reports = viewer.nights.reports()
     learned = _learned(viewer)
+    next_begins = viewer.nights.next_begins()
     rows = [_row(report, learned) for report in reports[:MOST_NIGHTS]]
     weeks = _weeks(learned)
     data = {
-        "plan": viewer.nights.plan(),
+        "next_begins": next_begins.isoformat() if next_begins else "",
+        "is_late": _is_late(reports, next_begins),
         "rows": rows,
         "unfinished": [row for row in rows if row.unfinished],
         "left_out": len(reports) - len(rows),
@@ -81,6 +83,17 @@ def show(
         "newer": nights[index - 1] if index else "",
     }
     return PageView("night.html", f"The night of {report.night}", data)
+
+
+def _is_late(
+    reports: list[StoredNight],
+    next_begins: datetime | None,
+) -> bool:
+    """Return whether a night has begun since the last one that has a report."""
+    if next_begins is None or not reports:
+        return False
+    last_begun = next_begins.date() - timedelta(days=1)
+    return reports[0].night < last_begun.isoformat()
 
 
 def _row(

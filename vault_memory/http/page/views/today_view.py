@@ -11,10 +11,15 @@ from vault_memory.http.page.viewer import Viewer
 from vault_memory.rules.edits.op_words import in_words
 
 if TYPE_CHECKING:
+    from vault_memory.edits.conflict_copy import ConflictCopy
     from vault_memory.rules.edits.audit_record import Proposal, Record
 
 MOST_RECORDS = 50
 """New records that are shown; the log has the others"""
+MOST_COUNTED = 1_000
+"""New records that are counted"""
+MOST_SEEN = 200
+"""Seen records after which nothing new is expected"""
 MOST_PROPOSALS = 20
 
 
@@ -36,6 +41,7 @@ class NewRecords(NamedTuple):
     newest: str
     """its id; empty without new records"""
     total: int
+    """at most `MOST_COUNTED`"""
     left_out: int
     proposed: frozenset[str]
     """the ids of what they propose"""
@@ -58,15 +64,11 @@ def show(
     query: TodayFields,
 ) -> PageView:
     new = _new_records(viewer)
-    proposals = [
-        proposal
-        for proposal in viewer.records.proposals()
-        if proposal.id in new.proposed
-    ]
     data = {
         "new": new,
-        "proposals": list(map(_proposal, proposals[:MOST_PROPOSALS])),
-        "conflicts": viewer.records.conflicts(),
+        "proposals": _new_proposals(viewer, new.proposed),
+        "conflicts": _conflicts(viewer),
+        "or_more": " or more" if new.total == MOST_COUNTED else "",
     }
     return PageView("today.html", "Today", data)
 
@@ -85,12 +87,17 @@ def _new_records(viewer: Viewer) -> NewRecords:
     rows: list[tuple[Record, RecordRow]] = []
     proposed: set[str] = set()
     newest = ""
-    count = all_records = 0
+    total = seen = 0
     for record, undone_by in viewer.records.with_undoing():
-        all_records += 1
         if record.id <= mark:
+            seen += 1
+            # Fault: devices with different clocks write ids that are not in order.
+            if seen == MOST_SEEN:
+                break
             continue
-        count += 1
+        if total == MOST_COUNTED:
+            break
+        total += 1
         newest = max(newest, record.id)
         proposed.update(proposal.id for proposal in record.proposed)
         if len(rows) < MOST_RECORDS:
@@ -98,11 +105,29 @@ def _new_records(viewer: Viewer) -> NewRecords:
     return NewRecords(
         groups=grouped(rows),
         newest=newest,
-        total=count,
-        left_out=count - len(rows),
+        total=total,
+        left_out=total - len(rows),
         proposed=frozenset(proposed),
-        has_older=all_records > count,
+        has_older=bool(seen),
     )
+
+
+def _new_proposals(
+    viewer: Viewer,
+    ids: frozenset[str],
+) -> list[NewProposal]:
+    if not ids:
+        return []
+    waiting = viewer.records.proposals()
+    proposals = [proposal for proposal in waiting if proposal.id in ids]
+    return [_proposal(proposal) for proposal in proposals[:MOST_PROPOSALS]]
+
+
+def _conflicts(viewer: Viewer) -> "list[ConflictCopy]":
+    # To look for conflict copies is to list all folders, and the count is remembered.
+    if not viewer.counts().conflicts:
+        return []
+    return viewer.records.conflicts()
 
 
 def _proposal(proposal: "Proposal") -> NewProposal:
