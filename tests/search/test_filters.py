@@ -113,6 +113,22 @@ def test_an_unknown_value_of_a_filter_is_named_with_near_ones(
     assert unknown(memory, **filters) == expected
 
 
+def test_a_tag_or_day_in_front_matter_is_a_filter_and_no_hit(memory):
+    def found(query: str) -> list[str]:
+        answer = memory.search(query, scopes=memory.scopes(), now=NOW)
+        return [hit.text for hit in answer.hits]
+
+    assert found("family") == []
+    assert [text for text in found("2026-03-10") if "date:" in text] == []
+    assert notes(memory, tags="family") == {"people/Anna Schmidt.md"}
+
+
+def test_an_alias_in_front_matter_finds_its_note(memory):
+    answer = memory.search("Annie", scopes=memory.scopes(), now=NOW)
+
+    assert "people/Anna Schmidt.md" in {hit.note for hit in answer.hits}
+
+
 def test_a_kind_without_notes_is_told_on_a_terminal(outside):
     outside.write("memory/a.md", "- the boat\n")
 

@@ -156,7 +156,7 @@ def test_a_sample_note_is_split_into_the_expected_chunks() -> None:
     talk = ("Notes", "Talk")
 
     assert chunk(NOTE.encode()) == [
-        Chunk("title: Tea\ntopic: drinks", (), "", 2, 3, None, "drinks"),
+        Chunk("title: Tea", (), "", 2, 2, None, "drinks"),
         Chunk("Hello there,\nworld.", ("Notes",), "", 7, 8, None, "drinks"),
         Chunk(
             "- **Ann**: hi Bob ^b-1\n  how are you\n  - fine",

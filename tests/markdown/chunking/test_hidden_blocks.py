@@ -52,6 +52,43 @@ def test_settings_in_front_matter_are_not_a_hit():
     assert len(texts("---\nkanban-plugin: board\nowner: ann\n---\ntext")) == 2
 
 
+@pytest.mark.parametrize(
+    ("front", "expected"),
+    [
+        ("tags: [boat, lake]", []),
+        ("tags:\n  - boat\n  - lake\ndate: 2026-03-10", []),
+        ("Tags:\n- boat\ncreated: 2026-03-10\nid: 20260310", []),
+        (
+            "title: The boat\naliases: [hull]\ntags: lake",
+            ["title: The boat\naliases: [hull]"],
+        ),
+        (
+            "born: 1980-05-03\ntags: [a]\ncity: Porto",
+            ["born: 1980-05-03", "city: Porto"],
+        ),
+        (
+            "summary: |\n  about tags: and\n  dates",
+            ["summary: |\n  about tags: and\n  dates"],
+        ),
+        ("created by: ann", ["created by: ann"]),
+    ],
+)
+def test_of_front_matter_only_what_says_something_is_a_hit(front, expected):
+    assert texts(f"---\n{front}\n---\ntext\n") == [*expected, "text"]
+
+
+def test_lines_of_front_matter_keep_their_numbers():
+    chunks = chunk(
+        b"---\ntags: x\ncity: Porto\ndate: 2026-03-10\nowner: ann\n---\ntext"
+    )
+
+    assert [(entry.first_line, entry.last_line) for entry in chunks] == [
+        (3, 3),
+        (5, 5),
+        (7, 7),
+    ]
+
+
 def test_of_a_drawing_only_its_texts_are_found():
     drawing = (
         "---\nexcalidraw-plugin: parsed\n---\n==⚠  Switch to EXCALIDRAW VIEW ==\n\n"

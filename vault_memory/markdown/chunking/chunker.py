@@ -18,10 +18,10 @@ from vault_memory.markdown.blocks.outline import LONG, MOST, Outline, outline
 from vault_memory.markdown.chunking.chunk_limit import capped
 from vault_memory.markdown.chunking.chunk_text import MARKER, SPEAKER, Chunk
 from vault_memory.markdown.chunking.hidden_blocks import (
+    front_stretches,
     hidden_blocks,
     is_navigation,
     is_query,
-    is_setting,
     may_hide,
 )
 from vault_memory.markdown.chunking.splitter import CAP, cut
@@ -208,9 +208,11 @@ class _Chunker:
 
     def _add_front_matter(self) -> None:
         """Add front matter that has values; a template with empty keys says nothing."""
-        first, end = 1, self._body - 1
-        if any(map(_has_value, self._lines[first : max(end, first)])):
-            self._add(first, end, self._fields, by_line=True)
+        if not self._body:
+            return
+        for first, end in front_stretches(self._lines, self._body - 1):
+            if any(map(_has_value, self._lines[first:end])):
+                self._add(first, end, self._fields, by_line=True)
 
     def _add_heading(self, index: int) -> None:
         block, path = self._blocks[index], self._path
@@ -366,7 +368,7 @@ def _item_fields(
 
 def _has_value(line: str) -> bool:
     """Return whether a line of front matter says something about the note."""
-    return _FRONT_VALUE.match(line) is not None and not is_setting(line)
+    return _FRONT_VALUE.match(line) is not None
 
 
 def _front_topic(front: list[str]) -> str:

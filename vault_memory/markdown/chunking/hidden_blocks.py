@@ -27,6 +27,29 @@ _QUERIES = frozenset(
 _SETTING = re.compile(
     r"(?:kanban-plugin|excalidraw-[\w-]+|cssclass(?:es)?|obsidianUIMode|obsidianEditingMode)[ \t]*:"
 )
+_KEY = re.compile(r"(\w[\w -]*?)[ \t]*:")
+_BOOKKEEPING = frozenset(
+    {
+        "tag",
+        "tags",
+        "topic",
+        "date",
+        "created",
+        "date created",
+        "updated",
+        "modified",
+        "date modified",
+        "id",
+        "uid",
+        "uuid",
+        "publish",
+        "draft",
+        "slug",
+        "permalink",
+        "layout",
+    }
+)
+"""Fields that classify a note: filters find it by them, and they say nothing about its subject"""
 _DRAWING = "excalidraw-plugin:"
 _DRAWING_FENCES = frozenset({"json", "compressed-json"})
 _DRAWING_HEADINGS = frozenset({"embedded files", "element links", "drawing"})
@@ -48,6 +71,31 @@ def is_navigation(text: str) -> bool:
 def is_setting(line: str) -> bool:
     """Return whether a line of front matter is a setting of an editor."""
     return _SETTING.match(line) is not None
+
+
+def front_stretches(
+    lines: Sequence[str],
+    end: int,
+) -> list[tuple[int, int]]:
+    """Return the stretches of the front matter above `end` that say something about the subject.
+
+    The first line is the edge of the front matter. A stretch is its first line and its end.
+    """
+    stretches: list[tuple[int, int]] = []
+    is_hidden = False
+    for number in range(1, end):
+        key = _KEY.match(lines[number])
+        # A line without a key belongs to the key above, such as an element of a list.
+        if key:
+            is_bookkeeping = key[1].casefold() in _BOOKKEEPING
+            is_hidden = is_bookkeeping or is_setting(lines[number])
+        if is_hidden:
+            continue
+        first = number
+        if stretches and stretches[-1][1] == number:
+            first, _ = stretches.pop()
+        stretches.append((first, number + 1))
+    return stretches
 
 
 def is_query(first_line: str) -> bool:
