@@ -1,6 +1,7 @@
 """`source`: from a remembered line back to what was said, within the scopes that are open."""
 
 import json
+import time
 from datetime import UTC, date, datetime, timedelta
 
 import pytest
@@ -125,6 +126,21 @@ def test_a_line_that_a_person_wrote_has_no_turn_and_says_so(memory):
 
     assert (origin.text, origin.turns) == ("tea", ())
     assert "a person wrote it" in origin.reason
+
+
+def test_a_line_of_a_very_long_note_is_found_in_time(memory):
+    lines = "".join(f"- Saw boat {number}\r\n" for number in range(20_000))
+    note = memory.root / "Users/ann/memories/boats.md"
+    note.parent.mkdir(parents=True, exist_ok=True)
+    note.write_bytes(f"## Boats\r\n\r\n{lines}".encode())
+    before = time.process_time()
+
+    origin = memory.source("Users/ann/memories/boats.md:20002", scopes=["user:ann"])
+
+    # Counted anew for each item, the lines took more than a minute.
+    assert time.process_time() - before < 20
+    assert origin.text == "Saw boat 19999"
+    assert origin.lines == (20_002, 20_002)
 
 
 # --- Gone ---
