@@ -69,6 +69,17 @@ def test_each_source_of_the_page_is_there(page: ServedPage) -> None:
         assert browser.get(html.unescape(link)).status_code == 200
 
 
+def test_only_items_that_can_be_addressed_have_a_source(own_page: ServedPage) -> None:
+    note = own_page.memory.root / MIRA / "USER.md"
+    note.write_text("# A\n\n- a\n\n### B\n\n- b\n\n## C\n\n- c\n\n### D\n\n- d\n")
+    browser = own_page.browser("mira")
+
+    links = re.findall(r'href="(/source[^"]*USER.md[^"]*)"', browser.get("/about").text)
+
+    assert [link[-2:] for link in links] == ["11"]
+    assert browser.get(html.unescape(links[0])).status_code == 200
+
+
 def test_the_command_to_forget_forgets_what_it_stands_beside(
     own_page: ServedPage,
 ) -> None:

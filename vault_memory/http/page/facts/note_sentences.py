@@ -26,7 +26,7 @@ class NoteSentence(NamedTuple):
     """the id of the turn that it comes from; empty for what a person wrote"""
     remarks: tuple[str, ...]
     is_item: bool
-    """`source` knows where an item comes from"""
+    """`source` tells where it comes from"""
 
 
 class SentenceGroup(NamedTuple):
@@ -47,13 +47,15 @@ class _TextBlock(NamedTuple):
 def sentence_groups(text: str) -> list[SentenceGroup]:
     """Returns a note as groups of sentences; headings without sentences are left out."""
     groups = [SentenceGroup("", [])]
+    level = 0
     for block in _blocks(text[:LONGEST]):
         heading = _HEADING.fullmatch(block.text)
         if heading:
+            level = len(heading[1])
             groups.append(SentenceGroup(heading[2], []))
         else:
-            # Only an item below a heading can be addressed.
-            is_item = block.is_item and len(groups) > 1
+            # Ops and `source` address the items right below a heading of level 2.
+            is_item = block.is_item and level == 2
             groups[-1].sentences.append(_sentence(block._replace(is_item=is_item)))
     return [group for group in groups if group.sentences]
 
