@@ -53,7 +53,10 @@ def test_the_newest_night_is_the_first(memory: VaultMemory) -> None:
         memory.sleep(now=later)
         reports = memory.learning.night_reports(["user:mira", "user:tomas"])
 
+        recent = memory.learning.night_reports(["user:mira"], since=later.date())
+
     assert [report.night for report in reports] == ["2026-05-29", "2026-05-27"]
+    assert [report.night for report in recent] == ["2026-05-29"]
     assert set(reports[1].scopes) == {"user:mira", "user:tomas"}
 
 

@@ -217,11 +217,17 @@ class LearningCalls:
         """When the last night was, when the next one begins, and the scopes whose night is due."""
         return self._runner(now, dry_run=True).status()
 
-    def night_reports(self, scopes: Sequence[str]) -> "list[NightReport]":
+    def night_reports(
+        self,
+        scopes: Sequence[str],
+        *,
+        since: date | None = None,
+    ) -> "list[NightReport]":
         """The reports of the nights, newest first, with the sections of these scopes only."""
         check_scopes(scopes)
         store = checkpoint.CheckpointStore(self.vault.state.path)
-        return stored_reports.read_reports(store, scopes)
+        first = since.isoformat() if since else ""
+        return stored_reports.read_reports(store, scopes, first)
 
     def remember(
         self,

@@ -8,6 +8,8 @@ import pytest
 
 from tests.http.page.served_page import Browser, ServedPage
 from vault_memory.api.vault_memory import VaultMemory
+from vault_memory.http.page.page_answers import PageView
+from vault_memory.http.page.views.outcome import answer_of
 from vault_memory.rules.edits.audit_record import Record
 
 MIRAS = "Users/mira/lantern/config/USER.md"
@@ -185,6 +187,35 @@ def test_undo_leads_to_no_other_site(own_page: ServedPage, to: str) -> None:
 
     assert answer.status_code == 400
     assert len(memory.log()) == count
+
+
+def test_an_undo_that_waits_is_never_called_done(own_page: ServedPage) -> None:
+    memory = own_page.memory
+    record = note_down(memory, "Evenings")
+    browser = own_page.browser("mira")
+    articles(browser)
+    (memory.root / MIRAS).with_name(".USER.md.swp").write_bytes(b"")
+
+    answer = browser.post("/log/undo", {"id": record, "to": "/log"})
+
+    assert answer.status_code == 202
+    assert "<h1>Not done yet</h1>" in answer.text
+    assert 'role="alert"' in answer.text
+    assert "it waits: an editor has the note open" in answer.text
+    assert "## Evenings" in memory.read(MIRAS).text
+
+
+def test_a_refused_edit_says_why_and_what_to_do(own_page: ServedPage) -> None:
+    op = {"op": "append", "heading": "Nowhere", "line": "Sings"}
+    edit = own_page.memory.apply(MIRAS, [op], source="cli")
+
+    answer = answer_of(edit, "/log")
+
+    assert isinstance(answer, PageView)
+    assert (answer.status, answer.title) == (409, "Not done")
+    [refusal] = answer.data["refusals"]
+    assert refusal.reason == "the note has no such section"
+    assert refusal.hint.startswith("open the note, and choose one of its sections: ")
 
 
 def test_a_long_log_comes_in_parts(own_page: ServedPage) -> None:

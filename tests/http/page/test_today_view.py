@@ -96,6 +96,7 @@ def test_new_records_are_grouped_by_night_and_by_who_made_them(
     ]
     assert text.index(bot) < text.index(person) < text.index("mackerel")
     assert 'href="/nights/2026-05-27"' in text
+    assert "1 fact, 1 rule" in text
 
 
 def test_only_all_seen_moves_the_mark(own_page: ServedPage) -> None:
@@ -266,6 +267,55 @@ def test_undo_this_night_says_what_it_did_not_undo_and_why(
     assert 'role="alert"' in shown
     assert "not undone" in shown
     assert "nothing of it is left in the note" in shown
+
+
+def test_undo_this_night_waits_for_a_note_that_an_editor_has_open(
+    own_page: ServedPage,
+) -> None:
+    memory = own_page.memory
+    sleep(memory)
+    browser = own_page.browser("mira")
+    ids = night_ids(browser)
+    config = memory.root / "Users/mira/lantern/config"
+    (config / ".RULES.md.swp").write_bytes(b"")
+
+    shown = undo_night(browser, ids)
+
+    assert "it waits: an editor has the note open" in shown
+    assert "1 record is not undone" in shown
+    assert "mackerel" not in (config / "FACTS.md").read_text("utf-8")
+
+
+@pytest.mark.parametrize("night", ["", "2026-01-01", "<b>", "2026-13-45"])
+def test_a_night_that_was_not_cannot_be_undone(
+    own_page: ServedPage,
+    night: str,
+) -> None:
+    memory = own_page.memory
+    sleep(memory)
+    records = memory.log()
+    browser = own_page.browser("mira")
+    today(browser)
+    fields = {"night": night, "sure": "yes", "id": [records[0].id]}
+
+    preview = browser.post("/today/undo-night", {"night": night})
+    undone = browser.post("/today/undo-night", fields)
+
+    assert "Nothing of this night can be undone" in preview.text
+    assert "0 records are undone" in undone.text
+    assert memory.log() == records
+
+
+def test_a_night_without_a_date_of_the_calendar_breaks_nothing(
+    own_page: ServedPage,
+) -> None:
+    note_down(own_page.memory, "Evenings")
+    audit = own_page.memory.root / f"{MIRAS}.audit.jsonl"
+    text = audit.read_text("utf-8").replace('"cli"', '"nightly"')
+    text = text.replace("Evenings asked", "night of 2026-99-99")
+    audit.write_text(text, "utf-8")
+
+    assert "The night of 2026-99-99" in today(own_page.browser("mira"))
 
 
 def test_a_bot_cannot_pass_its_edit_off_as_a_nights(own_page: ServedPage) -> None:

@@ -27,13 +27,15 @@ class NightReport:
 def read_reports(
     store: CheckpointStore,
     scopes: Collection[str],
+    since: str = "",
 ) -> list[NightReport]:
-    """Returns the nights of these scopes, newest first."""
+    """Returns the nights of these scopes from the date `since` on, newest first."""
     unfinished = _unfinished(store, scopes)
     nights = {file.stem for file in store.reports() if _DATE.fullmatch(file.stem)}
     reports = [
         _read(store, night, scopes, tuple(unfinished.get(night, ())))
         for night in sorted(nights | unfinished.keys(), reverse=True)
+        if night >= since
     ]
     # Fault: the bare date of a night would say that something happened to another person.
     return [report for report in reports if report.scopes or report.unfinished]

@@ -6,7 +6,6 @@ from typing import NamedTuple
 import msgspec
 from markupsafe import Markup
 
-from vault_memory.http.page import markdown
 from vault_memory.http.page.page_answers import NotHere, PageView
 from vault_memory.http.page.pictures import charts
 from vault_memory.http.page.records.learned_counts import (
@@ -14,7 +13,7 @@ from vault_memory.http.page.records.learned_counts import (
     NightCounts,
     count_learned,
 )
-from vault_memory.http.page.records.night_viewer import StoredNight
+from vault_memory.http.page.records.night_viewer import StoredNight, as_html
 from vault_memory.http.page.viewer import Viewer
 
 MOST_NIGHTS = 100
@@ -77,7 +76,7 @@ def show(
     row = _row(report, _learned(viewer))
     data = {
         "row": row,
-        "html": _html(report.text),
+        "html": as_html(report.text),
         "can_undo": row.learned.records > row.learned.undone,
         "older": nights[index + 1] if index + 1 < len(nights) else "",
         "newer": nights[index - 1] if index else "",
@@ -123,11 +122,3 @@ def _weeks(learned: LearnedCounts) -> list[charts.Week]:
 def _learned(viewer: Viewer) -> LearnedCounts:
     records = viewer.records.with_undoing()
     return count_learned(records, viewer.records.kind)
-
-
-def _html(text: str) -> Markup:
-    """Return a report as HTML. It has names of notes and people, and no links."""
-    try:
-        return Markup(markdown.render(text, lambda target: None))
-    except markdown.TooLong:
-        return Markup("<pre>{}</pre>").format(text)

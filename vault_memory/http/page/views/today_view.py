@@ -3,6 +3,7 @@
 from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
+from markupsafe import Markup
 
 from vault_memory.http.page.page_answers import PageView, Redirect
 from vault_memory.http.page.records.record_groups import RecordGroup, grouped
@@ -21,6 +22,8 @@ MOST_COUNTED = 1_000
 MOST_SEEN = 200
 """Seen records after which nothing new is expected"""
 MOST_PROPOSALS = 20
+MOST_REPORTS = 3
+"""Nights whose reports are shown"""
 
 
 class TodayFields(msgspec.Struct):
@@ -68,6 +71,7 @@ def show(
         "new": new,
         "proposals": _new_proposals(viewer, new.proposed),
         "conflicts": _conflicts(viewer),
+        "reports": _reports(viewer, new.groups),
         "or_more": " or more" if new.total == MOST_COUNTED else "",
     }
     return PageView("today.html", "Today", data)
@@ -121,6 +125,15 @@ def _new_proposals(
     waiting = viewer.records.proposals()
     proposals = [proposal for proposal in waiting if proposal.id in ids]
     return [_proposal(proposal) for proposal in proposals[:MOST_PROPOSALS]]
+
+
+def _reports(
+    viewer: Viewer,
+    groups: list[RecordGroup],
+) -> dict[str, Markup]:
+    """Return the reports of the newest nights, by night."""
+    nights = [group.night for group in groups if group.night]
+    return {night: viewer.nights.report_html(night) for night in nights[:MOST_REPORTS]}
 
 
 def _conflicts(viewer: Viewer) -> "list[ConflictCopy]":
