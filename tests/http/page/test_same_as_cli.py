@@ -1,6 +1,7 @@
 """Each button of the page is one call that a command makes, too: same bytes, same audit records."""
 
 import json
+from base64 import b64encode
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
@@ -11,7 +12,7 @@ import pytest
 
 from tests.conftest import PROJECT
 from tests.http.page.served_page import Browser, serving_page
-from tests.scenarios.outside import Outside
+from tests.scenarios.outside import KEYWORDS_ONLY, Outside
 from vault_memory.api.vault_memory import VaultMemory
 
 USER = "Users/mira/lantern/config/USER.md"
@@ -171,6 +172,46 @@ def reject_several(memory: VaultMemory) -> Press:
     return Press("/inbox/reject", {"id": ids}, tuple(commands[1:]))
 
 
+COPY = USER.replace(".md", ".sync-conflict-20260526-120000-ABCDEFG.md")
+
+
+def leave_copy(memory: VaultMemory, old: str, new: str) -> str:
+    """Lets a sync program leave a copy of the note. Returns its id."""
+    text = (memory.root / USER).read_text("utf-8")
+    assert old in text
+    (memory.root / COPY).write_text(text.replace(old, new), "utf-8")
+    [copy] = memory.conflicts()
+    return copy.id
+
+
+def press_of_conflict(button: str, command: str) -> Prepare:
+    """Returns a button of a conflict in which both changed one line."""
+
+    def prepare(memory: VaultMemory) -> Press:
+        copy = leave_copy(memory, "before 06:30", "before 07:00")
+        words = ("conflicts", *command.split(), copy)
+        return Press(f"/conflicts/{button}", {"id": copy}, words)
+
+    return prepare
+
+
+def merge_a_copy(memory: VaultMemory) -> Press:
+    end = "- [plan] Learn enough Chinese to read a menu by autumn (2026-04-07)"
+    copy = leave_copy(memory, end, f"{end}\n- Sings at night")
+    command = ("conflicts", "merge", copy)
+    return Press("/conflicts/merge", {"id": copy}, command)
+
+
+def resolve_by_hand(memory: VaultMemory) -> Press:
+    copy = leave_copy(memory, "before 06:30", "before 07:00")
+    base = (memory.root / USER).read_bytes()
+    text = base.decode().replace("06:30", "06:45")
+    encoded = b64encode(base).decode()
+    fields = {"id": copy, "text": text, "shown": encoded, "base": encoded}
+    commands = ("edit", USER, ";", "conflicts", "discard", copy)
+    return Press("/conflicts/hand", fields, commands)
+
+
 BUTTONS: dict[str, Prepare] = {
     "undo": undo,
     "redo": redo,
@@ -189,6 +230,11 @@ BUTTONS: dict[str, Prepare] = {
     "reject": reject,
     "approve several": approve_several,
     "reject several": reject_several,
+    "merge a copy": merge_a_copy,
+    "keep both": press_of_conflict("both", "merge --both"),
+    "discard a copy": press_of_conflict("discard", "discard"),
+    "take a copy": press_of_conflict("take", "take"),
+    "resolve by hand": resolve_by_hand,
 }
 """Name of a button → its state and its command. Each view adds its buttons here."""
 
@@ -211,7 +257,8 @@ class Copy:
             else:
                 target.parent.mkdir(parents=True, exist_ok=True)
                 target.write_bytes(source.read_bytes())
-        return cls(Outside(vault, folder, quick=True))
+        settings = {**KEYWORDS_ONLY, "EDITOR": "sed -i s/06:30/06:45/", "VISUAL": ""}
+        return cls(Outside(vault, folder, settings, quick=True))
 
     def open(self) -> VaultMemory:
         return VaultMemory.open(
@@ -241,6 +288,12 @@ class Copy:
                     fields.pop(name, None)
                 records.append(fields)
         return sorted(records, key=lambda fields: str(fields["id"]))
+
+    def trash(self) -> list[tuple[str, int, str]]:
+        """What is in the trash, but for ids and times."""
+        with self.open() as memory:
+            entries = memory.conflicts.trash()
+        return sorted((entry.note, entry.bytes, entry.revision) for entry in entries)
 
     def _names_of_ids(self) -> dict[str, str]:
         with self.open() as memory:
@@ -285,7 +338,8 @@ def test_a_button_does_what_its_command_does(
 
     assert by_page.notes() == by_hand.notes()
     assert by_page.audit() == by_hand.audit()
-    assert by_page.audit() != before
+    assert by_page.trash() == by_hand.trash()
+    assert (by_page.audit(), by_page.trash()) != (before, [])
 
 
 def _commands(words: tuple[str, ...]) -> list[list[str]]:

@@ -6,11 +6,12 @@ from typing import Any
 
 import msgspec
 
-from vault_memory.http.page.forms import LARGEST_FORM
+from vault_memory.http.page.forms import LARGEST_FORM, LARGEST_TEXT
 from vault_memory.http.page.page_answers import Answer
 from vault_memory.http.page.viewer import Viewer
 from vault_memory.http.page.views import (
     about_view,
+    conflicts_view,
     doctor_view,
     facts_view,
     inbox_view,
@@ -72,6 +73,37 @@ ROUTES = (
     PageRoute("GET", "/inbox", inbox_view.show, inbox_view.InboxFields),
     PageRoute("POST", "/inbox/approve", inbox_view.approve, inbox_view.DecisionFields),
     PageRoute("POST", "/inbox/reject", inbox_view.reject, inbox_view.DecisionFields),
+    PageRoute(
+        "GET", "/conflicts", conflicts_view.show_all, conflicts_view.ConflictsFields
+    ),
+    PageRoute(
+        "GET", "/conflicts/{id}", conflicts_view.show, conflicts_view.ConflictFields
+    ),
+    PageRoute(
+        "POST", "/conflicts/merge", conflicts_view.merge, conflicts_view.ConflictFields
+    ),
+    PageRoute(
+        "POST",
+        "/conflicts/both",
+        conflicts_view.keep_both,
+        conflicts_view.ConflictFields,
+    ),
+    PageRoute(
+        "POST", "/conflicts/take", conflicts_view.take, conflicts_view.ConflictFields
+    ),
+    PageRoute(
+        "POST",
+        "/conflicts/discard",
+        conflicts_view.discard,
+        conflicts_view.ConflictFields,
+    ),
+    PageRoute(
+        "POST",
+        "/conflicts/hand",
+        conflicts_view.save_by_hand,
+        conflicts_view.HandFields,
+        LARGEST_TEXT,
+    ),
     PageRoute("GET", "/sync", sync_view.show, sync_view.SyncFields),
     PageRoute("POST", "/sync/now", sync_view.run, sync_view.SyncFields),
     PageRoute("GET", "/doctor", doctor_view.show, doctor_view.DoctorFields),

@@ -12,6 +12,7 @@ from vault_memory.daemon import query_or_local
 from vault_memory.daemon.client import ask
 from vault_memory.errors import NoteNotFound, VaultMemoryError
 from vault_memory.http.page import vault_state
+from vault_memory.http.page.decisions.conflict_viewer import ConflictViewer
 from vault_memory.http.page.decisions.proposal_viewer import ProposalViewer
 from vault_memory.http.page.facts.fact_viewer import FactViewer
 from vault_memory.http.page.page_answers import NotHere
@@ -58,6 +59,8 @@ class Viewer:
         """facts, and who or what they are about"""
         self.proposals = ProposalViewer(memory, self.scopes, self.sees)
         """the inbox"""
+        self.conflicts = ConflictViewer(memory, self.scopes)
+        """conflict copies"""
 
     # ---- the frame of each view --------------------------------------------------------
 
