@@ -3,7 +3,7 @@
 import json
 import statistics
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from benchmarks import vaults
@@ -35,9 +35,10 @@ def rows(place: Place) -> Iterator[Row]:
     with place.open(vault) as memory:
         cold = 1000 * cpu_seconds(memory.inbox)
         memory.index(embed=False)
-        shown = 1000 * median_cpu(lambda: memory.log(limit=SHOWN), TIMES)
-        inbox = 1000 * median_cpu(memory.inbox, TIMES)
-        undo = statistics.median(_undo(memory, note) for _ in range(TIMES))
+        scopes = memory.scopes()
+        shown = 1000 * median_cpu(lambda: memory.log(limit=SHOWN, scopes=scopes), TIMES)
+        inbox = 1000 * median_cpu(lambda: memory.inbox(scopes), TIMES)
+        undo = statistics.median(_undo(memory, note, scopes) for _ in range(TIMES))
     size = f"{NOTES:,} notes, {RECORDS:,} audit records, warm"
     floor = f"{cold:.0f} CPU ms when all records are parsed"
     yield _row(f"`log(limit={SHOWN})`, {size}", floor, shown, MOST_READ_MS)
@@ -64,15 +65,16 @@ def _row(
 def _undo(
     memory: VaultMemory,
     note: str,
+    scopes: Sequence[str],
 ) -> float:
     line = f"a boat came at {time.time_ns()}"
     op = {"op": "append", "heading": HEADING, "line": line}
     edit = memory.apply(note, [op], source="cli")
     assert edit.audit_id is not None
-    memory.inbox()
+    memory.inbox(scopes)
     time.sleep(SETTLED_SECONDS)
     record_id = edit.audit_id
-    took = 1000 * cpu_seconds(lambda: memory.undo(record_id))
+    took = 1000 * cpu_seconds(lambda: memory.undo(record_id, scopes=scopes))
     time.sleep(SETTLED_SECONDS)
     return took
 

@@ -248,3 +248,29 @@ def test_a_scope_without_its_kind_is_refused(memory: VaultMemory) -> None:
     for call in (memory.inbox, memory.conflicts, memory.conflicts.trash):
         with pytest.raises(UsageError):
             call(["ann"])
+
+
+def test_a_list_follows_each_change_and_each_choice_of_scopes(
+    memory: VaultMemory,
+) -> None:
+    for number in range(3):
+        for note, scopes in ((ANN, ONLY_ANN), (BO, ["user:bo"])):
+            record = _append(memory, note, f"cup {number}")
+
+            assert memory.log(scopes=scopes)[-1].id == record
+            assert len(memory.log(scopes=scopes)) == number + 1
+    assert len(memory.log(scopes=BOTH)) == 6
+
+
+def test_a_fork_sees_at_once_what_was_recorded(memory: VaultMemory) -> None:
+    fork = memory.fork()
+    try:
+        for number in range(3):
+            for writer, reader in ((memory, fork), (fork, memory)):
+                record = _append(writer, ANN, f"cup {number} of {id(writer)}")
+
+                assert reader.log()[-1].id == record
+                assert reader.log(ANN)[-1].id == record
+                assert reader.log(scopes=ONLY_ANN)[-1].id == record
+    finally:
+        fork.close()

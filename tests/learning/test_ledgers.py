@@ -212,3 +212,24 @@ def test_a_conflict_copy_of_a_ledger_can_be_merged() -> None:
         as_file([json.dumps(line_of("t2"))]),
     )
     assert fold_log(ours, theirs).state == "mergeable"
+
+
+@pytest.mark.parametrize("device", ["", ".phone-000002"])
+@pytest.mark.parametrize(
+    "scope", ["user:alice", "channel:dev", "group:g", "group:main", "user:main"]
+)
+def test_a_text_is_found_in_the_ledgers_of_every_scope(
+    memory: VaultMemory, scope: str, device: str
+) -> None:
+    paths = ("USER.md",) if scope == "user:main" else ()
+    folder = memory.root / places(scope, *paths).learning
+    folder.mkdir(parents=True)
+    all_ledgers = ledgers.of_vault(memory.vault)
+    line = json.dumps(HELD | {"audit": 'the "last" one'})
+    (folder / f"held{device}.jsonl").write_text(line + "\n")
+    (folder / "counts.jsonl").write_text('{"audit":"another"}\n')
+
+    assert all_ledgers.mentions("held", 'the "last" one')
+    assert all_ledgers.mentions("held", "the ")
+    assert not all_ledgers.mentions("held", "another")
+    assert not all_ledgers.mentions("counts", "the ")

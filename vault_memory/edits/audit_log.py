@@ -5,13 +5,13 @@ program would make a conflict copy of a file that two devices write. A device is
 or from a record, and the state folder remembers it.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Set
+from collections.abc import Iterable, Iterator, Set
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from io import BytesIO
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, BinaryIO
+from typing import TYPE_CHECKING, BinaryIO, NamedTuple
 
 from vault_memory.edits.edit_errors import NotRecorded, UnclearId
 from vault_memory.edits.record_cache import RecordCache, note_of, placed
@@ -19,7 +19,7 @@ from vault_memory.errors import NoteNotFound
 from vault_memory.lazy import lazy_module
 from vault_memory.markdown.note_items import resolve
 from vault_memory.rules.edits.audit_reader import read_line
-from vault_memory.rules.edits.audit_record import Record, in_order, unite
+from vault_memory.rules.edits.audit_record import Record, TimedRecord, in_order, unite
 from vault_memory.rules.paths.filenames import inside
 from vault_memory.vault.audit_folders import AUDIT_NAME, AuditFolders
 from vault_memory.vault.device_id import own_log
@@ -35,11 +35,29 @@ from vault_memory.vault.reader import Folder
 if TYPE_CHECKING:
     from vault_memory.edits.audit import audit_files
     from vault_memory.edits.audit.audit_files import AuditFiles
+    from vault_memory.edits.audit.scope_filter import ScopeFilter
 else:
     audit_files = lazy_module("vault_memory.edits.audit.audit_files")
 
 ENDING = ".audit.jsonl"
 LOG = "`vault-memory log` lists the records with their ids"
+
+
+class RecordsOfScopes(NamedTuple):
+    """The records of some scopes."""
+
+    ordered: list[TimedRecord]
+    """those of all scopes from which they were chosen"""
+    scopes: frozenset[str]
+    united: tuple[Record, ...]
+
+    def answers(
+        self,
+        ordered: list[TimedRecord],
+        scopes: frozenset[str],
+    ) -> bool:
+        """Whether these are the records of the scopes among those of all scopes."""
+        return self.ordered is ordered and self.scopes == scopes
 
 
 class AuditLog(Devices):
@@ -57,6 +75,8 @@ class AuditLog(Devices):
         self._folders = AuditFolders(folder.root)
         self._files: AuditFiles | None = None
         self._cache = cache or RecordCache()
+        self._of_scopes: RecordsOfScopes | None = None
+        """The last answer to a question about some scopes"""
         self._loaded: dict[str, tuple[Record, ...]] = {}
         """Records that were loaded for the current command, by note"""
 
@@ -81,19 +101,24 @@ class AuditLog(Devices):
 
     def all(
         self,
-        belongs: Callable[[Record], bool] | None = None,
+        chosen: "ScopeFilter | None" = None,
     ) -> tuple[Record, ...]:
-        """Returns the records of all notes, the oldest first; only those that `belongs` accepts."""
+        """Returns the records of all notes, the oldest first; only those of some scopes."""
         if self._files is None:
             self._files = audit_files.AuditFiles()
         stamps = self._files.stamps(self._folder)
         every = self._cache.all(self._folder, stamps)
         self._meet_devices(every.devices)
-        if belongs is None:
+        if chosen is None:
             return every.united
-        # Fault: a person copied a note with its audit to another person. A record of
-        # both must not be missing where it belongs.
-        return unite(timed for timed in every.ordered if belongs(timed.record))
+        previous = self._of_scopes
+        if previous is None or not previous.answers(every.ordered, chosen.scopes):
+            # Fault: a person copied a note with its audit to another person. A record of
+            # both must not be missing where it belongs.
+            own = (timed for timed in every.ordered if chosen.has_record(timed.record))
+            previous = RecordsOfScopes(every.ordered, chosen.scopes, unite(own))
+            self._of_scopes = previous
+        return previous.united
 
     def latest(
         self,
@@ -133,10 +158,10 @@ class AuditLog(Devices):
     def find(
         self,
         prefix: str,
-        belongs: Callable[[Record], bool] | None = None,
+        chosen: "ScopeFilter | None" = None,
     ) -> Record:
         """Returns the only record whose id begins so, or into which it was folded. Raises UnclearId."""
-        return find_record(self.all(belongs), prefix)
+        return find_record(self.all(chosen), prefix)
 
     def add(self, record: Record) -> None:
         """Adds a record to the file beside its note, and waits for the disk. Raises NotRecorded."""

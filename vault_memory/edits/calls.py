@@ -172,8 +172,7 @@ class EditCalls(AuditCalls):
         """
         moment = aware(now)
         with self.transaction():
-            trail, chosen = self.editor.trail, self._chosen(scopes)
-            record = trail.find(record_id, chosen.has_record if chosen else None)
+            record = self.editor.trail.find(record_id, self._chosen(scopes))
             self._check_note(record.note, scopes)
             undo_rules.refuse_folded(record, record_id)
             action = commands.UndoRecord(record.id)

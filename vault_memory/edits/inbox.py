@@ -67,12 +67,12 @@ class Inbox:
         chosen: "ScopeFilter | None" = None,
     ) -> tuple[Proposal, ...]:
         """Returns all proposals with their states, the oldest first; only those of some scopes."""
-        if chosen is None:
-            return tuple(proposals_of(self._trail.all()).values())
-        proposals = proposals_of(self._trail.all(chosen.has_record)).values()
+        proposals = proposals_of(self._trail.all(chosen)).values()
         # Fault: a person may have moved an audit file. Its proposals name another note.
         return tuple(
-            proposal for proposal in proposals if chosen.has_note(proposal.note)
+            proposal
+            for proposal in proposals
+            if chosen is None or chosen.has_note(proposal.note)
         )
 
     def pages(self) -> list[str]:

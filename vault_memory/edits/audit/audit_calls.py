@@ -109,7 +109,7 @@ class AuditCalls:
         with self.transaction():
             trail, chosen = self.editor.trail, self._chosen(scopes)
             if note is None:
-                records = trail.all(chosen.has_record if chosen else None)
+                records = trail.all(chosen)
             elif chosen and not chosen.has_note(inside(note)):
                 records = ()
             elif limit and not before:

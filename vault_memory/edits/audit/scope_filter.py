@@ -21,13 +21,13 @@ class ScopeFilter:
         """`real` resolves links inside the vault."""
         check_scopes(scopes)
         self._layout = layout
-        self._scopes = frozenset(scopes)
+        self.scopes = frozenset(scopes)
         self._real = real
 
     def has_note(self, path: str) -> bool:
         """Whether a path is a note of these scopes."""
         place = self._layout.place(path)
-        return place is not None and place.scope in self._scopes
+        return place is not None and place.scope in self.scopes
 
     def opens_note(self, path: str) -> bool:
         """Whether a path is a note of these scopes, and leads to no other note than one of theirs."""
@@ -46,7 +46,7 @@ class ScopeFilter:
         """
         place = self._layout.place(record.note)
         scope = place.scope if place else f"user:{record.user_id}"
-        return scope in self._scopes
+        return scope in self.scopes
 
     def has_file(self, path: str) -> bool:
         """Whether a path is a note of these scopes, or a conflict copy of one."""
