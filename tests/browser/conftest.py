@@ -3,14 +3,17 @@
 import os
 import shutil
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
 
 import pytest
 
+from tests.browser.acts import PATIENCE_MS
 from tests.browser.web_process import WebProcess
 from tests.conftest import PROJECT
-from tests.scenarios.outside import Outside, at
+from tests.scenarios.outside import Outside, Running, at
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, BrowserContext, Page, Playwright
@@ -26,7 +29,6 @@ ARGUMENTS = (
     "--disable-sync",
 )
 """The browser asks no host but the page's"""
-PATIENCE_MS = 15_000
 SCREENSHOTS = PROJECT / "build" / "screenshots"
 
 
@@ -85,32 +87,44 @@ def web(house: Outside) -> Iterator[Callable[..., WebProcess]]:
 @pytest.fixture
 def context(chromium: "Browser") -> "Iterator[BrowserContext]":
     """A browser that knows nothing of earlier tests."""
-    context = chromium.new_context(reduced_motion="reduce")
-    context.set_default_timeout(PATIENCE_MS)
-    yield context
-    context.close()
+    with watched(chromium.new_context(reduced_motion="reduce")) as context:
+        yield context
 
 
 @pytest.fixture
-def errors(context: "BrowserContext") -> Iterator[list[str]]:
-    """What the browser complained about: scripts, refused content, requests to other hosts."""
+def tab(context: "BrowserContext") -> "Page":
+    """One tab."""
+    return context.new_page()
+
+
+@contextmanager
+def watched(context: "BrowserContext") -> "Iterator[BrowserContext]":
+    """Closes a browser at the end. It showed no error, no dialog, and asked no other host."""
+    context.set_default_timeout(PATIENCE_MS)
     messages: list[str] = []
     context.on("weberror", lambda error: messages.append(str(error.error)))
-    context.on("console", lambda message: _keep(messages, message))
-    yield messages
+    context.on("console", lambda message: _keep_error(messages, message))
+    context.on("dialog", lambda dialog: messages.append(f"dialog: {dialog.message}"))
+    context.on("request", lambda request: _keep_stranger(messages, request.url))
+    # What the policy of the page refuses becomes an error of the console.
+    context.add_init_script(
+        "addEventListener('securitypolicyviolation',"
+        " (event) => console.error('policy: ' + event.blockedURI))"
+    )
+    yield context
+    context.close()
     assert not messages
 
 
-def _keep(messages: list[str], message: Any) -> None:
-    # A status of 401 or 409 is an answer that tests ask for.
+def _keep_error(messages: list[str], message: Any) -> None:
+    # A status of 401 or 409 is an answer that tests ask for, and so is a stopped server.
     if message.type == "error" and "Failed to load resource" not in message.text:
         messages.append(message.text)
 
 
-@pytest.fixture
-def tab(context: "BrowserContext", errors: list[str]) -> "Page":
-    """One tab."""
-    return context.new_page()
+def _keep_stranger(messages: list[str], url: str) -> None:
+    if not (urlsplit(url).hostname or "").endswith(".localhost"):
+        messages.append(f"request to {url}")
 
 
 @pytest.fixture
@@ -126,6 +140,13 @@ def signed_in(
         return process
 
     return start
+
+
+@pytest.fixture
+def daemon(house: Outside) -> Iterator[Running]:
+    """The daemon of the vault."""
+    with house.daemon() as running:
+        yield running
 
 
 def open_link(tab: "Page", link: str) -> None:

@@ -1,0 +1,125 @@
+"""Reading the memory on the page: search, the prompt, other people, other screens."""
+
+import re
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+from urllib.parse import quote
+
+from tests.browser.acts import (
+    append,
+    expect,
+    goto,
+    heading,
+    learn,
+    script_runs,
+)
+from tests.browser.conftest import open_link, watched
+from tests.browser.web_process import WebProcess
+from tests.scenarios.outside import Outside
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser, Page
+
+Web = Callable[..., WebProcess]
+
+
+def test_search_answers_while_a_person_types(signed_in: Web, tab: "Page") -> None:
+    signed_in()
+    goto(tab, "/search")
+    script_runs(tab)
+    box = tab.get_by_role("searchbox")
+    expect(box).to_be_focused()
+
+    box.press_sequentially("spare key barometer", delay=20)
+
+    expect(tab.locator("#hits")).to_contain_text("behind the barometer")
+    expect(tab).to_have_url(re.compile(r"/search\?q=spare\+key\+barometer$"))
+    expect(box).to_be_focused()
+    assert box.input_value() == "spare key barometer"
+    box.fill("halogen")
+    expect(tab.locator("#hits")).to_contain_text("1000 W halogen")
+    # One view, one entry of the history.
+    tab.go_back()
+    assert heading(tab) == "Today"
+
+
+def test_the_prompt_is_the_text_of_the_command(
+    signed_in: Web,
+    house: Outside,
+    tab: "Page",
+) -> None:
+    signed_in()
+    goto(tab, "/prompt")
+    tab.get_by_label("Prompt").fill("where is the spare key?")
+    tab.get_by_role("combobox", name="Private talk with").select_option("mira")
+    tab.get_by_role("button", name="Show the block").click()
+
+    block = tab.locator("#block-private")
+    expect(block).to_contain_text("spare key")
+    command = house.run("context", "--user", "mira", "where is the spare key?")
+    assert command.code == 0
+    assert block.text_content() == command.out.removesuffix("\n")
+
+
+def test_the_page_works_without_its_script(
+    web: Web,
+    house: Outside,
+    chromium: "Browser",
+) -> None:
+    append(house, "Likes the smell of tar")
+    with watched(chromium.new_context(java_script_enabled=False)) as context:
+        tab = context.new_page()
+        open_link(tab, web().start())
+
+        tab.get_by_role("button", name="Undo: ").click()
+        expect(tab.locator("#notice")).to_contain_text("Undo")
+        assert not house.finds("smell of tar")
+
+        tab.get_by_role("link", name="Search").click()
+        tab.get_by_role("searchbox").fill("spare key")
+        tab.get_by_role("button", name="Search").click()
+        expect(tab.locator("#hits")).to_contain_text("behind the barometer")
+        # Buttons that only the script can serve are not there.
+        expect(tab.get_by_role("button", name="Copy")).to_have_count(0)
+
+
+def test_a_read_only_page_has_no_form_that_changes_something(
+    signed_in: Web,
+    house: Outside,
+    tab: "Page",
+) -> None:
+    append(house, "Likes the smell of tar")
+    learn(house)
+    signed_in("--read-only")
+
+    for path in ("/", "/log", "/facts", "/about?name=mira", "/sync", "/doctor"):
+        assert goto(tab, path) == 200
+        expect(tab.locator("form[method=post]")).to_have_count(0)
+    status = tab.evaluate(
+        """() => fetch("/today/seen", {method: "POST", body: new URLSearchParams()})
+            .then((answer) => answer.status)"""
+    )
+    assert status == 403
+
+
+def test_two_people_see_their_own_notes_only(
+    web: Web,
+    chromium: "Browser",
+) -> None:
+    process = web()
+    process.start()
+    lines = {
+        "mira": "Grew up in a lock-keeper's house",
+        "tomas": "Was a clockmaker for eleven years",
+    }
+    for person, link in (
+        ("mira", process.link("--user", "mira")),
+        ("tomas", process.link("--user", "tomas")),
+    ):
+        with watched(chromium.new_context()) as context:
+            tab = context.new_page()
+            open_link(tab, link)
+            for owner, line in lines.items():
+                goto(tab, f"/search?q={quote(line)}")
+                match = tab.locator("#hits li").filter(has_text=line)
+                expect(match).to_have_count(1 if owner == person else 0)
