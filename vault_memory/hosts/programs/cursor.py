@@ -1,47 +1,33 @@
-"""Cursor: the MCP server in its configuration. `install` writes no hooks for it."""
+"""Cursor: the MCP server in its configuration."""
 
 from collections.abc import Mapping
+from pathlib import Path
 from typing import TYPE_CHECKING
 
-from vault_memory.hosts.host import Host
+from vault_memory.hosts.editor_host import EditorHost
 from vault_memory.lazy import lazy_module
 
 if TYPE_CHECKING:
     from vault_memory.hosts import install_plan
-    from vault_memory.hosts.host import Trust
-    from vault_memory.hosts.install_plan import InstallPlan, InstallRequest
 else:
     install_plan = lazy_module("vault_memory.hosts.install_plan")
 
 
-class Cursor(Host):
+class Cursor(EditorHost):
     """Its servers are in `mcp.json` in `.cursor`: in the home, or in a project's folder."""
 
     name = "cursor"
-    takes_project = True
+    file = "mcp.json"
+    project_folder = ".cursor"
+    servers = "mcpServers"
+    # `type` is a required field of a server that Cursor starts itself.
+    entry_type = "stdio"
+    advice = "start Cursor again, and switch the server on in its settings of MCP"
+    # It asks the person, and keeps the answer in a database of its own.
+    trusted = "unknown"
 
-    def plan(
-        self,
-        request: "InstallRequest",
-        environment: Mapping[str, str],
-    ) -> "InstallPlan":
-        folder = request.project or install_plan.home(environment)
-        # `type` is a required field of a server that Cursor starts itself.
-        edit = install_plan.server_edit(
-            self.name, request, ["mcpServers"], strict=False, type="stdio"
-        )
-        return install_plan.InstallPlan(
-            ((folder / ".cursor" / "mcp.json", edit),),
-            ("start Cursor again, and switch the server on in its settings of MCP",),
-        )
-
-    def trust(
-        self,
-        request: "InstallRequest",
-        environment: Mapping[str, str],
-    ) -> "Trust":
-        # It asks the person, and keeps the answer in a database of its own.
-        return "unknown"
+    def folder(self, environment: Mapping[str, str]) -> Path:
+        return install_plan.home(environment) / ".cursor"
 
 
 HOST = Cursor()

@@ -5,55 +5,36 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from vault_memory.hosts.host import Host
+from vault_memory.hosts.editor_host import EditorHost
 from vault_memory.lazy import lazy_module
 
 if TYPE_CHECKING:
     from vault_memory.hosts import install_plan
-    from vault_memory.hosts.host import Trust
-    from vault_memory.hosts.install_plan import InstallPlan, InstallRequest
 else:
     install_plan = lazy_module("vault_memory.hosts.install_plan")
 
 
-class VsCode(Host):
-    """`mcp.json` with `servers`, where other programs have `mcpServers`; comments are allowed."""
+class VsCode(EditorHost):
+    """`mcp.json` with `servers`, where other programs have `mcpServers`."""
 
     name = "vscode"
-    takes_project = True
+    file = "mcp.json"
+    project_folder = ".vscode"
+    servers = "servers"
+    entry_type = "stdio"
+    advice = "run `MCP: List Servers` in VS Code, start the server and trust it"
+    # It asks the person, and keeps the answer in a database of its own.
+    trusted = "unknown"
 
-    def plan(
-        self,
-        request: "InstallRequest",
-        environment: Mapping[str, str],
-    ) -> "InstallPlan":
-        folder = _profile(environment)
-        if request.project is not None:
-            folder = request.project / ".vscode"
-        edit = install_plan.server_edit(
-            self.name, request, ["servers"], strict=False, type="stdio"
-        )
-        return install_plan.InstallPlan(
-            ((folder / "mcp.json", edit),),
-            ("run `MCP: List Servers` in VS Code, start the server and trust it",),
-        )
-
-    def trust(
-        self,
-        request: "InstallRequest",
-        environment: Mapping[str, str],
-    ) -> "Trust":
-        # It asks the person, and keeps the answer in a database of its own.
-        return "unknown"
-
-
-def _profile(environment: Mapping[str, str]) -> Path:
-    """Return the folder of the default profile."""
-    if sys.platform == "darwin":
-        folder = install_plan.home(environment) / "Library" / "Application Support"
-    else:
-        folder = install_plan.folder_named_by(environment, "XDG_CONFIG_HOME", ".config")
-    return folder / "Code" / "User"
+    def folder(self, environment: Mapping[str, str]) -> Path:
+        """Return the folder of the default profile."""
+        if sys.platform == "darwin":
+            root = install_plan.home(environment) / "Library" / "Application Support"
+        else:
+            root = install_plan.folder_named_by(
+                environment, "XDG_CONFIG_HOME", ".config"
+            )
+        return root / "Code" / "User"
 
 
 HOST = VsCode()
