@@ -51,6 +51,8 @@ EXTRAS = set(
 )
 WITH_MODEL = {"README.md"}
 """Pages that show search by meaning as it is installed"""
+PLACES_OF_PROGRAMS = {"CLAUDE_CONFIG_DIR", "CODEX_HOME"}
+"""Variables that name another place than the home of the person"""
 FROM_NOTHING = {"README.md", "docs/tutorial.md"}
 """Pages whose commands are started as a person starts them; those of the others are forked from one that is loaded"""
 
@@ -197,14 +199,24 @@ def loaded(folder: Path) -> str:
     return f"{file.parent}{os.pathsep}{installed()}"
 
 
+def home_of_a_person(folder: Path) -> Path:
+    """Make a home with settings of a program, so that no page has to say where it is."""
+    home = folder / ".home"
+    settings = home / ".claude" / "settings.json"
+    settings.parent.mkdir(parents=True)
+    settings.write_text('{"model": "opus"}\n')
+    return home
+
+
 @contextmanager
 def terminal(folder: Path, path: str) -> Iterator[Terminal]:
     environment = {
         name: value
         for name, value in os.environ.items()
-        if not name.startswith(("PYTEST", "COV"))
+        if not name.startswith(("PYTEST", "COV")) and name not in PLACES_OF_PROGRAMS
     }
     environment["PATH"] = path
+    environment["HOME"] = str(home_of_a_person(folder))
     # Pages that are about vectors switch them on for their own commands; all others need no model.
     environment.setdefault("VAULT_MEMORY_EMBEDDING_KIND", "off")
     shell = Terminal(folder, environment | {"PWD": str(folder)})

@@ -124,9 +124,9 @@ def search(
         options = hits.HitOptions(query.limit, query.why, query.copies, query.archived)
         answer = hits.answer(request, gathered, ranked, options)
         # Fault: filters that exclude all text give an empty answer without a reason.
-        if request.filters and not (answer.hits or query.gated or query.why):
-            left_out = hits.left_out(request) | dict(answer.left_out)
-            answer = replace(answer, left_out=left_out)
+        is_explained = answer.hits or answer.left_out
+        if request.filters and not (is_explained or query.gated):
+            answer = replace(answer, left_out=hits.left_out(request))
         # Most searches have no filter with a name, and need not load what looks it up.
         has_unknown_kinds = request.filters.kinds and not (answer.hits or query.gated)
         if request.filters.has_names or has_unknown_kinds:

@@ -225,7 +225,8 @@ def _ended_text(ended: "Ended") -> str:
     ]
     count = len(ended.waiting)
     if count:
-        lines.append(f"ended; {count} turns wait for the night")
+        waiting = "1 turn waits" if count == 1 else f"{count} turns wait"
+        lines.append(f"ended; {waiting} for the night")
     return "\n".join(lines) or "nothing waits"
 
 
