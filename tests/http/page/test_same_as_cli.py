@@ -212,6 +212,13 @@ def resolve_by_hand(memory: VaultMemory) -> Press:
     return Press("/conflicts/hand", fields, commands)
 
 
+def restore_from_the_trash(memory: VaultMemory) -> Press:
+    append(memory)
+    memory.conflicts.discard([leave_copy(memory, "before 06:30", "before 07:00")])
+    [thrown] = [entry.id for entry in memory.conflicts.trash()]
+    return Press("/trash/restore", {"id": thrown}, ("trash", "restore", thrown))
+
+
 BUTTONS: dict[str, Prepare] = {
     "undo": undo,
     "redo": redo,
@@ -235,6 +242,7 @@ BUTTONS: dict[str, Prepare] = {
     "discard a copy": press_of_conflict("discard", "discard"),
     "take a copy": press_of_conflict("take", "take"),
     "resolve by hand": resolve_by_hand,
+    "restore from the trash": restore_from_the_trash,
 }
 """Name of a button → its state and its command. Each view adds its buttons here."""
 
@@ -329,6 +337,7 @@ def test_a_button_does_what_its_command_does(
     with by_page.open() as memory:
         pressed = prepare(memory)
     before = by_hand.audit()
+    trash_before = by_hand.trash()
     assert by_page.audit() == before
 
     for command in _commands(typed.command):
@@ -339,7 +348,7 @@ def test_a_button_does_what_its_command_does(
     assert by_page.notes() == by_hand.notes()
     assert by_page.audit() == by_hand.audit()
     assert by_page.trash() == by_hand.trash()
-    assert (by_page.audit(), by_page.trash()) != (before, [])
+    assert (by_page.audit(), by_page.trash()) != (before, trash_before)
 
 
 def _commands(words: tuple[str, ...]) -> list[list[str]]:

@@ -24,6 +24,7 @@ from vault_memory.http.page.views import (
     source_view,
     sync_view,
     today_view,
+    trash_view,
 )
 
 
@@ -104,6 +105,8 @@ ROUTES = (
         conflicts_view.HandFields,
         LARGEST_TEXT,
     ),
+    PageRoute("GET", "/trash", trash_view.show, trash_view.TrashFields),
+    PageRoute("POST", "/trash/restore", trash_view.restore, trash_view.RestoreFields),
     PageRoute("GET", "/sync", sync_view.show, sync_view.SyncFields),
     PageRoute("POST", "/sync/now", sync_view.run, sync_view.SyncFields),
     PageRoute("GET", "/doctor", doctor_view.show, doctor_view.DoctorFields),

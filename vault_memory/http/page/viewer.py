@@ -60,7 +60,7 @@ class Viewer:
         self.proposals = ProposalViewer(memory, self.scopes, self.sees)
         """the inbox"""
         self.conflicts = ConflictViewer(memory, self.scopes)
-        """conflict copies"""
+        """conflict copies, and the trash"""
 
     # ---- the frame of each view --------------------------------------------------------
 

@@ -1,4 +1,4 @@
-"""The conflict copies that a session may see, and how it resolves them."""
+"""The conflict copies and deleted notes that a session may see, and how it resolves and restores them."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
@@ -10,10 +10,11 @@ from vault_memory.edits.conflict_copies import find_copy
 if TYPE_CHECKING:
     from vault_memory.edits.conflict_copy import ConflictCopy, ResolvedConflict
     from vault_memory.edits.edit_result import Edit
+    from vault_memory.edits.reports import ThrownNote
 
 
 class ConflictViewer:
-    """The conflicts of a vault, as one session may see them."""
+    """The conflicts and the trash of a vault, as one session may see them."""
 
     def __init__(
         self,
@@ -57,6 +58,14 @@ class ConflictViewer:
     ) -> "Edit":
         """Save the note of a copy as a person wrote it. Raises SaveConflict, NoteGone."""
         return self._memory.edits.save(copy.note, text, base=base)
+
+    def trash(self) -> "list[ThrownNote]":
+        """Return what was deleted in the last 30 days, newest first."""
+        return self._memory.conflicts.trash(self._scopes)
+
+    def untrash(self, thrown_id: str) -> "ThrownNote":
+        """Restore a note or a copy from the trash. Raises UnclearId."""
+        return self._memory.conflicts.untrash(thrown_id, scopes=self._scopes)
 
     def clean(self, reason: str) -> str:
         """Return a reason without folders of the machine."""
