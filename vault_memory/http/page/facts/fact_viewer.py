@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from vault_memory.edits.edit_result import Edit
     from vault_memory.facts.entity_finder import EntityInfo
     from vault_memory.facts.entity_info import About
+    from vault_memory.facts.known import Known
 
 PERSON: "Source" = "cli"
 """A form of the page is a person's act"""
@@ -50,6 +51,10 @@ class FactViewer:
     def entity(self, name: str) -> "About":
         """Return who or what a name is."""
         return self._memory.facts.entity(name, scopes=self._scopes)
+
+    def about(self, name: str) -> "Known":
+        """Return who or what a name is, with the notes about a person."""
+        return self._memory.facts.about(name, scopes=self._scopes)
 
     def entities(self) -> "list[EntityInfo]":
         """Return the people and things that the notes are about, sorted by name."""

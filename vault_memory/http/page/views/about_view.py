@@ -1,11 +1,11 @@
 """About me: everything that is known of a person, on the page that one shows to them."""
 
 from collections import Counter
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import msgspec
 
-from vault_memory.errors import NoteNotFound, NoteUnreadable
 from vault_memory.http.page.facts.fact_sentences import fact_rows
 from vault_memory.http.page.facts.note_sentences import (
     LONGEST,
@@ -22,12 +22,11 @@ from vault_memory.http.page.viewer import Viewer
 from vault_memory.rules.edits.op_words import in_words
 
 if TYPE_CHECKING:
+    from vault_memory.facts.known import KnownNote
     from vault_memory.rules.edits.audit_record import Proposal
-    from vault_memory.search.note_reports import NoteInfo
 
 DESCRIBING = {"user": "Who {name} is", "rules": "Rules for the bot"}
 """Kinds of notes that say who a person is, and what the bot has to keep to → their titles"""
-RECENT_DAYS = 3
 
 
 class AboutFields(msgspec.Struct):
@@ -84,25 +83,22 @@ def _known_of(
     name: str,
 ) -> dict[str, Any]:
     """Returns what the session may see of a person or a thing."""
-    entity = viewer.facts.entity(name)
-    own = _own_scopes(viewer, name)
-    notes = [note for note in viewer.notes() if note.scope in own]
-    days = [note for note in notes if note.kind == "dated"]
+    knowledge = viewer.facts.about(name)
+    entity = knowledge.entity
+    own = _own_scopes(viewer, (name, entity.name))
+    kinds = Counter(note.kind for note in viewer.notes() if note.scope in own)
     return {
         "entity": entity,
         "own": own,
         "facts": fact_rows(entity.facts),
         "notes": [
-            about
+            _about_note(viewer, note, title.format(name=entity.name))
             for kind, title in DESCRIBING.items()
-            for about in _read(
-                viewer,
-                [note for note in notes if note.kind == kind],
-                title.format(name=entity.name),
-            )
+            for note in knowledge.notes
+            if note.kind == kind
         ],
-        "recent": _read(viewer, days[-RECENT_DAYS:]),
-        "kinds": sorted(Counter(note.kind for note in notes).items()),
+        "recent": [_about_note(viewer, note) for note in knowledge.recent if own],
+        "kinds": sorted(kinds.items()),
         "held": viewer.facts.held(own),
         "proposals": [
             _proposal(proposal)
@@ -114,36 +110,27 @@ def _known_of(
 
 def _own_scopes(
     viewer: Viewer,
-    name: str,
+    names: Iterable[str],
 ) -> list[str]:
     """Returns the scope of a person; nothing for a thing."""
-    # People write a name in any case.
-    scope = f"user:{name}".casefold()
-    return [own for own in viewer.scopes if own.casefold() == scope]
+    # People write a name in any case, or an alias.
+    scopes = {f"user:{name}".casefold() for name in names}
+    return [own for own in viewer.scopes if own.casefold() in scopes]
 
 
-def _read(
+def _about_note(
     viewer: Viewer,
-    notes: "list[NoteInfo]",
+    note: "KnownNote",
     title: str = "",
-) -> list[AboutNote]:
-    about = []
-    for note in notes:
-        try:
-            text = viewer.read(note.note).text
-        except (NoteNotFound, NoteUnreadable):
-            # Somebody removed or locked the note after it was listed.
-            continue
-        about.append(
-            AboutNote(
-                note.note,
-                note.scope,
-                title or note.note.rpartition("/")[2].removesuffix(".md"),
-                sentence_groups(text),
-                is_cut=len(text) > LONGEST,
-            )
-        )
-    return about
+) -> AboutNote:
+    file_name = note.note.rpartition("/")[2]
+    return AboutNote(
+        note.note,
+        viewer.scope_of(note.note),
+        title or file_name.removesuffix(".md"),
+        sentence_groups(note.text),
+        is_cut=len(note.text) > LONGEST,
+    )
 
 
 def _proposal(proposal: "Proposal") -> OpenProposal:
