@@ -47,9 +47,18 @@ class RecordViewer:
 
     def find(self, prefix: str) -> "Record":
         """Return the only record whose id begins so. Raises UnclearId."""
+        record, _ = self._find(prefix)
+        return record
+
+    def row(self, prefix: str) -> RecordRow:
+        """Return the only record whose id begins so, with all of its diff. Raises UnclearId."""
+        record, undone_by = self._find(prefix)
+        return row_of(record, undone_by, complete=True)
+
+    def _find(self, prefix: str) -> "tuple[Record, str]":
         records = {
-            record_id: record
-            for record in self.newest_first()
+            record_id: (record, undone_by)
+            for record, undone_by in self.with_undoing()
             for record_id in (*record.folded, record.id)
         }
         # Fault: the ids of other scopes among the candidates would show what others did.
@@ -57,16 +66,6 @@ class RecordViewer:
         if not match.id:
             raise UnclearId("record", prefix, match.candidates, HINT)
         return records[match.id]
-
-    def row(self, prefix: str) -> RecordRow:
-        """Return the only record whose id begins so, with all of its diff. Raises UnclearId."""
-        match = self.find(prefix)
-        undo_ids = (
-            undo_id for record, undo_id in self.with_undoing() if record.id == match.id
-        )
-        # Fault: a person may delete the audit file meanwhile.
-        undone_by = next(undo_ids, "")
-        return row_of(match, undone_by, complete=True)
 
     def undo(
         self,
