@@ -149,6 +149,20 @@ def test_each_set_of_rights_has_a_mark_of_its_own(own_page: ServedPage) -> None:
     assert len(articles(own_page.browser(), "/")) == 2
 
 
+def test_a_new_person_makes_nothing_new_again(own_page: ServedPage) -> None:
+    memory = own_page.memory
+    note_down(memory, "Evenings")
+    browser = own_page.browser()
+    see_all(browser)
+    note = memory.root / "Users/ann/memories/boats.md"
+    note.parent.mkdir(parents=True)
+    note.write_text("# Boats\n", "utf-8")
+    memory.refresh()
+    assert "user:ann" in memory.scopes()
+
+    assert "Nothing is new" in today(browser)
+
+
 @pytest.mark.parametrize("damage", ["", "{", "[]", '{"a": 3}'])
 def test_a_damaged_mark_makes_everything_new(
     own_page: ServedPage,

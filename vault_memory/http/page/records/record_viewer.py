@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     from vault_memory.edits.edit_result import Edit
     from vault_memory.rules.edits.audit_record import Proposal, Record
 
+EVERYTHING = "*"
+"""In place of the scopes of a session that sees all of the vault"""
 HINT = "the log lists the records with their ids"
 
 
@@ -33,6 +35,9 @@ class RecordViewer:
         self._memory = memory
         self._scopes = scopes
         self._chosen_scopes = None if sees_all else scopes
+        # Fault: with the first note of a new person, all scopes are other scopes, and
+        # everything would be new again.
+        self._rights = (EVERYTHING,) if sees_all else scopes
         self._seen = SeenMarks(memory.vault.state.path)
 
     def newest_first(self) -> "Iterator[Record]":
@@ -86,11 +91,11 @@ class RecordViewer:
 
     def seen_mark(self) -> str:
         """Return the id of the newest record that was seen; empty before the first mark."""
-        return self._seen.mark(self._scopes)
+        return self._seen.mark(self._rights)
 
     def mark_seen(self, record_id: str) -> None:
         """Move the seen mark forward to a record."""
-        self._seen.move(self._scopes, record_id)
+        self._seen.move(self._rights, record_id)
 
     def reason(self, error: VaultMemoryError) -> str:
         """Return what an error says, without folders of the machine."""
