@@ -24,7 +24,7 @@ from vault_memory.edits.edit_errors import NotRecorded
 from vault_memory.edits.editor import EditorSetup, NoteEditor
 from vault_memory.errors import NoteNotFound, NoteUnreadable, VaultMemoryError
 from vault_memory.rules.edits.audit_reader import read_line
-from vault_memory.rules.edits.audit_record import Record
+from vault_memory.rules.edits.audit_record import Record, TimedRecord, timed_records
 from vault_memory.rules.paths.layout import Layout
 from vault_memory.vault.listing import Stat
 from vault_memory.vault.reader import Note
@@ -75,23 +75,18 @@ class SimulatedTrail(AuditLog):
     def __init__(self, folder: SimulatedFolder, state: Path) -> None:
         super().__init__(folder, state)  # type: ignore[arg-type]
         self._disk = folder.disk
-        self._known: dict[bytes, list[Record]] = {}
+        self._known: dict[bytes, list[TimedRecord]] = {}
 
-    def _read(self, path: str) -> list[Record]:
+    def _read(self, path: str) -> list[TimedRecord]:
         raw = self._bytes(
             path
         )  # parsed once: most of the time of a run would go into this
         if raw not in self._known:
-            self._known = {
-                raw: [
-                    record
-                    for line in raw.split(b"\n")
-                    if (record := read_line(line)) is not None
-                ]
-            }
+            records = filter(None, map(read_line, raw.split(b"\n")))
+            self._known = {raw: timed_records(records, path)}
         return self._known[raw]
 
-    def all(self) -> tuple[Record, ...]:
+    def all(self, chosen: object = None) -> tuple[Record, ...]:
         return self.of(NOTE)
 
     def add(self, record: Record) -> None:

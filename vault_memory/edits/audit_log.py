@@ -263,8 +263,7 @@ class AuditLog(Devices):
             self.meet(devices)
 
     def _union(self, paths: Iterable[str]) -> tuple[Record, ...]:
-        logs = (self._cache.log(self._folder, path) for path in paths)
-        records = [record for log in logs for record in log]
+        records = [record for path in paths for record in self._read(path)]
         self._meet_devices({timed.record.device for timed in records})
         return unite(in_order(records))
 
@@ -276,6 +275,9 @@ class AuditLog(Devices):
         """Returns the audit files of a note; reads no folder but its own."""
         audit = note.rpartition("/")[2] + ENDING
         return self._folders.beside(note, self.log_names(audit))
+
+    def _read(self, path: str) -> list[TimedRecord]:
+        return self._cache.log(self._folder, path)
 
     def _sync(self, path: str) -> None:
         sync_records(self._folder.root, path)
