@@ -244,3 +244,28 @@ def test_a_command_a_daemon_and_a_server_give_the_same_hits(tmp_path):
     assert from_command[1]["why"]["terms"]["linked"] == pytest.approx(0.1)
     assert from_daemon == from_command
     assert from_server == from_command
+
+
+def test_links_are_looked_up_and_not_compared_with_each_alias(vault):
+    vault.write("Sailing.md", f"{HUB}[[Zephyr]]\n")
+    vault.memory.index()
+    connection = vault.memory.vault.indexing.index().connection
+    statements: list[str] = []
+
+    def trace(_cursor: object, statement: str, _bindings: object) -> bool:
+        statements.append(statement)
+        return True
+
+    connection.exec_trace = trace
+    vault.hits("rigging and knots", refresh=False)
+    connection.exec_trace = None
+
+    [lookup] = [text for text in statements if "property alias" in text]
+    plan = [
+        row[3] for row in connection.execute(f"EXPLAIN QUERY PLAN {lookup}", ("[]",))
+    ]
+    [alias] = [step for step in plan if " alias " in step]
+    assert "key=?" in alias
+    assert [
+        step for step in plan if step.startswith("SCAN") and "hit" not in step
+    ] == []

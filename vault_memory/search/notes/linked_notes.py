@@ -26,14 +26,14 @@ _COLUMNS = "source.id, source.kind, link.value, target.id, target.path"
 _SQL = f"""
     SELECT {_COLUMNS}
     {_LINKS}
-    JOIN note target ON target.name = link.key
+    CROSS JOIN note target ON target.name = link.key
     WHERE target.name <> '' AND target.scope IN {{scopes}}
     UNION ALL
     SELECT {_COLUMNS}
     {_LINKS}
-    JOIN property alias ON alias.sort = {Sort.ALIAS:d} AND alias.name = ''
+    CROSS JOIN property alias ON alias.sort = {Sort.ALIAS:d} AND alias.name = ''
         AND alias.key = link.key
-    JOIN note target ON target.id = alias.note
+    CROSS JOIN note target ON target.id = alias.note
     WHERE target.scope IN {{scopes}}
         AND link.value NOT LIKE '%/%'
         AND NOT EXISTS (
