@@ -86,9 +86,8 @@ def show(
         raise NotHere("there is no name in the path", hint="choose a name of the list")
     entity = viewer.facts.entity(name)
     if not entity.facts and not entity.mentions:
-        raise NotHere(
-            f"no note names {name!r}", hint="look for other words with Search"
-        )
+        # No error: the notice of the change that took the last fact away is shown here.
+        return PageView("person_unknown.html", "Not here", {"name": name}, 404)
     data = {
         "entity": entity,
         "facts": fact_rows(entity.facts),
