@@ -13,6 +13,7 @@ from vault_memory.api.vault_memory import VaultMemory
 from vault_memory.http.listen import Server, at_address
 from vault_memory.http.page.browser_sessions import BrowserSessions, Rights
 from vault_memory.http.page.events import EventHub
+from vault_memory.http.page.first_run.setup_offer import SetupOffer
 from vault_memory.http.page.page_address import PageAddress
 from vault_memory.http.page.page_app import PageSettings, page_application
 
@@ -20,6 +21,7 @@ HOST = "vault-test.localhost"
 CSRF = re.compile(r'name="csrf" value="([0-9a-f]{64})"')
 PATIENCE_SECONDS = 30
 ALL_RIGHTS = Rights()
+NO_SETUP = SetupOffer()
 
 
 @dataclass
@@ -108,12 +110,13 @@ class Browser:
 def serving_page(
     memory: VaultMemory,
     rights: Rights = ALL_RIGHTS,
+    setup: SetupOffer = NO_SETUP,
 ) -> Iterator[ServedPage]:
     """A server in a thread of this process, on a port of its own."""
     listening = at_address("127.0.0.1", 0)
     port = listening.getsockname()[1]
     hub = EventHub(memory)
-    settings = PageSettings(PageAddress(HOST, port), rights)
+    settings = PageSettings(PageAddress(HOST, port), rights, setup=setup)
     app = page_application(memory, settings, hub)
     server = Server(app, stopping=hub.stop)
     thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]})

@@ -26,6 +26,7 @@ from vault_memory.http.page.browser_sessions import (
     Rights,
 )
 from vault_memory.http.page.events import EventHub, since_of, stream
+from vault_memory.http.page.first_run.setup_offer import SetupOffer
 from vault_memory.http.page.forms import form_fields, query_fields, read_form
 from vault_memory.http.page.guard import CSRF_FIELD, READING, Guard
 from vault_memory.http.page.page_address import PageAddress
@@ -48,6 +49,7 @@ class PageSettings(NamedTuple):
     rights: Rights = Rights()
     """the most that a session may see and do"""
     allowed_hosts: tuple[str, ...] = ()
+    setup: SetupOffer = SetupOffer()
 
 
 class PageParts(NamedTuple):
@@ -73,7 +75,7 @@ def page_application(
     hosts = {settings.address.host, *settings.allowed_hosts}
     cookie = f"vm_{settings.address.port}"
     guard = Guard(frozenset(hosts), cookie, sessions)
-    shared = SharedAnswers(lambda: hub.last_id)
+    shared = SharedAnswers(lambda: hub.last_id, setup=settings.setup)
     viewers = Viewers(memory, settings.rights, shared)
     page = PageParts(memory, settings, guard, viewers, hub)
     routes = [

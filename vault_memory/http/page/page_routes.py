@@ -21,6 +21,7 @@ from vault_memory.http.page.views import (
     people_view,
     prompt_view,
     search_view,
+    setup_view,
     source_view,
     sync_view,
     today_view,
@@ -107,6 +108,11 @@ ROUTES = (
     ),
     PageRoute("GET", "/trash", trash_view.show, trash_view.TrashFields),
     PageRoute("POST", "/trash/restore", trash_view.restore, trash_view.RestoreFields),
+    PageRoute("GET", "/setup", setup_view.show, setup_view.SetupFields),
+    PageRoute("POST", "/setup/layout", setup_view.set_layout, setup_view.LayoutFields),
+    PageRoute(
+        "POST", "/setup/meaning", setup_view.switch_meaning, setup_view.MeaningFields
+    ),
     PageRoute("GET", "/sync", sync_view.show, sync_view.SyncFields),
     PageRoute("POST", "/sync/now", sync_view.run, sync_view.SyncFields),
     PageRoute("GET", "/doctor", doctor_view.show, doctor_view.DoctorFields),

@@ -6,11 +6,13 @@ from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, NamedTuple
 
+from vault_memory.http.page.first_run.setup_offer import SetupOffer
 from vault_memory.http.page.vault_state import Counts
 
 if TYPE_CHECKING:
     from vault_memory.edits.reports import Check
 
+NO_SETUP = SetupOffer()
 COUNT_SECONDS = 2.0
 """How long counts are shown without counting again, while the daemon reports no change"""
 
@@ -30,10 +32,12 @@ class SharedAnswers:
         self,
         last_change: Callable[[], str] = lambda: "",
         clock: Callable[[], float] = time.monotonic,
+        setup: SetupOffer = NO_SETUP,
     ) -> None:
         """`last_change` returns the id of the newest change that the daemon reported."""
         self._last_change = last_change
         self._clock = clock
+        self.setup = setup
         self._lock = threading.Lock()
         self._counts: dict[tuple[str, ...], tuple[float, str, Counts]] = {}
         self._examination: Examination | None = None

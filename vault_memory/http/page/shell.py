@@ -60,6 +60,8 @@ def frame(
     ]
     if viewer.sees_all:
         links.append(NavigationLink("/doctor", "Doctor"))
+    if viewer.offers_setup():
+        links.append(NavigationLink("/setup", "Set up"))
     return {
         "links": links,
         "path": path,

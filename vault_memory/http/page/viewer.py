@@ -15,6 +15,7 @@ from vault_memory.http.page import vault_state
 from vault_memory.http.page.decisions.conflict_viewer import ConflictViewer
 from vault_memory.http.page.decisions.proposal_viewer import ProposalViewer
 from vault_memory.http.page.facts.fact_viewer import FactViewer
+from vault_memory.http.page.first_run.setup_viewer import SetupViewer
 from vault_memory.http.page.page_answers import NotHere
 from vault_memory.http.page.records.night_viewer import NightViewer
 from vault_memory.http.page.records.record_rows import RecordRow
@@ -98,6 +99,18 @@ class Viewer:
         # Fault: the answers about all of the vault name the notes of everybody.
         if not self.sees_all:
             raise NotHere
+
+    def offers_setup(self) -> bool:
+        """Whether this session may set the vault up."""
+        may_set = self.sees_all and self.may_write
+        return may_set and SetupViewer(self._memory, self.shared.setup).is_offered()
+
+    def setup(self) -> SetupViewer:
+        """The setup of the vault. Raises NotHere where it is not offered."""
+        # Fault: the layout names the files of everybody, and decides whose each of them is.
+        if not self.offers_setup():
+            raise NotHere
+        return SetupViewer(self._memory, self.shared.setup)
 
     def examine(self) -> "list[Check]":
         """What `doctor` finds now, without places of the machine."""

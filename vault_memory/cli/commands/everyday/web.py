@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
     from vault_memory.api.vault_memory import VaultMemory
     from vault_memory.contract.setup_answers import SignedOutJson
+    from vault_memory.hosts import programs
     from vault_memory.http import listen
     from vault_memory.http.page import (
         browser_sessions,
@@ -26,9 +27,12 @@ if TYPE_CHECKING:
         running,
     )
     from vault_memory.http.page.browser_sessions import Rights
+    from vault_memory.http.page.first_run import setup_offer
     from vault_memory.http.page.page_address import PageAddress
     from vault_memory.http.page.running import RunningPage
 else:
+    programs = lazy_module("vault_memory.hosts.programs")
+    setup_offer = lazy_module("vault_memory.http.page.first_run.setup_offer")
     listen = lazy_module("vault_memory.http.listen")
     events = lazy_module("vault_memory.http.page.events")
     page_address = lazy_module("vault_memory.http.page.page_address")
@@ -48,6 +52,8 @@ class WebOptions:
     host: str | None
     port: int | None
     no_browser: bool
+    setup: bool
+    """shows the view Set up in any case"""
 
     def rights(self) -> "Rights":
         """Return what the page may show and do."""
@@ -69,6 +75,11 @@ class WebOptions:
     help="The port. Default: one of its own for each vault.",
 )
 @click.option("--no-browser", is_flag=True, help="Do not open a browser.")
+@click.option(
+    "--setup",
+    is_flag=True,
+    help="Show the view Set up, although a layout is set.",
+)
 @click.option("--link", is_flag=True, help="Print one more link to the running page.")
 @click.option("--sign-out", is_flag=True, help="End the sessions of all browsers.")
 @common
@@ -158,7 +169,12 @@ def _serve(
             "put a server with TLS in front of this one"
         )
     serve = memory.vault.config.serve
-    settings = page_app.PageSettings(place, options.rights(), serve.allowed_hosts)
+    settings = page_app.PageSettings(
+        place,
+        options.rights(),
+        serve.allowed_hosts,
+        setup_offer.SetupOffer(options.setup, programs.names()),
+    )
     hub = events.EventHub(memory)
     app = page_app.page_application(memory, settings, hub)
     page = running.RunningPage(place.url, options.rights())
