@@ -51,7 +51,7 @@ def copy_path(memory: VaultMemory) -> Path:
 
 def press(browser: Browser, button: str, copy_id: str) -> str:
     """Presses a button. Returns the view that follows."""
-    answer = browser.post(f"/conflicts/{button}", {"id": copy_id})
+    answer = browser.post(f"/resolve/{button}", {"id": copy_id})
     assert answer.status_code == 303, answer.text
     return browser.get(answer.headers["location"]).text
 
@@ -59,7 +59,7 @@ def press(browser: Browser, button: str, copy_id: str) -> str:
 def hand_form(browser: Browser, copy_id: str) -> dict[str, str]:
     """The fields of *By hand*, as a browser would post them."""
     page = browser.get(f"/conflicts/{copy_id}").text
-    form = page.partition('action="/conflicts/hand"')[2].partition("</form>")[0]
+    form = page.partition('action="/resolve/hand"')[2].partition("</form>")[0]
     fields = {name: html.unescape(value) for name, value in HIDDEN.findall(form)}
     text = TEXT.search(form)
     assert text
@@ -148,7 +148,7 @@ def test_merge_of_what_both_changed_is_refused_with_the_reason(
     before = read(memory)
     copy_id = leave_copy(memory)
 
-    answer = own_page.browser("mira").post("/conflicts/merge", {"id": copy_id})
+    answer = own_page.browser("mira").post("/resolve/merge", {"id": copy_id})
 
     assert answer.status_code == 409
     assert 'role="alert"' in answer.text
@@ -169,7 +169,7 @@ def test_by_hand_writes_the_typed_text_and_removes_the_copy(
     typed = before.replace("before 06:30", "before 06:45")
 
     answer = browser.post(
-        "/conflicts/hand", {**fields, "text": typed.replace("\n", "\r\n")}
+        "/resolve/hand", {**fields, "text": typed.replace("\n", "\r\n")}
     )
 
     assert answer.status_code == 303, answer.text
@@ -184,7 +184,7 @@ def test_by_hand_untouched_writes_the_merged_text(own_page: ServedPage) -> None:
     browser = own_page.browser("mira")
     merged = next(iter(memory.conflicts())).folded.result
 
-    browser.post("/conflicts/hand", hand_form(browser, copy_id))
+    browser.post("/resolve/hand", hand_form(browser, copy_id))
 
     assert (memory.root / MIRAS).read_bytes() == merged
     assert not memory.conflicts()
@@ -201,7 +201,7 @@ def test_by_hand_overwrites_nothing_that_an_editor_saved_meanwhile(
     (memory.root / MIRAS).write_text(saved, "utf-8")
     typed = fields["text"].replace("before 06:30", "before 06:45")
 
-    answer = browser.post("/conflicts/hand", {**fields, "text": typed})
+    answer = browser.post("/resolve/hand", {**fields, "text": typed})
 
     assert answer.status_code == 409, answer.text
     assert 'role="alert"' in answer.text
@@ -218,9 +218,7 @@ def test_a_damaged_form_writes_nothing(own_page: ServedPage, field: str) -> None
     before = read(memory)
     browser = own_page.browser("mira")
 
-    answer = browser.post(
-        "/conflicts/hand", {**hand_form(browser, copy_id), field: "é%"}
-    )
+    answer = browser.post("/resolve/hand", {**hand_form(browser, copy_id), field: "é%"})
 
     assert answer.status_code == 400
     assert read(memory) == before
@@ -234,7 +232,7 @@ def test_a_copy_that_changed_meanwhile_is_not_thrown_away(
     browser = own_page.browser("mira")
     leave_copy(memory, new="before 08:00")
 
-    answer = browser.post("/conflicts/discard", {"id": copy_id})
+    answer = browser.post("/resolve/discard", {"id": copy_id})
 
     assert answer.status_code == 400
     assert memory.conflicts()
@@ -255,8 +253,8 @@ def test_the_conflict_of_another_person_is_as_an_absent_one(
     nothing = b64encode(b"").decode()
     fields = {"text": "", "shown": nothing, "base": nothing} if button == "hand" else {}
 
-    foreign = browser.post(f"/conflicts/{button}", {**fields, "id": copy_id})
-    missing = browser.post(f"/conflicts/{button}", {**fields, "id": absent})
+    foreign = browser.post(f"/resolve/{button}", {**fields, "id": copy_id})
+    missing = browser.post(f"/resolve/{button}", {**fields, "id": absent})
     shown = browser.get(f"/conflicts/{copy_id}")
     nowhere = browser.get(f"/conflicts/{absent}")
 

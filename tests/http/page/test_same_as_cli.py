@@ -190,7 +190,7 @@ def press_of_conflict(button: str, command: str) -> Prepare:
     def prepare(memory: VaultMemory) -> Press:
         copy = leave_copy(memory, "before 06:30", "before 07:00")
         words = ("conflicts", *command.split(), copy)
-        return Press(f"/conflicts/{button}", {"id": copy}, words)
+        return Press(f"/resolve/{button}", {"id": copy}, words)
 
     return prepare
 
@@ -199,7 +199,7 @@ def merge_a_copy(memory: VaultMemory) -> Press:
     end = "- [plan] Learn enough Chinese to read a menu by autumn (2026-04-07)"
     copy = leave_copy(memory, end, f"{end}\n- Sings at night")
     command = ("conflicts", "merge", copy)
-    return Press("/conflicts/merge", {"id": copy}, command)
+    return Press("/resolve/merge", {"id": copy}, command)
 
 
 def resolve_by_hand(memory: VaultMemory) -> Press:
@@ -209,7 +209,7 @@ def resolve_by_hand(memory: VaultMemory) -> Press:
     encoded = b64encode(base).decode()
     fields = {"id": copy, "text": text, "shown": encoded, "base": encoded}
     commands = ("edit", USER, ";", "conflicts", "discard", copy)
-    return Press("/conflicts/hand", fields, commands)
+    return Press("/resolve/hand", fields, commands)
 
 
 def restore_from_the_trash(memory: VaultMemory) -> Press:

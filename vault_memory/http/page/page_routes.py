@@ -82,26 +82,26 @@ ROUTES = (
         "GET", "/conflicts/{id}", conflicts_view.show, conflicts_view.ConflictFields
     ),
     PageRoute(
-        "POST", "/conflicts/merge", conflicts_view.merge, conflicts_view.ConflictFields
+        "POST", "/resolve/merge", conflicts_view.merge, conflicts_view.ConflictFields
     ),
     PageRoute(
         "POST",
-        "/conflicts/both",
+        "/resolve/both",
         conflicts_view.keep_both,
         conflicts_view.ConflictFields,
     ),
     PageRoute(
-        "POST", "/conflicts/take", conflicts_view.take, conflicts_view.ConflictFields
+        "POST", "/resolve/take", conflicts_view.take, conflicts_view.ConflictFields
     ),
     PageRoute(
         "POST",
-        "/conflicts/discard",
+        "/resolve/discard",
         conflicts_view.discard,
         conflicts_view.ConflictFields,
     ),
     PageRoute(
         "POST",
-        "/conflicts/hand",
+        "/resolve/hand",
         conflicts_view.save_by_hand,
         conflicts_view.HandFields,
         LARGEST_TEXT,
