@@ -282,7 +282,7 @@ def test_another_persons_records_are_as_absent_ones(own_page: ServedPage) -> Non
     no_record = browser.get(f"/log?id={absent}")
 
     assert "alalaika" not in "".join([*pages, alone.text, undone.text])
-    assert (alone.status_code, undone.status_code) == (400, 400)
+    assert (alone.status_code, undone.status_code) == (404, 400)
     assert alone.text.replace(other, absent) == no_record.text
     assert memory.log(TOMAS)[-1].id == other
 

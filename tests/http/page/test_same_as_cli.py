@@ -219,7 +219,54 @@ def restore_from_the_trash(memory: VaultMemory) -> Press:
     return Press("/trash/restore", {"id": thrown}, ("trash", "restore", thrown))
 
 
+TEA = "Drinks her coffee black"
+
+
+def item_fields(memory: VaultMemory, **fields: str) -> dict[str, str]:
+    return {
+        "note": USER,
+        "expected": memory.read(USER).revision,
+        "heading": "Preferences",
+        **fields,
+    }
+
+
+def append_an_item(memory: VaultMemory) -> Press:
+    fields = item_fields(memory, line="Sings at night")
+    command = ("append", USER, "Preferences", "Sings at night")
+    return Press("/note/append", fields, command)
+
+
+def add_a_section(memory: VaultMemory) -> Press:
+    fields = item_fields(memory, heading="Evenings", line="Sings\r\nReads\r\n")
+    command = ("add-heading", USER, "Evenings", "Sings", "Reads")
+    return Press("/note/add-section", fields, command)
+
+
+def change_an_item(memory: VaultMemory) -> Press:
+    fields = item_fields(memory, match=TEA, line="Drinks tea")
+    command = ("replace", USER, "Preferences", TEA, "Drinks tea")
+    return Press("/note/change", fields, command)
+
+
+def remove_an_item(memory: VaultMemory) -> Press:
+    fields = item_fields(memory, match=TEA)
+    return Press("/note/remove", fields, ("remove", USER, "Preferences", TEA))
+
+
+def restore_a_version(memory: VaultMemory) -> Press:
+    revision = memory.read(USER).revision
+    append(memory)
+    fields = {"note": USER, "revision": revision, "sure": "yes"}
+    return Press("/history/restore", fields, ("restore", USER, "--revision", revision))
+
+
 BUTTONS: dict[str, Prepare] = {
+    "append an item": append_an_item,
+    "add a section": add_a_section,
+    "change an item": change_an_item,
+    "remove an item": remove_an_item,
+    "restore a version": restore_a_version,
     "undo": undo,
     "redo": redo,
     "undo of an older record": undo_of_an_older_record,

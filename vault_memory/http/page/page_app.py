@@ -18,6 +18,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from vault_memory.api.redact_paths import folders_of, without_paths
 from vault_memory.api.vault_memory import VaultMemory
 from vault_memory.database.connection import DatabaseError
+from vault_memory.edits.edit_errors import UnclearId
 from vault_memory.errors import UsageError, VaultMemoryError
 from vault_memory.http.page import render, shell
 from vault_memory.http.page.browser_sessions import (
@@ -144,6 +145,9 @@ async def _answer(
     try:
         if route.method in READING:
             query = request.query_params.multi_items()
+            # An open tab asks whether the note that it edits is another one by now.
+            if base := request.headers.get("x-base"):
+                query.append(("base", base))
             fields = query_fields(query, request.path_params, route.takes)
         else:
             form = await read_form(request, route.longest)
@@ -215,7 +219,11 @@ def _failure(
         "hint": without_paths(error.hint, folders),
         "is_signed_in": "session" in request.scope.get("state", {}),
     }
-    return render.html("error.html", data, error.http_status)
+    status = error.http_status
+    # An id in the address of a view is the name of a thing that is not here.
+    if isinstance(error, UnclearId) and request.method in READING:
+        status = 404
+    return render.html("error.html", data, status)
 
 
 async def _http_error(

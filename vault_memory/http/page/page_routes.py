@@ -13,11 +13,15 @@ from vault_memory.http.page.views import (
     about_view,
     conflicts_view,
     doctor_view,
+    edit_view,
     facts_view,
+    history_view,
     inbox_view,
     log_view,
     night_undo_view,
     nights_view,
+    note_view,
+    notes_view,
     people_view,
     prompt_view,
     search_view,
@@ -112,6 +116,25 @@ ROUTES = (
     PageRoute("POST", "/setup/layout", setup_view.set_layout, setup_view.LayoutFields),
     PageRoute(
         "POST", "/setup/meaning", setup_view.switch_meaning, setup_view.MeaningFields
+    ),
+    PageRoute("GET", "/notes", notes_view.show, notes_view.NotesFields),
+    PageRoute("GET", "/note/{note}", note_view.show, note_view.NoteFields),
+    PageRoute("POST", "/note/append", note_view.append, note_view.ItemButtonFields),
+    PageRoute(
+        "POST", "/note/add-section", note_view.add_section, note_view.ItemButtonFields
+    ),
+    PageRoute("POST", "/note/change", note_view.change, note_view.ItemButtonFields),
+    PageRoute("POST", "/note/remove", note_view.remove, note_view.ItemButtonFields),
+    PageRoute("GET", "/edit/{note}", edit_view.show, edit_view.EditFields),
+    PageRoute(
+        "POST", "/edit/{note}", edit_view.save, edit_view.SaveFields, LARGEST_TEXT
+    ),
+    PageRoute("GET", "/history/{note}", history_view.show, history_view.HistoryFields),
+    PageRoute(
+        "POST",
+        "/history/restore",
+        history_view.restore,
+        history_view.RestoreVersionFields,
     ),
     PageRoute("GET", "/sync", sync_view.show, sync_view.SyncFields),
     PageRoute("POST", "/sync/now", sync_view.run, sync_view.SyncFields),

@@ -82,6 +82,14 @@ def html(
     )
 
 
+def fragment(
+    template: str,
+    data: Mapping[str, Any],
+) -> str:
+    """Returns a rendered part of a view."""
+    return environment().get_template(template).render(data)
+
+
 def asset(name: str) -> Response | None:
     """Returns the static file with this name and hash, such as `page.0a1b2c3d.css`."""
     for file_name, media_type in ASSETS.items():

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from vault_memory.api import source_json
 from vault_memory.api.redact_paths import folders_of, without_paths
@@ -10,19 +10,19 @@ from vault_memory.api.vault_memory import VaultMemory
 from vault_memory.context.calls import ContextOptions
 from vault_memory.daemon import query_or_local
 from vault_memory.daemon.client import ask
-from vault_memory.errors import NoteNotFound, VaultMemoryError
+from vault_memory.errors import VaultMemoryError
 from vault_memory.http.page import vault_state
 from vault_memory.http.page.decisions.conflict_viewer import ConflictViewer
 from vault_memory.http.page.decisions.proposal_viewer import ProposalViewer
 from vault_memory.http.page.facts.fact_viewer import FactViewer
 from vault_memory.http.page.first_run.setup_viewer import SetupViewer
+from vault_memory.http.page.notes.note_viewer import NoteViewer
 from vault_memory.http.page.page_answers import NotHere
 from vault_memory.http.page.records.night_viewer import NightViewer
 from vault_memory.http.page.records.record_rows import RecordRow
 from vault_memory.http.page.records.record_viewer import RecordViewer
 from vault_memory.http.page.shared_answers import SharedAnswers
 from vault_memory.http.page.vault_state import Counts, VaultState
-from vault_memory.rules.paths.filenames import inside
 from vault_memory.search.calls import SearchOptions
 
 if TYPE_CHECKING:
@@ -32,7 +32,17 @@ if TYPE_CHECKING:
     from vault_memory.contract.status_answers import PathRemarkJson, SyncStatusJson
     from vault_memory.edits.reports import Check
     from vault_memory.rules.paths.caller import Caller
-    from vault_memory.search.note_reports import NoteInfo, NoteText
+
+
+class SessionAccess(NamedTuple):
+    """What a session may see and do now."""
+
+    scopes: tuple[str, ...]
+    may_write: bool
+    csrf: str
+    """the token that each of its forms carries"""
+    sees_all: bool
+    """whether it sees all of the vault, and not only some people"""
 
 
 class Viewer:
@@ -41,24 +51,22 @@ class Viewer:
     def __init__(
         self,
         memory: VaultMemory,
-        scopes: Sequence[str],
-        may_write: bool,
+        access: SessionAccess,
         shared: SharedAnswers,
-        *,
-        sees_all: bool = False,
     ) -> None:
-        self.scopes = tuple(scopes)
-        self.may_write = may_write
-        self.sees_all = sees_all
-        """whether the session sees all of the vault, and not only some people"""
+        self.scopes = access.scopes
+        self.may_write = access.may_write
+        self.sees_all = access.sees_all
+        self.csrf = access.csrf
         self.shared = shared
         self._memory = memory
-        self.records = RecordViewer(memory, self.scopes, sees_all=sees_all)
+        self.notes = NoteViewer(memory, self.scopes)
+        self.records = RecordViewer(memory, self.scopes, sees_all=self.sees_all)
         """the audit"""
         self.nights = NightViewer(memory, self.scopes)
         self.facts = FactViewer(memory, self.scopes)
         """facts, and who or what they are about"""
-        self.proposals = ProposalViewer(memory, self.scopes, self.sees)
+        self.proposals = ProposalViewer(memory, self.scopes, self.notes.sees)
         """the inbox"""
         self.conflicts = ConflictViewer(memory, self.scopes)
         """conflict copies, and the trash"""
@@ -81,7 +89,7 @@ class Viewer:
     def state(self) -> VaultState:
         """The state of the vault."""
         stale = self._memory.searcher.freshness().stale_files
-        readable = [note for note in stale if self.sees(note)]
+        readable = [note for note in stale if self.notes.sees(note)]
         return vault_state.describe(self._memory, readable, self.counts())
 
     def notice(self, record_id: str) -> RecordRow | None:
@@ -144,7 +152,7 @@ class Viewer:
         return [
             remark
             for remark in remarks
-            if self.sees(remark["path"]) or (self.sees_all and not remark["path"])
+            if self.notes.sees(remark["path"]) or (self.sees_all and not remark["path"])
         ]
 
     def sync_now(self) -> None:
@@ -154,33 +162,7 @@ class Viewer:
         if not self._memory.vault.config.remote.url or ask(socket, "sync", {}) is None:
             self._memory.sync()
 
-    # ---- notes -----------------------------------------------------------------------
-
-    def notes(self) -> "list[NoteInfo]":
-        """The notes, sorted by path."""
-        return self._memory.notes(self.scopes)
-
-    def path(self, note: str) -> str:
-        """The path of a note. Raises BadPath, and NoteNotFound for a note of another scope."""
-        path = inside(note)
-        # Fault: another error than for a missing note would show which notes others have.
-        if not self.sees(path):
-            raise NoteNotFound(path)
-        return path
-
-    def sees(self, path: str) -> bool:
-        """Whether a note is in a scope of the session."""
-        place = self._memory.layout.place(path)
-        return place is not None and place.scope in self.scopes
-
-    def scope_of(self, path: str) -> str:
-        """The scope of a note; empty for one of another scope."""
-        place = self._memory.layout.place(path)
-        return place.scope if place is not None and self.sees(path) else ""
-
-    def read(self, note: str) -> "NoteText":
-        """A note as it is now. Raises NoteNotFound, NoteUnreadable."""
-        return self._memory.read(self.path(note))
+    # ---- search ----------------------------------------------------------------------
 
     def search(
         self,
@@ -211,7 +193,7 @@ class Viewer:
     def _hide_others(self, freshness: "FreshnessJson") -> None:
         # Fault: an answer names each note that is not read yet, those of others too.
         stale = freshness["stale_files"]
-        freshness["stale_files"] = [note for note in stale if self.sees(note)]
+        freshness["stale_files"] = [note for note in stale if self.notes.sees(note)]
 
     def source(
         self,

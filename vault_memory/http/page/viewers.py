@@ -10,7 +10,7 @@ import anyio
 from vault_memory.api.vault_memory import VaultMemory
 from vault_memory.http.page.browser_sessions import BrowserSession, Rights
 from vault_memory.http.page.shared_answers import SharedAnswers
-from vault_memory.http.page.viewer import Viewer
+from vault_memory.http.page.viewer import SessionAccess, Viewer
 from vault_memory.rules.paths.caller import Caller
 
 MOST_FORKS = 4
@@ -49,13 +49,13 @@ class Viewers:
         """Gives a viewer with the rights of this session. It may not be kept."""
         fork = self._borrow()
         try:
-            yield Viewer(
-                fork,
+            access = SessionAccess(
                 self._scopes(fork, session.rights),
                 session.rights.may_write and self._rights.may_write,
-                self.shared,
+                session.csrf,
                 sees_all=self._users(session.rights) is None,
             )
+            yield Viewer(fork, access, self.shared)
         finally:
             self._idle.put(fork)
 

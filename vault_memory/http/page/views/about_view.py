@@ -86,7 +86,7 @@ def _known_of(
     knowledge = viewer.facts.about(name)
     entity = knowledge.entity
     own = _own_scopes(viewer, (name, entity.name))
-    kinds = Counter(note.kind for note in viewer.notes() if note.scope in own)
+    kinds = Counter(note.kind for note in viewer.notes.all() if note.scope in own)
     return {
         "entity": entity,
         "own": own,
@@ -103,7 +103,7 @@ def _known_of(
         "proposals": [
             _proposal(proposal)
             for proposal in viewer.records.proposals()
-            if viewer.scope_of(proposal.note) in own
+            if viewer.notes.scope_of(proposal.note) in own
         ],
     }
 
@@ -126,7 +126,7 @@ def _about_note(
     file_name = note.note.rpartition("/")[2]
     return AboutNote(
         note.note,
-        viewer.scope_of(note.note),
+        viewer.notes.scope_of(note.note),
         title or file_name.removesuffix(".md"),
         sentence_groups(note.text),
         is_cut=len(note.text) > LONGEST,

@@ -33,7 +33,7 @@ def show(
 ) -> PageView:
     notes = viewer.conflicts.trash()
     # Fault: a forged link would put any words onto the page.
-    is_seen = viewer.sees(query.restored) if query.restored else False
+    is_seen = viewer.notes.sees(query.restored) if query.restored else False
     data = {
         "notes": notes[:MOST_NOTES],
         "left_out": len(notes[MOST_NOTES:]),
@@ -50,7 +50,7 @@ def restore(
     if note.outcome != "restored":
         return _elsewhere(viewer, note)
     # A copy is a conflict again.
-    if not viewer.sees(note.note):
+    if not viewer.notes.sees(note.note):
         return Redirect("/conflicts")
     return Redirect(page_path("/trash", restored=note.note))
 
