@@ -10,7 +10,7 @@ import pytest
 
 from tests.http.page.served_page import ServedPage
 from tests.scenarios.outside import Outside
-from vault_memory.http.page.facts.note_sentences import sentence_groups
+from vault_memory.http.page.facts.note_sentences import MOST_SENTENCES, sentences_of
 
 MIRA = "Users/mira/lantern/config"
 FORGET = re.compile(r'data-copy="(vault-memory forget --user [^"]*)"')
@@ -30,7 +30,7 @@ def test_everything_that_the_command_tells_is_on_the_page(
     for fact in command["facts"]:
         assert fact["object"] in flat
     for note in (*command["notes"], *command["recent"]):
-        for group in sentence_groups(note["text"]):
+        for group in sentences_of(note["text"]).groups:
             assert group.heading in flat
             for sentence in group.sentences:
                 assert re.sub(r"\s+", " ", sentence.text) in flat
@@ -142,6 +142,26 @@ def test_no_word_of_another_person_is_on_the_page(own_page: ServedPage) -> None:
     assert "All notes of" not in other + absent
 
 
+def test_a_note_of_thousands_of_items_and_facts_stays_a_page(
+    own_page: ServedPage,
+) -> None:
+    folder = own_page.memory.root / MIRA
+    items = "".join(f"- a{number}\n" for number in range(3_000))
+    facts = "".join(f"- likes: b{number}\n" for number in range(1_000))
+    (folder / "USER.md").write_text(f"# Mira\n\n## Likes\n\n{items}", "utf-8")
+    (folder / "FACTS.md").write_text(f"## mira\n\n{facts}", "utf-8")
+    browser = own_page.browser("mira")
+
+    about = browser.get("/about").text
+    person = browser.get("/people/mira").text
+
+    assert "only its beginning is here" in about
+    assert about.count('<p class="quote">a') == MOST_SENTENCES
+    assert "The first 100 of 1000" in about
+    assert "The first 50 of 1000" in person
+    assert max(len(about), len(person)) < 1_000_000
+
+
 def test_with_several_people_one_is_chosen(page: ServedPage) -> None:
     browser = page.browser()
 
@@ -169,7 +189,7 @@ def test_a_thing_shows_where_notes_name_it(page: ServedPage) -> None:
 )
 def test_no_word_of_a_note_is_lost(text: str) -> None:
     said = json.dumps(
-        [[group.heading, *group.sentences] for group in sentence_groups(text)],
+        [[group.heading, *group.sentences] for group in sentences_of(text).groups],
         ensure_ascii=False,
     )
 

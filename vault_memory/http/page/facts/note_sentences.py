@@ -7,7 +7,8 @@ from typing import NamedTuple
 from vault_memory.markdown.items import ItemFields, parse_item
 
 LONGEST = 32 << 10
-"""Characters of a note that are read; what is longer is shown in the note itself"""
+"""Characters of a note that are read"""
+MOST_SENTENCES = 300
 _HEADING = re.compile(r"(#{1,6})[ \t]+(.*?)[ \t#]*")
 _ITEM = re.compile(r"[ \t]*(?:[-*+]|\d{1,9}[.)])[ \t]+(?:\[[ xX]\][ \t]+)?(.*)")
 
@@ -36,6 +37,14 @@ class SentenceGroup(NamedTuple):
     sentences: list[NoteSentence]
 
 
+class NoteSentences(NamedTuple):
+    """A note as sentences."""
+
+    groups: list[SentenceGroup]
+    is_cut: bool
+    """the note has more text"""
+
+
 class _TextBlock(NamedTuple):
     """An item or a line with the lines that continue it."""
 
@@ -44,20 +53,27 @@ class _TextBlock(NamedTuple):
     is_item: bool = False
 
 
-def sentence_groups(text: str) -> list[SentenceGroup]:
+def sentences_of(text: str) -> NoteSentences:
     """Returns a note as groups of sentences; headings without sentences are left out."""
+    is_cut = len(text) > LONGEST
+    count = 0
     groups = [SentenceGroup("", [])]
     level = 0
     for block in _blocks(text[:LONGEST]):
         heading = _HEADING.fullmatch(block.text)
+        # Fault: a note of 30,000 letters may have 10,000 items, and a view of megabytes.
+        if count == MOST_SENTENCES:
+            is_cut = True
+            break
         if heading:
             level = len(heading[1])
             groups.append(SentenceGroup(heading[2], []))
         else:
             # Ops and `source` address the items right below a heading of level 2.
             is_item = block.is_item and level == 2
+            count += 1
             groups[-1].sentences.append(_sentence(block._replace(is_item=is_item)))
-    return [group for group in groups if group.sentences]
+    return NoteSentences([group for group in groups if group.sentences], is_cut)
 
 
 def _blocks(text: str) -> Iterator[_TextBlock]:

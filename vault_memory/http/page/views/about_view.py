@@ -7,11 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import msgspec
 
 from vault_memory.http.page.facts.fact_sentences import fact_rows
-from vault_memory.http.page.facts.note_sentences import (
-    LONGEST,
-    SentenceGroup,
-    sentence_groups,
-)
+from vault_memory.http.page.facts.note_sentences import NoteSentences, sentences_of
 from vault_memory.http.page.page_answers import PageView, page_path
 from vault_memory.http.page.shell_commands import (
     forget_command,
@@ -29,6 +25,10 @@ DESCRIBING = {"user": "Who {name} is", "rules": "Rules for the bot"}
 """Kinds of notes that say who a person is, and what the bot has to keep to → their titles"""
 
 
+MOST_FACTS = 100
+"""Facts in the view; the view of facts has all"""
+
+
 class AboutFields(msgspec.Struct):
     """The fields of `/about`."""
 
@@ -41,9 +41,7 @@ class AboutNote(NamedTuple):
     note: str
     scope: str
     title: str
-    groups: list[SentenceGroup]
-    is_cut: bool
-    """the note has more text"""
+    text: NoteSentences
 
 
 class OpenProposal(NamedTuple):
@@ -90,7 +88,8 @@ def _known_of(
     return {
         "entity": entity,
         "own": own,
-        "facts": fact_rows(entity.facts),
+        "facts": fact_rows(entity.facts)[:MOST_FACTS],
+        "facts_total": len(entity.facts),
         "notes": [
             _about_note(viewer, note, title.format(name=entity.name))
             for kind, title in DESCRIBING.items()
@@ -128,8 +127,7 @@ def _about_note(
         note.note,
         viewer.notes.scope_of(note.note),
         title or file_name.removesuffix(".md"),
-        sentence_groups(note.text),
-        is_cut=len(note.text) > LONGEST,
+        sentences_of(note.text),
     )
 
 

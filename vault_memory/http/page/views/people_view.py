@@ -13,6 +13,8 @@ if TYPE_CHECKING:
 
 TABLE_LENGTH = 100
 """Entities in one part of the table"""
+MOST_FACTS = 50
+"""Facts in the view of an entity; the view of facts has all"""
 
 
 class PeopleFields(msgspec.Struct):
@@ -90,7 +92,9 @@ def show(
         return PageView("person_unknown.html", "Not here", {"name": name}, 404)
     data = {
         "entity": entity,
-        "facts": fact_rows(entity.facts),
+        # Fault: a town may be in thousands of facts, each with its buttons.
+        "facts": fact_rows(entity.facts)[:MOST_FACTS],
+        "facts_total": len(entity.facts),
         "graph": viewer.facts.neighbourhood(entity.name),
         "to": person_path(entity.name),
         "scopes": viewer.scopes,
