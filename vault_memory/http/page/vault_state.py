@@ -85,7 +85,8 @@ def _waiting_troubles(
     if sync and sync["held"]:
         troubles.append(f"{len(sync['held'])} deletions wait for you")
     if counts.conflicts:
-        troubles.append(f"{counts.conflicts} conflicts")
+        noun = "conflict" if counts.conflicts == 1 else "conflicts"
+        troubles.append(f"{counts.conflicts} {noun}")
     return troubles
 
 
