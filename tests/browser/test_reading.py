@@ -18,7 +18,7 @@ from tests.browser.web_process import WebProcess
 from tests.scenarios.outside import Outside
 
 if TYPE_CHECKING:
-    from playwright.sync_api import Browser, Page
+    from playwright.sync_api import Browser, Page, Playwright
 
 Web = Callable[..., WebProcess]
 
@@ -123,3 +123,99 @@ def test_two_people_see_their_own_notes_only(
                 goto(tab, f"/search?q={quote(line)}")
                 match = tab.locator("#hits li").filter(has_text=line)
                 expect(match).to_have_count(1 if owner == person else 0)
+
+
+def test_the_page_is_used_on_a_phone(
+    web: Web,
+    house: Outside,
+    chromium: "Browser",
+    playwright: "Playwright",
+) -> None:
+    append(house, "Likes the smell of tar")
+    phone = playwright.devices["Pixel 5"]
+    with watched(chromium.new_context(**phone)) as context:
+        tab = context.new_page()
+        open_link(tab, web().start())
+        script_runs(tab)
+        for control in tab.locator("button:visible, nav a, summary:visible").all():
+            size = control.bounding_box()
+            assert size
+            assert size["height"] >= 44, control.inner_text()
+        tab.get_by_role("link", name="Facts", exact=True).tap()
+        # A table becomes a list, in which each cell has the name of its column.
+        row = tab.get_by_role("row").filter(has_text="has sister")
+        since = row.locator("td[data-label=Since]")
+        label = since.evaluate("(cell) => getComputedStyle(cell, '::before').content")
+        assert "Since" in label
+        assert tab.evaluate("document.documentElement.scrollWidth <= innerWidth")
+        tab.go_back()
+        tab.get_by_role("button", name="Undo: ").tap()
+        expect(tab.locator("#notice")).to_contain_text("Undo")
+    assert not house.finds("smell of tar")
+
+
+def test_a_dark_browser_gets_a_dark_page(
+    web: Web,
+    house: Outside,
+    chromium: "Browser",
+) -> None:
+    append(house, "Likes the smell of tar")
+    link = web()
+    with watched(chromium.new_context(color_scheme="dark")) as context:
+        tab = context.new_page()
+        open_link(tab, link.start())
+        tab.get_by_text("What changed").click()
+        assert _brightness(tab, "body", "backgroundColor") < 60
+        assert _brightness(tab, "main a", "color") > 120
+        # Added text is marked by a sign and a word, beside its colour.
+        added = tab.locator("ins").filter(has_text="smell of tar")
+        expect(added).to_contain_text("+")
+        expect(added).to_contain_text("added:")
+        tab.emulate_media(color_scheme="light")
+        assert _brightness(tab, "body", "backgroundColor") > 200
+
+
+def _brightness(
+    tab: "Page",
+    selector: str,
+    name: str,
+) -> float:
+    """The mean of red, green and blue of a colour."""
+    colour = tab.locator(selector).first.evaluate(
+        "(part, name) => getComputedStyle(part)[name]", name
+    )
+    parts = [int(part) for part in re.findall(r"\d+", colour)[:3]]
+    return sum(parts) / len(parts)
+
+
+def test_keys_lead_through_the_page_and_can_be_switched_off(
+    signed_in: Web,
+    tab: "Page",
+) -> None:
+    signed_in()
+    script_runs(tab)
+
+    tab.keyboard.press("g")
+    tab.keyboard.press("f")
+    expect(tab.get_by_role("heading", level=1)).to_have_text("Facts")
+    script_runs(tab)
+    tab.get_by_role("searchbox").press_sequentially("gtu?")
+    expect(tab.get_by_role("searchbox")).to_have_value("gtu?")
+    tab.locator("h1").click()
+    tab.keyboard.press("Escape")
+    expect(tab.get_by_role("heading", level=1)).to_have_text("Today")
+    script_runs(tab)
+
+    tab.keyboard.press("?")
+    keys = tab.get_by_role("dialog", name="Keys")
+    keys.get_by_label("Switch these keys off").check()
+    keys.get_by_role("button", name="Close").click()
+    expect(keys).to_be_hidden()
+    tab.keyboard.press("g")
+    tab.keyboard.press("f")
+    tab.keyboard.press("?")
+    expect(keys).to_be_hidden()
+    assert heading(tab) == "Today"
+    # They are switched on again by a button.
+    tab.get_by_role("button", name="Keys").click()
+    expect(keys.get_by_label("Switch these keys off")).to_be_checked()

@@ -1,0 +1,103 @@
+"""Deciding on the page: the bot's proposals, conflict copies, older versions."""
+
+import re
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from tests.browser import acts
+from tests.browser.acts import USER, expect, goto, script_runs
+from tests.browser.web_process import WebProcess
+from tests.scenarios.outside import Outside
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Page
+
+Web = Callable[..., WebProcess]
+GREW_UP = "Grew up in a lock-keeper's house and still counts in boats, not in cars"
+
+
+def test_proposals_are_approved_and_rejected(
+    signed_in: Web,
+    house: Outside,
+    tab: "Page",
+) -> None:
+    acts.propose(house, f"[identity] {GREW_UP}")
+    acts.propose(house)
+    signed_in()
+    tab.get_by_role("link", name="Inbox 2 waiting").click()
+
+    # A proposal that is rejected changes nothing, and is gone.
+    before = (house.vault / USER).read_bytes()
+    proposals = tab.locator("#inbox > ol > li")
+    tab.get_by_role("button", name=re.compile("^Reject: .*lock-keeper")).click()
+    expect(proposals).to_have_count(1)
+    assert (house.vault / USER).read_bytes() == before
+
+    proposals.get_by_role("button", name="Approve").click()
+    expect(tab.locator("main")).to_contain_text("No proposal waits for you")
+    text = (house.vault / USER).read_text("utf-8")
+    assert acts.LEFT_HANDED not in text
+    assert GREW_UP in text
+
+
+def test_keys_reject_the_proposal_that_they_reached(
+    signed_in: Web,
+    house: Outside,
+    tab: "Page",
+) -> None:
+    acts.propose(house, f"[identity] {GREW_UP}")
+    acts.propose(house)
+    signed_in()
+    goto(tab, "/inbox")
+    script_runs(tab)
+    proposals = tab.locator("#inbox > ol > li")
+    second = proposals.nth(1).get_attribute("data-key")
+
+    tab.keyboard.press("j")
+    tab.keyboard.press("j")
+    tab.keyboard.press("r")
+
+    expect(proposals).to_have_count(1)
+    assert proposals.get_attribute("data-key") != second
+
+
+def test_a_conflict_is_resolved_by_hand(
+    signed_in: Web,
+    house: Outside,
+    tab: "Page",
+) -> None:
+    acts.leave_conflict_copy(house)
+    [conflict] = house.ok("conflicts")["items"]
+    signed_in()
+    goto(tab, f"/conflicts/{conflict['id']}")
+    script_runs(tab)
+
+    tab.get_by_text("By hand").click()
+    box = tab.get_by_role("textbox", name="Text")
+    text = box.input_value()
+    assert "too much honey" not in text
+    box.fill(text.replace("some honey", "a spoon of honey"))
+    tab.get_by_role("button", name="Save").click()
+
+    expect(tab.locator("main")).to_contain_text("No conflict waits for you")
+    saved = (house.vault / USER).read_text("utf-8")
+    assert "her tea with a spoon of honey" in saved
+    assert not house.ok("conflicts")["items"]
+    # The copy can be brought back.
+    assert len(house.ok("trash")["items"]) == 1
+
+
+def test_a_thrown_copy_comes_back_from_the_trash(
+    signed_in: Web,
+    house: Outside,
+    tab: "Page",
+) -> None:
+    acts.throw_away(house)
+    signed_in()
+    tab.get_by_role("link", name="Trash").click()
+
+    tab.get_by_role("button", name="Restore: ").click()
+
+    expect(tab.get_by_role("heading", name="Conflicts")).to_be_visible()
+    expect(tab.locator("main")).to_contain_text("USER.sync-conflict-20260520")
+    assert len(list((house.vault / USER).parent.glob("*sync-conflict*"))) == 1
