@@ -1,5 +1,6 @@
 """With scopes, a call answers about a note of another person as about one that does not exist."""
 
+import json
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -274,3 +275,27 @@ def test_a_fork_sees_at_once_what_was_recorded(memory: VaultMemory) -> None:
                 assert reader.log(scopes=ONLY_ANN)[-1].id == record
     finally:
         fork.close()
+
+
+def test_an_undo_gives_up_no_candidate_of_another_person(memory: VaultMemory) -> None:
+    record = _append(memory, ANN, "white")
+    start = record[:-4]
+    ledger = memory.root / "Users/bo/learning/held.jsonl"
+    ledger.parent.mkdir()
+    candidate = {
+        "id": "9f3c1a22d0",
+        "ts": "2026-05-25T18:00:00+00:00",
+        "state": "promoted",
+        "class": "require_repetition",
+        "reason": "self_belief",
+        "kind": "memory",
+        "text": "I row",
+        "supports": [{"turn": "mb3k2", "session": "s1"}],
+        "audit": f"{start}ffff",
+    }
+    ledger.write_text(json.dumps(candidate) + "\n")
+    before = ledger.read_bytes()
+
+    memory.undo(start, scopes=ONLY_ANN)
+
+    assert ledger.read_bytes() == before

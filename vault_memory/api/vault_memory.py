@@ -303,7 +303,8 @@ class VaultMemory(VaultParts):
         """Undo the change of one audit record. The undo can be undone, too."""
         edit = self.edits.undo(record_id, dry_run=dry_run, now=now, scopes=scopes)
         if edit.changed and not dry_run:
-            self.learning.reject_undone(record_id)
+            # Fault: a beginning may be that of a record of another person, too.
+            self.learning.reject_undone(self.edits.undone_by(edit) or record_id)
         return edit
 
     def log(

@@ -179,6 +179,12 @@ class EditCalls(AuditCalls):
             command = self.editor.new_command(record.note, "undo", moment, action)
             return self.execute(command, moment, dry_run=dry_run)
 
+    def undone_by(self, edit: "Edit") -> str:
+        """The id of the record that an edit has undone; empty for any other edit."""
+        with self.transaction():
+            record = self.editor.trail.held(edit.audit_id or "", edit.note)
+            return record.undoes if record else ""
+
     def restore(
         self,
         note: str,
