@@ -129,6 +129,10 @@ def _search_request(arguments: Arguments) -> "dict[str, Any]":
         "copies": "copies" in arguments.options,
         "archived": "archived" in arguments.options,
     }
+    for name in ("topic", "entity"):
+        # The full command refuses an empty name.
+        if arguments.all(name) and not arguments.last(name).strip():
+            raise Unanswered
     for name in ("since", "until"):
         if arguments.all(name):
             request[name] = _day(arguments.last(name))
@@ -240,6 +244,9 @@ def _scopes(
     scopes = [f"user:{name}" for name in users]
     for kind in ("channel", "group"):
         scopes += [f"{kind}:{name}" for name in arguments.all(kind)]
+    # The full command refuses an empty name.
+    if any(scope.rstrip().endswith(":") for scope in scopes):
+        raise Unanswered
     return scopes
 
 
