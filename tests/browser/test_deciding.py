@@ -101,3 +101,37 @@ def test_a_thrown_copy_comes_back_from_the_trash(
     expect(tab.get_by_role("heading", name="Conflicts")).to_be_visible()
     expect(tab.locator("main")).to_contain_text("USER.sync-conflict-20260520")
     assert len(list((house.vault / USER).parent.glob("*sync-conflict*"))) == 1
+
+
+def test_several_proposals_are_approved_at_once(
+    signed_in: Web,
+    house: Outside,
+    tab: "Page",
+) -> None:
+    acts.propose(house)
+    house.ok("remove", USER, "Preferences", acts.PREFERENCE, "--source", "tool")
+    signed_in()
+    goto(tab, "/inbox")
+
+    for box in tab.get_by_role("checkbox", name="Choose").all():
+        box.check()
+    tab.get_by_role("button", name="Approve the chosen proposals").click()
+
+    expect(tab.locator("#notice")).to_contain_text("2 proposals are approved")
+    text = (house.vault / USER).read_text("utf-8")
+    assert acts.LEFT_HANDED not in text
+    assert acts.PREFERENCE not in text
+
+
+def test_a_layout_is_chosen(
+    signed_in: Web,
+    house: Outside,
+    tab: "Page",
+) -> None:
+    signed_in()
+
+    tab.get_by_role("link", name="Set up").click()
+    tab.get_by_role("button", name="Use: the layout shared").click()
+
+    expect(tab.locator("#notice")).to_contain_text("written into the configuration")
+    assert 'name = "shared"' in house.ok("config", "show")["text"]
