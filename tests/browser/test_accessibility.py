@@ -96,7 +96,7 @@ def test_everybody_can_read_every_view_of_a_full_vault(
     signed_in: Web,
     tab: "Page",
 ) -> None:
-    signed_in()
+    signed_in("--setup")
     goto(tab, "/doctor")
     tab.get_by_role("button", name="Examine").click()
     expect(tab.get_by_role("table")).to_be_visible()
@@ -110,7 +110,7 @@ def test_everybody_can_read_every_view_of_an_empty_vault(
     empty_house: Outside,
     tab: "Page",
 ) -> None:
-    process = WebProcess(empty_house)
+    process = WebProcess(empty_house, ("--setup",))
     try:
         tab.goto(process.start())
         problems = _problems_here(tab, "/open")

@@ -87,6 +87,30 @@ def test_a_conflict_is_resolved_by_hand(
     assert len(house.ok("trash")["items"]) == 1
 
 
+def test_an_older_version_is_restored_after_a_look_at_its_changes(
+    signed_in: Web,
+    house: Outside,
+    tab: "Page",
+) -> None:
+    before = (house.vault / USER).read_bytes()
+    acts.append(house, "Likes the smell of tar")
+    acts.append(house, "Whistles before rain")
+    after = (house.vault / USER).read_bytes()
+    signed_in()
+    goto(tab, f"/history/{USER}")
+
+    tab.get_by_text("Restore a version").click()
+    tab.get_by_role("button", name="Restore").last.click()
+    removed = tab.get_by_role("row").filter(has_text="removed")
+    expect(removed).to_have_count(2)
+    expect(removed.first).to_contain_text("smell of tar")
+    assert (house.vault / USER).read_bytes() == after
+    tab.get_by_role("button", name="Restore").click()
+
+    expect(tab.locator("#notice")).to_be_focused()
+    assert (house.vault / USER).read_bytes() == before
+
+
 def test_a_thrown_copy_comes_back_from_the_trash(
     signed_in: Web,
     house: Outside,
