@@ -428,3 +428,23 @@ def test_a_full_disk_keeps_what_was_typed_in_the_browser(own_page: ServedPage) -
     folder.rmdir()
     folder.write_bytes(before)
     assert form.save()[0] == 303
+
+
+def test_the_notice_of_a_save_shows_what_was_merged(own_page: ServedPage) -> None:
+    browser = own_page.browser("mira")
+    note = "Users/mira/memories/merged.md"
+    file = own_page.memory.root / note
+    file.write_text("# A\n\n- red\n\n# B\n\n- wood\n")
+    os.utime(file, (1, 1))
+    form = Form(browser, note)
+    file.write_text("# A\n\n- blue\n\n# B\n\n- wood\n")
+    os.utime(file, (2, 2))
+
+    status, where = form.save(form.text.replace("wood", "steel"))
+    notice = browser.get(where).text.partition('id="notice"')[2].partition("</section")
+
+    assert status == 303
+    assert "What others had saved meanwhile" in notice[0]
+    assert "- blue" in notice[0]
+    # The view of the record has only what was saved.
+    assert "meanwhile" not in browser.get(f"/log?note={note}").text

@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 NO_SETUP = SetupOffer()
 COUNT_SECONDS = 2.0
 """How long counts are shown without counting again, while the daemon reports no change"""
+MOST_MERGES = 50
+"""Notices that can show what was merged"""
 
 
 class Examination(NamedTuple):
@@ -41,6 +43,7 @@ class SharedAnswers:
         self._lock = threading.Lock()
         self._counts: dict[tuple[str, ...], tuple[float, str, Counts]] = {}
         self._examination: Examination | None = None
+        self._from_disk: dict[str, str] = {}
 
     @property
     def examination(self) -> Examination | None:
@@ -51,6 +54,22 @@ class SharedAnswers:
         """Keeps what `doctor` found just now."""
         now = datetime.now(UTC).isoformat(timespec="seconds")
         self._examination = Examination(now, checks)
+
+    def keep_from_disk(
+        self,
+        record_id: str,
+        diff: str,
+    ) -> None:
+        """Keeps what others had saved meanwhile, for the notice of a record."""
+        with self._lock:
+            self._from_disk[record_id] = diff
+            # Fault: a page that runs for months would keep the diff of each merge.
+            if len(self._from_disk) > MOST_MERGES:
+                del self._from_disk[next(iter(self._from_disk))]
+
+    def from_disk(self, record_id: str) -> str:
+        """Returns the diff that was kept for a record; empty without one."""
+        return self._from_disk.get(record_id, "")
 
     def counts(
         self,

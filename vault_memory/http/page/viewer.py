@@ -18,6 +18,7 @@ from vault_memory.http.page.facts.fact_viewer import FactViewer
 from vault_memory.http.page.first_run.setup_viewer import SetupViewer
 from vault_memory.http.page.notes.note_viewer import NoteViewer
 from vault_memory.http.page.page_answers import NotHere
+from vault_memory.http.page.records.changed_lines import read_diff
 from vault_memory.http.page.records.night_viewer import NightViewer
 from vault_memory.http.page.records.record_rows import RecordRow
 from vault_memory.http.page.records.record_viewer import RecordViewer
@@ -95,10 +96,12 @@ class Viewer:
     def notice(self, record_id: str) -> RecordRow | None:
         """What a record says that was just made; None when the session may not see it."""
         try:
-            return self.records.row(record_id)
+            row = self.records.row(record_id)
         except VaultMemoryError:
             # A link may name any id, and the view itself is there without it.
             return None
+        merged = self.shared.from_disk(record_id)
+        return replace(row, from_disk=read_diff(merged))
 
     # ---- the vault as a whole ----------------------------------------------------------
 

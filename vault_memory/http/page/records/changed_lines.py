@@ -36,6 +36,9 @@ class ChangedLines(NamedTuple):
     """how many more lines there are"""
 
 
+NO_CHANGES = ChangedLines()
+
+
 def read_diff(
     diff: str,
     *,

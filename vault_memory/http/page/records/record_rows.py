@@ -5,7 +5,11 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from vault_memory.http.page.records.changed_lines import ChangedLines, read_diff
+from vault_memory.http.page.records.changed_lines import (
+    NO_CHANGES,
+    ChangedLines,
+    read_diff,
+)
 from vault_memory.rules.edits.audit_record import Record, summary
 from vault_memory.rules.edits.line_author import added_lines
 from vault_memory.rules.edits.op_words import in_words
@@ -51,6 +55,8 @@ class RecordRow:
     is_redacted: bool
     folded: int
     """how many records it is what is left of"""
+    from_disk: ChangedLines = NO_CHANGES
+    """what others had saved before a text was saved, which was merged with it"""
 
 
 class Undoing:

@@ -72,6 +72,8 @@ def save(
     # Fault: "saved" after nothing was typed looks as if something had been changed.
     if text == base:
         return Redirect(note_path(path, saved="unchanged"))
+    if edit.from_disk and edit.audit_id:
+        viewer.shared.keep_from_disk(edit.audit_id, edit.from_disk)
     return answer_of(edit, to)
 
 
