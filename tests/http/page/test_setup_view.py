@@ -174,7 +174,13 @@ def test_a_new_folder_of_notes_gets_the_layout_that_fits(tmp_path: Path) -> None
     (copy.outside.vault / "Ideas.md").write_text("# Ideas\n\n- a boat\n", "utf-8")
 
     with copy.open() as memory, serving_page(memory) as page:
-        text = page.browser().get("/setup").text
+        browser = page.browser()
+        text = browser.get("/setup").text
+        answer = browser.post("/setup/layout", {"name": "obsidian"})
+        written = browser.get(answer.headers["location"])
 
     assert "The program chose <strong>" in text
     assert "which fits best" in text
+    # The page works with the earlier layout until it is started again.
+    assert written.status_code == 200
+    assert "It is written into the configuration" in written.text

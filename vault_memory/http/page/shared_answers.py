@@ -50,6 +50,10 @@ class SharedAnswers:
         """The last examination of this process"""
         return self._examination
 
+    def keep_setup(self) -> None:
+        """Offers the setup until this page ends, although a layout is set by now."""
+        self.setup = self.setup._replace(always=True)
+
     def keep_examination(self, checks: "Sequence[Check]") -> None:
         """Keeps what `doctor` found just now."""
         now = datetime.now(UTC).isoformat(timespec="seconds")

@@ -50,6 +50,8 @@ def set_layout(
     form: LayoutFields,
 ) -> Redirect:
     viewer.setup().set_layout(form.name)
+    # Fault: with a layout in the configuration, the view that says so would be absent.
+    viewer.shared.keep_setup()
     return Redirect(SETUP)
 
 
