@@ -122,6 +122,41 @@ def test_everybody_can_read_every_view_of_an_empty_vault(
     assert not problems, "\n".join(problems)
 
 
+def test_everybody_can_read_the_answers_to_buttons(
+    full_house: Outside,
+    signed_in: Web,
+    tab: "Page",
+) -> None:
+    signed_in()
+    problems = []
+    script_runs(tab)
+    tab.keyboard.press("?")
+    expect(tab.get_by_role("dialog")).to_be_visible()
+    problems += _problems_here(tab, "the keys")
+    tab.keyboard.press("Escape")
+
+    tab.get_by_role("button", name="Undo this night").click()
+    expect(tab.locator("main")).to_contain_text("Nothing was changed yet")
+    problems += _problems_here(tab, "what a night would undo")
+    tab.get_by_role("button", name="Undo the night").click()
+    expect(tab.locator("#notice")).to_be_focused()
+    problems += _problems_here(tab, "a night undone")
+
+    goto(tab, f"/edit/{acts.USER}")
+    box = tab.get_by_role("textbox", name="Text")
+    box.fill(box.input_value().replace("some honey", "a spoon of honey"))
+    note = full_house.vault / acts.USER
+    note.write_text(note.read_text("utf-8").replace("some honey", "no honey"), "utf-8")
+    tab.get_by_role("button", name="Save").click()
+    expect(tab.get_by_role("alert")).to_be_visible()
+    problems += _problems_here(tab, "a conflict of a save")
+    tab.get_by_role("button", name="Save").click()
+    expect(tab.locator("#notice")).to_be_visible()
+    problems += _problems_here(tab, "the notice of a save")
+
+    assert not problems, "\n".join(problems)
+
+
 def test_a_view_with_faults_is_noticed(signed_in: Web, tab: "Page") -> None:
     signed_in()
     script_runs(tab)
