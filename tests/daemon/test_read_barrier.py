@@ -198,7 +198,7 @@ def test_a_search_without_a_timely_daemon_reads_the_vault_itself(
         assert answer["freshness"] == {
             "stale_files": [],
             "semantic": "off",
-            "reason": "the daemon is busy",
+            "reason": "switched off in the configuration",
         }
         until(lambda: search_here(outside)("crane")["hits"])
 
