@@ -135,4 +135,5 @@ def test_a_fact_is_added_on_the_page(
 
     expect(tab.locator("#notice")).to_be_focused()
     assert "plays: the concertina" in _text(house, FACTS)
-    expect(tab.get_by_role("row").filter(has_text="the concertina")).to_have_count(1)
+    table = tab.get_by_role("table", name="Facts that hold now")
+    expect(table.get_by_role("row").filter(has_text="the concertina")).to_have_count(1)
