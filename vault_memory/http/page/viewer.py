@@ -159,10 +159,16 @@ class Viewer:
         ]
 
     def sync_now(self) -> None:
-        """Asks the daemon to sync; without one, does it. Raises NoRemote and other errors."""
+        """Asks the daemon to sync; without one, does it. Raises NotHere and errors of a sync."""
+        # Fault: a form that was opened before the remote was removed would be answered as a
+        # failure of the server.
+        if not self._memory.vault.config.remote.url:
+            raise NotHere(
+                "this vault has no remote",
+                hint="`vault-memory remote add URL` sets one up",
+            )
         # Fault: two passes at once would each find the folder locked by the other.
-        socket = self._memory.vault.state.socket
-        if not self._memory.vault.config.remote.url or ask(socket, "sync", {}) is None:
+        if ask(self._memory.vault.state.socket, "sync", {}) is None:
             self._memory.sync()
 
     # ---- search ----------------------------------------------------------------------
