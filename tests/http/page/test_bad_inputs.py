@@ -1,0 +1,248 @@
+"""Whatever a request says, its answer is a view: never an error of the server, never a place of it."""
+
+import os
+import random
+from collections.abc import Iterator
+from contextlib import ExitStack, closing, suppress
+from dataclasses import dataclass
+from http.client import HTTPConnection
+from urllib.parse import quote, quote_plus
+
+import httpx
+import msgspec
+import pytest
+
+from tests.effort import FULL
+from tests.http.conftest import opened
+from tests.http.page.served_page import Browser, ServedPage, serving_page
+from tests.http.page.test_scopes_of_views import WORDS, Belongings, fill
+from vault_memory.http.page.forms import FORM_TYPE
+from vault_memory.http.page.page_routes import ROUTES, PageRoute
+
+REQUESTS = 5_000 if FULL else 250
+SEED = 16
+SUM = "{{7*1234567}}"
+EVALUATED = "8641969"
+HOSTILE_NAMES = ('x" onmouseover=alert(1) <b>.md', "\u202egnp.md", "{{7*1234567}}.md")
+TEXTS = (
+    "",
+    " ",
+    "0",
+    "-1",
+    "1e999",
+    "nan",
+    "9" * 25,
+    "true",
+    "2026-01-01",
+    "2026-13-45",
+    "user:mira",
+    "user:",
+    "::",
+    "..",
+    "../../etc/passwd",
+    "..%2f..%2fetc",
+    "%252e%252e/x",
+    "/etc/passwd",
+    "/etc/passwd:1",
+    "C:\\Users\\mira",
+    "\\\\host\\share",
+    "\0",
+    "a\0b.md",
+    "USER.md/",
+    "/",
+    "//",
+    "//evil.example.org/x",
+    "http://evil.example.org",
+    "javascript:alert(1)",
+    "a" * 300,
+    "a/" * 200,
+    "a" * 4096,
+    "n" * 8_000,
+    "\r\n",
+    "\r",
+    "- a\r\n- b",
+    "x\r\nset-cookie: a=b",
+    "[" * 2_000,
+    "- a\n" * 500,
+    "(",
+    '"',
+    "'",
+    "*",
+    "NEAR(",
+    "AND OR NOT",
+    "; DROP TABLE notes",
+    "ref:abc",
+    "ffff",
+    "\u202egnp.exe",
+    "\u4e2d\u6587",
+    "\U0001f4a9",
+    "\ufeff",
+    "\ufffd",
+    "<script>alert(1)</script>",
+    SUM,
+    "{% raise %}",
+    "${7*7}",
+    "AAAA",
+    "4pyT",
+    "====",
+)
+RAW = ("%ff", "%ed%a0%80", "%ed%b0%80x", "%", "%zz", "%c0%af", "%00")
+"""Values in the spelling of a URL: of no text in UTF-8"""
+
+
+@dataclass
+class Attempt:
+    """One request, as it is sent."""
+
+    route: PageRoute
+    path: str
+    body: bytes = b""
+    content_type: str = FORM_TYPE
+
+    def send(self, browser: Browser) -> httpx.Response:
+        headers = {"origin": browser.origin, "sec-fetch-site": "same-origin"}
+        if self.route.method == "GET":
+            return browser.client.get(self.path, headers=headers)
+        headers["content-type"] = self.content_type
+        return browser.client.post(self.path, content=self.body, headers=headers)
+
+
+class Attempts:
+    """Makes requests from the table of routes: names that exist among names that cannot."""
+
+    def __init__(self, names: list[str], csrf: str) -> None:
+        self._random = random.Random(SEED)
+        self._names = names
+        self._csrf = csrf
+
+    def make(self, route: PageRoute) -> Attempt:
+        """Returns a request of this route with values of any kind."""
+        path = route.path
+        fields = [field.encode_name for field in msgspec.structs.fields(route.takes)]
+        for name in list(fields):
+            if f"{{{name}}}" in path:
+                path = path.replace(f"{{{name}}}", self._value())
+                fields.remove(name)
+        pairs = [f"{name}={self._value()}" for name in self._chosen(fields)]
+        if route.method == "GET":
+            return Attempt(route, f"{path}?{'&'.join(pairs)}")
+        return self._form(route, path, [f"csrf={self._csrf}", *pairs])
+
+    def _chosen(self, fields: list[str]) -> list[str]:
+        """Fields of a form: some missing, some doubled, some unknown."""
+        chosen = [name for name in fields if self._random.random() < 0.85]
+        if chosen and self._random.random() < 0.1:
+            chosen.append(self._random.choice(chosen))
+        if self._random.random() < 0.1:
+            chosen.append(self._random.choice(("unknown", "__class__", "csrf", "")))
+        return chosen
+
+    def _form(self, route: PageRoute, path: str, pairs: list[str]) -> Attempt:
+        body = "&".join(pairs).encode()
+        match self._random.randrange(25):
+            case 0:
+                kind = "multipart/form-data; boundary=x"
+                return Attempt(route, path, b"--x\r\n\r\n--x--", kind)
+            case 1:
+                return Attempt(route, path, b'{"id": "x"}', "application/json")
+            case 2:
+                return Attempt(route, path, body + b"&id=\xff\xfe")
+            case 3:
+                return Attempt(route, path, b"&".join([body] * 40))
+            case _:
+                return Attempt(route, path, body)
+
+    def _value(self) -> str:
+        kind = self._random.random()
+        if kind < 0.15:
+            return self._random.choice(RAW)
+        if kind < 0.55:
+            name = self._random.choice(self._names)
+            # The first letters of an id are those of several.
+            is_cut = self._random.random() < 0.2
+            return quote(name[:3] if is_cut else name, safe="/")
+        text = self._random.choice(TEXTS)
+        spell = self._random.choice((quote, quote_plus))
+        return spell(text, safe=self._random.choice(("", "/")))
+
+
+@dataclass(frozen=True)
+class HostilePage:
+    """A page of a vault with hostile names, and with a record that was redacted."""
+
+    page: ServedPage
+    names: list[str]
+    places: list[str]
+
+
+def _names_of(things: Belongings) -> list[str]:
+    return [str(value) for value in vars(things).values()]
+
+
+@pytest.fixture(scope="module")
+def hostile(tmp_path_factory: pytest.TempPathFactory) -> Iterator[HostilePage]:
+    folder = tmp_path_factory.mktemp("hostile")
+    with ExitStack() as stack:
+        memory = opened(folder, stack)
+        names = [name for user in WORDS for name in _names_of(fill(memory, user))]
+        for name in HOSTILE_NAMES:
+            path = f"Users/mira/memories/{name}"
+            (memory.root / path).write_text(f"# {SUM}\n\n- <b>{SUM}\n", "utf-8")
+            names.append(path)
+        memory.index(embed=False)
+        memory.forget("zorblax oil")
+        places = [str(folder), "/tmp/", os.environ["HOME"]]
+        page = stack.enter_context(serving_page(memory))
+        yield HostilePage(page, names, places)
+
+
+def _faults(answer: httpx.Response, places: list[str]) -> list[str]:
+    """What is wrong with an answer."""
+    faults = []
+    if answer.status_code >= 500:
+        faults.append(str(answer.status_code))
+    if answer.status_code >= 400 and 'role="alert"' not in answer.text:
+        faults.append(f"{answer.status_code} without an alert")
+    sent = f"{answer.headers} {answer.text}"
+    faults += [place for place in places if place in sent]
+    if EVALUATED in answer.text:
+        faults.append("a text was run as a template")
+    if "<script>alert" in answer.text:
+        faults.append("a text became markup")
+    return faults
+
+
+@pytest.mark.parametrize("users", [("mira",), ()], ids=["mira", "everybody"])
+def test_any_request_gets_a_view_that_says_what_is_wrong(
+    hostile: HostilePage,
+    users: tuple[str, ...],
+) -> None:
+    browser = hostile.page.browser(*users)
+    attempts = Attempts(hostile.names, browser.csrf)
+
+    failures = []
+    for number in range(REQUESTS // 2):
+        attempt = attempts.make(ROUTES[number % len(ROUTES)])
+        answer = attempt.send(browser)
+        if faults := _faults(answer, hostile.places):
+            body = attempt.body[:300]
+            failures.append((faults, attempt.route.method, attempt.path[:300], body))
+
+    assert failures == []
+
+
+@pytest.mark.parametrize("path", ["/search?q=", "/note/", "/prompt?prompt="])
+def test_an_address_of_a_megabyte_does_not_end_the_page(
+    hostile: HostilePage, path: str
+) -> None:
+    browser = hostile.page.browser("mira")
+    headers = {name: browser.client.headers[name] for name in ("host", "cookie")}
+    # `httpx` itself refuses to send it.
+    connection = HTTPConnection("127.0.0.1", hostile.page.port)
+
+    # The server may close the connection before it has read the address.
+    with closing(connection), suppress(ConnectionError):
+        connection.request("GET", path + "x" * (1 << 20), headers=headers)
+        assert 400 <= connection.getresponse().status < 500
+
+    assert browser.get("/search").status_code == 200
