@@ -1,4 +1,4 @@
-"""What the review page asks for: CPU time of the audit, of proposals and of an undo, on a warm vault."""
+"""The review page on a warm vault: its calls, and then its views in the process that serves them."""
 
 import json
 import statistics
@@ -6,7 +6,7 @@ import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from benchmarks import vaults
+from benchmarks import page_views, vaults
 from benchmarks.cost import cpu_seconds, median_cpu
 from benchmarks.place import Place
 from benchmarks.table import Row
@@ -25,7 +25,7 @@ HEADING = "Harbour"
 
 
 def rows(place: Place) -> Iterator[Row]:
-    """Three rows: the newest records, the inbox, an undo."""
+    """The newest records, the inbox and an undo; then the views and buttons of the page."""
     vault = place.vault("page", NOTES)
     noted = [vaults.path(number, number % 12) for number in range(NOTES)]
     for note in noted[:: NOTES * RECORDS_OF_A_NOTE // RECORDS]:
@@ -44,6 +44,7 @@ def rows(place: Place) -> Iterator[Row]:
     yield _row(f"`log(limit={SHOWN})`, {size}", floor, shown, MOST_READ_MS)
     yield _row(f"`inbox()`, {size}", floor, inbox, MOST_READ_MS)
     yield _row(f"`undo`, {size}", floor, undo, MOST_UNDO_MS)
+    yield from page_views.rows(place, vault, noted[2], size)
 
 
 def _row(
