@@ -1,7 +1,8 @@
 """The notes that a session may see, and how a person changes them."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, NamedTuple
 from urllib.parse import quote
@@ -93,7 +94,10 @@ class NoteViewer:
 
     def link_from(self, note: str) -> "LinkTarget":
         """Return what finds the notes that a note links to."""
-        return LinkTarget(note, {info.note for info in self.all()})
+        return LinkTarget(note, self._paths)
+
+    def _paths(self) -> set[str]:
+        return {info.note for info in self.all()}
 
     def editor_link(
         self,
@@ -156,14 +160,20 @@ class NoteViewer:
         return self._memory.edits.save(self.path(note), text, base=base)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class LinkTarget:
     """Finds the URL of a note that a link names."""
 
     note: str
     """the note with the link"""
-    notes: set[str]
-    """the notes that the session may see"""
+    find_notes: Callable[[], set[str]]
+    """returns the notes that the session may see"""
+
+    @cached_property
+    def notes(self) -> set[str]:
+        """The notes that the session may see."""
+        # To list all notes costs 50 times a view, and most notes link to none.
+        return self.find_notes()
 
     def __call__(self, target: str) -> str | None:
         """Return the URL of a note; None when the session sees no such note."""

@@ -46,13 +46,24 @@ def show(
         "raw_html": "",
         "saved": query.saved,
         "waiting": viewer.notes.waiting(note.note),
-        "copies": viewer.notes.copies(note.note),
+        "copies": _copies(viewer, note.note),
         "editor_link": viewer.notes.editor_link(note.note),
         "why_not_editable": viewer.notes.why_not_editable(note.raw),
     }
     if not data["html"]:
         data["raw_html"] = markdown.raw_html(note.text)
     return PageView("note.html", note.note, data)
+
+
+def _copies(
+    viewer: Viewer,
+    note: str,
+) -> list[str]:
+    """Returns the ids of the conflict copies beside a note."""
+    # To look for conflict copies is to list all folders, and the count is remembered.
+    if not viewer.counts().conflicts:
+        return []
+    return viewer.notes.copies(note)
 
 
 def _html(
