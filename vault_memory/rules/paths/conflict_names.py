@@ -58,11 +58,16 @@ class _Mark(NamedTuple):
 
 def conflict_copy(name: str) -> str | None:
     """Returns the original of a copy (``USER (conflicted copy …).md`` → ``USER.md``), or None."""
-    folded = name.lower()
-    if not any(word in folded for word in _WORDS):
+    if not _may_have_mark(name):
         return None
     copy_name = copy_of(name)
     return copy_name.original if copy_name else None
+
+
+def _may_have_mark(name: str) -> bool:
+    """A quick check, without patterns."""
+    folded = name.lower()
+    return any(word in folded for word in _WORDS)
 
 
 def copy_of(
@@ -76,7 +81,8 @@ def copy_of(
     stem, dot, extension = name.rpartition(".")
     if not stem:
         stem, dot, extension = name, "", ""
-    first_mark = mark = _last_mark(stem)
+    # To count the copies, the names of all notes are looked at.
+    first_mark = mark = _last_mark(stem) if _may_have_mark(stem) else None
     if first_mark is None:
         return _guess(stem, dot + extension, beside)
     # A copy of a copy has several marks.
