@@ -1,6 +1,7 @@
 """An open page learns of each change that its session may see, of no other, and of a daemon that is gone."""
 
 import json
+import os
 import queue
 import socket
 import threading
@@ -17,6 +18,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
+from benchmarks.cost import resident_bytes
 from tests.scenarios.outside import Outside, at, outside, until
 from vault_memory.api.daemon_changes import Changes
 from vault_memory.api.vault_memory import VaultMemory
@@ -280,6 +282,28 @@ def test_a_heartbeat_comes_although_nothing_changes(
     tab = live.open("ann")
 
     until(lambda: tab.text.count(": heartbeat") >= 2)
+
+
+@pytest.mark.skipif(not os.path.isdir("/proc/self"), reason="memory is read from /proc")
+def test_a_page_that_is_open_for_hours_costs_no_more_at_their_end(
+    live: Page, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr(events, "HEARTBEAT_SECONDS", 0.002)
+    tab = live.open("ann")
+
+    def used_after(heartbeats: int) -> tuple[int, int, int]:
+        until(
+            lambda: tab.text.count(": heartbeat") >= heartbeats, seconds=120, pause=0.2
+        )
+        files = len(os.listdir("/proc/self/fd"))
+        return threading.active_count(), files, resident_bytes(os.getpid())
+
+    threads, files, memory = used_after(100)
+    threads_at_end, files_at_end, memory_at_end = used_after(1_100)
+
+    assert (threads_at_end, files_at_end) == (threads, files)
+    # The text that this test keeps of the stream is part of it.
+    assert memory_at_end - memory < 3_000_000
 
 
 def test_a_page_that_is_closed_is_forgotten(live: Page):
