@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 from urllib.parse import quote
 
 from tests.browser.acts import (
+    USER,
     append,
     expect,
     goto,
@@ -92,7 +93,9 @@ def test_a_read_only_page_has_no_form_that_changes_something(
     learn(house)
     signed_in("--read-only")
 
-    for path in ("/", "/log", "/facts", "/about?name=mira", "/sync", "/doctor"):
+    views = ("/", "/log", "/facts", "/about?name=mira", "/inbox", "/sync", "/trash")
+    notes = tuple(f"/{view}/{USER}" for view in ("note", "edit", "history"))
+    for path in (*views, *notes):
         assert goto(tab, path) == 200
         expect(tab.locator("form[method=post]")).to_have_count(0)
     status = tab.evaluate(
