@@ -19,7 +19,7 @@ from vault_memory.api.redact_paths import folders_of, without_paths
 from vault_memory.api.vault_memory import VaultMemory
 from vault_memory.database.connection import DatabaseError
 from vault_memory.edits.edit_errors import UnclearId
-from vault_memory.errors import UsageError, VaultMemoryError
+from vault_memory.errors import UsageError, VaultMemoryError, VaultUnreachable
 from vault_memory.http.page import render, shell
 from vault_memory.http.page.browser_sessions import (
     BrowserSession,
@@ -160,14 +160,10 @@ async def _answer(
         return await anyio.to_thread.run_sync(_failure, page, error, request)
     except (DatabaseError, OSError) as error:
         logger.warning("%s: %s", route.path, error)
-        unreachable = _Unreachable(
+        unreachable = VaultUnreachable(
             "the disk or the index does not answer now", hint="try again later"
         )
         return await anyio.to_thread.run_sync(_failure, page, unreachable, request)
-
-
-class _Unreachable(VaultMemoryError):
-    http_status = 503
 
 
 def _call(

@@ -10,10 +10,11 @@ from starlette.routing import Route
 
 from vault_memory.errors import VaultMemoryError
 from vault_memory.http.page import render
-from vault_memory.http.page.browser_sessions import IDLE_SECONDS
 from vault_memory.http.page.guard import NEW_LINK, Guard, SignedOut
 from vault_memory.http.rate_limit import RateLimiter
 
+COOKIE_SECONDS = 400 * 24 * 3600
+"""The longest that browsers keep a cookie. The server ends a session that was idle for a month"""
 WRONG_LINKS = 10
 """Wrong links a minute; more are refused"""
 
@@ -69,7 +70,7 @@ class Signing:
         response.set_cookie(
             self._guard.cookie,
             token,
-            max_age=IDLE_SECONDS,
+            max_age=COOKIE_SECONDS,
             httponly=True,
             samesite="strict",
             secure=request.headers["origin"].lower().startswith("https:"),
