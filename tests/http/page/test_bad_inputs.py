@@ -2,6 +2,7 @@
 
 import os
 import random
+from collections import defaultdict
 from collections.abc import Iterator
 from contextlib import ExitStack, closing, suppress
 from dataclasses import dataclass
@@ -86,6 +87,35 @@ TEXTS = (
     "4pyT",
     "====",
 )
+USER_NOTE = "Users/mira/lantern/config/USER.md"
+PLAUSIBLE = {
+    "to": ["/log", "/facts", "//evil.example.org", "https://evil.example.org/"],
+    "since": ["2026-05-01", ""],
+    "until": ["2026-06-30", ""],
+    "start": ["0", "1", "50"],
+    "part": ["1", "2"],
+    "around": ["2", "0"],
+    "temporary": ["true", "on"],
+    "automatic": ["true", "on"],
+    "purpose": ["chat"],
+    "budget": ["800", ""],
+    "scope": ["user:mira", ""],
+    "user": ["mira", ""],
+    "channel": ["harbour", ""],
+    "sure": ["yes", ""],
+    "kind": ["", "diary"],
+    "type": ["", "person"],
+    "base": ["", "LSBhCg=="],
+    "shown": ["", "LSBhCg=="],
+    "line": ["Keeps a lamp", "{{7*1234567}}", "- a\n- b"],
+    "heading": ["The velleda evenings", "Preferences"],
+    "predicate": ["likes"],
+    "object": ["quinces"],
+    "match": ["Keeps a velleda lamp"],
+    "text": ["# A note\r\n", "<script>alert(1)</script>"],
+    "state": ["on", "off"],
+}
+"""Field → values that a browser may send"""
 RAW = ("%ff", "%ed%a0%80", "%ed%b0%80x", "%", "%zz", "%c0%af", "%00")
 """Values in the spelling of a URL: of no text in UTF-8"""
 
@@ -110,7 +140,7 @@ class Attempt:
 class Attempts:
     """Makes requests from the table of routes: names that exist among names that cannot."""
 
-    def __init__(self, names: list[str], csrf: str) -> None:
+    def __init__(self, names: dict[str, list[str]], csrf: str) -> None:
         self._random = random.Random(SEED)
         self._names = names
         self._csrf = csrf
@@ -121,19 +151,19 @@ class Attempts:
         fields = [field.encode_name for field in msgspec.structs.fields(route.takes)]
         for name in list(fields):
             if f"{{{name}}}" in path:
-                path = path.replace(f"{{{name}}}", self._value())
+                path = path.replace(f"{{{name}}}", self._value(name))
                 fields.remove(name)
-        pairs = [f"{name}={self._value()}" for name in self._chosen(fields)]
+        pairs = [f"{name}={self._value(name)}" for name in self._chosen(fields)]
         if route.method == "GET":
             return Attempt(route, f"{path}?{'&'.join(pairs)}")
         return self._form(route, path, [f"csrf={self._csrf}", *pairs])
 
     def _chosen(self, fields: list[str]) -> list[str]:
         """Fields of a form: some missing, some doubled, some unknown."""
-        chosen = [name for name in fields if self._random.random() < 0.85]
-        if chosen and self._random.random() < 0.1:
+        chosen = [name for name in fields if self._random.random() < 0.9]
+        if chosen and self._random.random() < 0.05:
             chosen.append(self._random.choice(chosen))
-        if self._random.random() < 0.1:
+        if self._random.random() < 0.05:
             chosen.append(self._random.choice(("unknown", "__class__", "csrf", "")))
         return chosen
 
@@ -152,15 +182,16 @@ class Attempts:
             case _:
                 return Attempt(route, path, body)
 
-    def _value(self) -> str:
+    def _value(self, field: str) -> str:
         kind = self._random.random()
-        if kind < 0.15:
+        if kind < 0.03:
             return self._random.choice(RAW)
-        if kind < 0.55:
-            name = self._random.choice(self._names)
+        if kind < 0.75:
+            plausible = PLAUSIBLE.get(field) or self._names[field]
+            return quote(self._random.choice(plausible), safe="/")
+        if kind < 0.8:
             # The first letters of an id are those of several.
-            is_cut = self._random.random() < 0.2
-            return quote(name[:3] if is_cut else name, safe="/")
+            return quote(self._random.choice(self._names["id"])[:3])
         text = self._random.choice(TEXTS)
         spell = self._random.choice((quote, quote_plus))
         return spell(text, safe=self._random.choice(("", "/")))
@@ -171,12 +202,38 @@ class HostilePage:
     """A page of a vault with hostile names, and with a record that was redacted."""
 
     page: ServedPage
-    names: list[str]
+    names: dict[str, list[str]]
     places: list[str]
 
 
-def _names_of(things: Belongings) -> list[str]:
-    return [str(value) for value in vars(things).values()]
+def _names_of(people: list[Belongings], notes: list[str]) -> dict[str, list[str]]:
+    """Names that exist, by the fields that take them; any other field takes all."""
+    ids = [
+        name
+        for each in people
+        for name in (
+            each.record,
+            each.fact,
+            each.proposal,
+            each.conflict,
+            each.thrown,
+            each.turn,
+        )
+    ]
+    entities = [name for each in people for name in (each.user, f"{each.word} ship")]
+    names: dict[str, list[str]] = defaultdict(lambda: [*entities, *notes, *ids])
+    revisions = [each.revision for each in people]
+    names |= {
+        "id": ids,
+        "ref": ids,
+        "note": [*notes, *(each.note for each in people)],
+        "night": [each.night for each in people],
+        "name": entities,
+        "entity": entities,
+        "subject": entities,
+        **dict.fromkeys(("from", "revision", "expected"), revisions),
+    }
+    return names
 
 
 @pytest.fixture(scope="module")
@@ -184,16 +241,17 @@ def hostile(tmp_path_factory: pytest.TempPathFactory) -> Iterator[HostilePage]:
     folder = tmp_path_factory.mktemp("hostile")
     with ExitStack() as stack:
         memory = opened(folder, stack)
-        names = [name for user in WORDS for name in _names_of(fill(memory, user))]
+        people = [fill(memory, user) for user in WORDS]
+        notes = [USER_NOTE]
         for name in HOSTILE_NAMES:
             path = f"Users/mira/memories/{name}"
             (memory.root / path).write_text(f"# {SUM}\n\n- <b>{SUM}\n", "utf-8")
-            names.append(path)
+            notes.append(path)
         memory.index(embed=False)
         memory.forget("zorblax oil")
         places = [str(folder), "/tmp/", os.environ["HOME"]]
         page = stack.enter_context(serving_page(memory))
-        yield HostilePage(page, names, places)
+        yield HostilePage(page, _names_of(people, notes), places)
 
 
 def _faults(answer: httpx.Response, places: list[str]) -> list[str]:
