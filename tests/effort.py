@@ -14,6 +14,7 @@ T = TypeVar("T")
 FULL = os.environ.get("EFFORT") == "full"
 LEAST = 5
 PART = 4
+SMALL_PART = 20
 
 
 def cases(full: int) -> int:
@@ -21,6 +22,11 @@ def cases(full: int) -> int:
     if FULL:
         return full
     return max(min(full, LEAST), full // PART)
+
+
+def few(full: int) -> int:
+    """The number of generated cases that take milliseconds each: `full`, or a twentieth of it."""
+    return full if FULL else max(min(full, LEAST), full // SMALL_PART)
 
 
 def some(places: Sequence[T]) -> Sequence[T]:

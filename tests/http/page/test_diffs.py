@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.effort import cases
+from tests.effort import few
 from tests.http.page.markup import Markup
 from vault_memory.http.page.comparison.changed_words import NO_LINE_END
 from vault_memory.http.page.comparison.common_pairs import common_pairs
@@ -98,7 +98,7 @@ texts = st.lists(st.sampled_from(["", "a", "b b", "c d e", "x y"]), max_size=30)
 )
 
 
-@settings(max_examples=cases(1000))
+@settings(max_examples=few(1000))
 @given(texts, texts)
 def test_a_diff_has_every_line_of_both_versions_once(old: str, new: str) -> None:
     rows = lines(old, new, context=100)
@@ -122,7 +122,7 @@ def longest_common(old: str, new: str) -> int:
     return table[-1][-1]
 
 
-@settings(max_examples=cases(1000))
+@settings(max_examples=few(1000))
 @given(st.text("abc", max_size=14), st.text("abc", max_size=14))
 def test_as_many_lines_as_possible_are_equal(old: str, new: str) -> None:
     # Twice each letter, so that none of them is an anchor.

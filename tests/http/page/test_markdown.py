@@ -5,6 +5,7 @@ from time import thread_time
 
 import pytest
 
+from tests.effort import some
 from tests.http.page.markup import Markup
 from vault_memory.http.page.markdown import TooLong, raw_html, render
 
@@ -296,23 +297,25 @@ def test_a_list_that_is_nested_too_deeply_loses_nothing_silently() -> None:
 
 @pytest.mark.parametrize(
     "note",
-    [
-        "-\n" * 100_000,
-        "- a\n" * 65_000,
-        "[" * 50_000,
-        "[[" * 50_000,
-        "![" * 50_000,
-        "[a](" * 50_000,
-        '[a](b "' * 37_000,
-        '[a]: b "\n' * 29_000,
-        "*a **b _c " * 26_000,
-        "~~a~~~" * 43_000,
-        "`a``" * 65_000,
-        ">" * 59 + " a\n" + "b\n" * 100_000,
-        "> - " * 60_000,
-        "|" + "a|" * 2000 + "\n|" + "-|" * 2000 + "\n" + "a\n" * 2000,
-        "a\0" * 130_000,
-    ],
+    some(
+        [
+            "-\n" * 100_000,
+            "- a\n" * 65_000,
+            "[" * 50_000,
+            "[[" * 50_000,
+            "![" * 50_000,
+            "[a](" * 50_000,
+            '[a](b "' * 37_000,
+            '[a]: b "\n' * 29_000,
+            "*a **b _c " * 26_000,
+            "~~a~~~" * 43_000,
+            "`a``" * 65_000,
+            ">" * 59 + " a\n" + "b\n" * 100_000,
+            "> - " * 60_000,
+            "|" + "a|" * 2000 + "\n|" + "-|" * 2000 + "\n" + "a\n" * 2000,
+            "a\0" * 130_000,
+        ]
+    ),
     ids=lambda note: repr(note[:12]),
 )
 def test_no_note_keeps_the_page_busy(note: str) -> None:

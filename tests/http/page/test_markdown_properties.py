@@ -6,7 +6,7 @@ from urllib.parse import quote
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.effort import cases
+from tests.effort import few
 from tests.http.page.markup import Markup
 from vault_memory.http.page.markdown import raw_html, render
 from vault_memory.http.page.note_html.hidden_letters import HIDDEN
@@ -132,7 +132,7 @@ def rendered(note: str) -> str:
     return render(note, note_url, clock=lambda: 0.0)
 
 
-@settings(max_examples=cases(2000))
+@settings(max_examples=few(2000))
 @given(notes)
 def test_a_browser_gets_only_tags_attributes_and_schemes_of_the_page(note: str) -> None:
     html = rendered(note)
@@ -148,7 +148,7 @@ def test_a_browser_gets_only_tags_attributes_and_schemes_of_the_page(note: str) 
     assert all(name.startswith(("h-", "line-")) for name in page.values("id"))
 
 
-@settings(max_examples=cases(2000))
+@settings(max_examples=few(2000))
 @given(notes)
 def test_no_letter_reaches_a_browser_that_nobody_sees(note: str) -> None:
     for html in (rendered(note), raw_html(note)):
@@ -156,7 +156,7 @@ def test_no_letter_reaches_a_browser_that_nobody_sees(note: str) -> None:
         assert not HIDDEN.search(html)
 
 
-@settings(max_examples=cases(2000))
+@settings(max_examples=few(2000))
 @given(notes)
 def test_no_word_of_a_note_is_hidden_from_the_reader(note: str) -> None:
     html = rendered(note)

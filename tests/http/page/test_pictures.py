@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.effort import cases
+from tests.effort import few
 from tests.http.page.markup import Markup
 from vault_memory.http.page.note_html.hidden_letters import HIDDEN
 from vault_memory.http.page.pictures.charts import (
@@ -137,7 +137,7 @@ edges = st.builds(
 )
 
 
-@settings(max_examples=cases(500))
+@settings(max_examples=few(500))
 @given(names, st.lists(edges, max_size=90), st.integers(-10, 10_000))
 def test_no_name_becomes_markup_and_every_picture_is_bounded(
     entity: str, relationships: list[Edge], width: int
@@ -209,7 +209,7 @@ counts = st.integers(0, 10**9)
 times = st.floats(-1e9, 1e9)
 
 
-@settings(max_examples=cases(300))
+@settings(max_examples=few(300))
 @given(
     st.lists(st.builds(Week, names, counts, counts), max_size=200),
     st.lists(st.builds(SearchDay, names, counts, times, times), max_size=200),

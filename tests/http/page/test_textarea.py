@@ -8,7 +8,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from tests.effort import cases
+from tests.effort import few
 from vault_memory import UsageError
 from vault_memory.http.page.textarea import bytes_of, form_text
 
@@ -74,7 +74,7 @@ def posted(value: str) -> str:
     return received
 
 
-@settings(max_examples=cases(2000), deadline=None)
+@settings(max_examples=few(2000), deadline=None)
 @given(notes())
 @example(b"")
 @example(b"\n")
@@ -86,7 +86,7 @@ def test_an_untouched_note_keeps_every_byte(raw: bytes) -> None:
     assert bytes_of(posted(shown(raw)), raw) == raw
 
 
-@settings(max_examples=cases(2000), deadline=None)
+@settings(max_examples=few(2000), deadline=None)
 @given(notes(), st.data())
 def test_one_typed_line_changes_that_line_alone(
     raw: bytes, data: st.DataObject
@@ -105,7 +105,7 @@ def test_one_typed_line_changes_that_line_alone(
     assert text == mark + b"\n".join(expected)
 
 
-@settings(max_examples=cases(2000), deadline=None)
+@settings(max_examples=few(2000), deadline=None)
 @given(notes(), st.data())
 def test_lines_that_come_and_go_leave_the_others_their_ends(
     raw: bytes, data: st.DataObject
