@@ -1,5 +1,6 @@
 """Listens at an address of this machine or on a Unix socket, until a signal ends the server."""
 
+import asyncio
 import os
 import signal
 import socket
@@ -21,6 +22,8 @@ LONGEST_NAME = 103 if sys.platform == "darwin" else 107
 """Bytes; the limit of the system for names of sockets"""
 GRACE_SECONDS = 10
 """For open requests when the server ends"""
+LOOK_SECONDS = 0.4
+"""Pause between two looks at whether the server has to end"""
 
 
 class CannotListen(ConfigError):
@@ -148,6 +151,11 @@ class Server(uvicorn.Server):
             )
             self.servers.append(acceptor)  # type: ignore[arg-type]
         self._ready()
+
+    async def main_loop(self) -> None:
+        # uvicorn itself looks ten times a second, which is most of what an idle server costs.
+        while not await self.on_tick(0):
+            await asyncio.sleep(LOOK_SECONDS)
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         # Fault: a stream of events never ends by itself, and uvicorn waits for it.
