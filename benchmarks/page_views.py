@@ -59,7 +59,7 @@ def rows(
             yield from _views(page, memory, note, size)
             yield _buttons(page, memory, note, size)
             tab = page.open_tab()
-            yield _seen(page, vault, tab)
+            yield from _seen(page, vault, tab)
             yield _idle(page)
             yield _memory_row(page)
             yield _end(page)
@@ -165,7 +165,7 @@ def _seen(
     page: PageProcess,
     vault: Path,
     tab: Tab,
-) -> Row:
+) -> Iterator[Row]:
     notes = sorted(path.relative_to(vault).as_posix() for path in vault.rglob("*.md"))
     draw = random.Random(3)
     told: list[float] = []
@@ -181,12 +181,21 @@ def _seen(
             if f"remember the {word}" in page.get(f"/search?q={word}").decode():
                 shown.append(1000 * (time.perf_counter() - started))
         time.sleep(draw.uniform(0.02, 0.12))
-    p50, p95 = _percentiles(told)
-    missed = 2 * SAVES - len(told) - len(shown)
+    saves = f"{SAVES} saves, half by rename, half in place"
+    yield _seen_row(f"page, save → a tab is told, {saves}", told)
+    yield _seen_row(f"page, save → `/search` asked again shows it, {saves}", shown)
+
+
+def _seen_row(
+    figure: str,
+    milliseconds: Sequence[float],
+) -> Row:
+    p50, p95 = _percentiles(milliseconds)
+    missed = SAVES - len(milliseconds)
     return Row(
-        f"save → a tab is told, {SAVES} saves, half by rename, half in place",
+        figure,
         "–",
-        "p50 {:.0f} ms, p95 {:.0f} ms: shown by `/search`".format(*_percentiles(shown)),
+        "–",
         f"p50 {p50:.0f} ms, p95 {p95:.0f} ms, {missed} missed",
         f"p50 ≤ {MOST_P50:.0f} ms, p95 ≤ {MOST_P95:.0f} ms, none missed",
         p50 <= MOST_P50 and p95 <= MOST_P95 and not missed,
