@@ -1,6 +1,7 @@
 """How many cases a run tries: all of them with ``EFFORT=full``, as CI does, and a part of them otherwise.
 
-A short run tries a quarter of the generated cases, and skips a few repetitions. Both runs try every pinned case.
+A short run tries a quarter of the generated cases, and skips a few repetitions and a few costly notes. Both
+runs try every other pinned case.
 """
 
 import os
