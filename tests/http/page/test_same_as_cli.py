@@ -254,6 +254,17 @@ def remove_an_item(memory: VaultMemory) -> Press:
     return Press("/note/remove", fields, ("remove", USER, "Preferences", TEA))
 
 
+def save_a_text(memory: VaultMemory) -> Press:
+    """The editor of the command makes the same change: see `Copy.at`."""
+    note = memory.read(USER)
+    fields = {
+        "base": b64encode(note.raw).decode(),
+        "revision": note.revision,
+        "text": note.text.replace("06:30", "06:45").replace("\n", "\r\n"),
+    }
+    return Press(f"/edit/{USER}", fields, ("edit", USER))
+
+
 def restore_a_version(memory: VaultMemory) -> Press:
     revision = memory.read(USER).revision
     append(memory)
@@ -267,6 +278,7 @@ BUTTONS: dict[str, Prepare] = {
     "change an item": change_an_item,
     "remove an item": remove_an_item,
     "restore a version": restore_a_version,
+    "save a text": save_a_text,
     "undo": undo,
     "redo": redo,
     "undo of an older record": undo_of_an_older_record,
