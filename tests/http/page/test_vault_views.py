@@ -1,8 +1,8 @@
 """The views of the vault as a whole: its sync and its examination."""
 
 from tests.http.page.served_page import ServedPage
+from vault_memory.http.page.events import News
 from vault_memory.http.page.shared_answers import COUNT_SECONDS, SharedAnswers
-from vault_memory.http.page.vault_state import Counts
 
 
 def test_looking_at_the_doctor_examines_nothing(own_page: ServedPage) -> None:
@@ -50,22 +50,45 @@ def test_a_vault_without_a_server_names_the_command(page: ServedPage) -> None:
     assert "remote" in refused.text
 
 
+class Counter:
+    """Counts, and how often it was asked."""
+
+    def __init__(self) -> None:
+        self.asked = 0
+
+    def __call__(self) -> int:
+        self.asked += 1
+        return self.asked
+
+
 def test_counts_are_kept_until_something_changes() -> None:
     now = 100.0
-    change = "1"
-    counted: list[str] = []
-    answers = SharedAnswers(lambda: change, lambda: now)
-
-    def count() -> Counts:
-        counted.append(change)
-        return Counts(len(counted), 0)
-
+    news = News("1", "1")
+    answers = SharedAnswers(lambda: news, lambda: now)
+    proposals, conflicts = Counter(), Counter()
     mira = ("user:mira",)
-    assert answers.counts(mira, count) == answers.counts(mira, count) == (1, 0)
-    assert answers.counts(("user:tomas",), count) == (2, 0)
-    change = "2"
-    assert answers.counts(mira, count) == (3, 0)
-    now += COUNT_SECONDS + 1
-    assert answers.counts(mira, count) == (4, 0)
+
+    assert answers.counts(mira, proposals, conflicts) == (1, 1)
+    assert answers.counts(mira, proposals, conflicts) == (1, 1)
+    assert answers.counts(("user:tomas",), proposals, conflicts) == (2, 2)
+    # A note changed, and no conflict copy: the folder is not listed.
+    news = News("2", "1")
+    assert answers.counts(mira, proposals, conflicts) == (3, 1)
+    news = News("3", "3")
+    assert answers.counts(mira, proposals, conflicts) == (4, 3)
     answers.forget_counts()
-    assert answers.counts(mira, count) == (5, 0)
+    assert answers.counts(mira, proposals, conflicts) == (5, 4)
+
+
+def test_counts_grow_old_only_while_the_daemon_is_not_heard() -> None:
+    now = 100.0
+    news = News("1", "1", is_complete=True)
+    answers = SharedAnswers(lambda: news, lambda: now)
+    proposals, conflicts = Counter(), Counter()
+    mira = ("user:mira",)
+
+    assert answers.counts(mira, proposals, conflicts) == (1, 1)
+    now += COUNT_SECONDS + 1
+    assert answers.counts(mira, proposals, conflicts) == (1, 1)
+    news = news._replace(is_complete=False)
+    assert answers.counts(mira, proposals, conflicts) == (2, 2)

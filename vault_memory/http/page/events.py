@@ -105,6 +105,17 @@ class Subscriber:
         return pending
 
 
+class News(NamedTuple):
+    """What the hub knows of changes."""
+
+    change: str = ""
+    """the id of the newest change"""
+    copy_change: str = ""
+    """the id of the newest one that may have added or removed a conflict copy"""
+    is_complete: bool = False
+    """whether the hub learns of each change at once"""
+
+
 class EventHub:
     """Asks the daemon while there are streams, in one thread for all of them.
 
@@ -116,6 +127,7 @@ class EventHub:
         self._feed = ChangeFeed(memory)
         self._subscribers: set[Subscriber] = set()
         self._earlier: deque[Changes] = deque(maxlen=MOST_EARLIER)
+        self._copy_change = ""
         self._state = ""
         self._is_wanted = threading.Event()
         self._is_stopped = threading.Event()
@@ -128,6 +140,11 @@ class EventHub:
         A page names the id that it read before its data. Its stream then starts there.
         """
         return self._earlier[-1].id if self._earlier else ""
+
+    def news(self) -> News:
+        """Returns what the hub knows now. Any thread may call it."""
+        is_complete = self._state == LIVE and bool(self._subscribers)
+        return News(self.last_id, self._copy_change, is_complete)
 
     @property
     def streams(self) -> int:
@@ -251,6 +268,8 @@ class EventHub:
         self._state = state
         if changes is not None and changes.id != self.last_id:
             is_news = True
+            if changes.lost or not self._earlier or _has_copy(changes.notes):
+                self._copy_change = changes.id
             self._earlier.append(changes)
             for subscriber in self._subscribers:
                 subscriber.add(changes)
@@ -260,6 +279,11 @@ class EventHub:
     def _wake_all(self) -> None:
         for subscriber in self._subscribers:
             subscriber.wake()
+
+
+def _has_copy(paths: Iterable[str]) -> bool:
+    """Returns whether a path may be that of a conflict copy."""
+    return any(conflict_copy(path.rpartition("/")[2]) is not None for path in paths)
 
 
 def _pause_after(

@@ -76,7 +76,7 @@ def page_application(
     hosts = {settings.address.host, *settings.allowed_hosts}
     cookie = f"vm_{settings.address.port}"
     guard = Guard(frozenset(hosts), cookie, sessions)
-    shared = SharedAnswers(lambda: hub.last_id, setup=settings.setup)
+    shared = SharedAnswers(hub.news, setup=settings.setup)
     viewers = Viewers(memory, settings.rights, shared)
     page = PageParts(memory, settings, guard, viewers, hub)
     routes = [

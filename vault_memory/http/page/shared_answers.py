@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, NamedTuple
 
+from vault_memory.http.page.events import News
 from vault_memory.http.page.first_run.setup_offer import SetupOffer
 from vault_memory.http.page.vault_state import Counts
 
@@ -27,21 +28,27 @@ class Examination(NamedTuple):
     checks: "Sequence[Check]"
 
 
+class _KeptCount(NamedTuple):
+    counted_at: float
+    change: str
+    number: int
+
+
 class SharedAnswers:
     """What costs too much for each request. Any thread may use it."""
 
     def __init__(
         self,
-        last_change: Callable[[], str] = lambda: "",
+        news: Callable[[], News] = News,
         clock: Callable[[], float] = time.monotonic,
         setup: SetupOffer = NO_SETUP,
     ) -> None:
-        """`last_change` returns the id of the newest change that the daemon reported."""
-        self._last_change = last_change
+        """`news` returns what the daemon has reported."""
+        self._news = news
         self._clock = clock
         self.setup = setup
         self._lock = threading.Lock()
-        self._counts: dict[tuple[str, ...], tuple[float, str, Counts]] = {}
+        self._counts: dict[tuple[str, tuple[str, ...]], _KeptCount] = {}
         self._examination: Examination | None = None
         self._from_disk: dict[str, str] = {}
 
@@ -78,26 +85,43 @@ class SharedAnswers:
     def counts(
         self,
         scopes: tuple[str, ...],
-        count: Callable[[], Counts],
+        count_proposals: Callable[[], int],
+        count_conflicts: Callable[[], int],
     ) -> Counts:
-        """Returns the counts for these scopes. `count` counts, when they may be others by now."""
+        """Returns the counts for these scopes. They are counted again when they may be others."""
+        news = self._news()
         # Fault: to count conflicts, the folder is listed, and a person types a letter each
         # tenth of a second.
-        change = self._last_change()
+        return Counts(
+            self._count(("proposals", scopes), news.change, count_proposals),
+            self._count(("conflicts", scopes), news.copy_change, count_conflicts),
+        )
+
+    def _count(
+        self,
+        key: tuple[str, tuple[str, ...]],
+        change: str,
+        count: Callable[[], int],
+    ) -> int:
         now = self._clock()
         with self._lock:
-            counted_at, counted_change, counts = self._counts.get(scopes, _NEVER)
-        if change == counted_change and now - counted_at < COUNT_SECONDS:
-            return counts
-        counts = count()
+            kept = self._counts.get(key)
+        if kept is not None and kept.change == change and self._is_young(kept, now):
+            return kept.number
+        number = count()
         with self._lock:
-            self._counts[scopes] = (now, change, counts)
-        return counts
+            self._counts[key] = _KeptCount(now, change, number)
+        return number
+
+    def _is_young(
+        self,
+        kept: _KeptCount,
+        now: float,
+    ) -> bool:
+        # Without news of each change, only the time says that a count is old.
+        return self._news().is_complete or now - kept.counted_at < COUNT_SECONDS
 
     def forget_counts(self) -> None:
         """Counts again at the next request: this page has changed something."""
         with self._lock:
             self._counts.clear()
-
-
-_NEVER = (float("-inf"), "", Counts(0, 0))

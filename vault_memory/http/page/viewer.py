@@ -76,16 +76,19 @@ class Viewer:
 
     def counts(self) -> Counts:
         """What waits for a person."""
-        return self.shared.counts(self.scopes, self._count)
-
-    def _count(self) -> Counts:
         try:
-            proposals = len(self.records.proposals())
-            conflicts = len(self._memory.conflicts(self.scopes))
+            return self.shared.counts(
+                self.scopes, self._count_proposals, self._count_conflicts
+            )
         except VaultMemoryError:
             # The vault is unreachable: the view says so itself.
             return Counts(0, 0)
-        return Counts(proposals, conflicts)
+
+    def _count_proposals(self) -> int:
+        return len(self.records.proposals())
+
+    def _count_conflicts(self) -> int:
+        return len(self._memory.conflicts(self.scopes))
 
     def state(self) -> VaultState:
         """The state of the vault."""
