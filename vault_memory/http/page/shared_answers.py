@@ -105,9 +105,9 @@ class SharedAnswers:
     ) -> int:
         now = self._clock()
         with self._lock:
-            kept = self._counts.get(key)
-        if kept is not None and kept.change == change and self._is_young(kept, now):
-            return kept.number
+            stored = self._counts.get(key)
+        if stored is not None and stored.change == change and self._is_young(stored, now):
+            return stored.number
         number = count()
         with self._lock:
             self._counts[key] = _KeptCount(now, change, number)
@@ -115,11 +115,11 @@ class SharedAnswers:
 
     def _is_young(
         self,
-        kept: _KeptCount,
+        stored: _KeptCount,
         now: float,
     ) -> bool:
         # Without news of each change, only the time says that a count is old.
-        return self._news().is_complete or now - kept.counted_at < COUNT_SECONDS
+        return self._news().is_complete or now - stored.counted_at < COUNT_SECONDS
 
     def forget_counts(self) -> None:
         """Counts again at the next request: this page has changed something."""
