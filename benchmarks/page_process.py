@@ -22,6 +22,9 @@ from vault_memory.http.page.browser_sessions import BrowserSessions
 PATIENCE_SECONDS = 120.0
 SETTLED_SECONDS = 0.35
 """After a write: the daemon has read the note, and the next write finds it unchanged"""
+QUIET_SECONDS = 2.0
+MOST_QUIET_SECONDS = 0.05
+"""CPU seconds of a daemon that has nothing to do, in `QUIET_SECONDS`"""
 TABS = 12
 
 
@@ -39,6 +42,16 @@ class PageProcess:
     def cpu(self) -> float:
         """CPU seconds that the page and the daemon have used."""
         return running_cpu(self.process.pid) + running_cpu(self.daemon_pid)
+
+    def wait_until_quiet(self) -> None:
+        """Waits until the daemon has done what it does after the start in a new vault."""
+        deadline = time.monotonic() + PATIENCE_SECONDS
+        while time.monotonic() < deadline:
+            before = running_cpu(self.daemon_pid)
+            time.sleep(QUIET_SECONDS)
+            if running_cpu(self.daemon_pid) - before < MOST_QUIET_SECONDS:
+                return
+        raise SystemExit("error: the daemon is still busy")
 
     def get(self, path: str) -> bytes:
         """A view."""

@@ -56,6 +56,7 @@ def rows(
             running(place, vault, OFF) as daemon,
             page_process(place, vault, daemon.pid) as page,
         ):
+            page.wait_until_quiet()
             yield from _views(page, memory, note, size)
             yield _buttons(page, memory, note, size)
             tab = page.open_tab()
