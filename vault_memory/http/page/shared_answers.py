@@ -106,7 +106,11 @@ class SharedAnswers:
         now = self._clock()
         with self._lock:
             stored = self._counts.get(key)
-        if stored is not None and stored.change == change and self._is_young(stored, now):
+        if (
+            stored is not None
+            and stored.change == change
+            and self._is_young(stored, now)
+        ):
             return stored.number
         number = count()
         with self._lock:
