@@ -9,9 +9,13 @@ import struct
 import subprocess
 import termios
 import time
+from contextlib import suppress
 from dataclasses import dataclass, field
 
 from tests.scenarios.outside import PATIENCE_SECONDS, Outside
+
+PRESS_SECONDS = 2.0
+"""Between two presses of Ctrl-C"""
 
 COLOUR = re.compile(r"\x1b\[[0-9;]*m")
 CODE = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
@@ -77,8 +81,14 @@ class Terminal:
         return self.process.wait(PATIENCE_SECONDS)
 
     def interrupt(self) -> int:
-        """Presses Ctrl-C, and returns the exit code."""
-        self.process.send_signal(signal.SIGINT)
+        """Presses Ctrl-C until the program ends, and returns the exit code."""
+        # Python loses a signal that comes just before it begins to read the answer.
+        deadline = time.monotonic() + PATIENCE_SECONDS
+        while self.process.poll() is None:
+            assert time.monotonic() < deadline, self.plain
+            self.process.send_signal(signal.SIGINT)
+            with suppress(subprocess.TimeoutExpired):
+                self.process.wait(PRESS_SECONDS)
         return self.end()
 
 

@@ -53,7 +53,7 @@ def test_the_configuration_names_model_roles_and_command(tmp_path: Path) -> None
         ("LLM_HOME",),
         7.0,
     )
-    with pytest.raises(ConfigError, match=r"brain\.kind"):
+    with pytest.raises(ConfigError, match="VAULT_MEMORY_BRAIN_KIND"):
         load(None, {"VAULT_MEMORY_BRAIN_KIND": "oracle"})
 
 
