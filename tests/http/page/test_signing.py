@@ -124,3 +124,46 @@ def test_wrong_links_are_limited(own_page: ServedPage) -> None:
     answers = [client.post("/open/wrong").status_code for _ in range(12)]
 
     assert answers == [401] * 10 + [429] * 2
+
+
+def test_an_origin_that_is_no_url_is_refused(page: ServedPage) -> None:
+    answer = page.stranger(origin="http://[").post(page.link())
+
+    assert answer.status_code == 403
+    assert 'role="alert"' in answer.text
+
+
+def test_a_bug_is_a_view_with_the_headers_of_the_page(
+    own_page: ServedPage,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def fail(*arguments: object) -> None:
+        raise RuntimeError("a secret of the vault")
+
+    browser = own_page.browser()
+    monkeypatch.setattr("vault_memory.http.page.shell.frame", fail)
+
+    answer = browser.client.get("/search")
+
+    assert answer.status_code == 500
+    assert "which is a bug" in answer.text
+    assert "a secret" not in answer.text
+    assert "default-src" in answer.headers["content-security-policy"]
+
+
+def test_a_state_folder_that_cannot_be_written_signs_nobody_out(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    now = 1_000_000.0
+    sessions = BrowserSessions(tmp_path, lambda: now)
+    token = sessions.spend(sessions.make_link(Rights()))
+    assert token
+    now += browser_sessions.TOUCH_SECONDS + 1
+
+    def full_disk(*arguments: object, **options: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("vault_memory.config.state_file.write", full_disk)
+
+    assert sessions.find(token)

@@ -8,7 +8,7 @@ import hmac
 import secrets
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -117,7 +117,9 @@ class BrowserSessions:
             is_same = hmac.compare_digest(session.digest, digest)
             if is_same and session.used + IDLE_SECONDS > now:
                 if now - session.used > TOUCH_SECONDS:
-                    self._touch(digest)
+                    # Fault: on a full disk, a view would fail because of its time of use.
+                    with suppress(OSError):
+                        self._touch(digest)
                 return BrowserSession(session.rights, _csrf(token))
         return None
 

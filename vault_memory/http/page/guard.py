@@ -81,7 +81,11 @@ class Guard(NamedTuple):
 
     def _is_own_origin(self, origin: str, request: Request) -> bool:
         """Returns whether an origin is the page that was asked."""
-        url = urlsplit(origin.lower())
+        try:
+            url = urlsplit(origin.lower())
+        except ValueError:
+            # Fault: `http://[` is no URL, and any client can send it.
+            return False
         is_host = url.netloc == request.headers["host"].lower()
         if url.scheme == request.url.scheme:
             return is_host

@@ -43,6 +43,15 @@ logger = logging.getLogger(__name__)
 Endpoint = Callable[[Request], Awaitable[Response]]
 
 
+class PageFailed(VaultMemoryError):
+    """The page failed, which is a bug."""
+
+    def __init__(self) -> None:
+        super().__init__(
+            "the page failed, which is a bug", hint="look into the log of the server"
+        )
+
+
 class PageSettings(NamedTuple):
     """How the page of a vault is served."""
 
@@ -89,7 +98,10 @@ def page_application(
         routes=routes,
         middleware=[Middleware(_Headers), Middleware(_Checks, page=page)],
         lifespan=partial(_lifespan, page),
-        exception_handlers={HTTPException: partial(_http_error, page)},
+        exception_handlers={
+            HTTPException: partial(_http_error, page),
+            Exception: partial(_bug, page),
+        },
     )
     app.router.redirect_slashes = False
     return app
@@ -233,6 +245,19 @@ async def _http_error(
     refusal.http_status = error.status_code
     response = _failure(page, refusal, request)
     response.headers.update(error.headers or {})
+    return response
+
+
+async def _bug(
+    page: PageParts,
+    request: Request,
+    error: Exception,
+) -> Response:
+    """Returns the view of an error that nobody expected; the log has its traceback."""
+    failed = PageFailed()
+    response = _failure(page, failed, request)
+    # This answer passes no middleware.
+    response.headers.update(render.HEADERS)
     return response
 
 
