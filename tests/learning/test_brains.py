@@ -284,10 +284,14 @@ def test_saves_during_the_models_answer_are_kept_and_the_night_still_completes(
 
 def test_a_note_saved_just_now_gets_its_new_lines_a_moment_later(bedroom):
     from datetime import UTC, datetime
+    from zoneinfo import ZoneInfo
 
-    now = datetime.now(UTC)
-    bedroom.set(SLEEP_CYCLE_ZONE="UTC")
+    # The night does not learn from a talk of the last minutes, so it is past noon there.
+    zone = "Etc/GMT-12" if datetime.now(UTC).hour < 12 else "UTC"
+    now = datetime.now(ZoneInfo(zone))
+    bedroom.set(SLEEP_CYCLE_ZONE=zone)
     note = f"Users/mira/memories/{now:%Y-%m-%d}.md"
+    morning = now.replace(hour=0, minute=0, second=1, microsecond=0)
     bedroom.seen.ok(
         "record",
         "--session",
@@ -297,7 +301,7 @@ def test_a_note_saved_just_now_gets_its_new_lines_a_moment_later(bedroom):
         "--user",
         "mira",
         "--now",
-        f"{now:%Y-%m-%dT00:00:01}+00:00",
+        morning.isoformat(),
         "I am allergic to mackerel since I was a child.",
     )
 
