@@ -50,6 +50,18 @@ def test_a_vault_without_a_server_names_the_command(page: ServedPage) -> None:
     assert "remote" in refused.text
 
 
+def test_the_doctor_shows_how_long_searches_took(own_page: ServedPage) -> None:
+    browser = own_page.browser()
+    assert "How long searches took" not in browser.get("/doctor").text
+
+    for _ in range(3):
+        assert browser.get("/search?q=lamp").status_code == 200
+
+    text = browser.get("/doctor").text
+    assert "<svg" in text
+    assert "3 searches" in text
+
+
 class Counter:
     """Counts, and how often it was asked."""
 

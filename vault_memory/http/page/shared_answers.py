@@ -2,8 +2,9 @@
 
 import threading
 import time
+from collections import deque
 from collections.abc import Callable, Sequence
-from datetime import UTC, datetime
+from datetime import UTC, date, datetime
 from typing import TYPE_CHECKING, NamedTuple
 
 from vault_memory.http.page.events import News
@@ -14,6 +15,8 @@ if TYPE_CHECKING:
     from vault_memory.edits.reports import Check
 
 NO_SETUP = SetupOffer()
+MOST_SEARCHES = 10_000
+"""Searches whose times are kept"""
 COUNT_SECONDS = 2.0
 """How long counts are shown without counting again, while the daemon reports no change"""
 MOST_MERGES = 50
@@ -51,6 +54,7 @@ class SharedAnswers:
         self._counts: dict[tuple[str, tuple[str, ...]], _KeptCount] = {}
         self._examination: Examination | None = None
         self._from_disk: dict[str, str] = {}
+        self._search_times: deque[tuple[date, float]] = deque(maxlen=MOST_SEARCHES)
 
     @property
     def examination(self) -> Examination | None:
@@ -60,6 +64,15 @@ class SharedAnswers:
     def keep_setup(self) -> None:
         """Offers the setup until this page ends, although a layout is set by now."""
         self.setup = self.setup._replace(always=True)
+
+    def note_search(self, milliseconds: float) -> None:
+        """Notes how long a search took just now."""
+        today = datetime.now().astimezone().date()
+        self._search_times.append((today, milliseconds))
+
+    def search_times(self) -> list[tuple[date, float]]:
+        """Returns the days and times, in milliseconds, of the last searches on this page."""
+        return list(self._search_times)
 
     def keep_examination(self, checks: "Sequence[Check]") -> None:
         """Keeps what `doctor` found just now."""

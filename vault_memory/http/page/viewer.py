@@ -1,5 +1,6 @@
 """The only way from a view to the vault: each call has the scopes of the session."""
 
+import time
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
@@ -182,9 +183,11 @@ class Viewer:
         options: SearchOptions,
     ) -> "SearchAnswerJson":
         """The chunks that answer a question."""
+        start = time.perf_counter()
         answer = query_or_local.search(
             self._memory, query, scopes=self.scopes, options=options
         )
+        self.shared.note_search((time.perf_counter() - start) * 1000)
         self._hide_others(answer["freshness"])
         return answer
 

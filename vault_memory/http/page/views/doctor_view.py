@@ -1,8 +1,10 @@
 """Doctor: what the last examination found, and a new one."""
 
 import msgspec
+from markupsafe import Markup
 
 from vault_memory.http.page.page_answers import PageView, Redirect
+from vault_memory.http.page.pictures import charts
 from vault_memory.http.page.viewer import Viewer
 
 WORDS = {"ok": "in order", "warn": "warning", "fail": "failed"}
@@ -18,7 +20,13 @@ def show(
     query: DoctorFields,
 ) -> PageView:
     viewer.check_sees_all()
-    data = {"examination": viewer.shared.examination, "words": WORDS}
+    days = charts.search_days(viewer.shared.search_times())
+    data = {
+        "examination": viewer.shared.examination,
+        "words": WORDS,
+        "search_days": days,
+        "search_picture": Markup(charts.latency_svg(days)),
+    }
     return PageView("doctor.html", "Doctor", data)
 
 
