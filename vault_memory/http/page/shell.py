@@ -4,7 +4,6 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from vault_memory.http.page.browser_sessions import BrowserSession
-from vault_memory.http.page.page_answers import NotHere as NotHere
 from vault_memory.http.page.page_answers import page_path
 from vault_memory.http.page.viewer import Viewer
 
