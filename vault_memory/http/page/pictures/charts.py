@@ -121,18 +121,8 @@ def weeks_svg(
     width: int = WIDTH,
 ) -> str:
     """Return a chart with two bars for each week: notes are filled, facts are hollow."""
-    chart = _Chart("weeks", [row.name for row in rows], width)
-    rows = rows[-MOST_COLUMNS:]
-    most_notes = max((row.notes for row in rows), default=0)
-    most_facts = max((row.facts for row in rows), default=0)
-    chart.draw_axes(max(most_notes, most_facts), "")
-    chart.draw_legend("notes", _FILLED, "facts", _HOLLOW)
-    for column, row in enumerate(rows):
-        words = f"{row.name}: {row.notes} notes, {row.facts} facts"
-        chart.draw_bar(column, 0, row.notes, _FILLED, words)
-        chart.draw_bar(column, 1, row.facts, _HOLLOW, words)
-    description = f"{len(rows)} weeks. At most {most_notes} notes and {most_facts} facts in a week."
-    return chart.picture.svg("Notes and facts of each week", description)
+    columns = [_BarPair(row.name, row.notes, row.facts) for row in rows]
+    return _pairs_svg("Notes and facts of each week", "week", "notes", columns, width)
 
 
 def nights_svg(
@@ -140,18 +130,38 @@ def nights_svg(
     width: int = WIDTH,
 ) -> str:
     """Return a chart with two bars for each night: lines are filled, facts are hollow."""
-    chart = _Chart("nights", [row.name for row in rows], width)
+    columns = [_BarPair(row.name, row.lines, row.facts) for row in rows]
+    return _pairs_svg("What the nights learned", "night", "lines", columns, width)
+
+
+class _BarPair(NamedTuple):
+    """Two bars side by side."""
+
+    name: str
+    filled: int
+    facts: int
+
+
+def _pairs_svg(
+    title: str,
+    period: str,
+    unit: str,
+    rows: Sequence[_BarPair],
+    width: int,
+) -> str:
+    """Return a chart with two bars for each period; `unit` names what the filled ones count."""
+    chart = _Chart(f"{period}s", [row.name for row in rows], width)
     rows = rows[-MOST_COLUMNS:]
-    most_lines = max((row.lines for row in rows), default=0)
+    most = max((row.filled for row in rows), default=0)
     most_facts = max((row.facts for row in rows), default=0)
-    chart.draw_axes(max(most_lines, most_facts), "")
-    chart.draw_legend("lines", _FILLED, "facts", _HOLLOW)
+    chart.draw_axes(max(most, most_facts), "")
+    chart.draw_legend(unit, _FILLED, "facts", _HOLLOW)
     for column, row in enumerate(rows):
-        words = f"{row.name}: {row.lines} lines, {row.facts} facts"
-        chart.draw_bar(column, 0, row.lines, _FILLED, words)
+        words = f"{row.name}: {row.filled} {unit}, {row.facts} facts"
+        chart.draw_bar(column, 0, row.filled, _FILLED, words)
         chart.draw_bar(column, 1, row.facts, _HOLLOW, words)
-    description = f"{len(rows)} nights. At most {most_lines} lines and {most_facts} facts in a night."
-    return chart.picture.svg("What the nights learned", description)
+    counts = f"At most {most} {unit} and {most_facts} facts in a {period}."
+    return chart.picture.svg(title, f"{len(rows)} {period}s. {counts}")
 
 
 def latency_svg(
