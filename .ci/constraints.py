@@ -14,7 +14,7 @@ from pathlib import Path
 
 PROJECT = Path(__file__).resolve().parent.parent
 TARGET = PROJECT / "constraints.txt"
-EXTRAS = ("onnx", "mcp", "web")
+EXTRAS = ("onnx", "mcp", "web", "s3", "fleet")
 HEADER = """\
 # What `make run` and the image install, to the version: the packages that the tests ran with.
 # Renew it with `make constraints`; tests/test_constraints.py says when it no longer fits pyproject.toml.
