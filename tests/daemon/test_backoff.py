@@ -2,7 +2,12 @@
 
 import pytest
 
-from vault_memory.daemon.backoff import IDLE_POLL, LONGEST, PathBackoff, SyncBackoff
+from vault_memory.daemon.turns.backoff import (
+    IDLE_POLL,
+    LONGEST,
+    PathBackoff,
+    SyncBackoff,
+)
 from vault_memory.remote.remote_errors import (
     RemoteBusy,
     RemoteUnreachable,

@@ -3,9 +3,9 @@
 import time
 from collections.abc import Collection, Iterable
 
+from vault_memory.daemon.upkeep.upkeep_watch import UpkeepWatch
 from vault_memory.errors import VaultMemoryError
 from vault_memory.vault.watch.change_queue import QueueMarker
-from vault_memory.vault.watch.watcher import Watcher
 
 PATIENCE_SECONDS = 1.0
 """How long a question waits at most. Its caller then reads the vault without the daemon."""
@@ -23,8 +23,8 @@ class Barrier:
     The loop takes the hints of what was saved before a question earlier than the mark of the question.
     """
 
-    def __init__(self, watcher: Watcher) -> None:
-        self._watcher = watcher
+    def __init__(self, watch: UpkeepWatch) -> None:
+        self._watch = watch
         self._reached: list[tuple[float, QueueMarker]] = []
 
     def passed(self) -> bool:
@@ -32,7 +32,7 @@ class Barrier:
 
         Notes whose saves it lacks are named as stale.
         """
-        return self._watcher.mark().wait(PATIENCE_SECONDS)
+        return self._watch.mark().wait(PATIENCE_SECONDS)
 
     def reach(self, marks: Iterable[QueueMarker]) -> None:
         """Notes that the loop took these marks, and so the hints of all earlier saves."""

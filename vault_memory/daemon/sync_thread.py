@@ -27,12 +27,12 @@ from vault_memory.sync.status import (
 if TYPE_CHECKING:
     from vault_memory.contract.setup_answers import SyncRequestedJson
     from vault_memory.contract.status_answers import SyncStatusJson
-    from vault_memory.daemon import backoff
-    from vault_memory.daemon.backoff import PathBackoff, SyncBackoff
+    from vault_memory.daemon.turns import backoff
+    from vault_memory.daemon.turns.backoff import PathBackoff, SyncBackoff
     from vault_memory.sync import connection, pass_options
     from vault_memory.sync.pass_report import PassReport
 else:
-    backoff = lazy_module("vault_memory.daemon.backoff")
+    backoff = lazy_module("vault_memory.daemon.turns.backoff")
     connection = lazy_module("vault_memory.sync.connection")
     pass_options = lazy_module("vault_memory.sync.pass_options")
 

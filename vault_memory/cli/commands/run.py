@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from vault_memory.cli.views import screen
     from vault_memory.daemon import loop
     from vault_memory.daemon.loop import Daemon
-    from vault_memory.daemon.note_indexer import PathChange
+    from vault_memory.daemon.upkeep.note_indexer import PathChange
     from vault_memory.edits.conflict_copy import ResolvedConflict
     from vault_memory.hosts import hook_command
 else:

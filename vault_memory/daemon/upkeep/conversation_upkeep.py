@@ -2,10 +2,9 @@
 
 import logging
 import time
-from collections.abc import Callable
 
 from vault_memory.api.vault_memory import VaultMemory
-from vault_memory.daemon.drop_events import DropEvents
+from vault_memory.daemon.upkeep.drop_events import DropEvents
 from vault_memory.database.connection import DatabaseError
 from vault_memory.errors import VaultMemoryError
 
@@ -22,30 +21,32 @@ RETRY_SECONDS = 5.0
 
 
 class ConversationUpkeep:
-    """Checks the drop folder after an event, and periodically. Failures do not affect search."""
+    """Checks the drop folder after an event, and periodically. Failures do not affect search.
+
+    Without `drop_events` it is checked after `look_soon`, and while a file in it waits.
+    """
 
     def __init__(
         self,
         memory: VaultMemory,
-        wake: Callable[[], None],
+        drop_events: DropEvents | None,
     ) -> None:
         self._memory = memory
+        self._drops = drop_events
+        self._is_look_asked = True
+        """Whether `look_soon` was called since the last check; the first check is always due"""
         self._next_look = 0.0
         self._not_before = 0.0
         self._next_idle = 0.0
-        self._drops = DropEvents(memory.conversations.drop_folder.make(), wake)
 
-    def start(self) -> None:
-        """Starts to listen to file events."""
-        self._drops.start()
-
-    def close(self) -> None:
-        """Stops to listen to file events."""
-        self._drops.stop()
+    def look_soon(self) -> None:
+        """Plans a check of the drop folder."""
+        self._is_look_asked = True
 
     def wait(self) -> float:
         """Returns how many seconds the loop may sleep before the next turn."""
-        due = self._not_before if self._drops.heard else self._next_look
+        is_asked = self._is_look_asked or (self._drops and self._drops.heard)
+        due = self._not_before if is_asked else self._next_look
         return max(0.0, due - time.monotonic())
 
     def turn(self) -> None:
@@ -53,15 +54,13 @@ class ConversationUpkeep:
         if self.wait() > 0:
             return
         now = time.monotonic()
-        self._drops.heard = False
+        self._is_look_asked = False
+        if self._drops is not None:
+            self._drops.heard = False
         self._not_before = now + LOOK_SECONDS
         try:
             self._record_dropped()
-            # Fault: a file that its writer keeps open stays, and no event reports what
-            # is added to it.
-            drop_folder = self._memory.conversations.drop_folder
-            is_quiet = self._drops.has_events and not drop_folder.is_waiting()
-            self._next_look = now + (QUIET_SECONDS if is_quiet else LOOK_SECONDS)
+            self._next_look = now + self._pause()
             if now >= self._next_idle:
                 self._next_idle = now + IDLE_SECONDS
                 self._memory.conversations.end_idle_sessions()
@@ -71,6 +70,16 @@ class ConversationUpkeep:
             logger.warning("dropped turns cannot be recorded: %s", error)
             self._next_look = now + RETRY_SECONDS
             self._not_before = self._next_look
+
+    def _pause(self) -> float:
+        """Returns the seconds until the next check that nothing asks for."""
+        # Fault: a file that its writer keeps open stays, and no event reports what
+        # is added to it.
+        if self._memory.conversations.drop_folder.is_waiting():
+            return LOOK_SECONDS
+        if self._drops is None:
+            return IDLE_SECONDS
+        return QUIET_SECONDS if self._drops.has_events else LOOK_SECONDS
 
     def _record_dropped(self) -> None:
         report = self._memory.conversations.take_dropped()

@@ -8,6 +8,7 @@ import logging
 import queue
 import threading
 import time
+from collections import deque
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 
@@ -60,28 +61,44 @@ class Finished:
 
 
 class LargeNotes:
-    """The large notes of one daemon. Only the loop calls it. `wake` lets the loop take a turn."""
+    """The large notes of one vault. Only the loop calls it. `wake` lets the loop take a turn.
 
-    def __init__(self, wake: Callable[[], None]) -> None:
+    `run_parser` runs a function in another thread, which ends when no note waits to be parsed.
+    """
+
+    def __init__(
+        self,
+        wake: Callable[[], None],
+        run_parser: Callable[[Callable[[], None]], None],
+    ) -> None:
         self._wake = wake
+        self._run_parser = run_parser
         self._worker = Worker()
+        self._lock = threading.Lock()
+        """Guards the next three fields"""
+        self._waiting: deque[ReadRequest] = deque()
+        self._is_parsing = False
+        self._idle_since: float | None = None
+        """Since when the worker process has no work; None without a worker process"""
         self._requests: dict[str, ReadRequest] = {}
         """The newest request for each path that is not written completely"""
-        self._waiting: queue.SimpleQueue[ReadRequest | None] = queue.SimpleQueue()
         self._answers: queue.SimpleQueue[tuple[ReadRequest, Parts | NoteTooSlow]] = (
             queue.SimpleQueue()
         )
         self._writing: dict[str, Writing] = {}
-        self._thread: threading.Thread | None = None
         self._closed = False
 
     def __contains__(self, path: str) -> bool:
         return path in self._requests or path in self._writing
 
-    @property
-    def has_work(self) -> bool:
-        """Whether the loop should take its next turn at once."""
-        return bool(self._writing) or not self._answers.empty()
+    def wait(self) -> float:
+        """Returns how many seconds the loop may sleep before the next turn."""
+        if self._writing or not self._answers.empty():
+            return 0.0
+        idle_since = self._idle_since
+        if idle_since is None:
+            return float("inf")
+        return max(0.0, idle_since + IDLE_SECONDS - time.monotonic())
 
     def put(
         self,
@@ -98,12 +115,13 @@ class LargeNotes:
             # The worker has it already.
             return
         self._writing.pop(note.path, None)
-        self._waiting.put(request)
-        if self._thread is None:
-            self._thread = threading.Thread(
-                target=self._run, name="large notes", daemon=True
-            )
-            self._thread.start()
+        with self._lock:
+            self._waiting.append(request)
+            self._idle_since = None
+            if self._is_parsing:
+                return
+            self._is_parsing = True
+        self._run_parser(self._parse_waiting)
 
     def remove(
         self,
@@ -131,6 +149,7 @@ class LargeNotes:
 
     def turn(self, index: Index) -> list[Finished]:
         """Writes one slice of one note. Returns the notes that are finished."""
+        self._stop_idle_worker()
         finished = self._take_answers(index)
         for path, writing in self._writing.items():
             delta = next(writing.steps, None)
@@ -154,7 +173,15 @@ class LargeNotes:
     def close(self) -> None:
         """Ends the worker, also in the middle of a note: the next start reads it again."""
         self._closed = True
-        self._waiting.put(None)
+        self._worker.stop()
+
+    def _stop_idle_worker(self) -> None:
+        with self._lock:
+            idle_since = self._idle_since
+            if idle_since is None or time.monotonic() < idle_since + IDLE_SECONDS:
+                return
+            self._idle_since = None
+        # A worker process without work would occupy memory for days.
         self._worker.stop()
 
     def _take_answers(self, index: Index) -> list[Finished]:
@@ -178,23 +205,30 @@ class LargeNotes:
             )
         return failures
 
-    def _run(self) -> None:
-        """Lets the worker parse one note after the other."""
-        while not self._closed:
-            try:
-                request = self._waiting.get(timeout=IDLE_SECONDS)
-            except queue.Empty:
-                # A worker process without work would occupy memory for days.
-                self._worker.stop()
-                request = self._waiting.get()
+    def _parse_waiting(self) -> None:
+        """Lets the worker parse one note after the other, until none waits."""
+        while True:
+            request = self._next_waiting()
             if request is None:
-                return
+                break
             if not self._is_newest(request):
                 continue
             answer = self._parse(request)
             if not self._closed:
                 self._answers.put((request, answer))
                 self._wake()
+        if self._closed:
+            # Fault: the worker may have been started after `close` stopped it.
+            self._worker.stop()
+
+    def _next_waiting(self) -> ReadRequest | None:
+        """Returns the next request; None ends the parser."""
+        with self._lock:
+            if self._waiting and not self._closed:
+                return self._waiting.popleft()
+            self._is_parsing = False
+            self._idle_since = time.monotonic()
+            return None
 
     def _parse(self, request: ReadRequest) -> Parts | NoteTooSlow:
         try:

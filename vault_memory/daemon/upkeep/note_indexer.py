@@ -6,8 +6,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from vault_memory.api.vault_memory import VaultMemory
-from vault_memory.daemon.edit_upkeep import EditUpkeep
-from vault_memory.daemon.large_note_upkeep import LargeNotes
+from vault_memory.daemon.upkeep.edit_upkeep import EditUpkeep
+from vault_memory.daemon.upkeep.large_note_upkeep import LargeNotes
 from vault_memory.database.connection import DatabaseError
 from vault_memory.errors import NoteUnreadable, VaultMemoryError
 from vault_memory.index.chunk_rows import Delta
@@ -42,17 +42,16 @@ class PathChange:
 class NoteIndexer:
     """The notes of a vault that changed, and are not settled in the index yet.
 
-    Only the loop calls it. `wake_loop` ends the sleep of the loop when a large note is parsed, and
-    `wake_embedding` starts the embedding of text that has settled.
+    Only the loop calls it. `wake_embedding` starts the embedding of text that has settled.
     """
 
     def __init__(
         self,
         memory: VaultMemory,
         upkeep: EditUpkeep,
+        large: LargeNotes,
         *,
         tell: Callable[[PathChange], None],
-        wake_loop: Callable[[], None],
         wake_embedding: Callable[[], None],
     ) -> None:
         self._memory = memory
@@ -70,7 +69,7 @@ class NoteIndexer:
         """The last events of notes that are being debounced"""
         self._unread: set[str] = set()
         """Notes whose newest bytes may be missing from the index"""
-        self._large = LargeNotes(wake_loop)
+        self._large = large
 
     # --- What the loop takes and asks ---
 
@@ -112,10 +111,11 @@ class NoteIndexer:
 
     def wait(self) -> float:
         """Returns how many seconds the loop may sleep before the next turn."""
-        if self._large.has_work:
-            return 0.0
+        pause = self._large.wait()
         due = self._debounce.next_due()
-        return float("inf") if due is None else max(0.0, due - time.monotonic())
+        if due is not None:
+            pause = min(pause, max(0.0, due - time.monotonic()))
+        return pause
 
     def read_soon(self, seconds: float) -> list[str]:
         """Returns the unread notes that are due within so many seconds, except large ones."""

@@ -1,0 +1,1 @@
+"""Background work of one vault: each module makes one turn, and says when the next is due."""

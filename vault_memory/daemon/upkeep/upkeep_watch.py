@@ -1,0 +1,34 @@
+"""What the upkeep of one vault needs from a watcher."""
+
+from typing import Protocol
+
+from vault_memory.vault.watch.change_queue import QueueMarker
+from vault_memory.vault.watch.watcher import Mode
+
+
+class UpkeepWatch(Protocol):
+    """The part of a watcher that is not the taking of hints: its owner does that.
+
+    `Watcher` is one. A host has one for each vault, over a single instance of inotify.
+    """
+
+    @property
+    def mode(self) -> Mode:
+        """Whether events report changes, or the vault is polled."""
+
+    @property
+    def healthy(self) -> bool:
+        """False while changes may be found later than promised."""
+
+    @property
+    def reason(self) -> str:
+        """Why the vault is polled, or the last trouble; "" without trouble."""
+
+    def mark(self) -> QueueMarker:
+        """Returns a marker that comes among the hints after everything that happened so far."""
+
+    def wake(self) -> None:
+        """Makes the owner take hints soon, although nothing happened. Any thread may call it."""
+
+    def note_missed(self, path: str) -> None:
+        """Notes that a sweep found a change of this note, whose event should have come."""

@@ -1,0 +1,361 @@
+"""The upkeep of one vault: from hints of change to an index that search can trust.
+
+New text is searchable at once. Conclusions, such as that a note was deleted, wait until the file
+has settled. The upkeep has no thread, lock or socket of its own. Its owner takes hints from a
+watcher and passes them to `turn`: a daemon does that for one vault, a host for many.
+"""
+
+import logging
+import threading
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from vault_memory.api.vault_memory import VaultMemory
+from vault_memory.daemon.changes.change_ring import ChangeRing
+from vault_memory.daemon.changes.side_files import SideFiles
+from vault_memory.daemon.read_barrier import GRACE_SECONDS, Barrier
+from vault_memory.daemon.upkeep.conversation_upkeep import ConversationUpkeep
+from vault_memory.daemon.upkeep.drop_events import DropEvents
+from vault_memory.daemon.upkeep.edit_upkeep import EditUpkeep
+from vault_memory.daemon.upkeep.large_note_upkeep import LargeNotes
+from vault_memory.daemon.upkeep.note_indexer import NoteIndexer, PathChange
+from vault_memory.daemon.upkeep.stamp_upkeep import StampUpkeep
+from vault_memory.daemon.upkeep.sweep_pace import Sweeping
+from vault_memory.daemon.upkeep.upkeep_watch import UpkeepWatch
+from vault_memory.database.connection import DatabaseError
+from vault_memory.errors import VaultMemoryError
+from vault_memory.index.store import Index
+from vault_memory.ingest.large_notes import is_heavy
+from vault_memory.ingest.scan import ScanReport
+from vault_memory.vault.reader import Identity
+from vault_memory.vault.watch.change_queue import ChangeHints
+from vault_memory.vault.watch.note_event import NoteEvent
+
+if TYPE_CHECKING:
+    from vault_memory.contract.status_answers import WatcherJson
+    from vault_memory.edits.conflict_copy import ResolvedConflict
+
+logger = logging.getLogger(__name__)
+
+RETRY_SECONDS = 1.0
+"""Pause after the vault or the index could not be read"""
+MOST_SUSPECTS = 500
+"""Changed notes in a few slices of a sweep. Above this, one scan of the vault is cheaper."""
+
+
+def run_in_thread(work: Callable[[], None]) -> None:
+    """Runs some work in a thread of its own."""
+    threading.Thread(target=work, name="large notes", daemon=True).start()
+
+
+@dataclass(frozen=True, slots=True)
+class UpkeepOwner:
+    """What the upkeep of a vault tells its owner, and what it asks of it."""
+
+    tell: Callable[[PathChange], None] = lambda change: None
+    """Receives each change of a note"""
+    tell_copy: "Callable[[ResolvedConflict], None]" = lambda resolved: None
+    """Receives each conflict copy that was resolved"""
+    note_change: Callable[[], None] = lambda: None
+    """Called when something in the vault may have changed: a sync may be due"""
+    note_settled_text: Callable[[], None] = lambda: None
+    """Called when text has settled: it may have to be embedded"""
+    progress: Callable[[int, int], None] = lambda completed, total: None
+    """Receives the progress of a scan. An exception from it ends the scan."""
+    run_parser: Callable[[Callable[[], None]], None] = run_in_thread
+    """Runs the parser of large notes in another thread, soon"""
+
+
+class VaultUpkeep:
+    """The work of a daemon for one vault.
+
+    Any thread may call `begin`, `turn` and `close`, one call at a time. `barrier`, `changes` and
+    `status` may be used by other threads meanwhile. Without `drop_events` the drop folder is
+    checked after `look_at_drops`.
+    """
+
+    def __init__(
+        self,
+        memory: VaultMemory,
+        watch: UpkeepWatch,
+        owner: UpkeepOwner,
+        drop_events: DropEvents | None = None,
+    ) -> None:
+        self.memory = memory
+        self.trouble = ""
+        """Why the vault cannot be read now; empty when it can"""
+        self.barrier = Barrier(watch)
+        self.changes = ChangeRing()
+        self._watch = watch
+        self._owner = owner
+        self._index: Index | None = None
+        """The index of the last full scan"""
+        self._retry_at = 0.0
+        """When the next turn is due after trouble"""
+        self._edit_upkeep = EditUpkeep(memory, tell_copy=owner.tell_copy)
+        self._stamps = StampUpkeep(memory)
+        self._sweeping = Sweeping()
+        self._conversation_upkeep = ConversationUpkeep(memory, drop_events)
+        self._side_files = SideFiles(memory.vault.folder)
+        self._notes = NoteIndexer(
+            memory,
+            self._edit_upkeep,
+            LargeNotes(watch.wake, owner.run_parser),
+            tell=owner.tell,
+            wake_embedding=owner.note_settled_text,
+        )
+        memory.searcher.unread_notes = self._notes.unread
+        # Other connections to the vault must not parse a large note either: it would
+        # block the turns.
+        memory.vault.indexing.leave = is_heavy
+
+    def begin(self) -> None:
+        """Scans the vault for the first time. The watches must be set before.
+
+        Raises VaultUnreachable, and what `progress` of the owner raises.
+        """
+        self._rescan()
+
+    def close(self) -> None:
+        """Ends the upkeep. The next one reads again what was left in the middle."""
+        self.changes.close()
+        self._notes.close()
+
+    # --- One turn ---
+
+    def turn(self, hints: ChangeHints) -> None:
+        """Handles hints, reads the notes that are due, and does the upkeep that is due.
+
+        It does not raise because of a vault or an index that cannot be read: `trouble` names the
+        reason, and each later turn tries again.
+        """
+        try:
+            self._process(hints)
+            self._end_trouble()
+        except (VaultMemoryError, DatabaseError, OSError) as error:
+            # Fault (C57, B39): the disk may be unmounted or full. The upkeep waits for
+            # it, and must not end.
+            self.note_trouble(error)
+        self._publish()
+
+    def wait(self) -> float:
+        """Returns how many seconds the owner may wait for hints before the next turn."""
+        pause = min(
+            self._notes.wait(),
+            self._edit_upkeep.wait(),
+            self._stamps.wait(),
+            self._conversation_upkeep.wait(),
+            self.barrier.wait(),
+            self._sweeping.wait(),
+        )
+        if self.trouble:
+            pause = min(pause, RETRY_SECONDS)
+            pause = max(pause, self._retry_at - time.monotonic())
+        return pause
+
+    def look_at_drops(self) -> None:
+        """Plans a check of the drop folder, for an owner without events of it."""
+        self._conversation_upkeep.look_soon()
+
+    def note_trouble(self, error: Exception) -> None:
+        """Notes that the vault cannot be read now. The next turn scans it again."""
+        self._retry_at = time.monotonic() + RETRY_SECONDS
+        if self.trouble != str(error):
+            logger.warning("%s", error)
+            # A client may show notes that cannot be read any more.
+            self.changes.stage_loss()
+        self.trouble = str(error)
+        # Fault (C57): questions must not wait for a vault that cannot be read.
+        self.barrier.lift(())
+        if isinstance(error, DatabaseError):
+            # A repaired index may lack slices that were written: the scan afterwards finds them.
+            self._notes.forget_large()
+            self.memory.vault.indexing.recover(error)
+
+    def _publish(self) -> None:
+        """Passes on what changed in this turn: search finds it now."""
+        self.changes.stage(self._notes.take_changed())
+        self.changes.publish()
+
+    def _process(self, hints: ChangeHints) -> None:
+        self._take_hints(hints)
+        ingest = self.memory.vault.indexing.ingest()
+        if self._index is not ingest.index:
+            # Fault (G118): a new generation lacks what was saved while a thread built
+            # it.
+            self._rescan()
+            ingest = self.memory.vault.indexing.ingest()
+        self._notes.read_due(ingest)
+        self._notes.write_large(self.memory.vault.indexing.ingest())
+        self.barrier.lift(self._notes.read_soon(GRACE_SECONDS))
+        self._edit_upkeep.turn()
+        self._stamps.turn()
+        self._conversation_upkeep.turn()
+        self._sweep()
+
+    def _end_trouble(self) -> None:
+        if self.trouble:
+            self.changes.stage_loss()
+        self.trouble = ""
+
+    # --- Hints ---
+
+    def _take_hints(self, hints: ChangeHints) -> None:
+        now = time.monotonic()
+        self.barrier.reach(hints.marks)
+        if hints.paths or hints.subtrees:
+            self._owner.note_change()
+        folders = self._folders_to_scan(hints)
+        if folders:
+            self._rescan(folders)
+        if hints.sweep:
+            self._sweeping.begin()
+        for path in hints.paths:
+            self._take_event(path, now, closed=path in hints.closed)
+
+    def _folders_to_scan(self, hints: ChangeHints) -> tuple[str, ...]:
+        """Returns the folders to scan at once; "" is the vault. Raises VaultUnreachable."""
+        if not (self.trouble or hints.rescan or hints.subtrees):
+            return ()
+        # Fault (C56): events of a folder that was replaced say nothing about its
+        # successor.
+        is_replaced = self._is_replaced()
+        # A routine rescan is a sweep, which reads a slice in each turn.
+        is_rescan_due = hints.rescan and not hints.sweep
+        if is_replaced or self.trouble or is_rescan_due:
+            return ("",)
+        return tuple(hints.subtrees)
+
+    def _take_event(
+        self,
+        path: str,
+        now: float,
+        *,
+        closed: bool,
+    ) -> None:
+        event = NoteEvent.of(path, self.memory.layout)
+        self._edit_upkeep.heard(event)
+        self._stamps.heard(event)
+        if event.is_indexed:
+            self._notes.take(event, now, closed=closed)
+        else:
+            self.changes.stage((path,))
+
+    # --- Scans ---
+
+    def _rescan(
+        self,
+        within: tuple[str, ...] = ("",),
+        *,
+        sweep: bool = False,
+    ) -> None:
+        """Scans folders or notes at once; `sweep` when a sweep named them."""
+        started = time.perf_counter()
+        index = self.memory.vault.indexing.index()
+        if self._index is not index:
+            # Slices that were written into another index are of no use to this one.
+            self._notes.forget_large()
+        self._index = index
+        ingest = self.memory.vault.indexing.ingest()
+        report = ingest.scan(within=within, progress=self._owner.progress)
+        self._notes.take_ambiguous(report)
+        if sweep:
+            self._note_missed_events(report)
+        if report.changed or report.removed:
+            self._owner.note_change()
+        self._stage_scanned(report, within)
+        self._edit_upkeep.note_settled(report.changed)
+        self._edit_upkeep.note_copies(report.copies)
+        if within == ("",):
+            self._edit_upkeep.check_all_pages()
+        else:
+            self._edit_upkeep.note_pages(report.unread)
+        if report.changed:
+            self._notes.report(_summary(report.changed), report.delta, started)
+            self._owner.note_settled_text()
+
+    def _stage_scanned(
+        self,
+        report: ScanReport,
+        within: tuple[str, ...],
+    ) -> None:
+        """Stages the changes of a scan for the clients that wait for changes."""
+        self.changes.stage(report.changed)
+        if within != ("",):
+            self.changes.stage((*report.unread, *report.copies))
+            return
+        # A scan of the vault names all side files. Polling makes one every few seconds.
+        if not self.changes.is_asked():
+            self._side_files.forget()
+            return
+        side_files = self._side_files.changed((*report.unread, *report.copies))
+        if side_files is None:
+            self.changes.stage_loss()
+        else:
+            self.changes.stage(side_files)
+
+    def _note_missed_events(self, report: ScanReport) -> None:
+        """Counts the changes that raised no event: after some of them the watcher polls."""
+        for path in (*report.changed, *report.removed):
+            self._watch.note_missed(path)
+
+    def _is_replaced(self) -> bool:
+        """Whether another folder is at the path of the vault now. Raises VaultUnreachable."""
+        is_replaced = self.memory.vault.check_identity() is Identity.REPLACED
+        if is_replaced:
+            logger.info("the vault's folder was replaced; the vault is scanned again")
+        return is_replaced
+
+    def _sweep(self) -> None:
+        """Compares the next slices of the vault, and scans the notes that differ."""
+        if self._sweeping.wait() > 0:
+            return
+        # Fault (C57): an unmounted vault looks empty. Its notes were not deleted.
+        if self._is_replaced():
+            self._rescan()
+            return
+        findings = self._sweeping.turn(self.memory.vault.indexing.ingest())
+        self._edit_upkeep.note_copies(findings.copies)
+        self._edit_upkeep.note_pages(findings.unread)
+        if len(findings.suspects) > MOST_SUSPECTS:
+            self._rescan(sweep=True)
+        elif findings.suspects:
+            self._rescan(tuple(findings.suspects), sweep=True)
+
+    # --- A new generation of the index ---
+
+    @property
+    def is_outdated(self) -> bool:
+        """Whether the index was built with older rules: `build_generation` is due."""
+        return self.memory.vault.indexing.is_outdated
+
+    def build_generation(self) -> None:
+        """Builds a new index beside the present one, which serves meanwhile.
+
+        Takes long for a large vault. Any thread may call it beside the turns.
+        """
+        memory = self.memory.fork()
+        try:
+            memory.vault.indexing.build(anyway=False)
+        except Exception:
+            # The old generation goes on serving.
+            logger.exception("the new generation could not be built")
+        finally:
+            memory.close()
+        self._watch.wake()
+
+    # --- State ---
+
+    def status(self) -> "WatcherJson":
+        """Returns the state of the watcher, a part of the `status` of a vault."""
+        return {
+            "mode": self._watch.mode,
+            "healthy": self._watch.healthy and not self.trouble,
+            "reason": self.trouble or self._watch.reason,
+        }
+
+
+def _summary(paths: Sequence[str]) -> str:
+    return paths[0] if len(paths) == 1 else f"{len(paths)} notes"
