@@ -15,6 +15,7 @@ from mcp.client.streamable_http import streamable_http_client
 
 from tests.mcp.vaults import ALICE, BOB, PLAN, WORDS, fill, opened, words
 from tests.scenarios.outside import PATIENCE_SECONDS, Outside, at
+from vault_memory.api.vault_service import SingleVault
 from vault_memory.mcp.sdk_server import server
 from vault_memory.mcp.transports import application
 from vault_memory.rules.paths.caller import Caller
@@ -322,7 +323,7 @@ def test_an_invalid_request_is_reported_as_invalid(
 def test_an_app_without_authentication_refuses_every_request(place: Outside):
     async def ask() -> httpx.Response:
         with opened(place) as memory:
-            transport = httpx.ASGITransport(application(memory))
+            transport = httpx.ASGITransport(application(SingleVault(memory)))
             async with httpx.AsyncClient(
                 transport=transport, base_url="http://localhost"
             ) as client:

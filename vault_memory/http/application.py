@@ -1,7 +1,7 @@
 """The ASGI app: the checks of each request, the routes, and the mounted apps."""
 
 import logging
-from collections.abc import AsyncIterator, Callable, Iterable, Mapping
+from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
 from contextlib import (
     AbstractAsyncContextManager,
     AsyncExitStack,
@@ -9,7 +9,7 @@ from contextlib import (
 )
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 import anyio
 import msgspec
@@ -23,16 +23,30 @@ from starlette.routing import Route
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from vault_memory.api.vault_memory import VaultMemory
+from vault_memory.api.vault_service import (
+    CALLER,
+    SingleVault,
+    VaultService,
+    VaultUnavailable,
+    VaultUnknown,
+    opened,
+)
 from vault_memory.config.server_sections import Serve
 from vault_memory.database.connection import DatabaseError
 from vault_memory.errors import UsageError, VaultMemoryError
-from vault_memory.http.auth import Doorkeeper
+from vault_memory.http.auth import Doorkeeper, unauthorised
 from vault_memory.http.lifespan import running
 from vault_memory.http.origin_check import Gate
 from vault_memory.http.prometheus import Counting, Requests
-from vault_memory.http.responses import broken, failure, refusal, reply
+from vault_memory.http.responses import (
+    broken,
+    failure,
+    refusal,
+    reply,
+    unavailable,
+)
 from vault_memory.http.routes import ENDPOINTS, Endpoint, open_routes
-from vault_memory.http.tokens import Tokens
+from vault_memory.http.tokens import Tokens, TokenTable
 from vault_memory.rules.paths.caller import Caller
 
 logger = logging.getLogger(__name__)
@@ -65,15 +79,47 @@ def application(
     `[serve]`.
     """
     serve = settings or memory.vault.config.serve
-    mounted = dict(mounts or {})
     counts = Requests()
     without_token = open_routes(memory, serve, counts, for_local=local is not None)
-    open_paths = {route.path for route in without_token}
+    access = Access(tokens, serve, local)
+    bot_app = BotApp(SingleVault(memory), access, counts, without_token, mounts or {})
+    return calls_application(bot_app)
+
+
+class Access(NamedTuple):
+    """Who may ask, and how much."""
+
+    tokens: TokenTable
+    settings: Serve
+    local: Caller | None = None
+    """a client without a token"""
+
+
+class BotApp(NamedTuple):
+    """Everything that the app for bots serves."""
+
+    service: VaultService
+    access: Access
+    counts: Requests
+    without_token: Sequence[Route]
+    """routes that check requests themselves"""
+    mounts: Mapping[str, ASGIApp]
+    after_token: Sequence[Middleware] = ()
+    """checks of requests that have a caller"""
+
+
+def calls_application(bot_app: BotApp) -> Starlette:
+    """Returns the app for bots: the calls, the mounted apps and the open routes."""
+    serve = bot_app.access.settings
+    mounted = bot_app.mounts
+    open_paths = {route.path for route in bot_app.without_token}
     call_paths = {endpoint.path for endpoint in ENDPOINTS}
     mounted_paths = {*mounted, *(f"{path}/{{rest}}" for path in mounted)}
     middleware = [
         Middleware(
-            Counting, requests=counts, paths=open_paths | call_paths | mounted_paths
+            Counting,
+            requests=bot_app.counts,
+            paths=open_paths | call_paths | mounted_paths,
         ),
         Middleware(
             Gate,
@@ -83,15 +129,16 @@ def application(
         *_cors(serve),
         Middleware(
             Doorkeeper,
-            tokens=tokens,
+            tokens=bot_app.access.tokens,
             settings=serve,
-            local=local,
+            local=bot_app.access.local,
             open_paths=open_paths,
         ),
+        *bot_app.after_token,
     ]
-    calls = [_route(memory, endpoint) for endpoint in ENDPOINTS]
+    calls = [_route(bot_app.service, endpoint) for endpoint in ENDPOINTS]
     app = Starlette(
-        routes=[*without_token, *calls, *_mounted_routes(mounted)],
+        routes=[*bot_app.without_token, *calls, *_mounted_routes(mounted)],
         middleware=middleware,
         lifespan=_lifespan_of(mounted.values()),
         exception_handlers={HTTPException: _http_error},
@@ -137,7 +184,7 @@ def _lifespan_of(apps: Iterable[ASGIApp]) -> Lifespan:
 
 @dataclass(frozen=True, slots=True)
 class _Mounted:
-    """An app that gets requests unchanged."""
+    """An app that gets requests unchanged, and raises what a vault cannot be opened for."""
 
     app: ASGIApp
 
@@ -147,35 +194,32 @@ class _Mounted:
         receive: Receive,
         send: Send,
     ) -> None:
-        await self.app(scope, receive, send)
+        try:
+            await self.app(scope, receive, send)
+        except (VaultUnknown, VaultUnavailable) as error:
+            await _without_vault(error)(scope, receive, send)
+
+
+def _without_vault(error: VaultUnknown | VaultUnavailable) -> Response:
+    """Returns the answer to a request whose vault is not open."""
+    # Fault: another answer than for an unknown token would tell that this vault was served.
+    if isinstance(error, VaultUnknown):
+        return unauthorised(has_token=True)
+    return unavailable(error)
 
 
 def _route(
-    memory: VaultMemory,
+    service: VaultService,
     endpoint: Endpoint,
 ) -> Route:
     async def answer(request: Request) -> Response:
-        caller: Caller = request.scope["state"]["caller"]
         try:
-            payload = await _payload(request, endpoint)
-            # Vaults are files, and files block: the call runs in a thread.
-            return reply(
-                await anyio.to_thread.run_sync(
-                    partial(endpoint.call, memory, caller, payload)
-                )
-            )
+            async with opened(service, request.scope["state"]) as memory:
+                return await _answer(memory, endpoint, request)
         except HTTPException:
             raise
-        except VaultMemoryError as error:
-            return failure(error, memory)
-        except (DatabaseError, OSError) as error:
-            logger.warning("%s: %s", endpoint.name, error)
-            return refusal(
-                503,
-                "system",
-                "the disk or the index does not answer now",
-                "try again later",
-            )
+        except (VaultUnknown, VaultUnavailable) as error:
+            return _without_vault(error)
         except Exception:
             logger.exception("%s failed", endpoint.name)
             return broken()
@@ -186,6 +230,30 @@ def _route(
         methods=[endpoint.method],
         name=endpoint.name,
     )
+
+
+async def _answer(
+    memory: VaultMemory,
+    endpoint: Endpoint,
+    request: Request,
+) -> Response:
+    """Returns the answer of a call, or its error for people."""
+    caller: Caller = request.scope["state"][CALLER]
+    try:
+        payload = await _payload(request, endpoint)
+        call = partial(endpoint.call, memory, caller, payload)
+        # Vaults are files, and files block: the call runs in a thread.
+        return reply(await anyio.to_thread.run_sync(call))
+    except VaultMemoryError as error:
+        return failure(error, memory)
+    except (DatabaseError, OSError) as error:
+        logger.warning("%s: %s", endpoint.name, error)
+        return refusal(
+            503,
+            "system",
+            "the disk or the index does not answer now",
+            "try again later",
+        )
 
 
 async def _payload(

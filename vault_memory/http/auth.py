@@ -1,6 +1,5 @@
 """Checks the token, the rate and the length of each request. An accepted request has a caller."""
 
-import hashlib
 import time
 from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager
@@ -11,10 +10,11 @@ from starlette.datastructures import Headers
 from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from vault_memory.api.vault_service import CALLER, VAULT, VaultUnavailable
 from vault_memory.config.server_sections import Serve
 from vault_memory.http.rate_limit import RateLimiter
-from vault_memory.http.responses import refusal
-from vault_memory.http.tokens import Tokens
+from vault_memory.http.responses import refusal, unavailable
+from vault_memory.http.tokens import TokenOwner, TokenTable, token_digest
 from vault_memory.rules.paths.caller import Caller
 
 WRONG_PER_MINUTE = 30
@@ -61,12 +61,15 @@ class BodyBuffer:
 
 
 class Doorkeeper:
-    """Puts the Caller of a request into `scope["state"]["caller"]`, or refuses the request."""
+    """Puts the Caller of a request, and the key of its vault, into `scope["state"]`.
+
+    It refuses requests without a caller.
+    """
 
     def __init__(
         self,
         app: ASGIApp,
-        tokens: Tokens,
+        tokens: TokenTable,
         settings: Serve,
         *,
         local: Caller | None = None,
@@ -77,7 +80,9 @@ class Doorkeeper:
         self._local = local
         self._open_paths = frozenset(open_paths)
         self._longest = settings.max_body_bytes
-        self._requests = RateLimiter(settings.requests_per_minute, time.monotonic)
+        self._most_a_minute = settings.requests_per_minute
+        self._requests: dict[int, RateLimiter] = {}
+        """The limiter of all tokens with the same limit"""
         self._wrong_tokens = RateLimiter(WRONG_PER_MINUTE, time.monotonic)
         capacity = max(MOST_BUFFERED, UNKNOWN_SHARE * self._longest)
         self._callers_buffer = BodyBuffer(capacity - capacity // UNKNOWN_SHARE)
@@ -93,15 +98,16 @@ class Doorkeeper:
             await self._app(scope, receive, send)
             return
         is_open = scope["path"] in self._open_paths
-        caller = None if is_open else self._identify(scope)
-        if isinstance(caller, Response):
-            await caller(scope, receive, send)
+        owner = None if is_open else await self._identify(scope)
+        if isinstance(owner, Response):
+            await owner(scope, receive, send)
             return
         state = dict(scope.get("state", {}))
         buffer = self._others_buffer
-        if caller is not None:
+        if owner is not None:
             buffer = self._callers_buffer
-            state["caller"] = caller
+            state[CALLER] = owner.caller
+            state[VAULT] = owner.vault
             if connection := state.get("connection"):
                 connection.trusted = True
         with buffer.lease() as lease:
@@ -111,23 +117,36 @@ class Doorkeeper:
                 return
             await self._app({**scope, "state": state}, _replay(body, receive), send)
 
-    def _identify(self, scope: Scope) -> Caller | Response:
-        """Returns the caller of a request, or the refusal."""
+    async def _identify(self, scope: Scope) -> TokenOwner | Response:
+        """Returns the owner of the token of a request, or the refusal."""
         headers = Headers(scope=scope).getlist("authorization")
         # Fault: with two headers, a proxy may have checked one, and this server would
         # take the other.
         token = _bearer(headers[0]) if len(headers) == 1 else ""
-        caller = None
+        digest = token_digest(token)
+        owner = None
         if token:
-            caller = self._tokens.caller(token)
+            try:
+                owner = await self._tokens.owner(digest)
+            except VaultUnavailable as error:
+                return unavailable(error)
         # Fault: a wrong token must not fall back to the rights of the owner's socket.
-        elif not headers:
-            caller = self._local
-        if caller is None:
+        elif self._local is not None and not headers:
+            owner = TokenOwner(self._local)
+        if owner is None:
             return self._unknown(scope, has_token=bool(headers))
-        if wait := self._requests.take(hashlib.sha256(token.encode()).digest()):
+        if wait := self._limiter(owner).take(digest):
             return _too_often(wait)
-        return caller
+        return owner
+
+    def _limiter(self, owner: TokenOwner) -> RateLimiter:
+        """Returns the limiter for this owner: of both limits, the lower one holds."""
+        most = self._most_a_minute
+        if owner.requests_per_minute is not None:
+            most = min(most, owner.requests_per_minute)
+        if most not in self._requests:
+            self._requests[most] = RateLimiter(most, time.monotonic)
+        return self._requests[most]
 
     def _unknown(
         self,
@@ -140,19 +159,7 @@ class Doorkeeper:
         address = (scope.get("client") or ("socket",))[0]
         if has_token and (wait := self._wrong_tokens.take(address)):
             return _too_often(wait)
-        challenge = 'Bearer realm="vault-memory"'
-        message = "a token is needed"
-        if has_token:
-            challenge += ', error="invalid_token"'
-            message = "this token is not known here"
-        return refusal(
-            401,
-            "unauthorised",
-            message,
-            "send `Authorization: Bearer TOKEN`; `[[serve.tokens]]` of the configuration names the "
-            "files of tokens",
-            {"www-authenticate": challenge},
-        )
+        return unauthorised(has_token=has_token)
 
     async def _read_body(
         self,
@@ -188,6 +195,23 @@ class Doorkeeper:
         return refusal(
             408, "too_slow", "the request did not arrive in time", "send it again"
         )
+
+
+def unauthorised(*, has_token: bool) -> Response:
+    """Returns the refusal of a request without a token, or with an unknown one."""
+    challenge = 'Bearer realm="vault-memory"'
+    message = "a token is needed"
+    if has_token:
+        challenge += ', error="invalid_token"'
+        message = "this token is not known here"
+    return refusal(
+        401,
+        "unauthorised",
+        message,
+        "send `Authorization: Bearer TOKEN`; `[[serve.tokens]]` of the configuration names the "
+        "files of tokens",
+        {"www-authenticate": challenge},
+    )
 
 
 def _bearer(header: str) -> str:

@@ -9,6 +9,7 @@ from starlette.responses import Response
 
 from vault_memory.api.redact_paths import folders_of, hidden, without_paths
 from vault_memory.api.vault_memory import VaultMemory
+from vault_memory.api.vault_service import RETRY_SECONDS, VaultUnavailable
 from vault_memory.errors import VaultMemoryError
 from vault_memory.lazy import lazy_module
 
@@ -70,6 +71,12 @@ def failure(
             "hint": without_paths(error.hint, folders),
         }
     return reply({"error": payload}, status)
+
+
+def unavailable(error: VaultUnavailable) -> Response:
+    """Returns the error for a vault that cannot be opened; it names no folder and no vault."""
+    headers = {"retry-after": str(RETRY_SECONDS)}
+    return reply({"error": error.as_json()}, error.http_status, headers)
 
 
 def broken() -> Response:

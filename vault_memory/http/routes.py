@@ -166,10 +166,17 @@ def open_routes(
     a token.
     """
     return [
-        Route("/healthz", _health, methods=["GET"]),
-        Route("/openapi.json", _document, methods=["GET"]),
+        *public_routes(),
         *talk_routes(memory, memory.vault.config.talk),
         *metrics_route(memory, requests, serve.metrics_token_file, for_local=for_local),
+    ]
+
+
+def public_routes() -> list[Route]:
+    """The routes that answer anybody, and read no vault."""
+    return [
+        Route("/healthz", _health, methods=["GET"]),
+        Route("/openapi.json", _document, methods=["GET"]),
     ]
 
 

@@ -2,9 +2,9 @@
 
 import hashlib
 import hmac
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Self
+from typing import NamedTuple, Protocol, Self
 
 from vault_memory.config.secret_file import read_secret
 from vault_memory.config.server_sections import ServeToken
@@ -21,12 +21,32 @@ class TokenUnsafe(ConfigError):
     """A token is missing, others can read or guess it, or two bots have it."""
 
 
+class TokenOwner(NamedTuple):
+    """The caller of a token, and the vault that the token opens."""
+
+    caller: Caller
+    vault: str = ""
+    """The key of the vault; empty when the server has only one"""
+    requests_per_minute: int | None = None
+    """The limit of the vault; that of the server holds, too"""
+
+
+class TokenTable(Protocol):
+    """Finds the owners of tokens by their digests."""
+
+    async def owner(self, digest: bytes) -> TokenOwner | None:
+        """Returns the owner of the token with this `token_digest`, or None.
+
+        Raises VaultUnavailable when the table itself cannot be asked now.
+        """
+
+
 class Tokens:
     """The callers by the digests of their tokens; the tokens themselves are not kept."""
 
     def __init__(self, callers: Mapping[str, Caller]) -> None:
         self._callers = tuple(
-            (_digest(token), caller) for token, caller in callers.items()
+            (token_digest(token), caller) for token, caller in callers.items()
         )
 
     @classmethod
@@ -59,7 +79,19 @@ class Tokens:
 
     def caller(self, bearer: str) -> Caller | None:
         """Returns the caller of a token, or None."""
-        digest = _digest(bearer)
+        return self._caller_of(token_digest(bearer))
+
+    async def owner(self, digest: bytes) -> TokenOwner | None:
+        """Returns the owner of the token with this digest, or None."""
+        caller = self._caller_of(digest)
+        return None if caller is None else TokenOwner(caller)
+
+    @property
+    def callers(self) -> Sequence[tuple[bytes, Caller]]:
+        """The digest of each token with its caller."""
+        return self._callers
+
+    def _caller_of(self, digest: bytes) -> Caller | None:
         match = None
         # Every token is compared, in constant time: the duration must tell nothing about them.
         for own_digest, caller in self._callers:
@@ -110,5 +142,6 @@ def token_in(
     return token
 
 
-def _digest(token: str) -> bytes:
+def token_digest(token: str) -> bytes:
+    """Returns the SHA-256 of a token, by which tables find it."""
     return hashlib.sha256(token.encode("utf-8", "surrogatepass")).digest()

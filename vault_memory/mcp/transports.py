@@ -7,7 +7,7 @@ from typing import Any
 from mcp.server.lowlevel import Server
 from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
 
-from vault_memory.api.vault_memory import VaultMemory
+from vault_memory.api.vault_service import CALLER, VaultService, opened
 from vault_memory.mcp.sdk_server import server
 from vault_memory.rules.paths.caller import Caller
 
@@ -20,11 +20,12 @@ Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
 App = Callable[[Scope, Receive, Send], Awaitable[None]]
 
 
-def application(memory: VaultMemory) -> App:
+def application(service: VaultService) -> App:
     """Returns an ASGI app for streamable HTTP, which answers each request by itself, in JSON.
 
     The check of the token puts the caller into `scope["state"]["caller"]`. The app refuses a
-    request without a caller.
+    request without a caller. It raises VaultUnknown and VaultUnavailable before it answers: the
+    app that it is mounted in has the words.
     """
 
     async def serve(
@@ -36,7 +37,7 @@ def application(memory: VaultMemory) -> App:
             await _live(receive, send)
         elif scope["type"] != "http":
             await send({"type": "websocket.close", "code": 1008})
-        elif not isinstance(caller := scope.get("state", {}).get("caller"), Caller):
+        elif not isinstance(caller := scope.get("state", {}).get(CALLER), Caller):
             await _refuse(send, 401, "unauthorised", "this request has no caller")
         elif scope["method"] != "POST":
             await _refuse(
@@ -47,7 +48,8 @@ def application(memory: VaultMemory) -> App:
                 (b"allow", b"POST"),
             )
         else:
-            await _answer(server(memory, caller), scope, receive, send)
+            async with opened(service, scope["state"]) as memory:
+                await _answer(server(memory, caller), scope, receive, send)
 
     return serve
 

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
     from starlette.types import ASGIApp
 
+    from vault_memory.api import vault_service
     from vault_memory.api.vault_memory import VaultMemory
     from vault_memory.cli import page_link
     from vault_memory.config.server_sections import Serve
@@ -47,6 +48,7 @@ if TYPE_CHECKING:
     from vault_memory.rules.paths.caller import Caller
     from vault_memory.vault import marker
 else:
+    vault_service = lazy_module("vault_memory.api.vault_service")
     people = lazy_module("vault_memory.edits.people")
     application = lazy_module("vault_memory.http.application")
     listen = lazy_module("vault_memory.http.listen")
@@ -294,7 +296,7 @@ def _mounted(memory: "VaultMemory") -> "dict[str, ASGIApp]":
     """Return the applications beside the calls: MCP, if its packages are installed."""
     if not has("mcp"):
         return {}
-    return {"/mcp": transports.application(memory)}
+    return {"/mcp": transports.application(vault_service.SingleVault(memory))}
 
 
 def _listening(settings: "Serve") -> "tuple[socket.socket, str]":

@@ -1,0 +1,169 @@
+"""A server of three vaults. Each has a Mira of its own, and a note with a word of its own."""
+
+import contextlib
+import os
+import threading
+from collections import Counter
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import ExitStack, asynccontextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import anyio
+import httpx
+
+from tests.scenarios.outside import until
+from vault_memory.api.vault_memory import VaultMemory
+from vault_memory.api.vault_service import RequestState, VaultUnknown
+from vault_memory.config.server_sections import Serve
+from vault_memory.http.listen import Server, at_address
+from vault_memory.http.many_vaults import HostRoutes, many_vaults_application
+from vault_memory.http.prometheus import Requests
+from vault_memory.http.tokens import Tokens
+from vault_memory.http.vault_tokens import VaultTokens
+from vault_memory.mcp import transports
+from vault_memory.rules.paths.caller import Caller
+
+NAMES = ("north", "south", "west")
+WORDS = {"north": "albatross", "south": "bittern", "west": "cormorant"}
+TOKENS = {name: f"{name}-" + name[0] * 40 for name in NAMES}
+NOTE = "Users/mira/memories/harbour.md"
+PATIENCE_SECONDS = 30
+
+
+class OpenVaults:
+    """The service of a host that opens its vaults when they are asked for."""
+
+    def __init__(self, folders: dict[str, Path], environment: dict[str, str]) -> None:
+        self.folders = folders
+        self.environment = environment
+        self.memories: dict[str, VaultMemory] = {}
+        self.in_use: Counter[str] = Counter()
+        self.most_in_use: Counter[str] = Counter()
+        self.openings: Counter[str] = Counter()
+        self.trouble: dict[str, Exception] = {}
+        """Vault → what happens when somebody opens it"""
+        self._opening = threading.Lock()
+
+    @asynccontextmanager
+    async def vault(self, state: RequestState) -> AsyncIterator[VaultMemory]:
+        name = state["vault"]
+        if name not in self.folders:
+            raise VaultUnknown
+        self.openings[name] += 1
+        memory = await anyio.to_thread.run_sync(self.memory, name)
+        self.in_use[name] += 1
+        self.most_in_use[name] = max(self.most_in_use[name], self.in_use[name])
+        try:
+            yield memory
+        finally:
+            self.in_use[name] -= 1
+
+    def memory(self, name: str) -> VaultMemory:
+        with self._opening:
+            if name in self.trouble:
+                raise self.trouble[name]
+            if name not in self.memories:
+                self.memories[name] = VaultMemory.open(
+                    self.folders[name], environment=self.environment
+                )
+            return self.memories[name]
+
+    def close(self) -> None:
+        for memory in self.memories.values():
+            memory.close()
+
+
+def vaults_in(folder: Path) -> OpenVaults:
+    """Writes the three vaults."""
+    folders = {}
+    for name, word in WORDS.items():
+        root = folder / "people" / name
+        note = root / NOTE
+        note.parent.mkdir(parents=True)
+        note.write_text(f"# Harbour\n\n- The ferry carries the {word}\n")
+        (root / "Users/mira/lantern/config").mkdir(parents=True)
+        folders[name] = root
+    outside = {
+        name: value
+        for name, value in os.environ.items()
+        if not name.startswith("VAULT_MEMORY_")
+    }
+    places = {
+        "VAULT_MEMORY_STATE": str(folder / "state"),
+        "VAULT_MEMORY_CACHE": str(folder / "cache"),
+        "VAULT_MEMORY_EMBEDDING_KIND": "off",
+    }
+    return OpenVaults(folders, {**outside, **places})
+
+
+@dataclass
+class Host:
+    """A server of many vaults, and clients of it."""
+
+    vaults: OpenVaults
+    table: VaultTokens
+    url: str
+    counts: Requests
+    clients: list[httpx.Client] = field(default_factory=list)
+
+    def client(self, token: str | None) -> httpx.Client:
+        headers = {} if token is None else {"authorization": f"Bearer {token}"}
+        client = httpx.Client(
+            base_url=self.url, headers=headers, timeout=PATIENCE_SECONDS
+        )
+        self.clients.append(client)
+        return client
+
+
+def table_of(tokens: dict[str, str]) -> VaultTokens:
+    table = VaultTokens()
+    for name, token in tokens.items():
+        table.set_tokens(name, Tokens({token: Caller("mira")}))
+    return table
+
+
+@contextlib.contextmanager
+def serving_many(vaults: OpenVaults, **settings: Any) -> Iterator[Host]:
+    """A server in a thread of this process, on a port of its own."""
+    table = table_of(TOKENS)
+    counts = Requests()
+    mounts = {"/mcp": transports.application(vaults)}
+    routes = HostRoutes(mounts=mounts)
+    app = many_vaults_application(vaults, table, Serve(**settings), routes, counts)
+    listening = at_address("127.0.0.1", 0)
+    url = f"http://127.0.0.1:{listening.getsockname()[1]}"
+    host = Host(vaults, table, url, counts)
+    with running(Server(app), listening):
+        yield host
+        for client in host.clients:
+            client.close()
+
+
+@contextlib.contextmanager
+def running(server: Server, listening: Any) -> Iterator[None]:
+    thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]})
+    thread.start()
+    try:
+        until(lambda: server.started or not thread.is_alive(), pause=0.002)
+        yield
+    finally:
+        server.should_exit = True
+        thread.join(PATIENCE_SECONDS)
+        listening.close()
+        assert not thread.is_alive()
+
+
+Start = Callable[..., Host]
+
+
+def starter(folder: Path, stack: ExitStack) -> Start:
+    """Starts hosts of the three vaults until the stack closes."""
+    vaults = vaults_in(folder)
+    stack.callback(vaults.close)
+
+    def start(**settings: Any) -> Host:
+        return stack.enter_context(serving_many(vaults, **settings))
+
+    return start
