@@ -1,0 +1,1 @@
+"""Serves vaults from several hosts: a vault is visited by one host at a time."""

@@ -1,0 +1,52 @@
+"""Errors of a fleet: what a host finds in the home of a vault and must not go on with."""
+
+from vault_memory.errors import VaultMemoryError
+
+
+class BundleNewer(VaultMemoryError):
+    """The bundle of a vault was written by a newer version of the program."""
+
+    exit_code = 3
+    http_status = 503
+
+    def __init__(
+        self,
+        number: int,
+        supported: int,
+    ) -> None:
+        super().__init__(
+            f"the bundle of this vault has format {number},"
+            f" and this version reads formats up to {supported}",
+            hint="update this host; nothing was changed",
+            found=number,
+            known=supported,
+        )
+
+
+class AnotherFleet(VaultMemoryError):
+    """The home of a vault is used by another fleet."""
+
+    exit_code = 3
+    http_status = 503
+
+    def __init__(self) -> None:
+        super().__init__(
+            "the home of this vault belongs to another fleet:"
+            " two fleets must not write to one bucket",
+            hint="give each fleet homes of its own; nothing was changed",
+        )
+
+
+class BundleDamaged(VaultMemoryError):
+    """The bundle of a vault is incomplete, or another program changed it."""
+
+    exit_code = 4
+    http_status = 503
+
+    def __init__(self, reason: str) -> None:
+        super().__init__(
+            f"the bundle of this vault cannot be used: {reason}",
+            hint="restore an earlier version of the object `.vault-memory.~bundle`;"
+            " the notes are not affected",
+            reason=reason,
+        )
