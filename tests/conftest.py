@@ -3,6 +3,7 @@
 import os
 import random
 import shutil
+import signal
 import sys
 from pathlib import Path
 from typing import Any
@@ -52,6 +53,10 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
+    # Fault: a shell starts a job in the background with SIGINT ignored, and each
+    # program that a test starts would inherit that: Ctrl-C would not end it.
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
     # A worker of a run takes the seeds of the process that started it, whose header names them.
     if worker := getattr(config, "workerinput", None):
         config.option.seeds_from = worker["seeds_from"]
