@@ -7,6 +7,7 @@ import random
 import threading
 from collections import Counter
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
@@ -14,6 +15,8 @@ import pytest
 
 from tests.scenarios.index_dump import rows
 from tests.scenarios.outside import Outside, until
+from vault_memory.api.vault_memory import VaultMemory
+from vault_memory.daemon.turns.embedding_turns import EmbeddingTurns
 from vault_memory.models.embedding.model_files import installed_minilm
 
 ONNX = {
@@ -219,6 +222,31 @@ def server() -> Iterator[Counting]:
 
 def embedded(server: Counting, outside: Outside, target: int) -> bool:
     return sum(server.asked.values()) >= target or missing(outside) == 0
+
+
+def test_turns_of_different_threads_embed_each_text_once(
+    outside: Outside, server: Counting
+):
+    outside.write(
+        "USER.md", "".join(f"- fact number {number} of many\n" for number in range(200))
+    )
+    outside.ok("index", "--no-embed")
+    outside.settings = server.settings
+    count = missing(outside)
+    lines: list[str] = []
+    with VaultMemory.open(outside.vault, environment=outside.environment) as memory:
+        turns = EmbeddingTurns(memory.fork(), tell=lines.append)
+        batches = iter(range(2))
+        with ThreadPoolExecutor(1) as first, ThreadPoolExecutor(1) as second:
+            first.submit(turns.turn, lambda: next(batches, None) is not None).result()
+            left = missing(outside)
+            assert 0 < left < count
+            pause = second.submit(turns.turn).result()
+        turns.close()
+    assert pause == 0.3
+    assert missing(outside) == 0
+    assert set(server.asked.values()) == {1}
+    assert lines == [f"embedded {count - left:,} chunks", f"embedded {left:,} chunks"]
 
 
 def test_embedding_resumes_after_a_kill(outside: Outside, server: Counting):

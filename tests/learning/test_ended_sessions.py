@@ -9,7 +9,7 @@ from tests.models.scripted import ScriptedModel, fails, learns, says
 from tests.scenarios.outside import until
 from vault_memory.api.vault_memory import VaultMemory
 from vault_memory.conversations.sessions import Sessions
-from vault_memory.daemon import learning_thread
+from vault_memory.daemon.turns import night_turns
 from vault_memory.learning.checkpoint import CheckpointStore
 
 FACTS = PROFILE.replace("USER.md", "FACTS.md")
@@ -212,14 +212,13 @@ def test_learning_interrupted_by_a_kill_is_completed_by_the_next_run(bedroom):
 
 
 def test_the_daemon_backs_off_while_the_model_does_not_answer(bedroom, monkeypatch):
-    monkeypatch.setattr(learning_thread, "FIRST_SECONDS", 1000.0)
     bedroom.sleep(now="2026-05-25T02:05+01:00")
     with model(bedroom, fails(500, "broken", Retry_After="0")) as asked:
         record_turn(
             bedroom, "I am allergic to mackerel since I was a child.", "tea", "10:00"
         )
         end_session(bedroom, "tea")
-        worker = learning_thread.Nights(
+        worker = night_turns.NightTurns(
             VaultMemory.open(bedroom.vault, environment=bedroom.seen.environment)
         )
         try:
@@ -228,9 +227,9 @@ def test_the_daemon_backs_off_while_the_model_does_not_answer(bedroom, monkeypat
             monkeypatch.setattr(
                 "vault_memory.models.circuit_breaker._breakers", {}
             )  # the rest it gives the server is over
-            assert worker._learn_from_ended() == learning_thread.ENDED_SECONDS
+            assert worker._learn_from_ended() == night_turns.ENDED_SECONDS
             count = len(asked.asked)
-            assert worker._learn_from_ended() == learning_thread.ENDED_SECONDS
+            assert worker._learn_from_ended() == night_turns.ENDED_SECONDS
             assert len(asked.asked) == count
         finally:
             worker.close()

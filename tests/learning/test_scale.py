@@ -12,6 +12,7 @@ import pytest
 from tests.scenarios.outside import Outside, until
 from vault_memory.api.vault_memory import VaultMemory
 from vault_memory.daemon import learning_thread
+from vault_memory.daemon.turns import night_turns
 from vault_memory.learning.calls import LearningCalls
 
 PEOPLE = 200
@@ -67,8 +68,8 @@ def test_a_daemon_lists_no_folder_until_a_night_begins_or_a_new_person_speaks(
     outside: Outside, people: Path, monkeypatch: pytest.MonkeyPatch
 ):
     monkeypatch.setattr(learning_thread, "FIRST_SECONDS", 0.0)
-    monkeypatch.setattr(learning_thread, "LOOK_SECONDS", 0.02)
-    monkeypatch.setattr(learning_thread, "ENDED_SECONDS", 0.02)
+    monkeypatch.setattr(night_turns, "LOOK_SECONDS", 0.02)
+    monkeypatch.setattr(night_turns, "ENDED_SECONDS", 0.02)
     listings = Listings(monkeypatch)
     with VaultMemory.open(people, environment=outside.environment) as memory:
         memory.index()
@@ -104,4 +105,4 @@ def test_a_daemon_lists_no_folder_until_a_night_begins_or_a_new_person_speaks(
 
 def _turns(watched: learning_thread.Nights) -> float:
     """How far the looks have come: a look that finds nothing puts the next one off."""
-    return watched._next_night
+    return watched._turns._next_night

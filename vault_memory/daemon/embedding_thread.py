@@ -1,14 +1,10 @@
 """Computes vectors in the background: in a thread with its own connection to the index."""
 
-import logging
 import threading
 from collections.abc import Callable
 
 from vault_memory.api.vault_memory import VaultMemory
-from vault_memory.database.connection import DatabaseError
-from vault_memory.errors import VaultMemoryError
-
-logger = logging.getLogger(__name__)
+from vault_memory.daemon.turns.embedding_turns import EmbeddingTurns
 
 PATIENCE_SECONDS = 2.0
 """How long the end of the daemon waits for the current batch; the next start embeds it again"""
@@ -27,8 +23,7 @@ class Embedding:
         # Fault: the system may suspend a thread of low priority while it holds the
         # interpreter lock, and all other threads would wait for it. So the thread keeps
         # the usual priority.
-        self._memory = memory
-        self._tell = tell
+        self._turns = EmbeddingTurns(memory, tell=tell)
         self._wake = threading.Event()
         self._stop = False
         self._thread = threading.Thread(target=self._run, name="embedding", daemon=True)
@@ -43,23 +38,11 @@ class Embedding:
         self._stop = True
         self._wake.set()
         self._thread.join(PATIENCE_SECONDS)
-        if not self._thread.is_alive():
-            self._memory.close()
 
     def _run(self) -> None:
         while not self._stop:
             self._wake.clear()
-            try:
-                count = self._memory.searcher.embed(go_on=lambda: not self._stop)
-                if count:
-                    logger.info("embedded %d chunks", count)
-                    self._tell(f"embedded {count:,} chunks")
-            except VaultMemoryError as error:
-                logger.warning("embedding: %s", error)
-            except DatabaseError as error:
-                logger.warning("embedding: %s", error)
-                # A damaged index is built again from the notes.
-                self._memory.vault.indexing.recover(error)
-            except Exception:
-                logger.exception("embedding failed")
-            self._wake.wait(self._memory.vault.config.embedding.retry_seconds)
+            pause = self._turns.turn(lambda: not self._stop)
+            if not self._stop:
+                self._wake.wait(pause)
+        self._turns.close()

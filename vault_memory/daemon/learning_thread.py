@@ -3,38 +3,16 @@
 Where a language model is configured, the thread also learns from conversations soon after they end.
 """
 
-import logging
 import threading
-import time
 from collections.abc import Callable
-from datetime import UTC, datetime, timedelta
 
 from vault_memory.api.vault_memory import VaultMemory
-from vault_memory.database.connection import DatabaseError
-from vault_memory.errors import VaultMemoryError
-from vault_memory.learning.checkpoint import NightRuns
-
-logger = logging.getLogger(__name__)
+from vault_memory.daemon.turns.night_turns import NightTurns
 
 FIRST_SECONDS = 2.0
 """Pause at the start, which has other work to do"""
-LOOK_SECONDS = 60.0
-"""Time between two checks whether a night is due"""
-RETRY_SECONDS = 600.0
-"""Pause after a night that failed"""
-ENDED_SECONDS = 2.0
-"""Time between two checks for ended conversations"""
-AT_ONCE_SECONDS = 2.0
-"""Longest time between two checks for new turns"""
-CLOCK_LAG_SECONDS = 1.0
-AGAIN_SECONDS = 30.0
-"""Pause after the model gave no answer; doubled after each further failure"""
-LONGEST_SECONDS = 3600.0
 PATIENCE_SECONDS = 2.0
 """How long the end of the daemon waits for the current step; the night continues there next time"""
-A_DAY = timedelta(hours=25)
-"""The next night begins within this time, also when clocks are set back"""
-TROUBLE = (VaultMemoryError, DatabaseError, OSError)
 
 
 class Nights:
@@ -47,145 +25,22 @@ class Nights:
         tell: Callable[[str], None] = lambda line: None,
     ) -> None:
         """Each night and each conversation is reported as a line."""
-        self._memory = memory
-        self._tell = tell
-        self._next_night = 0.0
-        self._next_ended = 0.0
-        self._pause = AGAIN_SECONDS
-        self._none_before: datetime | None = None
-        """When the next night begins, once none was due; a new person may make one due earlier"""
-        self._speakers: frozenset[tuple[str, bool]] = frozenset()
-        self._index_changes = -1
-        self._heard_until = 0.0
-        """System time up to which turns were committed at once"""
-        self._session_changes: tuple[int, ...] | None = None
-        """State of the sessions when none was left to learn from"""
+        self._turns = NightTurns(memory, tell=tell)
         self._stop = threading.Event()
         self._thread = threading.Thread(target=self._run, name="nights", daemon=True)
-        cycles = (
-            memory.vault.config.sleep_cycle,
-            memory.vault.config.channel_sleep_cycle,
-        )
-        if any(cycle.enabled for cycle in cycles):
+        if self._turns.is_enabled:
             self._thread.start()
+        else:
+            self._turns.close()
 
     def close(self) -> None:
         """Ends soon. The next start finishes an interrupted night."""
         self._stop.set()
         if self._thread.is_alive():
             self._thread.join(PATIENCE_SECONDS)
-        if not self._thread.is_alive():
-            self._memory.close()
 
     def _run(self) -> None:
         pause = FIRST_SECONDS
         while not self._stop.wait(pause):
-            if time.monotonic() >= self._next_night:
-                self._next_night = self._run_due_nights() + time.monotonic()
-            if time.monotonic() >= self._next_ended:
-                self._next_ended = self._learn_from_ended() + time.monotonic()
-            self._commit_at_once()
-            due = min(self._next_night, self._next_ended)
-            pause = max(0.0, min(due - time.monotonic(), AT_ONCE_SECONDS))
-
-    def _run_due_nights(self) -> float:
-        """Runs the nights that are due. Returns the seconds until the next check."""
-        try:
-            now = datetime.now(UTC)
-            if self._has_new_scope():
-                self._none_before = None
-            if self._is_before_next_night(now):
-                return LOOK_SECONDS
-            slept = self._memory.sleep(due=True)
-            next_night = None
-            if not slept.scopes:
-                next_night = self._memory.learning.next_night(now)
-            self._none_before = next_night
-        except NightRuns:
-            # Another process runs the night at this moment.
-            return LOOK_SECONDS
-        except TROUBLE as error:
-            logger.warning("the night failed: %s", error)
-            return RETRY_SECONDS
-        except Exception:
-            # A bug must not end the thread: the next night may succeed.
-            logger.exception("the night failed")
-            return RETRY_SECONDS
-        for outcome in slept.scopes:
-            self._tell(
-                f"night of {outcome['night']} for {outcome['scope']}: {outcome['state']}"
-            )
-            logger.info(
-                "night of %s for %s: %s",
-                outcome["night"],
-                outcome["scope"],
-                outcome["state"],
-            )
-        return RETRY_SECONDS if slept.failed else LOOK_SECONDS
-
-    def _is_before_next_night(self, now: datetime) -> bool:
-        until = self._none_before
-        if until is None:
-            return False
-        # Fault (B50): a time further away was computed while the clock was wrong.
-        return now < until < now + A_DAY
-
-    def _has_new_scope(self) -> bool:
-        """Whether a scope got its first note or transcript."""
-        # The index answers this faster than a listing of the vault.
-        index = self._memory.vault.indexing.index()
-        changes = index.change_counter
-        if changes == self._index_changes:
-            return False
-        previous = self._speakers
-        self._speakers = index.speakers()
-        self._index_changes = changes
-        return not self._speakers <= previous
-
-    def _commit_at_once(self) -> None:
-        """Writes what new turns ask for. What fails here is left to the end of the session."""
-        since = time.time()
-        try:
-            sessions = self._memory.conversations.sessions
-            spoken = sessions.spoken_since(self._heard_until)
-            if spoken:
-                self._memory.learning.commit_at_once(spoken)
-        except TROUBLE as error:
-            logger.warning("nothing was written at once: %s", error)
-        except Exception:
-            logger.exception("nothing was written at once")
-        # A clock of the file system may lag behind a little.
-        self._heard_until = since - CLOCK_LAG_SECONDS
-
-    def _learn_from_ended(self) -> float:
-        """Learns from ended conversations. Returns the seconds until the next check."""
-        changes = self._memory.conversations.sessions.changes()
-        if changes == self._session_changes:
-            return ENDED_SECONDS
-        try:
-            slept = self._memory.learning.learn_from_ended()
-        except NightRuns:
-            # A night in another process may learn from the same conversations.
-            return AGAIN_SECONDS
-        except TROUBLE as error:
-            logger.warning("nothing was learned from conversations: %s", error)
-            return RETRY_SECONDS
-        except Exception:
-            # A bug must not end the thread: nights still have to run.
-            logger.exception("nothing was learned from conversations")
-            return RETRY_SECONDS
-        for outcome in slept.scopes:
-            self._tell(f"a conversation of {outcome['scope']}: {outcome['state']}")
-            logger.info(
-                "a conversation of %s: %s %s",
-                outcome["scope"],
-                outcome["state"],
-                outcome["reason"],
-            )
-        if slept.failed:
-            pause = self._pause
-            self._pause = min(2 * pause, LONGEST_SECONDS)
-            return pause
-        self._pause = AGAIN_SECONDS
-        self._session_changes = changes
-        return ENDED_SECONDS
+            pause = self._turns.turn()
+        self._turns.close()

@@ -19,7 +19,8 @@ from vault_memory.daemon.read_barrier import Barrier
 from vault_memory.daemon.sd_notify import Notify
 from vault_memory.daemon.socket_server import SocketServer
 from vault_memory.daemon.stop_request import StopRequest
-from vault_memory.daemon.sync_thread import Syncing, pass_counts
+from vault_memory.daemon.sync_thread import Syncing
+from vault_memory.daemon.turns.sync_turns import pass_counts
 from vault_memory.daemon.upkeep.drop_events import DropEvents
 from vault_memory.daemon.upkeep.note_indexer import PathChange
 from vault_memory.daemon.vault_upkeep import (

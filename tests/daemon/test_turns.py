@@ -1,0 +1,96 @@
+"""Sync, nights and embedding of a vault in turns that a pool of threads takes."""
+
+import functools
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from datetime import UTC, datetime
+
+import pytest
+
+from tests.scenarios.outside import Outside
+from vault_memory.api.vault_memory import VaultMemory
+from vault_memory.daemon.turns.night_turns import NightTurns
+from vault_memory.daemon.turns.sync_turns import NEVER, SyncTurns
+
+ROUNDS = 12
+
+
+@pytest.fixture
+def memory(outside: Outside) -> Iterator[VaultMemory]:
+    outside.write("USER.md", "- green tea\n")
+    with VaultMemory.open(outside.vault, environment=outside.environment) as memory:
+        memory.index()
+        yield memory
+
+
+def taken_in_turn(turns: list[Callable[[], float]]) -> list[float]:
+    """Takes the turns one after the other, each in another thread."""
+    pools = [ThreadPoolExecutor(1) for _ in range(3)]
+    try:
+        return [
+            pools[number % len(pools)].submit(turn).result()
+            for number, turn in enumerate(turns)
+        ]
+    finally:
+        for pool in pools:
+            pool.shutdown()
+
+
+def test_nights_run_in_turns_of_different_threads(
+    outside: Outside, memory: VaultMemory
+):
+    lines: list[str] = []
+    nights = NightTurns(memory.fork(), tell=lines.append)
+    assert nights.is_enabled
+    assert nights.next_night is None
+
+    pauses = taken_in_turn([nights.turn] * ROUNDS)
+    assert all(0.0 <= pause <= 2.0 for pause in pauses)
+    assert any("night of" in line for line in lines)
+
+    nights._next_night = 0.0
+    taken_in_turn([nights.turn] * 3)
+    assert nights.next_night is not None
+    assert nights.next_night > datetime.now(UTC)
+    nights.close()
+
+
+def test_nights_closed_between_two_turns_go_on_in_the_next_ones(
+    outside: Outside, memory: VaultMemory
+):
+    lines: list[str] = []
+    for _ in range(2):
+        nights = NightTurns(memory.fork(), tell=lines.append)
+        nights.turn()
+        nights.close()
+    assert len(lines) == len(set(lines)), "a night ran twice"
+
+
+def test_without_a_remote_no_turn_of_sync_is_due(memory: VaultMemory):
+    woken: list[str] = []
+    sync = SyncTurns(memory.fork(), wake=functools.partial(woken.append, "woken"))
+    assert not sync.has_remote
+    assert taken_in_turn([sync.turn] * 3) == [NEVER] * 3
+    sync.heard()
+    sync.now()
+    assert woken == ["woken", "woken"]
+    assert sync.status() is None
+    sync.close()
+
+
+def test_a_server_that_is_away_costs_no_turn_its_thread(outside: Outside):
+    outside.settings |= {"VAULT_MEMORY_REMOTE_URL": "http://127.0.0.1:9/dav/vault/"}
+    outside.write("USER.md", "- green tea\n")
+    with VaultMemory.open(outside.vault, environment=outside.environment) as memory:
+        memory.index()
+        sync = SyncTurns(memory.fork())
+        assert sync.has_remote
+        pauses = taken_in_turn([sync.turn] * 3)
+        assert pauses[-1] > 0.0
+        status = sync.status()
+        assert status is not None
+        assert status["state"] in ("waiting", "stopped")
+        assert status["reason"]
+        sync.stop()
+        assert sync.turn() == NEVER
+        sync.close()

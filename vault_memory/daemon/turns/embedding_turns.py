@@ -1,0 +1,49 @@
+"""Computes the missing vectors of one vault."""
+
+import logging
+from collections.abc import Callable
+
+from vault_memory.api.vault_memory import VaultMemory
+from vault_memory.database.connection import DatabaseError
+from vault_memory.errors import VaultMemoryError
+
+logger = logging.getLogger(__name__)
+
+
+class EmbeddingTurns:
+    """The turns of one vault. Any thread may take one, one at a time."""
+
+    def __init__(
+        self,
+        memory: VaultMemory,
+        *,
+        tell: Callable[[str], None] = lambda line: None,
+    ) -> None:
+        """Each turn that embedded chunks is reported as a line."""
+        self._memory = memory
+        self._tell = tell
+
+    def turn(self, go_on: Callable[[], bool] = lambda: True) -> float:
+        """Embeds settled text while `go_on` is true; a later turn embeds the remaining text.
+
+        Returns the seconds until the next turn, which tries a missing embedder again. Text that
+        settles makes a turn due earlier. It does not raise: a failure is logged.
+        """
+        try:
+            count = self._memory.searcher.embed(go_on=go_on)
+            if count:
+                logger.info("embedded %d chunks", count)
+                self._tell(f"embedded {count:,} chunks")
+        except VaultMemoryError as error:
+            logger.warning("embedding: %s", error)
+        except DatabaseError as error:
+            logger.warning("embedding: %s", error)
+            # A damaged index is built again from the notes.
+            self._memory.vault.indexing.recover(error)
+        except Exception:
+            logger.exception("embedding failed")
+        return self._memory.vault.config.embedding.retry_seconds
+
+    def close(self) -> None:
+        """Closes the vault, between two turns."""
+        self._memory.close()
