@@ -146,14 +146,14 @@ def test_of_many_concurrent_requests_one_gets_the_lease(
     ask = """
 import sys, time
 from pathlib import Path
-from vault_memory.edits.device_lease import Lease
+from vault_memory.edits.device_lease import DeviceLease
 from vault_memory.edits.audit_log import AuditLog
 from vault_memory.vault.reader import Folder
 state = Path(sys.argv[2])
 trail = AuditLog(Folder(Path(sys.argv[1])), state)
 trail.meet(["somebody"])
 sys.stdin.readline()
-print(Lease(Path(sys.argv[1]), trail).barred("USER.md", 1000.0))
+print(DeviceLease(Path(sys.argv[1]), trail).barred("USER.md", 1000.0))
 """
     running = []
     for number in range(6):

@@ -41,7 +41,7 @@ class LeaseRecord:
     """seconds since the epoch"""
 
 
-class Lease:
+class DeviceLease:
     """The lease of one vault, as this process holds or meets it."""
 
     def __init__(

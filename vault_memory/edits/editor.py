@@ -31,7 +31,7 @@ from vault_memory.edits.commands import (
     may_change_persona,
     new_command_id,
 )
-from vault_memory.edits.device_lease import Lease
+from vault_memory.edits.device_lease import DeviceLease
 from vault_memory.edits.edit_errors import NoteChanged, NoteGone, SaveConflict
 from vault_memory.edits.edit_result import Edit, edit_of, pending_of
 from vault_memory.edits.inbox import Inbox
@@ -127,7 +127,7 @@ class NoteEditor:
             setup.human_items,
         )
         self._stale_saves = StaleSaveDetector(self)
-        self._lease = Lease(Path(folder.root), self.trail)
+        self._lease = DeviceLease(Path(folder.root), self.trail)
         self._open: Writer | None = None
         self._pending_writes: dict[str, PendingWrite] = {}
         self._today = ""
