@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from vault_memory.learning.cycle import CycleDeps, CycleRequest
     from vault_memory.learning.fading import lifecycle_deps
     from vault_memory.learning.policy import at_once, policy_deps
-    from vault_memory.learning.reporting import report as learning_report
+    from vault_memory.learning.reporting import learning_report
     from vault_memory.learning.schedule import Schedule
     from vault_memory.learning.summaries import episode_notes
     from vault_memory.learning.summaries.episode_deps import EpisodeDeps
@@ -54,7 +54,7 @@ else:
     lifecycle_deps = lazy_module("vault_memory.learning.fading.lifecycle_deps")
     learning_cycle = lazy_module("vault_memory.learning.cycle")
     episode_notes = lazy_module("vault_memory.learning.summaries.episode_notes")
-    learning_report = lazy_module("vault_memory.learning.reporting.report")
+    learning_report = lazy_module("vault_memory.learning.reporting.learning_report")
     learning_schedule = lazy_module("vault_memory.learning.schedule")
     read_again = lazy_module("vault_memory.learning.read_again")
     scope_logs = lazy_module("vault_memory.learning.channel.scope_logs")

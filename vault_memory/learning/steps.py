@@ -47,7 +47,7 @@ from vault_memory.learning.policy.committing import (
 )
 from vault_memory.learning.policy.edit_cause import EditCause
 from vault_memory.learning.policy.judging import judge
-from vault_memory.learning.reporting.report import joined
+from vault_memory.learning.reporting.learning_report import joined
 from vault_memory.learning.summaries.episode_notes import episodes
 from vault_memory.learning.unread_turns import (
     gather,
