@@ -1,0 +1,70 @@
+"""What the rows of both ledgers have in common: callers as text, distances in time, ids."""
+
+import json
+import secrets
+import uuid
+from datetime import datetime, timedelta
+
+from vault_memory.errors import UsageError
+from vault_memory.rules.paths.caller import Caller
+
+FURTHEST = timedelta(days=3650)
+"""The latest due moment: "never" is ten years from now, which both databases can store"""
+TOMBSTONE_SECONDS = 86_400
+"""For how long the id of a folded operation is remembered"""
+HOST_SECONDS = 7 * 86_400
+"""For how long a silent host is listed"""
+SEEN_SECONDS = 5.0
+"""A host is noted as seen once in this time, not with each call"""
+SECRET_BYTES = 32
+
+
+def caller_text(caller: Caller) -> str:
+    """Return a caller as JSON."""
+    return json.dumps(caller._asdict(), ensure_ascii=False)
+
+
+def caller_of(text: str) -> Caller:
+    """Return the caller of a row. A newer format of rows has a newer format of the ledger."""
+    fields = json.loads(text)
+    # Fault: a list is not hashable, and would differ from the caller that was stored.
+    fields["groups"] = tuple(fields["groups"])
+    return Caller(**fields)
+
+
+def distance(
+    moment: datetime,
+    now: datetime,
+) -> float:
+    """Return the seconds from `now` until `moment`, both by one host's clock; 0 for the past."""
+    ahead = moment - now
+    return max(0.0, min(ahead, FURTHEST).total_seconds())
+
+
+def vault_id(text: str) -> str:
+    """Return a UUID in lower case with dashes; "" for any other text."""
+    try:
+        return str(uuid.UUID(text))
+    except ValueError:
+        return ""
+
+
+def new_vault_id(text: str) -> str:
+    """Return the id of a vault that is added. Raises UsageError when it is not a UUID."""
+    normal = vault_id(text)
+    if not normal:
+        raise UsageError(
+            f"`{text}` is not the id of a vault",
+            hint="give the UUID in the marker of the vault",
+        )
+    return normal
+
+
+def new_fleet() -> str:
+    """Return the id of a new fleet."""
+    return str(uuid.uuid4())
+
+
+def new_secret() -> str:
+    """Return a random text that cannot be guessed."""
+    return secrets.token_hex(SECRET_BYTES)

@@ -1,0 +1,500 @@
+"""A ledger in one SQLite file, for the processes of one machine."""
+
+import json
+import threading
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, Self
+
+from vault_memory.database.connection import (
+    Connection,
+    DatabaseDamaged,
+    DatabaseError,
+    DatabaseUnwritable,
+    connect,
+    is_damage,
+    reason_unwritable,
+)
+from vault_memory.database.migrations import migrate, version_of
+from vault_memory.ledger import local_queries, local_schema
+from vault_memory.ledger.contract import (
+    LEASE_SECONDS,
+    Holder,
+    KeptOp,
+    Lease,
+    LeaseLost,
+    LedgerCaller,
+    LedgerCounts,
+    LedgerHost,
+    LedgerTooNew,
+    LedgerVault,
+    TokenTaken,
+    UnknownVault,
+    VaultAddedTwice,
+)
+from vault_memory.ledger.ledger_rows import (
+    HOST_SECONDS,
+    SEEN_SECONDS,
+    TOMBSTONE_SECONDS,
+    caller_of,
+    caller_text,
+    distance,
+    new_vault_id,
+    vault_id,
+)
+from vault_memory.rules.paths.caller import Caller
+
+Clock = Callable[[], datetime]
+
+
+def _utc_now() -> datetime:
+    return datetime.now(UTC)
+
+
+class LocalLedger:
+    """A ledger in SQLite. Implements `contract.Ledger`; several processes may have it open."""
+
+    def __init__(
+        self,
+        path: Path,
+        *,
+        lease_seconds: float = LEASE_SECONDS,
+        clock: Clock = _utc_now,
+    ) -> None:
+        """Open the file, or create it with a new fleet. `clock` is the host's.
+
+        Raises LedgerTooNew, DatabaseDamaged, DatabaseUnwritable.
+        """
+        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        self._path = path
+        self._lease_seconds = lease_seconds
+        self._clock = clock
+        self._lock = threading.Lock()
+        """one thread at a time uses the connection"""
+        self._seen: dict[str, float] = {}
+        """host → when this object noted it as seen, by the monotonic clock"""
+        self._connection = self._open()
+        [self._identity] = self._read("SELECT fleet, secret FROM ledger")
+
+    def _open(self) -> Connection:
+        connection = connect(self._path, durable=True)
+        try:
+            version = version_of(connection)
+            newest = len(local_schema.STEPS)
+            # Fault: an older version would ignore columns that restrict a token.
+            if version > newest:
+                raise LedgerTooNew(version, newest)
+            # Fault: a forgotten text must not remain in free pages of the file.
+            connection.pragma("secure_delete", True)
+            migrate(connection, local_schema.STEPS)
+        except BaseException:
+            connection.close()
+            raise
+        # Fault: the file has the secret of the fleet and words of people.
+        self._path.chmod(0o600)
+        return connection
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        with self._lock:
+            self._connection.close()
+
+    @property
+    def fleet(self) -> str:
+        return str(self._identity[0])
+
+    @property
+    def secret(self) -> str:
+        return str(self._identity[1])
+
+    @property
+    def lease_seconds(self) -> float:
+        return self._lease_seconds
+
+    # --- Statements ---
+
+    @contextmanager
+    def _transaction(
+        self,
+        *,
+        durable: bool = True,
+    ) -> Iterator[Connection]:
+        """Run statements in one transaction. Without `durable`, a power cut may undo it."""
+        with self._lock, self._reporting_errors():
+            connection = self._connection
+            connection.pragma("synchronous", "full" if durable else "normal")
+            connection.execute("BEGIN IMMEDIATE")
+            try:
+                yield connection
+                connection.execute("COMMIT")
+            except BaseException:
+                # Fault: some errors end the transaction themselves.
+                if connection.in_transaction:
+                    connection.execute("ROLLBACK")
+                raise
+
+    def _change(
+        self,
+        sql: str,
+        values: Sequence[object] | dict[str, object],
+        *,
+        durable: bool = True,
+    ) -> list[Any]:
+        """Run one statement in a transaction, and return its rows."""
+        with self._transaction(durable=durable) as connection:
+            return _rows(connection, sql, values)
+
+    def _read(
+        self,
+        sql: str,
+        values: Sequence[object] = (),
+    ) -> list[Any]:
+        with self._lock, self._reporting_errors():
+            return list(self._connection.execute(sql, tuple(values)))
+
+    @contextmanager
+    def _reporting_errors(self) -> Iterator[None]:
+        """Turn errors of SQLite into errors of the program."""
+        try:
+            yield
+        except DatabaseError as error:
+            name = f"the database `{self._path}`"
+            if reason := reason_unwritable(error):
+                raise DatabaseUnwritable(name, reason) from error
+            if is_damage(error):
+                raise DatabaseDamaged(f"{name} is damaged: {error}") from error
+            raise
+
+    # --- Vaults ---
+
+    def add(
+        self,
+        vault: str,
+        name: str,
+        home: str,
+    ) -> None:
+        rows = self._change(
+            "INSERT INTO vault(id, name, home, due)"
+            " VALUES (?, ?, ?, unixepoch('subsec'))"
+            " ON CONFLICT DO NOTHING RETURNING id",
+            (new_vault_id(vault), name, home),
+        )
+        if not rows:
+            raise VaultAddedTwice(name)
+
+    def vaults(self) -> list[LedgerVault]:
+        rows = self._read(f"{local_queries.VAULTS} ORDER BY vault.name")
+        return [local_queries.listed_vault(row) for row in rows]
+
+    def vault(
+        self,
+        name: str,
+    ) -> LedgerVault:
+        rows = self._read(
+            f"{local_queries.VAULTS} WHERE vault.id = ? OR vault.name = ?",
+            (vault_id(name), name),
+        )
+        if not rows:
+            raise UnknownVault(name)
+        return local_queries.listed_vault(rows[0])
+
+    def counts(self) -> LedgerCounts:
+        [row] = self._read(local_queries.COUNTS)
+        return LedgerCounts(*row)
+
+    def wake(
+        self,
+        vault: str,
+        at: datetime,
+    ) -> None:
+        seconds = distance(at, self._clock())
+        if not self._change(local_queries.WAKE, (seconds, vault), durable=False):
+            raise UnknownVault(vault)
+
+    def forget(
+        self,
+        vault: str,
+    ) -> None:
+        with self._transaction() as connection:
+            _need_vault(connection, vault)
+            for table in ("kept", "token"):
+                connection.execute(f"DELETE FROM {table} WHERE vault = ?", (vault,))
+        with self._lock, self._reporting_errors():
+            # Fault: the removed words are still in the log.
+            self._connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+
+    # --- Leases ---
+
+    def claim(
+        self,
+        host: str,
+        address: str,
+        most: int,
+    ) -> list[Lease]:
+        self._note_seen(host, address)
+        # A poll of an idle host reads one row of the index, and writes nothing.
+        if not self._read(local_queries.IS_CLAIMABLE, (host,)):
+            return []
+        values = (host, address, self._lease_seconds, host, most)
+        with self._transaction() as connection:
+            rows = _rows(connection, local_queries.CLAIM, values)
+            leases = [_lease(row) for row in rows]
+            connection.executemany(
+                local_queries.ADD_SCRATCH, [(lease.vault, host) for lease in leases]
+            )
+        return leases
+
+    def take(
+        self,
+        vault: str,
+        host: str,
+        address: str,
+    ) -> Lease | Holder:
+        self._note_seen(host, address)
+        values = (host, address, self._lease_seconds, vault)
+        with self._transaction() as connection:
+            rows = _rows(connection, local_queries.TAKE, values)
+            if rows:
+                connection.execute(local_queries.ADD_SCRATCH, (vault, host))
+                return _lease(rows[0])
+            holders = _rows(connection, local_queries.HOLDER, (vault,))
+            if not holders:
+                raise UnknownVault(vault)
+            return local_queries.holder_of(*holders[0])
+
+    def renew(
+        self,
+        leases: Sequence[Lease],
+    ) -> set[str]:
+        if not leases:
+            return set()
+        pairs = json.dumps([[lease.vault, lease.epoch] for lease in leases])
+        with self._transaction(durable=False) as connection:
+            rows = _rows(connection, local_queries.RENEW, (self._lease_seconds, pairs))
+            renewed = {vault for vault, _ in rows}
+            connection.executemany(
+                "UPDATE host SET seen = unixepoch('subsec') WHERE name = ?",
+                [(host,) for host in {holder for _, holder in rows}],
+            )
+        return renewed
+
+    def give_back(
+        self,
+        lease: Lease,
+        due: datetime,
+        trouble: str = "",
+    ) -> None:
+        values = {
+            "vault": lease.vault,
+            "epoch": lease.epoch,
+            "seconds": distance(due, self._clock()),
+            "trouble": trouble,
+        }
+        if not self._change(local_queries.GIVE_BACK, values, durable=False):
+            raise LeaseLost(lease)
+
+    # --- Acknowledged operations ---
+
+    def keep(
+        self,
+        vault: str,
+        op: bytes,
+        op_id: str,
+    ) -> int:
+        with self._transaction() as connection:
+            stored = _rows(
+                connection,
+                "SELECT seq FROM kept WHERE vault = ? AND op_id = ?",
+                (vault, op_id),
+            )
+            if stored:
+                return int(stored[0][0])
+            numbers = _rows(connection, local_queries.NEXT_SEQ, (vault,))
+            if not numbers:
+                raise UnknownVault(vault)
+            [(seq,)] = numbers
+            connection.execute(
+                "INSERT INTO kept(vault, seq, op_id, op) VALUES (?, ?, ?, ?)",
+                (vault, seq, op_id, op),
+            )
+            return int(seq)
+
+    def kept(
+        self,
+        lease: Lease,
+    ) -> list[KeptOp]:
+        with self._transaction(durable=False) as connection:
+            _need_lease(connection, lease)
+            rows = _rows(connection, local_queries.KEPT, (lease.vault,))
+            return [KeptOp(*row) for row in rows]
+
+    def outcome(
+        self,
+        lease: Lease,
+        seq: int,
+        outcome: bytes,
+    ) -> None:
+        with self._transaction() as connection:
+            _need_lease(connection, lease)
+            connection.execute(
+                "UPDATE kept SET outcome = ?"
+                " WHERE vault = ? AND seq = ? AND folded_at IS NULL",
+                (outcome, lease.vault, seq),
+            )
+
+    def folded(
+        self,
+        lease: Lease,
+        until: int,
+    ) -> None:
+        with self._transaction() as connection:
+            _need_lease(connection, lease)
+            # Fault: a client repeats a request whose answer was lost. The id of the
+            # operation must be known for a while, without its words.
+            connection.execute(local_queries.FOLDED, (lease.vault, until))
+            connection.execute(
+                local_queries.DROP_TOMBSTONES, (lease.vault, TOMBSTONE_SECONDS)
+            )
+
+    # --- Tokens ---
+
+    def caller(
+        self,
+        token_hash: bytes,
+    ) -> LedgerCaller | None:
+        rows = self._read(
+            "SELECT vault, caller FROM token WHERE hash = ?", (token_hash,)
+        )
+        for vault, text in rows:
+            return LedgerCaller(vault, caller_of(text))
+        return None
+
+    def set_token(
+        self,
+        vault: str,
+        token_hash: bytes,
+        caller: Caller,
+    ) -> None:
+        with self._transaction() as connection:
+            _need_vault(connection, vault)
+            values = (token_hash, vault, caller_text(caller))
+            # Fault: a token that moved would open one person's notes to another.
+            if not _rows(connection, local_queries.SET_TOKEN, values):
+                raise TokenTaken
+
+    def drop_tokens(
+        self,
+        vault: str,
+    ) -> None:
+        with self._transaction() as connection:
+            _need_vault(connection, vault)
+            connection.execute("DELETE FROM token WHERE vault = ?", (vault,))
+
+    # --- Hosts ---
+
+    def _note_seen(
+        self,
+        host: str,
+        address: str,
+    ) -> None:
+        """Store that the host uses the ledger, once in `SEEN_SECONDS`."""
+        now = time.monotonic()
+        noted = self._seen.get(host)
+        if noted is not None and now - noted < SEEN_SECONDS:
+            return
+        self._change(local_queries.NOTE_HOST, (host, address), durable=False)
+        self._seen[host] = now
+
+    def hosts(self) -> list[LedgerHost]:
+        rows = self._read(local_queries.HOSTS, (HOST_SECONDS,))
+        return [local_queries.listed_host(row) for row in rows]
+
+    def set_draining(
+        self,
+        host: str,
+        draining: bool,
+    ) -> None:
+        self._change(local_queries.SET_DRAINING, (host, draining))
+
+    def draining(
+        self,
+        host: str,
+    ) -> bool:
+        rows = self._read("SELECT draining FROM host WHERE name = ?", (host,))
+        return bool(rows and rows[0][0])
+
+    # --- Scratch ---
+
+    def scratches(
+        self,
+        vault: str,
+    ) -> list[str]:
+        rows = self._read(
+            "SELECT host FROM scratch WHERE vault = ? ORDER BY host", (vault,)
+        )
+        return [host for (host,) in rows]
+
+    def ask_to_erase(
+        self,
+        vault: str,
+    ) -> None:
+        self._change("UPDATE scratch SET erase = 1 WHERE vault = ?", (vault,))
+
+    def to_erase(
+        self,
+        host: str,
+    ) -> list[str]:
+        rows = self._read(
+            "SELECT vault FROM scratch WHERE host = ? AND erase ORDER BY vault", (host,)
+        )
+        return [vault for (vault,) in rows]
+
+    def erased(
+        self,
+        vault: str,
+        host: str,
+    ) -> None:
+        self._change("DELETE FROM scratch WHERE vault = ? AND host = ?", (vault, host))
+
+
+def _rows(
+    connection: Connection,
+    sql: str,
+    values: Sequence[object] | dict[str, object],
+) -> list[Any]:
+    """Run a statement to its end and return its rows."""
+    bindings: Any = values
+    return list(connection.execute(sql, bindings))
+
+
+def _lease(row: tuple[Any, ...]) -> Lease:
+    vault, name, home, epoch, until, tries = row
+    moment = local_queries.moment(until)
+    return Lease(vault, home, epoch, moment, name, tries)
+
+
+def _need_vault(
+    connection: Connection,
+    vault: str,
+) -> None:
+    """Raise UnknownVault unless the ledger has the vault."""
+    if not _rows(connection, "SELECT 1 FROM vault WHERE id = ?", (vault,)):
+        raise UnknownVault(vault)
+
+
+def _need_lease(
+    connection: Connection,
+    lease: Lease,
+) -> None:
+    """Raise LeaseLost unless the lease is current."""
+    values = (lease.vault, lease.epoch)
+    if not _rows(connection, local_queries.CURRENT_LEASE, values):
+        raise LeaseLost(lease)
