@@ -81,6 +81,8 @@ class Capabilities:
     """the server keeps what a write replaced"""
     bulk: bool = False
     """one request uploads many new files"""
+    parents: bool = True
+    """a file needs the folder above it; False: it can be stored without"""
 
     @property
     def two_way(self) -> bool:

@@ -127,11 +127,15 @@ class Unauthorised(RemoteError):
     http_status = 401
 
     def __init__(
-        self, message: str = "the server refuses this user and password"
+        self,
+        message: str = "the server refuses this user and password",
+        *,
+        hint: str = "",
     ) -> None:
         super().__init__(
             message,
-            hint="make a new app password there and store it with `vault-memory remote add`",
+            hint=hint
+            or "make a new app password there and store it with `vault-memory remote add`",
         )
 
 
@@ -207,3 +211,40 @@ class OutcomeUnknown(RemoteError):
             hint=AGAIN,
         )
         self.reason = reason
+
+
+class PreconditionsIgnored(RemoteError):
+    """The store, or a proxy before it, ignores the preconditions of writes. No note is written there."""
+
+    exit_code = 3
+
+    def __init__(self) -> None:
+        super().__init__(
+            "the store ignores `If-Match` or `If-None-Match`, so one device could overwrite another's"
+            " edit unseen",
+            hint="choose a store with conditional writes, or take away the proxy that removes them",
+        )
+
+
+class ClocksDiffer(RemoteError):
+    """The clocks of this machine and of the server differ too much for a signature."""
+
+    def __init__(self) -> None:
+        super().__init__(
+            "the clocks that differ are those of this machine and of the server: it accepts no"
+            " signature that is more than some minutes off",
+            hint="set the clock of this machine, e.g. with `timedatectl set-ntp true`",
+        )
+
+
+class WrongRegion(RemoteError):
+    """The bucket is in another region than the configuration says."""
+
+    exit_code = 3
+
+    def __init__(self, region: str) -> None:
+        place = f"the region `{region}`" if region else "another region"
+        super().__init__(
+            f"the bucket is in {place}",
+            hint=f"run `vault-memory remote add` with `--region {region or 'REGION'}`",
+        )

@@ -1,0 +1,224 @@
+"""Turns the errors of S3 into those of a remote."""
+
+import re
+from typing import Any
+
+from botocore import exceptions as boto
+
+from vault_memory.remote.http_transport import (
+    HttpAnswer,
+    NoAnswer,
+    NotSent,
+    is_redirect,
+)
+from vault_memory.remote.remote_errors import (
+    AnsweredByProxy,
+    ClocksDiffer,
+    NotUnderstood,
+    OutcomeUnknown,
+    Refused,
+    RemoteBusy,
+    RemoteChanged,
+    RemoteError,
+    RemoteFull,
+    RemoteLocked,
+    RemoteMissing,
+    RemoteUnreachable,
+    RootMissing,
+    Unauthorised,
+    WrongRegion,
+)
+from vault_memory.remote.status_errors import retry_after, unreachable
+
+KEYS_HINT = (
+    "name a file with the right keys with `vault-memory remote add URL --credentials-file FILE`, "
+    "or set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY"
+)
+_KEYS_REFUSED = frozenset(
+    {
+        "AccountProblem",
+        "ExpiredToken",
+        "InvalidAccessKeyId",
+        "InvalidSecurity",
+        "InvalidToken",
+        "NotSignedUp",
+        "SignatureDoesNotMatch",
+        "TokenRefreshRequired",
+    }
+)
+_CHANGED = frozenset(
+    {"ConditionalRequestConflict", "OperationAborted", "PreconditionFailed"}
+)
+_CLOCKS = frozenset({"RequestExpired", "RequestInTheFuture", "RequestTimeTooSkewed"})
+_BUSY = frozenset(
+    {
+        "BandwidthLimitExceeded",
+        "RequestLimitExceeded",
+        "RequestTimeout",
+        "ServiceUnavailable",
+        "SlowDown",
+        "Throttling",
+        "ThrottlingException",
+        "TooManyRequests",
+    }
+)
+_FULL = frozenset(
+    {
+        "InsufficientStorage",
+        "QuotaExceeded",
+        "ServiceQuotaExceededException",
+        "XMinioStorageFull",
+    }
+)
+_REGION = frozenset(
+    {
+        "AuthorizationHeaderMalformed",
+        "IllegalLocationConstraintException",
+        "PermanentRedirect",
+    }
+)
+_REFUSALS = {
+    "EntityTooLarge": "it is too large",
+    "InvalidObjectName": "it does not accept this name",
+    "KeyTooLongError": "the name is too long",
+}
+_LASTING = frozenset({400, 413, 414, 415})
+_NO_KEYS = (
+    boto.CredentialRetrievalError,
+    boto.NoCredentialsError,
+    boto.PartialCredentialsError,
+    boto.ProfileNotFound,
+    boto.SSOError,
+    boto.TokenRetrievalError,
+)
+
+
+def error_of(
+    error: Exception,
+    path: str,
+    url: str,
+    *,
+    writes: bool,
+) -> RemoteError:
+    """The error of a remote for one of S3. `url`: the address of the remote's own folder.
+
+    `writes`: whether the request may have changed something although no clear answer came.
+    """
+    answer: HttpAnswer | None = getattr(error, "answer", None)
+    match error:
+        case NotSent():
+            return unreachable(error)
+        case NoAnswer():
+            return _without_answer(path, str(error), writes=writes)
+        case boto.ClientError():
+            return _refusal(error, answer, path, url, writes=writes)
+        case boto.ParamValidationError():
+            return Refused(path, "it does not accept this name", lasting=True)
+        case boto.NoRegionError() | boto.InvalidRegionError():
+            return WrongRegion("")
+    if isinstance(error, _NO_KEYS):
+        # Fault (H126): the message of boto3 may quote the file with the keys.
+        return Unauthorised("no usable AWS keys were found", hint=KEYS_HINT)
+    reason = "it is not an answer of S3"
+    if writes and answer is not None and answer.status < 300:
+        return OutcomeUnknown(path, reason)
+    return NotUnderstood(reason, path=path)
+
+
+def _refusal(
+    error: boto.ClientError,
+    answer: HttpAnswer | None,
+    path: str,
+    url: str,
+    *,
+    writes: bool,
+) -> RemoteError:
+    details: dict[str, Any] = error.response.get("Error", {})
+    code = str(details.get("Code", ""))
+    status = answer.status if answer is not None else 0
+    if code == "NoSuchBucket":
+        return RootMissing(url)
+    if status == 412 or code in _CHANGED:
+        return RemoteChanged(path)
+    if status == 401 or code in _KEYS_REFUSED:
+        return Unauthorised("the store refuses these keys", hint=KEYS_HINT)
+    if code in _CLOCKS:
+        return ClocksDiffer()
+    if code in _REGION or is_redirect(status):
+        return WrongRegion(_region_of(details, answer))
+    if code in _BUSY or status in (429, 503):
+        wait = retry_after(answer) if answer is not None else None
+        return RemoteBusy(
+            "the store gets too many requests",
+            retry_after=wait,
+            everywhere=True,
+        )
+    if code in _FULL or status == 507:
+        return RemoteFull(path)
+    return _by_status(status, code, answer, path, writes=writes)
+
+
+def _by_status(
+    status: int,
+    code: str,
+    answer: HttpAnswer | None,
+    path: str,
+    *,
+    writes: bool,
+) -> RemoteError:
+    if status in (403, 404, 410) and _is_by_proxy(answer):
+        return AnsweredByProxy(f"status {status} came without S3's form", path=path)
+    match status:
+        case 404 | 410:
+            return RemoteMissing(path)
+        case 423:
+            return RemoteLocked(path)
+        case 403:
+            return Refused(path, "these keys may not do that")
+        case _ if 400 <= status < 500:
+            reason = _REFUSALS.get(code, _plain(code, status))
+            return Refused(path, reason, lasting=status in _LASTING)
+        case 502 | 504 if not writes:
+            return RemoteUnreachable(f"a server before it answers {status}")
+    return _without_answer(path, f"status {status}", writes=writes)
+
+
+def _plain(
+    code: str,
+    status: int,
+) -> str:
+    # Fault (H126): a hostile answer must not write its own text into a message.
+    word = code if re.fullmatch(r"[A-Za-z]{1,60}", code) else "the request"
+    return f"{word} (status {status})"
+
+
+def _without_answer(
+    path: str,
+    reason: str,
+    *,
+    writes: bool,
+) -> RemoteError:
+    # Fault (E81): the store kept the file, and the answer was lost.
+    if writes:
+        return OutcomeUnknown(path, reason)
+    return NotUnderstood(reason, path=path)
+
+
+def _is_by_proxy(answer: HttpAnswer | None) -> bool:
+    """Whether a proxy reports a path as missing or forbidden, in place of the store."""
+    # Fault (E86): taken for the store's answer, it would make files look deleted. The
+    # store answers in XML; an answer to HEAD has no body.
+    if answer is None or not answer.body:
+        return False
+    return b"<Error" not in answer.body[:1000]
+
+
+def _region_of(
+    details: dict[str, Any],
+    answer: HttpAnswer | None,
+) -> str:
+    region = str(details.get("Region", ""))
+    if not region and answer is not None:
+        region = answer.header("x-amz-bucket-region")
+    # Fault (H126): a hostile answer must not write its own text into a hint.
+    return region if re.fullmatch(r"[a-z0-9-]{1,40}", region) else ""
