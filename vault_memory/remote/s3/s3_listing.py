@@ -19,7 +19,7 @@ Page = Mapping[str, Any]
 
 
 @dataclass(slots=True)
-class _Collected:
+class _CollectedKeys:
     """What the keys of a listing mean."""
 
     files: dict[str, Entry] = field(default_factory=dict)
@@ -64,7 +64,7 @@ def s3_listing(
 ) -> RemoteListing | None:
     """The listing of a folder; None when no key begins with it. Raises NotUnderstood."""
     start = address.marker(folder)
-    collected = _Collected()
+    collected = _CollectedKeys()
     keys = 0
     for page in pages:
         prefixes = page.get("CommonPrefixes", [])
@@ -86,7 +86,7 @@ def _collect(
     item: Mapping[str, Any],
     start: str,
     folder: str,
-    collected: _Collected,
+    collected: _CollectedKeys,
     *,
     deep: bool,
 ) -> None:
@@ -120,7 +120,7 @@ def _collect_folder(
     key: str,
     start: str,
     folder: str,
-    collected: _Collected,
+    collected: _CollectedKeys,
 ) -> None:
     if not key.startswith(start):
         collected.dropped += 1
@@ -133,7 +133,7 @@ def _collect_folder(
 def _path(
     folder: str,
     name: str,
-    collected: _Collected,
+    collected: _CollectedKeys,
 ) -> str | None:
     """The path of a name below the folder; None when it is unknown or dropped. Notes its folders."""
     # Fault (H119): no part of a name may lead upwards on any device.
@@ -155,7 +155,7 @@ def _path(
 
 
 def _listing(
-    collected: _Collected,
+    collected: _CollectedKeys,
     folder: str,
 ) -> RemoteListing:
     unknown = collected.unknown

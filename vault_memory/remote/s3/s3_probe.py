@@ -13,6 +13,7 @@ What the stores answer, seen in November 2026:
 | PUT into a missing bucket | 404 NoSuchBucket | 200: an admin makes the bucket |
 | PUT of a name of 300 bytes | 200 | 500 |
 | GET of an unknown version | 404 NoSuchVersion | 400 InvalidRequest |
+| LIST with a delimiter, only deleted keys in a bucket with versions | the prefix is listed | it is not |
 | wrong secret | not checked | 403 SignatureDoesNotMatch |
 
 Amazon answers 404 or 412 to `If-Match` of a missing key, and 409 when two writes meet.

@@ -5,10 +5,9 @@ its end. There is no rename either: `move` makes the new key and then deletes th
 between the two, both exist and nothing is lost.
 """
 
-import hashlib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from vault_memory.remote.contract import (
     Capabilities,
@@ -19,46 +18,35 @@ from vault_memory.remote.contract import (
     RemoteListing,
     ServerIdentity,
 )
-from vault_memory.remote.http_transport import Account, HttpAnswer
+from vault_memory.remote.http_transport import Account
 from vault_memory.remote.remote_errors import (
     FolderNotEmpty,
     NotUnderstood,
-    OutcomeUnknown,
     Refused,
     RemoteChanged,
-    RemoteError,
     RemoteMissing,
     RootMissing,
 )
 from vault_memory.remote.remote_listing import etag_of
-from vault_memory.remote.remote_listing import seconds_of as seconds_of_date
 from vault_memory.remote.s3.s3_address import S3Address, s3_address
+from vault_memory.remote.s3.s3_bucket import CHECKSUM, Bucket, is_page
 from vault_memory.remote.s3.s3_client import S3Client, S3Place
-from vault_memory.remote.s3.s3_errors import error_of
 from vault_memory.remote.s3.s3_listing import (
-    Page,
     file_entry,
     folder_entry,
     s3_listing,
     seconds_of,
 )
 from vault_memory.remote.s3.s3_probe import s3_probe, tidy
-from vault_memory.remote.status_errors import is_page
 
 if TYPE_CHECKING:
     from requests.adapters import BaseAdapter
 
 DEADLINE = 300.0
 """Seconds for one complete exchange"""
-LONGEST_PAGE = 16 * 2**20
-"""Bytes of one page of a listing: 1,000 keys of 1,024 bytes, percent-encoded"""
 LARGEST_MOVED = 2**30
 """Bytes of a file that `move` can copy"""
-CHECKSUM = "sha256"
-"""The metadata key of the checksum"""
-_SMALL = 2**20
 _FEW = 100
-_BINARY = "application/octet-stream"
 
 
 class S3:
@@ -86,15 +74,19 @@ class S3:
             infinity=True,
             parents=False,
         )
-        self.clock = 0
-        """the server's clock in its latest answer, in Unix seconds; 0 before the first one"""
         self._client = S3Client(
             self.place,
             account or Account(),
             deadline=deadline,
             adapter=adapter,
         )
+        self._bucket = Bucket(self.at.bucket, self._client)
         self.traffic = self._client.traffic
+
+    @property
+    def clock(self) -> int:
+        """The server's clock in its latest answer, in Unix seconds; 0 before the first one."""
+        return self._bucket.clock
 
     # --- Reading ---
 
@@ -112,7 +104,7 @@ class S3:
         deep: bool = False,
     ) -> RemoteListing:
         """List a folder, or with `deep` the whole tree, with one request for 1,000 keys."""
-        pages = self._pages(folder, self.at.marker(folder), deep=deep)
+        pages = self._bucket.pages(folder, self.at.marker(folder), deep=deep)
         listed = s3_listing(pages, self.at, folder, deep=deep)
         if listed is not None:
             return listed
@@ -126,7 +118,7 @@ class S3:
         if path:
             with suppress(RemoteMissing):
                 return self._look_file(path)
-        page = self._page(path, Prefix=self.at.marker(path), MaxKeys=1)
+        page = self._bucket.page(path, Prefix=self.at.marker(path), MaxKeys=1)
         if not page.get("Contents"):
             if path:
                 raise RemoteMissing(path)
@@ -140,7 +132,7 @@ class S3:
         max_bytes: int,
     ) -> Fetched:
         """A file's bytes, with the tag that belongs to them."""
-        result, answer = self._ask(
+        result, answer = self._bucket.ask(
             "get_object",
             path,
             max_bytes,
@@ -169,7 +161,7 @@ class S3:
                 seconds_of(item.get("LastModified")),
                 int(item.get("Size", 0)),
             )
-            for item in self._versions(path, "Versions")
+            for item in self._bucket.versions(self.at.key(path), path, "Versions")
         ]
         # The store lists the newest first; the sort keeps that order within a second.
         versions.sort(key=lambda version: version.modified, reverse=True)
@@ -184,7 +176,7 @@ class S3:
     ) -> bytes:
         """The bytes of a version. Raises RemoteMissing."""
         try:
-            _, answer = self._ask(
+            _, answer = self._bucket.ask(
                 "get_object",
                 path,
                 max_bytes,
@@ -207,7 +199,7 @@ class S3:
         after: int = 0,
     ) -> PutResult:
         """Store a new file (None), or replace the one with that tag."""
-        return self._put(self.at.key(path), path, raw, expected)
+        return self._bucket.put(self.at.key(path), path, raw, expected)
 
     def put_new(
         self, files: Sequence[tuple[str, bytes]]
@@ -222,7 +214,7 @@ class S3:
         expected: str,
     ) -> None:
         """Remove a file with that tag."""
-        self._delete(self.at.key(path), path, expected)
+        self._bucket.delete(self.at.key(path), path, expected)
 
     def move(
         self,
@@ -252,7 +244,7 @@ class S3:
         try:
             self._look_file(path)
         except RemoteMissing:
-            self._put(self.at.marker(path), path, b"", None)
+            self._bucket.put(self.at.marker(path), path, b"", None)
             return PutResult(confirmed=True)
         raise RemoteChanged(path)
 
@@ -262,29 +254,29 @@ class S3:
             raise Refused(path, "it is the remote's own folder")
         marker = self.at.marker(path)
         # Two keys suffice: the marker, and a file.
-        page = self._page(path, Prefix=marker, MaxKeys=2)
+        page = self._bucket.page(path, Prefix=marker, MaxKeys=2)
         items = page.get("Contents", [])
         if not items:
             raise RemoteMissing(path)
         if any(item["Key"] != marker for item in items):
             raise FolderNotEmpty(path)
         etag, _ = etag_of(str(items[0].get("ETag", "")))
-        self._delete(marker, path, etag)
+        self._bucket.delete(marker, path, etag)
 
     def erase_versions(self, path: str) -> int:
         """Remove a file with all its versions, on no condition. Returns how many there were."""
         key = self.at.key(path)
         erased = 0
-        for kind in ("Versions", "DeleteMarkers"):
-            for item in list(self._versions(path, kind)):
-                self._ask(
-                    "delete_object",
-                    path,
-                    writes=True,
-                    Key=key,
-                    VersionId=str(item["VersionId"]),
-                )
-                erased += 1
+        versions = self._bucket.versions(key, path, "Versions", "DeleteMarkers")
+        for item in list(versions):
+            self._bucket.ask(
+                "delete_object",
+                path,
+                writes=True,
+                Key=key,
+                VersionId=str(item["VersionId"]),
+            )
+            erased += 1
         return erased
 
     # --- The store ---
@@ -310,7 +302,7 @@ class S3:
 
     def first_keys(self) -> dict[str, int]:
         """Some keys of the folder with their sizes. Raises RootMissing."""
-        page = self._page("", Prefix=self.at.root, MaxKeys=_FEW)
+        page = self._bucket.page("", Prefix=self.at.root, MaxKeys=_FEW)
         items = page.get("Contents", [])
         if not items:
             self._need_root()
@@ -323,14 +315,14 @@ class S3:
     ) -> None:
         """Read the first byte of a key, if it has that tag. Raises RemoteChanged."""
         # Not HEAD: its refusals have no reason.
-        self._ask("get_object", "", Key=key, IfMatch=etag, Range="bytes=0-0")
+        self._bucket.ask("get_object", "", Key=key, IfMatch=etag, Range="bytes=0-0")
 
     def keep_root(self) -> None:
         """Give the remote's own folder a marker, so that it exists without files."""
         if self.at.root and self.at.root not in self.first_keys():
             # On no condition: the marker has no content. SeaweedFS calls a folder
             # without a marker existing.
-            self._ask(
+            self._bucket.ask(
                 "put_object",
                 "",
                 writes=True,
@@ -341,12 +333,12 @@ class S3:
     def keeps_versions(self) -> bool:
         """Whether the bucket keeps versions; False when these keys may not ask."""
         try:
-            result, _ = self._ask("get_bucket_versioning", "")
+            result, _ = self._bucket.ask("get_bucket_versioning", "")
         except Refused:
             return False
         return result.get("Status") == "Enabled"
 
-    # --- Requests ---
+    # --- Steps ---
 
     def _need_root(self) -> None:
         """Raise RootMissing for a folder without any key. A bucket without keys exists."""
@@ -358,10 +350,10 @@ class S3:
     def _look_file(self, path: str) -> Entry:
         key = self.at.key(path)
         try:
-            result, _ = self._ask("head_object", path, Key=key)
+            result, _ = self._bucket.ask("head_object", path, Key=key)
         except Refused:
             # An answer to HEAD has no reason. The listing fails with one.
-            self._page(path, Prefix=key, MaxKeys=1)
+            self._bucket.page(path, Prefix=key, MaxKeys=1)
             raise
         item = {
             "ETag": result.get("ETag", ""),
@@ -381,56 +373,6 @@ class S3:
             checksum=checksum,
             confirmed=entry.confirmed,
         )
-
-    def _put(
-        self,
-        key: str,
-        path: str,
-        raw: bytes,
-        expected: str | None,
-    ) -> PutResult:
-        condition: dict[str, Any] = {"IfMatch": expected}
-        if expected is None:
-            condition = {"IfNoneMatch": "*"}
-        try:
-            result, answer = self._ask(
-                "put_object",
-                path,
-                writes=True,
-                Key=key,
-                Body=raw,
-                ContentType=_BINARY,
-                Metadata={CHECKSUM: hashlib.sha256(raw).hexdigest()},
-                **condition,
-            )
-        except RemoteMissing:
-            # Amazon and moto answer 404 to a condition on a missing key.
-            raise RemoteChanged(path) from None
-        etag, _ = etag_of(str(result.get("ETag", "")))
-        if not etag or is_page(answer):
-            # Fault (E87): a login page answers "200 OK" to an upload that the store
-            # never saw.
-            raise OutcomeUnknown(path, "a page came instead of an answer")
-        return PutResult(etag, confirmed=True, date=self.clock)
-
-    def _delete(
-        self,
-        key: str,
-        path: str,
-        expected: str,
-    ) -> None:
-        try:
-            _, answer = self._ask(
-                "delete_object",
-                path,
-                writes=True,
-                Key=key,
-                IfMatch=expected,
-            )
-        except RemoteMissing:
-            raise RemoteChanged(path) from None
-        if is_page(answer):
-            raise OutcomeUnknown(path, "a page came instead of an answer")
 
     def _move_folder(
         self,
@@ -465,99 +407,3 @@ class S3:
         # A folder without a marker went with its last file.
         with suppress(RemoteMissing):
             self.rmcol(path)
-
-    def _versions(
-        self,
-        path: str,
-        kind: str,
-    ) -> Iterator[Mapping[str, Any]]:
-        """The versions or the delete markers of one key."""
-        key = self.at.key(path)
-        place: dict[str, Any] = {}
-        while True:
-            result, _ = self._ask(
-                "list_object_versions",
-                path,
-                LONGEST_PAGE,
-                Prefix=key,
-                **place,
-            )
-            items = result.get(kind, [])
-            yield from (item for item in items if item.get("Key") == key)
-            following = str(result.get("NextKeyMarker", ""))
-            # Keys come in order, so no later page has this one.
-            if not result.get("IsTruncated") or following != key:
-                return
-            place = {
-                "KeyMarker": following,
-                "VersionIdMarker": str(result.get("NextVersionIdMarker", "")),
-            }
-
-    def _pages(
-        self,
-        folder: str,
-        prefix: str,
-        *,
-        deep: bool,
-    ) -> Iterator[Page]:
-        """All pages of a listing. Raises NotUnderstood when it does not end."""
-        parameters: dict[str, Any] = {"Prefix": prefix}
-        if not deep:
-            parameters["Delimiter"] = "/"
-        tokens: set[str] = set()
-        while True:
-            page = self._page(folder, **parameters)
-            yield page
-            if not page["IsTruncated"]:
-                return
-            token = str(page.get("NextContinuationToken", ""))
-            # Fault (E89): the end of the listing is missing, and its files would look
-            # deleted. Or the same page comes again and again.
-            if not token or token in tokens:
-                raise NotUnderstood("the listing is not complete", path=folder)
-            tokens.add(token)
-            parameters["ContinuationToken"] = token
-
-    def _page(
-        self,
-        path: str,
-        **parameters: Any,
-    ) -> Page:
-        """One page of a listing. Raises RootMissing for a bucket that cannot be listed."""
-        try:
-            page, _ = self._ask("list_objects_v2", path, LONGEST_PAGE, **parameters)
-        except (Refused, RemoteMissing):
-            # Fault (E86): withdrawn rights look like a vault whose files were all
-            # deleted.
-            raise RootMissing(self.at.url) from None
-        # Fault (E87): another answer in XML has no keys, and would count as an empty
-        # folder.
-        if page.get("Name") != self.at.bucket or "IsTruncated" not in page:
-            raise NotUnderstood("it is not a listing of this bucket", path=path)
-        return page
-
-    def _ask(
-        self,
-        operation: str,
-        path: str,
-        cap: int = _SMALL,
-        *,
-        writes: bool = False,
-        **parameters: Any,
-    ) -> tuple[dict[str, Any], HttpAnswer]:
-        """Make a request about a path. Raises a RemoteError for everything but success."""
-        try:
-            result, answer = self._client.call(
-                operation,
-                cap,
-                Bucket=self.at.bucket,
-                **parameters,
-            )
-        except RemoteError:
-            raise
-        except Exception as error:
-            raise error_of(error, path, self.at.url, writes=writes) from None
-        if answer is None:
-            raise NotUnderstood("no request was sent", path=path)
-        self.clock = seconds_of_date(answer.header("Date")) or self.clock
-        return result, answer
