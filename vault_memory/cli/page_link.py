@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
     from vault_memory.contract.setup_answers import WebLinkJson
     from vault_memory.http.page import browser_sessions, running
-    from vault_memory.http.page.browser_sessions import Rights
+    from vault_memory.http.page.running import RunningPage
 else:
     browser_sessions = lazy_module("vault_memory.http.page.browser_sessions")
     running = lazy_module("vault_memory.http.page.running")
@@ -21,12 +21,15 @@ else:
 def print_link(
     context: Context,
     state: "Path",
-    url: str,
-    rights: "Rights",
+    page: "RunningPage",
 ) -> str:
-    """Make a link to the page at this URL, print it, and return it."""
-    key = browser_sessions.BrowserSessions(state).make_link(rights)
-    link = f"{url}/open/{key}"
+    """Make a link to this page for the vault with this state, print it, and return it.
+
+    The link has the rights of the page.
+    """
+    prefix = page.key_prefix(state)
+    sessions = browser_sessions.BrowserSessions(state, key_prefix=prefix)
+    link = f"{page.url}/open/{sessions.make_link(page.rights)}"
     answer: WebLinkJson = {"link": link}
     context.emit(answer, lambda: link)
     return link
@@ -43,6 +46,7 @@ def open_page(
     context.say(
         "Open this link within 5 minutes; it works once. Ctrl-C stops the page."
     )
-    link = print_link(context, state, url, browser_sessions.Rights())
+    page = running.RunningPage(url, browser_sessions.Rights())
+    link = print_link(context, state, page)
     if in_browser and context.can_ask():
         click.launch(str(running.write_opener(state, link)))

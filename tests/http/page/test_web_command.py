@@ -2,6 +2,7 @@
 
 import signal
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from urllib.parse import urlsplit
 
 import httpx
@@ -9,6 +10,10 @@ import pytest
 
 from tests.browser.web_process import WebProcess
 from tests.scenarios.outside import Outside
+from vault_memory.errors import Locked
+from vault_memory.http.page.browser_sessions import BrowserSessions
+from vault_memory.http.page.running import announced_host
+from vault_memory.vault.marker import ensure_marker
 
 Start = Callable[..., WebProcess]
 
@@ -119,3 +124,45 @@ def test_serve_on_a_socket_has_no_page(outside: Outside) -> None:
 
     assert refused.code == 2
     assert "no browser opens a socket" in refused.err
+
+
+def test_beside_a_host_a_link_leads_to_the_host(outside: Outside) -> None:
+    outside.write("USER.md", "- Keeps bees\n")
+    ensure_marker(outside.vault)
+    vaults, states = outside.vault.parent, outside.state.parent
+    vault = outside.state.name
+
+    with announced_host(vaults, states, "https://memory.example.org"):
+        printed = outside.run("web", "--no-browser")
+        linked = outside.run("web", "--link", "--user", "mira")
+
+        assert printed.code == 0, printed.err
+        assert "runs already" in printed.err
+        for link in (printed.out.strip(), linked.out.strip()):
+            url, _, key = link.partition("/open/")
+            assert url == "https://memory.example.org"
+            assert key.startswith(f"{vault}.")
+            assert BrowserSessions(outside.state).has_link(key)
+
+    # The host has ended.
+    assert outside.run("web", "--link").code == 3
+
+
+def test_a_host_of_other_vaults_has_no_link(
+    outside: Outside,
+    tmp_path: Path,
+) -> None:
+    outside.write("USER.md", "- Keeps bees\n")
+    others = tmp_path / "others"
+    others.mkdir()
+    ensure_marker(outside.vault)
+
+    with announced_host(others, outside.state.parent, "https://memory.example.org"):
+        assert outside.run("web", "--link").code == 3
+
+
+def test_two_hosts_of_one_folder_are_refused(tmp_path: Path) -> None:
+    with announced_host(tmp_path, tmp_path, "http://localhost:1"):
+        again = announced_host(tmp_path / ".", tmp_path, "http://localhost:2")
+        with pytest.raises(Locked), again:
+            pass

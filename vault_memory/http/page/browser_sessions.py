@@ -67,7 +67,11 @@ class BrowserSessions:
         self,
         state: Path,
         clock: Callable[[], float] = time.time,
+        *,
+        key_prefix: str = "",
     ) -> None:
+        """`key_prefix` is how each new key and token begins."""
+        self._key_prefix = key_prefix
         self._file = state / FILE
         self._lock = state / f"{FILE}.lock"
         self._clock = clock
@@ -76,7 +80,7 @@ class BrowserSessions:
 
     def make_link(self, rights: Rights) -> str:
         """Returns the key of a new link."""
-        key = secrets.token_urlsafe(32)
+        key = self._key_prefix + secrets.token_urlsafe(32)
         with self._changing() as stored:
             ends = self._clock() + LINK_SECONDS
             stored.links.append(_StoredLink(_digest(key), ends, rights))
@@ -104,7 +108,7 @@ class BrowserSessions:
                 return None
             # Fault: two browsers with the same link, or one that was stolen.
             stored.links.remove(link)
-            token = secrets.token_hex(32)
+            token = self._key_prefix + secrets.token_hex(32)
             stored.sessions.append(_StoredSession(_digest(token), now, link.rights))
             del stored.sessions[:-MOST_SESSIONS]
         return token
@@ -175,6 +179,17 @@ class BrowserSessions:
             ]
             yield stored
             state_file.write(self._file, msgspec.json.encode(stored).decode())
+
+
+def key_prefix(vault: str) -> str:
+    """Returns how the keys of a vault begin, where one server has the pages of many vaults."""
+    return f"{vault}."
+
+
+def vault_of_key(key: str) -> str:
+    """Returns the id of the vault of a link or session; "" for a key without one."""
+    vault, dot, _ = key.partition(".")
+    return vault if dot else ""
 
 
 def _load(file: Path) -> _Stored:

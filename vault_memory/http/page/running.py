@@ -1,5 +1,6 @@
 """The record of a running page: who started another one finds it here."""
 
+import hashlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -9,11 +10,13 @@ import msgspec
 
 from vault_memory.config import state_file
 from vault_memory.errors import ConfigError, Locked
-from vault_memory.http.page.browser_sessions import Rights
+from vault_memory.http.page.browser_sessions import Rights, key_prefix
 
 FILE = "web.json"
 LOCK = "web.lock"
 OPENER = "web-open.html"
+HOSTS = "hosts"
+"""In the folder of all states: a folder for each host, by the folder of its vaults"""
 
 
 class RunningPage(msgspec.Struct, frozen=True):
@@ -21,6 +24,16 @@ class RunningPage(msgspec.Struct, frozen=True):
 
     url: str
     rights: Rights
+    is_host: bool = False
+    """whether it serves the pages of many vaults"""
+
+    def with_rights(self, rights: Rights) -> "RunningPage":
+        """Returns this page with other rights."""
+        return msgspec.structs.replace(self, rights=rights)
+
+    def key_prefix(self, state: Path) -> str:
+        """Returns how the links of the vault with this state folder begin."""
+        return key_prefix(state.name) if self.is_host else ""
 
 
 class NoPage(ConfigError):
@@ -52,6 +65,50 @@ def announced(
             "the page of this vault runs already",
             hint="`vault-memory web --link` prints a new link to it",
         ) from None
+
+
+@contextmanager
+def announced_host(
+    vaults: Path,
+    states: Path,
+    url: str,
+) -> Iterator[None]:
+    """Announces the pages of a host, which serves the vaults in this folder, to other processes.
+
+    `states` is the folder of all vaults' states. One announcement is for all vaults, also those that
+    are made later. Raises Locked when another host announces this folder.
+    """
+    state = _host_state(vaults, states)
+    state.mkdir(parents=True, exist_ok=True, mode=0o700)
+    with announced(state, RunningPage(url, Rights(), is_host=True)):
+        yield
+
+
+def find_page(
+    root: Path,
+    state: Path,
+) -> RunningPage | None:
+    """Returns the page of the vault at `root`: its own, else that of the host that serves it."""
+    page = find_running(state)
+    if page is not None:
+        return page
+    for folder in root.resolve().parents:
+        host_state = _host_state(folder, state.parent)
+        # Without this look, the lock would be made for each folder.
+        if (host_state / FILE).exists():
+            page = find_running(host_state)
+            if page is not None:
+                return page
+    return None
+
+
+def _host_state(
+    vaults: Path,
+    states: Path,
+) -> Path:
+    """Returns the state folder of a host."""
+    folder = str(vaults.resolve()).encode("utf-8", "surrogateescape")
+    return states / HOSTS / hashlib.sha256(folder).hexdigest()[:32]
 
 
 def find_running(state: Path) -> RunningPage | None:

@@ -107,10 +107,13 @@ def web(
         if sign_out:
             _sign_out(context, state)
         elif link:
-            _print_link(context, state, options)
-        elif running.find_running(state):
+            page = running.find_page(memory.root, state)
+            if page is None:
+                raise running.NoPage
+            _print_link(context, state, page, options)
+        elif page := running.find_page(memory.root, state):
             context.say("the page runs already; this is one more link to it")
-            _print_link(context, state, options)
+            _print_link(context, state, page, options)
         else:
             _serve(context, memory, options)
 
@@ -128,14 +131,12 @@ def _sign_out(
 def _print_link(
     context: Context,
     state: "Path",
+    page: "RunningPage",
     options: WebOptions,
 ) -> None:
-    """Print one more link to the running page. Raises NoPage, UsageError."""
-    page = running.find_running(state)
-    if page is None:
-        raise running.NoPage
+    """Print one more link to the running page. Raises UsageError."""
     _check_rights(page, options.users)
-    print_link(context, state, page.url, options.rights())
+    print_link(context, state, page.with_rights(options.rights()))
 
 
 def _check_rights(
