@@ -13,20 +13,34 @@ from typing import Any
 import anyio
 import httpx
 
+from tests.http.page.served_page import ServedPage
 from tests.scenarios.outside import until
 from vault_memory.api.vault_memory import VaultMemory
 from vault_memory.api.vault_service import RequestState, VaultUnknown
 from vault_memory.config.server_sections import Serve
 from vault_memory.http.listen import Server, at_address
 from vault_memory.http.many_vaults import HostRoutes, many_vaults_application
+from vault_memory.http.page.browser_sessions import BrowserSessions, key_prefix
+from vault_memory.http.page.many_pages.page_router import PageRouter
+from vault_memory.http.page.many_pages.resident_pages import ResidentPages
+from vault_memory.http.page.page_address import PageAddress
+from vault_memory.http.page.page_app import PageSettings
 from vault_memory.http.prometheus import Requests
 from vault_memory.http.tokens import Tokens
 from vault_memory.http.vault_tokens import VaultTokens
 from vault_memory.mcp import transports
 from vault_memory.rules.paths.caller import Caller
+from vault_memory.vault.marker import ensure_marker
 
 NAMES = ("north", "south", "west")
 WORDS = {"north": "albatross", "south": "bittern", "west": "cormorant"}
+IDS = {
+    "north": "a1" * 16,
+    "south": "b2" * 16,
+    "west": "c3" * 16,
+}
+"""The ids of the vaults, by which the host finds them"""
+HOST = "people.localhost"
 TOKENS = {name: f"{name}-" + name[0] * 40 for name in NAMES}
 NOTE = "Users/mira/memories/harbour.md"
 PATIENCE_SECONDS = 30
@@ -36,6 +50,7 @@ class OpenVaults:
     """The service of a host that opens its vaults when they are asked for."""
 
     def __init__(self, folders: dict[str, Path], environment: dict[str, str]) -> None:
+        """`folders` are by the ids of the vaults."""
         self.folders = folders
         self.environment = environment
         self.memories: dict[str, VaultMemory] = {}
@@ -48,9 +63,10 @@ class OpenVaults:
 
     @asynccontextmanager
     async def vault(self, state: RequestState) -> AsyncIterator[VaultMemory]:
-        name = state["vault"]
-        if name not in self.folders:
+        vault = state["vault"]
+        if vault not in self.folders:
             raise VaultUnknown
+        name = name_of(vault)
         self.openings[name] += 1
         memory = await anyio.to_thread.run_sync(self.memory, name)
         self.in_use[name] += 1
@@ -66,13 +82,22 @@ class OpenVaults:
                 raise self.trouble[name]
             if name not in self.memories:
                 self.memories[name] = VaultMemory.open(
-                    self.folders[name], environment=self.environment
+                    self.folders[IDS[name]], environment=self.environment
                 )
             return self.memories[name]
+
+    def state_folder(self, vault: str) -> Path | None:
+        if vault not in self.folders:
+            return None
+        return Path(self.environment["VAULT_MEMORY_STATE"]) / vault
 
     def close(self) -> None:
         for memory in self.memories.values():
             memory.close()
+
+
+def name_of(vault: str) -> str:
+    return next(name for name, id_ in IDS.items() if id_ == vault)
 
 
 def vaults_in(folder: Path) -> OpenVaults:
@@ -82,9 +107,10 @@ def vaults_in(folder: Path) -> OpenVaults:
         root = folder / "people" / name
         note = root / NOTE
         note.parent.mkdir(parents=True)
-        note.write_text(f"# Harbour\n\n- The ferry carries the {word}\n")
+        note.write_text(f"# Harbour\n\n## Ferry\n\n- The ferry carries the {word}\n")
         (root / "Users/mira/lantern/config").mkdir(parents=True)
-        folders[name] = root
+        ensure_marker(root, IDS[name])
+        folders[IDS[name]] = root
     outside = {
         name: value
         for name, value in os.environ.items()
@@ -106,6 +132,7 @@ class Host:
     table: VaultTokens
     url: str
     counts: Requests
+    pages: ResidentPages
     clients: list[httpx.Client] = field(default_factory=list)
 
     def client(self, token: str | None) -> httpx.Client:
@@ -117,25 +144,45 @@ class Host:
         return client
 
 
+def page_of(host: Host, name: str) -> ServedPage:
+    """The page of one vault, as its own server would have it."""
+    state = host.vaults.state_folder(IDS[name])
+    assert state is not None
+    sessions = BrowserSessions(state, key_prefix=key_prefix(IDS[name]))
+    port = int(host.url.rpartition(":")[2])
+    return ServedPage(host.vaults.memory(name), port, sessions, host.clients, name=HOST)
+
+
 def table_of(tokens: dict[str, str]) -> VaultTokens:
     table = VaultTokens()
     for name, token in tokens.items():
-        table.set_tokens(name, Tokens({token: Caller("mira")}))
+        table.set_tokens(IDS[name], Tokens({token: Caller("mira")}))
     return table
 
 
 @contextlib.contextmanager
-def serving_many(vaults: OpenVaults, **settings: Any) -> Iterator[Host]:
+def serving_many(
+    vaults: OpenVaults,
+    most_pages: int = 8,
+    idle_seconds: float = 60,
+    **settings: Any,
+) -> Iterator[Host]:
     """A server in a thread of this process, on a port of its own."""
+    listening = at_address("127.0.0.1", 0)
+    port = listening.getsockname()[1]
     table = table_of(TOKENS)
     counts = Requests()
-    mounts = {"/mcp": transports.application(vaults)}
-    routes = HostRoutes(mounts=mounts)
+    page_settings = PageSettings(PageAddress(HOST, port))
+    pages = ResidentPages(
+        vaults, page_settings, most=most_pages, idle_seconds=idle_seconds
+    )
+    routes = HostRoutes(
+        page=PageRouter(vaults, pages, page_settings),
+        mounts={"/mcp": transports.application(vaults)},
+    )
     app = many_vaults_application(vaults, table, Serve(**settings), routes, counts)
-    listening = at_address("127.0.0.1", 0)
-    url = f"http://127.0.0.1:{listening.getsockname()[1]}"
-    host = Host(vaults, table, url, counts)
-    with running(Server(app), listening):
+    host = Host(vaults, table, f"http://127.0.0.1:{port}", counts, pages)
+    with running(Server(app, stopping=pages.stop_streams), listening):
         yield host
         for client in host.clients:
             client.close()

@@ -13,6 +13,7 @@ from mcp import Client
 from mcp.client.streamable_http import streamable_http_client
 
 from tests.http.many_vaults import (
+    IDS,
     NAMES,
     NOTE,
     TOKENS,
@@ -90,7 +91,7 @@ def test_what_a_bot_saves_is_in_no_other_vault(start: Start) -> None:
     files = [
         file.read_text()
         for name in ("south", "west")
-        for file in host.vaults.folders[name].rglob("*.*")
+        for file in host.vaults.folders[IDS[name]].rglob("*.*")
         if file.is_file()
     ]
     assert not any("puffin" in text or "kayak" in text for text in files)
@@ -141,7 +142,7 @@ def test_a_bot_over_mcp_reaches_the_notes_of_its_own_vault(
 def test_an_unknown_token_opens_no_vault(start: Start) -> None:
     host = start()
 
-    for path in ("/v1/notes", "/mcp", "/nothing"):
+    for path in ("/v1/notes", "/mcp", "/v1/nothing"):
         for token in (None, UNKNOWN, TOKENS["north"][:-1]):
             assert host.client(token).get(path).status_code == 401
 
@@ -151,7 +152,7 @@ def test_an_unknown_token_opens_no_vault(start: Start) -> None:
 def test_a_vault_that_is_gone_looks_like_an_unknown_token(start: Start) -> None:
     """Its token was good a moment ago: the host has not read its catalog again."""
     host = start()
-    del host.vaults.folders["south"]
+    del host.vaults.folders[IDS["south"]]
     gone, unknown = host.client(TOKENS["south"]), host.client(UNKNOWN)
 
     for path in ("/v1/notes", "/v1/facts"):
@@ -195,7 +196,7 @@ def test_a_vault_that_cannot_be_opened_says_so_without_a_name(
         assert answer.headers["retry-after"] == "5"
         assert answer.json()["error"]["code"] == "vault_unavailable"
         assert "try again" in answer.json()["error"]["hint"]
-        for name in ("srv", *NAMES):
+        for name in ("srv", *NAMES, *IDS.values()):
             assert name not in answer.text
     assert host.client(TOKENS["north"]).get("/v1/notes").status_code == 200
 
@@ -237,9 +238,9 @@ def test_the_limits_of_the_host_are_those_of_each_token(start: Start) -> None:
 def test_a_vault_may_have_a_lower_limit_of_its_own(start: Start) -> None:
     host = start(requests_per_minute=3)
     tokens = Tokens({TOKENS["north"]: Caller("mira")})
-    host.table.set_tokens("north", tokens, requests_per_minute=1)
+    host.table.set_tokens(IDS["north"], tokens, requests_per_minute=1)
     tokens = Tokens({TOKENS["south"]: Caller("mira")})
-    host.table.set_tokens("south", tokens, requests_per_minute=1000)
+    host.table.set_tokens(IDS["south"], tokens, requests_per_minute=1000)
 
     def statuses(name: str) -> list[int]:
         client = host.client(TOKENS[name])
@@ -285,15 +286,15 @@ def test_a_token_of_two_vaults_opens_neither() -> None:
     table = table_of(TOKENS)
     both = Tokens({TOKENS["north"]: Caller("mira"), UNKNOWN: Caller("mira")})
 
-    table.set_tokens("south", both)
+    table.set_tokens(IDS["south"], both)
 
     assert owner(table, TOKENS["north"]) is None
-    assert owner(table, UNKNOWN) == "south"
-    assert list(table.shared()) == [("north", "south")]
+    assert owner(table, UNKNOWN) == IDS["south"]
+    assert list(table.shared()) == [(IDS["north"], IDS["south"])]
 
-    table.drop("south")
+    table.drop(IDS["south"])
 
-    assert owner(table, TOKENS["north"]) == "north"
+    assert owner(table, TOKENS["north"]) == IDS["north"]
     assert owner(table, UNKNOWN) is None
     assert list(table.shared()) == []
 
@@ -301,9 +302,9 @@ def test_a_token_of_two_vaults_opens_neither() -> None:
 def test_a_changed_token_opens_the_vault_and_the_old_one_does_not() -> None:
     table = table_of(TOKENS)
 
-    table.set_tokens("north", Tokens({UNKNOWN: Caller("mira")}))
+    table.set_tokens(IDS["north"], Tokens({UNKNOWN: Caller("mira")}))
 
-    assert owner(table, UNKNOWN) == "north"
+    assert owner(table, UNKNOWN) == IDS["north"]
     assert owner(table, TOKENS["north"]) is None
     assert len(table) == len(NAMES)
     table.drop("nowhere")

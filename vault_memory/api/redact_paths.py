@@ -2,7 +2,7 @@
 
 import os
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -30,7 +30,7 @@ def folders_of(memory: "VaultMemory") -> list[str]:
 
 def hidden(
     value: Any,
-    folders: list[str],
+    folders: Sequence[str],
 ) -> Any:
     """Return a JSON value without the names of these folders."""
     if isinstance(value, str):
@@ -46,7 +46,7 @@ def hidden(
 
 def without_paths(
     text: str,
-    folders: list[str],
+    folders: Sequence[str],
 ) -> str:
     """Return a text without any absolute path."""
     return _PATH.sub(HIDDEN, str(hidden(text, folders)))

@@ -32,16 +32,17 @@ class ServedPage:
     port: int
     sessions: BrowserSessions
     clients: list[httpx.Client] = field(default_factory=list)
+    name: str = HOST
 
     @property
     def origin(self) -> str:
-        return f"http://{HOST}:{self.port}"
+        return f"http://{self.name}:{self.port}"
 
     def stranger(self, **headers: str) -> httpx.Client:
         """A browser that has opened no link. It finds the host without asking a resolver."""
         client = httpx.Client(
             base_url=f"http://127.0.0.1:{self.port}",
-            headers={"host": f"{HOST}:{self.port}", **headers},
+            headers={"host": f"{self.name}:{self.port}", **headers},
             timeout=PATIENCE_SECONDS,
         )
         self.clients.append(client)

@@ -125,7 +125,7 @@ ATTACKS: dict[str, tuple[Attack, int]] = {
 """Attack → how it is sent, and its status"""
 
 
-def _files(root: Path) -> dict[str, bytes]:
+def files_of(root: Path) -> dict[str, bytes]:
     return {
         str(path.relative_to(root)): path.read_bytes()
         for path in root.rglob("*")
@@ -133,18 +133,23 @@ def _files(root: Path) -> dict[str, bytes]:
     }
 
 
-def _path_of(route: PageRoute) -> str:
+def path_of(route: PageRoute) -> str:
     return route.path.replace("{note}", NOTE).replace("{id}", "0").replace("{", "")
 
 
 @pytest.fixture(scope="module")
 def files(page: ServedPage) -> dict[str, bytes]:
     """Every file of the vault, before the first request."""
-    return _files(page.memory.root)
+    return files_of(page.memory.root)
 
 
 @pytest.fixture(scope="module")
 def visitors(page: ServedPage) -> Visitors:
+    return visitors_of(page)
+
+
+def visitors_of(page: ServedPage) -> Visitors:
+    """Signs the browsers in."""
     stranger = page.stranger(origin=page.origin)
     late = page.stranger(origin=page.origin)
     link = page.link()
@@ -163,7 +168,7 @@ def test_an_action_is_refused_and_changes_nothing(
     route: PageRoute,
 ) -> None:
     answers = {
-        name: attack(visitors, _path_of(route)) for name, (attack, _) in ATTACKS.items()
+        name: attack(visitors, path_of(route)) for name, (attack, _) in ATTACKS.items()
     }
 
     statuses = {name: answer.status_code for name, answer in answers.items()}
@@ -172,7 +177,7 @@ def test_an_action_is_refused_and_changes_nothing(
     assert [
         name for name, answer in answers.items() if 'role="alert"' not in answer.text
     ] == []
-    assert _files(page.memory.root) == files
+    assert files_of(page.memory.root) == files
 
 
 @pytest.mark.parametrize("route", ACTIONS, ids=lambda route: route.path)
@@ -184,12 +189,12 @@ def test_looking_changes_nothing(
 ) -> None:
     client = visitors.person.client
 
-    answers = [client.request(method, _path_of(route)) for method in ("GET", "HEAD")]
+    answers = [client.request(method, path_of(route)) for method in ("GET", "HEAD")]
 
     views = {view.path for view in ROUTES if view.method == "GET"}
     allowed = {200, 404} if route.path in views else {404, 405}
     assert allowed.issuperset(answer.status_code for answer in answers)
-    assert _files(page.memory.root) == files
+    assert files_of(page.memory.root) == files
 
 
 def test_a_proxy_with_tls_in_front_is_the_same_page(own_page: ServedPage) -> None:

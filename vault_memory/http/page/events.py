@@ -18,7 +18,7 @@ from collections.abc import (
     Mapping,
 )
 from contextlib import aclosing, suppress
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
@@ -49,6 +49,20 @@ HEADERS = {
 
 SessionScopes = Callable[[], Collection[str] | None]
 """Returns the present scopes of a session; None after its end. It must not block."""
+
+
+class ChangeSource(Protocol):
+    """What a hub asks for changes: the daemon, or the upkeep of the vault in this process."""
+
+    def ask(
+        self,
+        since: str = "",
+        wait: float = 0.0,
+    ) -> Changes | None:
+        """Returns the changes after `since`; see `ChangeFeed.ask`."""
+
+    def close(self) -> None:
+        """Ends the calls. Any thread may call it."""
 
 
 class PageEvent(NamedTuple):
@@ -122,9 +136,13 @@ class EventHub:
     `start` runs in the event loop of the server, which then makes all other calls but `stop`.
     """
 
-    def __init__(self, memory: "VaultMemory") -> None:
+    def __init__(
+        self,
+        memory: "VaultMemory",
+        feed: ChangeSource | None = None,
+    ) -> None:
         self._layout = memory.layout
-        self._feed = ChangeFeed(memory)
+        self._feed = feed or ChangeFeed(memory)
         self._subscribers: set[Subscriber] = set()
         self._earlier: deque[Changes] = deque(maxlen=MOST_EARLIER)
         self._copy_change = ""

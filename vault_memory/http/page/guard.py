@@ -98,8 +98,12 @@ class Guard(NamedTuple):
         token = request.cookies.get(self.cookie, "")
         session = self.sessions.find(token) if token else None
         if session is None:
-            raise SignedOut("this browser is not signed in", hint=NEW_LINK)
+            raise self.signed_out()
         return session
+
+    def signed_out(self) -> SignedOut:
+        """Returns the error for a browser without a session."""
+        return SignedOut("this browser is not signed in", hint=NEW_LINK)
 
     def check_form(
         self,

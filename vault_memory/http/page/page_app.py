@@ -1,7 +1,13 @@
 """The app of the page: static files, signing in, and the views of the table."""
 
 import logging
-from collections.abc import AsyncIterator, Awaitable, Callable, Collection
+from collections.abc import (
+    AsyncIterator,
+    Awaitable,
+    Callable,
+    Collection,
+    Sequence,
+)
 from contextlib import asynccontextmanager
 from functools import partial
 from typing import NamedTuple
@@ -60,6 +66,8 @@ class PageSettings(NamedTuple):
     """the most that a session may see and do"""
     allowed_hosts: tuple[str, ...] = ()
     setup: SetupOffer = SetupOffer()
+    key_prefix: str = ""
+    """how links and sessions begin, where one server has the pages of many vaults"""
 
 
 class PageParts(NamedTuple):
@@ -81,10 +89,9 @@ def page_application(
 
     `hub` starts and ends with the app. `hub.stop` ends its streams, which a server waits for.
     """
-    sessions = BrowserSessions(memory.vault.state.path)
-    hosts = {settings.address.host, *settings.allowed_hosts}
-    cookie = f"vm_{settings.address.port}"
-    guard = Guard(frozenset(hosts), cookie, sessions)
+    state = memory.vault.state.path
+    sessions = BrowserSessions(state, key_prefix=settings.key_prefix)
+    guard = guard_of(settings, sessions)
     shared = SharedAnswers(hub.news, setup=settings.setup)
     viewers = Viewers(memory, settings.rights, shared)
     page = PageParts(memory, settings, guard, viewers, hub)
@@ -105,6 +112,16 @@ def page_application(
     )
     app.router.redirect_slashes = False
     return app
+
+
+def guard_of(
+    settings: PageSettings,
+    sessions: BrowserSessions,
+) -> Guard:
+    """Returns the checks of a page with these sessions."""
+    hosts = {settings.address.host, *settings.allowed_hosts}
+    cookie = f"vm_{settings.address.port}"
+    return Guard(frozenset(hosts), cookie, sessions)
 
 
 @asynccontextmanager
@@ -215,8 +232,15 @@ def _failure(
     error: VaultMemoryError,
     request: Request,
 ) -> Response:
+    return error_view(error, request, folders_of(page.memory))
+
+
+def error_view(
+    error: VaultMemoryError,
+    request: Request,
+    folders: Sequence[str] = (),
+) -> Response:
     """Returns the view of an error, without folders of the machine."""
-    folders = folders_of(page.memory)
     if error.http_status >= 500:
         logger.warning("%s: %s", error.code, error)
     # Fault: an error names a folder of the machine, and the page may be read from afar.

@@ -34,6 +34,25 @@ class TooManyLinks(VaultMemoryError):
     http_status = 429
 
 
+class WrongLinks:
+    """Refuses links that open nothing, and more of them after a pause."""
+
+    def __init__(self, failure: Failure) -> None:
+        self._failure = failure
+        self._limiter = RateLimiter(WRONG_LINKS, time.monotonic)
+
+    def refused(self, request: Request) -> Response:
+        """Returns the refusal of one request."""
+        # Fault: a program that tries keys. All clients share the limit: they share the host.
+        wait = self._limiter.take("all")
+        if not wait:
+            return self._failure(LinkSpent(), request)
+        error = TooManyLinks("too many links were tried", hint=f"wait {wait} s")
+        response = self._failure(error, request)
+        response.headers["retry-after"] = str(wait)
+        return response
+
+
 class Signing:
     """The two steps of a link: a view with one button, and the session behind the button."""
 
@@ -46,8 +65,7 @@ class Signing:
         failure: Failure,
     ) -> None:
         self._guard = guard
-        self._failure = failure
-        self._wrong_links = RateLimiter(WRONG_LINKS, time.monotonic)
+        self._wrong_links = WrongLinks(failure)
 
     def routes(self) -> list[Route]:
         """Returns the routes that need no session."""
@@ -58,14 +76,14 @@ class Signing:
 
     async def _show(self, request: Request) -> Response:
         if not self._guard.sessions.has_link(request.path_params["key"]):
-            return self._refused(request)
+            return self._wrong_links.refused(request)
         return render.html("open.html", {"title": "Open the page"})
 
     async def _open(self, request: Request) -> Response:
         spend = self._guard.sessions.spend
         token = await anyio.to_thread.run_sync(spend, request.path_params["key"])
         if token is None:
-            return self._refused(request)
+            return self._wrong_links.refused(request)
         response = RedirectResponse("/", 303)
         response.set_cookie(
             self._guard.cookie,
@@ -75,14 +93,4 @@ class Signing:
             samesite="strict",
             secure=request.headers["origin"].lower().startswith("https:"),
         )
-        return response
-
-    def _refused(self, request: Request) -> Response:
-        # Fault: a program that tries keys. All clients share the limit: they share the host.
-        wait = self._wrong_links.take("all")
-        if not wait:
-            return self._failure(LinkSpent(), request)
-        error = TooManyLinks("too many links were tried", hint=f"wait {wait} s")
-        response = self._failure(error, request)
-        response.headers["retry-after"] = str(wait)
         return response
