@@ -13,15 +13,18 @@ from vault_memory.lazy import lazy_module
 
 if TYPE_CHECKING:
     from vault_memory.models.base import Embedder
-    from vault_memory.models.embedding import embedders
+    from vault_memory.models.embedding import shared_embedders
 else:
-    embedders = lazy_module("vault_memory.models.embedding.embedders")
+    shared_embedders = lazy_module("vault_memory.models.embedding.shared_embedders")
 
 Notify = Callable[[str, int, int], None]
 
 
 class Semantic:
-    """At most one embedder. Any thread may read it; the thread that calls `warm` loads it."""
+    """At most one embedder. Any thread may read it; the thread that calls `warm` loads it.
+
+    Other vaults of the process may use the same embedder: `drop` concerns only this vault.
+    """
 
     def __init__(
         self,
@@ -71,7 +74,7 @@ class Semantic:
         self.loading = True
         self.reason = "the model is being loaded"
         try:
-            self.embedder = embedders.load_embedder(
+            self.embedder = shared_embedders.shared_embedder(
                 self._config,
                 cache=self.cache,
                 progress=progress,

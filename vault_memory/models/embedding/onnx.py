@@ -25,7 +25,11 @@ HINT = "pip install 'vault-memory[onnx]'"
 
 
 class OnnxEmbedder:
-    """Embeds with an ``.onnx`` file and its ``tokenizer.json``."""
+    """Embeds with an ``.onnx`` file and its ``tokenizer.json``.
+
+    Any number of threads may embed at once: a session may be run by several threads, and the
+    settings of the tokenizer do not change after it was loaded.
+    """
 
     def __init__(
         self,
