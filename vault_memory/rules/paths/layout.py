@@ -7,8 +7,9 @@ complete segments of the path and compared exactly: ``alice`` and ``Alice`` are 
 """
 
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import date
+from functools import lru_cache
 from itertools import product
 from typing import TYPE_CHECKING, NamedTuple, get_args
 
@@ -247,6 +248,8 @@ def _literal_expression(text: str) -> str:
 
 MOST_CACHED = 20_000
 """The number of paths whose places are cached"""
+MOST_CACHED_RULES = 64
+"""The number of different sets of patterns whose rules are cached"""
 _UNCACHED = ""
 
 
@@ -272,7 +275,7 @@ class Layout:
         dated_first = sorted(patterns, key=lambda pattern: "{date" not in pattern.path)
         self.added = (*dated_first, *preset.first)
         """the patterns that are tried before those of the vault format"""
-        self._rules = _by_folder_and_name([*self.added, *_built_in()], preset.last)
+        self._rules = _by_folder_and_name(self.added, tuple(preset.last))
         excluded = (*exclude, *preset.exclude)
         self._is_excluded = globs.matcher(excluded) if excluded else None
         self._cache: dict[str, Place | None] = {}
@@ -313,7 +316,7 @@ class Layout:
         self,
         folder: str,
         name: str,
-    ) -> list[_Rule]:
+    ) -> Sequence[_Rule]:
         return (
             self._rules.get((folder, name))
             or self._rules.get((folder, ""))
@@ -359,16 +362,18 @@ class Layout:
         return Place("audit", place.scope, place.date, place.name, indexed=False)
 
 
+@lru_cache(maxsize=MOST_CACHED_RULES)
 def _by_folder_and_name(
-    patterns: Sequence[Pattern],
-    last: Sequence[Pattern],
-) -> dict[tuple[str, str], list[_Rule]]:
+    added: tuple[Pattern, ...],
+    last: tuple[Pattern, ...],
+) -> Mapping[tuple[str, str], Sequence[_Rule]]:
     """Returns the rules that may match, in order, by first folder and file name.
 
+    Layouts with the same patterns share them, such as those of a thousand vaults in one process.
     The folder ``""`` is the top of the vault, the name ``""`` is any other name. A rule with a
     capture in its first folder or file name is in every list that it may match.
     """
-    rules = list(map(_Rule, patterns))
+    rules = [_Rule(pattern) for pattern in (*added, *_built_in())]
     last_rules = list(map(_Rule, last))
     folders = {rule.folder or "" for rule in rules}
     names = {rule.name or "" for rule in rules}
