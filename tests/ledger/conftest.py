@@ -7,17 +7,36 @@ from typing import Any
 
 import pytest
 
-from tests.ledger.books import Book, LocalBook
+from tests.ledger import servers
+from tests.ledger.books import Book, LocalBook, PostgresBook
+from tests.ledger.servers import PostgresServer
 from vault_memory.ledger.contract import Ledger
 
 
-@pytest.fixture(params=["local"])
+@pytest.fixture(scope="session")
+def postgres() -> Iterator[PostgresServer]:
+    """A PostgreSQL for all tests of a worker, which loses commits only in a power cut."""
+    if reason := servers.missing():
+        pytest.skip(reason)
+    server = PostgresServer(fsync=False)
+    yield server
+    server.stop()
+
+
+@pytest.fixture(params=["local", "postgres"])
 def book(
     request: pytest.FixtureRequest,
     tmp_path: Path,
 ) -> Book:
     """An empty database, which several ledgers may open."""
-    return LocalBook(tmp_path)
+    if request.param == "local":
+        return LocalBook(tmp_path)
+    return PostgresBook(request.getfixturevalue("postgres"))
+
+
+@pytest.fixture
+def postgres_book(postgres: PostgresServer) -> PostgresBook:
+    return PostgresBook(postgres)
 
 
 @pytest.fixture
