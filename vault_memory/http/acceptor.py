@@ -9,6 +9,7 @@ import resource
 import socket
 import time
 from collections.abc import Callable
+from dataclasses import replace
 
 from vault_memory.http.connections import Connection, Limits, drop_some
 from vault_memory.http.log_filter import QUIET_SECONDS
@@ -27,19 +28,17 @@ FEWEST = 8
 """Connections to accept even with very few descriptors"""
 
 
-def limits_of_process() -> Limits:
-    """Returns the limits of this process."""
+def limits_of_process(standard: Limits | None = None) -> Limits:
+    """Returns these limits, as far as this process may have so many connections."""
     # Fault (C65): answers read files. So connections get at most half of the
     # descriptors.
     soft = resource.getrlimit(resource.RLIMIT_NOFILE)[0]
-    standard = Limits()
+    standard = standard or Limits()
     if soft == resource.RLIM_INFINITY:
         return standard
     most = max(FEWEST, min(standard.most, soft // 2))
-    return Limits(
-        most=most,
-        most_of_address=max(FEWEST, min(standard.most_of_address, most - most // 4)),
-    )
+    most_of_address = max(FEWEST, min(standard.most_of_address, most - most // 4))
+    return replace(standard, most=most, most_of_address=most_of_address)
 
 
 class Acceptor:

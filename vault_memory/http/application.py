@@ -93,6 +93,8 @@ class Access(NamedTuple):
     settings: Serve
     local: Caller | None = None
     """a client without a token"""
+    vault_share: int = 1
+    """one vault gets this part of the room for bodies"""
 
 
 class BotApp(NamedTuple):
@@ -133,6 +135,7 @@ def calls_application(bot_app: BotApp) -> Starlette:
             settings=serve,
             local=bot_app.access.local,
             open_paths=open_paths,
+            vault_share=bot_app.access.vault_share,
         ),
         *bot_app.after_token,
     ]

@@ -1,6 +1,7 @@
 """Checks the token, the rate and the length of each request. An accepted request has a caller."""
 
 import time
+from collections import Counter
 from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -33,31 +34,42 @@ Lease = Callable[[int], bool]
 
 
 class BodyBuffer:
-    """Counts the bytes of all bodies at once."""
+    """Counts the bytes of all bodies at once, and those of each vault."""
 
     # Many bodies, each short enough, could fill the memory together.
 
-    def __init__(self, capacity: int) -> None:
+    def __init__(
+        self,
+        capacity: int,
+        of_vault: int,
+    ) -> None:
         self._capacity = capacity
-        self._used = 0
+        self._of_vault = of_vault
+        self._used: Counter[str] = Counter()
+        """Vault → bytes of its bodies"""
 
     @contextmanager
-    def lease(self) -> Iterator[Lease]:
-        """Gives a function that reserves room; the end frees it."""
+    def lease(self, vault: str) -> Iterator[Lease]:
+        """Gives a function that reserves room for a body; the end frees it."""
         leased = 0
 
         def take(count: int) -> bool:
             nonlocal leased
-            if self._used + count > self._capacity:
+            # Fault: the bots of one vault could take the room of all others.
+            if self._used[vault] + count > self._of_vault:
                 return False
-            self._used += count
+            if self._used.total() + count > self._capacity:
+                return False
+            self._used[vault] += count
             leased += count
             return True
 
         try:
             yield take
         finally:
-            self._used -= leased
+            self._used[vault] -= leased
+            if not self._used[vault]:
+                del self._used[vault]
 
 
 class Doorkeeper:
@@ -74,7 +86,9 @@ class Doorkeeper:
         *,
         local: Caller | None = None,
         open_paths: Collection[str] = (),
+        vault_share: int = 1,
     ) -> None:
+        """`vault_share`: one vault gets this part of the room for bodies, such as a fourth."""
         self._app = app
         self._tokens = tokens
         self._local = local
@@ -85,8 +99,12 @@ class Doorkeeper:
         """The limiter of all tokens with the same limit"""
         self._wrong_tokens = RateLimiter(WRONG_PER_MINUTE, time.monotonic)
         capacity = max(MOST_BUFFERED, UNKNOWN_SHARE * self._longest)
-        self._callers_buffer = BodyBuffer(capacity - capacity // UNKNOWN_SHARE)
-        self._others_buffer = BodyBuffer(capacity // UNKNOWN_SHARE)
+        of_unknown = capacity // UNKNOWN_SHARE
+        of_callers = capacity - of_unknown
+        # A body of the greatest length always has room.
+        of_vault = max(self._longest, of_callers // vault_share)
+        self._callers_buffer = BodyBuffer(of_callers, of_vault)
+        self._unknown_buffer = BodyBuffer(of_unknown, of_unknown)
 
     async def __call__(
         self,
@@ -103,14 +121,14 @@ class Doorkeeper:
             await owner(scope, receive, send)
             return
         state = dict(scope.get("state", {}))
-        buffer = self._others_buffer
+        buffer, vault = self._unknown_buffer, ""
         if owner is not None:
-            buffer = self._callers_buffer
+            buffer, vault = self._callers_buffer, owner.vault
             state[CALLER] = owner.caller
             state[VAULT] = owner.vault
             if connection := state.get("connection"):
                 connection.trusted = True
-        with buffer.lease() as lease:
+        with buffer.lease(vault) as lease:
             body = await self._read_body(scope, receive, lease)
             if isinstance(body, Response):
                 await body(scope, receive, send)
@@ -187,7 +205,7 @@ class Doorkeeper:
                     # Fault: many bodies, each short enough, could fill the memory
                     # together.
                     if not take(len(block)):
-                        return _busy()
+                        return busy()
                     body += block
                 if not message.get("more_body"):
                     return _too_long(longest) if is_too_long else bytes(body)
@@ -242,7 +260,8 @@ def _too_often(wait: int) -> Response:
     )
 
 
-def _busy() -> Response:
+def busy() -> Response:
+    """Returns the refusal of a request for which there is no room now."""
     return refusal(
         503,
         "busy",

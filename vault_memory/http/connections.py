@@ -37,6 +37,10 @@ class Limits:
     """For a client to take more of an answer"""
 
 
+HOST_LIMITS = Limits(most=4096, most_of_address=2048)
+"""For a server of many vaults; behind a proxy, all clients have the address of the proxy"""
+
+
 class Connection(H11Protocol):
     """One connection of a client. It ends at its deadline, or when its place is needed."""
 

@@ -184,12 +184,13 @@ def listen(
     listening: socket.socket,
     ready: Callable[[], None],
     stopping: Callable[[], None] = lambda: None,
+    limits: Limits | None = None,
 ) -> None:
     """Answers requests until SIGTERM or SIGINT, and then the open ones.
 
     `stopping` ends the answers that would never end by themselves.
     """
-    server = Server(app, ready=ready, stopping=stopping)
+    server = Server(app, limits=limits, ready=ready, stopping=stopping)
 
     def end(*_: object) -> None:
         server.should_exit = True

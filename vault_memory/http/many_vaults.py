@@ -2,9 +2,7 @@
 
 import asyncio
 from collections.abc import Mapping, Sequence
-from contextlib import AsyncExitStack
 from typing import NamedTuple
-from weakref import WeakValueDictionary
 
 from starlette.middleware import Middleware
 from starlette.routing import Route
@@ -13,6 +11,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from vault_memory.api.vault_service import VAULT, VaultService
 from vault_memory.config.server_sections import Serve
 from vault_memory.http.application import Access, BotApp, calls_application
+from vault_memory.http.auth import busy
 from vault_memory.http.page.beside_calls import page_beside_calls
 from vault_memory.http.prometheus import Requests
 from vault_memory.http.routes import public_routes
@@ -20,6 +19,10 @@ from vault_memory.http.tokens import TokenTable
 
 MOST_CALLS = 4
 """Calls of one vault that are answered at once; the others wait for these"""
+MOST_WAITING = 32
+"""Calls of one vault that wait; more are refused"""
+VAULT_SHARE = 8
+"""One vault gets an eighth of the room for bodies"""
 
 
 class HostRoutes(NamedTuple):
@@ -45,12 +48,20 @@ def many_vaults_application(
     `settings` are those of the host: where it listens, and the limits for all vaults. `counts` get
     the number and duration of requests, which name no vault.
     """
-    access = Access(tokens, settings)
+    access = Access(tokens, settings, vault_share=VAULT_SHARE)
     without_token = [*public_routes(), *routes.own]
     in_turn = [Middleware(VaultTurns)]
     bot_app = BotApp(service, access, counts, without_token, routes.mounts, in_turn)
     calls = calls_application(bot_app)
     return calls if routes.page is None else page_beside_calls(calls, routes.page)
+
+
+class Turns:
+    """The turns of one vault, and how many requests have or await one."""
+
+    def __init__(self) -> None:
+        self.free = asyncio.Semaphore(MOST_CALLS)
+        self.requests = 0
 
 
 class VaultTurns:
@@ -59,14 +70,9 @@ class VaultTurns:
     # Fault: all vaults share the threads. Slow calls of one vault would take every thread, and
     # the calls of the others would wait.
 
-    def __init__(
-        self,
-        app: ASGIApp,
-        most: int = MOST_CALLS,
-    ) -> None:
+    def __init__(self, app: ASGIApp) -> None:
         self._app = app
-        self._most = most
-        self._turns: WeakValueDictionary[str, asyncio.Semaphore] = WeakValueDictionary()
+        self._turns: dict[str, Turns] = {}
         """Vault → its turns, while a request has or awaits one"""
 
     async def __call__(
@@ -75,15 +81,20 @@ class VaultTurns:
         receive: Receive,
         send: Send,
     ) -> None:
-        async with AsyncExitStack() as stack:
-            vault = scope.get("state", {}).get(VAULT)
-            if vault is not None:
-                await stack.enter_async_context(self._turns_of(vault))
+        vault = scope.get("state", {}).get(VAULT)
+        if vault is None:
             await self._app(scope, receive, send)
-
-    def _turns_of(self, vault: str) -> asyncio.Semaphore:
-        turns = self._turns.get(vault)
-        if turns is None:
-            turns = asyncio.Semaphore(self._most)
-            self._turns[vault] = turns
-        return turns
+            return
+        turns = self._turns.setdefault(vault, Turns())
+        # Fault: each request that waits occupies a connection, which bots of other vaults need.
+        if turns.requests >= MOST_CALLS + MOST_WAITING:
+            await busy()(scope, receive, send)
+            return
+        turns.requests += 1
+        try:
+            async with turns.free:
+                await self._app(scope, receive, send)
+        finally:
+            turns.requests -= 1
+            if not turns.requests:
+                del self._turns[vault]
