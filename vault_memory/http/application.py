@@ -34,7 +34,7 @@ from vault_memory.api.vault_service import (
 from vault_memory.config.server_sections import Serve
 from vault_memory.database.connection import DatabaseError
 from vault_memory.errors import UsageError, VaultMemoryError
-from vault_memory.http.auth import Doorkeeper, unauthorised
+from vault_memory.http.auth import Access, Doorkeeper, unauthorised
 from vault_memory.http.lifespan import running
 from vault_memory.http.origin_check import Gate
 from vault_memory.http.prometheus import Counting, Requests
@@ -46,7 +46,7 @@ from vault_memory.http.responses import (
     unavailable,
 )
 from vault_memory.http.routes import ENDPOINTS, Endpoint, open_routes
-from vault_memory.http.tokens import Tokens, TokenTable
+from vault_memory.http.tokens import Tokens
 from vault_memory.rules.paths.caller import Caller
 
 logger = logging.getLogger(__name__)
@@ -86,17 +86,6 @@ def application(
     return calls_application(bot_app)
 
 
-class Access(NamedTuple):
-    """Who may ask, and how much."""
-
-    tokens: TokenTable
-    settings: Serve
-    local: Caller | None = None
-    """a client without a token"""
-    vault_share: int = 1
-    """one vault gets this part of the room for bodies"""
-
-
 class BotApp(NamedTuple):
     """Everything that the app for bots serves."""
 
@@ -131,11 +120,8 @@ def calls_application(bot_app: BotApp) -> Starlette:
         *_cors(serve),
         Middleware(
             Doorkeeper,
-            tokens=bot_app.access.tokens,
-            settings=serve,
-            local=bot_app.access.local,
+            access=bot_app.access,
             open_paths=open_paths,
-            vault_share=bot_app.access.vault_share,
         ),
         *bot_app.after_token,
     ]

@@ -4,7 +4,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, NamedTuple
 
 import anyio
 from starlette.datastructures import Headers
@@ -72,6 +72,17 @@ class BodyBuffer:
                 del self._used[vault]
 
 
+class Access(NamedTuple):
+    """Who may ask, and how much."""
+
+    tokens: TokenTable
+    settings: Serve
+    local: Caller | None = None
+    """a client without a token"""
+    vault_share: int = 1
+    """one vault gets this part of the room for bodies: with 4, a fourth"""
+
+
 class Doorkeeper:
     """Puts the Caller of a request, and the key of its vault, into `scope["state"]`.
 
@@ -81,20 +92,15 @@ class Doorkeeper:
     def __init__(
         self,
         app: ASGIApp,
-        tokens: TokenTable,
-        settings: Serve,
-        *,
-        local: Caller | None = None,
+        access: Access,
         open_paths: Collection[str] = (),
-        vault_share: int = 1,
     ) -> None:
-        """`vault_share`: one vault gets this part of the room for bodies, such as a fourth."""
         self._app = app
-        self._tokens = tokens
-        self._local = local
+        self._tokens = access.tokens
+        self._local = access.local
         self._open_paths = frozenset(open_paths)
-        self._longest = settings.max_body_bytes
-        self._most_a_minute = settings.requests_per_minute
+        self._longest = access.settings.max_body_bytes
+        self._most_a_minute = access.settings.requests_per_minute
         self._requests: dict[int, RateLimiter] = {}
         """The limiter of all tokens with the same limit"""
         self._wrong_tokens = RateLimiter(WRONG_PER_MINUTE, time.monotonic)
@@ -102,7 +108,7 @@ class Doorkeeper:
         of_unknown = capacity // UNKNOWN_SHARE
         of_callers = capacity - of_unknown
         # A body of the greatest length always has room.
-        of_vault = max(self._longest, of_callers // vault_share)
+        of_vault = max(self._longest, of_callers // access.vault_share)
         self._callers_buffer = BodyBuffer(of_callers, of_vault)
         self._unknown_buffer = BodyBuffer(of_unknown, of_unknown)
 

@@ -10,8 +10,8 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from vault_memory.api.vault_service import VAULT, VaultService
 from vault_memory.config.server_sections import Serve
-from vault_memory.http.application import Access, BotApp, calls_application
-from vault_memory.http.auth import busy
+from vault_memory.http.application import BotApp, calls_application
+from vault_memory.http.auth import Access, busy
 from vault_memory.http.page.beside_calls import page_beside_calls
 from vault_memory.http.prometheus import Requests
 from vault_memory.http.routes import public_routes
@@ -29,7 +29,7 @@ class HostRoutes(NamedTuple):
     """What a host serves beside the calls of its vaults."""
 
     page: ASGIApp | None = None
-    """gets all requests that are none of bots"""
+    """gets all requests but those of bots"""
     mounts: Mapping[str, ASGIApp] = {}
     """get the requests below their path, after the same checks as the calls"""
     own: Sequence[Route] = ()
