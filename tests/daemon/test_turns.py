@@ -13,6 +13,7 @@ from vault_memory.daemon.turns.night_turns import NightTurns
 from vault_memory.daemon.turns.sync_turns import NEVER, SyncTurns
 
 ROUNDS = 12
+LONG_AGO = datetime(2026, 4, 6, 12, tzinfo=UTC)
 
 
 @pytest.fixture
@@ -64,6 +65,24 @@ def test_nights_closed_between_two_turns_go_on_in_the_next_ones(
         nights.turn()
         nights.close()
     assert len(lines) == len(set(lines)), "a night ran twice"
+
+
+def test_after_a_rest_a_new_person_gets_a_night(outside: Outside, memory: VaultMemory):
+    lines: list[str] = []
+    nights = NightTurns(memory.fork(), tell=lines.append)
+    nights.turn()
+    nights._next_night = 0.0
+    nights.turn()
+    assert nights.next_night is not None
+    nights.rest()
+
+    memory.record_turn(
+        session="s", role="user", user="ann", text="I moved to Lisbon", now=LONG_AGO
+    )
+    nights._next_night = 0.0
+    nights.turn()
+    assert any("user:ann" in line for line in lines)
+    nights.close()
 
 
 def test_without_a_remote_no_turn_of_sync_is_due(memory: VaultMemory):

@@ -1,12 +1,15 @@
 """The upkeep of a vault without a daemon: its owner brings the hints and the threads."""
 
 import json
+import os
 import shutil
 import threading
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -14,6 +17,8 @@ from tests.scenarios.outside import Outside
 from vault_memory.api.vault_memory import VaultMemory
 from vault_memory.daemon.upkeep.note_indexer import PathChange
 from vault_memory.daemon.vault_upkeep import UpkeepOwner, VaultUpkeep
+from vault_memory.ingest.scan import Ingest, ScanReport
+from vault_memory.vault.watch.change_queue import ChangeHints
 from vault_memory.vault.watch.watcher import Watcher
 
 PATIENCE_SECONDS = 60.0
@@ -124,7 +129,7 @@ def test_dropped_turns_are_recorded_when_the_owner_says_so(owner: Owner):
         owner.turn()
     assert file.exists()
 
-    owner.upkeep.look_at_drops()
+    owner.upkeep.look_soon()
     owner.turns_until(lambda: not file.exists())
     turns = owner.memory.conversations.transcripts.of("user:ann")
     assert [turn.text for turn in turns] == ["I like plums"]
@@ -157,6 +162,79 @@ def test_a_question_waits_until_a_turn_has_read_the_save_before_it(
         owner.turns_until(passed.done)
         assert passed.result()
     assert owner.finds("ferry")
+
+
+def descriptors(state: Path) -> list[str]:
+    """The files of a state folder that this process has open."""
+    links = []
+    for descriptor in Path("/proc/self/fd").iterdir():
+        with suppress(OSError):
+            links.append(os.readlink(descriptor))
+    return [link for link in links if link.startswith(str(state))]
+
+
+def test_a_resting_upkeep_has_no_open_file_and_its_next_turn_scans_nothing(
+    outside: Outside, owner: Owner, monkeypatch: pytest.MonkeyPatch
+):
+    owner.turns_until(lambda: not owner.upkeep._notes.is_busy and owner.turn() is None)
+    assert owner.finds("green tea")
+    state = owner.memory.vault.state.path
+    assert any("index-" in name for name in descriptors(state))
+
+    owner.upkeep.rest()
+    assert descriptors(state) == []
+
+    scans: list[tuple[str, ...]] = []
+    scan = Ingest.scan
+
+    def counted(self: Ingest, *arguments: Any, **options: Any) -> ScanReport:
+        scans.append(options["within"])
+        return scan(self, *arguments, **options)
+
+    monkeypatch.setattr(Ingest, "scan", counted)
+    owner.upkeep.turn(ChangeHints())
+    assert scans == []
+    outside.write("memory/d.md", "- the kettle is new\n")
+    owner.turns_until(lambda: owner.finds("kettle"))
+    assert owner.finds("green tea")
+
+
+def test_an_upkeep_rests_only_when_no_note_waits_to_be_read(
+    outside: Outside, owner: Owner
+):
+    owner.turns_until(lambda: not owner.upkeep._notes.is_busy and owner.turn() is None)
+    outside.write("memory/e.md", "- half a sentence\n")
+    owner.turns_until(lambda: owner.upkeep._notes.is_busy)
+    owner.upkeep.rest()
+    assert descriptors(owner.memory.vault.state.path)
+    owner.turns_until(lambda: owner.finds("half a sentence"))
+
+
+def test_an_index_that_was_built_again_during_a_rest_is_scanned(
+    outside: Outside, owner: Owner
+):
+    owner.turns_until(lambda: not owner.upkeep._notes.is_busy and owner.turn() is None)
+    owner.upkeep.rest()
+    outside.ok("index", "--rebuild")
+    # A save that raised no event, such as one during the build.
+    path = outside.vault / "memory/f.md"
+    path.parent.mkdir(exist_ok=True)
+    path.write_text("- the moor is closed\n")
+    owner.upkeep.turn(ChangeHints())
+    owner.turns_until(
+        lambda: owner.finds("moor"), lambda: owner.upkeep.turn(ChangeHints())
+    )
+
+
+def test_a_large_note_after_a_rest_is_read_beside_the_turns(
+    outside: Outside, owner: Owner
+):
+    owner.turns_until(lambda: not owner.upkeep._notes.is_busy and owner.turn() is None)
+    owner.upkeep.rest()
+    outside.write("memory/large.md", "- b\n" * 60_000 + "- a wheelbarrow\n")
+    owner.turns_until(lambda: bool(owner.upkeep._notes.unread()))
+    outside.write("memory/sub/g.md", "- in a new folder\n")
+    owner.turns_until(lambda: owner.finds("wheelbarrow"))
 
 
 def test_an_interrupted_first_scan_is_completed_by_the_next_upkeep(outside: Outside):

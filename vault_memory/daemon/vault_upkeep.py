@@ -16,9 +16,10 @@ from vault_memory.api.vault_memory import VaultMemory
 from vault_memory.daemon.changes.change_ring import ChangeRing
 from vault_memory.daemon.changes.side_files import SideFiles
 from vault_memory.daemon.read_barrier import GRACE_SECONDS, Barrier
+from vault_memory.daemon.turns.resting import close_connections
 from vault_memory.daemon.upkeep.conversation_upkeep import ConversationUpkeep
 from vault_memory.daemon.upkeep.drop_events import DropEvents
-from vault_memory.daemon.upkeep.edit_upkeep import EditUpkeep
+from vault_memory.daemon.upkeep.edit_upkeep import IDLE_SECONDS, EditUpkeep
 from vault_memory.daemon.upkeep.large_note_upkeep import LargeNotes
 from vault_memory.daemon.upkeep.note_indexer import NoteIndexer, PathChange
 from vault_memory.daemon.upkeep.stamp_upkeep import StampUpkeep
@@ -64,6 +65,8 @@ class UpkeepOwner:
     """Called when text has settled: it may have to be embedded"""
     progress: Callable[[int, int], None] = lambda completed, total: None
     """Receives the progress of a scan. An exception from it ends the scan."""
+    idle_seconds: float = IDLE_SECONDS
+    """Pause between two checks for pending writes that another process may have left"""
     run_parser: Callable[[Callable[[], None]], None] = run_in_thread
     """Runs the parser of large notes in another thread, soon"""
 
@@ -73,7 +76,7 @@ class VaultUpkeep:
 
     Any thread may call `begin`, `turn` and `close`, one call at a time. `barrier`, `changes` and
     `status` may be used by other threads meanwhile. Without `drop_events` the drop folder is
-    checked after `look_at_drops`.
+    checked after `look_soon`.
     """
 
     def __init__(
@@ -91,10 +94,14 @@ class VaultUpkeep:
         self._watch = watch
         self._owner = owner
         self._index: Index | None = None
-        """The index of the last full scan"""
+        """The index of the last turn"""
+        self._generation = (0, 0)
+        """The generation of the index at the last scan"""
         self._retry_at = 0.0
         """When the next turn is due after trouble"""
-        self._edit_upkeep = EditUpkeep(memory, tell_copy=owner.tell_copy)
+        self._edit_upkeep = EditUpkeep(
+            memory, tell_copy=owner.tell_copy, idle_seconds=owner.idle_seconds
+        )
         self._stamps = StampUpkeep(memory)
         self._sweeping = Sweeping()
         self._conversation_upkeep = ConversationUpkeep(memory, drop_events)
@@ -155,9 +162,23 @@ class VaultUpkeep:
             pause = max(pause, self._retry_at - time.monotonic())
         return pause
 
-    def look_at_drops(self) -> None:
-        """Plans a check of the drop folder, for an owner without events of it."""
+    def look_soon(self) -> None:
+        """Plans a check of the drop folder and of pending writes at the next turn.
+
+        For an owner that knows that something was left there, of which no event reports.
+        """
         self._conversation_upkeep.look_soon()
+        self._edit_upkeep.look_soon()
+
+    def rest(self) -> None:
+        """Closes the databases between two turns; the next turn opens them again.
+
+        Does nothing while notes are being read.
+        """
+        if self._notes.is_busy or self.trouble:
+            return
+        close_connections(self.memory)
+        self._index = None
 
     def note_trouble(self, error: Exception) -> None:
         """Notes that the vault cannot be read now. The next turn scans it again."""
@@ -182,11 +203,15 @@ class VaultUpkeep:
     def _process(self, hints: ChangeHints) -> None:
         self._take_hints(hints)
         ingest = self.memory.vault.indexing.ingest()
-        if self._index is not ingest.index:
+        if self._generation != self.memory.vault.indexing.generation:
             # Fault (G118): a new generation lacks what was saved while a thread built
             # it.
             self._rescan()
             ingest = self.memory.vault.indexing.ingest()
+        elif self._index is not ingest.index:
+            # Slices that were written over another connection are of no use to this one.
+            self._notes.forget_large()
+            self._index = ingest.index
         self._notes.read_due(ingest)
         self._notes.write_large(self.memory.vault.indexing.ingest())
         self.barrier.lift(self._notes.read_soon(GRACE_SECONDS))
@@ -253,11 +278,13 @@ class VaultUpkeep:
     ) -> None:
         """Scans folders or notes at once; `sweep` when a sweep named them."""
         started = time.perf_counter()
-        index = self.memory.vault.indexing.index()
+        indexing = self.memory.vault.indexing
+        index = indexing.index()
         if self._index is not index:
             # Slices that were written into another index are of no use to this one.
             self._notes.forget_large()
         self._index = index
+        self._generation = indexing.generation
         ingest = self.memory.vault.indexing.ingest()
         report = ingest.scan(within=within, progress=self._owner.progress)
         self._notes.take_ambiguous(report)

@@ -94,6 +94,11 @@ class Indexing:
             assert self._index is not None
         return self._index
 
+    @property
+    def generation(self) -> tuple[int, int]:
+        """The number and the inode of the open generation; another one has other values."""
+        return self._number, self._ino
+
     def _is_current(self) -> bool:
         """Whether the open generation is the current one."""
         stamp = self.generations.pointer_stamp

@@ -132,6 +132,12 @@ class SearchCalls:
             fork._count_lasts = RESIDENT_COUNT_SECONDS
         return fork
 
+    def forget_cached(self) -> None:
+        """Drop cached answers and vectors; the next search reads the index again."""
+        self._cache = None
+        if self.matrices is not None:
+            self.matrices = vector_cache.Matrices()
+
     @rebuild_if_damaged
     def index(
         self,

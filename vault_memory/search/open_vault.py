@@ -145,6 +145,11 @@ class OpenVault:
         """Close the index. The vault accepts no call afterwards."""
         with self.lock:
             self.is_closed = True
+            self.close_databases()
+
+    def close_databases(self) -> None:
+        """Close the index and the reader of pending writes. The next call opens them again."""
+        with self.lock:
             self._indexing.close()
             if self._pending is not None:
                 self._pending.close()

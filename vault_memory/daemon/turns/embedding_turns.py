@@ -4,6 +4,7 @@ import logging
 from collections.abc import Callable
 
 from vault_memory.api.vault_memory import VaultMemory
+from vault_memory.daemon.turns.resting import close_connections
 from vault_memory.database.connection import DatabaseError
 from vault_memory.errors import VaultMemoryError
 
@@ -43,6 +44,10 @@ class EmbeddingTurns:
         except Exception:
             logger.exception("embedding failed")
         return self._memory.vault.config.embedding.retry_seconds
+
+    def rest(self) -> None:
+        """Closes the databases between two turns; the next turn opens them again."""
+        close_connections(self._memory)
 
     def close(self) -> None:
         """Closes the vault, between two turns."""

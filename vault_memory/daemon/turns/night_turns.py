@@ -6,6 +6,7 @@ from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 
 from vault_memory.api.vault_memory import VaultMemory
+from vault_memory.daemon.turns.resting import close_connections
 from vault_memory.database.connection import DatabaseError
 from vault_memory.errors import VaultMemoryError
 from vault_memory.learning.checkpoint import NightRuns
@@ -78,6 +79,13 @@ class NightTurns:
         self._commit_at_once()
         due = min(self._next_night, self._next_ended)
         return max(0.0, min(due - time.monotonic(), AT_ONCE_SECONDS))
+
+    def rest(self) -> None:
+        """Closes the databases between two turns; the next turn opens them again."""
+        close_connections(self._memory)
+        # Fault: the counter of a new connection may have the value of the old one, and a
+        # new person would have no night.
+        self._index_changes = -1
 
     def close(self) -> None:
         """Closes the vault, between two turns."""

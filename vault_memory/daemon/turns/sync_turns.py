@@ -9,6 +9,7 @@ from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
 from vault_memory.api.vault_memory import VaultMemory
+from vault_memory.daemon.turns.resting import close_connections
 from vault_memory.database.connection import DatabaseError
 from vault_memory.errors import ConfigError, Locked, VaultMemoryError
 from vault_memory.lazy import lazy_module
@@ -126,6 +127,10 @@ class SyncTurns:
     def stop(self) -> None:
         """Ends the current turn between two requests. No later turn makes a pass."""
         self._is_stopped = True
+
+    def rest(self) -> None:
+        """Closes the databases between two turns; the next turn opens them again."""
+        close_connections(self._memory)
 
     def close(self) -> None:
         """Stores the status and closes the vault, between two turns."""

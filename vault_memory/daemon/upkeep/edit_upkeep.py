@@ -42,8 +42,10 @@ class EditUpkeep:
         memory: VaultMemory,
         *,
         tell_copy: "Callable[[ResolvedConflict], None]" = lambda resolved: None,
+        idle_seconds: float = IDLE_SECONDS,
     ) -> None:
         self._memory = memory
+        self._idle_seconds = idle_seconds
         self._tell_copy = tell_copy
         self._settled_notes: dict[str, None] = {}
         """Notes whose versions may have to be stored, in the order in which they settled"""
@@ -60,6 +62,10 @@ class EditUpkeep:
         self._paused_until = 0.0
         self._next_prune = 0.0
         self._next_copies = 0.0
+
+    def look_soon(self) -> None:
+        """Plans a check of pending writes."""
+        self._next_tend = 0.0
 
     def note_settled(self, paths: Iterable[str]) -> None:
         """Plans to store the indexed versions of these notes."""
@@ -152,7 +158,7 @@ class EditUpkeep:
         self._memory.edits.process_due()
         self._apply_decisions()
         is_busy = bool(self._pages) or self._memory.edits.is_busy()
-        self._next_tend = now + (TEND_SECONDS if is_busy else IDLE_SECONDS)
+        self._next_tend = now + (TEND_SECONDS if is_busy else self._idle_seconds)
 
     def _check_copies_soon(self) -> None:
         self._next_copies = min(self._next_copies, time.monotonic() + SOON_SECONDS)

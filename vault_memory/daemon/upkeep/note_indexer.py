@@ -117,6 +117,11 @@ class NoteIndexer:
             pause = min(pause, max(0.0, due - time.monotonic()))
         return pause
 
+    @property
+    def is_busy(self) -> bool:
+        """Whether notes wait to be read, or are written in part."""
+        return bool(self._unread) or self.wait() < float("inf")
+
     def read_soon(self, seconds: float) -> list[str]:
         """Returns the unread notes that are due within so many seconds, except large ones."""
         soon = self._debounce.due(time.monotonic() + seconds)
