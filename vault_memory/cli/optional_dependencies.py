@@ -4,7 +4,11 @@ from importlib.util import find_spec
 
 from vault_memory.errors import ConfigError
 
-MODULES = {"mcp": ("mcp",), "web": ("jinja2", "starlette", "uvicorn")}
+MODULES = {
+    "mcp": ("mcp",),
+    "s3": ("boto3",),
+    "web": ("jinja2", "starlette", "uvicorn"),
+}
 """Extra → the modules that it installs"""
 
 

@@ -6,10 +6,9 @@ Every key has a default, so no file is needed. One error reports all problems, e
 from collections.abc import Mapping
 from itertools import pairwise
 from pathlib import Path
-from typing import Any, Literal, get_args, get_origin
+from typing import TYPE_CHECKING, Any, Literal, get_args, get_origin
 
 from vault_memory.config.sections import (
-    REMOTE_SCHEMES,
     BrainSettings,
     ChannelSleepCycle,
     Config,
@@ -38,6 +37,13 @@ from vault_memory.config.server_sections import (
     TalkSettings,
 )
 from vault_memory.errors import ConfigError
+from vault_memory.lazy import lazy_module
+
+if TYPE_CHECKING:
+    from vault_memory.config import remote_checks
+else:
+    # Few vaults have a remote.
+    remote_checks = lazy_module("vault_memory.config.remote_checks")
 
 __all__ = [
     "ENVIRONMENT_PREFIX",
@@ -427,40 +433,7 @@ _CHECKS = {"cron": _check_schedule, "zone": _check_zone}
 
 def remote_problems(remote: RemoteSettings) -> list[str]:
     """Return the problems of the URL, without repeating it: it may contain a password."""
-    # Imported here: few vaults have a remote.
-    from urllib.parse import urlsplit
-
-    try:
-        url = urlsplit(remote.url)
-        host = url.hostname or ""
-    except ValueError:
-        return ["it is not a URL"]
-    # Fault (H126): a message with the URL would show the password. The reason names no
-    # part of it.
-    if "@" in url.netloc:
-        return [
-            "it contains a user or password; put them into `remote.user` and `remote.password_file`"
-        ]
-    is_web_url = url.scheme in REMOTE_SCHEMES and host
-    if not is_web_url or url.query or url.fragment:
-        return ["it is not the URL of a WebDAV folder, which begins with https://"]
-    if not _is_safe(url.scheme, host, remote):
-        return [
-            "http:// would send the password to another machine unencrypted; use https://, or set "
-            "`allow_http = true` if the network itself is private"
-        ]
-    return []
-
-
-def _is_safe(
-    scheme: str,
-    host: str,
-    remote: RemoteSettings,
-) -> bool:
-    """Whether a password may be sent to this host."""
-    is_encrypted = REMOTE_SCHEMES[scheme]
-    # Fault: on an unencrypted connection, each machine on the way reads the password.
-    return is_encrypted or host in LOOPBACK_HOSTS or remote.allow_http
+    return remote_checks.problems_of(remote)
 
 
 def lifecycle_problems(lifecycle: LifecycleSettings) -> list[str]:

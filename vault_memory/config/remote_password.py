@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from vault_memory.config import state_file
+from vault_memory.config.s3_settings import aws_keys_of, is_s3
 from vault_memory.config.secret_file import read_credential, read_secret
 from vault_memory.config.sections import RemoteSettings
 from vault_memory.errors import ConfigError
@@ -27,7 +28,12 @@ def password_of(
     environment: Mapping[str, str],
     root: Path,
 ) -> str:
-    """Return the password; empty when neither user nor password is set. Raises PasswordUnsafe."""
+    """Return the password; empty when neither user nor password is set. Raises PasswordUnsafe.
+
+    For a bucket, return the AWS keys in lines. Raises KeysUnsafe.
+    """
+    if is_s3(remote.url):
+        return aws_keys_of(remote, environment, root)
     password = _read_password(remote, environment, root).rstrip("\r\n")
     # Fault: a line break in the password would end the header, and the rest would be
     # another one.

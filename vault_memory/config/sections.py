@@ -351,10 +351,10 @@ REMOTE_SCHEMES = {"https": True, "http": False}
 
 
 class RemoteSettings(NamedTuple):
-    """The folder on a Nextcloud or another WebDAV server that is synced with the vault."""
+    """The folder that is synced with the vault: on a Nextcloud, another WebDAV server, or in S3."""
 
     url: str = ""
-    """URL of the folder, without user and password; empty: no sync"""
+    """URL of the folder, without user and password, such as `s3://bucket/folder`; empty: no sync"""
     user: str = ""
     """Name of the account on the server"""
     password_file: str = ""
@@ -375,6 +375,13 @@ class RemoteSettings(NamedTuple):
     """File with the certificates to verify the server against; empty: those of the system"""
     proxy: str = ""
     """Proxy to the server; proxies of the environment are ignored"""
+    endpoint: str = ""
+    """For `s3://`: the URL of the store; empty: Amazon"""
+    region: str = ""
+    """For `s3://`: the region of the bucket"""
+    credentials_file: str = ""
+    """For `s3://`: the file with the AWS keys, in the form of `~/.aws/credentials`, outside the vault
+    and readable only by its owner; empty: the AWS variables, or where boto3 looks"""
 
 
 class Watch(NamedTuple):

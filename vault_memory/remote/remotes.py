@@ -2,10 +2,12 @@
 
 import json
 import re
+from importlib.util import find_spec
 from typing import TYPE_CHECKING
 from urllib.parse import quote, urlsplit
 
 from vault_memory.errors import ConfigError
+from vault_memory.lazy import lazy_module
 from vault_memory.remote.address import address
 from vault_memory.remote.contract import Remote
 from vault_memory.remote.http_transport import (
@@ -25,6 +27,11 @@ from vault_memory.remote.webdav import WebDav
 if TYPE_CHECKING:
     from requests.adapters import BaseAdapter
 
+    from vault_memory.remote.s3 import s3_client, s3_remote
+else:
+    s3_client = lazy_module("vault_memory.remote.s3.s3_client")
+    s3_remote = lazy_module("vault_memory.remote.s3.s3_remote")
+
 _DEADLINE = 30.0
 
 
@@ -33,8 +40,21 @@ def open_remote(
     account: Account,
     *,
     adapter: "BaseAdapter | None" = None,
+    endpoint: str = "",
+    region: str = "",
 ) -> Remote:
-    """Open the remote for a configured URL, without a request. Raises ConfigError."""
+    """Open the remote for a configured URL, without a request. Raises ConfigError.
+
+    `endpoint`, `region`: of the store, for a bucket.
+    """
+    if _is_bucket(url):
+        _need_boto()
+        return s3_remote.S3(
+            url,
+            account,
+            s3_client.S3Place(endpoint.rstrip("/"), region),
+            adapter=adapter,
+        )
     at = address(url)
     link = read_link(url)
     if link.is_certain and link.problem:
@@ -54,6 +74,8 @@ def find(
     Accepts the links that a person can copy from a Nextcloud, or refuses them with a hint. Sends no
     password. Raises ConfigError, RemoteUnreachable.
     """
+    if _is_bucket(url):
+        return url.rstrip("/")
     link = read_link(url)
     origin = address(url.partition("?")[0].partition("#")[0]).origin
     if link.is_account:
@@ -74,6 +96,19 @@ def find(
 def is_account_root(url: str) -> bool:
     """Whether it is the address of all files of a Nextcloud account, not of a folder in them."""
     return bool(re.fullmatch(r".*/remote\.php/dav/files/[^/]+/?", url))
+
+
+def _is_bucket(url: str) -> bool:
+    return url.lower().startswith("s3://")
+
+
+def _need_boto() -> None:
+    """Raise ConfigError when the packages of the extra `s3` are not installed."""
+    if find_spec("boto3") is None:
+        raise ConfigError(
+            "a home in S3 needs packages that are not installed: boto3",
+            hint="install them with `pip install 'vault-memory[s3]'`",
+        )
 
 
 def _is_nextcloud(

@@ -14,7 +14,11 @@ from vault_memory.config.sections import RemoteSettings as RemoteConfig
 from vault_memory.database.connection import DatabaseError, is_damage
 from vault_memory.errors import ConfigError, Locked, VaultMemoryError
 from vault_memory.lazy import lazy_module
-from vault_memory.remote.remote_errors import Unauthorised
+from vault_memory.remote.remote_errors import (
+    PreconditionsIgnored,
+    Unauthorised,
+    WrongRegion,
+)
 from vault_memory.rules.paths.layout import Layout
 from vault_memory.sync.apply.session import Writing
 from vault_memory.sync.engine import DEFAULT_OPTIONS, LAST_GOOD, SyncEngine
@@ -221,7 +225,12 @@ def open_configured(
     password: str,
 ) -> "Remote":
     """Open the configured remote, without a request. Raises ConfigError."""
-    return remotes.open_remote(remote.url, account_of(remote, password))
+    return remotes.open_remote(
+        remote.url,
+        account_of(remote, password),
+        endpoint=remote.endpoint,
+        region=remote.region,
+    )
 
 
 def account_of(
@@ -314,7 +323,15 @@ def _is_read_only(reason: str) -> bool:
 
 def needs_a_person(error: Exception) -> bool:
     """Whether only a person can resolve the error; waiting does not help."""
-    return isinstance(error, Unauthorised | AnotherClient | NotTwoWay | ConfigError)
+    return isinstance(
+        error,
+        Unauthorised
+        | AnotherClient
+        | NotTwoWay
+        | ConfigError
+        | PreconditionsIgnored
+        | WrongRegion,
+    )
 
 
 def in_words(error: Exception) -> str:

@@ -244,7 +244,7 @@ def add(
             password_of(remote, vault.environment, vault.root)
         text = file.read_bytes().decode("utf-8") if file.exists() else ""
         _write(file, with_table(text, TABLE, _to_write(before, remote)))
-        if (before.url, before.user) != (remote.url, remote.user):
+        if _place_of(before) != _place_of(remote):
             _delete_state(calls)
         _store_capabilities(calls, tested.traits)
         forget_refusals(vault.state.path)
@@ -287,6 +287,10 @@ def remove(calls: "SyncCalls") -> None:
         (vault.state.path / "sync.json").unlink(missing_ok=True)
 
 
+def _place_of(remote: RemoteSettings) -> tuple[str, str, str]:
+    return remote.url, remote.user, remote.endpoint
+
+
 def _to_write(
     before: RemoteSettings,
     remote: RemoteSettings,
@@ -308,6 +312,8 @@ def _check(remote: RemoteSettings) -> None:
     if not problems:
         return
     hint = "`vault-memory remote --help` shows how"
+    if remote.url.lower().startswith("s3:"):
+        hint = "write it as `s3://bucket/folder`, with `--endpoint URL` for a store that is not Amazon"
     match = re.fullmatch(
         r"(?:(?:web)?davs?://)?([^/@\s:?#]+(?::[0-9]+)?(?:/[^\s@?#]*)?)", remote.url
     )

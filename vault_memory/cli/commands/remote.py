@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Literal
 
 import click
 
+from vault_memory.cli.optional_dependencies import need
 from vault_memory.cli.options import Context, common, grouped
 from vault_memory.errors import CannotAsk, UsageError
 from vault_memory.lazy import lazy_module
@@ -41,6 +42,9 @@ class RemoteOptions:
     mode: Literal["two-way", "pull", "push"] | None
     insist: bool
     allow_http: bool
+    endpoint: str | None
+    region: str | None
+    credentials_file: str | None
 
 
 @click.command()
@@ -80,7 +84,22 @@ class RemoteOptions:
 @click.option(
     "--allow-http",
     is_flag=True,
-    help="With add: send the password unencrypted over http://.",
+    help="With add: send the password, or the notes to a bucket, unencrypted over http://.",
+)
+@click.option(
+    "--endpoint",
+    metavar="URL",
+    help="With add s3://…: the store, if it is not Amazon.",
+)
+@click.option(
+    "--region",
+    metavar="NAME",
+    help="With add s3://…: the region of the bucket.",
+)
+@click.option(
+    "--credentials-file",
+    metavar="FILE",
+    help="With add s3://…: the file with the AWS keys, readable only by you (mode 600).",
 )
 @common
 @click.pass_obj
@@ -91,7 +110,7 @@ def remote(
     url: str | None,
     options: RemoteOptions,
 ) -> int:
-    """Set up sync with a folder on a Nextcloud or another WebDAV server.
+    """Set up sync with a folder on a Nextcloud, another WebDAV server, or in S3.
 
     \b
     add URL  tests the server, creates the folder, and writes [remote] into the configuration
@@ -99,13 +118,15 @@ def remote(
     status   shows the state of sync
     remove   stops syncing; both folders stay as they are
 
-    URL is the address of the Nextcloud, or of a WebDAV folder. The command asks for the
-    password, which never appears on the command line. Use an app password, because you can
-    revoke it separately.
+    URL is the address of the Nextcloud, of a WebDAV folder, or of a folder in a bucket. The
+    command asks for the password, which never appears on the command line. Use an app password,
+    because you can revoke it separately. The keys for a bucket come from the usual AWS variables
+    or from a file.
 
     \b
-    Example:
+    Examples:
       vault-memory remote add https://cloud.example.org --login
+      vault-memory remote add s3://bucket/notes --endpoint https://s3.example.org
     """
     if action == "add":
         if url is None:
@@ -152,6 +173,9 @@ def _add(
 ) -> int:
     settings = _settings(memory.vault.config.remote, options)
     password = ""
+    is_bucket = url.lower().startswith("s3://")
+    if is_bucket:
+        need("s3")
     if options.login:
         granted = setup.log_in(
             url,
@@ -164,11 +188,11 @@ def _add(
         password = granted.password
         settings = settings._replace(user=granted.user, password_file="")
     else:
-        if not settings.user and sys.stdin.isatty():
+        if not settings.user and not is_bucket and sys.stdin.isatty():
             settings = settings._replace(user=click.prompt("User", err=True))
         address = setup.find_remote(url, settings)
     address = _with_folder(memory, url, address, options.folder)
-    if not options.login and not settings.password_file:
+    if not options.login and not settings.password_file and not is_bucket:
         password = _new_password(memory, settings)
     _emit_test(
         context,
@@ -195,6 +219,9 @@ def _settings(
         mode=options.mode or previous.mode,
         insist=options.insist,
         allow_http=options.allow_http,
+        endpoint=(options.endpoint or "").rstrip("/"),
+        region=options.region or "",
+        credentials_file=_absolute(options.credentials_file),
     )
 
 

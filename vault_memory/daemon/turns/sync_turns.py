@@ -335,7 +335,8 @@ class SyncTurns:
     def _signature(self) -> Signature:
         """Returns a value that changes with the files of the configuration and of the password."""
         file = self._memory.vault.config_file
-        password_file = self._memory.vault.config.remote.password_file
+        remote = self._memory.vault.config.remote
+        password_file = remote.password_file or remote.credentials_file
         return _file_signature(str(file) if file else ""), _file_signature(
             password_file
         )
