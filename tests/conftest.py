@@ -5,8 +5,9 @@ import random
 import shutil
 import signal
 import sys
+from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -15,6 +16,9 @@ from tests.effort import cases
 
 if sys.platform != "win32":
     from vault_memory.ingest import lifecycle
+
+if TYPE_CHECKING:
+    from tests.remote.servers.s3_stores import S3Store
 
 NOT_ON_WINDOWS = [
     "markdown/chunking/test_chunk_limit.py",
@@ -85,6 +89,25 @@ def seeds_from(pytestconfig: pytest.Config) -> int:
 def project() -> Path:
     """The folder that holds pyproject.toml."""
     return PROJECT
+
+
+@pytest.fixture(scope="session")
+def s3_store_named() -> "Iterator[Callable[[str], S3Store]]":
+    """Gives a store of S3 by name (`s3_stores.NAMES`), started once; skips the test where it is missing."""
+    from tests.remote.servers import s3_stores
+
+    running: dict[str, S3Store] = {}
+
+    def named(name: str) -> "S3Store":
+        if reason := s3_stores.missing(name):
+            pytest.skip(reason)
+        if name not in running:
+            running[name] = s3_stores.start(name)
+        return running[name]
+
+    yield named
+    for store in running.values():
+        store.stop()
 
 
 @pytest.fixture(autouse=True)

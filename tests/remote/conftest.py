@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 import requests
 
-from tests.remote.servers import real, s3_stores
+from tests.remote.servers import real
 from tests.remote.servers.direct import DirectAdapter
 from tests.remote.servers.front import Front
 from tests.remote.servers.laboratory import Laboratory, on_disk
@@ -31,23 +31,6 @@ def server_named() -> Iterator[Callable[[str], real.Server]]:
     yield named
     for server in running.values():
         server.stop()
-
-
-@pytest.fixture(scope="session")
-def s3_store_named() -> Iterator[Callable[[str], s3_stores.S3Store]]:
-    """Gives a store of S3 by name (`s3_stores.NAMES`), started once; skips the test where it is missing."""
-    running: dict[str, s3_stores.S3Store] = {}
-
-    def named(name: str) -> s3_stores.S3Store:
-        if reason := s3_stores.missing(name):
-            pytest.skip(reason)
-        if name not in running:
-            running[name] = s3_stores.start(name)
-        return running[name]
-
-    yield named
-    for store in running.values():
-        store.stop()
 
 
 @pytest.fixture(params=real.HONEST)
