@@ -3,7 +3,7 @@
 import functools
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 
 import pytest
 
@@ -54,6 +54,33 @@ def test_nights_run_in_turns_of_different_threads(
     assert nights.next_night is not None
     assert nights.next_night > datetime.now(UTC)
     nights.close()
+
+
+def test_an_idle_vault_wants_its_next_turn_when_its_night_begins(
+    outside: Outside, memory: VaultMemory
+):
+    # The night must not begin during the test.
+    hours_away = (datetime.now(UTC) + timedelta(hours=12)).hour
+    outside.settings |= {
+        "VAULT_MEMORY_SLEEP_CYCLE_ZONE": "UTC",
+        "VAULT_MEMORY_SLEEP_CYCLE_CRON": f"0 {hours_away} * * *",
+    }
+    with VaultMemory.open(outside.vault, environment=outside.environment) as other:
+        nights = NightTurns(other.fork())
+        assert nights.idle_wait() <= 0.0, "nothing is known yet"
+        nights.turn()
+        assert nights.idle_wait() <= 60.0
+        nights._next_night = 0.0
+        nights.turn()
+        night = nights.next_night
+        assert night is not None
+        until_night = (night - datetime.now(UTC)).total_seconds()
+        assert abs(nights.idle_wait() - min(until_night, 3600.0)) < 5.0
+
+        # A conversation that was not learned from is tried again earlier.
+        nights._session_changes = None
+        assert nights.idle_wait() <= 2.0
+        nights.close()
 
 
 def test_nights_closed_between_two_turns_go_on_in_the_next_ones(

@@ -16,7 +16,7 @@ from vault_memory.api.vault_memory import VaultMemory
 from vault_memory.daemon.changes.change_ring import ChangeRing
 from vault_memory.daemon.changes.side_files import SideFiles
 from vault_memory.daemon.read_barrier import GRACE_SECONDS, Barrier
-from vault_memory.daemon.turns.resting import close_connections
+from vault_memory.daemon.turns.idle_vault import close_connections
 from vault_memory.daemon.upkeep.conversation_upkeep import ConversationUpkeep
 from vault_memory.daemon.upkeep.drop_events import DropEvents
 from vault_memory.daemon.upkeep.edit_upkeep import IDLE_SECONDS, EditUpkeep
@@ -66,7 +66,7 @@ class UpkeepOwner:
     progress: Callable[[int, int], None] = lambda completed, total: None
     """Receives the progress of a scan. An exception from it ends the scan."""
     idle_seconds: float = IDLE_SECONDS
-    """Pause between two checks for pending writes that another process may have left"""
+    """Pause between two checks for what another process may have left, such as pending writes"""
     run_parser: Callable[[Callable[[], None]], None] = run_in_thread
     """Runs the parser of large notes in another thread, soon"""
 
@@ -104,7 +104,9 @@ class VaultUpkeep:
         )
         self._stamps = StampUpkeep(memory)
         self._sweeping = Sweeping()
-        self._conversation_upkeep = ConversationUpkeep(memory, drop_events)
+        self._conversation_upkeep = ConversationUpkeep(
+            memory, drop_events, owner.idle_seconds
+        )
         self._side_files = SideFiles(memory.vault.folder)
         self._notes = NoteIndexer(
             memory,

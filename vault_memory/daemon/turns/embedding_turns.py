@@ -4,7 +4,7 @@ import logging
 from collections.abc import Callable
 
 from vault_memory.api.vault_memory import VaultMemory
-from vault_memory.daemon.turns.resting import close_connections
+from vault_memory.daemon.turns.idle_vault import close_connections
 from vault_memory.database.connection import DatabaseError
 from vault_memory.errors import VaultMemoryError
 

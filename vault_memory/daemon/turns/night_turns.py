@@ -6,7 +6,7 @@ from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 
 from vault_memory.api.vault_memory import VaultMemory
-from vault_memory.daemon.turns.resting import close_connections
+from vault_memory.daemon.turns.idle_vault import close_connections
 from vault_memory.database.connection import DatabaseError
 from vault_memory.errors import VaultMemoryError
 from vault_memory.learning.checkpoint import NightRuns
@@ -25,6 +25,7 @@ CLOCK_LAG_SECONDS = 1.0
 AGAIN_SECONDS = 30.0
 """Pause after the model gave no answer; doubled after each further failure"""
 LONGEST_SECONDS = 3600.0
+"""Longest pause after failures. Also of an idle vault, because its clock may be set (B50)."""
 A_DAY = timedelta(hours=25)
 """The next night begins within this time, also when clocks are set back"""
 TROUBLE = (VaultMemoryError, DatabaseError, OSError)
@@ -79,6 +80,20 @@ class NightTurns:
         self._commit_at_once()
         due = min(self._next_night, self._next_ended)
         return max(0.0, min(due - time.monotonic(), AT_ONCE_SECONDS))
+
+    def idle_wait(self) -> float:
+        """Returns the seconds until a turn is due although nothing is said in the vault.
+
+        A host takes the next turn then, or soon after a conversation went on or ended.
+        """
+        now = time.monotonic()
+        until_night = self._next_night - now
+        if self._none_before is not None:
+            until_night = (self._none_before - datetime.now(UTC)).total_seconds()
+        due = [until_night, LONGEST_SECONDS]
+        if self._session_changes is None:
+            due.append(self._next_ended - now)
+        return max(0.0, min(due))
 
     def rest(self) -> None:
         """Closes the databases between two turns; the next turn opens them again."""

@@ -9,7 +9,7 @@ from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
 from vault_memory.api.vault_memory import VaultMemory
-from vault_memory.daemon.turns.resting import close_connections
+from vault_memory.daemon.turns.idle_vault import close_connections
 from vault_memory.database.connection import DatabaseError
 from vault_memory.errors import ConfigError, Locked, VaultMemoryError
 from vault_memory.lazy import lazy_module

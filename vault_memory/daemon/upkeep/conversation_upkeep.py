@@ -30,7 +30,10 @@ class ConversationUpkeep:
         self,
         memory: VaultMemory,
         drop_events: DropEvents | None,
+        idle_seconds: float = IDLE_SECONDS,
     ) -> None:
+        """Without `drop_events`, `idle_seconds` is the longest pause between two checks."""
+        self._idle_seconds = max(IDLE_SECONDS, idle_seconds)
         self._memory = memory
         self._drops = drop_events
         self._is_look_asked = True
@@ -78,7 +81,7 @@ class ConversationUpkeep:
         if self._memory.conversations.drop_folder.is_waiting():
             return LOOK_SECONDS
         if self._drops is None:
-            return IDLE_SECONDS
+            return self._idle_seconds
         return QUIET_SECONDS if self._drops.has_events else LOOK_SECONDS
 
     def _record_dropped(self) -> None:
