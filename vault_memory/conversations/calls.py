@@ -161,7 +161,7 @@ class ConversationCalls:
             chance = int.from_bytes(os.urandom(4)) >> 2
         with self.transaction():
             turn_id = conversations_turn.new_id(moment, chance)
-            turn = self._with_owner(draft._replace(id=turn_id, ts=moment.isoformat()))
+            turn = self.with_owner(draft._replace(id=turn_id, ts=moment.isoformat()))
             path = self.transcripts.path_of(turn)
             if options.mode == "incognito":
                 # Fault: a private conversation of another person may have the same name. Both names
@@ -228,7 +228,7 @@ class ConversationCalls:
         """Return the turn of a dropped line; None for a turn that is not recorded."""
         mode = str(line.get("mode") or MODES[0])
         _check_mode(mode)
-        turn = self._with_owner(conversations_turn.turn_of(line))
+        turn = self.with_owner(conversations_turn.turn_of(line))
         # Fault: one bad line in the middle of a file must not leave the turns before it
         # recorded twice. This raises before any turn of the file is written.
         self.transcripts.path_of(turn)
@@ -252,7 +252,7 @@ class ConversationCalls:
     def _is_incognito(self, turn: "Turn") -> bool:
         return (turn.session, turn.user) in self._incognito
 
-    def _with_owner(self, turn: "Turn") -> "Turn":
+    def with_owner(self, turn: "Turn") -> "Turn":
         """Return the turn with the person and the channel of its session, if it names no person.
 
         Raises OwnerUnknown.

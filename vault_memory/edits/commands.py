@@ -337,6 +337,15 @@ def new_command_id(now: datetime) -> str:
     return f"{milliseconds:012x}{order:08x}"
 
 
+MakeId = Callable[[datetime, EditAction], str]
+"""Makes the id of a command, from its time and action"""
+
+
+def id_by_clock(now: datetime, action: EditAction) -> str:
+    """Returns a new id; the same command asked for again gets another one."""
+    return new_command_id(now)
+
+
 def check_source(source: str, subject: str) -> None:
     """Raise UsageError for a source that is not one of SOURCES."""
     if source not in SOURCES:

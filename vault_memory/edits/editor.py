@@ -25,11 +25,12 @@ from vault_memory.edits.commands import (
     DecideProposals,
     EditAction,
     EditCommand,
+    MakeId,
     ProposalDecision,
     RunOptions,
     SaveText,
+    id_by_clock,
     may_change_persona,
-    new_command_id,
 )
 from vault_memory.edits.device_lease import DeviceLease
 from vault_memory.edits.edit_errors import NoteChanged, NoteGone, SaveConflict
@@ -133,6 +134,8 @@ class NoteEditor:
         self._today = ""
         self._conflict: SaveConflict | None = None
         """what a save of this transaction met"""
+        self.make_id: MakeId = id_by_clock
+        """gives each new command its id"""
 
     @property
     def writer(self) -> Writer:
@@ -168,7 +171,7 @@ class NoteEditor:
         place = self.place(note, persona=may_change_persona(action))
         scope_kind, _, name = place.scope.partition(":")
         return EditCommand(
-            id=new_command_id(now),
+            id=self.make_id(now, action),
             ts=now.isoformat(),
             note=note,
             kind=place.kind,

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from vault_memory.sync import connection as sync_connection
     from vault_memory.sync import pass_options, state_db, status
     from vault_memory.sync import report as sync_report
-    from vault_memory.sync.connection import SyncConnection
+    from vault_memory.sync.connection import OpenRemote, SyncConnection
     from vault_memory.sync.pass_options import PassOptions
     from vault_memory.sync.pass_report import PassReport
     from vault_memory.sync.report import SyncReport
@@ -56,6 +56,8 @@ class SyncCalls:
         self.vault = edits.vault
         self._edits = edits
         self._connection: SyncConnection | None = None
+        self.open_remote: OpenRemote | None = None
+        """opens the remote in another way than the configuration says"""
 
     def close(self) -> None:
         """Close the connections; the next pass opens new ones."""
@@ -158,6 +160,7 @@ class SyncCalls:
                 sync_connection.local_vault(vault.folder, vault.layout, self._writing),
                 vault.state.path,
                 vault.environment,
+                self.open_remote,
             )
         return self._connection
 

@@ -53,6 +53,8 @@ else:
 logger = logging.getLogger(__name__)
 
 Result = TypeVar("Result")
+OpenRemote = Callable[[RemoteConfig, str], "Remote"]
+"""Opens a remote, given its configuration and password, without a request"""
 
 LOCK = "sync.lock"
 MODES: Mapping[str, Mode] = {"two-way": "both", "pull": "pull", "push": "push"}
@@ -94,8 +96,12 @@ class SyncConnection:
         vault: LocalVault,
         state_folder: Path,
         environment: Mapping[str, str],
+        open_remote: "OpenRemote | None" = None,
     ) -> None:
-        """Open both sides without a request. Raises NoRemote, AnotherClient, PasswordUnsafe."""
+        """Open both sides without a request. Raises NoRemote, AnotherClient, PasswordUnsafe.
+
+        `open_remote` opens the configured remote in another way, e.g. to share one listing.
+        """
         if not config.url:
             raise NoRemote
         root = Path(vault.folder.root)
@@ -104,7 +110,7 @@ class SyncConnection:
         self._vault = vault
         self._state_folder = state_folder
         self._password = password_of(config, environment, root)
-        self._remote = open_configured(config, self._password)
+        self._remote = (open_remote or open_configured)(config, self._password)
         self._engine = self._open_engine()
         self._must_ask = False
         """whether the sync state is new, so that the next pass has to ask the server"""

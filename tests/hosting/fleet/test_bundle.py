@@ -4,6 +4,7 @@ import io
 import json
 import os
 import zipfile
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -29,7 +30,7 @@ from vault_memory.hosting.fleet.fleet_errors import (
 from vault_memory.hosting.fleet.state_files import TABLE, row_of
 
 NOW = datetime(2026, 11, 24, 9, 0, tzinfo=UTC)
-OWNER = BundleOwner("0" * 32, "5f0c4a1e-fleet")
+OWNER = BundleOwner("0" * 32, "5f0c4a1e-fleet", "secret of the hosts")
 
 
 @pytest.fixture
@@ -183,14 +184,14 @@ def test_two_fleets_on_one_bucket_are_told_apart(memory: VaultMemory) -> None:
     _talk(memory)
     raw = pack(collect(_state_of(memory), OWNER, 1))
     with pytest.raises(AnotherFleet):
-        unpack(raw, OWNER._replace(fleet="another"))
+        unpack(raw, replace(OWNER, fleet="another"))
 
 
 def test_a_bundle_does_not_reveal_what_signs_it(memory: VaultMemory) -> None:
     _talk(memory)
     raw = pack(collect(_state_of(memory), OWNER, 1))
     with zipfile.ZipFile(io.BytesIO(raw)) as archive:
-        assert OWNER.fleet.encode() not in archive.read(bundles.MANIFEST)
+        assert OWNER.secret.encode() not in archive.read(bundles.MANIFEST)
 
 
 @pytest.mark.parametrize("changes", [{"epoch": 99}, {"vault": "1" * 32}, {"parts": {}}])
@@ -206,7 +207,7 @@ def test_a_bundle_that_another_program_changed_is_refused(
 def test_a_bundle_of_another_vault_is_refused(memory: VaultMemory) -> None:
     raw = pack(collect(_state_of(memory), OWNER, 1))
     with pytest.raises(BundleDamaged, match="another vault"):
-        unpack(raw, OWNER._replace(vault="1" * 32))
+        unpack(raw, replace(OWNER, vault="1" * 32))
 
 
 def test_half_a_bundle_is_refused(memory: VaultMemory) -> None:

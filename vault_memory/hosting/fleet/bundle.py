@@ -1,7 +1,7 @@
 """The bundle: what has to survive a machine of one vault's state folder, as one object.
 
 It is a zip file: first a manifest, then the parts. The manifest names format, vault, fleet, epoch,
-and a digest of each part. It is signed with the id of the fleet, because everybody who may write to
+and a digest of each part. It is signed with the secret of the fleet, because everybody who may write to
 the home could otherwise plant a configuration with commands, or a database. Equal parts make equal
 bytes, so a bundle is stored only when a part has changed.
 """
@@ -16,7 +16,7 @@ import zlib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from vault_memory.config.durable import sync_folder
 from vault_memory.hosting.fleet.config_part import without_secrets
@@ -33,24 +33,20 @@ MANIFEST = "manifest.json"
 SIGNATURE = "manifest.signature"
 LARGEST = 256 << 20
 """Bytes of a bundle, packed and unpacked"""
-_LABEL = b"vault-memory fleet\0"
 _EPOCH_OF_TIME = (1980, 1, 1, 0, 0, 0)
 """The time of each entry of the zip file: equal parts must make equal bytes"""
 
 
-class BundleOwner(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class BundleOwner:
     """Whose bundle it is."""
 
     vault: str
     """The vault's id: 32 hex digits"""
     fleet: str
-    """The id of the fleet, which only its ledger has; it signs the manifest"""
-
-    @property
-    def label(self) -> str:
-        """The name of the fleet in a home; it does not reveal the id."""
-        digest = hashlib.sha256(_LABEL + self.fleet.encode())
-        return digest.hexdigest()[:32]
+    """The id of the fleet"""
+    secret: str = field(repr=False)
+    """Known to the hosts of the fleet only; it signs the manifest"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,7 +121,7 @@ def pack(bundle: Bundle) -> bytes:
     manifest = {
         "format": FORMAT,
         "vault": bundle.owner.vault,
-        "fleet": bundle.owner.label,
+        "fleet": bundle.owner.fleet,
         "epoch": bundle.epoch,
         "parts": {
             stored.path: {"sha256": stored.digest, "modified": stored.modified}
@@ -189,7 +185,7 @@ def _unpack(
     # Fault: an older host would drop the parts that it does not know.
     if number > FORMAT:
         raise BundleNewer(number, FORMAT)
-    if manifest["fleet"] != owner.label:
+    if manifest["fleet"] != owner.fleet:
         raise AnotherFleet
     signature = archive.read(SIGNATURE).decode()
     # Fault: the person whose home it is could plant a command or a database.
@@ -277,7 +273,7 @@ def _sign(
     owner: BundleOwner,
     manifest: bytes,
 ) -> str:
-    return hmac.new(owner.fleet.encode(), manifest, hashlib.sha256).hexdigest()
+    return hmac.new(owner.secret.encode(), manifest, hashlib.sha256).hexdigest()
 
 
 def _digest(raw: bytes) -> str:

@@ -50,3 +50,17 @@ class BundleDamaged(VaultMemoryError):
             " the notes are not affected",
             reason=reason,
         )
+
+
+class HomeChanged(VaultMemoryError):
+    """The home of a vault is not the one of the last visit, or not as it was."""
+
+    exit_code = 5
+    http_status = 503
+
+    def __init__(self, reason: str) -> None:
+        super().__init__(
+            f"nothing is written to the home of this vault: {reason}",
+            hint="check the address of the home, and whether it was restored from a backup",
+            reason=reason,
+        )

@@ -1,0 +1,255 @@
+"""Operations as data: what a bot asked for, so that another host can do the same once more.
+
+An operation is executed on the scratch and kept in the ledger before it is answered. It carries all
+that its execution depends on: the time, and an id from which the ids of turns and audit records
+follow. So two hosts that both execute it write the same bytes, and a merge sees one change.
+"""
+
+import json
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+from hashlib import sha256
+from typing import Any, Literal, assert_never
+
+from vault_memory.api.vault_memory import VaultMemory
+from vault_memory.conversations.calls import Recorded, RecordOptions
+from vault_memory.edits.calls import EditOptions
+from vault_memory.edits.commands import (
+    EditAction,
+    MergeCopy,
+    RestoreLines,
+    id_by_clock,
+)
+from vault_memory.edits.edit_result import Edit
+from vault_memory.learning.remember import Remembered
+from vault_memory.rules.conversations.turn import Turn
+from vault_memory.rules.edits.audit_record import Record
+
+Call = Literal["record", "remember", "apply"]
+Answer = Recorded | Remembered | Edit
+FORMAT = 1
+LATEST = 32
+"""Newest audit records of a note among which those of an operation are"""
+CHANCE_BITS = 30
+"""Random bits in the id of a turn"""
+PREFIX = 17
+"""Letters of an audit record's id that its operation gives: 12 of the time, 5 of the id"""
+
+
+@dataclass(frozen=True, slots=True)
+class OpOutcome:
+    """What the execution of an operation wrote, so that a replay recognises it."""
+
+    note: str = ""
+    records: tuple[Mapping[str, Any], ...] = ()
+    """audit records, as their lines have them"""
+
+    def as_json(self) -> dict[str, Any]:
+        """Return the JSON object."""
+        return {"note": self.note, "records": list(self.records)}
+
+    @classmethod
+    def read(cls, value: Mapping[str, Any]) -> "OpOutcome":
+        """Return the outcome that a JSON object has."""
+        return cls(str(value["note"]), tuple(value["records"]))
+
+
+NO_OUTCOME = OpOutcome()
+
+
+@dataclass(frozen=True, slots=True)
+class AcknowledgedOp:
+    """One operation of one caller."""
+
+    op_id: str
+    """chosen by the caller, or at random; the same again means the same operation"""
+    call: Call
+    arguments: Mapping[str, Any] = field(repr=False)
+    """keywords of the call, as JSON values"""
+    now: datetime
+    outcome: OpOutcome = NO_OUTCOME
+
+    def as_bytes(self) -> bytes:
+        """Return the operation for the ledger."""
+        fields = {
+            "format": FORMAT,
+            "op_id": self.op_id,
+            "call": self.call,
+            "arguments": dict(self.arguments),
+            "now": self.now.isoformat(),
+            "outcome": self.outcome.as_json(),
+        }
+        return json.dumps(fields).encode()
+
+    @classmethod
+    def read(cls, raw: bytes) -> "AcknowledgedOp":
+        """Return an operation of the ledger. Raises ValueError for one of a newer version."""
+        fields: dict[str, Any] = json.loads(raw)
+        # Fault: an older host would replay a part of what a newer one acknowledged.
+        if fields["format"] > FORMAT:
+            raise ValueError(f"format {fields['format']}")
+        return cls(
+            fields["op_id"],
+            fields["call"],
+            fields["arguments"],
+            datetime.fromisoformat(fields["now"]),
+            OpOutcome.read(fields["outcome"]),
+        )
+
+    @property
+    def chance(self) -> int:
+        """The random bits of the turn's id."""
+        return int(self._digest("turn")[:8], 16) & ((1 << CHANCE_BITS) - 1)
+
+    @property
+    def prefix(self) -> str:
+        """The beginning of the ids of this operation's audit records."""
+        milliseconds = max(0, int(self.now.timestamp() * 1000))
+        return f"{milliseconds:012x}{self._digest('record')[:5]}"
+
+    def command_id(self, action: EditAction) -> str:
+        """The id of a command of this operation."""
+        return self.prefix + self._digest(json.dumps(action.fields(), default=repr))[:3]
+
+    def _digest(self, purpose: str) -> str:
+        return sha256(f"{self.op_id}\0{purpose}".encode()).hexdigest()
+
+
+def with_owner(
+    memory: VaultMemory,
+    op: AcknowledgedOp,
+) -> AcknowledgedOp:
+    """Return the operation with the person of its session. Raises OwnerUnknown."""
+    # Fault: the session may be unknown, or that of another person, when the turn is replayed.
+    if op.call != "record":
+        return op
+    turn = memory.conversations.with_owner(_turn(op))
+    owner = {"user": turn.user, "channel": turn.channel}
+    return replace(op, arguments={**op.arguments, **owner})
+
+
+def execute(
+    memory: VaultMemory,
+    op: AcknowledgedOp,
+    *,
+    again: bool = False,
+) -> Answer:
+    """Execute an operation on an open vault. With `again`, it may have been executed before."""
+    match op.call:
+        case "record":
+            return _record(memory, op, again=again)
+        case "remember":
+            text = str(op.arguments["text"])
+            scope = str(op.arguments["scope"])
+            options = _edit_options(op, again=again)
+            with _ids_of(memory, op):
+                return memory.learning.remember(text, scope=scope, options=options)
+        case "apply":
+            note = str(op.arguments["note"])
+            options = _edit_options(op, again=again)
+            with _ids_of(memory, op):
+                return memory.edits.apply(note, op.arguments["ops"], options)
+        case _:
+            assert_never(op.call)
+
+
+def outcome_of(
+    memory: VaultMemory,
+    op: AcknowledgedOp,
+    note: str,
+) -> OpOutcome:
+    """Return what an operation has written so far; a write may wait for its note."""
+    records = records_of(memory, op, note)
+    return OpOutcome(note, tuple(dict(record.as_json()) for record in records))
+
+
+def records_of(
+    memory: VaultMemory,
+    op: AcknowledgedOp,
+    note: str,
+) -> list[Record]:
+    """Return the audit records of an operation that the audit of a note has."""
+    with memory.edits.transaction():
+        trail = memory.edits.editor.trail
+        latest = trail.latest(note, LATEST)
+        if len(latest) == LATEST:
+            latest = trail.of(note)
+    return [record for record in latest if record.id.startswith(op.prefix)]
+
+
+def _record(
+    memory: VaultMemory,
+    op: AcknowledgedOp,
+    *,
+    again: bool,
+) -> Recorded:
+    arguments = op.arguments
+    options = RecordOptions(
+        mode=arguments.get("mode", "persistent"),
+        silent=bool(arguments.get("silent")),
+        now=op.now,
+        chance=op.chance,
+        again=again,
+    )
+    return memory.conversations.record(_turn(op), options)
+
+
+def _turn(op: AcknowledgedOp) -> Turn:
+    arguments = op.arguments
+    return Turn(
+        id="",
+        ts="",
+        session=arguments["session"],
+        role=arguments["role"],
+        user=arguments.get("user") or "",
+        channel=arguments.get("channel") or "",
+        text=arguments["text"],
+        origin=arguments.get("origin", "owner"),
+        source=arguments.get("source", "talk"),
+        automated=bool(arguments.get("automated")),
+    )
+
+
+def _edit_options(
+    op: AcknowledgedOp,
+    *,
+    again: bool,
+) -> EditOptions:
+    arguments = op.arguments
+    expected = arguments.get("expected")
+    return EditOptions(
+        source=arguments.get("source", "tool"),
+        # Fault: the note has changed since. An acknowledged operation is applied to the newer text.
+        expected=None if again else expected,
+        merge=bool(arguments.get("merge")),
+        why=arguments.get("why", ""),
+        origin=arguments.get("origin", "owner"),
+        now=op.now,
+    )
+
+
+@contextmanager
+def _ids_of(
+    memory: VaultMemory,
+    op: AcknowledgedOp,
+) -> Iterator[None]:
+    """Give the commands of an operation the ids that follow from it."""
+
+    def make_id(
+        now: datetime,
+        action: EditAction,
+    ) -> str:
+        # Other commands that happen to run in between are not part of the operation.
+        if isinstance(action, RestoreLines | MergeCopy):
+            return id_by_clock(now, action)
+        return op.command_id(action)
+
+    with memory.edits.transaction():
+        editor = memory.edits.editor
+        editor.make_id = make_id
+        try:
+            yield
+        finally:
+            editor.make_id = id_by_clock
