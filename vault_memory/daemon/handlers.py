@@ -3,7 +3,7 @@
 import os
 import threading
 from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from vault_memory.api import json_contract, read_request
 from vault_memory.contract.requests import ContextCall, SearchCall
@@ -11,16 +11,55 @@ from vault_memory.daemon.read_barrier import Behind
 from vault_memory.daemon.socket_server import Call
 
 if TYPE_CHECKING:
+    from vault_memory.api.vault_memory import VaultMemory
     from vault_memory.contract import FreshnessJson
     from vault_memory.contract.answers import ContextBlockJson, SearchAnswerJson
-    from vault_memory.contract.status_answers import ScopesJson, StatusJson, VitalsJson
-    from vault_memory.daemon.loop import Daemon
+    from vault_memory.contract.setup_answers import SyncRequestedJson
+    from vault_memory.contract.status_answers import (
+        ScopesJson,
+        StatusJson,
+        SyncStatusJson,
+        VitalsJson,
+        WatcherJson,
+    )
+    from vault_memory.daemon.read_barrier import Barrier
+
+
+class CallsOwner(Protocol):
+    """The daemon of a vault, or what a host has for one of its vaults."""
+
+    memory: "VaultMemory"
+
+    @property
+    def trouble(self) -> str:
+        """Why the vault cannot be read now; empty when it can."""
+
+    @property
+    def barrier(self) -> "Barrier":
+        """What a question waits for."""
+
+    @property
+    def syncing(self) -> "SyncOwner":
+        """What answers about the sync."""
+
+    def status(self) -> "WatcherJson":
+        """Returns the state of the watcher."""
+
+
+class SyncOwner(Protocol):
+    """What syncs a vault."""
+
+    def now(self, arguments: Mapping[str, Any] | None = None) -> "SyncRequestedJson":
+        """Syncs soon."""
+
+    def status(self) -> "SyncStatusJson | None":
+        """Returns the state of the sync; None without one."""
 
 
 class Calls:
     """The calls. They share a connection to the index, and run one at a time."""
 
-    def __init__(self, daemon: "Daemon") -> None:
+    def __init__(self, daemon: CallsOwner) -> None:
         self._daemon = daemon
         self._memory = daemon.memory.fork(resident=True)
         self._lock = threading.Lock()

@@ -8,6 +8,7 @@ from pathlib import Path
 import httpx
 import pytest
 
+from tests.daemon.upkeep_here import upkeep_here
 from tests.http.many_vaults import (
     IDS,
     NAMES,
@@ -354,3 +355,23 @@ def test_the_end_of_the_host_ends_the_tabs(tmp_path: Path) -> None:
         stack.enter_context(_tab(host, page_of(host, "north")))
         vaults = host.vaults
     assert vaults.in_use["north"] == 0
+
+
+def test_a_tab_learns_of_a_save_in_its_vault_and_of_no_other(start: Start) -> None:
+    host = start()
+    north, south = page_of(host, "north"), page_of(host, "south")
+    with ExitStack() as stack:
+        for page in (north, south):
+            stack.enter_context(upkeep_here(page.memory))
+        tab = stack.enter_context(_tab(host, north))
+        strange = stack.enter_context(_tab(host, south))
+        assert tab.next("state") == {"state": "live"}
+        assert strange.next("state") == {"state": "live"}
+        assert "no daemon" not in north.browser().get("/notes").text
+
+        note = north.memory.root / NOTE
+        note.write_text(note.read_text() + "- The puffin sleeps\n")
+
+        tab.until_named(NOTE)
+        assert "puffin" in north.browser().get("/search?q=puffin").text
+        assert strange.events.empty()

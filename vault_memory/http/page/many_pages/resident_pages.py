@@ -2,17 +2,19 @@
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING
 
 from starlette.types import ASGIApp
 
 from vault_memory.api.vault_service import VAULT, VaultService, opened
+from vault_memory.daemon.client import is_answered_here
 from vault_memory.errors import VaultMemoryError
 from vault_memory.http.lifespan import running
 from vault_memory.http.page.browser_sessions import key_prefix
 from vault_memory.http.page.events import EventHub
+from vault_memory.http.page.many_pages.call_feed import CallFeed
 from vault_memory.http.page.page_app import PageSettings, page_application
 
 if TYPE_CHECKING:
@@ -24,9 +26,6 @@ MOST_PAGES = 64
 """Pages that are open at once, each with its vault"""
 IDLE_SECONDS = 60.0
 """A page without requests and open tabs is closed after so long"""
-
-HubMaker = Callable[[str, "VaultMemory"], EventHub]
-"""Returns the hub of a vault: (key, memory) → hub"""
 
 
 class PagesBusy(VaultMemoryError):
@@ -61,9 +60,10 @@ class ResidentPage:
             self.hub.stop()
 
 
-def make_hub(vault: str, memory: "VaultMemory") -> EventHub:
-    """Returns a hub that asks the daemon of the vault."""
-    return EventHub(memory)
+def _hub(memory: "VaultMemory") -> EventHub:
+    """Returns a hub that asks the upkeep in this process, else the daemon of the vault."""
+    is_here = is_answered_here(memory.vault.state.socket)
+    return EventHub(memory, CallFeed(memory) if is_here else None)
 
 
 class ResidentPages:
@@ -73,13 +73,11 @@ class ResidentPages:
         self,
         service: VaultService,
         settings: PageSettings,
-        hub_maker: HubMaker = make_hub,
         most: int = MOST_PAGES,
         idle_seconds: float = IDLE_SECONDS,
     ) -> None:
         self._service = service
         self._settings = settings
-        self._hub_maker = hub_maker
         self._most = most
         self._idle_seconds = idle_seconds
         self._pages: dict[str, ResidentPage] = {}
@@ -191,7 +189,7 @@ class ResidentPages:
         # The task that opens the vault closes it: a service may need that.
         try:
             async with opened(self._service, {VAULT: page.vault}) as memory:
-                hub = self._hub_maker(page.vault, memory)
+                hub = _hub(memory)
                 prefix = key_prefix(page.vault)
                 settings = self._settings._replace(key_prefix=prefix)
                 app = page_application(memory, settings, hub)

@@ -1,14 +1,19 @@
 """Waits for changes of a vault whose upkeep is in this process, without a socket."""
 
+from typing import TYPE_CHECKING
+
 from vault_memory.api.daemon_changes import Changes
-from vault_memory.daemon.changes.change_ring import ChangeRing
+from vault_memory.daemon.client import ask
+
+if TYPE_CHECKING:
+    from vault_memory.api.vault_memory import VaultMemory
 
 
-class RingFeed:
-    """Asks the ring of a vault, as `ChangeFeed` asks a daemon."""
+class CallFeed:
+    """Asks the calls of a vault in this process, as `ChangeFeed` asks a daemon."""
 
-    def __init__(self, ring: ChangeRing) -> None:
-        self._ring = ring
+    def __init__(self, memory: "VaultMemory") -> None:
+        self._socket = memory.vault.state.socket
         self._is_closed = False
 
     def ask(
@@ -19,7 +24,9 @@ class RingFeed:
         """Returns the changes after `since`; waits for one, at most `wait` seconds."""
         if self._is_closed:
             return None
-        answer = self._ring.answer({"since": since, "wait": wait})
+        answer = ask(self._socket, "changes", {"since": since, "wait": wait})
+        if answer is None:
+            return None
         return Changes(answer["id"], tuple(answer["notes"]), answer["lost"])
 
     def close(self) -> None:
