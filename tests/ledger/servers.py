@@ -85,6 +85,10 @@ class PostgresServer:
             self._signal_all(signal.SIGQUIT)
         shutil.rmtree(self.folder, ignore_errors=True)
 
+    def send(self, number: signal.Signals) -> None:
+        """Send the server a signal: SIGINT ends it and cuts all connections."""
+        os.kill(self.pid, number)
+
     @property
     def pid(self) -> int:
         assert self._process is not None

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, Self
+from typing import Any
 
 from vault_memory.database.connection import (
     Connection,
@@ -48,6 +48,7 @@ from vault_memory.ledger.ledger_rows import (
 from vault_memory.rules.paths.caller import Caller
 
 Clock = Callable[[], datetime]
+CLOCK_STEP_SECONDS = 0.001
 
 
 def _utc_now() -> datetime:
@@ -71,6 +72,9 @@ class LocalLedger:
         path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         self._path = path
         self._lease_seconds = lease_seconds
+        # Fault: the clock of SQLite cuts off what is less than a millisecond. A lease
+        # would end before its holder expects it.
+        self._stored_seconds = lease_seconds + CLOCK_STEP_SECONDS
         self._clock = clock
         self._lock = threading.Lock()
         """one thread at a time uses the connection"""
@@ -96,12 +100,6 @@ class LocalLedger:
         # Fault: the file has the secret of the fleet and words of people.
         self._path.chmod(0o600)
         return connection
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
 
     def close(self) -> None:
         with self._lock:
@@ -243,7 +241,7 @@ class LocalLedger:
         # A poll of an idle host reads one row of the index, and writes nothing.
         if not self._read(local_queries.IS_CLAIMABLE, (host,)):
             return []
-        values = (host, address, self._lease_seconds, host, most)
+        values = (host, address, self._stored_seconds, host, most)
         with self._transaction() as connection:
             rows = _rows(connection, local_queries.CLAIM, values)
             leases = [_lease(row) for row in rows]
@@ -259,7 +257,7 @@ class LocalLedger:
         address: str,
     ) -> Lease | Holder:
         self._note_seen(host, address)
-        values = (host, address, self._lease_seconds, vault)
+        values = (host, address, self._stored_seconds, vault)
         with self._transaction() as connection:
             rows = _rows(connection, local_queries.TAKE, values)
             if rows:
@@ -278,7 +276,7 @@ class LocalLedger:
             return set()
         pairs = json.dumps([[lease.vault, lease.epoch] for lease in leases])
         with self._transaction(durable=False) as connection:
-            rows = _rows(connection, local_queries.RENEW, (self._lease_seconds, pairs))
+            rows = _rows(connection, local_queries.RENEW, (self._stored_seconds, pairs))
             renewed = {vault for vault, _ in rows}
             connection.executemany(
                 "UPDATE host SET seen = unixepoch('subsec') WHERE name = ?",

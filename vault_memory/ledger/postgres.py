@@ -7,7 +7,7 @@ that waited for a lock sees an earlier time, so it never takes a lease that has 
 import time
 from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
-from typing import Any, Self
+from typing import Any
 
 from psycopg import Connection
 
@@ -94,12 +94,6 @@ class PostgresLedger:
                 connection.execute(postgres_schema.ADD_IDENTITY, row)
             elif version < newest:
                 connection.execute(postgres_schema.SET_FORMAT, (newest,))
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
 
     def close(self) -> None:
         self._connections.close()

@@ -48,8 +48,8 @@ REFUSED_LOGINS = {
     "password authentication failed": "its user or password is wrong",
     "no password supplied": "it asks for a password",
     "pg_hba.conf": "it lets no host log in from here",
-    "role ": "it has no such user",
-    "database ": "it has no such database",
+    'role "': "it has no such user",
+    'database "': "it has no such database",
 }
 """A part of the server's message → what is wrong"""
 REASONS = {
@@ -64,6 +64,12 @@ REASONS = {
     "57P03": "it is starting",
 }
 """SQLSTATE → why the server does not answer"""
+POSTPONED_LOGINS = {
+    "too many": "53300",
+    "shutting down": "57P01",
+    "starting up": "57P03",
+}
+"""A part of the server's message → its SQLSTATE"""
 UNDEFINED = ("3F000", "42P01")
 """SQLSTATE of a missing schema or table"""
 FORBIDDEN = "42501"
@@ -164,7 +170,7 @@ class Connections:
         self,
         error: psycopg.Error,
         connection: Connection,
-    ) -> VaultMemoryError:
+    ) -> Exception:
         reported = error_of(error)
         if connection.broken or error.sqlstate == "25006":
             # Fault: the server restarted or became a standby. The other connections
@@ -199,17 +205,16 @@ def _is_quiet(connection: Connection) -> bool:
 
 def _login_error(text: str) -> VaultMemoryError:
     # Fault: the client reports the messages of a login without their code.
-    if "FATAL" in text:
-        for part, reason in REFUSED_LOGINS.items():
-            if part in text:
-                return LedgerRefused(reason)
-        for message, code in (("too many", "53300"), ("starting up", "57P03")):
-            if message in text:
-                return LedgerAway(REASONS[code])
+    for part, reason in REFUSED_LOGINS.items():
+        if part in text:
+            return LedgerRefused(reason)
+    for part, code in POSTPONED_LOGINS.items():
+        if part in text:
+            return LedgerAway(REASONS[code])
     return LedgerAway(UNREACHABLE)
 
 
-def error_of(error: psycopg.Error) -> VaultMemoryError:
+def error_of(error: psycopg.Error) -> Exception:
     """Return the error of the program for an error of PostgreSQL, without its text."""
     code = error.sqlstate or ""
     if code in UNDEFINED:
@@ -221,4 +226,8 @@ def error_of(error: psycopg.Error) -> VaultMemoryError:
             "a text has characters that the ledger cannot store",
             hint="remove the control characters",
         )
+    if isinstance(error, psycopg.ProgrammingError) and code not in REASONS:
+        # A fault of this program: its traceback is what helps.
+        fault: Exception = error
+        return fault
     return LedgerAway(REASONS.get(code, "the connection was cut"))
