@@ -1,15 +1,27 @@
 """A visit brings a vault to a host and back home, with few requests and nothing lost."""
 
 import shutil
+import time
 from dataclasses import replace
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
 
-from tests.hosting.fleet.fleets import START, USER, Faults, Fleet, append, turn
+from tests.hosting.fleet.fleets import (
+    START,
+    USER,
+    Faults,
+    Fleet,
+    append,
+    remember,
+    turn,
+)
 from vault_memory.hosting.fleet import bundle_store
 from vault_memory.hosting.fleet.fleet_errors import AnotherFleet
+from vault_memory.hosting.fleet.visit import Visit
 from vault_memory.ledger.contract import LeaseLost
+from vault_memory.remote.in_memory import PLAIN
 
 
 @pytest.fixture
@@ -235,3 +247,103 @@ def test_a_second_request_of_the_same_operation_does_nothing(fleet: Fleet) -> No
     texts = "".join(fleet.notes().values())
     assert texts.count("I like coffee") == 1
     assert fleet.text().count("- coffee") == 1
+
+
+def test_a_search_alone_lists_nothing_on_the_way_home(fleet: Fleet) -> None:
+    with fleet.visiting("one") as visit:
+        visit.run(append("a", "- coffee", fleet.now))
+    visit = fleet.visit("one")
+    visit.memory.search("coffee", scopes=["user:ann"])
+    fleet.faults.log.clear()
+    visit.leave(fleet.now)
+    assert [line.split()[0] for line in fleet.faults.log] in ([], ["put"])
+
+
+def test_taking_a_vault_again_unchanged_takes_little_processor_time(
+    fleet: Fleet,
+) -> None:
+    for number in range(50):
+        fleet.save(f"memory/note-{number}.md", f"# Note {number}\n\n- item\n")
+    with fleet.visiting("one") as visit:
+        visit.run(append("a", "- coffee", fleet.now))
+    with fleet.visiting("one"):
+        pass
+    times = []
+    for _ in range(8):
+        lease = fleet.lease("one")
+        began = time.process_time()
+        visit = Visit.open(
+            lease, fleet.ledger, fleet.settings("one"), now=datetime.now(UTC)
+        )
+        visit.leave(datetime.now(UTC))
+        times.append(time.process_time() - began)
+    assert min(times) <= 0.020
+
+
+def test_two_hosts_that_do_the_same_write_the_same_bytes(tmp_path: Path) -> None:
+    written = []
+    for name in ("one", "two"):
+        fleet = Fleet(tmp_path / name)
+        with fleet.visiting(name) as visit:
+            visit.run(append("a", "- coffee", fleet.now))
+            visit.run(turn("b", "I like coffee", fleet.now))
+            visit.run(remember("c", "the cat is called Miso", fleet.now))
+            visit.run(turn("d", "and milk", fleet.now))
+        written.append(fleet.notes())
+    assert written[0] == written[1]
+    assert len(written[0]) == 3
+
+
+def test_an_operation_that_another_host_kept_is_done_at_the_next_flush(
+    fleet: Fleet,
+) -> None:
+    visit = fleet.visit("one")
+    op = append("a", "- coffee", fleet.now)
+    fleet.ledger.keep(visit.lease.vault, op.as_bytes(), op.op_id)
+    visit.flush(fleet.now)
+    assert fleet.text().count("- coffee") == 1
+    assert fleet.ledger.kept(visit.lease) == []
+    visit.leave(fleet.now)
+
+
+def test_an_operation_of_a_newer_version_waits_and_stops_no_other(fleet: Fleet) -> None:
+    with fleet.visiting("one") as visit:
+        visit.run(append("a", "- coffee", fleet.now))
+        fleet.ledger.keep(visit.lease.vault, b'{"format": 2}', "newer")
+        visit.run(append("b", "- milk", fleet.now))
+    assert fleet.text().count("- coffee") == 1
+    assert fleet.text().count("- milk") == 1
+    with fleet.visiting("two") as visit:
+        kept = [row.op for row in fleet.ledger.kept(visit.lease)]
+        assert kept[0] == b'{"format": 2}'
+    assert fleet.text().count("- milk") == 1
+
+
+def test_a_bundle_that_is_older_than_the_notes_deletes_nothing(fleet: Fleet) -> None:
+    with fleet.visiting("one") as visit:
+        visit.run(append("a", "- coffee", fleet.now))
+    bundle = fleet.person.get(bundle_store.NAME, max_bytes=1 << 20)
+    with fleet.visiting("one") as visit:
+        visit.run(append("b", "- milk", fleet.now))
+        visit.run(turn("c", "I like milk", fleet.now))
+    newest = fleet.person.look(bundle_store.NAME)
+    fleet.person.put(bundle_store.NAME, bundle.raw, expected=newest.etag)
+    before = fleet.notes()
+    for host in ("two", "one"):
+        fleet.pass_by(120)
+        with fleet.visiting(host) as visit:
+            assert visit.memory.search("milk", scopes=["user:ann"]).hits
+    assert fleet.notes() == before
+
+
+def test_earlier_versions_of_the_bundle_can_be_searched_for_a_text(
+    tmp_path: Path,
+) -> None:
+    fleet = Fleet(tmp_path, replace(PLAIN, versions=True))
+    for op_id, line in (("a", "- coffee"), ("b", "- milk")):
+        with fleet.visiting("one") as visit:
+            visit.run(append(op_id, line, fleet.now))
+            store = visit.bundles
+    versions = list(store.earlier_versions())
+    assert len(versions) == 2
+    assert all(store.read_version(raw) for _, raw in versions)

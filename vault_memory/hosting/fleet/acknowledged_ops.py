@@ -22,10 +22,12 @@ from vault_memory.edits.commands import (
     RestoreLines,
     id_by_clock,
 )
-from vault_memory.edits.edit_result import Edit
+from vault_memory.edits.edit_result import Edit, edit_of
 from vault_memory.learning.remember import Remembered
+from vault_memory.markdown.note_items import item_id
 from vault_memory.rules.conversations.turn import Turn
 from vault_memory.rules.edits.audit_record import Record
+from vault_memory.rules.paths.scope_notes import places_of
 
 Call = Literal["record", "remember", "apply"]
 Answer = Recorded | Remembered | Edit
@@ -155,6 +157,20 @@ def execute(
             assert_never(op.call)
 
 
+def recorded_answer(
+    memory: VaultMemory,
+    op: AcknowledgedOp,
+) -> Answer | None:
+    """Return the answer of an operation that the audit has; None when it does not have it."""
+    for note in _notes_of(memory, op):
+        records = records_of(memory, op, note)
+        if records and op.call == "apply":
+            return edit_of(records[-1], recorded=True)
+        if records:
+            return _remembered(op, records[-1])
+    return None
+
+
 def outcome_of(
     memory: VaultMemory,
     op: AcknowledgedOp,
@@ -177,6 +193,37 @@ def records_of(
         if len(latest) == LATEST:
             latest = trail.of(note)
     return [record for record in latest if record.id.startswith(op.prefix)]
+
+
+def _notes_of(
+    memory: VaultMemory,
+    op: AcknowledgedOp,
+) -> list[str]:
+    """The notes that an operation may change."""
+    match op.call:
+        case "record":
+            return []
+        case "apply":
+            return [str(op.arguments["note"])]
+        case "remember":
+            paths = list(memory.vault.folder.listing().entries)
+            scope = str(op.arguments["scope"])
+            places = places_of(scope, paths, memory.vault.layout)
+            return [note for note in (places.profile, places.rules) if note]
+        case _:
+            assert_never(op.call)
+
+
+def _remembered(
+    op: AcknowledgedOp,
+    record: Record,
+) -> Remembered:
+    """The answer to a text that was remembered before."""
+    words = " ".join(str(op.arguments["text"]).split())
+    id_ = item_id(str(op.arguments["scope"]), "user", words)
+    if record.proposed:
+        return Remembered("proposed", id_, record.note, record.proposed[0].why)
+    return Remembered("duplicate", id_, record.note)
 
 
 def _record(

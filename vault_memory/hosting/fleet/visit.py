@@ -50,6 +50,7 @@ MOST_PASSES = 6
 """Of one flush: each resolves what the one before met"""
 SETTLED = timedelta(seconds=5)
 """No person saves files of a scratch, so none of them is half a save"""
+REFUSED = "the vault refuses an acknowledged operation"
 LATER = "its note goes first"
 """Why an audit file rests in the first pass of a flush"""
 
@@ -127,6 +128,11 @@ class Visit:
         """How many requests the home got."""
         return self._remote.traffic.requests
 
+    @property
+    def bundles(self) -> BundleStore:
+        """The bundle in the home, with its earlier versions."""
+        return self._store
+
     # --- Work ---
 
     @contextlib.contextmanager
@@ -151,7 +157,11 @@ class Visit:
         """
         with self.changing() as memory:
             op = acknowledged_ops.with_owner(memory, op)
-            answer = acknowledged_ops.execute(memory, op, again=again)
+            answer = None
+            if again:
+                answer = acknowledged_ops.recorded_answer(memory, op)
+            if answer is None:
+                answer = acknowledged_ops.execute(memory, op, again=again)
             note = answer.note
             if note is None:
                 return answer
@@ -187,7 +197,11 @@ class Visit:
                     moment,
                     is_waiting=self._is_waiting or not report.is_complete,
                 )
-                self._ledger.give_back(self.lease, next_visit.moment)
+                # Fault: an operation that waits makes a vault due at once. One that is refused
+                # each time would keep the hosts busy.
+                refused = self._first_refused is not None
+                trouble = REFUSED if refused else ""
+                self._ledger.give_back(self.lease, next_visit.moment, trouble)
             finally:
                 self._stop(is_lost=self.lost)
             return next_visit
@@ -344,12 +358,13 @@ class Visit:
         self._replay_kept()
         memory.edits.process_due(now)
         self._note_outcomes()
-        if not self._has_changed():
-            return FlushReport(is_complete=True)
+        if not self._record.is_dirty and not self._count_waiting(now):
+            stored = self._has_new_state() and self._send_bundle()
+            return FlushReport(is_complete=True, stored_bundle=stored)
         self._mark_dirty()
         last_seq = self._last_seq()
         uploaded = self._send_notes(now)
-        waiting = memory.sync.connection().count_waiting(now + SETTLED)
+        waiting = self._count_waiting(now)
         stored = self._send_bundle()
         if waiting:
             return FlushReport(False, uploaded, stored)
@@ -359,11 +374,13 @@ class Visit:
         self._write_record(is_dirty=self._first_refused is not None)
         return FlushReport(True, uploaded, stored)
 
-    def _has_changed(self) -> bool:
-        """Whether the scratch may have something that the home lacks."""
-        return self._record.is_dirty or self._signature != signature_of(
-            self.scratch.state
-        )
+    def _has_new_state(self) -> bool:
+        """Whether a file of the bundle may have changed."""
+        return self._signature != signature_of(self.scratch.state)
+
+    def _count_waiting(self, now: datetime) -> int:
+        """Count the files that the home does not have like this, without asking it."""
+        return self.memory.sync.connection().count_waiting(now + SETTLED)
 
     def _note_outcomes(self) -> None:
         """Keep what operations have written meanwhile, before any of it goes home."""

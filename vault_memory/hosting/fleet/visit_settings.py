@@ -33,4 +33,8 @@ class VisitSettings:
 
 def server_of(home: str) -> str:
     """Return the part of an address that homes on one server, or in one bucket, share."""
-    return "/".join(home.split("/")[:4])
+    scheme, _, place = home.partition("://")
+    names = place.split("/")
+    # The first name of a bucket's address is the bucket; a web server may have several services.
+    count = 1 if scheme == "s3" else 2
+    return f"{scheme}://{'/'.join(names[:count])}"
