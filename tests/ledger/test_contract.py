@@ -262,11 +262,11 @@ def test_a_vault_whose_holder_died_is_due_at_once(open_ledger: Open) -> None:
 
 
 def test_renewed_leases_go_on_and_the_others_run_out(open_ledger: Open) -> None:
-    north, south = open_ledger(lease_seconds=0.6), open_ledger()
+    north, south = open_ledger(lease_seconds=1.5), open_ledger()
     vaults = [add(north, f"vault{number}") for number in range(3)]
     leases = [take(north, vault) for vault in vaults]
     for _ in range(4):
-        time.sleep(0.2)
+        time.sleep(0.4)
         assert north.renew(leases[:2]) == set(vaults[:2])
 
     assert claimed(south, SOUTH) == {vaults[2]}
@@ -275,13 +275,12 @@ def test_renewed_leases_go_on_and_the_others_run_out(open_ledger: Open) -> None:
 def test_a_lease_that_ran_out_and_that_no_host_took_can_be_renewed(
     open_ledger: Open,
 ) -> None:
-    ledger = open_ledger(lease_seconds=SHORT_LEASE)
-    vault = add(ledger)
-    lease = take(ledger, vault)
+    vault = add(open_ledger())
+    lease = take(open_ledger(lease_seconds=SHORT_LEASE), vault)
     let_run_out()
 
-    assert ledger.renew([lease]) == {vault}
-    assert claimed(ledger, SOUTH) == set()
+    assert open_ledger().renew([lease]) == {vault}
+    assert claimed(open_ledger(), SOUTH) == set()
 
 
 def test_renewing_nothing_asks_nothing(ledger: Ledger) -> None:
