@@ -172,12 +172,8 @@ def test_an_empty_home_still_exists_after_a_probe(store: S3Store) -> None:
 def test_a_listing_of_2500_keys_takes_three_requests(store: S3Store) -> None:
     url = store.new_home()
     remote = store.open(url)
-    client = store.boto()
     names = {f"n{number:04}.md" for number in range(2499)}
-    for name in names:
-        client.put_object(
-            Bucket=s3_stores.BUCKET, Key=f"{remote.at.prefix}/{name}", Body=b"x"
-        )
+    store.fill(url, names)
     before = remote.traffic.requests
 
     listed = remote.list(deep=True)

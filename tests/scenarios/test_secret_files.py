@@ -94,6 +94,12 @@ READERS: dict[
         ),
         (remote,),
     ),
+    "remote.credentials_file": (
+        lambda file: Config(
+            remote=RemoteSettings(url="s3://homes/ada", credentials_file=file)
+        ),
+        (remote,),
+    ),
     "serve.tokens.token_file": (
         lambda file: Config(
             serve=Serve(tokens=(ServeToken(user="ada", token_file=file),))

@@ -98,7 +98,7 @@ def aws_keys_of(
     secret = section.get(_SECRET, "")
     if not key_id or not secret:
         raise KeysUnsafe(
-            f"the credentials file has no `{_KEY_ID}` or no `{_SECRET}`",
+            f"the AWS keys have no `{_KEY_ID}` or no `{_SECRET}`",
             hint="write it as `aws configure` does, with a section [default]",
         )
     return _lines(key_id, secret, section.get(_TOKEN, ""))
@@ -142,7 +142,7 @@ def _section(
     except configparser.Error:
         # Fault (H126): the message of configparser quotes the line with the secret.
         raise KeysUnsafe(
-            "the credentials file is not in the form of AWS",
+            "the AWS keys are not in the form of `~/.aws/credentials`",
             hint="write it as `aws configure` does, with a section [default]",
         ) from None
     names = parser.sections()
@@ -151,7 +151,7 @@ def _section(
         wanted = names[0]
     if wanted not in names:
         raise KeysUnsafe(
-            "the credentials file has no section for this profile",
+            "the AWS keys have no section for this profile",
             hint="add a section [default], or name another one with AWS_PROFILE",
         )
     return parser[wanted]
