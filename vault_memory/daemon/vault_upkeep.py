@@ -205,15 +205,9 @@ class VaultUpkeep:
     def _process(self, hints: ChangeHints) -> None:
         self._take_hints(hints)
         ingest = self.memory.vault.indexing.ingest()
-        if self._generation != self.memory.vault.indexing.generation:
-            # Fault (G118): a new generation lacks what was saved while a thread built
-            # it.
-            self._rescan()
+        if self._index is not ingest.index:
+            self._follow(ingest.index)
             ingest = self.memory.vault.indexing.ingest()
-        elif self._index is not ingest.index:
-            # Slices that were written over another connection are of no use to this one.
-            self._notes.forget_large()
-            self._index = ingest.index
         self._notes.read_due(ingest)
         self._notes.write_large(self.memory.vault.indexing.ingest())
         self.barrier.lift(self._notes.read_soon(GRACE_SECONDS))
@@ -221,6 +215,17 @@ class VaultUpkeep:
         self._stamps.turn()
         self._conversation_upkeep.turn()
         self._sweep()
+
+    def _follow(self, index: Index) -> None:
+        """Goes on with another connection to the index, or with another generation of it."""
+        if self._generation != self.memory.vault.indexing.generation:
+            # Fault (G118): a new generation lacks what was saved while a thread built
+            # it.
+            self._rescan()
+            return
+        # Slices that were written over another connection are of no use to this one.
+        self._notes.forget_large()
+        self._index = index
 
     def _end_trouble(self) -> None:
         if self.trouble:
