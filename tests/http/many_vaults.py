@@ -19,10 +19,10 @@ from vault_memory.api.vault_memory import VaultMemory
 from vault_memory.api.vault_service import RequestState, VaultUnknown
 from vault_memory.config.server_sections import Serve
 from vault_memory.http.listen import Server, at_address
+from vault_memory.http.many_pages.page_router import PageRouter
+from vault_memory.http.many_pages.resident_pages import ResidentPages
 from vault_memory.http.many_vaults import HostRoutes, many_vaults_application
 from vault_memory.http.page.browser_sessions import BrowserSessions, key_prefix
-from vault_memory.http.page.many_pages.page_router import PageRouter
-from vault_memory.http.page.many_pages.resident_pages import ResidentPages
 from vault_memory.http.page.page_address import PageAddress
 from vault_memory.http.page.page_app import PageSettings
 from vault_memory.http.prometheus import Requests

@@ -21,10 +21,10 @@ from vault_memory.api.vault_service import (
     VaultUnknown,
 )
 from vault_memory.errors import VaultMemoryError
+from vault_memory.http.many_pages.resident_pages import ResidentPages
 from vault_memory.http.page import render
 from vault_memory.http.page.browser_sessions import BrowserSessions, vault_of_key
 from vault_memory.http.page.guard import READING, Guard
-from vault_memory.http.page.many_pages.resident_pages import ResidentPages
 from vault_memory.http.page.page_answers import NotHere
 from vault_memory.http.page.page_app import (
     PageFailed,

@@ -12,9 +12,9 @@ from vault_memory.api.vault_service import VAULT, VaultService, opened
 from vault_memory.daemon.client import is_answered_here
 from vault_memory.errors import VaultMemoryError
 from vault_memory.http.lifespan import running
+from vault_memory.http.many_pages.call_feed import CallFeed
 from vault_memory.http.page.browser_sessions import key_prefix
 from vault_memory.http.page.events import EventHub
-from vault_memory.http.page.many_pages.call_feed import CallFeed
 from vault_memory.http.page.page_app import PageSettings, page_application
 
 if TYPE_CHECKING:
