@@ -3,8 +3,6 @@
 It embeds single texts: a batch padded to its longest text is slower on a CPU and takes gigabytes.
 """
 
-import ctypes
-import os
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -13,6 +11,7 @@ from vault_memory.errors import EmbedderUnavailable
 from vault_memory.models.base import plain, unit
 from vault_memory.models.embedding.fingerprint import file_sha256, fingerprint
 from vault_memory.models.embedding.model_files import ModelFiles
+from vault_memory.models.process_memory import release_memory
 
 if TYPE_CHECKING:
     import onnxruntime
@@ -96,15 +95,6 @@ class OnnxEmbedder:
                 else output.mean(axis=1, dtype=numpy.float64)
             )
         return unit(output[0].tolist())
-
-
-def release_memory() -> None:
-    """Return freed memory to the system where the C library supports it.
-
-    Without it, glibc retains the 60 MB that loading MiniLM frees.
-    """
-    if os.name == "posix" and (trim := getattr(ctypes.CDLL(None), "malloc_trim", None)):
-        trim(0)
 
 
 def _tokenizer(files: ModelFiles) -> "tokenizers.Tokenizer":
