@@ -202,10 +202,11 @@ def test_repaired_keys_are_tried_again(vault: Outside, s3_store_named: StoreName
     add(vault, store, store.new_url())
     vault.write("USER.md", "- tea\n")
     keys_file(vault.home, secret="wrong")
-    refused = [vault.run("sync", "--once").code for _ in range(4)]
+    refused = [vault.run("sync", "--once") for _ in range(4)]
     keys_file(vault.home)
 
-    assert refused == [3, 3, 3, 3]
+    assert [done.code for done in refused] == [3, 3, 3, 3]
+    assert "--credentials-file" in refused[-1].err
     assert vault.ok("sync", "--once")["uploaded"] == 1
 
 

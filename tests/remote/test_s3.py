@@ -1,11 +1,13 @@
 """A home in S3 beyond the contract: what a store or a proxy does wrong, and what S3 does in its own way."""
 
+import datetime
 import socket
 import time
 from collections.abc import Callable
 from dataclasses import replace
 
 import pytest
+from botocore import auth
 
 from tests.remote.servers import s3_stores
 from tests.remote.servers.exchange import Response
@@ -464,12 +466,22 @@ def test_each_trouble_has_the_error_of_a_webdav_server(
         assert len(proxy.log) <= 3
 
 
-def test_differing_clocks_are_named(moto: S3Store) -> None:
-    with S3Proxy(moto.endpoint) as proxy:
-        proxy.script.add(refusal(403, "RequestTimeTooSkewed"))
+@pytest.mark.parametrize("hours", [-1, 1])
+def test_differing_clocks_are_named(
+    hours: int, seaweed: S3Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    url = seaweed.new_home()
+    clock = auth.get_current_datetime
+    monkeypatch.setattr(
+        auth,
+        "get_current_datetime",
+        lambda *options, **named: (
+            clock(*options, **named) + datetime.timedelta(hours=hours)
+        ),
+    )
 
-        with pytest.raises(ClocksDiffer, match="clocks that differ") as raised:
-            through(proxy, moto.new_home()).list()
+    with pytest.raises(ClocksDiffer, match="clocks") as raised:
+        seaweed.open(url).list()
 
     assert "clock" in raised.value.hint
 

@@ -7,6 +7,10 @@ from vault_memory.errors import VaultMemoryError
 
 AGAIN = "run `vault-memory sync` again"
 REFUSED = "choose another name or folder, or ask who runs the server"
+AWS_KEYS = (
+    "name a file with the right keys with `vault-memory remote add URL --credentials-file FILE`, "
+    "or set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY"
+)
 LATER = "try again in a while; a running `vault-memory run` does so by itself"
 
 
@@ -231,8 +235,7 @@ class ClocksDiffer(RemoteError):
 
     def __init__(self) -> None:
         super().__init__(
-            "the clocks that differ are those of this machine and of the server: it accepts no"
-            " signature that is more than some minutes off",
+            "the clocks of this machine and of the server differ by more than the server accepts",
             hint="set the clock of this machine, e.g. with `timedatectl set-ntp true`",
         )
 

@@ -10,11 +10,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
 from vault_memory.config.remote_password import password_of
+from vault_memory.config.s3_settings import is_s3
 from vault_memory.config.sections import RemoteSettings as RemoteConfig
 from vault_memory.database.connection import DatabaseError, is_damage
 from vault_memory.errors import ConfigError, Locked, VaultMemoryError
 from vault_memory.lazy import lazy_module
 from vault_memory.remote.remote_errors import (
+    AWS_KEYS,
     PreconditionsIgnored,
     Unauthorised,
     WrongRegion,
@@ -201,15 +203,20 @@ class SyncConnection:
         if not status.refused or status.refused_mark != self._mark():
             return
         age = now.timestamp() - status.refused_at
+        account, hint = "this user and password", ""
+        if is_s3(self._config.url):
+            account, hint = "these keys", AWS_KEYS
         if status.refused >= TRIES:
             raise Unauthorised(
-                f"the server refused this user and password {status.refused} times; "
-                "it is not asked again with them"
+                f"the server refused {account} {status.refused} times; "
+                "it is not asked again with them",
+                hint=hint,
             )
         if 0 <= age < PAUSE_SECONDS:
             raise Unauthorised(
-                "the server refused this user and password; "
-                "it is not asked again with them for an hour"
+                f"the server refused {account}; "
+                "it is not asked again with them for an hour",
+                hint=hint,
             )
 
 

@@ -12,6 +12,7 @@ from vault_memory.remote.http_transport import (
     is_redirect,
 )
 from vault_memory.remote.remote_errors import (
+    AWS_KEYS,
     AnsweredByProxy,
     ClocksDiffer,
     NotUnderstood,
@@ -30,10 +31,6 @@ from vault_memory.remote.remote_errors import (
 )
 from vault_memory.remote.status_errors import retry_after, unreachable
 
-KEYS_HINT = (
-    "name a file with the right keys with `vault-memory remote add URL --credentials-file FILE`, "
-    "or set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY"
-)
 _KEYS_REFUSED = frozenset(
     {
         "AccountProblem",
@@ -118,7 +115,7 @@ def error_of(
             return WrongRegion("")
     if isinstance(error, _NO_KEYS):
         # Fault (H126): the message of boto3 may quote the file with the keys.
-        return Unauthorised("no usable AWS keys were found", hint=KEYS_HINT)
+        return Unauthorised("no usable AWS keys were found", hint=AWS_KEYS)
     reason = "it is not an answer of S3"
     if writes and answer is not None and answer.status < 300:
         return OutcomeUnknown(path, reason)
@@ -141,7 +138,7 @@ def _refusal(
     if status == 412 or code in _CHANGED:
         return RemoteChanged(path)
     if status == 401 or code in _KEYS_REFUSED:
-        return Unauthorised("the store refuses these keys", hint=KEYS_HINT)
+        return Unauthorised("the store refuses these keys", hint=AWS_KEYS)
     if code in _CLOCKS:
         return ClocksDiffer()
     if code in _REGION or is_redirect(status):
