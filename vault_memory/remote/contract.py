@@ -6,7 +6,7 @@ A listing is complete or an error. An ETag is opaque: it returns to the server a
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import ClassVar, Protocol
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,8 +81,8 @@ class Capabilities:
     """the server keeps what a write replaced"""
     bulk: bool = False
     """one request uploads many new files"""
-    parents: bool = True
-    """a file needs the folder above it; False: it can be stored without"""
+    parents: ClassVar[bool] = True
+    """a file needs the folder above it; not stored, since it belongs to the kind of server"""
 
     @property
     def two_way(self) -> bool:
@@ -93,6 +93,13 @@ class Capabilities:
             and self.conditional_put
             and self.conditional_delete
         )
+
+
+@dataclass(frozen=True, slots=True)
+class KeyCapabilities(Capabilities):
+    """What a server of keys can do: a file brings the folder above it along."""
+
+    parents: ClassVar[bool] = False
 
 
 @dataclass(frozen=True, slots=True)

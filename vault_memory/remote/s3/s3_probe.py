@@ -25,7 +25,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from vault_memory.remote.capabilities import is_scratch
-from vault_memory.remote.contract import Capabilities
+from vault_memory.remote.contract import Capabilities, KeyCapabilities
 from vault_memory.remote.remote_errors import (
     PreconditionsIgnored,
     RemoteChanged,
@@ -55,11 +55,10 @@ def s3_probe(remote: "S3") -> Capabilities:
         with suppress(RemoteError):
             remote.erase_versions(scratch)
     remote.keep_root()
-    return Capabilities(
+    return KeyCapabilities(
         conditional_move=True,
         infinity=True,
         versions=remote.keeps_versions(),
-        parents=False,
     )
 
 

@@ -14,6 +14,7 @@ from vault_memory.remote.contract import (
     Entry,
     Fetched,
     FileVersion,
+    KeyCapabilities,
     PutResult,
     RemoteListing,
     ServerIdentity,
@@ -69,10 +70,9 @@ class S3:
     ) -> None:
         self.at: S3Address = s3_address(url)
         self.place = place or S3Place()
-        self.traits = Capabilities(
+        self.traits: Capabilities = KeyCapabilities(
             conditional_move=True,
             infinity=True,
-            parents=False,
         )
         self._client = S3Client(
             self.place,
