@@ -168,6 +168,22 @@ def test_an_empty_home_still_exists_after_a_probe(store: S3Store) -> None:
     assert remote.list().entries == ()
 
 
+def test_a_whole_bucket_can_be_a_home(store: S3Store) -> None:
+    bucket = f"whole-bucket-{time.time_ns()}"
+    store.boto().create_bucket(Bucket=bucket)
+    remote = store.open(f"s3://{bucket}")
+
+    assert remote.list(deep=True).entries == ()
+    assert remote.probe().two_way
+    remote.mkcol("a")
+    remote.put("a/note.md", b"x", expected=None)
+
+    assert [entry.path for entry in remote.list(deep=True).entries] == [
+        "a",
+        "a/note.md",
+    ]
+
+
 # --- Listings ---
 
 
