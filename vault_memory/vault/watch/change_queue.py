@@ -158,12 +158,22 @@ class ChangeQueue:
     ) -> bool:
         """Waits for a hint, a wake-up or the time-out. Returns whether it was a wake-up."""
         with self._ready:
-            if not self._has_work(heed_lost):
+            if not self._has_work(heed_lost=heed_lost):
                 self._ready.wait(max(0.0, seconds))
             woken, self._woken = self._woken, False
             return woken
 
-    def _has_work(self, heed_lost: bool) -> bool:
+    def end_wake(self) -> None:
+        """Notes that the consumer returns: a wake-up so far has had its effect."""
+        with self._ready:
+            self._woken = False
+
+    def has_work(self, *, heed_lost: bool) -> bool:
+        """Whether `wait` would return at once."""
+        with self._ready:
+            return self._has_work(heed_lost=heed_lost)
+
+    def _has_work(self, *, heed_lost: bool) -> bool:
         causes = (
             self._paths,
             self._subtrees,

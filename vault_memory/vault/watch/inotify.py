@@ -11,6 +11,7 @@ import ctypes
 import errno
 import os
 import threading
+from abc import abstractmethod
 from typing import Protocol
 
 from watchdog.observers import inotify_c
@@ -39,13 +40,13 @@ _ROOT = Mask(
     | Event.IN_DELETE_SELF
     | Event.IN_MOVE_SELF
 )
-_ROOT_GONE = (
+ROOT_GONE = (
     Event.IN_DELETE_SELF | Event.IN_MOVE_SELF | Event.IN_UNMOUNT | Event.IN_IGNORED
 )
-_WENT = Event.IN_DELETE | Event.IN_MOVED_FROM
-_SAVED = Event.IN_CLOSE_WRITE | Event.IN_MOVED_TO | _WENT
+WENT = Event.IN_DELETE | Event.IN_MOVED_FROM
+_SAVED = Event.IN_CLOSE_WRITE | Event.IN_MOVED_TO | WENT
 """Events that end a save"""
-_MARKER_CHANGED = Event.IN_CLOSE_WRITE | Event.IN_MOVED_TO | _WENT
+_MARKER_CHANGED = Event.IN_CLOSE_WRITE | Event.IN_MOVED_TO | WENT
 _NO_MORE = (errno.ENOSPC, errno.ENOMEM, errno.EMFILE, errno.ENFILE)
 
 
@@ -72,31 +73,137 @@ class HintReceiver(Protocol):
     def reach(self, marks: list[QueueMarker]) -> None: ...
 
 
-class FolderEvents(InotifyFD):
-    """The watches of one vault, and the thread that turns their events into hints."""
+class EventReader(InotifyFD):
+    """One inotify instance, and the thread that gives each event to the folders it belongs to."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__()
+        self.name = name
+        self.lock = threading.RLock()
+        """Guards the watches of all folders"""
+        self._owners: dict[int, FolderWatches] = {}
+        self._marks: dict[int, tuple[QueueMarker, HintReceiver]] = {}
+
+    @abstractmethod
+    def report_loss(self, reason: str) -> None:
+        """Reports that events of all folders were lost."""
+
+    def add_watch(
+        self,
+        path: str,
+        mask: Mask,
+        owner: "FolderWatches",
+    ) -> int:
+        """Watches a folder for `owner`, and returns the watch. Raises OSError."""
+        watch = inotify_c.inotify_add_watch(self._inotify_fd, os.fsencode(path), mask)
+        if watch == -1:
+            number = ctypes.get_errno()
+            raise OSError(number, os.strerror(number), path)
+        previous = self._owners.get(watch)
+        # Fault (C55): the system returns the old watch of a folder that was renamed,
+        # also from one vault to another.
+        if previous is not None and previous is not owner:
+            previous.forget(watch)
+        self._owners[watch] = owner
+        return watch
+
+    def remove_watch(self, watch: int) -> None:
+        """Removes a watch."""
+        self._owners.pop(watch, None)
+        # Fault: after the end, another file may have got the number of the descriptor.
+        if self.should_keep_running():
+            inotify_c.inotify_rm_watch(self._inotify_fd, watch)  # type: ignore[arg-type]
+
+    def place(
+        self,
+        mark: QueueMarker,
+        receiver: HintReceiver,
+    ) -> bool:
+        """Puts a marker behind all events so far. Returns False when no watch is free.
+
+        The end of a watch is an event too, and comes in order. So a watch is set on a file that
+        never changes, and removed at once.
+        """
+        with self.lock:
+            watch = inotify_c.inotify_add_watch(
+                self._inotify_fd, os.fsencode(os.devnull), Mask(Event.IN_DELETE_SELF)
+            )
+            if watch == -1:
+                return False
+            self._marks[watch] = (mark, receiver)
+            inotify_c.inotify_rm_watch(self._inotify_fd, watch)
+        return True
+
+    def marks_of(self, receiver: HintReceiver) -> list[QueueMarker]:
+        """Returns the markers that were not reached; after the end of the thread, none will be."""
+        with self.lock:
+            marks = list(self._marks.values())
+        return [mark for mark, target in marks if target is receiver]
+
+    def run(self) -> None:
+        """Reads events until stopped. Reports an error that ends the thread, for a new start."""
+        try:
+            super().run()
+        except Exception as error:
+            # Fault (C58): without its thread a watcher would be deaf, and say that all
+            # is well.
+            if self.should_keep_running():
+                self.report_loss(
+                    f"the thread that watches ended ({type(error).__name__}: {error})"
+                )
+
+    def handle_event(self, event: InotifyEvent) -> None:
+        """Gives one event to the folders it belongs to."""
+        # Fault (C52): the system dropped events, and does not say which.
+        if event.mask & Event.IN_Q_OVERFLOW:
+            self.report_loss("more happened at once than the system could report")
+            return
+        with self.lock:
+            mark, receiver = self._marks.pop(event.wd, (None, None))
+            owner = self._owners.get(event.wd)
+            if owner is not None:
+                prefix = owner.prefix_of(event.wd)
+                if event.mask & Event.IN_IGNORED:
+                    del self._owners[event.wd]
+                    owner.forget(event.wd)
+        # Receivers are called without the lock: they may wait for locks of their own.
+        if mark is not None and receiver is not None:
+            receiver.reach([mark])
+        elif owner is not None:
+            owner.handle(prefix, event)
+
+
+class FolderWatches:
+    """The watches of one folder and all below it; turns their events into hints."""
+
+    __slots__ = ("_prefixes", "_watches", "reader", "receiver", "root")
 
     def __init__(
         self,
+        reader: EventReader,
         root: str,
         receiver: HintReceiver,
     ) -> None:
-        super().__init__()
-        self.name = "vault-watch"
-        self._root = root
-        self._receiver = receiver
-        self._tree = threading.RLock()
+        self.reader = reader
+        self.root = root
+        self.receiver = receiver
         self._prefixes: dict[int, str] = {}
-        """Watch → path of its folder with a ``/`` at the end; "" for the vault itself"""
+        """Watch → path of its folder with a ``/`` at the end; "" for the root itself"""
         self._watches: dict[str, int] = {}
-        self._marks: dict[int, QueueMarker] = {}
 
     @property
     def folders(self) -> int:
         """The number of watched folders."""
         return len(self._prefixes)
 
+    def prefix_of(self, watch: int) -> str:
+        """Returns the folder of a watch."""
+        return self._prefixes[watch]
+
+    # --- Watches ---
+
     def arm(self, prefix: str = "") -> None:
-        """Watches a folder and all below it. Raises OSError without free watches or a vault."""
+        """Watches a folder and all below it. Raises OSError without free watches or a root."""
         waiting = [prefix]
         while waiting:
             prefix = waiting.pop()
@@ -107,7 +214,7 @@ class FolderEvents(InotifyFD):
 
     def _folders_in(self, prefix: str) -> list[str]:
         try:
-            with os.scandir(os.path.join(self._root, prefix)) as entries:
+            with os.scandir(os.path.join(self.root, prefix)) as entries:
                 return [
                     f"{prefix}{entry.name}/"
                     for entry in entries
@@ -118,22 +225,18 @@ class FolderEvents(InotifyFD):
             return []
 
     def _watch(self, prefix: str) -> bool:
-        path = os.fsencode(os.path.join(self._root, prefix))
-        with self._tree:
-            watch = inotify_c.inotify_add_watch(
-                self._inotify_fd,
-                path,
-                _BELOW if prefix else _ROOT,
-            )
-            if watch != -1:
+        path = os.path.join(self.root, prefix)
+        try:
+            with self.reader.lock:
+                watch = self.reader.add_watch(path, _BELOW if prefix else _ROOT, self)
                 self._register(watch, prefix)
-                return True
-        number = ctypes.get_errno()
-        # Fault (C53): without a free watch, a folder would be deaf without a sign.
-        # Another error means that the folder is gone, and an event of that follows.
-        if not prefix or number in _NO_MORE:
-            raise OSError(number, os.strerror(number), os.fsdecode(path))
-        return False
+        except OSError as error:
+            # Fault (C53): without a free watch, a folder would be deaf without a sign.
+            # Another error means that the folder is gone, and an event of that follows.
+            if not prefix or error.errno in _NO_MORE:
+                raise
+            return False
+        return True
 
     def _register(
         self,
@@ -147,78 +250,41 @@ class FolderEvents(InotifyFD):
         self._prefixes[watch] = prefix
         self._watches[prefix] = watch
 
-    def _unwatch(self, prefix: str) -> None:
+    def forget(self, watch: int) -> None:
+        """Forgets a watch that ended, or that belongs to other folders now."""
+        prefix = self._prefixes.pop(watch, None)
+        if prefix is not None and self._watches.get(prefix) == watch:
+            del self._watches[prefix]
+
+    def remove(self, prefix: str = "") -> None:
         """Removes the watches of a folder that was moved away, and of all below it."""
-        with self._tree:
-            for path in [path for path in self._watches if path.startswith(prefix)]:
-                watch = self._watches.pop(path)
-                self._prefixes.pop(watch, None)
-                inotify_c.inotify_rm_watch(self._inotify_fd, watch)  # type: ignore[arg-type]
+        with self.reader.lock:
+            below = [
+                watch
+                for watch, path in self._prefixes.items()
+                if path.startswith(prefix)
+            ]
+            for watch in below:
+                self.forget(watch)
+                self.reader.remove_watch(watch)
 
-    def mark(self, mark: QueueMarker) -> bool:
-        """Puts a marker behind all events so far. Returns False when no watch is free.
+    # --- Events ---
 
-        The end of a watch is an event too, and comes in order. So a watch is set on a file that
-        never changes, and removed at once.
-        """
-        with self._tree:
-            watch = inotify_c.inotify_add_watch(
-                self._inotify_fd, os.fsencode(os.devnull), Mask(Event.IN_DELETE_SELF)
-            )
-            if watch == -1:
-                return False
-            self._marks[watch] = mark
-            inotify_c.inotify_rm_watch(self._inotify_fd, watch)
-        return True
-
-    def marks(self) -> list[QueueMarker]:
-        """Returns the markers that were not reached; after the end of the thread, none will be."""
-        with self._tree:
-            return list(self._marks.values())
-
-    def run(self) -> None:
-        """Reads events until stopped. Reports an error that ends the thread, for a new start."""
-        try:
-            super().run()
-        except Exception as error:
-            # Fault (C58): without its thread a watcher would be deaf, and say that all
-            # is well.
-            if self.should_keep_running():
-                self._receiver.lose(
-                    f"the thread that watches ended ({type(error).__name__}: {error})"
-                )
-
-    def handle_event(self, event: InotifyEvent) -> None:
-        """Turns one event into a hint."""
+    def handle(
+        self,
+        prefix: str,
+        event: InotifyEvent,
+    ) -> None:
+        """Turns one event of the folder `prefix` into a hint."""
         mask = event.mask
-        # Fault (C52): the system dropped events, and does not say which.
-        if mask & Event.IN_Q_OVERFLOW:
-            self._receiver.lose("more happened at once than the system could report")
-            return
-        prefix = self._prefix_of(event)
-        if prefix is None:
-            return
         # Fault (C56, C57): the watch follows the old folder. Events of the folder that
         # takes its place would never come.
-        if not prefix and mask & _ROOT_GONE:
-            self._receiver.lose("the vault's folder was moved, removed or unmounted")
+        if not prefix and mask & ROOT_GONE:
+            self.receiver.lose("the vault's folder was moved, removed or unmounted")
         elif mask & Event.IN_ISDIR:
             self._handle_folder(prefix, os.fsdecode(event.name), mask)
         elif event.name:
             self._handle_file(prefix, os.fsdecode(event.name), mask)
-
-    def _prefix_of(self, event: InotifyEvent) -> str | None:
-        """Returns the folder of an event; None for a marker and for an unknown watch."""
-        with self._tree:
-            if mark := self._marks.pop(event.wd, None):
-                self._receiver.reach([mark])
-                return None
-            prefix = self._prefixes.get(event.wd)
-            if prefix is not None and event.mask & Event.IN_IGNORED:
-                del self._prefixes[event.wd]
-                if self._watches.get(prefix) == event.wd:
-                    del self._watches[prefix]
-        return prefix
 
     def _handle_file(
         self,
@@ -229,7 +295,7 @@ class FolderEvents(InotifyFD):
         if name.endswith(SUFFIXES):
             self._handle_note(prefix, name, mask)
         elif name == NAME and not prefix and mask & _MARKER_CHANGED:
-            self._receiver.rescan("the vault's marker changed")
+            self.receiver.rescan("the vault's marker changed")
 
     def _handle_note(
         self,
@@ -239,12 +305,12 @@ class FolderEvents(InotifyFD):
     ) -> None:
         # Fault (C58): only a listing can report a name that is not valid text.
         if unreadable(name):
-            self._receiver.subtree(prefix[:-1])
+            self.receiver.subtree(prefix[:-1])
         elif not ignored(name) or conflict_copy(name):
             # Fault: `touch` and `chmod` change attributes. That does not prove that a
             # save is complete, or under way.
             closed = None if mask & Event.IN_ATTRIB else bool(mask & _SAVED)
-            self._receiver.dirty(prefix + name, closed=closed)
+            self.receiver.dirty(prefix + name, closed=closed)
 
     def _handle_folder(
         self,
@@ -257,18 +323,52 @@ class FolderEvents(InotifyFD):
         path = prefix + name
         # Fault (C55): the watches below a folder that moved report its files under the
         # old path.
-        if mask & (_WENT | Event.IN_MOVED_TO):
-            self._unwatch(path + "/")
-        if not mask & _WENT:
+        if mask & (WENT | Event.IN_MOVED_TO):
+            self.remove(path + "/")
+        if not mask & WENT:
             self._arm_new_folder(path + "/" if name else prefix)
         # Fault (C54): files may have come into a new folder before it was watched.
-        self._receiver.subtree(path if name else prefix[:-1])
+        self.receiver.subtree(path if name else prefix[:-1])
 
     def _arm_new_folder(self, prefix: str) -> None:
         try:
             self.arm(prefix)
         except OSError as error:
-            if self.should_keep_running():
-                self._receiver.lose(
+            if self.reader.should_keep_running():
+                self.receiver.lose(
                     f"a new folder could not be watched: {error.strerror}", error
                 )
+
+
+class FolderEvents(EventReader):
+    """The watches of one vault, with an inotify instance and a thread of their own."""
+
+    def __init__(
+        self,
+        root: str,
+        receiver: HintReceiver,
+    ) -> None:
+        super().__init__("vault-watch")
+        self._receiver = receiver
+        self._folders = FolderWatches(self, root, receiver)
+
+    @property
+    def folders(self) -> int:
+        """The number of watched folders."""
+        return self._folders.folders
+
+    def arm(self) -> None:
+        """Watches the vault. Raises OSError without free watches or a vault."""
+        self._folders.arm()
+
+    def mark(self, mark: QueueMarker) -> bool:
+        """Puts a marker behind all events so far. Returns False when no watch is free."""
+        return self.place(mark, self._receiver)
+
+    def marks(self) -> list[QueueMarker]:
+        """Returns the markers that were not reached; after the end of the thread, none will be."""
+        return self.marks_of(self._receiver)
+
+    def report_loss(self, reason: str) -> None:
+        """Reports that events were lost."""
+        self._receiver.lose(reason)

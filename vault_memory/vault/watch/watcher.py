@@ -12,7 +12,7 @@ import os
 import sys
 import time
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, Protocol
 
 from vault_memory.config.sections import Watch
 from vault_memory.lazy import lazy_module
@@ -21,7 +21,6 @@ from vault_memory.vault.watch.mounts import MOUNTS, watchable
 
 if TYPE_CHECKING:
     from vault_memory.vault.watch import inotify
-    from vault_memory.vault.watch.inotify import FolderEvents
 else:
     inotify = lazy_module("vault_memory.vault.watch.inotify")
 
@@ -60,6 +59,60 @@ _WORDS = {
 }
 
 
+class EventSource(Protocol):
+    """The watches of one vault, which put hints into a queue. `FolderEvents` is one."""
+
+    @property
+    def folders(self) -> int: ...
+
+    def start(self) -> None: ...
+
+    def arm(self) -> None: ...
+
+    def mark(self, mark: QueueMarker) -> bool: ...
+
+    def marks(self) -> list[QueueMarker]: ...
+
+    def stop(self) -> None: ...
+
+    def is_alive(self) -> bool: ...
+
+    def join(self) -> None: ...
+
+
+class EventSystem(Protocol):
+    """Opens the events of a vault."""
+
+    def obstacle(self, root: str) -> str | None:
+        """Returns why a vault has no reliable events; None when it has."""
+
+    def open(
+        self,
+        root: str,
+        queue: ChangeQueue,
+    ) -> EventSource:
+        """Returns the events of a vault, before they start. Raises OSError."""
+
+
+class OwnEvents:
+    """Opens an inotify instance for each vault."""
+
+    def __init__(self, mounts: str) -> None:
+        self._mounts = mounts
+
+    def obstacle(self, root: str) -> str | None:
+        """Returns why a vault has no reliable events; None when it has."""
+        return watchable(root, mounts=self._mounts)
+
+    def open(
+        self,
+        root: str,
+        queue: ChangeQueue,
+    ) -> EventSource:
+        """Returns the events of a vault, before they start. Raises OSError."""
+        return inotify.FolderEvents(root, queue)
+
+
 class Watcher:
     """Watches one vault for one consumer of hints."""
 
@@ -71,7 +124,9 @@ class Watcher:
         now: Callable[[], float] = time.monotonic,
         wall: Callable[[], float] = time.time,
         mounts: str = MOUNTS,
+        system: EventSystem | None = None,
     ) -> None:
+        """Without `system`, the vault has an inotify instance and a thread of its own."""
         self.root = os.path.abspath(root)
         self.mode: Mode = "polling"
         self.reason = "not started"
@@ -83,8 +138,8 @@ class Watcher:
         self._poll_seconds = settings.poll_seconds
         self._sweep_seconds = settings.sweep_seconds
         self._queue = ChangeQueue()
-        self._events: FolderEvents | None = None
-        self._mounts = mounts
+        self._events: EventSource | None = None
+        self._system = system or OwnEvents(mounts)
         self._never = ""
         """Why this vault has no reliable events at all"""
         self._next_look = 0.0
@@ -107,12 +162,22 @@ class Watcher:
         """The number of folders that are watched by events."""
         return self._events.folders if self._events else 0
 
+    @property
+    def queue(self) -> ChangeQueue:
+        """Where its events put their hints."""
+        return self._queue
+
+    @property
+    def is_deaf(self) -> bool:
+        """Whether it polls because changes came without an event."""
+        return self._deaf >= DEAF_AFTER
+
     # --- For the consumer ---
 
     def start(self) -> None:
         """Sets the watches; the first hints ask for a rescan."""
         no_events = "" if sys.platform == "linux" else "events are used on Linux only"
-        self._never = watchable(self.root, mounts=self._mounts) or no_events
+        self._never = self._system.obstacle(self.root) or no_events
         self._set_watches("the watch began")
 
     def stop(self) -> None:
@@ -145,10 +210,18 @@ class Watcher:
                 return hints
             now = self._now()
             if now >= deadline:
+                self._queue.end_wake()
                 return ChangeHints()
-            until = min(deadline, self._next_due(now))
+            until = min(deadline, self._next_due(), now + _WAKE)
             if self._queue.wait(until - now, heed_lost=now >= self._next_arm):
                 return ChangeHints()
+
+    def wait(self) -> float:
+        """Returns for how many seconds `take` has nothing to do, if no hint comes."""
+        now = self._now()
+        if self._queue.has_work(heed_lost=now >= self._next_arm):
+            return 0.0
+        return max(0.0, self._next_due() - now)
 
     def note_missed(self, path: str) -> None:
         """Notes that a sweep found a change of this note, whose event should have come."""
@@ -179,8 +252,8 @@ class Watcher:
 
     # --- What is due besides waiting ---
 
-    def _next_due(self, now: float) -> float:
-        moments = [self._next_look, now + _WAKE]
+    def _next_due(self) -> float:
+        moments = [self._next_look]
         if self._missed:
             moments.append(min(self._missed.values()) + _PATIENCE)
         if self._queue.lost:
@@ -252,7 +325,7 @@ class Watcher:
         # Fault (C62, C68): a memory map and some container mounts change files without
         # an event.
         self._deaf += 1
-        if self._deaf >= DEAF_AFTER:
+        if self.is_deaf:
             self._never = (
                 f"{self._deaf} times changes came without an event,"
                 f" last of `{unheard[0]}`"
@@ -289,7 +362,7 @@ class Watcher:
             return
         self.mode = "polling" if self._never else "inotify"
         self.reason = self._never
-        self.healthy = self._deaf < DEAF_AFTER
+        self.healthy = not self.is_deaf
         self._refused = 0
         now = self._now()
         # Fault (C52): a storm of lost events must not become a storm of setting
@@ -299,7 +372,7 @@ class Watcher:
         self._queue.rescan(reason)
 
     def _arm(self) -> None:
-        self._events = inotify.FolderEvents(self.root, self._queue)
+        self._events = self._system.open(self.root, self._queue)
         self._events.start()
         self._events.arm()
 
@@ -307,7 +380,7 @@ class Watcher:
         """Polls because of an error, and tries watches again later, ever more seldom."""
         self._close()
         self.mode, self.healthy = "polling", False
-        self.reason = _WORDS.get(error.errno or 0) or error.strerror or str(error)
+        self.reason = trouble_of(error)
         logger.warning("polling every %g s: %s", self._poll_seconds, self.reason)
         now = self._now()
         if error.errno in (errno.ENOENT, errno.ENOTDIR):
@@ -335,3 +408,8 @@ class Watcher:
 def _identity(root: str) -> tuple[int, int]:
     status = os.stat(root)
     return status.st_dev, status.st_ino
+
+
+def trouble_of(error: OSError) -> str:
+    """Returns why watches are refused, in the words of the user."""
+    return _WORDS.get(error.errno or 0) or error.strerror or str(error)

@@ -1,0 +1,279 @@
+"""Many vaults behind one inotify instance: each gets its own hints, and no other's."""
+
+import os
+import random
+import resource
+import shutil
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.effort import few
+from vault_memory.config.sections import Watch
+from vault_memory.vault.watch.change_queue import ChangeHints
+
+if sys.platform != "linux":
+    pytest.skip("inotify is a part of Linux", allow_module_level=True)
+
+from vault_memory.vault.watch.shared_watcher import SharedWatcher
+from vault_memory.vault.watch.vault_watch import VaultWatch
+
+PATIENCE = 10.0
+SETTINGS = Watch(poll_seconds=30.0, sweep_seconds=300.0)
+
+
+class Owner:
+    """Counts the calls of a watch."""
+
+    def __init__(self) -> None:
+        self.calls = 0
+        self.called = threading.Event()
+
+    def tell(self) -> None:
+        self.calls += 1
+        self.called.set()
+
+
+class Vaults:
+    """Vaults below a folder with one shared watcher."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.shared = SharedWatcher()
+        self.owners: dict[str, Owner] = {}
+
+    def add(self, name: str, *, is_open: bool) -> VaultWatch:
+        root = self.folder / name
+        (root / "Users").mkdir(parents=True, exist_ok=True)
+        self.owners[name] = Owner()
+        watch = self.shared.add(str(root), SETTINGS, self.owners[name].tell)
+        if is_open:
+            watch.start()
+            assert watch.take(PATIENCE).rescan
+        return watch
+
+    def save(self, name: str, note: str = "USER.md") -> None:
+        (self.folder / name / note).write_text("saved\n")
+
+
+@pytest.fixture
+def vaults(tmp_path: Path) -> Iterator[Vaults]:
+    vaults = Vaults(tmp_path)
+    yield vaults
+    vaults.shared.stop()
+
+
+def hints_until(
+    watch: VaultWatch, wanted: Callable[[ChangeHints], bool]
+) -> list[ChangeHints]:
+    """All hints up to those that were wanted."""
+    end = time.monotonic() + PATIENCE
+    hints = []
+    while time.monotonic() < end:
+        hints.append(watch.take(end - time.monotonic()))
+        if wanted(hints[-1]):
+            return hints
+    raise AssertionError(f"only these hints came: {hints}")
+
+
+def paths_until_marked(watch: VaultWatch) -> set[str]:
+    """The paths of all hints before a mark that is placed now."""
+    mark = watch.mark()
+    hints = hints_until(watch, lambda hints: mark in hints.marks)
+    return {path for hint in hints for path in hint.paths}
+
+
+def test_each_save_reaches_its_own_vault_and_no_other(vaults: Vaults) -> None:
+    names = [f"v{number}" for number in range(200)]
+    watches = {name: vaults.add(name, is_open=True) for name in names}
+    choice = random.Random(7).sample(names, 20)
+
+    for name in choice:
+        vaults.save(name, "Users/ann.md")
+
+    for name, watch in watches.items():
+        expected = {"Users/ann.md"} if name in choice else set()
+        assert paths_until_marked(watch) == expected, name
+
+
+def test_a_save_before_a_mark_is_among_the_hints_before_it(vaults: Vaults) -> None:
+    watch = vaults.add("ann", is_open=True)
+    vaults.add("bo", is_open=True)
+
+    for number in range(few(1000)):
+        vaults.save("bo", f"n{number}.md")
+        vaults.save("ann", f"n{number}.md")
+        assert f"n{number}.md" in paths_until_marked(watch)
+
+
+def test_a_closed_vault_calls_its_owner_once_and_asks_for_a_rescan_when_opened(
+    vaults: Vaults,
+) -> None:
+    watch = vaults.add("ann", is_open=False)
+    owner = vaults.owners["ann"]
+
+    for number in range(50):
+        vaults.save("ann", f"n{number}.md")
+
+    assert owner.called.wait(PATIENCE)
+    time.sleep(0.2)
+    assert owner.calls == 1
+    assert watch.take(0) == ChangeHints()
+    watch.start()
+    assert watch.take(PATIENCE).rescan
+
+
+def test_a_save_while_a_vault_closes_calls_its_owner(vaults: Vaults) -> None:
+    watch = vaults.add("ann", is_open=True)
+    owner = vaults.owners["ann"]
+    for number in range(few(400)):
+        owner.called.clear()
+        saving = threading.Thread(target=vaults.save, args=("ann", f"n{number}.md"))
+        saving.start()
+        time.sleep(random.random() / 1000)
+        watch.stop()
+        saving.join()
+        # The save is taken with the first rescan, or it called the owner of the closed vault.
+        assert owner.called.wait(PATIENCE)
+        watch.start()
+        assert watch.take(PATIENCE).rescan
+
+
+def test_a_mark_of_a_closed_vault_comes_after_it_is_opened(vaults: Vaults) -> None:
+    watch = vaults.add("ann", is_open=False)
+
+    mark = watch.mark()
+    assert vaults.owners["ann"].called.is_set()
+    watch.start()
+
+    assert any(
+        mark in hints.marks for hints in hints_until(watch, lambda h: mark in h.marks)
+    )
+
+
+def test_a_vault_that_goes_troubles_no_other(vaults: Vaults) -> None:
+    gone = vaults.add("gone", is_open=True)
+    other = vaults.add("other", is_open=True)
+
+    shutil.rmtree(vaults.folder / "gone")
+    hints_until(gone, lambda hints: hints.rescan)
+
+    assert gone.mode == "polling"
+    assert not gone.healthy
+    vaults.save("other")
+    assert paths_until_marked(other) == {"USER.md"}
+
+
+def test_a_vault_that_was_replaced_is_watched_at_its_place(vaults: Vaults) -> None:
+    watch = vaults.add("ann", is_open=True)
+    (vaults.folder / "ann").rename(vaults.folder / "old")
+    (vaults.folder / "ann").mkdir()
+
+    hints_until(watch, lambda hints: hints.rescan and watch.mode == "inotify")
+    vaults.save("old")
+    vaults.save("ann", "new.md")
+
+    assert paths_until_marked(watch) == {"new.md"}
+
+
+def test_a_folder_moved_between_vaults_reports_to_the_new_one(vaults: Vaults) -> None:
+    before = vaults.add("ann", is_open=True)
+    after = vaults.add("bo", is_open=True)
+    (vaults.folder / "ann" / "trip").mkdir()
+    hints_until(before, lambda hints: "trip" in hints.subtrees)
+
+    (vaults.folder / "ann" / "trip").rename(vaults.folder / "bo" / "trip")
+    hints_until(after, lambda hints: "trip" in hints.subtrees)
+    vaults.save("bo", "trip/day.md")
+
+    assert "trip/day.md" in paths_until_marked(after)
+    assert "trip/day.md" not in paths_until_marked(before)
+
+
+def test_lost_events_make_each_vault_look_again(vaults: Vaults) -> None:
+    opened = vaults.add("open", is_open=True)
+    closed = vaults.add("closed", is_open=False)
+    reader = vaults.shared.reader()
+
+    reader.report_loss("more happened at once than the system could report")
+
+    assert hints_until(opened, lambda hints: hints.rescan)
+    assert vaults.owners["closed"].called.wait(PATIENCE)
+    assert closed.is_changed
+
+
+def test_a_thread_that_ended_is_replaced(vaults: Vaults) -> None:
+    watch = vaults.add("ann", is_open=True)
+    reader = vaults.shared.reader()
+    reader.stop()
+    reader.join()
+
+    reader.report_loss("the thread ended")
+    hints_until(watch, lambda hints: hints.rescan)
+    vaults.save("ann")
+
+    assert "USER.md" in paths_until_marked(watch)
+    assert vaults.shared.reader() is not reader
+
+
+def test_a_vault_without_events_is_polled_while_it_is_open(tmp_path: Path) -> None:
+    mounts = tmp_path / "mountinfo"
+    mounts.write_text(f"1 0 0:1 / {tmp_path / 'net'} rw - nfs4 server:/ rw\n")
+    vaults = Vaults(tmp_path)
+    vaults.shared = SharedWatcher(mounts=str(mounts))
+    try:
+        watch = vaults.add("net/ann", is_open=False)
+
+        assert watch.mode == "polling"
+        assert "nfs4" in watch.reason
+        assert watch.wait() == SETTINGS.poll_seconds
+    finally:
+        vaults.shared.stop()
+
+
+def test_a_removed_vault_calls_nobody(vaults: Vaults) -> None:
+    watch = vaults.add("ann", is_open=True)
+    vaults.shared.remove(watch)
+    before = vaults.owners["ann"].calls
+
+    vaults.save("ann")
+    time.sleep(0.2)
+
+    assert vaults.owners["ann"].calls == before
+    with pytest.raises(ValueError, match="not watched any more"):
+        watch.start()
+
+
+def test_a_thousand_idle_vaults_cost_next_to_nothing(vaults: Vaults) -> None:
+    memory = _resident_kilobytes()
+    instances = _inotify_instances()
+    for number in range(1000):
+        vaults.add(f"v{number}", is_open=False)
+
+    # Each vault has a folder `Users` beside its own.
+    assert _inotify_instances() == instances + 1
+    # About 5 kB a vault are measured; what Python keeps for later varies.
+    assert _resident_kilobytes() - memory < 20_000
+    started = resource.getrusage(resource.RUSAGE_SELF)
+    time.sleep(1.0)
+    ended = resource.getrusage(resource.RUSAGE_SELF)
+    cpu = ended.ru_utime + ended.ru_stime - started.ru_utime - started.ru_stime
+    assert cpu < 0.05
+
+
+def _resident_kilobytes() -> int:
+    with open("/proc/self/statm", encoding="ascii") as statm:
+        return int(statm.read().split()[1]) * (resource.getpagesize() // 1024)
+
+
+def _inotify_instances() -> int:
+    links = [f"/proc/self/fd/{name}" for name in os.listdir("/proc/self/fd")]
+    return sum(
+        os.readlink(link) == "anon_inode:inotify"
+        for link in links
+        if os.path.lexists(link)
+    )
