@@ -18,7 +18,7 @@ from vault_memory.config.sections import Watch
 from vault_memory.vault.reader import Folder
 from vault_memory.vault.watch.change_queue import ChangeHints, QueueMarker
 from vault_memory.vault.watch.mounts import file_system, watchable
-from vault_memory.vault.watch.watcher import Watcher
+from vault_memory.vault.watch.watcher import OwnEvents, Watcher
 
 PATIENCE = 10.0
 
@@ -258,7 +258,7 @@ LIMITED = """
     import sys, time
     from pathlib import Path
     from vault_memory.config.sections import Watch
-    from vault_memory.vault.watch.watcher import Watcher
+    from vault_memory.vault.watch.watcher import OwnEvents, Watcher
 
     root, limit = Path(sys.argv[1]), Path("/proc/sys/user") / sys.argv[2]
     before = limit.read_text()
@@ -337,7 +337,7 @@ def test_out_of_inotify_instances_the_watcher_polls_reports_it_and_recovers(
 COVERED = """
     import subprocess, sys
     from vault_memory.config.sections import Watch
-    from vault_memory.vault.watch.watcher import Watcher
+    from vault_memory.vault.watch.watcher import OwnEvents, Watcher
 
     watcher = Watcher(sys.argv[1], settings=Watch(sweep_seconds=0.2))
     watcher.start()
@@ -665,7 +665,9 @@ def test_a_network_mount_is_polled_from_the_start_and_changes_are_found(
     mounts.write_text(
         f"22 1 0:40 / {os.path.realpath(tmp_path)} rw - nfs4 server:/vault rw\n"
     )
-    watcher = watching(vault, settings=Watch(poll_seconds=0.05), mounts=str(mounts))
+    watcher = watching(
+        vault, settings=Watch(poll_seconds=0.05), system=OwnEvents(str(mounts))
+    )
 
     assert (watcher.mode, watcher.healthy, watcher.folders) == ("polling", True, 0)
     assert (
@@ -683,7 +685,9 @@ def test_a_polling_watcher_lists_everything_before_it_passes_a_mark(
     mounts.write_text(
         f"22 1 0:40 / {os.path.realpath(tmp_path)} rw - nfs4 server:/vault rw\n"
     )
-    watcher = watching(vault, settings=Watch(poll_seconds=60), mounts=str(mounts))
+    watcher = watching(
+        vault, settings=Watch(poll_seconds=60), system=OwnEvents(str(mounts))
+    )
     mark = watcher.mark()
 
     assert watcher.take(PATIENCE) == ChangeHints(

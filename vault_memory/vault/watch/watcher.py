@@ -97,7 +97,7 @@ class EventSystem(Protocol):
 class OwnEvents:
     """Opens an inotify instance for each vault."""
 
-    def __init__(self, mounts: str) -> None:
+    def __init__(self, mounts: str = MOUNTS) -> None:
         self._mounts = mounts
 
     def obstacle(self, root: str) -> str | None:
@@ -123,7 +123,6 @@ class Watcher:
         *,
         now: Callable[[], float] = time.monotonic,
         wall: Callable[[], float] = time.time,
-        mounts: str = MOUNTS,
         system: EventSystem | None = None,
     ) -> None:
         """Without `system`, the vault has an inotify instance and a thread of its own."""
@@ -139,7 +138,7 @@ class Watcher:
         self._sweep_seconds = settings.sweep_seconds
         self._queue = ChangeQueue()
         self._events: EventSource | None = None
-        self._system = system or OwnEvents(mounts)
+        self._system = system or OwnEvents()
         self._never = ""
         """Why this vault has no reliable events at all"""
         self._next_look = 0.0
