@@ -13,7 +13,8 @@ LIMITS = {
         # The types of the arguments are checked, the properties of a note are indexed, and the
         # records of a note are read from a cache, which asks whether the file is another one.
         "calls": 799,
-        "functions": 431,
+        # The id of a command is made by a function, which a fleet replaces for a replay.
+        "functions": 432,
         "modules": 79,
         # A record takes the name of its note, which may have moved with its audit file.
         "room_switches": 71,
