@@ -5,6 +5,7 @@ from importlib.util import find_spec
 from vault_memory.errors import ConfigError
 
 MODULES = {
+    "fleet": ("psycopg",),
     "mcp": ("mcp",),
     "s3": ("boto3",),
     "web": ("jinja2", "starlette", "uvicorn"),

@@ -94,6 +94,10 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "hook": ("hosts", "Answer one event of such a program, read from standard input."),
     "mcp": ("mcp", "Serve the memory of one person as MCP tools over standard input."),
     "serve": ("serve", "Serve bots over HTTP, each with its own token."),
+    "fleet": (
+        "many.fleet",
+        "Share the vaults of many people between several hosts.",
+    ),
     "web": (
         "everyday.web",
         "Show in a browser what is remembered, and correct it there.",
@@ -117,7 +121,7 @@ GROUPS = {
     "Look over what changed": "web log undo history restore trash conflicts inbox",
     "Learn": "record end-session compact sleep held feedback",
     "Sync": "remote sync",
-    "Connect": "install hook mcp serve",
+    "Connect": "install hook mcp serve fleet",
     "Look after": "config models service index stats import export forget completion",
 }
 """Heading in the help → its commands"""

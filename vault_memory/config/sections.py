@@ -3,7 +3,12 @@
 from collections import Counter
 from typing import Literal, NamedTuple
 
-from vault_memory.config.server_sections import Serve, TalkSettings, Web
+from vault_memory.config.server_sections import (
+    FleetSettings,
+    Serve,
+    TalkSettings,
+    Web,
+)
 from vault_memory.contract import SearchMode
 
 
@@ -417,6 +422,7 @@ class Config(NamedTuple):
     serve: Serve = Serve()
     web: Web = Web()
     talk: TalkSettings = TalkSettings()
+    fleet: FleetSettings = FleetSettings()
 
 
 def is_table(kind: object) -> bool:

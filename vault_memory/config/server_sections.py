@@ -1,4 +1,4 @@
-"""The sections of the configuration about servers: `serve`, `web` and `talk`."""
+"""The sections of the configuration about servers: `serve`, `web`, `talk` and `fleet`."""
 
 from typing import NamedTuple
 
@@ -90,3 +90,23 @@ class TalkSettings(NamedTuple):
     """The reaction with which users retract their own message, such as `🗑`; empty: none"""
     forget_by: tuple[str, ...] = ()
     """Accounts that may retract messages of all users"""
+
+
+class FleetSettings(NamedTuple):
+    """This machine as a host of a fleet: several hosts that share the vaults of many people."""
+
+    database: str = ""
+    """The ledger in PostgreSQL, such as `postgresql://fleet@db.example.org/fleet`, without the
+    password"""
+    password_file: str = ""
+    """The file with the password of the database, readable only by its owner; empty: the variables
+    `PGPASSWORD` and `PGPASSFILE`"""
+    name: str = ""
+    """The name of this host, which no other host of the fleet has; empty: that of the machine"""
+    address: str = ""
+    """Where the other hosts reach this one, such as `http://10.0.0.5:8377`; empty: the address on
+    which it listens"""
+    scratch: str = ""
+    """Folder for the local copies of vaults; empty: `fleet` in the folder of all states"""
+    most_open: int = 200
+    """Maximum number of vaults that this host holds at once"""

@@ -40,7 +40,7 @@ from vault_memory.ledger.ledger_rows import (
     new_vault_id,
     vault_id,
 )
-from vault_memory.ledger.postgres_connections import Connections
+from vault_memory.ledger.postgres_connections import Connections, with_password
 from vault_memory.rules.paths.caller import Caller
 
 Clock = Callable[[], datetime]
@@ -57,11 +57,14 @@ class PostgresLedger:
         self,
         database: str,
         *,
+        password: str = "",
         create: bool = False,
         lease_seconds: float = LEASE_SECONDS,
         clock: Clock = _utc_now,
     ) -> None:
         """Connect to `database`, a URL or ``host=… dbname=…``. `clock` is the host's.
+
+        `password` is that of the database, where neither `database` nor a variable has it.
 
         `create` makes the tables and the fleet, or migrates older tables. Raises ConfigError,
         LedgerRefused, LedgerMissing, LedgerTooNew, LedgerAway.
@@ -70,7 +73,7 @@ class PostgresLedger:
         self._clock = clock
         self._seen: dict[str, float] = {}
         """host → when this object noted it as seen, by the monotonic clock"""
-        self._connections = Connections(database, _check)
+        self._connections = Connections(with_password(database, password), _check)
         try:
             if create:
                 self._create()

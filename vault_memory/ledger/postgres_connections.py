@@ -12,7 +12,7 @@ from typing import Any
 
 import psycopg
 from psycopg import Connection
-from psycopg.conninfo import conninfo_to_dict
+from psycopg.conninfo import conninfo_to_dict, make_conninfo
 
 from vault_memory.errors import ConfigError, UsageError, VaultMemoryError
 from vault_memory.ledger.contract import LedgerAway, LedgerMissing, LedgerRefused
@@ -181,15 +181,33 @@ class Connections:
         return reported
 
 
-def _parsed(settings: str) -> dict[str, Any]:
+def with_password(
+    settings: str,
+    password: str,
+) -> str:
+    """Return the settings with the password. Raises ConfigError."""
+    _own_settings(settings)
+    return make_conninfo(settings, password=password) if password else settings
+
+
+def has_password(settings: str) -> bool:
+    """Whether the settings themselves have a password. Raises ConfigError."""
+    return bool(_own_settings(settings).get("password"))
+
+
+def _own_settings(settings: str) -> dict[str, Any]:
     try:
-        own = dict(conninfo_to_dict(settings))
+        return dict(conninfo_to_dict(settings))
     except psycopg.ProgrammingError:
         # Not its cause: its text has a part of the settings, perhaps the password.
         raise ConfigError(
             "the setting of the fleet's database cannot be read",
             hint="give `postgresql://USER@HOST/NAME`, or `host=HOST dbname=NAME user=USER`",
         ) from None
+
+
+def _parsed(settings: str) -> dict[str, Any]:
+    own = _own_settings(settings)
     options = f"{own.pop('options', '')} {SESSION}".strip()
     return {**SETTINGS, **own, "options": options}
 

@@ -341,7 +341,7 @@ def _test(
 ) -> RemoteTest:
     opened = open_configured(remote, password)
     try:
-        created = make and _make_folder(opened, remote, password)
+        created = make and make_folder(opened, remote, password)
         times = []
         for _ in range(3):
             began = time.perf_counter()
@@ -358,7 +358,7 @@ def _test(
         opened.close()
 
 
-def _make_folder(
+def make_folder(
     opened: Remote,
     remote: RemoteSettings,
     password: str,

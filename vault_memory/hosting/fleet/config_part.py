@@ -5,7 +5,7 @@ import tomllib
 
 from vault_memory.errors import ConfigError
 
-HOST_TABLES = ("remote", "serve", "web", "talk")
+HOST_TABLES = ("remote", "serve", "web", "talk", "fleet")
 """Tables with addresses, tokens and passwords"""
 _HEADER = re.compile(r"\s*\[\[?\s*\"?([\w-]+)")
 

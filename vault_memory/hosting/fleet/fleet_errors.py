@@ -64,3 +64,37 @@ class HomeChanged(VaultMemoryError):
             hint="check the address of the home, and whether it was restored from a backup",
             reason=reason,
         )
+
+
+class VaultInUse(VaultMemoryError):
+    """A host holds the vault, and does not give it back."""
+
+    exit_code = 75
+    http_status = 503
+
+    def __init__(
+        self,
+        name: str,
+        host: str,
+    ) -> None:
+        super().__init__(
+            f"the host `{host}` holds the vault `{name}`",
+            hint="try again when no bot uses it, or drain that host",
+            name=name,
+            host=host,
+        )
+
+
+class HostsSilent(VaultMemoryError):
+    """A host does not do in time what it was asked to do."""
+
+    exit_code = 75
+    http_status = 503
+
+    def __init__(self, hosts: list[str]) -> None:
+        names = ", ".join(f"`{host}`" for host in hosts)
+        super().__init__(
+            f"a host does not answer in time: {names}",
+            hint="see its log; its leases end by themselves if it does not run",
+            hosts=hosts,
+        )

@@ -1,0 +1,135 @@
+"""An operator adds vaults to a fleet and takes them out again; nothing is lost on either way."""
+
+import stat
+from pathlib import Path
+
+import pytest
+
+from tests.contract.shapes import problems
+from tests.hosting.fleet.running import OperatedFleet
+from vault_memory.vault.marker import ensure_marker
+
+NOTE = "Users/ann/bot/config/USER.md"
+TEXT = "# Ann\n\n## Likes\n\n- tea\n"
+
+
+@pytest.fixture
+def vault(tmp_path: Path) -> Path:
+    """A local vault with a note and a picture."""
+    root = tmp_path / "notes"
+    note = root / NOTE
+    note.parent.mkdir(parents=True)
+    note.write_text(TEXT)
+    (root / "harbour.png").write_bytes(bytes(range(256)))
+    ensure_marker(root)
+    return root
+
+
+def _files(root: Path) -> dict[str, tuple[bytes, int]]:
+    return {
+        str(file.relative_to(root)): (file.read_bytes(), file.stat().st_mtime_ns)
+        for file in root.rglob("*")
+        if stat.S_ISREG(file.lstat().st_mode)
+    }
+
+
+def test_a_ledger_is_made_once(operated: OperatedFleet) -> None:
+    missing = operated.ask("fleet", "status")
+    assert missing["error"]["code"] == "ledger_missing"
+    first = operated.ask("fleet", "init")
+    assert operated.ask("fleet", "init") == first
+
+
+def test_a_local_vault_is_copied_and_stays_as_it_was(
+    fleet_of_hosts: OperatedFleet, vault: Path
+) -> None:
+    before = _files(vault)
+    home = fleet_of_hosts.store.new_url()
+    arguments = ("fleet", "add", "ann", "--home", home, "--from", str(vault))
+    done = fleet_of_hosts.command(*arguments, "--json")
+    added = fleet_of_hosts.ask("fleet", "status")
+    assert not problems(arguments, done.stdout), done.stdout
+    assert [row["name"] for row in added["vaults"]] == ["ann"]
+    assert _files(vault) == before
+    assert fleet_of_hosts.texts(home) == {
+        NOTE: TEXT.encode(),
+        "harbour.png": bytes(range(256)),
+    }
+
+
+def test_what_was_copied_comes_back_as_it_was(
+    fleet_of_hosts: OperatedFleet, vault: Path, tmp_path: Path
+) -> None:
+    home = fleet_of_hosts.store.new_url()
+    fleet_of_hosts.ask("fleet", "add", "ann", "--home", home, "--from", str(vault))
+    back = tmp_path / "back"
+    exported = fleet_of_hosts.ask("fleet", "export", "ann", str(back))
+    assert exported == {"folder": str(back), "files": 2}
+    assert (back / NOTE).read_text() == TEXT
+    status = fleet_of_hosts.ask("fleet", "status")
+    assert [row["holder"] for row in status["vaults"]] == [""]
+    assert not problems(("fleet", "status"), str(status).replace("'", '"'))
+    again = fleet_of_hosts.ask("fleet", "export", "ann", str(back))
+    assert again["error"]["code"] == "usage_error"
+
+
+@pytest.mark.parametrize("same", ["name", "home", "folder in the home", "vault"])
+def test_a_vault_that_is_added_twice_changes_nothing(
+    fleet_of_hosts: OperatedFleet, vault: Path, same: str
+) -> None:
+    home = fleet_of_hosts.store.new_url()
+    fleet_of_hosts.ask("fleet", "add", "ann", "--home", home, "--from", str(vault))
+    before = fleet_of_hosts.texts(home)
+    name = "ann" if same == "name" else "bo"
+    other = {"home": home, "folder in the home": f"{home}/Users"}
+    url = other.get(same, fleet_of_hosts.store.new_url())
+    source = ["--from", str(vault)] if same == "vault" else []
+    answer = fleet_of_hosts.ask("fleet", "add", name, "--home", url, *source)
+    assert answer["error"]["code"] == "vault_added_twice"
+    assert fleet_of_hosts.texts(home) == before
+    assert len(fleet_of_hosts.ask("fleet", "status")["vaults"]) == 1
+
+
+def test_a_home_of_another_fleet_is_refused(
+    fleet_of_hosts: OperatedFleet, vault: Path, tmp_path: Path
+) -> None:
+    home = fleet_of_hosts.store.new_url()
+    fleet_of_hosts.ask("fleet", "add", "ann", "--home", home, "--from", str(vault))
+    folder = tmp_path / "other"
+    folder.mkdir()
+    other = OperatedFleet(folder, fleet_of_hosts.postgres, fleet_of_hosts.store)
+    other.ask("fleet", "init")
+    answer = other.ask("fleet", "add", "ann", "--home", home)
+    assert answer["error"]["code"] == "another_fleet"
+    assert other.ask("fleet", "status")["vaults"] == []
+
+
+def test_a_home_with_another_note_keeps_it(
+    fleet_of_hosts: OperatedFleet, vault: Path
+) -> None:
+    home = fleet_of_hosts.store.new_home()
+    remote = fleet_of_hosts.store.open(home)
+    remote.put(NOTE, b"# Another Ann\n", expected=None)
+    remote.close()
+    answer = fleet_of_hosts.ask(
+        "fleet", "add", "ann", "--home", home, "--from", str(vault)
+    )
+    assert answer["error"]["code"] == "home_in_use"
+    assert fleet_of_hosts.texts(home)[NOTE] == b"# Another Ann\n"
+    assert fleet_of_hosts.ask("fleet", "status")["vaults"] == []
+
+
+def test_a_password_in_the_configuration_is_refused_and_not_shown(
+    operated: OperatedFleet,
+) -> None:
+    operated.database = operated.database.replace("keeper@", "keeper:lantern@")
+    operated.config("operator")
+    done = operated.command("fleet", "status")
+    assert done.returncode == 3
+    assert "password_file" in done.stderr
+    assert "lantern" not in done.stderr
+
+
+def test_a_wrong_command_names_what_is_missing(operated: OperatedFleet) -> None:
+    for arguments in (("add",), ("add", "ann"), ("drain",), ("export", "ann")):
+        assert operated.command("fleet", *arguments).returncode == 2

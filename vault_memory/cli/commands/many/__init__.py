@@ -1,0 +1,1 @@
+"""Commands that serve many vaults; each is imported when it is run."""

@@ -1,0 +1,180 @@
+"""`fleet`: several hosts that share the vaults of many people."""
+
+import os
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from vault_memory import config as configuration
+from vault_memory.cli.optional_dependencies import need
+from vault_memory.cli.options import Context, common, grouped
+from vault_memory.errors import UsageError
+from vault_memory.lazy import lazy_module
+
+if TYPE_CHECKING:
+    from vault_memory.contract.fleet_answers import (
+        FleetDrainedJson,
+        FleetExportedJson,
+        FleetMadeJson,
+        FleetStatusJson,
+    )
+    from vault_memory.hosting.fleet import fleet_calls, fleet_config
+    from vault_memory.hosting.fleet.fleet_config import FleetConfig
+else:
+    fleet_calls = lazy_module("vault_memory.hosting.fleet.fleet_calls")
+    fleet_config = lazy_module("vault_memory.hosting.fleet.fleet_config")
+
+ACTIONS = ("init", "add", "status", "drain", "export")
+NAMED = ("add", "drain", "export")
+"""Actions that need the name of a vault or a host"""
+
+
+@dataclass(frozen=True, slots=True)
+class AddOptions:
+    """Options of `fleet add`."""
+
+    home: str | None
+    source: str | None
+    user: str | None
+
+
+@click.command()
+@click.argument("action", type=click.Choice(ACTIONS))
+@click.argument("name", required=False)
+@click.argument("folder", required=False)
+@click.option(
+    "--home",
+    metavar="URL",
+    help="With add: where the files of the vault live, such as s3://bucket/folder.",
+)
+@click.option(
+    "--from",
+    "source",
+    metavar="PATH",
+    help="With add: copy this local vault into the home; it stays as it is.",
+)
+@click.option(
+    "--user",
+    metavar="NAME",
+    help="With add: the person whom the token serves. Default: NAME of the vault.",
+)
+@common
+@click.pass_obj
+@grouped(AddOptions, "options")
+def fleet(
+    context: Context,
+    action: str,
+    name: str | None,
+    folder: str | None,
+    options: AddOptions,
+) -> None:
+    """Share the vaults of many people between several hosts.
+
+    \b
+    init                makes the ledger in the database that [fleet] names
+    add NAME            adds a vault, and prints its token once
+    status              lists hosts and vaults
+    drain HOST          lets a host give back its vaults and end
+    export NAME FOLDER  writes the files of a vault into a new FOLDER
+
+    The configuration of --config names the database and the account of the homes. It has no
+    passwords: those are in files that it names, or in the variables of PostgreSQL and AWS.
+
+    \b
+    Examples:
+      vault-memory fleet init --config fleet.toml
+      vault-memory fleet add ann --home s3://bucket/ann --from ~/notes --config fleet.toml
+    """
+    need("fleet")
+    _check_arguments(action, name, folder)
+    new_vault = _new_vault(name, options) if action == "add" else None
+    config = _config(context)
+    ledger = config.open_ledger(create=action == "init")
+    try:
+        match action:
+            case "init":
+                made: FleetMadeJson = {"fleet": ledger.fleet}
+                context.emit(made, lambda: f"the fleet {ledger.fleet} has a ledger")
+            case "add":
+                assert new_vault is not None
+                added = fleet_calls.add(config, ledger, new_vault)
+                context.emit(added, lambda: f"{added['vault']}\n{added['token']}")
+                context.say("the token is not shown again")
+            case "status":
+                answer = fleet_calls.status(ledger)
+                context.emit(answer, lambda: "\n".join(_status_lines(answer)))
+            case "drain":
+                host = fleet_calls.drain(ledger, str(name))
+                drained: FleetDrainedJson = {"host": host.name}
+                context.emit(drained, lambda: f"{host.name} holds no vaults")
+            case _:
+                target = Path(str(folder)).expanduser()
+                count = fleet_calls.export(config, ledger, str(name), target)
+                exported: FleetExportedJson = {"folder": str(target), "files": count}
+                context.emit(exported, lambda: f"{count} files in {target}")
+    finally:
+        ledger.close()
+
+
+def _check_arguments(
+    action: str,
+    name: str | None,
+    folder: str | None,
+) -> None:
+    if action in NAMED and not name:
+        raise UsageError(
+            f"`fleet {action}` needs a name",
+            hint=f"run `vault-memory fleet {action} NAME`",
+        )
+    if action == "export" and not folder:
+        raise UsageError(
+            "`fleet export` needs a folder",
+            hint="name a new one: `vault-memory fleet export NAME FOLDER`",
+        )
+    has_too_many = folder and action != "export"
+    if has_too_many or (name and action not in NAMED):
+        raise UsageError(
+            f"`fleet {action}` does not take so many arguments",
+            hint="run `vault-memory fleet --help`",
+        )
+
+
+def _config(context: Context) -> "FleetConfig":
+    """Load the configuration of the host. Raises ConfigError."""
+    named = context.config or os.environ.get("VAULT_MEMORY_CONFIG")
+    file = Path(named).expanduser() if named else None
+    loaded = configuration.load(file, os.environ)
+    return fleet_config.FleetConfig(loaded, dict(os.environ))
+
+
+def _new_vault(
+    name: str | None,
+    options: AddOptions,
+) -> "fleet_calls.NewVault":
+    if not options.home:
+        raise UsageError(
+            "`fleet add` needs the home of the vault",
+            hint="give `--home s3://bucket/folder`, or the `https://` address of a folder",
+        )
+    source = Path(options.source).expanduser() if options.source else None
+    return fleet_calls.NewVault(str(name), options.home, source, options.user or "")
+
+
+def _status_lines(status: "FleetStatusJson") -> Iterator[str]:
+    for host in status["hosts"]:
+        drains = ", draining" if host["draining"] else ""
+        silent = f"seen {host['silent_seconds']:.0f} s ago"
+        yield f"host {host['name']}: {host['vaults']} vaults, {silent}{drains}"
+    for vault in status["vaults"]:
+        holder = f"held by {vault['holder']}" if vault["holder"] else "at rest"
+        waiting = f", {vault['waiting']} operations wait" if vault["waiting"] else ""
+        trouble = f", {vault['trouble']}" if vault["trouble"] else ""
+        yield f"vault {vault['name']}: {holder}{waiting}{trouble}"
+    total = len(status["vaults"])
+    yield (
+        f"{total} vaults: {status['leased']} held, {status['due']} due,"
+        f" {status['troubled']} with trouble; {status['waiting']} operations wait"
+    )

@@ -1,0 +1,304 @@
+"""What an operator does with a fleet: add vaults, look at hosts, empty a host, take a vault out."""
+
+import os
+import secrets
+import shutil
+import tempfile
+import time
+import uuid
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+from vault_memory import places
+from vault_memory.config.remote_password import password_of
+from vault_memory.errors import UsageError
+from vault_memory.hosting.fleet.bundle import BundleOwner
+from vault_memory.hosting.fleet.fleet_config import FleetConfig
+from vault_memory.hosting.fleet.fleet_errors import HostsSilent, VaultInUse
+from vault_memory.hosting.fleet.scratch import Scratch
+from vault_memory.hosting.fleet.vault_copy import VaultCopy, VaultInHome
+from vault_memory.hosting.fleet.visit import Visit
+from vault_memory.http.tokens import token_digest
+from vault_memory.ledger.contract import (
+    Holder,
+    Lease,
+    Ledger,
+    LedgerHost,
+    LedgerVault,
+    VaultAddedTwice,
+)
+from vault_memory.remote.remote_errors import PreconditionsIgnored
+from vault_memory.rules.paths.caller import Caller
+from vault_memory.sync.connection import open_configured
+from vault_memory.sync.setup import make_folder
+from vault_memory.vault.marker import NAME as MARKER
+from vault_memory.vault.marker import new_id, read_marker
+from vault_memory.vault.reader import Folder
+
+if TYPE_CHECKING:
+    from vault_memory.contract.fleet_answers import (
+        FleetHostJson,
+        FleetStatusJson,
+        FleetVaultJson,
+        VaultAddedJson,
+    )
+
+NOWHERE = Path("/dev/null/vault-memory")
+"""The folder of no vault, for checks that a secret is outside of it"""
+PATIENCE_SECONDS = 120.0
+"""For a vault that a host holds, or a host that drains"""
+PAUSE_SECONDS = 0.25
+TOKEN_BYTES = 32
+
+
+class NewVault(NamedTuple):
+    """What `fleet add` gets."""
+
+    name: str
+    home: str
+    source: Path | None = None
+    """the local vault that is copied"""
+    user: str = ""
+    """the person whom the token serves; empty: the name of the vault"""
+
+
+def add(
+    fleet: FleetConfig,
+    ledger: Ledger,
+    new: NewVault,
+) -> "VaultAddedJson":
+    """Add a vault and make its token, which is shown once.
+
+    Raises VaultAddedTwice, AnotherFleet, HomeInUse, PreconditionsIgnored, RemoteError.
+    """
+    home = new.home.rstrip("/")
+    remote = fleet.remote(home)
+    vault = new_id() if new.source is None else _id_of(new.source)
+    _refuse_twice(ledger, vault, new.name, home)
+    password = password_of(remote, fleet.environment, new.source or NOWHERE)
+    opened = open_configured(remote, password)
+    try:
+        make_folder(opened, remote, password)
+        # Fault: a home that ignores preconditions lets a paused host overwrite a newer note.
+        if not opened.probe().two_way:
+            raise PreconditionsIgnored
+        owner = BundleOwner(vault, ledger.fleet, ledger.secret)
+        copy = VaultCopy(opened, VaultInHome(new.name, owner, home))
+        copy.check_home()
+        if new.source is not None:
+            state = Path(places.state_root(fleet.environment), vault)
+            copy.copy(Folder(new.source), state)
+    finally:
+        opened.close()
+    token = secrets.token_hex(TOKEN_BYTES)
+    vault_id = str(uuid.UUID(vault))
+    # Only now can a host see the vault, which is complete.
+    ledger.add(vault_id, new.name, home)
+    caller = Caller(new.user or new.name)
+    ledger.set_token(vault_id, token_digest(token), caller)
+    return {"vault": vault_id, "token": token}
+
+
+def _id_of(source: Path) -> str:
+    """The id of a local vault. Raises UsageError, VaultUnreachable."""
+    marker = read_marker(source)
+    if marker is None:
+        raise UsageError(
+            f"`{source}` is no vault",
+            hint=f"make it one with `vault-memory init {source}`",
+        )
+    return marker.vault
+
+
+def _refuse_twice(
+    ledger: Ledger,
+    vault: str,
+    name: str,
+    home: str,
+) -> None:
+    """Raise VaultAddedTwice before anything is copied; `Ledger.add` decides later."""
+    for row in ledger.vaults():
+        is_same = row.name == name or uuid.UUID(row.id).hex == vault
+        if is_same or _is_inside(row.home, home) or _is_inside(home, row.home):
+            raise VaultAddedTwice(name)
+
+
+def _is_inside(
+    home: str,
+    other: str,
+) -> bool:
+    """Whether a home is the other one, or a folder in it: its notes would be in both vaults."""
+    return f"{home.rstrip('/')}/".startswith(f"{other.rstrip('/')}/")
+
+
+# --- Looking ---
+
+
+def status(ledger: Ledger) -> "FleetStatusJson":
+    """Return hosts, vaults and totals."""
+    counts = ledger.counts()
+    return {
+        "fleet": ledger.fleet,
+        "hosts": [_host_json(host) for host in ledger.hosts() if host.address],
+        "vaults": [_vault_json(vault) for vault in ledger.vaults()],
+        "leased": counts.leased,
+        "due": counts.due,
+        "troubled": counts.troubled,
+        "waiting": counts.waiting,
+    }
+
+
+def _host_json(host: LedgerHost) -> "FleetHostJson":
+    return {
+        "name": host.name,
+        "address": host.address,
+        "silent_seconds": round(host.silent_seconds, 1),
+        "draining": host.draining,
+        "vaults": host.leases,
+    }
+
+
+def _vault_json(vault: LedgerVault) -> "FleetVaultJson":
+    return {
+        "name": vault.name,
+        "vault": vault.id,
+        "home": vault.home,
+        "holder": vault.holder.host if vault.holder else "",
+        "due": vault.due.isoformat(timespec="seconds"),
+        "tries": vault.tries,
+        "trouble": vault.trouble,
+        "waiting": vault.waiting,
+    }
+
+
+# --- Emptying a host ---
+
+
+def drain(
+    ledger: Ledger,
+    host: str,
+    patience: float = PATIENCE_SECONDS,
+) -> LedgerHost:
+    """Ask a host to give back its vaults, and wait for it. Raises UsageError, HostsSilent."""
+    row = _host(ledger, host)
+    ledger.set_draining(host, True)
+    deadline = time.monotonic() + patience
+    while row.leases:
+        if time.monotonic() > deadline:
+            raise HostsSilent([host])
+        time.sleep(PAUSE_SECONDS)
+        row = _host(ledger, host)
+    return row
+
+
+def _host(
+    ledger: Ledger,
+    name: str,
+) -> LedgerHost:
+    hosts = ledger.hosts()
+    for host in hosts:
+        if host.name == name:
+            return host
+    names = ", ".join(f"`{host.name}`" for host in hosts if host.address)
+    raise UsageError(
+        f"the fleet has no host `{name}`",
+        hint=f"the hosts are {names}" if names else "no host has used the ledger yet",
+    )
+
+
+# --- One vault, held by this command ---
+
+
+@contextmanager
+def visiting(
+    fleet: FleetConfig,
+    ledger: Ledger,
+    name: str,
+    patience: float = PATIENCE_SECONDS,
+) -> Iterator[Visit]:
+    """Hold a vault for a command, on a scratch that is deleted afterwards.
+
+    Waits while a host uses the vault. Raises UnknownVault, VaultInUse, and the errors of a visit.
+    """
+    row = ledger.vault(name)
+    folder = Path(tempfile.mkdtemp(prefix="vault-memory-"))
+    host = f"command-{folder.name}"
+    try:
+        lease = _take(ledger, row, host, patience)
+        visit = Visit.open(lease, ledger, fleet.visit_settings(folder))
+        try:
+            yield visit
+            visit.leave()
+        finally:
+            visit.close()
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+        ledger.erased(row.id, host)
+
+
+def _take(
+    ledger: Ledger,
+    row: LedgerVault,
+    host: str,
+    patience: float,
+) -> Lease:
+    deadline = time.monotonic() + patience
+    while True:
+        taken = ledger.take(row.id, host, "")
+        if not isinstance(taken, Holder):
+            return taken
+        if time.monotonic() > deadline:
+            raise VaultInUse(row.name, taken.host)
+        time.sleep(PAUSE_SECONDS)
+
+
+def export(
+    fleet: FleetConfig,
+    ledger: Ledger,
+    name: str,
+    target: Path,
+) -> int:
+    """Write the files of a vault into a new folder: the way back. Returns how many there are.
+
+    Operations that wait are executed first. The folder is a vault after `vault-memory init`.
+    """
+    if os.path.lexists(target):
+        raise UsageError(
+            f"`{target}` exists already",
+            hint="name a new folder; nothing was written",
+        )
+    with visiting(fleet, ledger, name) as visit:
+        partial = Path(
+            tempfile.mkdtemp(prefix=f".{target.name}.", dir=target.absolute().parent)
+        )
+        try:
+            shutil.copytree(visit.scratch.root, partial, dirs_exist_ok=True)
+            # Two folders with one id would be taken for one vault that was moved.
+            (partial / MARKER).unlink(missing_ok=True)
+            count = sum(len(names) for _, _, names in os.walk(partial))
+            os.rename(partial, target)
+        finally:
+            shutil.rmtree(partial, ignore_errors=True)
+    return count
+
+
+# --- Scratches ---
+
+
+def erase_asked(
+    ledger: Ledger,
+    host: str,
+    folder: Path,
+    in_use: Mapping[str, object],
+) -> list[str]:
+    """Delete the local copies that a host was asked to delete. Returns their vaults."""
+    erased = []
+    for vault in ledger.to_erase(host):
+        if vault in in_use:
+            continue
+        Scratch(folder, vault.replace("-", "")).erase()
+        ledger.erased(vault, host)
+        erased.append(vault)
+    return erased

@@ -1,0 +1,114 @@
+"""What a host of a fleet has from its configuration: the ledger, the homes, the scratch."""
+
+import socket
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from vault_memory import places
+from vault_memory.config import remote_problems
+from vault_memory.config.secret_file import read_secret
+from vault_memory.config.sections import Config, RemoteSettings
+from vault_memory.errors import ConfigError, UsageError
+from vault_memory.hosting.fleet.visit_settings import VisitSettings
+from vault_memory.lazy import lazy_module
+from vault_memory.ledger.contract import Ledger
+
+if TYPE_CHECKING:
+    from vault_memory.ledger import postgres, postgres_connections
+else:
+    # Only a fleet has psycopg.
+    postgres = lazy_module("vault_memory.ledger.postgres")
+    postgres_connections = lazy_module("vault_memory.ledger.postgres_connections")
+
+OPERATORS = ("embedding", "brain", "remote", "serve", "web", "talk", "fleet")
+"""Sections that the operator decides for all vaults: models, secrets and addresses"""
+
+
+@dataclass(frozen=True, slots=True)
+class FleetConfig:
+    """The configuration of a host."""
+
+    config: Config
+    environment: Mapping[str, str] = field(repr=False)
+
+    @property
+    def host(self) -> str:
+        """The name of this host in the ledger."""
+        return self.config.fleet.name or socket.gethostname()
+
+    @property
+    def scratch(self) -> Path:
+        """The folder with the local copies of vaults."""
+        configured = self.config.fleet.scratch
+        if configured:
+            return Path(configured).expanduser()
+        return Path(places.state_root(self.environment), "fleet", self.host)
+
+    def open_ledger(
+        self,
+        *,
+        create: bool = False,
+    ) -> Ledger:
+        """Connect to the ledger; `create` makes or migrates it.
+
+        Raises ConfigError, LedgerRefused, LedgerMissing, LedgerTooNew, LedgerAway.
+        """
+        fleet = self.config.fleet
+        if not fleet.database:
+            raise ConfigError(
+                "the configuration names no database for the fleet",
+                hint="set `fleet.database` in the file of `--config`",
+            )
+        # Fault: `vault-memory config` and backups would show the password.
+        if postgres_connections.has_password(fleet.database):
+            raise ConfigError(
+                "`fleet.database` contains a password",
+                hint="put it into a file, and name that in `fleet.password_file`",
+            )
+        password = self._password()
+        return postgres.PostgresLedger(
+            fleet.database,
+            password=password,
+            create=create,
+        )
+
+    def _password(self) -> str:
+        file = self.config.fleet.password_file
+        if not file:
+            return ""
+        text = read_secret(
+            Path(file),
+            None,
+            name="password file",
+            setting="fleet.password_file",
+        )
+        return text.rstrip("\r\n")
+
+    def remote(self, home: str) -> RemoteSettings:
+        """Return the settings for a home. Raises UsageError for a wrong address."""
+        remote = self.config.remote._replace(url=home)
+        problems = remote_problems(remote)
+        if problems:
+            raise UsageError(
+                f"the address of the home is wrong: {problems[0]}",
+                hint="give `s3://bucket/folder`, or the `https://` address of a folder",
+            )
+        return remote
+
+    def visit_settings(self, scratch: Path | None = None) -> VisitSettings:
+        """Return what this host brings to each visit."""
+        return VisitSettings(
+            scratch=self.scratch if scratch is None else scratch,
+            remote=self.config.remote,
+            environment=self.environment,
+            configure=self._configure,
+        )
+
+    def _configure(self, config: Config) -> Config:
+        """Return the configuration of a vault with what the operator decides."""
+        # Fault: the owner of a home could name a command or another model's address.
+        own = {name: getattr(self.config, name) for name in OPERATORS}
+        curation = config.curation._replace(summary_command=(), summary_url="")
+        return config._replace(curation=curation, **own)

@@ -1,0 +1,169 @@
+"""Copies a local vault into the empty home of a fleet. The local vault stays as it is.
+
+Each file is created, and none is replaced. A copy that was interrupted goes on when it is made
+again. The bundle comes last: until then the home is a folder with notes.
+"""
+
+import hashlib
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import NamedTuple
+
+from vault_memory.errors import UsageError, VaultMemoryError
+from vault_memory.hosting.fleet.bundle import LARGEST, BundleOwner, collect, unpack
+from vault_memory.hosting.fleet.bundle_store import NAME, NO_TAG, BundleStore
+from vault_memory.ledger.contract import Lease, VaultAddedTwice
+from vault_memory.remote.contract import Remote
+from vault_memory.remote.remote_errors import RemoteChanged, RemoteMissing
+from vault_memory.sync.plan.sync_exclusions import junk
+from vault_memory.vault.reader import Folder
+
+_NEVER = datetime.min.replace(tzinfo=UTC)
+
+
+class HomeInUse(UsageError):
+    """The home has other files than the vault that should be copied into it."""
+
+    http_status = 409
+
+    def __init__(self, path: str) -> None:
+        super().__init__(
+            f"the home has another file `{path}` than the vault; nothing was replaced",
+            hint="name an empty folder with `--home`",
+            path=path,
+        )
+
+
+class CopyIncomplete(VaultMemoryError):
+    """The home does not list all files that were copied."""
+
+    def __init__(self, path: str) -> None:
+        super().__init__(
+            f"the home does not list `{path}` as it was copied",
+            hint="run the command again; the local vault is as it was",
+            path=path,
+        )
+
+
+class CopiedFile(NamedTuple):
+    """A file of the vault that is in the home now."""
+
+    path: str
+    size: int
+
+
+class VaultInHome(NamedTuple):
+    """Whose vault gets which home."""
+
+    name: str
+    owner: BundleOwner
+    home: str
+
+
+@dataclass(frozen=True, slots=True)
+class VaultCopy:
+    """A copy of one vault into one home."""
+
+    remote: Remote
+    target: VaultInHome
+
+    def check_home(self) -> None:
+        """Check that no fleet uses the home. Raises AnotherFleet, VaultAddedTwice, BundleNewer."""
+        try:
+            fetched = self.remote.get(NAME, max_bytes=LARGEST)
+        except RemoteMissing:
+            return
+        # Fault: two fleets that write to one home would take each other's bundles for their own.
+        bundle = unpack(fetched.raw, self.target.owner)
+        if bundle.epoch:
+            raise VaultAddedTwice(self.target.name)
+
+    def copy(
+        self,
+        folder: Folder,
+        state: Path,
+    ) -> list[CopiedFile]:
+        """Copy notes and bundle, and compare the listing. Raises HomeInUse, CopyIncomplete."""
+        copied = list(self._copy_files(folder))
+        self._verify(copied)
+        self._store_bundle(state)
+        return copied
+
+    def _copy_files(self, folder: Folder) -> Iterator[CopiedFile]:
+        listing = folder.listing(suffixes=("",))
+        made: set[str] = set()
+        for path in sorted((*listing.entries, *listing.copies)):
+            name = path.rpartition("/")[2]
+            if junk(name) or self.remote.refuses(path):
+                continue
+            self._make_folders(path, made)
+            raw = folder.read(path, max_bytes=LARGEST).raw
+            self._create(path, raw)
+            yield CopiedFile(path, len(raw))
+
+    def _make_folders(
+        self,
+        path: str,
+        made: set[str],
+    ) -> None:
+        if not self.remote.traits.parents:
+            return
+        names = path.split("/")[:-1]
+        for count in range(1, len(names) + 1):
+            folder = "/".join(names[:count])
+            if folder in made:
+                continue
+            made.add(folder)
+            try:
+                self.remote.mkcol(folder)
+            except RemoteChanged:
+                # It was made before.
+                continue
+
+    def _create(
+        self,
+        path: str,
+        raw: bytes,
+    ) -> None:
+        try:
+            self.remote.put(path, raw, expected=None)
+        except RemoteChanged:
+            # An interrupted copy has stored it, or it is another file.
+            fetched = self.remote.get(path, max_bytes=LARGEST)
+            if _digest(fetched.raw) != _digest(raw):
+                raise HomeInUse(path) from None
+
+    def _verify(self, copied: list[CopiedFile]) -> None:
+        sizes = dict(files_of(self.remote))
+        for file in copied:
+            # Fault: a store that accepts a write and does not keep it.
+            if sizes.get(file.path) != file.size:
+                raise CopyIncomplete(file.path)
+
+    def _store_bundle(self, state: Path) -> None:
+        """Store journal, sessions and configuration, under the epoch before the first lease."""
+        target = self.target
+        lease = Lease(target.owner.vault, target.home, 0, until=_NEVER)
+        store = BundleStore(self.remote, target.owner, lease)
+        fetched = store.fetch()
+        tag = NO_TAG if fetched is None else fetched[1]
+        store.put(collect(state, target.owner, 0), tag)
+
+
+def files_of(
+    remote: Remote,
+    folder: str = "",
+) -> Iterator[tuple[str, int]]:
+    """Yield path and size of each file of a home."""
+    is_deep = remote.traits.infinity
+    for entry in remote.list(folder, deep=is_deep).entries:
+        if not entry.is_folder:
+            yield entry.path, entry.size
+        elif not is_deep:
+            yield from files_of(remote, entry.path)
+
+
+def _digest(raw: bytes) -> bytes:
+    return hashlib.sha256(raw).digest()
