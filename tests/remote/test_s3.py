@@ -3,7 +3,7 @@
 import datetime
 import socket
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 
 import pytest
@@ -198,6 +198,38 @@ def test_a_listing_of_2500_keys_takes_three_requests(store: S3Store) -> None:
 
     assert {entry.path for entry in listed.entries} == names
     assert remote.traffic.requests - before == 3
+
+
+@pytest.fixture
+def tokyo() -> Iterator[None]:
+    """This machine is in another time zone than the store."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("TZ", "Asia/Tokyo")
+        time.tzset()
+        yield
+    time.tzset()
+
+
+def without_zone(response: Response) -> Response:
+    body = response.body.replace(b"Z</LastModified>", b"</LastModified>")
+    headers = {**response.headers, "Content-Length": str(len(body))}
+    return Response(response.status, headers, body)
+
+
+def test_the_time_of_a_note_is_the_same_in_each_answer(
+    moto: S3Store, tokyo: None
+) -> None:
+    url = moto.new_home()
+    moto.open(url).put("note.md", b"x", expected=None)
+    with S3Proxy(moto.endpoint) as proxy:
+        proxy.script.add(Rewrite(without_zone), "GET", times=1)
+        remote = through(proxy, url)
+
+        listed = [entry.modified for entry in remote.list().entries]
+
+    fetched = moto.open(url).get("note.md", max_bytes=9).modified
+    assert listed == [fetched]
+    assert abs(fetched - time.time()) < 60
 
 
 def without_token(response: Response) -> Response:

@@ -9,11 +9,13 @@ import io
 import threading
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from botocore.awsrequest import AWSPreparedRequest, AWSResponse
+from botocore.utils import parse_timestamp
 
 from vault_memory.remote.contract import Traffic
 from vault_memory.remote.http_transport import (
@@ -205,9 +207,14 @@ def _make_client(
     """A client of boto3. `keys`: key id, secret and perhaps a token in lines; "" for boto3's own search."""
     import boto3
     from botocore.config import Config
+    from botocore.session import get_session
 
     key_id, secret, token = (*keys.split("\n"), "", "", "")[:3]
+    core = get_session()
+    parsers = core.get_component("response_parser_factory")
+    parsers.set_parser_defaults(timestamp_parser=_time_of)
     session = boto3.session.Session(
+        botocore_session=core,
         aws_access_key_id=key_id or None,
         aws_secret_access_key=secret or None,
         aws_session_token=token or None,
@@ -233,6 +240,17 @@ def _make_client(
     client.meta.events.register("before-parameter-build.s3", _forbid_redirect)
     client.meta.events.register_first("before-send.s3", _carry)
     return client
+
+
+def _time_of(value: Any) -> datetime:
+    """A time in an answer. boto3's own reader needs more time than all the rest of a listing."""
+    moment: datetime
+    try:
+        moment = datetime.fromisoformat(value)
+    except (TypeError, ValueError):
+        moment = parse_timestamp(value)
+    # Fault: a store leaves the zone out, and the time would be that of this machine.
+    return moment if moment.tzinfo else moment.replace(tzinfo=UTC)
 
 
 def _forbid_redirect(
