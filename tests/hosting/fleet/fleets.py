@@ -112,7 +112,7 @@ class Fleet:
 
     def __init__(self, folder: Path, traits: Capabilities = PLAIN) -> None:
         self.folder = folder
-        self.now = datetime(2026, 11, 24, 9, 0, tzinfo=UTC)
+        self.now = datetime.now(UTC)
         self.server = RamServer(traits)
         self.person = RamRemote(self.server)
         self.ledger = LocalLedger(folder / "ledger.sqlite", lease_seconds=30)

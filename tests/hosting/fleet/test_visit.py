@@ -282,8 +282,10 @@ def test_taking_a_vault_again_unchanged_takes_little_processor_time(
 
 def test_two_hosts_that_do_the_same_write_the_same_bytes(tmp_path: Path) -> None:
     written = []
+    now = datetime.now(UTC)
     for name in ("one", "two"):
         fleet = Fleet(tmp_path / name)
+        fleet.now = now
         with fleet.visiting(name) as visit:
             visit.run(append("a", "- coffee", fleet.now))
             visit.run(turn("b", "I like coffee", fleet.now))

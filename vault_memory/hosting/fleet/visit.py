@@ -48,8 +48,9 @@ PATIENCE_SECONDS = 5.0
 """How long a pass waits for another process that syncs the same scratch"""
 MOST_PASSES = 6
 """Of one flush: each resolves what the one before met"""
-SETTLED = timedelta(seconds=5)
-"""No person saves files of a scratch, so none of them is half a save"""
+SETTLED = timedelta(minutes=1)
+"""Added to the clock of a pass: no editor saves files of a scratch, so none is half a save. Longer
+than most passes: their own writes would look like saves, and be fetched a second time"""
 REFUSED = "the vault refuses an acknowledged operation"
 LATER = "its note goes first"
 """Why an audit file rests in the first pass of a flush"""
@@ -401,13 +402,12 @@ class Visit:
             # Fault: a host slept beyond its lease, and another one has written since.
             if etag != self._record.bundle_etag:
                 raise LeaseLost(self.lease)
-        settled = now + SETTLED
         resting = dict.fromkeys(self._audit_files(), LATER)
-        report = self._pass(settled, resting=resting)
+        report = self._pass(now, resting=resting)
         uploaded = report.uploaded
         is_asked = False
         for _ in range(MOST_PASSES):
-            report = self._pass(settled, ask=is_asked)
+            report = self._pass(now, ask=is_asked)
             uploaded += report.uploaded
             if report.quiet or report.settled:
                 break
@@ -465,7 +465,8 @@ class Visit:
         options = PassOptions(ask=ask, resting=resting or {})
         state = self.scratch.state
         with sync_connection.alone(state, patience=PATIENCE_SECONDS):
-            report = self.memory.sync.connection().run_pass(now, options)
+            connection = self.memory.sync.connection()
+            report = connection.run_pass(now + SETTLED, options)
         if report.halted:
             raise HomeChanged(report.halted)
         return report
