@@ -38,12 +38,12 @@ def vector(seed: bytes) -> bytes:
 def fill(index: Index, *, fingerprint: str, name: str, spare: int = 0) -> None:
     """Store a vector for every chunk but `spare` of them, as if the model with this fingerprint had made it."""
     with index.transaction():
-        model = vectors.model_id(index.connection, fingerprint, name, DIMENSIONS)
+        model = vectors.model_id(index, fingerprint, name, DIMENSIONS)
         rows: list[tuple[bytes]] = list(
             index.connection.execute("SELECT DISTINCT identity FROM chunk")
         )
         vectors.put(
-            index.connection,
+            index,
             model,
             list(_random_rows([identity for (identity,) in rows[spare:]])),
         )

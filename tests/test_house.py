@@ -44,6 +44,34 @@ PURE = ("contract", "markdown", "rules")
 UNPURE_CALLS = {"open", "print", "input", "breakpoint"}
 CLOCKS = {"now", "today", "utcnow"}
 
+OWNERS_OF_DATABASES = {
+    "database",
+    "index",
+    "ledger",
+    "sync",
+    "vault",
+}
+"""Packages with a database of their own, the index among them, and the one that opens all of them"""
+READERS_OF_OTHERS = {Path("transfer/istota.py")}
+"""Modules that import from the database of another program"""
+DRIVERS = {
+    "apsw",
+    "psycopg",
+    "psycopg_pool",
+    "sqlite3",
+    "vault_memory.database.connection.Connection",
+    "vault_memory.database.connection.connect",
+}
+OTHER_CONNECTIONS = (
+    "sync.connection",
+    "urllib3.connection",
+)
+"""Connections to servers"""
+SQL = re.compile(
+    r"\b(SELECT\s|INSERT\s+(OR\s+\w+\s+)?INTO\s|UPDATE\s+\w+\s+SET\s|DELETE\s+FROM\s"
+    r"|(CREATE|DROP|ALTER)\s+(TABLE|INDEX)\s|SAVEPOINT|PRAGMA\s|BEGIN\s+IMMEDIATE)"
+)
+
 # Spelt in halves, so that this file does not hold what it looks for.
 MACHINE = re.compile(
     r"(?<![\w.}])/(?:wo" + r"rk|ro" + r"ot|op" + r"t/[a-z]+)/|\bseed-" + r"\d"
@@ -103,6 +131,67 @@ def test_pure_packages_read_no_clock_and_open_no_file(room: str) -> None:
                 found.append(f"{module.name}:{node.lineno} .{called.attr}")
 
     assert not found
+
+
+def is_owner_of_a_database(module: Path) -> bool:
+    path = module.relative_to(PACKAGE)
+    return path.parts[0] in OWNERS_OF_DATABASES or path in READERS_OF_OTHERS
+
+
+def docstrings(tree: ast.Module) -> set[ast.AST]:
+    """Each string that is a statement: a docstring, or the note below a constant."""
+    return {node.value for node in ast.walk(tree) if isinstance(node, ast.Expr)}
+
+
+def queries_in(module: Path) -> list[str]:
+    """What a module has of a database: its statements, its library, and connections."""
+    tree = ast.parse(module.read_text(encoding="utf-8"))
+    prose = docstrings(tree)
+    found = []
+    for node in ast.walk(tree):
+        match node:
+            case ast.Constant(value=str(text)) if node not in prose:
+                if SQL.search(text):
+                    found.append(f"{module.name}:{node.lineno} a statement")
+            case ast.Attribute(attr="connection"):
+                if not ast.unparse(node).endswith(OTHER_CONNECTIONS):
+                    found.append(f"{module.name}:{node.lineno} {ast.unparse(node)}")
+            case ast.Import(names=names):
+                drivers = DRIVERS & {alias.name for alias in names}
+                found += [f"{module.name}:{node.lineno} {name}" for name in drivers]
+            case ast.ImportFrom(module=source, names=names):
+                sources = {source, *(f"{source}.{alias.name}" for alias in names)}
+                drivers = DRIVERS & sources
+                found += [f"{module.name}:{node.lineno} {name}" for name in drivers]
+    return found
+
+
+def test_only_the_owner_of_a_database_queries_it() -> None:
+    found = [
+        query
+        for module in MODULES
+        if not is_owner_of_a_database(module)
+        for query in queries_in(module)
+    ]
+
+    assert not found
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        'rows = run("SELECT path FROM note")',
+        'run(f"DELETE FROM {table} WHERE id = 1")',
+        "rows = index.connection.run(text)",
+        "import apsw",
+        "from vault_memory.database.connection import Connection",
+    ],
+)
+def test_a_query_above_the_index_is_noticed(text: str, tmp_path: Path) -> None:
+    module = tmp_path / "module.py"
+    module.write_text(text, encoding="utf-8")
+
+    assert queries_in(module)
 
 
 def test_no_file_mentions_the_machine_it_was_written_on() -> None:

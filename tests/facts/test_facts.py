@@ -384,10 +384,7 @@ def test_after_any_edits_the_index_has_the_facts_on_the_pages(
                 path.write_text("".join(lines[:-1]))
         memory.facts(scopes=[ALICE], now=NOW)
         index = memory.vault.indexing.index()
-        held = [
-            fact
-            for _, fact in rows.all_facts(index.connection, index.scope_ids([ALICE]))
-        ]
+        held = [fact for _, fact in rows.all_facts(index, index.scope_ids([ALICE]))]
         there = read_facts(parse(path.read_bytes()), ALICE) if path.exists() else []
 
         assert held == there

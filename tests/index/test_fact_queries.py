@@ -60,7 +60,7 @@ def index():
 
 
 def of(index: Index, asked: Sequence[str], call: Callable[..., object]) -> str:
-    return str(call(index.connection, index.scope_ids(asked)))
+    return str(call(index, index.scope_ids(asked)))
 
 
 def everything(index: Index, asked: Sequence[str]) -> str:
@@ -68,21 +68,18 @@ def everything(index: Index, asked: Sequence[str]) -> str:
     of_all = " ".join(map(secret, SCOPES))
     return str(
         [
-            fact_queries.all_facts(index.connection, ids),
+            fact_queries.all_facts(index, ids),
             fact_queries.facts_about(
-                index.connection, ids, ["alice", "bob", *map(secret, SCOPES)]
+                index, ids, ["alice", "bob", *map(secret, SCOPES)]
             ),
             [
-                fact_queries.facts_with_id(index.connection, ids, digit)
+                fact_queries.facts_with_id(index, ids, digit)
                 for digit in "0123456789abcdef"
             ],
-            fact_queries.entities_in(
-                index.connection, ids, PromptWords(f"alice bob {of_all}")
-            ),
-            fact_queries.aliases(index.connection, ids),
+            fact_queries.entities_in(index, ids, PromptWords(f"alice bob {of_all}")),
+            fact_queries.aliases(index, ids),
             [
-                fact_queries.resolve_entity(index.connection, ids, secret(scope))
-                - {secret(scope)}
+                fact_queries.resolve_entity(index, ids, secret(scope)) - {secret(scope)}
                 for scope in SCOPES
             ],
             search(index, SearchQuery("where is Bob?", asked, now=NOW, limit=100)).hits,
@@ -106,7 +103,7 @@ def test_facts_and_entities_do_not_cross_scopes(index):
 def test_mentions_are_counted_within_their_scopes(index):
     for count in range(len(SCOPES) + 1):
         found = fact_queries.mention_counts(
-            index.connection, index.scope_ids(SCOPES[:count]), "bob"
+            index, index.scope_ids(SCOPES[:count]), "bob"
         )
 
         assert sum(found.values()) == 2 * count
@@ -118,7 +115,7 @@ def test_this_test_detects_a_query_that_does_not_compare_scopes(index, monkeypat
     )
 
     assert secret(SCOPES[1]) in str(
-        fact_queries.all_facts(index.connection, index.scope_ids(SCOPES[:1]))
+        fact_queries.all_facts(index, index.scope_ids(SCOPES[:1]))
     )
 
 
@@ -133,7 +130,7 @@ def test_the_scope_is_a_required_argument():
         fact_queries.mention_counts,
     ):
         with pytest.raises(TypeError, match="scope_ids"):
-            function(Index(":memory:").connection)
+            function(Index(":memory:"))
 
 
 @pytest.mark.parametrize(
@@ -153,7 +150,7 @@ def test_a_prompt_names_the_entities_it_contains_as_whole_words(prompt, found):
     page = "## acme corp\n- also_known_as: Acme\n- is_a: firm\n## Bob\n- lives_in: 北京\n- has: Ёлка\n- knows: Zoe\u0301\n"
     put(index, "user:alice", page)
     named = fact_queries.entities_in(
-        index.connection, index.scope_ids(["user:alice"]), PromptWords(prompt)
+        index, index.scope_ids(["user:alice"]), PromptWords(prompt)
     )
 
     assert {PromptWords(one).text for one in named} - {"acme"} == {
@@ -169,9 +166,7 @@ def test_a_fact_is_returned_together_with_the_fact_that_ended_it():
         "## bob\n- works_at: Acme (since 2020-01-01)\n- works_at: Globex (since 2021-01-01)\n",
     )
 
-    found = fact_queries.facts_about(
-        index.connection, index.scope_ids(["user:alice"]), ["acme"]
-    )
+    found = fact_queries.facts_about(index, index.scope_ids(["user:alice"]), ["acme"])
 
     assert {fact.object for _, fact in found} == {"Acme", "Globex"}
     assert {fact.valid_from for _, fact in found} == {

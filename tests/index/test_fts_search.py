@@ -17,7 +17,7 @@ NONE = Filters()
 def find(index, *asked, filters=NONE, most=100):
     """The texts that have any of the words."""
     found = fts_search.find(
-        index.connection, index.scope_ids([SCOPE]), asked, filters, most=most
+        index, index.scope_ids([SCOPE]), asked, filters, most=most
     ).rows
     rows = dict(index.connection.execute("SELECT id, text FROM chunk"))
     return sorted(rows[row[1]] for row in found.values())
@@ -145,11 +145,11 @@ def test_cached_searches_are_invalidated_by_the_next_change():
     put(index, "a.md", SCOPE, "- red car\n- a line\n")
 
     assert find(index, "red", "car") == ["- red car"]
-    places = list(fts_search.find(index.connection, ids, ["red"], NONE, most=9).rows)
-    assert set(
-        fts_search.beside(index.connection, ids, [places[0] + 1, places[0] + 2], NONE)
-    ) == {places[0] + 1}
-    assert fts_search.beside(index.connection, [], places, NONE) == {}
+    places = list(fts_search.find(index, ids, ["red"], NONE, most=9).rows)
+    assert set(fts_search.beside(index, ids, [places[0] + 1, places[0] + 2], NONE)) == {
+        places[0] + 1
+    }
+    assert fts_search.beside(index, [], places, NONE) == {}
 
 
 def test_the_search_cache_is_bounded():

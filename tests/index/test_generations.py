@@ -69,19 +69,14 @@ def test_a_failed_build_leaves_the_old_generation_serving(generations):
 def test_a_new_generation_starts_with_the_vectors_of_the_previous_one(generations):
     first = generations.build("rules 1", fill)
     with first.transaction():
-        model = vectors.model_id(first.connection, "print", "tiny", 2)
-        [(identity, _)] = vectors.pending(first.connection, model, 10)
-        vectors.put(first.connection, model, [(identity, b"\0" * 8)])
+        model = vectors.model_id(first, "print", "tiny", 2)
+        [(identity, _)] = vectors.pending(first, model, 10)
+        vectors.put(first, model, [(identity, b"\0" * 8)])
     first.close()
 
     second = generations.build("rules 2", fill)
 
-    assert (
-        vectors.missing_count(
-            second.connection, vectors.find_model(second.connection, "print")
-        )
-        == 0
-    )
+    assert vectors.missing_count(second, vectors.find_model(second, "print")) == 0
 
 
 def test_an_open_reader_keeps_reading_its_generation(generations):

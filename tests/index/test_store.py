@@ -142,9 +142,7 @@ def test_a_query_in_one_scope_does_not_read_all_other_scopes():
                 ),
                 steps_of(
                     index,
-                    lambda index=index, scope=scope: text.within_scopes(
-                        index.connection, [scope]
-                    ),
+                    lambda index=index, scope=scope: text.within_scopes(index, [scope]),
                 ),
             )
         )

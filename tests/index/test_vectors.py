@@ -17,7 +17,7 @@ SCOPES = ("user:ann", "user:ben")
 
 def model_of(index, name=MODEL):
     with index.transaction():
-        return vectors.model_id(index.connection, name, name, DIMENSIONS)
+        return vectors.model_id(index, name, name, DIMENSIONS)
 
 
 def vector_count(index):
@@ -39,8 +39,8 @@ def test_a_text_that_returns_needs_no_new_vector():
     put(index, "a.md", "user:ann", "- tea\n- milk\n")
     put(index, "renamed.md", "user:ann", "- milk\n- tea\n")
 
-    assert vectors.missing_count(index.connection, model) == 0
-    assert vectors.pending(index.connection, model, 10) == []
+    assert vectors.missing_count(index, model) == 0
+    assert vectors.pending(index, model, 10) == []
 
 
 def test_only_settled_notes_are_pending_with_the_newest_first():
@@ -50,24 +50,22 @@ def test_only_settled_notes_are_pending_with_the_newest_first():
     model = model_of(index)
     index.set_state("b.md", State.HOT)
 
-    assert [text for _, text in vectors.pending(index.connection, model, 10)] == [
+    assert [text for _, text in vectors.pending(index, model, 10)] == [
         "c",
         "a",
     ]
-    assert [text for _, text in vectors.pending(index.connection, model, 1)] == ["c"]
-    assert vectors.missing_count(index.connection, model) == 2
+    assert [text for _, text in vectors.pending(index, model, 1)] == ["c"]
+    assert vectors.missing_count(index, model) == 2
 
 
 def test_vectors_of_two_models_are_never_mixed():
     index = library({("user:ann", "a.md"): "- tea\n"})
     other = model_of(index, "other")
 
-    likeness = vectors.like(
-        index.connection, index.scope_ids(SCOPES), other, embed("tea")
-    )
+    likeness = vectors.like(index, index.scope_ids(SCOPES), other, embed("tea"))
 
     assert likeness.best(10, None, scoring.WEIGHTS) == []
-    assert vectors.missing_count(index.connection, other) == 1
+    assert vectors.missing_count(index, other) == 1
 
 
 def test_vectors_of_another_dimension_are_ignored():
@@ -86,8 +84,8 @@ def test_a_limited_number_of_unused_vectors_is_kept():
     put(index, "a.md", "user:ann", "- line 0\n")
 
     with index.transaction():
-        assert vectors.prune(index.connection, model, most=20) == 0
-        assert vectors.prune(index.connection, model, most=4) == 5
+        assert vectors.prune(index, model, most=20) == 0
+        assert vectors.prune(index, model, most=4) == 5
     assert vector_count(index) == 5
 
 
@@ -96,11 +94,11 @@ def test_vectors_of_an_old_model_are_dropped_once_the_new_one_is_complete():
     new = model_of(index, "new")
 
     with index.transaction():
-        assert vectors.prune(index.connection, new) == 0
-        for key, text in vectors.pending(index.connection, new, 10):
-            vectors.put(index.connection, new, [(key, embed(text))])
-        assert vectors.prune(index.connection, new) == 2
-    assert vectors.missing_count(index.connection, new) == 0
+        assert vectors.prune(index, new) == 0
+        for key, text in vectors.pending(index, new, 10):
+            vectors.put(index, new, [(key, embed(text))])
+        assert vectors.prune(index, new) == 2
+    assert vectors.missing_count(index, new) == 0
 
 
 def test_an_embedding_run_ends_by_dropping_unused_vectors():
@@ -126,7 +124,7 @@ def likeness_to(index, vector, matrices=None, scopes=SCOPES):
     model, ids = model_of(index), index.scope_ids(scopes)
     if matrices:
         return matrices.like(index, ids, model, vector)
-    return vectors.like(index.connection, ids, model, vector)
+    return vectors.like(index, ids, model, vector)
 
 
 def values(likeness, index):
@@ -228,7 +226,7 @@ def test_among_many_chunks_the_best_and_the_keyword_hits_are_exact():
     exact = likeness_to(index, query)
     every = exact.best(400, None, scoring.WEIGHTS)
     matrices = Matrices(most_exact=100, rescored=100)
-    model = vectors.find_model(index.connection, MODEL)
+    model = vectors.find_model(index, MODEL)
 
     some = matrices.like(index, index.scope_ids(SCOPES), model, query, every[-3:])
 

@@ -44,11 +44,9 @@ def library(notes: Mapping[tuple[str, str], str], *, embedded: bool = True) -> I
 
 def embed_all(index: Index) -> None:
     with index.transaction():
-        model = vectors.model_id(index.connection, MODEL, "toy", DIMENSIONS)
-        while pending := vectors.pending(index.connection, model, 100):
-            vectors.put(
-                index.connection, model, [(key, embed(text)) for key, text in pending]
-            )
+        model = vectors.model_id(index, MODEL, "toy", DIMENSIONS)
+        while pending := vectors.pending(index, model, 100):
+            vectors.put(index, model, [(key, embed(text)) for key, text in pending])
 
 
 def embed(text: str) -> bytes:

@@ -7,14 +7,13 @@ import pytest
 
 from tests.search.library import MODEL, NOW, embed, library, put
 from vault_memory.errors import UsageError
-from vault_memory.index import filters, fts_search, vectors
+from vault_memory.index import filters, fts_search, note_queries, vectors
 from vault_memory.index.filters import Filters
 from vault_memory.index.query_cache import forget
 from vault_memory.index.store import Index, IndexedFile, IndexEntry, State
 from vault_memory.index.vector_cache import Matrices
 from vault_memory.rules.conversations.turn import turn_chunks
 from vault_memory.rules.search import scoring
-from vault_memory.search import hits
 from vault_memory.search.candidates import VectorArm
 from vault_memory.search.query import SearchQuery, search
 from vault_memory.search.results import MODES
@@ -106,12 +105,12 @@ def all_places(index: Index) -> list[int]:
 
 
 def by_vectors(index: Index, ids: Sequence[int], resident: Matrices | None) -> set[str]:
-    model = vectors.find_model(index.connection, MODEL)
+    model = vectors.find_model(index, MODEL)
     assert model is not None
     if resident:
         likeness = resident.like(index, ids, model, embed("apple"))
     else:
-        likeness = vectors.like(index.connection, ids, model, embed("apple"))
+        likeness = vectors.like(index, ids, model, embed("apple"))
     best = likeness.best(1000, None, scoring.WEIGHTS)
     return of_places(index, [*best, *likeness.at(all_places(index))])
 
@@ -123,14 +122,12 @@ NONE = Filters()
 FUNCTIONS: dict[str, Callable[[Index, Sequence[str]], set[str]]] = {
     "text.find": lambda index, asked: of_places(
         index,
-        fts_search.find(
-            index.connection, index.scope_ids(asked), ["apple"], NONE, most=1000
-        ).rows,
+        fts_search.find(index, index.scope_ids(asked), ["apple"], NONE, most=1000).rows,
     ),
     "text.find, narrowed": lambda index, asked: of_places(
         index,
         fts_search.find(
-            index.connection,
+            index,
             index.scope_ids(asked),
             ["apple"],
             Filters(kinds=frozenset({"note"})),
@@ -139,14 +136,12 @@ FUNCTIONS: dict[str, Callable[[Index, Sequence[str]], set[str]]] = {
     ),
     "text.beside": lambda index, asked: of_places(
         index,
-        fts_search.beside(
-            index.connection, index.scope_ids(asked), all_places(index), NONE
-        ),
+        fts_search.beside(index, index.scope_ids(asked), all_places(index), NONE),
     ),
     "text.dated": lambda index, asked: of_places(
         index,
         fts_search.dated(
-            index.connection,
+            index,
             index.scope_ids(asked),
             [("2024-01-01", "2024-12-31")],
             NONE,
@@ -155,9 +150,7 @@ FUNCTIONS: dict[str, Callable[[Index, Sequence[str]], set[str]]] = {
     ),
     "text.passing": lambda index, asked: of_places(
         index,
-        fts_search.passing(
-            index.connection, index.scope_ids(asked), Filters(topic="any")
-        ),
+        fts_search.passing(index, index.scope_ids(asked), Filters(topic="any")),
     ),
     "vectors.like": lambda index, asked: by_vectors(
         index, index.scope_ids(asked), None
@@ -194,7 +187,7 @@ def break_match(monkeypatch):
 def break_rows(monkeypatch):
     monkeypatch.setattr(filters, "listed", lambda numbers: "(SELECT id FROM scope)")
     monkeypatch.setattr(
-        hits, "marks", lambda values: f"{filters.marks(values)} IS NOT NULL"
+        note_queries, "marks", lambda values: f"{filters.marks(values)} IS NOT NULL"
     )
 
 
@@ -235,7 +228,7 @@ def test_scope_is_a_required_argument_of_the_lowest_functions(index):
         vectors.like,
     ):
         with pytest.raises(TypeError, match="scope_ids"):
-            function(index.connection)
+            function(index)
     with pytest.raises(TypeError, match="scopes"):
         SearchQuery("apple", now=NOW)
 

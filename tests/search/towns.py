@@ -229,11 +229,9 @@ def bring_up_to_date(root: Path, index: Index) -> None:
     ingest = Ingest(Folder(root), index, Layout(), time.time_ns)
     ingest.look_again(ingest.scan(), conclude_young=True)
     with index.transaction():
-        model = vectors.model_id(index.connection, MODEL, MODEL, DIMENSIONS)
-        while pending := vectors.pending(index.connection, model, 1000):
-            vectors.put(
-                index.connection, model, [(key, embed(text)) for key, text in pending]
-            )
+        model = vectors.model_id(index, MODEL, MODEL, DIMENSIONS)
+        while pending := vectors.pending(index, model, 1000):
+            vectors.put(index, model, [(key, embed(text)) for key, text in pending])
 
 
 @cache

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 
     from vault_memory.api.vault_memory import VaultMemory
     from vault_memory.config import remote_password
+    from vault_memory.index.inspection import row_counts
     from vault_memory.learning import ledgers
     from vault_memory.learning.costs import token_budget
     from vault_memory.markdown import document
@@ -42,6 +43,7 @@ if TYPE_CHECKING:
     from vault_memory.vault.watch import mounts
 else:
     remote_password = lazy_module("vault_memory.config.remote_password")
+    row_counts = lazy_module("vault_memory.index.inspection.row_counts")
     document = lazy_module("vault_memory.markdown.document")
     embedders = lazy_module("vault_memory.models.embedding.embedders")
     factory = lazy_module("vault_memory.models.llm.factory")
@@ -165,9 +167,9 @@ def _state_folder(memory: "VaultMemory") -> Iterator[Check]:
 
 def _index(memory: "VaultMemory") -> Iterator[Check]:
     index = memory.vault.indexing.index()
-    verdict = str(index.connection.pragma("quick_check"))
-    if verdict != "ok":
-        yield _failed("index", f"the database is damaged: {verdict}", FIX)
+    damage = row_counts.damage(index)
+    if damage:
+        yield _failed("index", f"the database is damaged: {damage}", FIX)
         return
     notes, chunks = index.counts()
     generation = memory.vault.indexing.generations.current
@@ -395,12 +397,7 @@ def _embedding_server(memory: "VaultMemory") -> Check:
 
 def _sample(memory: "VaultMemory") -> list[str]:
     """Return the text of some notes, for a guess of their language."""
-    connection = memory.vault.indexing.index().connection
-    rows = connection.execute(
-        "SELECT text FROM chunk WHERE id % (SELECT max(count(*) / ?, 1) FROM chunk) = 0 LIMIT ?",
-        (SAMPLED_CHUNKS, SAMPLED_CHUNKS),
-    )
-    return [str(text) for (text,) in rows]
+    return row_counts.sample_texts(memory.vault.indexing.index(), SAMPLED_CHUNKS)
 
 
 def _brain(memory: "VaultMemory") -> Iterator[Check]:

@@ -10,7 +10,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any, Literal, TypeVar, get_args
+from typing import TYPE_CHECKING, Literal, TypeVar, get_args
 
 from vault_memory import __version__
 from vault_memory.contract import SemanticState, SyncState
@@ -21,9 +21,11 @@ from vault_memory.lazy import lazy_module
 if TYPE_CHECKING:
     from vault_memory.api.vault_memory import VaultMemory
     from vault_memory.contract.status_answers import VitalsJson
+    from vault_memory.index.inspection import row_counts
     from vault_memory.learning import checkpoint
     from vault_memory.sync import status
 else:
+    row_counts = lazy_module("vault_memory.index.inspection.row_counts")
     checkpoint = lazy_module("vault_memory.learning.checkpoint")
     status = lazy_module("vault_memory.sync.status")
 
@@ -115,19 +117,13 @@ class Metrics:
         with self._memory.vault.lock:
             index = indexing.index()
             notes, chunks = index.counts()
-            connection = index.connection
-            kinds: list[Any] = connection.execute(
-                "SELECT kind, count(*) FROM note GROUP BY kind ORDER BY kind"
-            ).fetchall()
-            vectors: list[Any] = connection.execute(
-                "SELECT count(*) FROM vector"
-            ).fetchall()
-            pages: Any = connection.pragma("page_count")
-            page_size: Any = connection.pragma("page_size")
+            kinds = row_counts.notes_by_kind(index)
+            vectors = row_counts.count_vectors(index)
+            index_bytes = row_counts.bytes_of_pages(index)
             parked = len(index.parked())
             stale = len(index.stale())
         yield gauge("index_notes", "Notes that search reads", notes)
-        by_kind = tuple(Sample(count, {"kind": kind}) for kind, count in kinds)
+        by_kind = tuple(Sample(count, {"kind": kind}) for kind, count in kinds.items())
         yield Family(
             "index_kind_notes",
             "gauge",
@@ -135,7 +131,7 @@ class Metrics:
             by_kind,
         )
         yield gauge("index_chunks", "Pieces of notes that search finds", chunks)
-        yield gauge("index_vectors", "Pieces that have a vector", vectors[0][0])
+        yield gauge("index_vectors", "Pieces that have a vector", vectors)
         yield gauge(
             "index_parked_notes", "Notes that cannot be read and are left out", parked
         )
@@ -145,7 +141,7 @@ class Metrics:
             "Notes that are newer on disk than in the index",
             stale_count,
         )
-        yield gauge("index_bytes", "Size of the index", pages * page_size)
+        yield gauge("index_bytes", "Size of the index", index_bytes)
         yield gauge(
             "index_generation",
             "Counts up when the index is built again",

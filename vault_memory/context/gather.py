@@ -7,12 +7,12 @@ from the files, as they are at this moment.
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import date, timedelta
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from vault_memory.context.blocks import Ask, ContextRequest
 from vault_memory.context.live_notes import LiveLines, LiveNotes
-from vault_memory.index import fact_queries
-from vault_memory.index.filters import listed
+from vault_memory.index import fact_queries, note_queries
+from vault_memory.index.note_queries import DatedNote
 from vault_memory.index.store import Index
 from vault_memory.lazy import lazy_module
 from vault_memory.rules.context import assemble
@@ -88,19 +88,7 @@ def _kind_of(
     path: str,
 ) -> str:
     # Another process may remove the note from the index while the block is built.
-    row = index.connection.execute(
-        "SELECT kind FROM note WHERE path = ?", (path,)
-    ).fetchone()
-    return str(row[0]) if row else "recalled"
-
-
-class _NoteRow(NamedTuple):
-    """A note that may go in, as the index lists it."""
-
-    kind: str
-    scope: str
-    day: str | None
-    path: str
+    return note_queries.kind_of(index, path) or "recalled"
 
 
 class _Gatherer:
@@ -185,7 +173,7 @@ class _Gatherer:
                 has_reflection |= row.kind == "reflection"
                 yield quotation
 
-    def _note_quotations(self, row: _NoteRow) -> list[Quotation]:
+    def _note_quotations(self, row: DatedNote) -> list[Quotation]:
         text = self._notes.text(row.path)
         # Fault: a model would follow a rule of the archive, which is no longer valid.
         if row.kind == "rules":
@@ -198,7 +186,7 @@ class _Gatherer:
         quotation = assemble.whole_note(row.kind, row.path, text, worth=worth, **about)
         return [quotation] if quotation else []
 
-    def _note_rows(self) -> list[_NoteRow]:
+    def _note_rows(self) -> list[DatedNote]:
         """Lists the notes that always go in, the newest first."""
         request = self._request
         scope_ids = self._index.scope_ids(request.open)
@@ -210,25 +198,17 @@ class _Gatherer:
         # Fault: a note may have the date of tomorrow in another time zone. Notes of later days are
         # no memory yet.
         until = (request.today + timedelta(days=1)).isoformat()
-        kinds = ", ".join(f"'{kind}'" for kind in ALWAYS)
-        cursor = self._index.connection.execute(
-            "SELECT n.kind, s.name, n.date, n.path"
-            " FROM note n"
-            " JOIN scope s ON s.id = n.scope"
-            f" WHERE n.scope IN {listed(scope_ids)}"
-            f" AND n.kind IN ({kinds})"
-            " AND (n.kind <> 'dated' OR n.date BETWEEN ? AND ?)",
-            (since, until),
+        notes = note_queries.notes_of_kinds(
+            self._index, scope_ids, ALWAYS, (since, until)
         )
-        listed_rows = map(_NoteRow._make, cursor)
-        rows = [row for row in listed_rows if self._may_go_in(row)]
+        rows = [row for row in notes if self._may_go_in(row)]
         order = {scope: position for position, scope in enumerate(request.open)}
         # Sorts are stable: notes of the same day keep the order of the scopes and paths.
         rows.sort(key=lambda row: (order[row.scope], row.path))
         rows.sort(key=lambda row: row.day or "", reverse=True)
         return rows
 
-    def _may_go_in(self, row: _NoteRow) -> bool:
+    def _may_go_in(self, row: DatedNote) -> bool:
         # Fault: other people read the block.
         if self._request.is_personal(row.kind, row.scope):
             return False
@@ -242,11 +222,11 @@ class _Gatherer:
         """Quotes the person's own facts, and those about the entities that the prompt names."""
         request = self._request
         scope_ids = self._index.scope_ids(request.fact_scopes)
-        if not fact_queries.has_facts(self._index.connection, scope_ids):
+        if not fact_queries.has_facts(self._index, scope_ids):
             return []
         people = self._people()
         keys = self._entity_keys(scope_ids, people)
-        pairs = fact_queries.facts_about(self._index.connection, scope_ids, keys)
+        pairs = fact_queries.facts_about(self._index, scope_ids, keys)
         paths = {fact: path for path, fact in pairs}
         facts = [fact for fact in self._valid_facts(paths) if _mentions(fact, keys)]
         if request.briefing:
@@ -266,9 +246,7 @@ class _Gatherer:
         if not request.briefing:
             return people
         people.add(facts_fact.folded(request.owner))
-        pairs = fact_queries.aliases(
-            self._index.connection, self._index.scope_ids(request.scopes)
-        )
+        pairs = fact_queries.aliases(self._index, self._index.scope_ids(request.scopes))
         entities = {
             entity for alias, entity in pairs if alias in people or entity in people
         }
@@ -283,7 +261,7 @@ class _Gatherer:
         """Returns the folded names of the entities whose facts may go in."""
         request = self._request
         prompt = relevance.PromptWords(self._query)
-        keys = fact_queries.entities_in(self._index.connection, scope_ids, prompt)
+        keys = fact_queries.entities_in(self._index, scope_ids, prompt)
         if request.briefing:
             return keys - people
         return keys if request.in_shared_room else keys | people

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from vault_memory.index.filters import listed
+from vault_memory.index import note_queries
 from vault_memory.lazy import lazy_module
 from vault_memory.rules.context import assemble
 
@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from vault_memory.context.blocks import ContextRequest
     from vault_memory.context.live_notes import LiveNotes
     from vault_memory.index import exclusion
+    from vault_memory.index.note_queries import DatedNote
     from vault_memory.index.store import Index
     from vault_memory.markdown import document
     from vault_memory.rules.context.assemble import Quotation
@@ -44,31 +45,24 @@ def quotation(
     # Fault: the session goes on. Its own turns are in the prompt of the host already.
     if newest is None or _has_own_turn(index, scope_ids, request, query):
         return None
-    day, path = newest
-    note = document.parse(notes.text(path).encode())
+    note = document.parse(notes.text(newest.path).encode())
     heading, text = episodes.newest_episode(note)
-    return assemble.whole_note(KIND, path, text, date=day, conversation=heading)
+    return assemble.whole_note(
+        KIND, newest.path, text, date=newest.day or "", conversation=heading
+    )
 
 
 def _newest_note(
     index: "Index",
     scope_ids: Sequence[int],
     request: "ContextRequest",
-) -> tuple[str, str] | None:
-    """Returns day and path of the newest note about conversations."""
-    cursor = index.connection.execute(
-        "SELECT n.date, n.path, s.name"
-        " FROM note n"
-        " JOIN scope s ON s.id = n.scope"
-        f" WHERE n.scope IN {listed(scope_ids)} AND n.kind = ?"
-        " ORDER BY n.date DESC, n.path",
-        (KIND,),
-    )
-    for day, path, scope in cursor:
+) -> "DatedNote | None":
+    """Returns the newest note about conversations."""
+    for note in note_queries.newest_of_kind(index, scope_ids, KIND):
         # Fault: the newest note may be another person's. It must not go into the block of a
         # channel.
-        if not request.is_personal(KIND, scope):
-            return day, path
+        if not request.is_personal(KIND, note.scope):
+            return note
     return None
 
 
@@ -86,7 +80,7 @@ def _has_own_turn(
     heading = conversations_turn.heading_of(request.session)
     return any(
         _words(statements.without_speaker(text)) not in prompts
-        for text in exclusion.own_turns_of(index.connection, scope_ids, heading)
+        for text in exclusion.own_turns_of(index, scope_ids, heading)
     )
 
 

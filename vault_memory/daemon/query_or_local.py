@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from vault_memory.api import json_contract
 from vault_memory.context.calls import DEFAULT_CONTEXT, ContextOptions
 from vault_memory.daemon.client import BEHIND, DaemonRefused, ask
+from vault_memory.index.schema import has_vectors
 from vault_memory.lazy import lazy_module
 from vault_memory.search.calls import DEFAULT_SEARCH, SearchOptions
 
@@ -100,8 +101,7 @@ def _may_load(memory: "VaultMemory") -> bool:
     if settings.kind == "off":
         return False
     # Asked first: without vectors, no module of a model is imported.
-    connection = memory.vault.indexing.index().connection
-    if connection.execute("SELECT 1 FROM vector LIMIT 1").fetchone() is None:
+    if not has_vectors(memory.vault.indexing.index()):
         semantic.reason = NO_VECTORS
         return False
     reason = embedders.available(settings, cache=semantic.cache)

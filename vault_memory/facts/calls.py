@@ -183,11 +183,9 @@ class FactCalls:
         index = self.vault.indexing.index()
         scope_ids = index.scope_ids(scopes)
         with index.reading():
-            names = rows.entities_in(
-                index.connection, scope_ids, entity_info.PromptWords(prompt)
-            )
+            names = rows.entities_in(index, scope_ids, entity_info.PromptWords(prompt))
             names |= {entity_info.folded(user)}
-            found_rows = rows.facts_about(index.connection, scope_ids, names)
+            found_rows = rows.facts_about(index, scope_ids, names)
             facts = [fact for _, fact in found_rows]
         current = entity_info.holding(facts, aware(now).date(), self._single)
         about = entity_info.about_these(current, names)
@@ -209,7 +207,7 @@ class FactCalls:
         scope_ids = index.scope_ids(scopes)
         matches = {
             fact.id: (path, fact)
-            for path, fact in rows.facts_with_id(index.connection, scope_ids, fact_id)
+            for path, fact in rows.facts_with_id(index, scope_ids, fact_id)
         }
         # Fault: an id may be a beginning that several facts share. A guess would end the wrong one.
         if len(matches) == 1:
@@ -219,7 +217,7 @@ class FactCalls:
             raise entity_info.UnclearFact(
                 fact_id, candidates[: entity_info.MOST_CANDIDATES], is_ambiguous=True
             )
-        all_facts = [fact for _, fact in rows.all_facts(index.connection, scope_ids)]
+        all_facts = [fact for _, fact in rows.all_facts(index, scope_ids)]
         raise entity_info.unclear(fact_id, all_facts)
 
     @rebuild_if_damaged
@@ -236,7 +234,7 @@ class FactCalls:
         index = self.vault.indexing.index()
         candidates = scopes or index.scopes()
         name = facts_fact.folded(subject)
-        facts = rows.facts_about(index.connection, index.scope_ids(candidates), [name])
+        facts = rows.facts_about(index, index.scope_ids(candidates), [name])
         choices = (
             [
                 scope
@@ -340,12 +338,12 @@ class FactCalls:
         scope_ids = index.scope_ids(scopes)
         with index.reading():
             if entity is None:
-                facts = rows.all_facts(index.connection, scope_ids)
+                facts = rows.all_facts(index, scope_ids)
                 return [fact for _, fact in facts], set()
             name = facts_fact.folded(entity)
-            names = rows.resolve_entity(index.connection, scope_ids, name)
-            names |= rows.person_called(index.connection, scope_ids, entity)
-            facts = rows.facts_about(index.connection, scope_ids, names)
+            names = rows.resolve_entity(index, scope_ids, name)
+            names |= rows.person_called(index, scope_ids, entity)
+            facts = rows.facts_about(index, scope_ids, names)
             return [fact for _, fact in facts], names
 
     def _persons(
@@ -362,7 +360,7 @@ class FactCalls:
         }
         index = self.vault.indexing.index()
         scope_ids = index.scope_ids(scopes)
-        return rows.persons_among(index.connection, scope_ids, keys)
+        return rows.persons_among(index, scope_ids, keys)
 
     def _listed(
         self,

@@ -4,13 +4,12 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import date, datetime
 
-from vault_memory.database.connection import Connection
 from vault_memory.edits.calls import aware
 from vault_memory.facts import entity_info
 from vault_memory.facts.entity_info import About, FactList
 from vault_memory.index import fact_queries as rows
-from vault_memory.index import fts_search
 from vault_memory.index.fact_queries import NoteAlias
+from vault_memory.index.store import Index
 from vault_memory.rules.facts.entities import Entities, Entity
 from vault_memory.rules.facts.fact import Fact, canonical, folded
 from vault_memory.rules.facts.inference import RELATIONSHIPS, Together
@@ -118,16 +117,16 @@ class EntityFinder:
         self._searcher = searcher
         self._scopes = scopes
         with vault.lock:
-            aliases = rows.note_aliases(self._connection, self._scope_ids)
+            aliases = rows.note_aliases(self._index, self._scope_ids)
         self._notes = NamedNotes(aliases)
 
     @property
-    def _connection(self) -> Connection:
-        return self._vault.indexing.index().connection
+    def _index(self) -> Index:
+        return self._vault.indexing.index()
 
     @property
     def _scope_ids(self) -> Sequence[int]:
-        return self._vault.indexing.index().scope_ids(self._scopes)
+        return self._index.scope_ids(self._scopes)
 
     def other_names(self, name: str) -> tuple[str, ...]:
         """Returns the name and the aliases of the note with a name or an alias."""
@@ -164,7 +163,7 @@ class EntityFinder:
 
     def list_all(self, day: date) -> list[EntityInfo]:
         """Returns all entities, sorted by name. The caller holds the lock of the vault."""
-        found_rows = rows.all_facts(self._connection, self._scope_ids)
+        found_rows = rows.all_facts(self._index, self._scope_ids)
         facts = [fact for _, fact in found_rows]
         current = entity_info.holding(facts, day, self._vault.config.facts.single)
         entities = Entities.of(current)
@@ -173,7 +172,7 @@ class EntityFinder:
             entity = _of_note(note, entities)
             names.setdefault(folded(entity.name), entity.name)
         types: dict[str, str] = {}
-        mentioned = rows.mentioned(self._connection, self._scope_ids)
+        mentioned = rows.mentioned(self._index, self._scope_ids)
         for key, kind, _ in sorted(mentioned, key=lambda row: (row[2], row[1])):
             # Fault: each address in a note would be a thing of its own.
             if kind not in ADDRESSES:
@@ -220,7 +219,7 @@ class EntityFinder:
         """Returns the type that most mentions of a name have."""
         key = folded(name.removeprefix("@"))
         with self._vault.lock:
-            counts = rows.mention_counts(self._connection, self._scope_ids, key)
+            counts = rows.mention_counts(self._index, self._scope_ids, key)
         return max(counts, key=lambda kind: (counts[kind], kind), default="")
 
     def _together(
@@ -239,14 +238,14 @@ class EntityFinder:
         others.pop(own, None)
         return {
             frozenset((own, key)): Together(
-                *fts_search.naming_both(self._connection, self._scope_ids, name, other)
+                *rows.naming_both(self._index, self._scope_ids, name, other)
             )
             # Fault: an entity with hundreds of relations would cost hundreds of searches.
             for key, other in sorted(others.items())[:MOST_RELATED]
         }
 
     def _count_mentions(self, names: Sequence[str]) -> int:
-        return rows.count_naming(self._connection, self._scope_ids, names)
+        return rows.count_naming(self._index, self._scope_ids, names)
 
     def _hits(
         self,

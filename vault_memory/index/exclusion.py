@@ -6,12 +6,14 @@ its own words look frequent, and the note that answers it would seem to say litt
 
 from collections.abc import Collection, Iterable, Sequence
 from datetime import date
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
-from vault_memory.database.connection import Connection
 from vault_memory.index import term_volumes
 from vault_memory.index.filters import chunks_in
 from vault_memory.rules.search.tokens import words
+
+if TYPE_CHECKING:
+    from vault_memory.index.store import Index
 
 TRANSCRIPT = "transcript"
 
@@ -36,7 +38,7 @@ class Exclusion(NamedTuple):
 
 
 def exclusion(
-    connection: Connection,
+    index: "Index",
     scope_ids: Sequence[int],
     ids: Collection[int],
     repetitions: frozenset[int] = frozenset(),
@@ -45,7 +47,7 @@ def exclusion(
     if not ids:
         return Exclusion()
     sizes = dict(
-        connection.execute(
+        index.connection.execute(
             "SELECT c.id, d.sz"
             " FROM json_each(?) wanted"
             " CROSS JOIN chunk c ON c.id = wanted.value"
@@ -61,22 +63,24 @@ def exclusion(
 
 
 def turns_of(
-    connection: Connection,
+    index: "Index",
     scope_ids: Sequence[int],
     heading: str,
 ) -> set[int]:
     """Return the ids of the turns of a session, which is named as its chunks are headed."""
-    return {id_ for (id_,) in connection.execute(*_turns_headed(scope_ids, heading))}
+    return {
+        id_ for (id_,) in index.connection.execute(*_turns_headed(scope_ids, heading))
+    }
 
 
 def own_turns_of(
-    connection: Connection,
+    index: "Index",
     scope_ids: Sequence[int],
     heading: str,
 ) -> list[str]:
     """Return the chunks of what people said in a session."""
-    ids = turns_of(connection, scope_ids, heading)
-    rows = connection.execute(
+    ids = turns_of(index, scope_ids, heading)
+    rows = index.connection.execute(
         "SELECT c.text"
         " FROM json_each(?) wanted"
         " CROSS JOIN chunk c ON c.id = wanted.value"
@@ -87,12 +91,12 @@ def own_turns_of(
 
 
 def episodes_before(
-    connection: Connection,
+    index: "Index",
     scope_ids: Sequence[int],
     day: date,
 ) -> set[int]:
     """Return the ids of the summaries of conversations that are older than a day."""
-    rows = connection.execute(
+    rows = index.connection.execute(
         "SELECT c.id"
         " FROM note n"
         " CROSS JOIN chunk c ON c.note = n.id"
@@ -103,11 +107,11 @@ def episodes_before(
 
 
 def among_turns(
-    connection: Connection,
+    index: "Index",
     ids: Collection[int],
 ) -> set[int]:
     """Return those of these chunks that are turns of a transcript."""
-    rows = connection.execute(
+    rows = index.connection.execute(
         "SELECT c.id"
         " FROM json_each(?) wanted"
         " CROSS JOIN chunk c ON c.id = wanted.value"

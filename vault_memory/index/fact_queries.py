@@ -8,12 +8,13 @@ from collections.abc import Collection, Iterable, Sequence
 from datetime import date
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from vault_memory.database.connection import Connection
-from vault_memory.index.filters import Filters, chunks_in, marks
+from vault_memory.index.filters import Filters, chunks_in, marks, notes_with
 from vault_memory.lazy import lazy_module
+from vault_memory.rules.search import tokens
 
 if TYPE_CHECKING:
     from vault_memory.index import fts_search
+    from vault_memory.index.store import Index
     from vault_memory.rules.facts import fact as facts_fact
     from vault_memory.rules.facts import persons as facts_persons
     from vault_memory.rules.facts import relevance
@@ -50,26 +51,26 @@ class NoteAlias(NamedTuple):
 
 
 def has_facts(
-    connection: Connection,
+    index: "Index",
     scope_ids: Sequence[int],
 ) -> bool:
     """Return whether there is a fact in one of these scopes."""
     if not scope_ids:
         return False
     sql = f"SELECT 1 FROM fact WHERE scope IN {marks(scope_ids)} LIMIT 1"
-    return connection.execute(sql, tuple(scope_ids)).fetchone() is not None
+    return index.connection.execute(sql, tuple(scope_ids)).fetchone() is not None
 
 
 def all_facts(
-    connection: Connection,
+    index: "Index",
     scope_ids: Sequence[int],
 ) -> list[FactInNote]:
     """Return all facts of these scopes, by note and position in it."""
-    return _read(connection, scope_ids, "", ())
+    return _read(index, scope_ids, "", ())
 
 
 def facts_about(
-    connection: Connection,
+    index: "Index",
     scope_ids: Sequence[int],
     keys: Collection[str],
 ) -> list[FactInNote]:
@@ -81,7 +82,7 @@ def facts_about(
         return []
     names = marks(tuple(keys))
     condition = f" AND (f.subject_key IN {names} OR f.object_key IN {names})"
-    direct = _read(connection, scope_ids, condition, (*keys, *keys))
+    direct = _read(index, scope_ids, condition, (*keys, *keys))
     if not direct:
         return []
     # A fact about an object may have ended because a newer fact gives the same predicate
@@ -89,7 +90,7 @@ def facts_about(
     subjects = tuple({facts_fact.folded(fact.subject) for _, fact in direct})
     predicates = tuple({fact.predicate for _, fact in direct})
     condition = f" AND f.subject_key IN {marks(subjects)} AND f.predicate IN {marks(predicates)}"
-    related = _read(connection, scope_ids, condition, (*subjects, *predicates))
+    related = _read(index, scope_ids, condition, (*subjects, *predicates))
     seen = {_identity(match) for match in direct}
     return direct + [match for match in related if _identity(match) not in seen]
 
@@ -100,7 +101,7 @@ def _identity(match: FactInNote) -> tuple[str, str, str, bool]:
 
 
 def facts_with_id(
-    connection: Connection,
+    index: "Index",
     scope_ids: Sequence[int],
     prefix: str,
 ) -> list[FactInNote]:
@@ -111,11 +112,11 @@ def facts_with_id(
     if not prefix.isascii() or not prefix.isalnum():
         return []
     condition = " AND substr(f.fact, 1, ?) = ?"
-    return _read(connection, scope_ids, condition, (len(prefix), prefix))
+    return _read(index, scope_ids, condition, (len(prefix), prefix))
 
 
 def entities_in(
-    connection: Connection,
+    index: "Index",
     scope_ids: Sequence[int],
     prompt: "PromptWords",
 ) -> set[str]:
@@ -126,7 +127,7 @@ def entities_in(
     leads = tuple(prompt.leads())
     if not scope_ids or not leads:
         return set()
-    rows = connection.execute(
+    rows = index.connection.execute(
         "SELECT DISTINCT e.key, e.entity"
         " FROM json_each(?) w"
         " CROSS JOIN entity_name e ON e.lead = w.value"
@@ -138,12 +139,12 @@ def entities_in(
         if prompt.names(key):
             names.update((key, entity))
     for word in prompt.first_names():
-        names |= person_called(connection, scope_ids, word)
+        names |= person_called(index, scope_ids, word)
     return names
 
 
 def person_called(
-    connection: Connection,
+    index: "Index",
     scope_ids: Sequence[int],
     word: str,
 ) -> set[str]:
@@ -161,13 +162,13 @@ def person_called(
         for column in ("subject_key", "object_key")
     ]
     condition = f" AND ({' OR '.join(parts)})"
-    matches = _read(connection, scope_ids, condition, (first, *bounds) * 2)
+    matches = _read(index, scope_ids, condition, (first, *bounds) * 2)
     name = facts_persons.person_called(first, [fact for _, fact in matches])
     return {name} if name else set()
 
 
 def persons_among(
-    connection: Connection,
+    index: "Index",
     scope_ids: Sequence[int],
     keys: Collection[str],
 ) -> frozenset[str]:
@@ -176,17 +177,17 @@ def persons_among(
         return frozenset()
     names = marks(tuple(keys))
     condition = f" AND (f.subject_key IN {names} OR f.object_key IN {names})"
-    matches = _read(connection, scope_ids, condition, (*keys, *keys))
+    matches = _read(index, scope_ids, condition, (*keys, *keys))
     return facts_persons.persons(fact for _, fact in matches)
 
 
 def resolve_entity(
-    connection: Connection,
+    index: "Index",
     scope_ids: Sequence[int],
     key: str,
 ) -> set[str]:
     """Return a folded name, and the folded names of the entities it is an alias of."""
-    rows = connection.execute(
+    rows = index.connection.execute(
         "SELECT DISTINCT entity"
         " FROM entity_name"
         " WHERE lead = ?"
@@ -198,7 +199,7 @@ def resolve_entity(
 
 
 def aliases(
-    connection: Connection,
+    index: "Index",
     scope_ids: Sequence[int],
 ) -> list[tuple[str, str]]:
     """Return each alias in these scopes and the entity it refers to; both folded."""
@@ -211,11 +212,11 @@ def aliases(
         f" AND scope IN {marks(scope_ids)}"
         " ORDER BY entity, key"
     )
-    return list(connection.execute(sql, tuple(scope_ids)))
+    return list(index.connection.execute(sql, tuple(scope_ids)))
 
 
 def mention_counts(
-    connection: Connection,
+    index: "Index",
     scope_ids: Sequence[int],
     key: str,
 ) -> dict[str, int]:
@@ -227,11 +228,11 @@ def mention_counts(
         f" AND scope IN {marks(scope_ids)}"
         " GROUP BY type"
     )
-    return dict(connection.execute(sql, (key, *scope_ids)))
+    return dict(index.connection.execute(sql, (key, *scope_ids)))
 
 
 def mentioned(
-    connection: Connection,
+    index: "Index",
     scope_ids: Sequence[int],
 ) -> list[tuple[str, str, int]]:
     """Return the folded names that the notes of these scopes mention by a sign, with type and count."""
@@ -244,11 +245,11 @@ def mentioned(
         " GROUP BY key, type"
         " ORDER BY key, type"
     )
-    return list(connection.execute(sql, tuple(scope_ids)))
+    return list(index.connection.execute(sql, tuple(scope_ids)))
 
 
 def note_aliases(
-    connection: Connection,
+    index: "Index",
     scope_ids: Sequence[int],
 ) -> list[NoteAlias]:
     """Return the aliases that the front matter of notes gives, as they are written."""
@@ -264,27 +265,51 @@ def note_aliases(
         " AND n.kind NOT IN ('facts', 'transcript')"
         " ORDER BY n.path, p.rowid"
     )
-    return [NoteAlias(*row) for row in connection.execute(sql, tuple(scope_ids))]
+    return [NoteAlias(*row) for row in index.connection.execute(sql, tuple(scope_ids))]
 
 
 def count_naming(
-    connection: Connection,
+    index: "Index",
     scope_ids: Sequence[int],
     names: Sequence[str],
 ) -> int:
     """Return how many chunks of these scopes have one of the names."""
     filters = Filters(entity=names[0], also=tuple(names[1:]))
-    filters.prepare(connection)
+    filters.prepare(index.connection)
     conditions, values = fts_search.chunk_conditions(filters)
-    row = connection.execute(
+    row = index.connection.execute(
         f"SELECT count(*) FROM chunk c WHERE {chunks_in(scope_ids)}{conditions}",
         tuple(values),
     ).fetchone()
     return int(row[0]) if row else 0
 
 
+def naming_both(
+    index: "Index",
+    scope_ids: Sequence[int],
+    first: str,
+    second: str,
+) -> tuple[int, date | None]:
+    """Return how many chunks name both entities, and the day of the newest of them."""
+    filters = Filters(entity=first)
+    filters.prepare(index.connection)
+    conditions, values = fts_search.chunk_conditions(filters)
+    rows = index.connection.execute(
+        "SELECT count(*), max(c.date)"
+        " FROM note n"
+        " CROSS JOIN chunk c ON c.note = n.id"
+        f" WHERE {notes_with(scope_ids)}"
+        " AND n.kind <> 'facts'"
+        f" AND {chunks_in(scope_ids)}{conditions}"
+        " AND names(?, c.heading, c.who, c.text)",
+        (*values, tokens.clean(second)),
+    )
+    count, newest = rows.fetchone() or (0, None)
+    return int(count), date.fromisoformat(newest) if newest else None
+
+
 def _read(
-    connection: Connection,
+    index: "Index",
     scope_ids: Sequence[int],
     condition: str,
     values: Iterable[object],
@@ -297,7 +322,7 @@ def _read(
         f" WHERE f.scope IN {marks(scope_ids)}{condition}"
         " ORDER BY n.path, f.ordinal"
     )
-    rows = connection.execute(sql, (*scope_ids, *values))
+    rows = index.connection.execute(sql, (*scope_ids, *values))
     return [(row[-1], _fact(row)) for row in rows]
 
 

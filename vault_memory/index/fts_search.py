@@ -11,7 +11,6 @@ line decide between equal scores.
 
 import math
 from collections.abc import Collection, Mapping, Sequence
-from datetime import date
 from heapq import nlargest
 from typing import TYPE_CHECKING, Any, NamedTuple
 from weakref import WeakSet
@@ -22,11 +21,12 @@ from vault_memory.index.exclusion import Exclusion
 from vault_memory.index.filters import Filters, chunks_in, notes_with
 from vault_memory.index.query_cache import CachedScopes, Row, cache_of
 from vault_memory.rules.search import scoring as ranking
-from vault_memory.rules.search import tokens
 from vault_memory.rules.search.tokens import is_run, without_last_letters, words
 
 if TYPE_CHECKING:
     import apsw
+
+    from vault_memory.index.store import Index
 
 HEADING, WHO, BODY = 0.5, 2.0, 1.0
 """The weight of a word in each column"""
@@ -79,8 +79,18 @@ class _WordQuery(NamedTuple):
 # --- Search ---
 
 
+def prepare(index: "Index", filters: Filters) -> None:
+    """Give the index the functions that these filters use. Call it before they are used."""
+    filters.prepare(index.connection)
+
+
+def volume_of(index: "Index", scope_ids: Sequence[int]) -> term_volumes.Volume:
+    """Return the size of these scopes."""
+    return term_volumes.of(index.connection, scope_ids)
+
+
 def find(
-    connection: Connection,
+    index: "Index",
     scope_ids: Sequence[int],
     query_words: Sequence[str],
     filters: Filters,
@@ -95,17 +105,17 @@ def find(
     if not scope_ids:
         return Matches({}, {})
     query = _WordQuery(
-        connection,
+        index.connection,
         scope_ids,
-        without.rest_of(term_volumes.of(connection, scope_ids)),
-        _and(within_scopes(connection, scope_ids)),
+        without.rest_of(term_volumes.of(index.connection, scope_ids)),
+        _and(within_scopes(index, scope_ids)),
         without,
     )
     searched_words = _without_frequent(query, query_words)
     scored = {word: _scores(query, word) for word in searched_words}
-    by_word = _without_weak(_filtered(connection, scope_ids, scored, filters))
-    best = _best(connection, _totals(by_word), most)
-    rows = fetch(connection, scope_ids, best)
+    by_word = _without_weak(_filtered(index.connection, scope_ids, scored, filters))
+    best = _best(index.connection, _totals(by_word), most)
+    rows = fetch(index, scope_ids, best)
     places = {row[1]: row[0] for row in rows}
     return Matches(
         {row[0]: row for row in rows},
@@ -186,10 +196,10 @@ def phrase(word: str) -> str:
     return quoted + " *" if len(word) == 1 and is_run(word) else quoted
 
 
-def within_scopes(connection: Connection, scope_ids: Sequence[int]) -> str:
+def within_scopes(index: "Index", scope_ids: Sequence[int]) -> str:
     """Return an expression that leaves out other scopes; empty when they have no chunks."""
-    volume = term_volumes.of(connection, scope_ids)
-    if volume.chunks == term_volumes.of_all(connection).chunks:
+    volume = term_volumes.of(index.connection, scope_ids)
+    if volume.chunks == term_volumes.of_all(index.connection).chunks:
         return ""
     scope_words = [f"s{scope_id:d}" for scope_id in scope_ids]
     return f"scope : ({' OR '.join(scope_words)})"
@@ -241,7 +251,7 @@ def _count(query: _WordQuery, word: str) -> int:
 
 
 def has(
-    connection: Connection,
+    index: "Index",
     word: str,
     around: str = "",
     without: frozenset[int] = frozenset(),
@@ -249,7 +259,7 @@ def has(
     """Return whether any chunk has the word. `around` is an expression of `within_scopes`."""
     expression = f"{TEXT_COLUMNS} : {phrase(word)}{_and(around)}"
     sql = "SELECT rowid FROM chunk_fts WHERE chunk_fts MATCH ? LIMIT ?"
-    rows = connection.execute(sql, (expression, len(without) + 1))
+    rows = index.connection.execute(sql, (expression, len(without) + 1))
     return any(id_ not in without for (id_,) in rows)
 
 
@@ -315,17 +325,17 @@ def _word_weight(chunk: "apsw.FTS5ExtensionApi", *arguments: Any) -> float:
 
 
 def fetch(
-    connection: Connection,
+    index: "Index",
     scope_ids: Sequence[int],
     ids: Sequence[int],
 ) -> list[Row]:
     """Return the rows of the chunks that are in these scopes."""
-    cache = cache_of(connection, scope_ids)
+    cache = cache_of(index.connection, scope_ids)
     unread = [id_ for id_ in ids if id_ not in cache.by_id]
     cached = [cache.by_id[id_] for id_ in ids if id_ in cache.by_id]
     if not unread:
         return cached
-    rows: list[Any] = connection.execute(
+    rows: list[Any] = index.connection.execute(
         f"SELECT {FIELDS}"
         " FROM json_each(?) wanted"
         " CROSS JOIN chunk c ON c.id = wanted.value"
@@ -337,12 +347,12 @@ def fetch(
 
 
 def paths(
-    connection: Connection,
+    index: "Index",
     scope_ids: Sequence[int],
     notes: Collection[int],
 ) -> dict[int, str]:
     """Return the paths of these notes, by id."""
-    cached = cache_of(connection, scope_ids).paths
+    cached = cache_of(index.connection, scope_ids).paths
     unread = [note for note in notes if note not in cached]
     if unread:
         sql = (
@@ -350,12 +360,12 @@ def paths(
             " FROM json_each(?) wanted"
             " CROSS JOIN note n ON n.id = wanted.value"
         )
-        cached.update(connection.execute(sql, (_as_json(unread),)))
+        cached.update(index.connection.execute(sql, (_as_json(unread),)))
     return {note: cached[note] for note in notes if note in cached}
 
 
 def beside(
-    connection: Connection,
+    index: "Index",
     scope_ids: Sequence[int],
     places: Sequence[int],
     filters: Filters,
@@ -363,13 +373,13 @@ def beside(
     """Return the chunks of these scopes at these places that pass the filters."""
     # Fault: rows that were filtered must not be cached as if nothing were at the other
     # places.
-    cache = CachedScopes() if filters else cache_of(connection, scope_ids)
+    cache = CachedScopes() if filters else cache_of(index.connection, scope_ids)
     cached = {place: row for place in places if (row := cache.by_place.get(place))}
     unread = [place for place in places if place not in cache.by_place]
     if not unread:
         return cached
     conditions, values = chunk_conditions(filters)
-    rows: list[Any] = connection.execute(
+    rows: list[Any] = index.connection.execute(
         f"SELECT {FIELDS}"
         " FROM json_each(?) wanted"
         f" CROSS JOIN chunk c ON c.note = wanted.value / {ranking.ORDINALS}"
@@ -382,7 +392,7 @@ def beside(
 
 
 def dated(
-    connection: Connection,
+    index: "Index",
     scope_ids: Sequence[int],
     days: Sequence[tuple[str, str]],
     filters: Filters,
@@ -403,19 +413,19 @@ def dated(
     )
     chunks: dict[int, Row] = {}
     for first, last in days:
-        for row in connection.execute(sql, (first, last, *values, most)):
+        for row in index.connection.execute(sql, (first, last, *values, most)):
             chunks[row[0]] = row
     return chunks
 
 
 def passing(
-    connection: Connection,
+    index: "Index",
     scope_ids: Sequence[int],
     filters: Filters,
 ) -> set[int]:
     """Return the places of all chunks of these scopes that pass the filters."""
     conditions, values = chunk_conditions(filters)
-    rows = connection.execute(
+    rows = index.connection.execute(
         "SELECT c.note, c.ordinal"
         " FROM note n"
         " CROSS JOIN chunk c ON c.note = n.id"
@@ -426,33 +436,9 @@ def passing(
     return {ranking.place(note, ordinal) for note, ordinal in rows}
 
 
-def count(connection: Connection, scope_ids: Sequence[int], filters: Filters) -> int:
+def count(index: "Index", scope_ids: Sequence[int], filters: Filters) -> int:
     """Return how many chunks of these scopes pass the filters."""
-    return len(passing(connection, scope_ids, filters))
-
-
-def naming_both(
-    connection: Connection,
-    scope_ids: Sequence[int],
-    first: str,
-    second: str,
-) -> tuple[int, date | None]:
-    """Return how many chunks name both entities, and the day of the newest of them."""
-    filters = Filters(entity=first)
-    filters.prepare(connection)
-    conditions, values = chunk_conditions(filters)
-    rows = connection.execute(
-        "SELECT count(*), max(c.date)"
-        " FROM note n"
-        " CROSS JOIN chunk c ON c.note = n.id"
-        f" WHERE {notes_with(scope_ids)}"
-        " AND n.kind <> 'facts'"
-        f" AND {chunks_in(scope_ids)}{conditions}"
-        " AND names(?, c.heading, c.who, c.text)",
-        (*values, tokens.clean(second)),
-    )
-    count, newest = rows.fetchone() or (0, None)
-    return int(count), date.fromisoformat(newest) if newest else None
+    return len(passing(index, scope_ids, filters))
 
 
 def chunk_conditions(filters: Filters) -> tuple[str, list[object]]:

@@ -6,10 +6,14 @@ and to the scopes it was read for.
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 from weakref import WeakKeyDictionary
 
 from vault_memory.database.connection import Connection, change_counter
+from vault_memory.index import schema
+
+if TYPE_CHECKING:
+    from vault_memory.index.store import Index
 
 MOST_SCORES = 100_000
 """How many scores of chunks are cached for some scopes"""
@@ -105,3 +109,14 @@ def cache_of(
 def forget(connection: Connection) -> None:
     """Drop the caches of this connection."""
     _caches.pop(connection, None)
+
+
+def has_links(
+    index: "Index",
+    scope_ids: Sequence[int],
+) -> bool:
+    """Return whether any note links to another."""
+    cache = cache_of(index.connection, scope_ids)
+    if cache.has_links is None:
+        cache.has_links = schema.has_links(index)
+    return cache.has_links

@@ -5,9 +5,14 @@ A `chunk` row is one occurrence of a chunk in one note. Equal texts in two notes
 chunk is never embedded twice, and vectors of two models are never compared.
 """
 
+from typing import TYPE_CHECKING
+
 from vault_memory.database.connection import Connection
 from vault_memory.database.migrations import Migration
 from vault_memory.index import term_volumes
+
+if TYPE_CHECKING:
+    from vault_memory.index.store import Index
 
 ANALYSIS = "1"
 """The version of the rules that split text into words; a new version needs a new generation"""
@@ -200,24 +205,30 @@ STEPS: tuple[Migration, ...] = (
 """The migrations. The number of applied steps is the format of an index"""
 
 
-def has_stamps(connection: Connection) -> bool:
+def has_stamps(index: "Index") -> bool:
     """Return whether any item has a stamp or a count, so that it may have faded."""
-    rows = connection.execute(
+    rows = index.connection.execute(
         "SELECT 1 FROM stamp UNION ALL SELECT 1 FROM ledger LIMIT 1"
     )
     return bool(rows.fetchall())
 
 
-def has_links(connection: Connection) -> bool:
+def has_vectors(index: "Index") -> bool:
+    """Return whether any chunk has a vector."""
+    row = index.connection.execute("SELECT 1 FROM vector LIMIT 1").fetchone()
+    return row is not None
+
+
+def has_links(index: "Index") -> bool:
     """Return whether any note links to another."""
-    rows = connection.execute(
+    rows = index.connection.execute(
         f"SELECT 1 FROM property WHERE sort = {LINK:d} AND name = '' LIMIT 1"
     )
     return bool(rows.fetchall())
 
 
-def skip_stamps(connection: Connection) -> None:
+def skip_stamps(index: "Index") -> None:
     """Mark all notes as stamped, in a vault without any audit."""
-    due = connection.execute("SELECT 1 FROM note WHERE audits = '?' LIMIT 1")
+    due = index.connection.execute("SELECT 1 FROM note WHERE audits = '?' LIMIT 1")
     if due.fetchall():
-        connection.execute("UPDATE note SET audits = '' WHERE audits = '?'")
+        index.connection.execute("UPDATE note SET audits = '' WHERE audits = '?'")

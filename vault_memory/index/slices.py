@@ -32,6 +32,18 @@ class Overtaken(Exception):
     """Another process has written the note, or removed it."""
 
 
+def chunk_count(
+    index: Index,
+    path: str,
+) -> int:
+    """Return how many chunks of a note are indexed."""
+    [(number,)] = index.connection.execute(
+        "SELECT count(*) FROM chunk WHERE note = (SELECT id FROM note WHERE path = ?)",
+        (path,),
+    )
+    return int(number)
+
+
 def put_in_slices(
     index: Index,
     entry: IndexEntry,

@@ -5,9 +5,10 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from enum import IntEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from vault_memory.database.connection import (
+    BUSY_MILLISECONDS,
     Connection,
     DatabaseUnwritable,
     change_counter,
@@ -96,8 +97,8 @@ class Index:
         self.alone = False
         """Whether other processes are locked out, because the disk has no room for shared memory"""
         self.connection: Connection = self._connected(path, create)
-        if version_of(self.connection) > len(STEPS):
-            version = version_of(self.connection)
+        version = version_of(self.connection)
+        if version > len(STEPS):
             self.connection.close()
             raise IndexTooNew(version, len(STEPS))
         migrate(self.connection, STEPS)
@@ -137,22 +138,31 @@ class Index:
 
     @contextmanager
     def reading(self) -> Iterator[None]:
-        """Read one state of the index inside, whatever other processes write meanwhile."""
-        self.connection.execute("BEGIN")
+        """Read one state of the index inside, whatever other processes write; it may be nested."""
+        self.connection.execute("SAVEPOINT reading")
         try:
             yield
         finally:
+            # Fault: an error of the disk may have ended the transaction already.
             if self.connection.in_transaction:
-                self.connection.execute("ROLLBACK")
+                self.connection.execute("RELEASE reading")
+
+    @contextmanager
+    def waiting(self, milliseconds: int) -> Iterator[None]:
+        """Inside, wait so long for other writers instead of the usual time."""
+        self.connection.set_busy_timeout(milliseconds)
+        try:
+            yield
+        finally:
+            self.connection.set_busy_timeout(BUSY_MILLISECONDS)
 
     # --- Meta ---
 
     def get(self, key: str) -> str:
         """Return a stored value; empty without any."""
-        row = self.connection.execute(
-            "SELECT value FROM meta WHERE key = ?", (key,)
-        ).fetchone()
-        return str(row[0]) if row else ""
+        return str(
+            _value(self.connection, "SELECT value FROM meta WHERE key = ?", key) or ""
+        )
 
     def set(self, key: str, value: str) -> None:
         """Store a value under a key."""
@@ -204,11 +214,10 @@ class Index:
             self.connection.execute(
                 "INSERT OR IGNORE INTO scope(name) VALUES (?)", (name,)
             )
-            row = self.connection.execute(
-                "SELECT id FROM scope WHERE name = ?", (name,)
-            ).fetchone()
-            assert row is not None
-            self._scopes[name] = row[0]
+            scope_id = _value(
+                self.connection, "SELECT id FROM scope WHERE name = ?", name
+            )
+            self._scopes[name] = scope_id
         return self._scopes[name]
 
     # --- Notes ---
@@ -276,17 +285,14 @@ class Index:
 
     def revision_of(self, path: str) -> str:
         """Return the indexed revision of a note; empty when the note is not indexed."""
-        row = self.connection.execute(
-            "SELECT revision FROM note WHERE path = ?", (path,)
-        ).fetchone()
-        return str(row[0]) if row else ""
+        sql = "SELECT revision FROM note WHERE path = ?"
+        return str(_value(self.connection, sql, path) or "")
 
     def bytes_of(self, path: str) -> int:
         """Return the indexed length of a note in bytes; 0 when the note is not indexed."""
-        row = self.connection.execute(
-            "SELECT bytes FROM note WHERE path = ?", (path,)
-        ).fetchone()
-        return row[0] if row else 0
+        return (
+            _value(self.connection, "SELECT bytes FROM note WHERE path = ?", path) or 0
+        )
 
     def stale(self) -> list[str]:
         """Return the notes whose old text is kept although their file is absent or empty."""
@@ -370,14 +376,10 @@ class Index:
 
     def scope_of(self, path: str) -> str:
         """Return the scope of a note; empty when the note is not indexed."""
-        row = self.connection.execute(
-            "SELECT scope.name"
-            " FROM note"
-            " JOIN scope ON scope.id = note.scope"
-            " WHERE path = ?",
-            (path,),
-        ).fetchone()
-        return str(row[0]) if row else ""
+        sql = (
+            "SELECT name FROM scope WHERE id = (SELECT scope FROM note WHERE path = ?)"
+        )
+        return str(_value(self.connection, sql, path) or "")
 
     def other_scopes(self, entry: IndexEntry) -> list[int | None]:
         """Return the id of the second scope of each chunk; empty when no chunk has one.
@@ -385,16 +387,6 @@ class Index:
         Call it inside a transaction.
         """
         return [self.scope_id(name) if name else None for name in entry.also]
-
-    def chunk_count(self, path: str) -> int:
-        """Return how many chunks of a note are indexed."""
-        row = self.connection.execute(
-            "SELECT count(*)"
-            " FROM chunk"
-            " WHERE note = (SELECT id FROM note WHERE path = ?)",
-            (path,),
-        ).fetchone()
-        return row[0] if row else 0
 
     def _put_difference(
         self,
@@ -497,3 +489,9 @@ class Index:
 
 def _columns(entry: IndexEntry) -> tuple[object, ...]:
     return entry.kind, entry.date, entry.bytes, property_rows.name_of(entry)
+
+
+def _value(connection: Connection, sql: str, key: str) -> Any:
+    """Return the first value of the row with a key; None when there is no row."""
+    row = connection.execute(sql, (key,)).fetchone()
+    return row[0] if row else None

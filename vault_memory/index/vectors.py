@@ -14,6 +14,7 @@ from vault_memory.rules.search import scoring
 from vault_memory.rules.search.scoring import Weights
 
 if TYPE_CHECKING:
+    from vault_memory.index.store import Index
     from vault_memory.markdown.chunking import chunk_text
 else:
     chunk_text = lazy_module("vault_memory.markdown.chunking.chunk_text")
@@ -26,31 +27,31 @@ SWEPT = "swept"
 
 
 def find_model(
-    connection: Connection,
+    index: "Index",
     fingerprint: str,
 ) -> int | None:
     """Return the id of a model in this index; None when the index has no vector of it."""
-    row = connection.execute(
+    row = index.connection.execute(
         "SELECT id FROM model WHERE fingerprint = ?", (fingerprint,)
     ).fetchone()
     return row[0] if row else None
 
 
 def model_id(
-    connection: Connection,
+    index: "Index",
     fingerprint: str,
     name: str,
     dimensions: int,
 ) -> int:
     """Return the id of a model, which is added if it is new. Call it inside a transaction."""
-    model = find_model(connection, fingerprint)
+    model = find_model(index, fingerprint)
     if model is not None:
         return model
-    connection.execute(
+    index.connection.execute(
         "INSERT INTO model(fingerprint, name, dimensions) VALUES (?, ?, ?)",
         (fingerprint, name, dimensions),
     )
-    return connection.last_insert_rowid()
+    return index.connection.last_insert_rowid()
 
 
 _MISSING = """
@@ -62,21 +63,21 @@ _MISSING = """
 
 
 def missing_count(
-    connection: Connection,
+    index: "Index",
     model: int,
 ) -> int:
     """Return how many chunks of settled notes have no vector of this model.
 
     Equal texts count once.
     """
-    row = connection.execute(
+    row = index.connection.execute(
         "SELECT count(DISTINCT chunk.identity)" + _MISSING, (model,)
     ).fetchone()
     return row[0] if row else 0
 
 
 def pending(
-    connection: Connection,
+    index: "Index",
     model: int,
     limit: int,
 ) -> list[tuple[bytes, str]]:
@@ -84,7 +85,7 @@ def pending(
 
     The pairs are (identity, exact embed text).
     """
-    rows = connection.execute(
+    rows = index.connection.execute(
         "SELECT chunk.identity, chunk.heading, chunk.who, chunk.text"
         + _MISSING
         + " ORDER BY chunk.id DESC LIMIT ?",
@@ -98,19 +99,19 @@ def pending(
 
 
 def put(
-    connection: Connection,
+    index: "Index",
     model: int,
     rows: Iterable[tuple[bytes, bytes]],
 ) -> None:
     """Store vectors: (identity, float32 little-endian of unit length). Existing ones stay."""
-    connection.executemany(
+    index.connection.executemany(
         "INSERT OR IGNORE INTO vector(identity, model, embedding) VALUES (?, ?, ?)",
         ((identity, model, embedding) for identity, embedding in rows),
     )
 
 
 def prune(
-    connection: Connection,
+    index: "Index",
     model: int,
     *,
     most: int = MOST_ORPHANS,
@@ -120,10 +121,10 @@ def prune(
     Vectors of other models are deleted too, once this model has a vector of every chunk. Call it
     inside a transaction.
     """
-    before = connection.total_changes()
-    if missing_count(connection, model) == 0:
-        connection.execute("DELETE FROM vector WHERE model <> ?", (model,))
-    connection.execute(
+    before = index.connection.total_changes()
+    if missing_count(index, model) == 0:
+        index.connection.execute("DELETE FROM vector WHERE model <> ?", (model,))
+    index.connection.execute(
         "DELETE FROM vector"
         " WHERE id IN ("
         " SELECT id"
@@ -133,7 +134,7 @@ def prune(
         " LIMIT -1 OFFSET ?)",
         (most,),
     )
-    return connection.total_changes() - before
+    return index.connection.total_changes() - before
 
 
 class Likeness(Protocol):
@@ -211,7 +212,7 @@ class Listed:
 
 
 def like(
-    connection: Connection,
+    index: "Index",
     scope_ids: Sequence[int],
     model: int,
     vector: bytes,
@@ -219,8 +220,8 @@ def like(
     """Compare `vector` (float32 little-endian) with the chunks of these scopes, by sqlite-vec."""
     if not scope_ids:
         return Listed([], [])
-    _load_once(connection)
-    rows = connection.execute(
+    _load_once(index.connection)
+    rows = index.connection.execute(
         f"""
         SELECT c.note, c.ordinal, 1.0 - vec_distance_cosine(v.embedding, ?)
         FROM note n CROSS JOIN chunk c ON c.note = n.id

@@ -31,23 +31,23 @@ def embed_pending(
     """
     with index.transaction():
         model = vectors.model_id(
-            index.connection,
+            index,
             embedder.fingerprint,
             embedder.name,
             embedder.dimensions,
         )
     count = 0
-    total = vectors.missing_count(index.connection, model) if progress else 0
+    total = vectors.missing_count(index, model) if progress else 0
     waiting: list[tuple[bytes, str]] = []
     sweep = ""
     while go_on():
         if not waiting:
             sweep = index.get(vectors.SWEPT)
-            waiting = vectors.pending(index.connection, model, LOOKED_UP)
+            waiting = vectors.pending(index, model, LOOKED_UP)
         if not waiting:
             if count:
                 with index.transaction():
-                    vectors.prune(index.connection, model)
+                    vectors.prune(index, model)
             break
         batch, waiting = waiting[:BATCH], waiting[BATCH:]
         if not _embed_batch(index, embedder, model, batch, sweep):
@@ -77,5 +77,5 @@ def _embed_batch(
             # come back.
             return False
         rows = zip(keys, embeddings, strict=True)
-        vectors.put(index.connection, model, list(rows))
+        vectors.put(index, model, list(rows))
     return True

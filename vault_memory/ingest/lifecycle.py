@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 
 from vault_memory import config as configuration
 from vault_memory.database.connection import (
-    BUSY_MILLISECONDS,
     DatabaseError,
     DatabaseUnwritable,
     is_damage,
@@ -248,16 +247,12 @@ class Indexing:
             return ()
         self.folder.check_identity(self.marker.vault)
         ingest = self.ingest(leave=self._allowance()) if briefly else self.ingest()
-        connection = ingest.index.connection
         # Fault (H122): a query must not wait for a process that writes a large note.
-        connection.set_busy_timeout(BUSY_PATIENCE_MILLISECONDS)
-        try:
+        with ingest.index.waiting(BUSY_PATIENCE_MILLISECONDS):
             report = ingest.scan(progress=_scan_progress(progress))
             if report.doubtful:
                 time.sleep(PATIENCE_SECONDS)
                 ingest.look_again(report, conclude_young=False)
-        finally:
-            connection.set_busy_timeout(BUSY_MILLISECONDS)
         return report.left if briefly else ()
 
     def _allowance(self) -> Callable[[Index, Note], bool]:

@@ -143,11 +143,9 @@ class Ingest:
 
     def _stamp(self, listing: Listing) -> None:
         """Updates what the fading of items follows from."""
-        if not has_stamps(self.index.connection) and not any(
-            map(_is_side_file, listing.entries)
-        ):
+        if not has_stamps(self.index) and not any(map(_is_side_file, listing.entries)):
             # A command that runs for a moment need not load what reads audits.
-            skip_stamps(self.index.connection)
+            skip_stamps(self.index)
             return
         stamps = stamping.Stamping(self.folder, self.index, self.layout)
         if listing.unknown:

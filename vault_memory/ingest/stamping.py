@@ -8,8 +8,8 @@ from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 
 from vault_memory.errors import VaultError
-from vault_memory.index import stamp_rows
-from vault_memory.index.stamp_rows import DUE, DueNote
+from vault_memory.index.stamps import stamp_rows
+from vault_memory.index.stamps.stamp_rows import DUE, DueNote
 from vault_memory.index.store import Index
 from vault_memory.lazy import lazy_module
 from vault_memory.rules.learning.ledger_lines import COUNTS, is_record, ledger_of
@@ -87,17 +87,16 @@ class Stamping:
 
         `audits` are those of the vault, if they were listed. Returns whether there were any.
         """
-        connection = self._index.connection
         written = 0
-        while due := stamp_rows.due_notes(connection, most or BATCH):
+        while due := stamp_rows.due_notes(self._index, most or BATCH):
             with self._folder.held():
                 batch = [(note, *self._read(note, audits)) for note in due]
             with self._index.transaction():
                 for note, signature, items in batch:
                     # Another process may have indexed a newer text meanwhile.
                     if self._index.revision_of(note.path) == note.revision:
-                        stamp_rows.replace(connection, note.id, items)
-                        stamp_rows.set_signatures(connection, {note.path: signature})
+                        stamp_rows.replace(self._index, note.id, items)
+                        stamp_rows.set_signatures(self._index, {note.path: signature})
             written += len(due)
             if most:
                 break
@@ -108,11 +107,11 @@ class Stamping:
         match = AUDIT_NAME.fullmatch(path)
         if match is not None:
             with self._index.transaction():
-                stamp_rows.set_signatures(self._index.connection, {match["note"]: DUE})
+                stamp_rows.set_signatures(self._index, {match["note"]: DUE})
         elif self._is_ledger(path):
             folder = path[: path.rindex(LEARNING)] + LEARNING
             listing = self._folder.listing(folder.rstrip("/"), suffixes=(".jsonl",))
-            stored = stamp_rows.ledgers(self._index.connection)
+            stored = stamp_rows.ledgers(self._index)
             others = {
                 path: signature
                 for path, signature in stored.items()
@@ -136,8 +135,7 @@ class Stamping:
 
     def _mark_changed(self, audits: Audits) -> None:
         """Marks the notes whose audits differ from those of their stamps."""
-        connection = self._index.connection
-        stored = stamp_rows.signatures(connection)
+        stored = stamp_rows.signatures(self._index)
         current = {note: _signature(files) for note, files in audits.items()}
         changed = [
             note
@@ -148,7 +146,7 @@ class Stamping:
         indexed = self._index.indexed_paths(changed) if changed else ()
         if indexed:
             with self._index.transaction():
-                stamp_rows.set_signatures(connection, dict.fromkeys(indexed, DUE))
+                stamp_rows.set_signatures(self._index, dict.fromkeys(indexed, DUE))
 
     def _read(
         self,
@@ -189,8 +187,7 @@ class Stamping:
 
     def _take_ledgers(self, ledgers: Mapping[str, str]) -> None:
         """Reads the ledgers of each scope of which one differs."""
-        connection = self._index.connection
-        stored = stamp_rows.ledgers(connection)
+        stored = stamp_rows.ledgers(self._index)
         if stored == ledgers:
             return
         changed = {
@@ -206,8 +203,8 @@ class Stamping:
                 counts = read_counts.totals(read_counts.counts_in(records))
                 for scope in self._scopes_of(folder):
                     scope_id = self._index.scope_id(scope)
-                    stamp_rows.replace_counts(connection, scope_id, counts)
-            stamp_rows.replace_ledgers(connection, ledgers)
+                    stamp_rows.replace_counts(self._index, scope_id, counts)
+            stamp_rows.replace_ledgers(self._index, ledgers)
 
     def _counts_in(self, path: str) -> "list[dict[str, object]]":
         try:

@@ -8,7 +8,6 @@ Otherwise the complete file is indexed, like any other note.
 import hashlib
 from typing import Any, NamedTuple
 
-from vault_memory.database.connection import BUSY_MILLISECONDS
 from vault_memory.index.chunk_rows import Delta
 from vault_memory.index.store import Index, IndexedFile, IndexEntry, State
 from vault_memory.ingest.note import NEVER, entry_of, largest
@@ -67,18 +66,14 @@ class TurnIngest:
         place = self._layout.place(path)
         if place is None or not place.indexed:
             return None
-        index.connection.set_busy_timeout(PATIENCE_MILLISECONDS)
-        try:
-            # Fault: another process could read an older state of the file and write it
-            # after this one.
-            with index.transaction():
-                file = index.file(path)
-                end = self._ends.get(path) or _start()
-                if end.size == added.offset and end.is_of(file):
-                    return self._extend(index, path, place, end, added.raw)
-                return self._catch_up(index, path, place, file, read_ns)
-        finally:
-            index.connection.set_busy_timeout(BUSY_MILLISECONDS)
+        # Fault: another process could read an older state of the file and write it
+        # after this one.
+        with index.waiting(PATIENCE_MILLISECONDS), index.transaction():
+            file = index.file(path)
+            end = self._ends.get(path) or _start()
+            if end.size == added.offset and end.is_of(file):
+                return self._extend(index, path, place, end, added.raw)
+            return self._catch_up(index, path, place, file, read_ns)
 
     def _catch_up(
         self,

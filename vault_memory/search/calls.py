@@ -416,14 +416,14 @@ class SearchCalls:
         if self.vault.folder.stat(inside(name)) is not None:
             return name
         self.vault.indexing.refresh()
-        return note_lookup.find_note(self.vault.indexing.index().connection, name)
+        return note_lookup.find_note(self.vault.indexing.index(), name)
 
     @rebuild_if_damaged
     def links(self, note: str) -> "NoteLinks":
         """List the links of a note, and the notes that link to it; `note` may be a name."""
         path = self.find_note(note)
         self.vault.indexing.refresh()
-        return note_lookup.links_of(self.vault.indexing.index().connection, path)
+        return note_lookup.links_of(self.vault.indexing.index(), path)
 
     @rebuild_if_damaged
     def notes(self, scopes: Sequence[str] | None = None) -> "NoteList":
@@ -462,9 +462,9 @@ class SearchCalls:
             is_recent = time.monotonic() - counted_at < self._count_lasts
             if counted_key == key or (counted_key[:2] == key[:2] and is_recent):
                 return count
-        model = vectors.find_model(index.connection, fingerprint)
+        model = vectors.find_model(index, fingerprint)
         if model:
-            count = vectors.missing_count(index.connection, model)
+            count = vectors.missing_count(index, model)
         else:
             count = index.counts()[1]
         self._missing = (key, count, time.monotonic())

@@ -6,7 +6,6 @@ from itertools import chain, pairwise
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
-from vault_memory.database.connection import Connection
 from vault_memory.index import fact_queries, fts_search
 from vault_memory.index.exclusion import Exclusion, among_turns, exclusion
 from vault_memory.index.filters import Filters
@@ -55,7 +54,7 @@ class VectorArm(NamedTuple):
 class CandidateRequest(NamedTuple):
     """A parsed search. A place is a chunk's note and its position there, as one number."""
 
-    connection: Connection
+    store: Index
     text: str
     """the query as it was asked"""
     scope_ids: Sequence[int]
@@ -98,7 +97,6 @@ class Candidates:
 
 def gather(
     request: CandidateRequest,
-    index: Index,
     vector_arm: VectorArm | None,
     *,
     words_too: bool,
@@ -111,7 +109,7 @@ def gather(
         _by_days(request, candidates)
         _by_entities(request, candidates)
     if vector_arm is not None and request.text.strip():
-        likeness = _likeness(request, index, vector_arm, candidates.rows)
+        likeness = _likeness(request, vector_arm, candidates.rows)
         if likeness is not None:
             _by_vectors(request, candidates, likeness)
     candidates.text = scoring.fused(sentence_terms, candidates.rows, request.weights)
@@ -120,7 +118,6 @@ def gather(
 
 def _likeness(
     request: CandidateRequest,
-    index: Index,
     vector_arm: VectorArm,
     rows: Mapping[int, Row],
 ) -> "Likeness | None":
@@ -128,15 +125,17 @@ def _likeness(
 
     Vectors in memory may be approximate. The chunks of `rows` are always compared exactly.
     """
-    model = vectors.find_model(request.connection, vector_arm.model)
+    model = vectors.find_model(request.store, vector_arm.model)
     # Fault: the model was changed, and no chunk has a vector of it yet. Vectors of the other one do
     # not fit.
     if model is None:
         return None
     vector = vector_arm.embed(request.text)
     if vector_arm.matrices is None:
-        return vectors.like(request.connection, request.scope_ids, model, vector)
-    return vector_arm.matrices.like(index, request.scope_ids, model, vector, rows)
+        return vectors.like(request.store, request.scope_ids, model, vector)
+    return vector_arm.matrices.like(
+        request.store, request.scope_ids, model, vector, rows
+    )
 
 
 def _by_words(
@@ -150,7 +149,7 @@ def _by_words(
     words = request.words
     matches = _without_repetitions(request, candidates, words)
     if request.waiting:
-        notes = Notes(request.connection, request.scope_ids)
+        notes = Notes(request.store, request.scope_ids)
         request.waiting.join(notes, words, request.filters, matches)
     rows = matches.rows
     if not rows:
@@ -212,7 +211,7 @@ def _without_repetitions(
     for _ in range(MOST_ROUNDS):
         without = candidates.without
         matches = fts_search.find(
-            request.connection,
+            request.store,
             request.scope_ids,
             words,
             request.filters,
@@ -224,7 +223,7 @@ def _without_repetitions(
             break
         repetitions = without.repetitions | new
         candidates.without = exclusion(
-            request.connection,
+            request.store,
             request.scope_ids,
             without.ids | repetitions,
             repetitions,
@@ -244,7 +243,7 @@ def _repetitions(
         # Fault: a turn that repeats the question would be its best match, and answers nothing.
         if body.startswith("**") and statements.repeats(body, names)
     ]
-    return among_turns(request.connection, ids) if ids else set()
+    return among_turns(request.store, ids) if ids else set()
 
 
 def _news(
@@ -266,7 +265,7 @@ def _read(
 ) -> dict[int, Row]:
     """Reads the chunks at these places that pass the filters and are not ignored."""
     rows = fts_search.beside(
-        request.connection,
+        request.store,
         request.scope_ids,
         places,
         request.filters,
@@ -282,7 +281,7 @@ def _by_days(
     if not request.features.days:
         return
     dated = fts_search.dated(
-        request.connection,
+        request.store,
         request.scope_ids,
         request.features.days,
         request.filters,
@@ -301,7 +300,7 @@ def _by_entities(
     scores: dict[int, float] = {}
     for name in _other_names(request):
         rows = fts_search.find(
-            request.connection,
+            request.store,
             request.scope_ids,
             tokens.without_last_letters(tokens.words(name)),
             request.filters,
@@ -323,7 +322,7 @@ def _by_entities(
 def _other_names(request: CandidateRequest) -> list[str]:
     """Returns the other names of every entity that the query names."""
     names_of: dict[str, list[str]] = {}
-    for alias, entity in fact_queries.aliases(request.connection, request.scope_ids):
+    for alias, entity in fact_queries.aliases(request.store, request.scope_ids):
         names_of.setdefault(entity, [entity]).append(alias)
     missing: list[str] = []
     for names in names_of.values():
@@ -342,9 +341,7 @@ def _by_vectors(
     weights = request.weights
     passing: set[int] | None = None
     if request.filters:
-        passing = fts_search.passing(
-            request.connection, request.scope_ids, request.filters
-        )
+        passing = fts_search.passing(request.store, request.scope_ids, request.filters)
     # Excluded chunks are dropped only after this; without the surplus they would use up the room.
     most = request.most + len(candidates.without.ids)
     places = likeness.best(most, passing, weights)
@@ -396,7 +393,7 @@ def _paths(
 ) -> dict[int, str]:
     """Returns the paths of these notes; text of some may still wait to be written."""
     written = [note for note in notes if note < BEYOND // scoring.ORDINALS]
-    paths = fts_search.paths(request.connection, request.scope_ids, written)
+    paths = fts_search.paths(request.store, request.scope_ids, written)
     if request.waiting and len(written) < len(notes):
         paths |= request.waiting.paths(notes)
     return paths

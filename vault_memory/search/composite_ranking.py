@@ -1,12 +1,12 @@
 """Ranks the balanced candidates by shares of relevance, recency, retention and importance."""
 
-import json
 from collections.abc import Mapping, Sequence
 from datetime import date
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from vault_memory.config.sections import LifecycleSettings
-from vault_memory.database.connection import Connection
+from vault_memory.index.stamps import fading_queries
+from vault_memory.index.stamps.fading_queries import ChunkItem
 from vault_memory.markdown.items import parse_item
 from vault_memory.rules.learning import fading
 from vault_memory.rules.learning.stamps import ALWAYS, IF_FACTS_FADE
@@ -40,21 +40,8 @@ SHARES: Mapping[str, Shares] = {
 }
 
 
-class _Stamped(NamedTuple):
-    """What the index says about the item of a chunk."""
-
-    kind: str
-    type: str | None
-    """None without a stamp; then so are the next two"""
-    learned: str | None
-    by_bot: int | None
-    supports: int
-    fades: int
-    read_days: int
-    last_read: str
-
-
-_UNKNOWN = _Stamped("", None, None, None, 1, 0, 0, "")
+_UNKNOWN = ChunkItem("", None, None, None, 1, 0, 0, "")
+"""Text that waits to be written, whose ids are in no index"""
 
 
 def reranked(
@@ -71,11 +58,11 @@ def reranked(
     """
     highest = max((-negative for negative, _, _ in ranked), default=0.0)
     ids = [candidates.rows[place][1] for _, place, _ in ranked]
-    stamped = _stamped(request.connection, ids)
+    items = fading_queries.items_of(request.store, ids)
     new_ranks: list[Ranked] = []
     for negative, place, _ in ranked:
         row = candidates.rows[place]
-        item = stamped.get(row[1], _UNKNOWN)
+        item = items.get(row[1], _UNKNOWN)
         values = _values(item, row[2], row[4], settings, today)
         # Fault: with no score above zero the division would fail.
         relevance = max(0.0, -negative / highest) if highest > 0 else 0.0
@@ -89,7 +76,7 @@ def reranked(
 
 
 def _values(
-    item: _Stamped,
+    item: ChunkItem,
     day: str | None,
     text: str,
     settings: LifecycleSettings | None,
@@ -120,7 +107,7 @@ def _values(
 
 
 def _last_day(
-    item: _Stamped,
+    item: ChunkItem,
     day: str | None,
 ) -> str:
     """Returns when a text was last learned, supported or read; empty when it is unknown."""
@@ -136,26 +123,7 @@ def _age(
 
 
 def _fades(
-    item: _Stamped,
+    item: ChunkItem,
     settings: LifecycleSettings,
 ) -> bool:
     return item.fades == ALWAYS or (settings.facts and item.fades == IF_FACTS_FADE)
-
-
-def _stamped(
-    connection: Connection,
-    ids: Sequence[int],
-) -> dict[int, _Stamped]:
-    """Returns what the index says about these chunks, by id. Waiting text has negative ids."""
-    rows: Any = connection.execute(
-        "SELECT c.id, n.kind, s.type, s.learned, s.by_bot,"
-        " coalesce(s.supports, 1), coalesce(s.fades, 0),"
-        " coalesce(r.days, 0), coalesce(r.last, '')"
-        " FROM json_each(?) wanted"
-        " CROSS JOIN chunk c ON c.id = wanted.value"
-        " JOIN note n ON n.id = c.note"
-        " LEFT JOIN stamp s ON s.chunk = c.id"
-        " LEFT JOIN read_count r ON r.scope = s.scope AND r.key = s.key",
-        (json.dumps(list(ids)),),
-    )
-    return {row[0]: _Stamped(*row[1:]) for row in rows}

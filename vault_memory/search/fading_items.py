@@ -4,9 +4,8 @@ Their states follow from stamps, folded counts of reads and the date, and are st
 vault is asked again and again on one day, so they are cached until the index changes.
 """
 
-import json
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
 from typing import NamedTuple
@@ -14,24 +13,16 @@ from weakref import WeakKeyDictionary
 
 from vault_memory.config.sections import LifecycleSettings
 from vault_memory.contract import ItemState
-from vault_memory.database.connection import Connection, change_counter
 from vault_memory.index.exclusion import Exclusion, exclusion
+from vault_memory.index.stamps import fading_queries
+from vault_memory.index.stamps.fading_queries import StaleBefore, StaleItem
+from vault_memory.index.store import Index
 from vault_memory.rules.learning import fading
 from vault_memory.rules.learning.fading import Vitality
 from vault_memory.rules.learning.stamps import ALWAYS, IF_FACTS_FADE
 
 MOST_CACHED = 64
 """Combinations of scopes, days and settings"""
-_FADED_SQL = """
-    SELECT s.chunk, s.type, s.learned, coalesce(r.days, 0), coalesce(r.last, '')
-    FROM json_each(?) limits
-    CROSS JOIN stamp s ON s.scope = limits.value ->> 0
-        AND s.type = limits.value ->> 1
-        AND s.learned <= limits.value ->> 2
-        AND s.fades > 0
-    LEFT JOIN read_count r ON r.scope = s.scope AND r.key = s.key
-    WHERE s.fades <= ?
-"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,62 +50,67 @@ class _Cached(NamedTuple):
     items: dict[_Key, FadingItems]
 
 
-_cache: WeakKeyDictionary[Connection, _Cached] = WeakKeyDictionary()
+_cache: WeakKeyDictionary[Index, _Cached] = WeakKeyDictionary()
 
 
 def fading_items(
-    connection: Connection,
+    index: Index,
     scope_ids: Sequence[int],
     settings: LifecycleSettings,
     today: date,
     leave_out: frozenset[str] = fading.LEFT_OUT,
 ) -> FadingItems:
     """Returns the states of the items of these scopes on a day; `leave_out` names states."""
-    counter = change_counter(connection)
-    cached = _cache.get(connection)
+    counter = index.change_counter
+    cached = _cache.get(index)
     # Fault: a daemon that serves many scopes would keep all of them in memory.
     if cached is None or cached.counter != counter or len(cached.items) >= MOST_CACHED:
-        cached = _cache[connection] = _Cached(counter, {})
+        cached = _cache[index] = _Cached(counter, {})
     key = _Key(tuple(scope_ids), settings, today, leave_out)
     items = cached.items.get(key)
     if items is None:
-        items = cached.items[key] = _read(connection, key)
+        items = cached.items[key] = _read(index, key)
     return items
 
 
 def _read(
-    connection: Connection,
+    index: Index,
     key: _Key,
 ) -> FadingItems:
-    states = dict(_states(connection, key))
+    states = dict(_states(index, key))
     ids = [chunk for chunk, state in states.items() if state in key.leave_out]
     counts = Counter(states[chunk] for chunk in ids)
     return FadingItems(
         states,
-        exclusion(connection, key.scope_ids, ids),
+        exclusion(index, key.scope_ids, ids),
         {state: counts[state] for state in sorted(counts)},
     )
 
 
 def _states(
-    connection: Connection,
+    index: Index,
     key: _Key,
 ) -> Iterator[tuple[int, ItemState]]:
     """Yields each chunk whose item is not active."""
     settings = key.settings
     limits = [
-        (scope, type_, fading.stale_before(type_, key.today, settings).isoformat())
+        StaleBefore(
+            scope,
+            type_,
+            fading.stale_before(type_, key.today, settings).isoformat(),
+        )
         for scope in key.scope_ids
         for type_ in fading.TYPES
     ]
     fades = IF_FACTS_FADE if settings.facts else ALWAYS
-    rows = connection.execute(_FADED_SQL, (json.dumps(limits), fades))
-    for chunk, type_, learned, days, last in rows:
-        state = fading.state_on(
-            vitality(type_, learned, days, last), key.today, settings
-        )
+    for item in fading_queries.stale_items(index, limits, fades):
+        state = fading.state_on(_vitality_of(item), key.today, settings)
         if state != "active":
-            yield chunk, state
+            yield item.chunk, state
+
+
+def _vitality_of(item: StaleItem) -> Vitality:
+    return vitality(item.type, item.learned, item.read_days, item.last_read)
 
 
 def vitality(
@@ -143,18 +139,3 @@ def joined(
             first.volume.words + second.volume.words,
         ),
     )
-
-
-def keys_of(
-    connection: Connection,
-    chunks: Iterable[int],
-) -> dict[int, str]:
-    """Returns the content keys of those of these chunks that fade."""
-    rows = connection.execute(
-        "SELECT s.chunk, s.key"
-        " FROM json_each(?) wanted"
-        " CROSS JOIN stamp s ON s.chunk = wanted.value"
-        " WHERE s.fades > 0",
-        (json.dumps(list(chunks)),),
-    )
-    return dict(rows)

@@ -3,8 +3,7 @@
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from vault_memory.index.query_cache import cache_of
-from vault_memory.index.schema import has_links
+from vault_memory.index.query_cache import has_links
 from vault_memory.lazy import lazy_module
 from vault_memory.rules.search import query_features, scoring
 from vault_memory.search.candidates import CandidateRequest, Candidates, in_order, ranks
@@ -111,16 +110,13 @@ def _linked_notes(
     ordered: Sequence[Ranked],
 ) -> frozenset[int]:
     """Returns the notes that the best chunks link to; reads nothing in a vault without links."""
-    cache = cache_of(request.connection, request.scope_ids)
-    if cache.has_links is None:
-        cache.has_links = has_links(request.connection)
-    if not cache.has_links:
+    if not has_links(request.store, request.scope_ids):
         return frozenset()
     texts: dict[int, str] = {}
     for _, place, _ in ordered[:LINKING]:
         note = place // scoring.ORDINALS
         texts[note] = texts.get(note, "") + candidates.rows[place][4]
-    return linked_notes.linked_notes(request.connection, request.scope_ids, texts)
+    return linked_notes.linked_notes(request.store, request.scope_ids, texts)
 
 
 def _bases(

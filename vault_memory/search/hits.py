@@ -2,14 +2,14 @@
 
 import math
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from vault_memory.contract import ItemState
-from vault_memory.database.connection import Connection
-from vault_memory.index import fts_search
+from vault_memory.index import fts_search, note_queries
 from vault_memory.index.chunk_rows import SEPARATOR
-from vault_memory.index.filters import Filters, chunks_in, marks
+from vault_memory.index.filters import Filters
+from vault_memory.index.note_queries import ChunkDetails
 from vault_memory.lazy import lazy_module
 from vault_memory.rules.search import tokens
 from vault_memory.search import fusion, hit_copies
@@ -19,26 +19,14 @@ from vault_memory.search.pending_hits import is_waiting, own_ids
 from vault_memory.search.results import Answer, Hit, Why
 
 if TYPE_CHECKING:
-    from vault_memory.search import fading_items
+    from vault_memory.index.stamps import fading_queries
 else:
-    fading_items = lazy_module("vault_memory.search.fading_items")
+    fading_queries = lazy_module("vault_memory.index.stamps.fading_queries")
 
 MOST_TIES = 100
 """Hits with the score of the last one; the first of them by note and line are returned"""
 SNIPPET = 240
 """Letters"""
-
-_Details = tuple[str, int, int, str, str | None, str, str, str]
-"""Path, first and last line, headings, date, scope, kind and text of a chunk"""
-
-_DETAILS_SQL = """
-    SELECT c.id, note.path, c.first_line, c.last_line, c.heading, c.date, scope.name,
-        note.kind, c.text
-    FROM json_each(?) wanted CROSS JOIN chunk c ON c.id = wanted.value
-    JOIN note ON note.id = c.note
-    JOIN scope ON scope.id = iif(c.scope IN {scopes}, c.scope, c.also)
-    WHERE {condition}
-"""
 
 
 class HitOptions(NamedTuple):
@@ -101,7 +89,7 @@ def _hits(
     details = _all_details(request, list(ids.values()))
     keys: dict[int, str] = {}
     if request.fading is not None:
-        keys = fading_items.keys_of(request.connection, ids.values())
+        keys = fading_queries.keys_of(request.store, ids.values())
     hits = []
     for candidate in best:
         score, place, _ = candidate
@@ -121,7 +109,7 @@ def _hits(
 
 
 def _hit(
-    details: _Details,
+    details: ChunkDetails,
     score: float,
     why: Why | None,
     *,
@@ -129,7 +117,7 @@ def _hit(
     key: str,
     state: ItemState | None,
 ) -> Hit:
-    path, first, last, heading, date, scope, kind, body = details
+    path, first, last, heading, date, scope, kind, text = details
     return Hit(
         note=path,
         lines=(first, last),
@@ -137,7 +125,7 @@ def _hit(
         date=date,
         scope=scope,
         kind=kind,
-        text=body,
+        text=text,
         score=score,
         why=why,
         pending=pending,
@@ -178,27 +166,18 @@ def _without_written(hits: list[Hit]) -> list[Hit]:
 def _all_details(
     request: CandidateRequest,
     ids: list[int],
-) -> dict[int, _Details]:
+) -> dict[int, ChunkDetails]:
     """Reads chunks of the notes and of the text that waits, by id."""
     # Fault: the ids of text that waits are not those of the index. They must not mix.
     written = [chunk_id for chunk_id in ids if not is_waiting(chunk_id)]
-    details = _details(request.connection, request.scope_ids, written)
+    details = note_queries.details_of(request.store, request.scope_ids, written)
     waiting = request.waiting
     if waiting:
-        of_waiting = _details(waiting.connection, waiting.scope_ids, own_ids(ids))
+        of_waiting = note_queries.details_of(
+            waiting.store, waiting.scope_ids, own_ids(ids)
+        )
         details |= {-chunk_id: row for chunk_id, row in of_waiting.items()}
     return details
-
-
-def _details(
-    connection: Connection,
-    scope_ids: Sequence[int],
-    ids: Iterable[int],
-) -> dict[int, _Details]:
-    """Reads those of these chunks that are in the scopes."""
-    sql = _DETAILS_SQL.format(scopes=marks(scope_ids), condition=chunks_in(scope_ids))
-    rows = connection.execute(sql, (f"[{','.join(map(str, ids))}]", *scope_ids))
-    return {row[0]: row[1:] for row in rows}
 
 
 def _why(
@@ -240,7 +219,7 @@ def _count(
     request: CandidateRequest,
     filters: Filters,
 ) -> int:
-    return fts_search.count(request.connection, request.scope_ids, filters)
+    return fts_search.count(request.store, request.scope_ids, filters)
 
 
 def excerpt(

@@ -2,6 +2,9 @@
 
 from collections.abc import Sequence
 
+from vault_memory.index import note_queries
+from vault_memory.index.inspection import row_counts
+from vault_memory.index.inspection.row_counts import GroupBy
 from vault_memory.index.store import Index
 from vault_memory.lazy import lazy_module
 
@@ -19,16 +22,10 @@ def list_notes(
     scopes: Sequence[str] | None,
 ) -> "list[NoteInfo]":
     """The notes of `scopes`, or all, sorted by path."""
-    rows = index.connection.execute(
-        "SELECT note.path, scope.name, note.kind, note.revision, note.bytes"
-        " FROM note"
-        " JOIN scope ON scope.id = note.scope"
-        " ORDER BY note.path"
-    )
     return [
-        note_reports.NoteInfo(*row)
-        for row in rows
-        if scopes is None or row[1] in scopes
+        note_reports.NoteInfo(*note)
+        for note in note_queries.all_notes(index)
+        if scopes is None or note.scope in scopes
     ]
 
 
@@ -40,8 +37,8 @@ def stats_of(
 
     No sum includes a note of another scope.
     """
-    by_kind = _counts(index, "note.kind", scopes)
-    by_scope = _counts(index, "scope.name", scopes)
+    by_kind = _counts(index, GroupBy.KIND, scopes)
+    by_scope = _counts(index, GroupBy.SCOPE, scopes)
     sums: NoteCountsJson = {
         "notes": sum(counts["notes"] for counts in by_scope.values()),
         "chunks": sum(counts["chunks"] for counts in by_scope.values()),
@@ -51,39 +48,22 @@ def stats_of(
 
 def stats(index: Index) -> "StatsJson":
     """Counts of notes and chunks by kind and scope, and of vectors by model."""
-    connection = index.connection
     notes, chunks = index.counts()
-    vectors = connection.execute(
-        "SELECT model.name, count(*)"
-        " FROM vector"
-        " JOIN model ON model.id = vector.model"
-        " GROUP BY model.id"
-    )
-    pages, page_size = connection.pragma("page_count"), connection.pragma("page_size")
     return {
-        "kinds": _counts(index, "note.kind"),
-        "scopes": _counts(index, "scope.name"),
+        "kinds": _counts(index, GroupBy.KIND),
+        "scopes": _counts(index, GroupBy.SCOPE),
         "sources": {"notes": {"notes": notes, "chunks": chunks}},
-        "vectors": dict(vectors),
-        "index_bytes": pages * page_size,
+        "vectors": row_counts.vectors_by_model(index),
+        "index_bytes": row_counts.bytes_of_pages(index),
     }
 
 
 def _counts(
     index: Index,
-    column: str,
+    group: GroupBy,
     scopes: Sequence[str] | None = None,
 ) -> "dict[str, NoteCountsJson]":
-    within = ""
-    if scopes is not None:
-        within = f" WHERE scope.name IN ({', '.join('?' * len(scopes))})"
-    rows = index.connection.execute(
-        f"SELECT {column}, count(DISTINCT note.id), count(chunk.id)"
-        " FROM note"
-        " JOIN scope ON scope.id = note.scope"
-        f" LEFT JOIN chunk ON chunk.note = note.id{within}"
-        f" GROUP BY {column}"
-        f" ORDER BY {column}",
-        tuple(scopes or ()),
-    )
-    return {name: {"notes": notes, "chunks": chunks} for name, notes, chunks in rows}
+    counts = row_counts.note_counts(index, group, scopes)
+    return {
+        count.name: {"notes": count.notes, "chunks": count.chunks} for count in counts
+    }

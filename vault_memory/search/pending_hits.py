@@ -13,7 +13,6 @@ from vault_memory.index.store import Index
 from vault_memory.rules.search import scoring
 
 if TYPE_CHECKING:
-    from vault_memory.database.connection import Connection
     from vault_memory.index.filters import Filters
     from vault_memory.index.fts_search import Matches
     from vault_memory.index.query_cache import Row
@@ -25,14 +24,14 @@ BEYOND = (1 << 30) * scoring.ORDINALS
 class Notes(NamedTuple):
     """The written notes that a search reads."""
 
-    connection: "Connection"
+    store: Index
     scope_ids: Sequence[int]
 
 
 class PendingHits(NamedTuple):
     """The waiting text of some scopes."""
 
-    connection: "Connection"
+    store: Index
     scope_ids: tuple[int, ...]
 
     @classmethod
@@ -48,8 +47,8 @@ class PendingHits(NamedTuple):
         scope_ids = tuple(index.scope_ids(scopes))
         if not scope_ids:
             return None
-        filters.prepare(index.connection)
-        return cls(index.connection, scope_ids)
+        fts_search.prepare(index, filters)
+        return cls(index, scope_ids)
 
     def join(
         self,
@@ -82,7 +81,7 @@ class PendingHits(NamedTuple):
         filters: "Filters",
     ) -> "Collection[Row]":
         matches = fts_search.find(
-            self.connection,
+            self.store,
             self.scope_ids,
             [word],
             filters,
@@ -94,7 +93,7 @@ class PendingHits(NamedTuple):
         """Returns the paths of the waiting notes among these, by their shifted ids."""
         first = BEYOND // scoring.ORDINALS
         own_notes = [note - first for note in notes if note >= first]
-        paths = fts_search.paths(self.connection, self.scope_ids, own_notes)
+        paths = fts_search.paths(self.store, self.scope_ids, own_notes)
         return {note + first: path for note, path in paths.items()}
 
 
@@ -120,7 +119,7 @@ def _rare_score(
     word in a note of another scope must neither hide waiting text, nor be revealed by it.
     """
     frequent = fts_search.find(
-        notes.connection,
+        notes.store,
         notes.scope_ids,
         [word],
         filters,

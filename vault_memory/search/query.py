@@ -6,7 +6,7 @@ from datetime import date, datetime
 from typing import TYPE_CHECKING, NamedTuple
 
 from vault_memory.errors import UsageError
-from vault_memory.index import fact_queries
+from vault_memory.index import fact_queries, fts_search
 from vault_memory.index.exclusion import episodes_before, exclusion, turns_of
 from vault_memory.index.filters import Filters
 from vault_memory.index.schema import has_stamps
@@ -102,44 +102,48 @@ def search(
     if not (request.scope_ids or request.waiting):
         return Answer()
     # Another process may write: all statements of a search must read one state of the index.
-    index.connection.execute("SAVEPOINT search")
-    try:
-        request = _without_episodes_and_turns(request, query)
-        request = _without_faded(request, query)
-        gathered = candidates.gather(
-            request,
-            index,
-            vector_arm if query.mode != "keyword" else None,
-            words_too=query.mode != "semantic",
+    with index.reading():
+        return _answer(request, query, vector_arm)
+
+
+def _answer(
+    request: CandidateRequest,
+    query: SearchQuery,
+    vector_arm: VectorArm | None,
+) -> Answer:
+    request = _without_episodes_and_turns(request, query)
+    request = _without_faded(request, query)
+    gathered = candidates.gather(
+        request,
+        vector_arm if query.mode != "keyword" else None,
+        words_too=query.mode != "semantic",
+    )
+    ranked = fusion.ranked(request, gathered, query.mode)
+    if query.gated and not RelevanceGate(request, gathered).is_open(ranked):
+        ranked = []
+    if query.mode in COMPOSITE_MODES:
+        shares = composite_ranking.SHARES[query.mode]
+        today = query.now.date()
+        ranked = composite_ranking.reranked(
+            request, gathered, ranked, shares, query.lifecycle, today
         )
-        ranked = fusion.ranked(request, gathered, query.mode)
-        if query.gated and not RelevanceGate(request, gathered).is_open(ranked):
-            ranked = []
-        if query.mode in COMPOSITE_MODES:
-            shares = composite_ranking.SHARES[query.mode]
-            today = query.now.date()
-            ranked = composite_ranking.reranked(
-                request, gathered, ranked, shares, query.lifecycle, today
-            )
-        options = hits.HitOptions(query.limit, query.why, query.copies, query.archived)
-        answer = hits.answer(request, gathered, ranked, options)
-        # Fault: filters that exclude all text give an empty answer without a reason.
-        is_explained = answer.hits or answer.left_out
-        if request.filters and not (is_explained or query.gated):
-            answer = replace(answer, left_out=hits.left_out(request))
-        # Most searches have no filter with a name, and need not load what looks it up.
-        has_unknown_kinds = request.filters.kinds and not (answer.hits or query.gated)
-        if request.filters.has_names or has_unknown_kinds:
-            unknown = unknown_filters.unknown_filters(
-                request.connection,
-                request.scope_ids,
-                request.filters,
-                is_empty=not answer.hits,
-            )
-            answer = replace(answer, unknown_filters=unknown)
-        return answer
-    finally:
-        index.connection.execute("RELEASE search")
+    options = hits.HitOptions(query.limit, query.why, query.copies, query.archived)
+    answer = hits.answer(request, gathered, ranked, options)
+    # Fault: filters that exclude all text give an empty answer without a reason.
+    is_explained = answer.hits or answer.left_out
+    if request.filters and not (is_explained or query.gated):
+        answer = replace(answer, left_out=hits.left_out(request))
+    # Most searches have no filter with a name, and need not load what looks it up.
+    has_unknown_kinds = request.filters.kinds and not (answer.hits or query.gated)
+    if request.filters.has_names or has_unknown_kinds:
+        unknown = unknown_filters.unknown_filters(
+            request.store,
+            request.scope_ids,
+            request.filters,
+            is_empty=not answer.hits,
+        )
+        answer = replace(answer, unknown_filters=unknown)
+    return answer
 
 
 def _check_mode(mode: str) -> None:
@@ -170,10 +174,10 @@ def _parsed(
         query.where,
         query.paths,
     )
-    filters.prepare(index.connection)
+    fts_search.prepare(index, filters)
     days = date_expressions.named(text, now=query.now)
     return CandidateRequest(
-        connection=index.connection,
+        store=index,
         text=text,
         scope_ids=scope_ids,
         sentences=[
@@ -192,16 +196,16 @@ def _without_episodes_and_turns(
     query: SearchQuery,
 ) -> CandidateRequest:
     """Returns the request without old summaries and without the turns of the session."""
-    connection, scope_ids = request.connection, request.scope_ids
+    index, scope_ids = request.store, request.scope_ids
     ids: set[int] = set()
     if query.session:
-        ids |= turns_of(connection, scope_ids, turn.heading_of(query.session))
+        ids |= turns_of(index, scope_ids, turn.heading_of(query.session))
     names_days = query.since or query.until or request.features.days
     if query.episodes_since and not (names_days or query.archived):
-        ids |= episodes_before(connection, scope_ids, query.episodes_since)
+        ids |= episodes_before(index, scope_ids, query.episodes_since)
     if not ids:
         return request
-    return request._replace(without=exclusion(connection, scope_ids, ids))
+    return request._replace(without=exclusion(index, scope_ids, ids))
 
 
 def _without_faded(
@@ -210,7 +214,7 @@ def _without_faded(
 ) -> CandidateRequest:
     """Returns the request with the states of items, and without the faded ones."""
     # A command that runs for a moment need not load this module for a vault without stamps.
-    if query.lifecycle is None or not has_stamps(request.connection):
+    if query.lifecycle is None or not has_stamps(request.store):
         return request
     leave_out = frozenset({"archived", "deleted"})
     if query.mode in ARCHIVED_MODES:
@@ -218,7 +222,7 @@ def _without_faded(
     if query.archived:
         leave_out = frozenset()
     items = fading_items.fading_items(
-        request.connection,
+        request.store,
         request.scope_ids,
         query.lifecycle,
         query.now.date(),
@@ -238,7 +242,7 @@ def _aliases(
         return ()
     folded_entity = tokens.folded(entity)
     groups: dict[str, set[str]] = {}
-    for alias, name in fact_queries.aliases(index.connection, scope_ids):
+    for alias, name in fact_queries.aliases(index, scope_ids):
         groups.setdefault(name, {name}).add(alias)
     other_names: set[str] = set()
     for names in groups.values():

@@ -8,7 +8,7 @@ the vault in general. Then the other hits go in too: an answer is often next to 
 
 from collections.abc import Mapping, Sequence
 
-from vault_memory.index import fts_search, term_volumes
+from vault_memory.index import fts_search
 from vault_memory.rules.conversations import statements
 from vault_memory.rules.search import query_features, tokens
 from vault_memory.rules.search.greetings import asks_nothing
@@ -40,10 +40,8 @@ class RelevanceGate:
     ) -> None:
         self._request = request
         self._candidates = candidates
-        self._scope_terms = fts_search.within_scopes(
-            request.connection, request.scope_ids
-        )
-        volume = term_volumes.of(request.connection, request.scope_ids)
+        self._scope_terms = fts_search.within_scopes(request.store, request.scope_ids)
+        volume = fts_search.volume_of(request.store, request.scope_ids)
         chunks = volume.chunks - candidates.without.volume.chunks
         self._unknown_weight = chunks / (chunks + YOUNG)
         weighed = map(self._word_weights, request.sentences)
@@ -124,7 +122,7 @@ class RelevanceGate:
         In a young vault an unknown word weighs less.
         """
         is_frequent = fts_search.has(
-            self._request.connection,
+            self._request.store,
             word,
             self._scope_terms,
             self._candidates.without.ids,

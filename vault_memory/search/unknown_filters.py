@@ -5,10 +5,10 @@ from difflib import get_close_matches
 from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
-from vault_memory.database.connection import Connection
 from vault_memory.index import fts_search
 from vault_memory.index.filters import Filters
 from vault_memory.index.properties import property_filters, property_values
+from vault_memory.index.store import Index
 from vault_memory.markdown.properties.note_properties import (
     Sort,
     clean_tag,
@@ -41,7 +41,7 @@ class UnknownFilter(NamedTuple):
 
 
 def unknown_filters(
-    connection: Connection,
+    index: Index,
     scope_ids: Sequence[int],
     filters: Filters,
     *,
@@ -54,21 +54,21 @@ def unknown_filters(
     # Fault: near names of other scopes would tell what people wrote there.
     if not scope_ids:
         return ()
-    unknown = list(_unknown_topic(connection, scope_ids, filters))
+    unknown = list(_unknown_topic(index, scope_ids, filters))
     if is_empty:
-        unknown += _others(connection, scope_ids, filters)
+        unknown += _others(index, scope_ids, filters)
     return tuple(unknown)
 
 
 def _unknown_topic(
-    connection: Connection,
+    index: Index,
     scope_ids: Sequence[int],
     filters: Filters,
 ) -> Iterator[UnknownFilter]:
     if filters.topic is None:
         return
     # Fault: text without a topic passes each topic, so a misspelt one gives hits all the same.
-    topics = property_values.topics(connection, scope_ids)
+    topics = property_values.topics(index, scope_ids)
     if folded_value(filters.topic) not in map(folded_value, topics):
         yield UnknownFilter("topic", filters.topic, near_names(filters.topic, topics))
 
@@ -83,19 +83,19 @@ class _Lookup(NamedTuple):
 
 
 def _others(
-    connection: Connection,
+    index: Index,
     scope_ids: Sequence[int],
     filters: Filters,
 ) -> Iterator[UnknownFilter]:
     """Yield the filters, other than the topic, that nothing in the scopes passes."""
-    for lookup in _lookups(connection, scope_ids, filters):
-        lookup.filters.prepare(connection)
-        if not fts_search.count(connection, scope_ids, lookup.filters):
+    for lookup in _lookups(index, scope_ids, filters):
+        fts_search.prepare(index, lookup.filters)
+        if not fts_search.count(index, scope_ids, lookup.filters):
             yield UnknownFilter(lookup.name, lookup.value, lookup.near())
 
 
 def _lookups(
-    connection: Connection,
+    index: Index,
     scope_ids: Sequence[int],
     filters: Filters,
 ) -> Iterator[_Lookup]:
@@ -107,7 +107,7 @@ def _lookups(
             Filters(entity=entity, also=filters.also),
             lambda: near_names(
                 entity,
-                property_values.names_of_entities(connection, scope_ids),
+                property_values.names_of_entities(index, scope_ids),
             ),
         )
     for kind in sorted(filters.kinds):
@@ -115,39 +115,39 @@ def _lookups(
             "kind",
             kind,
             Filters(kinds=frozenset((kind,))),
-            lambda: tuple(property_values.kinds_of(connection, scope_ids)),
+            lambda: tuple(property_values.kinds_of(index, scope_ids)),
         )
     for tag in filters.tags:
         yield _Lookup(
             "tag",
             tag,
             Filters(tags=(tag,)),
-            partial(_near_tags, connection, scope_ids, tag),
+            partial(_near_tags, index, scope_ids, tag),
         )
     for field in filters.fields:
         yield _Lookup(
             "where",
             field,
             Filters(fields=(field,)),
-            partial(_near_fields, connection, scope_ids, field),
+            partial(_near_fields, index, scope_ids, field),
         )
     for path in filters.paths:
         yield _Lookup(
             "path",
             path,
             Filters(paths=(path,)),
-            partial(_near_paths, connection, scope_ids, path),
+            partial(_near_paths, index, scope_ids, path),
         )
 
 
 def _near_tags(
-    connection: Connection,
+    index: Index,
     scope_ids: Sequence[int],
     tag: str,
 ) -> tuple[str, ...]:
     """Return similar tags of the notes of these scopes."""
     tags = property_values.values_of(
-        connection,
+        index,
         scope_ids,
         (Sort.TAG, Sort.TEXT_TAG),
     )
@@ -155,26 +155,26 @@ def _near_tags(
 
 
 def _near_paths(
-    connection: Connection,
+    index: Index,
     scope_ids: Sequence[int],
     path: str,
 ) -> tuple[str, ...]:
     """Return similar paths and folders of these scopes."""
-    paths = property_values.paths_of(connection, scope_ids)
+    paths = property_values.paths_of(index, scope_ids)
     return near_names(path, _with_folders(paths))
 
 
 def _near_fields(
-    connection: Connection,
+    index: Index,
     scope_ids: Sequence[int],
     field: str,
 ) -> tuple[str, ...]:
     """Return fields as they would be written: with near values of a known key, or near keys."""
     key, value = property_filters.split_field(field)
-    keys = property_values.keys_of_fields(connection, scope_ids)
+    keys = property_values.keys_of_fields(index, scope_ids)
     if key not in keys or value is None:
         return near_names(key, keys)
-    values = property_values.values_of(connection, scope_ids, (Sort.FIELD,), key)
+    values = property_values.values_of(index, scope_ids, (Sort.FIELD,), key)
     near = near_names(value, values) or tuple(sorted(values)[:MOST_NEAR])
     return tuple(f"{key}={other}" for other in near)
 

@@ -7,27 +7,24 @@ and conversations from the state folder.
 import json
 import os
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
-from urllib.parse import quote
 
 from vault_memory import places
 from vault_memory.errors import NoVault
 from vault_memory.lazy import lazy_module
 
 if TYPE_CHECKING:
-    import apsw
-
     from vault_memory.conversations import calls as conversation_calls
     from vault_memory.hosts import programs
+    from vault_memory.index.inspection import completion_rows
     from vault_memory.rules.paths import layout
     from vault_memory.search import results
     from vault_memory.vault import locate, marker
 else:
-    apsw = lazy_module("apsw")
     conversation_calls = lazy_module("vault_memory.conversations.calls")
     programs = lazy_module("vault_memory.hosts.programs")
+    completion_rows = lazy_module("vault_memory.index.inspection.completion_rows")
     layout = lazy_module("vault_memory.rules.paths.layout")
     locate = lazy_module("vault_memory.vault.locate")
     marker = lazy_module("vault_memory.vault.marker")
@@ -74,44 +71,21 @@ def _state(vault: str) -> Path:
     return Path(places.state_root(os.environ), vault_marker.vault)
 
 
-def _query(
-    vault: str,
-    statement: str,
-    *values: str,
-) -> list[str]:
-    """Return a column of the index. Raises OSError without one."""
-    folder = _state(vault) / "index"
-    number = int((folder / "current").read_text(encoding="ascii"))
-    file = folder / f"index-{number}.sqlite"
-    log = Path(f"{file}-wal")
-    address = f"file:{quote(str(file))}?mode=ro"
-    # Without a log an ordinary reader would create one; it is removed only by a writer.
-    if not log.exists():
-        address += "&immutable=1"
-    flags = apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_URI
-    with closing(apsw.Connection(address, flags=flags)) as connection:
-        rows = connection.execute(statement, values).fetchall()
-    return [str(row[0]) for row in rows]
+def _index_folder(vault: str) -> Path:
+    return _state(vault) / "index"
 
 
 def _scopes(kind: str) -> "Reader":
-    statement = (
-        "SELECT substr(name, length(?1) + 1) FROM scope"
-        f" WHERE substr(name, 1, length(?1)) = ?1 ORDER BY name LIMIT {MOST}"
-    )
-
     def values(vault: str, word: str) -> Values:
-        return Values([(name, "") for name in _query(vault, statement, f"{kind}:")])
+        names = completion_rows.scope_names(_index_folder(vault), kind, MOST)
+        return Values([(name, "") for name in names])
 
     return values
 
 
 def _entities(vault: str, word: str) -> Values:
-    statement = (
-        "SELECT DISTINCT subject FROM fact WHERE substr(subject, 1, length(?1)) = ?1"
-        f" ORDER BY subject LIMIT {MOST}"
-    )
-    return Values([(name, "") for name in _query(vault, statement, word)])
+    names = completion_rows.subjects(_index_folder(vault), word, MOST)
+    return Values([(name, "") for name in names])
 
 
 def _notes(vault: str, word: str) -> Values:

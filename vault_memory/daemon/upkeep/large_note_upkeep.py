@@ -13,7 +13,12 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 
 from vault_memory.index.chunk_rows import Delta
-from vault_memory.index.slices import SLICE, put_in_slices, remove_in_slices
+from vault_memory.index.slices import (
+    SLICE,
+    chunk_count,
+    put_in_slices,
+    remove_in_slices,
+)
 from vault_memory.index.store import Index, State
 from vault_memory.ingest.note import Parts, entry_from, indexed_file
 from vault_memory.ingest.worker import NoteTooSlow, Worker
@@ -130,7 +135,7 @@ class LargeNotes:
     ) -> bool:
         """Plans to remove a note from the index. False for a small note: remove it at once."""
         self.forget(path)
-        if index.chunk_count(path) <= SLICE:
+        if chunk_count(index, path) <= SLICE:
             return False
         self._writing[path] = Writing(
             remove_in_slices(index, path), time.perf_counter(), removed=True

@@ -1,20 +1,23 @@
 """Reads which tags, fields, topics, kinds, paths and names the notes of some scopes have."""
 
 from collections.abc import Collection
+from typing import TYPE_CHECKING
 
-from vault_memory.database.connection import Connection
 from vault_memory.index.filters import listed, notes_with
 from vault_memory.markdown.properties.note_properties import Sort
 
+if TYPE_CHECKING:
+    from vault_memory.index.store import Index
+
 
 def values_of(
-    connection: Connection,
+    index: "Index",
     scope_ids: Collection[int],
     sorts: Collection[Sort],
     name: str = "",
 ) -> list[str]:
     """Return the values of properties in the notes of these scopes, each once."""
-    rows = connection.execute(
+    rows = index.connection.execute(
         "SELECT DISTINCT p.value"
         " FROM property p"
         " JOIN note n ON n.id = p.note"
@@ -26,11 +29,11 @@ def values_of(
 
 
 def keys_of_fields(
-    connection: Connection,
+    index: "Index",
     scope_ids: Collection[int],
 ) -> list[str]:
     """Return the folded keys of the fields in the notes of these scopes."""
-    rows = connection.execute(
+    rows = index.connection.execute(
         "SELECT DISTINCT p.name"
         " FROM property p"
         " JOIN note n ON n.id = p.note"
@@ -40,11 +43,11 @@ def keys_of_fields(
 
 
 def topics(
-    connection: Connection,
+    index: "Index",
     scope_ids: Collection[int],
 ) -> list[str]:
     """Return the topics of the chunks of these scopes."""
-    rows = connection.execute(
+    rows = index.connection.execute(
         "SELECT DISTINCT topic FROM chunk"
         f" WHERE topic <> '' AND scope IN {listed(scope_ids)}"
     )
@@ -52,11 +55,11 @@ def topics(
 
 
 def kinds_of(
-    connection: Connection,
+    index: "Index",
     scope_ids: Collection[int],
 ) -> list[str]:
     """Return the kinds of the notes of these scopes, sorted."""
-    rows = connection.execute(
+    rows = index.connection.execute(
         "SELECT DISTINCT n.kind"
         " FROM note n"
         f" WHERE {notes_with(scope_ids)}"
@@ -66,23 +69,23 @@ def kinds_of(
 
 
 def paths_of(
-    connection: Connection,
+    index: "Index",
     scope_ids: Collection[int],
 ) -> list[str]:
     """Return the paths of the notes of these scopes."""
-    rows = connection.execute(
+    rows = index.connection.execute(
         f"SELECT path FROM note WHERE scope IN {listed(scope_ids)} ORDER BY path"
     )
     return [row[0] for row in rows]
 
 
 def names_of_entities(
-    connection: Connection,
+    index: "Index",
     scope_ids: Collection[int],
 ) -> list[str]:
     """Return the names of entities and of notes in these scopes."""
     among = listed(scope_ids)
-    rows = connection.execute(
+    rows = index.connection.execute(
         f"SELECT DISTINCT key FROM entity_name WHERE scope IN {among}"
         f" UNION SELECT name FROM note WHERE name <> '' AND scope IN {among}"
     )

@@ -1,15 +1,12 @@
 """Finds notes by their names, and the notes that link to them."""
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
-from vault_memory.database.connection import Connection
 from vault_memory.errors import NoteNotFound, UsageError
-from vault_memory.markdown.properties.note_properties import (
-    Sort,
-    folded_value,
-    link_key,
-)
+from vault_memory.index.properties import link_queries
+from vault_memory.index.store import Index
+from vault_memory.markdown.properties.note_properties import folded_value, link_key
 from vault_memory.search.unknown_filters import near_names
 
 if TYPE_CHECKING:
@@ -54,14 +51,14 @@ class NoteLinks(NamedTuple):
 
 
 def find_note(
-    connection: Connection,
+    index: Index,
     name: str,
 ) -> str:
     """Return the path of the only note with a name or an alias.
 
     Raises UsageError when there are several, NoteNotFound when there is none.
     """
-    paths = _leading_to(connection, name)
+    paths = _leading_to(index, name)
     if len(paths) == 1:
         return paths[0]
     if paths:
@@ -72,59 +69,40 @@ def find_note(
             notes=paths,
         )
     error = NoteNotFound(name)
-    near = _near(connection, name)
+    near = _near(index, name)
     if near:
         error.hint = f"did you mean {' or '.join(f'`{path}`' for path in near)}?"
     raise error
 
 
 def links_of(
-    connection: Connection,
+    index: Index,
     path: str,
 ) -> NoteLinks:
     """Return the links of an indexed note, and the notes that link to it."""
-    targets: list[Any] = connection.execute(
-        "SELECT DISTINCT p.value"
-        " FROM property p"
-        " JOIN note n ON n.id = p.note"
-        f" WHERE n.path = ? AND p.sort = {Sort.LINK:d}"
-        " ORDER BY p.rowid",
-        (path,),
-    ).fetchall()
     outgoing = [
-        OutgoingLink(target, _target_of(connection, target)) for (target,) in targets
+        OutgoingLink(target, _target_of(index, target))
+        for target in link_queries.links_in(index, path)
     ]
-    return NoteLinks(path, tuple(outgoing), _linking_to(connection, path))
+    return NoteLinks(path, tuple(outgoing), _linking_to(index, path))
 
 
 def _linking_to(
-    connection: Connection,
+    index: Index,
     path: str,
 ) -> tuple[str, ...]:
     """Return the paths of the other notes whose links lead to a note."""
-    rows: list[Any] = connection.execute(
-        "SELECT DISTINCT n.path, p.value"
-        " FROM property p"
-        " JOIN note n ON n.id = p.note"
-        f" WHERE p.sort = {Sort.LINK:d} AND p.name = '' AND n.path <> ?1 AND p.key IN ("
-        " SELECT name FROM note WHERE path = ?1"
-        f" UNION SELECT a.key FROM property a WHERE a.sort = {Sort.ALIAS:d}"
-        " AND a.note = (SELECT id FROM note WHERE path = ?1))"
-        " ORDER BY n.path",
-        (path,),
-    ).fetchall()
-    sources = [
-        source for source, target in rows if _target_of(connection, target) == path
-    ]
+    links = link_queries.links_with_name_of(index, path)
+    sources = [link.path for link in links if _target_of(index, link.value) == path]
     return tuple(dict.fromkeys(sources))
 
 
 def _target_of(
-    connection: Connection,
+    index: Index,
     target: str,
 ) -> str | None:
     """Return the path that a link leads to: of several notes the one with the shortest path."""
-    paths = _leading_to(connection, target)
+    paths = _leading_to(index, target)
     return min(paths, key=depth_and_path, default=None)
 
 
@@ -134,26 +112,15 @@ def depth_and_path(path: str) -> tuple[int, str]:
 
 
 def _leading_to(
-    connection: Connection,
+    index: Index,
     name: str,
 ) -> list[str]:
     """Return the paths of the notes with a name, else of those with the alias."""
-    key = link_key(name)
-    rows = connection.execute(
-        "SELECT path FROM note WHERE name = ? AND name <> '' ORDER BY path", (key,)
-    )
-    paths = within(name, [row[0] for row in rows])
+    named = link_queries.paths_named(index, link_key(name))
+    paths = within(name, named)
     if paths or "/" in name:
         return paths
-    rows = connection.execute(
-        "SELECT DISTINCT n.path"
-        " FROM property p"
-        " JOIN note n ON n.id = p.note"
-        f" WHERE p.sort = {Sort.ALIAS:d} AND p.name = '' AND p.key = ?"
-        " ORDER BY n.path",
-        (folded_value(name),),
-    )
-    return [row[0] for row in rows]
+    return link_queries.paths_with_alias(index, folded_value(name))
 
 
 def within(
@@ -172,12 +139,9 @@ def within(
 
 
 def _near(
-    connection: Connection,
+    index: Index,
     name: str,
 ) -> list[str]:
     """Return the paths of notes with similar names."""
-    rows = connection.execute(
-        "SELECT name, path FROM note WHERE name <> '' ORDER BY path"
-    )
-    by_name = {row[0]: row[1] for row in rows}
+    by_name = {note.name: note.path for note in link_queries.named_notes(index)}
     return [by_name[near] for near in near_names(link_key(name), by_name)]

@@ -8,9 +8,8 @@ from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
-from vault_memory.database.connection import Connection
-
 if TYPE_CHECKING:
+    from vault_memory.index.store import Index
     from vault_memory.rules.learning.read_counts import ReadCount
     from vault_memory.rules.learning.stamps import ItemStamp
 
@@ -30,11 +29,11 @@ class DueNote(NamedTuple):
 
 
 def due_notes(
-    connection: Connection,
+    index: "Index",
     most: int,
 ) -> list[DueNote]:
     """Returns the next notes whose stamps are to be written."""
-    rows = connection.execute(
+    rows = index.connection.execute(
         "SELECT id, path, revision, bytes"
         " FROM note"
         f" WHERE audits = '{DUE}' AND state <> {MISSING}"
@@ -45,39 +44,41 @@ def due_notes(
     return [DueNote(*row) for row in rows]
 
 
-def signatures(connection: Connection) -> dict[str, str]:
+def signatures(index: "Index") -> dict[str, str]:
     """Returns the notes with an audit, or that are due, with the signature of their audit."""
-    rows = connection.execute("SELECT path, audits FROM note WHERE audits <> ''")
+    rows = index.connection.execute("SELECT path, audits FROM note WHERE audits <> ''")
     return {row[0]: row[1] for row in rows}
 
 
 def set_signatures(
-    connection: Connection,
+    index: "Index",
     values: Mapping[str, str],
 ) -> None:
     """Stores the signatures of audits. Call it inside a transaction."""
-    connection.executemany(
+    index.connection.executemany(
         "UPDATE note SET audits = ? WHERE path = ?",
         [(signature, path) for path, signature in values.items()],
     )
 
 
 def replace(
-    connection: Connection,
+    index: "Index",
     note: int,
     stamps: "Sequence[ItemStamp]",
 ) -> None:
     """Writes the stamps of a note where they differ. Call it inside a transaction."""
-    chunks = connection.execute(
+    chunks = index.connection.execute(
         "SELECT id, note, scope, first_line, last_line FROM chunk WHERE note = ?",
         (note if stamps else None,),
     )
     rows = set(_rows(chunks, stamps))
-    previous = set(connection.execute("SELECT * FROM stamp WHERE note = ?", (note,)))
-    connection.executemany(
+    previous = set(
+        index.connection.execute("SELECT * FROM stamp WHERE note = ?", (note,))
+    )
+    index.connection.executemany(
         "DELETE FROM stamp WHERE chunk = ?", [(row[0],) for row in previous - rows]
     )
-    connection.executemany(
+    index.connection.executemany(
         "INSERT INTO stamp VALUES (?,?,?,?,?,?,?,?,?,?)", sorted(rows - previous)
     )
 
@@ -116,29 +117,31 @@ def _rows(
 # --- Counts of reads ---
 
 
-def ledgers(connection: Connection) -> dict[str, str]:
+def ledgers(index: "Index") -> dict[str, str]:
     """Returns the ledgers whose counts are stored, with their signatures."""
-    rows = connection.execute("SELECT path, signature FROM ledger")
+    rows = index.connection.execute("SELECT path, signature FROM ledger")
     return {row[0]: row[1] for row in rows}
 
 
 def replace_ledgers(
-    connection: Connection,
+    index: "Index",
     files: Mapping[str, str],
 ) -> None:
     """Stores the signatures of all ledgers. Call it inside a transaction."""
-    connection.execute("DELETE FROM ledger")
-    connection.executemany("INSERT INTO ledger VALUES (?, ?)", list(files.items()))
+    index.connection.execute("DELETE FROM ledger")
+    index.connection.executemany(
+        "INSERT INTO ledger VALUES (?, ?)", list(files.items())
+    )
 
 
 def replace_counts(
-    connection: Connection,
+    index: "Index",
     scope: int,
     counts: "Mapping[str, ReadCount]",
 ) -> None:
     """Replaces the counts of a scope. Call it inside a transaction."""
-    connection.execute("DELETE FROM read_count WHERE scope = ?", (scope,))
-    connection.executemany(
+    index.connection.execute("DELETE FROM read_count WHERE scope = ?", (scope,))
+    index.connection.executemany(
         "INSERT INTO read_count VALUES (?, ?, ?, ?)",
         [(scope, key, count.days, count.last) for key, count in counts.items()],
     )

@@ -1,0 +1,1 @@
+"""What a person or a program looks up about an index, apart from search."""

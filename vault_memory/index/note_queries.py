@@ -1,0 +1,129 @@
+"""Reads notes and chunks as answers and contexts show them."""
+
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING, NamedTuple
+
+from vault_memory.index.filters import chunks_in, listed, marks
+
+if TYPE_CHECKING:
+    from vault_memory.index.store import Index
+
+_DETAILS = """
+    SELECT c.id, note.path, c.first_line, c.last_line, c.heading, c.date, scope.name,
+        note.kind, c.text
+    FROM json_each(?) wanted CROSS JOIN chunk c ON c.id = wanted.value
+    JOIN note ON note.id = c.note
+    JOIN scope ON scope.id = iif(c.scope IN {scopes}, c.scope, c.also)
+    WHERE {condition}
+"""
+
+
+class ChunkDetails(NamedTuple):
+    """Where a chunk is, and its text."""
+
+    path: str
+    first_line: int
+    last_line: int
+    heading: str
+    """Its headings, joined by `chunk_rows.SEPARATOR`"""
+    date: str | None
+    """ISO 8601"""
+    scope: str
+    """Of its two scopes the one that was asked for"""
+    kind: str
+    """The kind of its note"""
+    text: str
+
+
+class IndexedNote(NamedTuple):
+    """A note as the list of notes shows it."""
+
+    path: str
+    scope: str
+    kind: str
+    revision: str
+    bytes: int
+
+
+class DatedNote(NamedTuple):
+    """A note with the day in its name."""
+
+    kind: str
+    scope: str
+    day: str | None
+    """ISO 8601"""
+    path: str
+
+
+def details_of(
+    index: "Index",
+    scope_ids: Sequence[int],
+    ids: Iterable[int],
+) -> dict[int, ChunkDetails]:
+    """Return those of these chunks that are in the scopes, by id."""
+    sql = _DETAILS.format(scopes=marks(scope_ids), condition=chunks_in(scope_ids))
+    numbers = f"[{','.join(map(str, ids))}]"
+    rows = index.connection.execute(sql, (numbers, *scope_ids))
+    return {row[0]: ChunkDetails._make(row[1:]) for row in rows}
+
+
+def all_notes(index: "Index") -> Iterator[IndexedNote]:
+    """Yield all notes, sorted by path."""
+    rows = index.connection.execute(
+        "SELECT note.path, scope.name, note.kind, note.revision, note.bytes"
+        " FROM note"
+        " JOIN scope ON scope.id = note.scope"
+        " ORDER BY note.path"
+    )
+    return map(IndexedNote._make, rows)
+
+
+def kind_of(
+    index: "Index",
+    path: str,
+) -> str:
+    """Return the kind of a note; empty when the note is not indexed."""
+    row = index.connection.execute(
+        "SELECT kind FROM note WHERE path = ?", (path,)
+    ).fetchone()
+    return str(row[0]) if row else ""
+
+
+def notes_of_kinds(
+    index: "Index",
+    scope_ids: Sequence[int],
+    kinds: Collection[str],
+    days: tuple[str, str],
+) -> list[DatedNote]:
+    """Return the notes of these kinds and scopes, those of kind `dated` only of these days.
+
+    `days` are the first and the last day, ISO 8601.
+    """
+    kind_names = tuple(kinds)
+    rows = index.connection.execute(
+        "SELECT n.kind, s.name, n.date, n.path"
+        " FROM note n"
+        " JOIN scope s ON s.id = n.scope"
+        f" WHERE n.scope IN {listed(scope_ids)}"
+        f" AND n.kind IN {marks(kind_names)}"
+        " AND (n.kind <> 'dated' OR n.date BETWEEN ? AND ?)",
+        (*kind_names, *days),
+    )
+    return [DatedNote._make(row) for row in rows]
+
+
+def newest_of_kind(
+    index: "Index",
+    scope_ids: Sequence[int],
+    kind: str,
+) -> Iterator[DatedNote]:
+    """Yield the notes of a kind in these scopes, the newest first."""
+    rows = index.connection.execute(
+        "SELECT n.kind, s.name, n.date, n.path"
+        " FROM note n"
+        " JOIN scope s ON s.id = n.scope"
+        f" WHERE n.scope IN {listed(scope_ids)} AND n.kind = ?"
+        " ORDER BY n.date DESC, n.path",
+        (kind,),
+    )
+    return map(DatedNote._make, rows)

@@ -1,0 +1,1 @@
+"""The stamps of items: what their fading follows from."""
