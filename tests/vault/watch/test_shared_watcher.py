@@ -277,3 +277,27 @@ def _inotify_instances() -> int:
         for link in links
         if os.path.lexists(link)
     )
+
+
+@pytest.mark.scenario("C52")
+def test_a_mark_that_a_full_queue_dropped_comes_with_the_rescan(
+    vaults: Vaults,
+) -> None:
+    busy = vaults.add("busy", is_open=True)
+    quiet = vaults.add("quiet", is_open=True)
+    closed = vaults.add("closed", is_open=False)
+    # The thread cannot put hints away, and so reads no further.
+    with busy._queue._ready:
+        for number in range(6000):
+            vaults.save("busy", f"{number}.md")
+        mark = quiet.mark()
+        assert not quiet.take(0)
+
+    hints = hints_until(quiet, lambda hints: mark in hints.marks)
+
+    assert hints[-1].rescan
+    assert "more happened at once" in hints[-1].reason
+    hints_until(busy, lambda hints: hints.rescan)
+    vaults.save("quiet")
+    assert "USER.md" in paths_until_marked(quiet)
+    assert closed.is_changed

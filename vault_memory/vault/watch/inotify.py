@@ -95,6 +95,8 @@ class EventReader(InotifyFD):
         owner: "FolderWatches",
     ) -> int:
         """Watches a folder for `owner`, and returns the watch. Raises OSError."""
+        if not self.should_keep_running():
+            raise OSError(errno.EBADF, os.strerror(errno.EBADF), path)
         watch = inotify_c.inotify_add_watch(self._inotify_fd, os.fsencode(path), mask)
         if watch == -1:
             number = ctypes.get_errno()
@@ -125,6 +127,8 @@ class EventReader(InotifyFD):
         never changes, and removed at once.
         """
         with self.lock:
+            if not self.should_keep_running():
+                return False
             watch = inotify_c.inotify_add_watch(
                 self._inotify_fd, os.fsencode(os.devnull), Mask(Event.IN_DELETE_SELF)
             )
@@ -134,11 +138,23 @@ class EventReader(InotifyFD):
             inotify_c.inotify_rm_watch(self._inotify_fd, watch)
         return True
 
-    def marks_of(self, receiver: HintReceiver) -> list[QueueMarker]:
-        """Returns the markers that were not reached; after the end of the thread, none will be."""
+    def take_marks(self, receiver: HintReceiver) -> list[QueueMarker]:
+        """Returns the markers that were not reached, and forgets them."""
         with self.lock:
-            marks = list(self._marks.values())
-        return [mark for mark, target in marks if target is receiver]
+            watches = [
+                watch
+                for watch, (_, target) in self._marks.items()
+                if target is receiver
+            ]
+            return [self._marks.pop(watch)[0] for watch in watches]
+
+    def shut(self) -> None:
+        """Stops the thread, and closes the instance."""
+        # No other thread may use the number of the instance while it is closed.
+        with self.lock:
+            self.stop()
+        if self.is_alive():
+            self.join()
 
     def run(self) -> None:
         """Reads events until stopped. Reports an error that ends the thread, for a new start."""
@@ -366,8 +382,8 @@ class FolderEvents(EventReader):
         return self.place(mark, self._receiver)
 
     def marks(self) -> list[QueueMarker]:
-        """Returns the markers that were not reached; after the end of the thread, none will be."""
-        return self.marks_of(self._receiver)
+        """Returns the markers that were not reached, and forgets them."""
+        return self.take_marks(self._receiver)
 
     def report_loss(self, reason: str) -> None:
         """Reports that events were lost."""

@@ -3,6 +3,8 @@
 import os
 import re
 import sys
+import time
+from collections.abc import Callable
 
 MOUNTS = "/proc/self/mountinfo"
 _WITHOUT_EVENTS = re.compile(
@@ -12,6 +14,8 @@ _WITHOUT_EVENTS = re.compile(
 _ESCAPED = re.compile(r"\\([0-7]{3})")
 _MOUNT_POINT = 4
 """Field of a line of mountinfo"""
+_VALID_SECONDS = 10.0
+"""How long `MountKinds` believes what it read"""
 
 
 def watchable(
@@ -57,3 +61,32 @@ def file_system(
 
 def _unescape(match: re.Match[str]) -> str:
     return chr(int(match[1], 8))
+
+
+class MountKinds:
+    """Answers `watchable` for many folders: reads the table of mounts once for a device."""
+
+    def __init__(
+        self,
+        *,
+        mounts: str = MOUNTS,
+        now: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._mounts = mounts
+        self._now = now
+        self._until = float("-inf")
+        self._obstacles: dict[int, str | None] = {}
+
+    def watchable(self, path: str) -> str | None:
+        """Returns why events may be missing below this path; None when the system reports all."""
+        try:
+            device = os.stat(path).st_dev
+        except OSError:
+            return None
+        # A number may belong to another device after a disk was unmounted.
+        if self._now() > self._until:
+            self._obstacles = {}
+            self._until = self._now() + _VALID_SECONDS
+        if device not in self._obstacles:
+            self._obstacles[device] = watchable(path, mounts=self._mounts)
+        return self._obstacles[device]

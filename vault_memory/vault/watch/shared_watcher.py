@@ -12,7 +12,7 @@ from collections.abc import Callable
 
 from vault_memory.config.sections import Watch
 from vault_memory.vault.watch.inotify import EventReader
-from vault_memory.vault.watch.mounts import MOUNTS, watchable
+from vault_memory.vault.watch.mounts import MOUNTS, MountKinds
 from vault_memory.vault.watch.vault_watch import VaultWatch
 
 NO_EVENTS = "events are used on Linux only"
@@ -42,7 +42,7 @@ class SharedWatcher:
     ) -> None:
         self.now = now
         self.wall = wall
-        self._mounts = mounts
+        self._mounts = MountKinds(mounts=mounts, now=now)
         self._lock = threading.Lock()
         self._reader: SharedReader | None = None
         self._watches: set[VaultWatch] = set()
@@ -75,12 +75,10 @@ class SharedWatcher:
         with self._lock:
             watches, self._watches = self._watches, set()
             reader, self._reader = self._reader, None
-        if reader is not None:
-            reader.stop()
-            if reader.is_alive():
-                reader.join()
         for watch in watches:
             watch.remove()
+        if reader is not None:
+            reader.shut()
 
     # --- For the watches ---
 
@@ -89,16 +87,20 @@ class SharedWatcher:
         with self._lock:
             # Fault (C58): the thread may have ended by an error. A new one begins, and
             # each vault sets its watches again.
-            if self._reader is None or not self._reader.is_alive():
-                self._reader = SharedReader(self._tell_loss)
-                self._reader.start()
+            reader = self._reader
+            if reader is not None and reader.is_alive():
+                return reader
+            if reader is not None:
+                reader.shut()
+            self._reader = SharedReader(self._tell_loss)
+            self._reader.start()
             return self._reader
 
     def obstacle(self, root: str) -> str | None:
         """Returns why a vault has no reliable events; None when it has."""
         if sys.platform != "linux":
             return NO_EVENTS
-        return watchable(root, mounts=self._mounts)
+        return self._mounts.watchable(root)
 
     def _tell_loss(self, reason: str) -> None:
         with self._lock:

@@ -62,10 +62,10 @@ class VaultEvents(FolderWatches):
         return self.reader.place(mark, self.watch)
 
     def marks(self) -> list[QueueMarker]:
-        """Returns the markers that no thread will reach."""
-        if self.reader.is_alive():
-            return []
-        return self.reader.marks_of(self.watch)
+        """Returns the markers that were not reached, and forgets them."""
+        # Fault (C52): a full queue drops the event of a marker too. Its caller would
+        # wait for ever.
+        return self.reader.take_marks(self.watch)
 
     def handle(
         self,
