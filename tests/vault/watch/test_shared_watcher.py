@@ -4,7 +4,9 @@ import os
 import random
 import resource
 import shutil
+import subprocess
 import sys
+import textwrap
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -301,3 +303,146 @@ def test_a_mark_that_a_full_queue_dropped_comes_with_the_rescan(
     vaults.save("quiet")
     assert "USER.md" in paths_until_marked(quiet)
     assert closed.is_changed
+
+
+@pytest.mark.scenario("C58")
+def test_trouble_with_an_event_of_one_vault_is_that_vaults_alone(
+    vaults: Vaults, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ann = vaults.add("ann", is_open=True)
+    bo = vaults.add("bo", is_open=True)
+
+    def fail(*_: object, **__: object) -> None:
+        raise RuntimeError("stumbled")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(ann._queue, "dirty", fail)
+        vaults.save("ann")
+        vaults.save("bo")
+        assert paths_until_marked(bo) == {"USER.md"}
+        hints = hints_until(ann, lambda hints: hints.rescan)
+
+    assert "an event failed (RuntimeError: stumbled)" in hints[-1].reason
+    vaults.save("ann")
+    assert "USER.md" in paths_until_marked(ann)
+    assert not bo.take(0)
+
+
+def test_an_owner_that_takes_only_when_called_gets_every_hint_and_mark(
+    vaults: Vaults,
+) -> None:
+    watch, owner = vaults.add("ann", is_open=True), vaults.owners["ann"]
+    chance = random.Random(4)
+    for number in range(few(100)):
+        owner.called.clear()
+        wanted = {f"{number}-{count}.md" for count in range(chance.randrange(1, 4))}
+        for note in wanted:
+            vaults.save("ann", note)
+        mark = watch.mark()
+        paths: set[str] = set()
+        marks: set[object] = set()
+        while mark not in marks:
+            assert owner.called.wait(PATIENCE)
+            owner.called.clear()
+            hints = watch.take(0)
+            paths |= hints.paths
+            marks |= set(hints.marks)
+        assert wanted <= paths
+
+    assert watch.wait() > 1
+    watch.wake()
+    assert owner.called.is_set()
+    assert not watch.take(0)
+    # A wake-up that was answered must not cause another turn.
+    assert watch.wait() > 1
+
+
+def test_a_closed_vault_hears_a_save_in_a_folder_made_while_it_was_open(
+    vaults: Vaults,
+) -> None:
+    watch, owner = vaults.add("ann", is_open=True), vaults.owners["ann"]
+    (vaults.folder / "ann/trip/log").mkdir(parents=True)
+    paths_until_marked(watch)
+    watch.stop()
+    owner.called.clear()
+
+    vaults.save("ann", "trip/log/day.md")
+
+    assert owner.called.wait(PATIENCE)
+
+
+LIMITED = """
+    import sys, time
+    from pathlib import Path
+    from vault_memory.config.sections import Watch
+    from vault_memory.vault.watch.shared_watcher import SharedWatcher
+
+    limit = Path("/proc/sys/user/max_inotify_watches")
+    before = limit.read_text()
+    limit.write_text("5")
+    calls = []
+    shared = SharedWatcher()
+    watches = [
+        shared.add(root, Watch(0.05, 0.1), lambda root=root: calls.append(root))
+        for root in sys.argv[1:]
+    ]
+    for watch in watches:
+        print(watch.mode, watch.healthy, watch.reason)
+    Path(watches[0].root, "USER.md").write_bytes(b"x")
+    while not calls:
+        time.sleep(0.01)
+    print(calls == [watches[0].root], watches[0].wait(), watches[2].wait())
+    watches[2].start()
+    print([watches[2].take(5).rescan for _ in range(3)], watches[2].mode)
+    limit.write_text(before)
+    while watches[2].mode == "polling":
+        watches[2].take(5)
+    watches[2].stop()
+    print(watches[2].mode, watches[2].healthy, watches[2].folders)
+    shared.stop()
+"""
+
+
+@pytest.mark.scenario("C53")
+def test_without_free_watches_only_the_vaults_concerned_are_polled(
+    tmp_path: Path, project: Path
+) -> None:
+    roots = [tmp_path / name for name in ("ann", "bo", "alice")]
+    for root in roots:
+        (root / "Users").mkdir(parents=True)
+    done = subprocess.run(
+        ["unshare", "-Urm", sys.executable, "-c", textwrap.dedent(LIMITED), *roots],
+        capture_output=True,
+        text=True,
+        env={**os.environ, "PYTHONPATH": str(project)},
+        check=False,
+        timeout=60,
+    )
+    if "unshare" in done.stderr or "PermissionError" in done.stderr:
+        pytest.skip("this system does not let a test have limits of its own")
+
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.splitlines() == [
+        "inotify True ",
+        "inotify True ",
+        "polling False the system's limit of inotify watches is reached"
+        " (fs.inotify.max_user_watches)",
+        "True inf 0.05",
+        "[True, True, True] polling",
+        "inotify True 2",
+    ]
+
+
+def test_stopping_closes_all_descriptors_and_the_thread(tmp_path: Path) -> None:
+    before = len(os.listdir("/proc/self/fd")), threading.active_count()
+    for _ in range(5):
+        vaults = Vaults(tmp_path)
+        vaults.add("ann", is_open=True)
+        reader = vaults.shared.reader()
+        reader.handle_event = None  # type: ignore[assignment,method-assign]
+        vaults.save("ann")
+        reader.join(PATIENCE)
+        assert vaults.shared.reader() is not reader
+        vaults.shared.stop()
+
+    assert (len(os.listdir("/proc/self/fd")), threading.active_count()) == before
