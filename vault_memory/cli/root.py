@@ -94,6 +94,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "hook": ("hosts", "Answer one event of such a program, read from standard input."),
     "mcp": ("mcp", "Serve the memory of one person as MCP tools over standard input."),
     "serve": ("serve", "Serve bots over HTTP, each with its own token."),
+    "host": ("many.host", "Serve and tend all vaults below a folder, in one process."),
     "fleet": (
         "many.fleet",
         "Share the vaults of many people between several hosts.",
@@ -121,7 +122,7 @@ GROUPS = {
     "Look over what changed": "web log undo history restore trash conflicts inbox",
     "Learn": "record end-session compact sleep held feedback",
     "Sync": "remote sync",
-    "Connect": "install hook mcp serve fleet",
+    "Connect": "install hook mcp serve host fleet",
     "Look after": "config models service index stats import export forget completion",
 }
 """Heading in the help → its commands"""

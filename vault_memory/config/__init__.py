@@ -108,6 +108,7 @@ MAY_BE_ZERO = frozenset(
         "growth",
         "max_knowledge_facts",
         "max_memory_chars",
+        "memory_mb",
         "memory_retention_days",
         "purge_days",
         "transcript_days",

@@ -5,6 +5,7 @@ from typing import Literal, NamedTuple
 
 from vault_memory.config.server_sections import (
     FleetSettings,
+    HostSettings,
     Serve,
     TalkSettings,
     Web,
@@ -420,6 +421,7 @@ class Config(NamedTuple):
     remote: RemoteSettings = RemoteSettings()
     watch: Watch = Watch()
     serve: Serve = Serve()
+    host: HostSettings = HostSettings()
     web: Web = Web()
     talk: TalkSettings = TalkSettings()
     fleet: FleetSettings = FleetSettings()

@@ -46,6 +46,20 @@ class Serve(NamedTuple):
     """
 
 
+class HostSettings(NamedTuple):
+    """How `host` serves many vaults. Only the file that `host --config` names uses this section."""
+
+    most_open: int = 1000
+    """Vaults that are open at once; of the others only changes are noticed"""
+    memory_mb: int = 0
+    """Memory of the process in megabytes above which unused vaults are closed; 0: no limit"""
+    idle_seconds: float = 60.0
+    """Seconds without a request after which a vault is closed"""
+    metrics_token_file: str = ""
+    """The file with the token for `/metrics`, which cover all vaults and name none; outside the
+    vaults and readable only by its owner; empty: no metrics"""
+
+
 class Web(NamedTuple):
     """The page in a browser."""
 

@@ -64,6 +64,11 @@ class Calls:
         self._memory = daemon.memory.fork(resident=True)
         self._lock = threading.Lock()
 
+    def close(self) -> None:
+        """Closes the connection to the index; no call may run or come later."""
+        with self._lock:
+            self._memory.close()
+
     def table(self) -> dict[str, Call]:
         """Returns the calls by name."""
         return {

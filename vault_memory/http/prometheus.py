@@ -158,7 +158,7 @@ def metrics_route(
 
     async def answer(request: Request) -> Response:
         credentials = request.headers.getlist("authorization")
-        if not _may_read(credentials, token, for_local=for_local):
+        if not may_read(credentials, token, for_local=for_local):
             hint = f"send the token of `{setting}` as `Authorization: Bearer TOKEN`"
             return refusal(
                 401,
@@ -181,12 +181,13 @@ def metrics_route(
 CHALLENGE = {"www-authenticate": 'Bearer realm="vault-memory metrics"'}
 
 
-def _may_read(
+def may_read(
     credentials: list[str],
     token: str,
     *,
     for_local: bool,
 ) -> bool:
+    """Whether these `Authorization` headers have the token; `for_local`: or there are none."""
     if not credentials:
         return for_local
     scheme, _, bearer = credentials[0].partition(" ")

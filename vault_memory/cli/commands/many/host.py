@@ -1,0 +1,261 @@
+"""`host`: one process that serves and tends many vaults."""
+
+import os
+import signal
+import threading
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from vault_memory.cli.optional_dependencies import has, need
+from vault_memory.cli.options import Context, common, grouped
+from vault_memory.errors import ConfigError, UsageError
+from vault_memory.lazy import lazy_module
+
+if TYPE_CHECKING:
+    from starlette.types import ASGIApp
+
+    from vault_memory import config as configuration
+    from vault_memory.config.sections import Config
+    from vault_memory.config.server_sections import Serve
+    from vault_memory.contract.host_answers import HostStatusJson
+    from vault_memory.daemon import client
+    from vault_memory.hosting import (
+        host as hosting,
+    )
+    from vault_memory.hosting import (
+        host_folder,
+        host_server,
+        host_status,
+        vault_catalog,
+    )
+    from vault_memory.hosting.host import Host
+    from vault_memory.mcp import transports
+else:
+    configuration = lazy_module("vault_memory.config")
+    client = lazy_module("vault_memory.daemon.client")
+    hosting = lazy_module("vault_memory.hosting.host")
+    host_folder = lazy_module("vault_memory.hosting.host_folder")
+    host_server = lazy_module("vault_memory.hosting.host_server")
+    host_status = lazy_module("vault_memory.hosting.host_status")
+    vault_catalog = lazy_module("vault_memory.hosting.vault_catalog")
+    transports = lazy_module("vault_memory.mcp.transports")
+
+LOOPBACK = ("127.", "::1", "localhost")
+
+
+@dataclass(frozen=True, slots=True)
+class HostListener:
+    """Where to listen; None leaves it to the configuration."""
+
+    http: bool
+    address: str | None
+    port: int | None
+    path: str | None
+    web: bool
+
+
+@click.command()
+@click.option(
+    "--vaults",
+    "folder",
+    metavar="DIR",
+    required=True,
+    type=click.Path(path_type=Path),
+    help="The folder of the vaults, up to three levels below it.",
+)
+@click.option(
+    "--http/--no-http",
+    "http",
+    default=True,
+    help="Serve bots over HTTP, or only tend the vaults.",
+)
+@click.option(
+    "--host",
+    "address",
+    metavar="ADDRESS",
+    help="The address to listen on. Default: the configured one, else 127.0.0.1.",
+)
+@click.option(
+    "--port",
+    type=click.IntRange(0, 65535),
+    help="The port to listen on; 0 takes any free port.",
+)
+@click.option(
+    "--socket",
+    "path",
+    metavar="PATH",
+    help="Listen on this Unix socket instead; only you can open it.",
+)
+@click.option("--web", is_flag=True, help="Serve the pages for people, too.")
+@click.option(
+    "--status",
+    "shows_status",
+    is_flag=True,
+    help="Show the state of the host and of each vault, and exit.",
+)
+@common
+@click.pass_obj
+@grouped(HostListener, "listener")
+def host(
+    context: Context,
+    folder: Path,
+    listener: HostListener,
+    shows_status: bool,
+) -> None:
+    """Serve and tend all vaults below a folder until Ctrl-C, in one process.
+
+    Each vault keeps its own configuration. Its [[serve.tokens]] open it under the routes of
+    `serve`. A vault is opened when a bot asks, when something in it changes or is due, and
+    closed again when nothing happens. --config names the configuration of the host:
+    its sections [host] and [serve].
+
+    \b
+    Examples:
+      vault-memory host --vaults /srv/vaults --port 8377
+      vault-memory host --vaults /srv/vaults --status
+    """
+    if context.vault:
+        raise UsageError(
+            "`host` serves a folder of vaults, and no single vault",
+            hint="leave `--vault` out; `vault-memory serve` serves one vault",
+        )
+    if shows_status:
+        answer = _status(folder)
+        context.emit(answer, lambda: "\n".join(_status_lines(answer)))
+        return
+    config = _settings(context, listener)
+    server = hosting.open_host(folder, dict(os.environ), config)
+    if listener.http:
+        _serve(context, server, with_page=listener.web)
+    else:
+        _tend(context, server)
+    context.say("stopped")
+
+
+def _settings(
+    context: Context,
+    listener: HostListener,
+) -> "Config":
+    """Return the configuration with the options of the command line over it."""
+    file = Path(context.config) if context.config else None
+    if file is not None and not file.exists():
+        raise configuration.missing(file)
+    config = configuration.load(file, os.environ)
+    if config.serve.tokens:
+        raise ConfigError(
+            "the configuration of a host names no tokens: each belongs to a vault",
+            hint="move `[[serve.tokens]]` to the configuration of the vault",
+        )
+    return config._replace(serve=_serve_settings(config.serve, listener))
+
+
+def _serve_settings(
+    configured: "Serve",
+    listener: HostListener,
+) -> "Serve":
+    names_address = listener.address is not None or listener.port is not None
+    if names_address and listener.path is not None:
+        raise UsageError(
+            "--socket excludes --host and --port",
+            hint="leave one of them out",
+        )
+    settings = configured
+    if listener.address is not None:
+        settings = settings._replace(host=listener.address)
+    if listener.port is not None:
+        settings = settings._replace(port=listener.port)
+    if listener.path is not None:
+        settings = settings._replace(socket=listener.path)
+    # An address on the command line overrides a configured socket.
+    settings = settings._replace(socket="") if names_address else settings
+    if listener.web and settings.socket:
+        raise UsageError(
+            "--web needs an address: no browser opens a socket",
+            hint="leave `--socket` out",
+        )
+    return settings
+
+
+def _serve(
+    context: Context,
+    server: "Host",
+    *,
+    with_page: bool,
+) -> None:
+    need("web")
+    settings = server.config.serve
+    if not settings.socket and not settings.host.startswith(LOOPBACK):
+        context.say(
+            "warning: others can read unencrypted requests on the network; "
+            "put a server with TLS in front of this one"
+        )
+    listening = host_server.listening_of(settings)
+    server.report.address = listening.address
+
+    def say_where() -> None:
+        context.say(_ready_text(server))
+        context.say(f"listening on {listening.address}")
+
+    with server.running():
+        host_server.serve_host(
+            server, listening, _mounted(server), say_where, with_page=with_page
+        )
+
+
+def _mounted(server: "Host") -> "Mapping[str, ASGIApp]":
+    """Return the applications beside the calls: MCP, if its packages are installed."""
+    if not has("mcp"):
+        return {}
+    return {"/mcp": transports.application(server.residents)}
+
+
+def _tend(
+    context: Context,
+    server: "Host",
+) -> None:
+    """Tend the vaults without a server until a signal."""
+    is_over = threading.Event()
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, lambda *_: is_over.set())
+    with server.running():
+        context.say(_ready_text(server))
+        while not is_over.wait(0.5):
+            pass
+
+
+def _ready_text(server: "Host") -> str:
+    count = len(server.residents.vaults())
+    text = f"serving {count} vaults in {server.catalog.folder}"
+    troubled = len(server.catalog.troubled())
+    return f"{text}; {troubled} cannot be served" if troubled else text
+
+
+def _status(folder: Path) -> "HostStatusJson":
+    """Return what the running host reports, else what the folder shows."""
+    place = host_folder.host_folder(folder, os.environ)
+    answer: HostStatusJson | None = client.ask(place.socket, "status", {})  # type: ignore[assignment]
+    if answer is not None:
+        return answer
+    catalog = vault_catalog.VaultCatalog(folder, os.environ)
+    catalog.renew()
+    return host_status.catalog_status(catalog)
+
+
+def _status_lines(answer: "HostStatusJson") -> list[str]:
+    state = "no host runs"
+    if answer["running"]:
+        state = f"process {answer['pid']}"
+        if answer["address"]:
+            state += f", listening on {answer['address']}"
+    lines = [f"{answer['folder']}: {len(answer['vaults'])} vaults, {state}"]
+    folder = Path(answer["folder"])
+    for row in answer["vaults"]:
+        name = Path(row["root"]).relative_to(folder)
+        tokens = f"{row['tokens']} tokens" if row["tokens"] != 1 else "1 token"
+        line = f"  {name}  {row['state']}, {tokens}"
+        lines.append(f"{line}: {row['trouble']}" if row["trouble"] else line)
+    return lines

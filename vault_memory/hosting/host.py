@@ -1,0 +1,162 @@
+"""The host: one process that serves and tends all vaults below a folder."""
+
+import logging
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+
+import anyio.to_thread
+
+from vault_memory.config.sections import Config
+from vault_memory.daemon.sd_notify import Notify
+from vault_memory.daemon.socket_server import SocketServer
+from vault_memory.hosting.host_folder import host_folder, only_host
+from vault_memory.hosting.host_status import HostReport
+from vault_memory.hosting.hosted_vault import HostedVault
+from vault_memory.hosting.residents import Residents
+from vault_memory.hosting.vault_catalog import CatalogChanges, VaultCatalog
+from vault_memory.hosting.vault_watches import HostedWatch, OwnWatch
+from vault_memory.http.tokens import TokenOwner
+
+logger = logging.getLogger(__name__)
+
+SWITCH_SECONDS = 0.0005
+"""How long a thread may keep the interpreter while another one waits for it"""
+FILES_SECONDS = 2.0
+"""Time between two looks at the configurations, the tokens and the drop folders"""
+FOLDERS_SECONDS = 10.0
+"""Time between two looks for vaults that appeared or went"""
+TOKENS_SECONDS = 1.0
+"""An unknown token makes the host look for new tokens, at most once in this time"""
+END_SECONDS = 8.0
+"""How long the end of the host waits for turns; the next start finishes the others"""
+
+
+class Host:
+    """Serves all vaults below a folder, between `start` and `stop`."""
+
+    def __init__(
+        self,
+        catalog: VaultCatalog,
+        config: Config,
+    ) -> None:
+        self.catalog = catalog
+        self.config = config
+        self.residents = Residents(catalog, config.host, self._watch)
+        self.folder = host_folder(catalog.folder, catalog.environment)
+        self.report = HostReport(catalog, self.residents)
+        self._notify = Notify(catalog.environment)
+        self._renewing = threading.Lock()
+        self._is_over = threading.Event()
+        self._thread = threading.Thread(target=self._run, name="host", daemon=True)
+
+    @contextmanager
+    def running(self) -> Iterator[None]:
+        """Tends the vaults within this. Raises HostRuns."""
+        with ExitStack() as stack:
+            stack.enter_context(only_host(self.catalog.folder, self.folder))
+            stack.enter_context(_short_switches())
+            self.residents.start()
+            stack.callback(self._stop)
+            self.renew()
+            server = SocketServer(self.folder.socket, self.report.calls())
+            stack.callback(server.close)
+            self._thread.start()
+            self._notify.ready(self._doing())
+            yield
+
+    def begin_stop(self) -> None:
+        """Lets no further turn begin, before the server waits for its answers."""
+        self._notify.stopping()
+        self.residents.begin_stop()
+
+    def _stop(self) -> None:
+        self.begin_stop()
+        self._is_over.set()
+        if self._thread.is_alive():
+            self._thread.join()
+        if not self.residents.stop(END_SECONDS):
+            logger.warning("some turns take long; the next start finishes their work")
+
+    # --- The catalog ---
+
+    def renew(self) -> None:
+        """Takes over the vaults that appeared or went, and what changed in their files."""
+        self._renew(self.catalog.renew)
+
+    def renew_tokens(self) -> None:
+        """Takes over new tokens. Does nothing when that was done a moment ago."""
+        self._renew(lambda: self.catalog.renew_files(TOKENS_SECONDS))
+
+    async def owner(self, digest: bytes) -> TokenOwner | None:
+        """Returns the owner of the token with this digest, or None."""
+        owner = await self.catalog.tokens.owner(digest)
+        if owner is None:
+            # The token may have been made a moment ago.
+            await anyio.to_thread.run_sync(self.renew_tokens)
+            owner = await self.catalog.tokens.owner(digest)
+        return owner
+
+    def _renew(self, renew: Callable[[], CatalogChanges]) -> None:
+        # Fault: of two renewals at once, the older result could be taken over last.
+        with self._renewing:
+            changes = renew()
+            if changes:
+                self.residents.take_changes(changes)
+
+    def _watch(self, vault: HostedVault) -> HostedWatch:
+        settings = self.config.watch
+        return OwnWatch(vault.entry.root, settings, vault.note_change)
+
+    # --- The thread ---
+
+    def _run(self) -> None:
+        next_files = next_folders = 0.0
+        while not self._is_over.wait(self._pause()):
+            now = time.monotonic()
+            try:
+                if now >= next_folders:
+                    next_folders = now + FOLDERS_SECONDS
+                    self.renew()
+                elif now >= next_files:
+                    self._renew(self.catalog.renew_files)
+                if now >= next_files:
+                    next_files = now + FILES_SECONDS
+                    self.residents.note_left()
+                    self.residents.check_memory()
+            except Exception:
+                # A bug must not end the thread: new vaults and tokens still have to be found.
+                logger.exception("the vaults could not be looked through")
+            self._notify.turn(self._doing())
+
+    def _pause(self) -> float:
+        return min(FILES_SECONDS, self._notify.wait())
+
+    def _doing(self) -> str:
+        """Returns the state for the service manager, which every user of the machine may read."""
+        vaults = self.residents.vaults()
+        count_open = sum(vault.is_open for vault in vaults)
+        return f"serving {len(vaults)} vaults, {count_open} of them open"
+
+
+@contextmanager
+def _short_switches() -> Iterator[None]:
+    """Lets threads take turns often: one that reads a large vault delays searches less."""
+    before = sys.getswitchinterval()
+    sys.setswitchinterval(SWITCH_SECONDS)
+    try:
+        yield
+    finally:
+        sys.setswitchinterval(before)
+
+
+def open_host(
+    folder: Path,
+    environment: "dict[str, str]",
+    config: Config,
+) -> Host:
+    """Returns the host of a folder of vaults. Raises VaultUnreachable, VaultInVaults."""
+    return Host(VaultCatalog(folder, environment), config)

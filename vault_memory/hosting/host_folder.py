@@ -1,0 +1,90 @@
+"""The state folder of a host: its lock, so that one host serves a folder, and its socket."""
+
+import hashlib
+import os
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import NamedTuple
+
+from vault_memory.config import state_file
+from vault_memory.errors import Locked
+from vault_memory.http.page.running import HOSTS
+from vault_memory.vault.state_dir import state_root
+
+
+class HostRuns(Locked):
+    """Another host serves the vaults in this folder."""
+
+    def __init__(
+        self,
+        vaults: Path,
+        pid: int | None,
+    ) -> None:
+        process = f" (process {pid})" if pid else ""
+        super().__init__(
+            f"a host already serves the vaults in `{vaults}`{process}",
+            hint=f"`vault-memory host --vaults {vaults} --status` shows it; stop it first",
+            pid=pid,
+        )
+
+
+class HostFolder(NamedTuple):
+    """The state folder of the host of one folder of vaults."""
+
+    path: Path
+
+    @property
+    def socket(self) -> Path:
+        """Where the host answers about itself"""
+        return self.path / "host.sock"
+
+    @property
+    def ledger(self) -> Path:
+        """When each vault is due"""
+        return self.path / "ledger.sqlite"
+
+    @property
+    def lock_file(self) -> Path:
+        return self.path / "host.lock"
+
+    @property
+    def pid_file(self) -> Path:
+        return self.path / "host.pid"
+
+    def pid(self) -> int | None:
+        """Returns the id of the process that wrote that it is the host."""
+        try:
+            return int(self.pid_file.read_text(encoding="ascii"))
+        except (OSError, ValueError):
+            # Fault (B42): the file is only a hint, and a crash may have cut it off.
+            return None
+
+
+def host_folder(
+    vaults: Path,
+    environment: Mapping[str, str],
+) -> HostFolder:
+    """Returns the state folder of the host of this folder. It need not exist."""
+    folder = os.path.realpath(vaults).encode("utf-8", "surrogateescape")
+    name = hashlib.sha256(folder).hexdigest()[:32]
+    return HostFolder(state_root(environment) / HOSTS / name)
+
+
+@contextmanager
+def only_host(
+    vaults: Path,
+    folder: HostFolder,
+) -> Iterator[None]:
+    """Makes this process the host of the folder. Raises HostRuns."""
+    folder.path.mkdir(parents=True, exist_ok=True, mode=0o700)
+    try:
+        with state_file.lock(folder.lock_file, patience=0):
+            folder.pid_file.write_text(str(os.getpid()), encoding="ascii")
+            try:
+                yield
+            finally:
+                with suppress(OSError):
+                    folder.pid_file.unlink()
+    except state_file.LockTaken:
+        raise HostRuns(vaults, folder.pid()) from None

@@ -1,0 +1,92 @@
+"""`/metrics` of a host: totals of all vaults, which name no vault and no person."""
+
+from collections import Counter
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import anyio.to_thread
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route
+
+from vault_memory.api.metrics import Family, Sample
+from vault_memory.hosting.host_status import state_of, trouble_of
+from vault_memory.hosting.residents import memory_in_use
+from vault_memory.http import metrics_text
+from vault_memory.http.prometheus import (
+    CHALLENGE,
+    FORMAT,
+    PATH,
+    Requests,
+    may_read,
+)
+from vault_memory.http.responses import HEADERS, refusal
+from vault_memory.http.tokens import token_in
+
+if TYPE_CHECKING:
+    from vault_memory.hosting.host import Host
+
+SETTING = "host.metrics_token_file"
+STATES = ("closed", "open", "in_use", "failed", "refused")
+
+
+def metrics_routes(
+    host: "Host",
+    requests: Requests,
+) -> list[Route]:
+    """Returns the route; none when no token is configured. Raises TokenUnsafe."""
+    token_file = host.config.host.metrics_token_file
+    if not token_file:
+        return []
+    token = token_in(Path(token_file).expanduser(), SETTING, host.catalog.folder)
+
+    async def answer(request: Request) -> Response:
+        credentials = request.headers.getlist("authorization")
+        if not may_read(credentials, token, for_local=False):
+            return refusal(
+                401,
+                "unauthorised",
+                "the numbers have a token of their own",
+                f"send the token of `{SETTING}` as `Authorization: Bearer TOKEN`",
+                CHALLENGE,
+            )
+        families = await anyio.to_thread.run_sync(host_families, host)
+        text = metrics_text.as_text([*families, *requests.families()])
+        return Response(text, 200, HEADERS, FORMAT)
+
+    return [Route(PATH, answer, methods=["GET"])]
+
+
+def host_families(host: "Host") -> list[Family]:
+    """Returns the numbers of the host."""
+    vaults = host.residents.vaults()
+    states: Counter[str] = Counter(state_of(vault) for vault in vaults)
+    states["refused"] = len(host.catalog.troubled())
+    by_state = tuple(Sample(states[state], {"state": state}) for state in STATES)
+    turns = tuple(
+        Sample(lane.turns, {"kind": lane.name}) for lane in host.residents.lanes.all()
+    )
+    troubled = sum(bool(trouble_of(vault)) for vault in vaults)
+    opened = sum(vault.opened for vault in vaults)
+    return [
+        Family("host_vaults", "gauge", "Vaults of the host, by state", by_state),
+        Family(
+            "host_vaults_troubled",
+            "gauge",
+            "Vaults that cannot be opened or read now",
+            (Sample(troubled, {}),),
+        ),
+        Family(
+            "host_openings_total",
+            "counter",
+            "How often a vault was opened",
+            (Sample(opened, {}),),
+        ),
+        Family("host_turns_total", "counter", "Turns that were taken, by kind", turns),
+        Family(
+            "host_memory_bytes",
+            "gauge",
+            "Memory of the process",
+            (Sample(memory_in_use(), {}),),
+        ),
+    ]

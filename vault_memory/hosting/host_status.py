@@ -1,0 +1,94 @@
+"""What a host reports about itself and its vaults."""
+
+import os
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from vault_memory.hosting.hosted_vault import HostedVault
+from vault_memory.hosting.vault_catalog import VaultCatalog
+
+if TYPE_CHECKING:
+    from vault_memory.contract.host_answers import (
+        HostedVaultJson,
+        HostedVaultState,
+        HostStatusJson,
+    )
+    from vault_memory.daemon.socket_server import Call
+    from vault_memory.hosting.residents import Residents
+
+
+class HostReport:
+    """Reports the state of a running host."""
+
+    def __init__(
+        self,
+        catalog: VaultCatalog,
+        residents: "Residents",
+    ) -> None:
+        self._catalog = catalog
+        self._residents = residents
+        self.address = ""
+        """Where the host listens; empty when it does not"""
+
+    def calls(self) -> "dict[str, Call]":
+        """Returns the calls that the socket of the host answers."""
+        return {"status": self._status}
+
+    def _status(self, arguments: Mapping[str, Any]) -> "HostStatusJson":
+        return self.status()
+
+    def status(self) -> "HostStatusJson":
+        """Returns the state of the host and of each vault."""
+        answer = catalog_status(self._catalog)
+        answer["running"] = True
+        answer["pid"] = os.getpid()
+        answer["address"] = self.address
+        for row in answer["vaults"]:
+            vault = self._residents.find(row["vault"])
+            if vault is not None and vault.entry.root == row["root"]:
+                row["state"] = state_of(vault)
+                row["trouble"] = row["trouble"] or trouble_of(vault)
+        return answer
+
+
+def catalog_status(catalog: VaultCatalog) -> "HostStatusJson":
+    """Returns what is known of the vaults without a running host."""
+    troubles = {entry.root: entry.trouble for entry in catalog.troubled()}
+    token_troubles = catalog.token_troubles()
+    vaults: list[HostedVaultJson] = []
+    for entry in catalog.entries():
+        trouble = troubles.get(entry.root, "")
+        vaults.append(
+            {
+                "root": entry.root,
+                "vault": entry.vault,
+                "state": "refused" if trouble else "closed",
+                "tokens": len(entry.tokens.callers) if entry.tokens else 0,
+                "trouble": trouble or token_troubles.get(entry.vault, ""),
+            }
+        )
+    return {
+        "folder": str(catalog.folder),
+        "running": False,
+        "pid": None,
+        "address": "",
+        "vaults": vaults,
+    }
+
+
+def state_of(vault: HostedVault) -> "HostedVaultState":
+    """Returns whether a vault is open, and why not."""
+    resident = vault.resident
+    if resident is None:
+        return "failed" if vault.trouble else "closed"
+    if vault.users:
+        return "in_use"
+    return "open"
+
+
+def trouble_of(vault: HostedVault) -> str:
+    """Returns why a vault cannot be opened or read now; empty when it can."""
+    resident = vault.resident
+    if resident is not None and resident.upkeep is not None:
+        return resident.trouble
+    return vault.trouble

@@ -1,0 +1,369 @@
+"""One vault of a host: closed while nothing happens, and opened when it is asked, due or changed.
+
+All that opens, tends and closes it are turns of one job. So no two threads do it at the same time.
+"""
+
+import logging
+import threading
+import time
+from collections.abc import Callable
+from concurrent.futures import Future
+from dataclasses import dataclass
+
+from vault_memory.api.vault_memory import VaultMemory
+from vault_memory.api.vault_service import VaultUnavailable
+from vault_memory.database.connection import DatabaseError
+from vault_memory.errors import VaultMemoryError
+from vault_memory.hosting.catalog_entry import CatalogEntry
+from vault_memory.hosting.resident import (
+    UNFINISHED_SECONDS,
+    Resident,
+    ResidentOwner,
+    Stopping,
+)
+from vault_memory.hosting.turn_lane import NEVER, Job, TurnLane
+from vault_memory.hosting.vault_watches import HostedWatch
+
+logger = logging.getLogger(__name__)
+
+RETRY_SECONDS = 5.0
+"""Pause after a vault could not be opened; doubled after each further failure"""
+LONGEST_RETRY_SECONDS = 3600.0
+RECENT_SECONDS = 5.0
+"""A request that fails because of a failure so recent is not tried again at once"""
+NIGHT_CHECK_SECONDS = 2.0
+"""Time from the last turn of a conversation to the check for what it asks for"""
+
+
+@dataclass(frozen=True, slots=True)
+class Lanes:
+    """The threads of a host for each kind of turns."""
+
+    upkeep: TurnLane
+    sync: TurnLane
+    nights: TurnLane
+    embedding: TurnLane
+
+    def all(self) -> tuple[TurnLane, ...]:
+        """Returns all lanes."""
+        return self.upkeep, self.sync, self.nights, self.embedding
+
+
+@dataclass(frozen=True, slots=True)
+class HostView:
+    """What a vault asks of its host."""
+
+    environment: dict[str, str]
+    lanes: Lanes
+    make_watch: Callable[["HostedVault"], HostedWatch]
+    idle_seconds: float
+    is_stopping: Callable[[], bool]
+    tell_opened: Callable[["HostedVault"], None]
+    night_offset: Callable[["HostedVault"], float]
+    """Seconds by which its nights begin later: those of all vaults are spread"""
+
+
+class HostedVault:
+    """A vault of a host. Any thread may use it."""
+
+    def __init__(
+        self,
+        entry: CatalogEntry,
+        host: HostView,
+    ) -> None:
+        self.entry = entry
+        self.resident: Resident | None = None
+        """The open vault; only a turn of the upkeep sets it"""
+        self.users = 0
+        """Requests that use the vault now"""
+        self.used_at = 0.0
+        """When a request or a change came last, by the monotonic clock"""
+        self.trouble = ""
+        """Why the vault could not be opened; empty when it could"""
+        self.tries = 0
+        """Failures to open it, in a row"""
+        self.due_at = time.monotonic()
+        """When a closed vault is opened although nothing happens"""
+        self.opened = 0
+        """How often it was opened"""
+        self._failed_at = 0.0
+        self._error: Exception | None = None
+        self._host = host
+        self._lock = threading.Lock()
+        self._waiting: list[Future[None]] = []
+        self._must_close = False
+        self._is_removed = False
+        self._upkeep = Job(self._upkeep_turn)
+        self._others: tuple[tuple[TurnLane, Job], ...] = ()
+        self.watch = host.make_watch(self)
+
+    @property
+    def is_open(self) -> bool:
+        """Whether the vault is open."""
+        return self.resident is not None
+
+    # --- Requests ---
+
+    def begin_use(self) -> Future[None]:
+        """Counts a request. The future is done when the vault is open, or has its error."""
+        future: Future[None] = Future()
+        with self._lock:
+            self.users += 1
+            self.used_at = time.monotonic()
+            if self.resident is not None:
+                future.set_result(None)
+                return future
+            if self._error is not None and not self._may_try_again():
+                future.set_exception(self._error)
+                return future
+            self._waiting.append(future)
+        self._host.lanes.upkeep.plan(self._upkeep)
+        return future
+
+    def end_use(self) -> None:
+        """Ends a request."""
+        with self._lock:
+            self.users -= 1
+            self.used_at = time.monotonic()
+            others = self._others
+        # A request may have recorded a turn of a conversation.
+        for lane, job in others:
+            if lane is self._host.lanes.nights:
+                lane.plan(job, NIGHT_CHECK_SECONDS)
+        pause = 0.0 if self._must_close else self._host.idle_seconds
+        self._host.lanes.upkeep.plan(self._upkeep, pause)
+
+    def memory(self) -> VaultMemory:
+        """Returns the open vault for a request that counts as its user."""
+        assert self.resident is not None
+        return self.resident.served
+
+    def _may_try_again(self) -> bool:
+        # Fault: each request to a vault that is away would open it again.
+        return time.monotonic() - self._failed_at > RECENT_SECONDS
+
+    # --- The host ---
+
+    def note_change(self) -> None:
+        """Notes that the vault has hints to take, or changed while it was closed."""
+        self._host.lanes.upkeep.plan(self._upkeep)
+
+    def note_left(self) -> None:
+        """Notes that another process left something in the state folder."""
+        resident = self.resident
+        if resident is not None:
+            resident.look_soon()
+        self._host.lanes.upkeep.plan(self._upkeep)
+
+    def visit(self, seconds: float) -> None:
+        """Opens the vault in so many seconds, to see what is due in it."""
+        self._host.lanes.upkeep.plan(self._upkeep, seconds)
+
+    def ask_to_close(self) -> None:
+        """Closes the vault as soon as it is not in use and has no unfinished work."""
+        self._must_close = True
+        self._host.lanes.upkeep.plan(self._upkeep)
+
+    def replace_entry(self, entry: CatalogEntry) -> None:
+        """Uses another configuration: an open vault is opened again."""
+        self.entry = entry
+        self._error, self._failed_at = None, 0.0
+        if self.is_open:
+            self.ask_to_close()
+        else:
+            self.visit(0.0)
+
+    def remove(self) -> None:
+        """Closes the vault for good: it is not below the folder any more."""
+        self._is_removed = True
+        self.ask_to_close()
+
+    # --- The turns of the upkeep, which also open and close ---
+
+    def _upkeep_turn(self) -> float:
+        if self.resident is None and not self._open():
+            return self._retry_seconds()
+        resident = self.resident
+        assert resident is not None
+        try:
+            seconds = resident.turn()
+        except VaultMemoryError as error:
+            # Fault (A26): the state folder was removed. It is made again, and the notes are
+            # read again.
+            logger.warning("the vault `%s` is opened again: %s", self.entry.root, error)
+            self._must_close = True
+            seconds = 0.0
+        if self._may_close(resident) and self._close(resident):
+            return self._seconds_until_due()
+        if self.users:
+            # The end of the last request plans the turn that closes the vault.
+            return seconds
+        idle_at = self.used_at + self._host.idle_seconds - time.monotonic()
+        return min(seconds, max(1.0, idle_at))
+
+    def _open(self) -> bool:
+        """Opens the vault. Returns False when it cannot be opened."""
+        self._must_close = False
+        owner = ResidentOwner(
+            wake_sync=lambda: self._plan_other(self._host.lanes.sync),
+            wake_embedding=lambda: self._plan_other(self._host.lanes.embedding),
+            is_stopping=self._host.is_stopping,
+        )
+        try:
+            if self._is_removed:
+                return False
+            resident = Resident(
+                self.entry.root, self._host.environment, self.watch, owner
+            )
+        except Stopping:
+            self._fail_waiting(VaultUnavailable())
+            return False
+        except (VaultMemoryError, DatabaseError, OSError) as error:
+            self._note_failure(error)
+            return False
+        except Exception as error:
+            # A bug must not leave requests waiting.
+            logger.exception("the vault `%s` cannot be opened", self.entry.root)
+            self._note_failure(error)
+            return False
+        self.opened += 1
+        self.used_at = max(self.used_at, time.monotonic() - self._host.idle_seconds + 1)
+        with self._lock:
+            self.resident = resident
+            self.trouble, self.tries, self._error = "", 0, None
+            self._others = self._other_jobs(resident)
+            waiting, self._waiting = self._waiting, []
+        for future in waiting:
+            if future.set_running_or_notify_cancel():
+                future.set_result(None)
+        self._plan_first_turns()
+        self._host.tell_opened(self)
+        return True
+
+    def _other_jobs(self, resident: Resident) -> tuple[tuple[TurnLane, Job], ...]:
+        if resident.upkeep is None:
+            return ()
+        lanes = self._host.lanes
+        jobs = [(lanes.embedding, Job(self._embedding_turn))]
+        if resident.syncing.has_remote:
+            jobs.append((lanes.sync, Job(self._sync_turn)))
+        if resident.nights.is_enabled:
+            jobs.append((lanes.nights, Job(self._night_turn)))
+        return tuple(jobs)
+
+    def _plan_first_turns(self) -> None:
+        lanes = self._host.lanes
+        self._plan_other(lanes.sync)
+        self._plan_other(lanes.nights)
+        self._plan_other(lanes.embedding)
+
+    def _plan_other(
+        self,
+        lane: TurnLane,
+        seconds: float = 0.0,
+    ) -> None:
+        for own_lane, job in self._others:
+            if own_lane is lane:
+                lane.plan(job, seconds)
+
+    def _note_failure(self, error: Exception) -> None:
+        reason = str(error)
+        if reason != self.trouble:
+            logger.warning(
+                "the vault `%s` cannot be opened: %s", self.entry.root, reason
+            )
+        with self._lock:
+            self.trouble, self._error = reason, error
+            self.tries += 1
+            self._failed_at = time.monotonic()
+        self._fail_waiting(error)
+
+    def _fail_waiting(self, error: Exception) -> None:
+        with self._lock:
+            waiting, self._waiting = self._waiting, []
+        for future in waiting:
+            # A client that went away has cancelled it.
+            if future.set_running_or_notify_cancel():
+                future.set_exception(error)
+
+    def _retry_seconds(self) -> float:
+        if self._is_removed or self._host.is_stopping():
+            return NEVER
+        doublings = max(0, min(self.tries - 1, 12))
+        return min(RETRY_SECONDS * (1 << doublings), LONGEST_RETRY_SECONDS)
+
+    def _may_close(self, resident: Resident) -> bool:
+        if self.users:
+            return False
+        if not resident.is_quiet() or self._has_other_work():
+            return False
+        idle = time.monotonic() - self.used_at
+        # A vault with a remote stays open: it asks its server every few seconds.
+        is_idle = idle >= self._host.idle_seconds and not resident.syncing.has_remote
+        return is_idle or self._must_close
+
+    def _has_other_work(self) -> bool:
+        """Whether a turn of another kind runs, or is due soon."""
+        soon = time.monotonic() + UNFINISHED_SECONDS
+        return any(job.is_running or job.due < soon for _, job in self._others)
+
+    def _close(self, resident: Resident) -> bool:
+        """Closes the vault. Returns False when it is in use, or has another turn now."""
+        with self._lock:
+            if self.users or not all(lane.withdraw(job) for lane, job in self._others):
+                self._plan_withdrawn()
+                return False
+            self._others = ()
+            self.resident = None
+        offset = self._host.night_offset(self)
+        self.due_at = time.monotonic() + resident.closed_seconds(offset)
+        try:
+            resident.close()
+        except (VaultMemoryError, DatabaseError, OSError) as error:
+            logger.warning("the vault `%s`: %s", self.entry.root, error)
+        self._must_close = False
+        return True
+
+    def _plan_withdrawn(self) -> None:
+        """Plans the turns again that were withdrawn for a closing that is not possible now."""
+        for lane, job in self._others:
+            lane.plan(job, 1.0)
+
+    def _seconds_until_due(self) -> float:
+        if self._is_removed:
+            return NEVER
+        if self._waiting:
+            return 0.0
+        return max(0.0, self.due_at - time.monotonic())
+
+    def close_at_end(self) -> None:
+        """Closes the vault at the end of the host, when no turn runs any more."""
+        self._fail_waiting(VaultUnavailable())
+        with self._lock:
+            resident, self.resident = self.resident, None
+        if resident is not None:
+            resident.close()
+
+    # --- The other turns ---
+
+    def _sync_turn(self) -> float:
+        resident = self.resident
+        if resident is None:
+            return NEVER
+        seconds: float = resident.syncing.turn()
+        return seconds
+
+    def _embedding_turn(self) -> float:
+        resident = self.resident
+        if resident is None:
+            return NEVER
+        resident.build_outdated()
+        is_stopping = self._host.is_stopping
+        return resident.embedding.turn(lambda: not is_stopping())
+
+    def _night_turn(self) -> float:
+        resident = self.resident
+        if resident is None:
+            return NEVER
+        resident.nights.turn()
+        return max(NIGHT_CHECK_SECONDS, resident.nights.idle_wait())

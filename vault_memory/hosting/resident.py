@@ -1,0 +1,230 @@
+"""One open vault of a host: its upkeep, its other turns, and what answers questions about it."""
+
+import logging
+import os
+from collections.abc import Callable, Mapping
+from contextlib import ExitStack
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from vault_memory.api.vault_memory import VaultMemory
+from vault_memory.daemon.client import answered_here
+from vault_memory.daemon.daemon_lock import DaemonLock, pid_of
+from vault_memory.daemon.handlers import Calls
+from vault_memory.daemon.read_barrier import Barrier
+from vault_memory.daemon.turns.embedding_turns import EmbeddingTurns
+from vault_memory.daemon.turns.night_turns import LONGEST_SECONDS, NightTurns
+from vault_memory.daemon.turns.sync_turns import SyncTurns
+from vault_memory.daemon.vault_upkeep import UpkeepOwner, VaultUpkeep
+from vault_memory.errors import Locked
+from vault_memory.hosting.turn_lane import NEVER
+from vault_memory.vault.watch.change_queue import ChangeHints
+
+if TYPE_CHECKING:
+    from vault_memory.contract.status_answers import WatcherJson
+    from vault_memory.hosting.vault_watches import HostedWatch
+
+logger = logging.getLogger(__name__)
+
+UNFINISHED_SECONDS = 10.0
+"""A vault whose upkeep wants its next turn sooner has unfinished work"""
+CHECK_SECONDS = 60.0
+"""Pause between two checks for what another process may have left in an open vault"""
+
+
+class Stopping(Exception):
+    """The host ends, and a scan ends early. The next start scans the remaining notes."""
+
+
+@dataclass(frozen=True, slots=True)
+class ResidentOwner:
+    """What an open vault asks of its host. Each of these plans a turn."""
+
+    wake_sync: Callable[[], None]
+    wake_embedding: Callable[[], None]
+    is_stopping: Callable[[], bool]
+
+
+class Resident:
+    """An open vault. One thread at a time may take a turn of one kind.
+
+    A vault that another daemon tends is only served: `upkeep` is None then.
+    """
+
+    def __init__(
+        self,
+        root: str,
+        environment: Mapping[str, str],
+        watch: "HostedWatch",
+        owner: ResidentOwner,
+    ) -> None:
+        """Opens the vault and brings its index up to date. Raises what `VaultMemory.open` does."""
+        self._owner = owner
+        self._watch = watch
+        self._is_outdated = False
+        self._closing = ExitStack()
+        with ExitStack() as stack:
+            self.memory = VaultMemory.open(root, environment=environment)
+            stack.callback(self.memory.close)
+            self.served = self.memory.fork()
+            """For requests, which take no turn of the upkeep"""
+            stack.callback(self.served.close)
+            self.syncing = SyncTurns(self.memory.fork(), wake=owner.wake_sync)
+            stack.callback(self.syncing.close)
+            self.nights = NightTurns(self.memory.fork())
+            stack.callback(self.nights.close)
+            self.embedding = EmbeddingTurns(self.memory.fork())
+            stack.callback(self.embedding.close)
+            self.upkeep = self._begin_upkeep(stack)
+            self._closing = stack.pop_all()
+
+    def _begin_upkeep(self, stack: ExitStack) -> VaultUpkeep | None:
+        """Starts the upkeep; returns None when another daemon tends the vault."""
+        try:
+            self._lock = stack.enter_context(
+                DaemonLock(self.memory.vault.state.lock_file)
+            )
+        except Locked:
+            pid = pid_of(self.memory.vault.state.lock_file)
+            logger.info("the daemon %s tends a vault; it is only served here", pid)
+            return None
+        # Fault (C59): a save during the scan must raise an event. So the watches come
+        # before the scan.
+        stack.callback(self._watch.stop)
+        self._watch.start()
+        upkeep = VaultUpkeep(
+            self.memory,
+            self._watch,
+            UpkeepOwner(
+                note_change=self.syncing.heard,
+                note_settled_text=self._owner.wake_embedding,
+                progress=self._check_stop,
+                idle_seconds=CHECK_SECONDS,
+            ),
+        )
+        stack.callback(upkeep.close)
+        upkeep.begin()
+        self._is_outdated = upkeep.is_outdated
+        self._upkeep = upkeep
+        calls = Calls(self)
+        stack.callback(calls.close)
+        table = {"changes": upkeep.changes.answer, **calls.table()}
+        stack.enter_context(answered_here(self.memory.vault.state.socket, table))
+        return upkeep
+
+    def close(self) -> None:
+        """Closes the vault, between two turns of each kind."""
+        self._closing.close()
+
+    # --- What answers need ---
+
+    @property
+    def trouble(self) -> str:
+        """Why the vault cannot be read now; empty when it can."""
+        return self._upkeep.trouble
+
+    @property
+    def barrier(self) -> Barrier:
+        """What a question waits for."""
+        return self._upkeep.barrier
+
+    def status(self) -> "WatcherJson":
+        """Returns the state of the watcher."""
+        return self._upkeep.status()
+
+    # --- Turns ---
+
+    def turn(self) -> float:
+        """Takes a turn of the upkeep. Returns the seconds until the next, without new hints.
+
+        Raises StateFolderGone.
+        """
+        if self.upkeep is None:
+            return CHECK_SECONDS
+        self._lock.check()
+        self.upkeep.turn(self._take_hints(self.upkeep))
+        return min(self.upkeep.wait(), self._watch.wait())
+
+    def _take_hints(self, upkeep: VaultUpkeep) -> ChangeHints:
+        try:
+            return self._watch.take(0)
+        except OSError as error:
+            # Fault (C57): the disk may be unmounted. The upkeep waits for it.
+            upkeep.note_trouble(error)
+            return ChangeHints()
+
+    def is_quiet(self) -> bool:
+        """Whether the upkeep has finished what it began, as far as it can now."""
+        if self.upkeep is None:
+            return True
+        return bool(self.upkeep.trouble) or self.upkeep.wait() >= UNFINISHED_SECONDS
+
+    def look_soon(self) -> None:
+        """Plans a check of the drop folder and of pending writes."""
+        if self.upkeep is not None:
+            self.upkeep.look_soon()
+
+    def build_outdated(self) -> None:
+        """Builds a new index beside one with older rules, which serves meanwhile."""
+        if self._is_outdated:
+            self._is_outdated = False
+            self._upkeep.build_generation()
+
+    def closed_seconds(self, night_offset: float) -> float:
+        """Returns how long the vault may stay closed, if nothing changes in it.
+
+        Its next night begins `night_offset` seconds later than it could.
+        """
+        if self.upkeep is None:
+            return NEVER
+        seconds = [self._seconds_to_session_end()]
+        if self.nights.is_enabled:
+            wait = self.nights.idle_wait()
+            has_time = self.nights.next_night is not None and wait < LONGEST_SECONDS
+            seconds.append(wait + night_offset if has_time else wait)
+        if self.syncing.has_remote:
+            poll_seconds = self.memory.vault.config.remote.poll_seconds
+            seconds.append(max(poll_seconds, CHECK_SECONDS))
+        if self.upkeep.trouble:
+            seconds.append(CHECK_SECONDS)
+        return min(seconds)
+
+    def _seconds_to_session_end(self) -> float:
+        """Returns the seconds until the first open conversation counts as ended."""
+        ends_after = timedelta(minutes=self.memory.vault.config.sessions.idle_minutes)
+        now = datetime.now(UTC)
+        return min(
+            (
+                (session.last + ends_after - now).total_seconds()
+                for session in self.memory.conversations.sessions.all()
+                if session.is_open
+            ),
+            default=NEVER,
+        )
+
+    def _check_stop(
+        self,
+        completed: int,
+        total: int,
+    ) -> None:
+        if self._owner.is_stopping():
+            raise Stopping
+
+
+def left_signature(state: Path) -> tuple[int, ...]:
+    """Returns numbers that differ when another process left something in a state folder.
+
+    Such things are dropped turns, sessions, and writes that wait.
+    """
+    return tuple(
+        _modified(str(state / name)) for name in ("drop", "journal.sqlite-wal")
+    )
+
+
+def _modified(path: str) -> int:
+    try:
+        return os.stat(path).st_mtime_ns
+    except OSError:
+        return 0

@@ -1,0 +1,204 @@
+"""The vaults of a host, and which of them are open: those in use, and the last used ones."""
+
+import asyncio
+import hashlib
+import os
+import resource
+import time
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+from vault_memory.api.vault_memory import VaultMemory
+from vault_memory.api.vault_service import VAULT, RequestState, VaultUnknown
+from vault_memory.config.server_sections import HostSettings
+from vault_memory.hosting.hosted_vault import HostedVault, HostView, Lanes
+from vault_memory.hosting.resident import left_signature
+from vault_memory.hosting.turn_lane import TurnLane
+from vault_memory.hosting.vault_catalog import CatalogChanges, VaultCatalog
+from vault_memory.hosting.vault_watches import HostedWatch
+from vault_memory.vault.state_dir import state_root
+
+UPKEEP_THREADS = 4
+SYNC_THREADS = 4
+NIGHT_THREADS = 2
+EMBEDDING_THREADS = 1
+VISIT_SECONDS = 0.05
+"""Pause between the first visits of two vaults after the start"""
+NIGHT_SPREAD_SECONDS = 3600
+"""The nights of all vaults begin within this time"""
+MEGABYTE = 1 << 20
+CLOSED_SHARE = 10
+"""When the memory is full, a tenth of the open vaults is closed at once"""
+
+
+def lanes_of_host() -> Lanes:
+    """Returns the threads for the turns of all vaults."""
+    return Lanes(
+        TurnLane("upkeep", UPKEEP_THREADS),
+        TurnLane("sync", SYNC_THREADS),
+        TurnLane("nights", NIGHT_THREADS),
+        TurnLane("embedding", EMBEDDING_THREADS),
+    )
+
+
+class Residents:
+    """The vaults of the catalog. Any thread may use it."""
+
+    def __init__(
+        self,
+        catalog: VaultCatalog,
+        settings: HostSettings,
+        make_watch: Callable[[HostedVault], HostedWatch],
+    ) -> None:
+        self.catalog = catalog
+        self.settings = settings
+        self.lanes = lanes_of_host()
+        self._states = state_root(catalog.environment)
+        self._vaults: dict[str, HostedVault] = {}
+        self._left: dict[str, tuple[int, ...]] = {}
+        """Vault → what other processes left in its state folder"""
+        self._is_stopping = False
+        self._view = HostView(
+            environment=dict(catalog.environment),
+            lanes=self.lanes,
+            make_watch=make_watch,
+            idle_seconds=settings.idle_seconds,
+            is_stopping=lambda: self._is_stopping,
+            tell_opened=self._make_room,
+            night_offset=lambda vault: night_offset(vault.entry.vault),
+        )
+
+    # --- For requests ---
+
+    @asynccontextmanager
+    async def vault(self, state: RequestState) -> AsyncIterator[VaultMemory]:
+        """Opens the vault that `state` names; it counts as in use until the end.
+
+        Raises VaultUnknown, and what opening it raises.
+        """
+        vault = self._vaults.get(state[VAULT])
+        if vault is None:
+            raise VaultUnknown
+        opening = vault.begin_use()
+        try:
+            # A large vault is read for minutes when it is first opened. No thread waits for it.
+            await asyncio.wrap_future(opening)
+            yield vault.memory()
+        finally:
+            vault.end_use()
+
+    def state_folder(self, vault: str) -> Path | None:
+        """Returns the state folder of a vault that is served, without opening it."""
+        return self._states / vault if vault in self._vaults else None
+
+    # --- For the host ---
+
+    def vaults(self) -> list[HostedVault]:
+        """Returns all vaults that are served."""
+        return list(self._vaults.values())
+
+    def find(self, vault: str) -> HostedVault | None:
+        """Returns a vault by its id."""
+        return self._vaults.get(vault)
+
+    def open_vaults(self) -> list[HostedVault]:
+        """Returns the open vaults, the longest unused first."""
+        return sorted(
+            (vault for vault in self.vaults() if vault.is_open),
+            key=lambda vault: vault.used_at,
+        )
+
+    def start(self) -> None:
+        """Starts the threads."""
+        for lane in self.lanes.all():
+            lane.start()
+
+    def take_changes(self, changes: CatalogChanges) -> None:
+        """Takes over what a renewal of the catalog found."""
+        for number, vault_id in enumerate(sorted(changes.added)):
+            entry = self.catalog.entry(vault_id)
+            if entry is not None:
+                vault = HostedVault(entry, self._view)
+                self._vaults[vault_id] = vault
+                # Its files may have changed while no host ran.
+                vault.visit(VISIT_SECONDS * number)
+        for vault_id in changes.changed:
+            entry = self.catalog.entry(vault_id)
+            if entry is not None:
+                self._vaults[vault_id].replace_entry(entry)
+        for vault_id in changes.removed:
+            self._left.pop(vault_id, None)
+            self._vaults.pop(vault_id).remove()
+
+    def note_left(self) -> None:
+        """Visits the vaults in whose state folders other processes left something."""
+        for vault_id, vault in list(self._vaults.items()):
+            signature = left_signature(self._states / vault_id)
+            previous = self._left.get(vault_id)
+            self._left[vault_id] = signature
+            if previous is None or signature == previous:
+                continue
+            # An open vault writes its journal itself, and looks at it from time to time.
+            if not vault.is_open or signature[0] != previous[0]:
+                vault.note_left()
+
+    def check_memory(self) -> None:
+        """Closes the vaults that were not used for longest, if the memory is full."""
+        limit = self.settings.memory_mb * MEGABYTE
+        if limit and memory_in_use() > limit:
+            open_vaults = self.open_vaults()
+            self._ask_to_close(open_vaults, max(1, len(open_vaults) // CLOSED_SHARE))
+
+    def _make_room(self, opened: HostedVault) -> None:
+        open_vaults = self.open_vaults()
+        excess = len(open_vaults) - self.settings.most_open
+        if excess > 0:
+            self._ask_to_close(open_vaults, excess)
+
+    def _ask_to_close(
+        self,
+        open_vaults: list[HostedVault],
+        count: int,
+    ) -> None:
+        unused = [vault for vault in open_vaults if not vault.users]
+        for vault in unused[:count]:
+            vault.ask_to_close()
+
+    def begin_stop(self) -> None:
+        """Lets no further turn begin, and ends those that run soon."""
+        self._is_stopping = True
+        for vault in self.vaults():
+            resident = vault.resident
+            if resident is not None:
+                resident.syncing.stop()
+        for lane in self.lanes.all():
+            lane.stop()
+
+    def stop(self, seconds: float) -> bool:
+        """Ends all turns and closes all vaults. Returns False when a turn takes longer."""
+        self.begin_stop()
+        until = time.monotonic() + seconds
+        is_over = True
+        for lane in self.lanes.all():
+            is_over &= lane.join(max(0.0, until - time.monotonic()))
+        if is_over:
+            for vault in self.vaults():
+                vault.close_at_end()
+        return is_over
+
+
+def night_offset(vault: str) -> float:
+    """Returns by how many seconds the nights of a vault begin later than configured."""
+    digest = hashlib.sha256(vault.encode()).digest()
+    return int.from_bytes(digest[:4], "big") % NIGHT_SPREAD_SECONDS
+
+
+def memory_in_use() -> int:
+    """Returns the bytes of memory that this process uses."""
+    try:
+        with open("/proc/self/statm", encoding="ascii") as file:
+            return int(file.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+    except OSError:
+        # Systems without `/proc` tell only the most that was ever used.
+        return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
