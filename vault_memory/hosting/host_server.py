@@ -12,9 +12,9 @@ from starlette.types import ASGIApp
 from vault_memory.config.server_sections import Serve
 from vault_memory.hosting.host_metrics import metrics_routes
 from vault_memory.http import listen
+from vault_memory.http.many_pages.page_router import PageRouter
+from vault_memory.http.many_pages.resident_pages import ResidentPages
 from vault_memory.http.many_vaults import HostRoutes, many_vaults_application
-from vault_memory.http.page.many_pages.page_router import PageRouter
-from vault_memory.http.page.many_pages.resident_pages import ResidentPages
 from vault_memory.http.page.page_address import PageAddress
 from vault_memory.http.page.page_app import PageSettings
 from vault_memory.http.page.running import announced_host
