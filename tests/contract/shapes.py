@@ -23,6 +23,7 @@ from vault_memory.contract import (
     answers,
     edit_answers,
     fleet_answers,
+    host_answers,
     setup_answers,
     status_answers,
 )
@@ -64,6 +65,7 @@ SHAPES: dict[str, Any] = {
     "held drop": answers.DecidedJson,
     "held promote": answers.DecidedJson,
     "history": edit_answers.HistoryJson,
+    "host": host_answers.HostStatusJson,
     "import": setup_answers.ImportJson,
     "inbox": edit_answers.InboxJson,
     "inbox approve": EDIT,

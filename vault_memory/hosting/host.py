@@ -15,11 +15,10 @@ from vault_memory.daemon.sd_notify import Notify
 from vault_memory.daemon.socket_server import SocketServer
 from vault_memory.hosting.host_folder import host_folder, only_host
 from vault_memory.hosting.host_status import HostReport
-from vault_memory.hosting.hosted_vault import HostedVault
 from vault_memory.hosting.residents import Residents
 from vault_memory.hosting.vault_catalog import CatalogChanges, VaultCatalog
-from vault_memory.hosting.vault_watches import HostedWatch, OwnWatch
 from vault_memory.http.tokens import TokenOwner
+from vault_memory.vault.watch.shared_watcher import SharedWatcher
 
 logger = logging.getLogger(__name__)
 
@@ -45,7 +44,8 @@ class Host:
     ) -> None:
         self.catalog = catalog
         self.config = config
-        self.residents = Residents(catalog, config.host, self._watch)
+        self.watcher = SharedWatcher()
+        self.residents = Residents(catalog, config, self.watcher)
         self.folder = host_folder(catalog.folder, catalog.environment)
         self.report = HostReport(catalog, self.residents)
         self._notify = Notify(catalog.environment)
@@ -59,6 +59,7 @@ class Host:
         with ExitStack() as stack:
             stack.enter_context(only_host(self.catalog.folder, self.folder))
             stack.enter_context(_short_switches())
+            stack.callback(self.watcher.stop)
             self.residents.start()
             stack.callback(self._stop)
             self.renew()
@@ -106,10 +107,6 @@ class Host:
             changes = renew()
             if changes:
                 self.residents.take_changes(changes)
-
-    def _watch(self, vault: HostedVault) -> HostedWatch:
-        settings = self.config.watch
-        return OwnWatch(vault.entry.root, settings, vault.note_change)
 
     # --- The thread ---
 

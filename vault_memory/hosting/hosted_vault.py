@@ -12,17 +12,19 @@ from dataclasses import dataclass
 
 from vault_memory.api.vault_memory import VaultMemory
 from vault_memory.api.vault_service import VaultUnavailable
+from vault_memory.config.sections import Watch
 from vault_memory.database.connection import DatabaseError
 from vault_memory.errors import VaultMemoryError
 from vault_memory.hosting.catalog_entry import CatalogEntry
 from vault_memory.hosting.resident import (
+    CHECK_SECONDS,
     UNFINISHED_SECONDS,
     Resident,
     ResidentOwner,
     Stopping,
 )
 from vault_memory.hosting.turn_lane import NEVER, Job, TurnLane
-from vault_memory.hosting.vault_watches import HostedWatch
+from vault_memory.vault.watch.shared_watcher import SharedWatcher
 
 logger = logging.getLogger(__name__)
 
@@ -55,7 +57,9 @@ class HostView:
 
     environment: dict[str, str]
     lanes: Lanes
-    make_watch: Callable[["HostedVault"], HostedWatch]
+    watcher: SharedWatcher
+    watching: Watch
+    """How a closed vault is watched"""
     idle_seconds: float
     is_stopping: Callable[[], bool]
     tell_opened: Callable[["HostedVault"], None]
@@ -95,7 +99,7 @@ class HostedVault:
         self._is_removed = False
         self._upkeep = Job(self._upkeep_turn)
         self._others: tuple[tuple[TurnLane, Job], ...] = ()
-        self.watch = host.make_watch(self)
+        self.watch = host.watcher.add(entry.root, host.watching, self.note_change)
 
     @property
     def is_open(self) -> bool:
@@ -176,6 +180,7 @@ class HostedVault:
     def remove(self) -> None:
         """Closes the vault for good: it is not below the folder any more."""
         self._is_removed = True
+        self._host.watcher.remove(self.watch)
         self.ask_to_close()
 
     # --- The turns of the upkeep, which also open and close ---
@@ -316,11 +321,15 @@ class HostedVault:
             self._others = ()
             self.resident = None
         offset = self._host.night_offset(self)
-        self.due_at = time.monotonic() + resident.closed_seconds(offset)
+        seconds = resident.closed_seconds(offset)
         try:
             resident.close()
         except (VaultMemoryError, DatabaseError, OSError) as error:
             logger.warning("the vault `%s`: %s", self.entry.root, error)
+        if self.watch.wait() < NEVER:
+            # No event reports a change of this vault.
+            seconds = min(seconds, CHECK_SECONDS)
+        self.due_at = time.monotonic() + seconds
         self._must_close = False
         return True
 

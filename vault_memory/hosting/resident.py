@@ -24,7 +24,7 @@ from vault_memory.vault.watch.change_queue import ChangeHints
 
 if TYPE_CHECKING:
     from vault_memory.contract.status_answers import WatcherJson
-    from vault_memory.hosting.vault_watches import HostedWatch
+    from vault_memory.vault.watch.vault_watch import VaultWatch
 
 logger = logging.getLogger(__name__)
 
@@ -57,7 +57,7 @@ class Resident:
         self,
         root: str,
         environment: Mapping[str, str],
-        watch: "HostedWatch",
+        watch: "VaultWatch",
         owner: ResidentOwner,
     ) -> None:
         """Opens the vault and brings its index up to date. Raises what `VaultMemory.open` does."""
@@ -93,6 +93,7 @@ class Resident:
         # Fault (C59): a save during the scan must raise an event. So the watches come
         # before the scan.
         stack.callback(self._watch.stop)
+        self._watch.settings = self.memory.vault.config.watch
         self._watch.start()
         upkeep = VaultUpkeep(
             self.memory,

@@ -5,19 +5,19 @@ import hashlib
 import os
 import resource
 import time
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 
 from vault_memory.api.vault_memory import VaultMemory
 from vault_memory.api.vault_service import VAULT, RequestState, VaultUnknown
-from vault_memory.config.server_sections import HostSettings
+from vault_memory.config.sections import Config
 from vault_memory.hosting.hosted_vault import HostedVault, HostView, Lanes
 from vault_memory.hosting.resident import left_signature
 from vault_memory.hosting.turn_lane import TurnLane
 from vault_memory.hosting.vault_catalog import CatalogChanges, VaultCatalog
-from vault_memory.hosting.vault_watches import HostedWatch
 from vault_memory.vault.state_dir import state_root
+from vault_memory.vault.watch.shared_watcher import SharedWatcher
 
 UPKEEP_THREADS = 4
 SYNC_THREADS = 4
@@ -48,11 +48,11 @@ class Residents:
     def __init__(
         self,
         catalog: VaultCatalog,
-        settings: HostSettings,
-        make_watch: Callable[[HostedVault], HostedWatch],
+        config: Config,
+        watcher: SharedWatcher,
     ) -> None:
         self.catalog = catalog
-        self.settings = settings
+        self.settings = config.host
         self.lanes = lanes_of_host()
         self._states = state_root(catalog.environment)
         self._vaults: dict[str, HostedVault] = {}
@@ -62,8 +62,9 @@ class Residents:
         self._view = HostView(
             environment=dict(catalog.environment),
             lanes=self.lanes,
-            make_watch=make_watch,
-            idle_seconds=settings.idle_seconds,
+            watcher=watcher,
+            watching=config.watch,
+            idle_seconds=config.host.idle_seconds,
             is_stopping=lambda: self._is_stopping,
             tell_opened=self._make_room,
             night_offset=lambda vault: night_offset(vault.entry.vault),
