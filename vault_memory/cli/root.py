@@ -94,7 +94,10 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "hook": ("hosts", "Answer one event of such a program, read from standard input."),
     "mcp": ("mcp", "Serve the memory of one person as MCP tools over standard input."),
     "serve": ("serve", "Serve bots over HTTP, each with its own token."),
-    "host": ("many.host", "Serve and tend all vaults below a folder, in one process."),
+    "host": (
+        "many.host_command",
+        "Serve and tend all vaults below a folder, in one process.",
+    ),
     "fleet": (
         "many.fleet",
         "Share the vaults of many people between several hosts.",

@@ -20,7 +20,7 @@ class HostedVaultJson(TypedDict):
     """why it cannot be served, or not for all; empty when it can"""
 
 
-class HostStatusJson(TypedDict):
+class VaultHostJson(TypedDict):
     """The state of a host."""
 
     folder: str

@@ -10,7 +10,7 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from vault_memory.api.metrics import Family, Sample
-from vault_memory.hosting.host_status import state_of, trouble_of
+from vault_memory.hosting.host_report import state_of, trouble_of
 from vault_memory.hosting.residents import memory_in_use
 from vault_memory.http import metrics_text
 from vault_memory.http.prometheus import (
@@ -24,14 +24,14 @@ from vault_memory.http.responses import HEADERS, refusal
 from vault_memory.http.tokens import token_in
 
 if TYPE_CHECKING:
-    from vault_memory.hosting.host import Host
+    from vault_memory.hosting.vault_host import VaultHost
 
 SETTING = "host.metrics_token_file"
 STATES = ("closed", "open", "in_use", "failed", "refused")
 
 
 def metrics_routes(
-    host: "Host",
+    host: "VaultHost",
     requests: Requests,
 ) -> list[Route]:
     """Returns the route; none when no token is configured. Raises TokenUnsafe."""
@@ -57,7 +57,7 @@ def metrics_routes(
     return [Route(PATH, answer, methods=["GET"])]
 
 
-def host_families(host: "Host") -> list[Family]:
+def host_families(host: "VaultHost") -> list[Family]:
     """Returns the numbers of the host."""
     vaults = host.residents.vaults()
     states: Counter[str] = Counter(state_of(vault) for vault in vaults)

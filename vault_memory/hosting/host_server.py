@@ -22,7 +22,7 @@ from vault_memory.http.prometheus import Requests
 from vault_memory.vault.state_dir import state_root
 
 if TYPE_CHECKING:
-    from vault_memory.hosting.host import Host
+    from vault_memory.hosting.vault_host import VaultHost
 
 LOOPBACK = ("127.", "::1", "localhost")
 
@@ -47,7 +47,7 @@ def listening_of(settings: Serve) -> Listening:
 
 
 def serve_host(
-    host: "Host",
+    host: "VaultHost",
     listening: Listening,
     mounts: Mapping[str, ASGIApp],
     ready: Callable[[], None],

@@ -19,11 +19,11 @@ from vault_memory.hosting.catalog_entry import CatalogEntry
 from vault_memory.hosting.resident import (
     CHECK_SECONDS,
     UNFINISHED_SECONDS,
+    HostStops,
     Resident,
     ResidentOwner,
-    Stopping,
 )
-from vault_memory.hosting.turn_lane import NEVER, Job, TurnLane
+from vault_memory.hosting.turn_lane import NEVER, TurnJob, TurnLane
 from vault_memory.vault.watch.shared_watcher import SharedWatcher
 
 logger = logging.getLogger(__name__)
@@ -97,8 +97,8 @@ class HostedVault:
         self._waiting: list[Future[None]] = []
         self._must_close = False
         self._is_removed = False
-        self._upkeep = Job(self._upkeep_turn)
-        self._others: tuple[tuple[TurnLane, Job], ...] = ()
+        self._upkeep = TurnJob(self._upkeep_turn)
+        self._others: tuple[tuple[TurnLane, TurnJob], ...] = ()
         self.watch = host.watcher.add(entry.root, host.watching, self.note_change)
 
     @property
@@ -220,7 +220,7 @@ class HostedVault:
             resident = Resident(
                 self.entry.root, self._host.environment, self.watch, owner
             )
-        except Stopping:
+        except HostStops:
             self._fail_waiting(VaultUnavailable())
             return False
         except (VaultMemoryError, DatabaseError, OSError) as error:
@@ -245,15 +245,15 @@ class HostedVault:
         self._host.tell_opened(self)
         return True
 
-    def _other_jobs(self, resident: Resident) -> tuple[tuple[TurnLane, Job], ...]:
+    def _other_jobs(self, resident: Resident) -> tuple[tuple[TurnLane, TurnJob], ...]:
         if resident.upkeep is None:
             return ()
         lanes = self._host.lanes
-        jobs = [(lanes.embedding, Job(self._embedding_turn))]
+        jobs = [(lanes.embedding, TurnJob(self._embedding_turn))]
         if resident.syncing.has_remote:
-            jobs.append((lanes.sync, Job(self._sync_turn)))
+            jobs.append((lanes.sync, TurnJob(self._sync_turn)))
         if resident.nights.is_enabled:
-            jobs.append((lanes.nights, Job(self._night_turn)))
+            jobs.append((lanes.nights, TurnJob(self._night_turn)))
         return tuple(jobs)
 
     def _plan_first_turns(self) -> None:

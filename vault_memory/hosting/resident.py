@@ -34,7 +34,7 @@ CHECK_SECONDS = 60.0
 """Pause between two checks for what another process may have left in an open vault"""
 
 
-class Stopping(Exception):
+class HostStops(Exception):
     """The host ends, and a scan ends early. The next start scans the remaining notes."""
 
 
@@ -211,7 +211,7 @@ class Resident:
         total: int,
     ) -> None:
         if self._owner.is_stopping():
-            raise Stopping
+            raise HostStops
 
 
 def left_signature(state: Path) -> tuple[int, ...]:

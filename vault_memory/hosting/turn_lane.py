@@ -16,7 +16,7 @@ BUG_SECONDS = 60.0
 """Pause of a job after an error that is a bug"""
 
 
-class Job:
+class TurnJob:
     """The turns of one kind for one vault. `take_turn` returns the seconds until the next."""
 
     __slots__ = ("due", "is_long", "is_running", "take_turn")
@@ -40,9 +40,9 @@ class TurnLane:
     ) -> None:
         self.name = name
         self._condition = threading.Condition()
-        self._heap: list[tuple[float, int, Job]] = []
+        self._heap: list[tuple[float, int, TurnJob]] = []
         """Due time, number and job. An entry whose job is due at another time is outdated"""
-        self._postponed: list[Job] = []
+        self._postponed: list[TurnJob] = []
         """Long jobs that are due, and wait until another long one has ended"""
         self._numbers = itertools.count()
         self._is_stopped = False
@@ -62,7 +62,7 @@ class TurnLane:
 
     def plan(
         self,
-        job: Job,
+        job: TurnJob,
         seconds: float = 0.0,
     ) -> None:
         """Makes a job due in so many seconds, unless it is due earlier."""
@@ -71,7 +71,7 @@ class TurnLane:
             if due < job.due and not self._is_stopped:
                 self._push(job, due)
 
-    def withdraw(self, job: Job) -> bool:
+    def withdraw(self, job: TurnJob) -> bool:
         """Cancels the next turn. Returns False while the job takes a turn: nothing changes then."""
         with self._condition:
             if job.is_running:
@@ -102,7 +102,7 @@ class TurnLane:
             seconds = self._turn_of(job)
             self._end_turn(job, began, seconds, is_counted=is_counted)
 
-    def _turn_of(self, job: Job) -> float:
+    def _turn_of(self, job: TurnJob) -> float:
         try:
             return job.take_turn()
         except Exception:
@@ -110,7 +110,7 @@ class TurnLane:
             logger.exception("a turn failed")
             return BUG_SECONDS
 
-    def _next_job(self) -> Job | None:
+    def _next_job(self) -> TurnJob | None:
         """Waits for a job that is due. Returns None at the end."""
         with self._condition:
             while not self._is_stopped:
@@ -121,7 +121,7 @@ class TurnLane:
                 self._condition.wait(pause)
         return None
 
-    def _take_due(self) -> Job | None:
+    def _take_due(self) -> TurnJob | None:
         while self._postponed and self._long_running < self._most_long:
             job = self._postponed.pop(0)
             # It may have been withdrawn, or planned again and taken, since it was postponed.
@@ -140,7 +140,7 @@ class TurnLane:
             return self._begin(job)
         return None
 
-    def _begin(self, job: Job) -> Job:
+    def _begin(self, job: TurnJob) -> TurnJob:
         job.is_running = True
         job.due = NEVER
         self._long_running += job.is_long
@@ -149,7 +149,7 @@ class TurnLane:
 
     def _end_turn(
         self,
-        job: Job,
+        job: TurnJob,
         began: float,
         seconds: float,
         *,
@@ -169,7 +169,7 @@ class TurnLane:
 
     def _push(
         self,
-        job: Job,
+        job: TurnJob,
         due: float,
     ) -> None:
         job.due = due

@@ -21,26 +21,24 @@ if TYPE_CHECKING:
     from vault_memory import config as configuration
     from vault_memory.config.sections import Config
     from vault_memory.config.server_sections import Serve
-    from vault_memory.contract.host_answers import HostStatusJson
+    from vault_memory.contract.host_answers import VaultHostJson
     from vault_memory.daemon import client
     from vault_memory.hosting import (
-        host as hosting,
-    )
-    from vault_memory.hosting import (
         host_folder,
+        host_report,
         host_server,
-        host_status,
         vault_catalog,
+        vault_host,
     )
-    from vault_memory.hosting.host import Host
+    from vault_memory.hosting.vault_host import VaultHost
     from vault_memory.mcp import transports
 else:
     configuration = lazy_module("vault_memory.config")
     client = lazy_module("vault_memory.daemon.client")
-    hosting = lazy_module("vault_memory.hosting.host")
+    vault_host = lazy_module("vault_memory.hosting.vault_host")
     host_folder = lazy_module("vault_memory.hosting.host_folder")
     host_server = lazy_module("vault_memory.hosting.host_server")
-    host_status = lazy_module("vault_memory.hosting.host_status")
+    host_report = lazy_module("vault_memory.hosting.host_report")
     vault_catalog = lazy_module("vault_memory.hosting.vault_catalog")
     transports = lazy_module("vault_memory.mcp.transports")
 
@@ -128,7 +126,7 @@ def host(
         context.emit(answer, lambda: "\n".join(_status_lines(answer)))
         return
     config = _settings(context, listener)
-    server = hosting.open_host(folder, dict(os.environ), config)
+    server = vault_host.open_host(folder, dict(os.environ), config)
     if listener.http:
         _serve(context, server, with_page=listener.web)
     else:
@@ -182,7 +180,7 @@ def _serve_settings(
 
 def _serve(
     context: Context,
-    server: "Host",
+    server: "VaultHost",
     *,
     with_page: bool,
 ) -> None:
@@ -206,7 +204,7 @@ def _serve(
         )
 
 
-def _mounted(server: "Host") -> "Mapping[str, ASGIApp]":
+def _mounted(server: "VaultHost") -> "Mapping[str, ASGIApp]":
     """Return the applications beside the calls: MCP, if its packages are installed."""
     if not has("mcp"):
         return {}
@@ -215,7 +213,7 @@ def _mounted(server: "Host") -> "Mapping[str, ASGIApp]":
 
 def _tend(
     context: Context,
-    server: "Host",
+    server: "VaultHost",
 ) -> None:
     """Tend the vaults without a server until a signal."""
     is_over = threading.Event()
@@ -227,25 +225,25 @@ def _tend(
             pass
 
 
-def _ready_text(server: "Host") -> str:
+def _ready_text(server: "VaultHost") -> str:
     count = len(server.residents.vaults())
     text = f"serving {count} vaults in {server.catalog.folder}"
     troubled = len(server.catalog.troubled())
     return f"{text}; {troubled} cannot be served" if troubled else text
 
 
-def _status(folder: Path) -> "HostStatusJson":
+def _status(folder: Path) -> "VaultHostJson":
     """Return what the running host reports, else what the folder shows."""
     place = host_folder.host_folder(folder, os.environ)
-    answer: HostStatusJson | None = client.ask(place.socket, "status", {})  # type: ignore[assignment]
+    answer: VaultHostJson | None = client.ask(place.socket, "status", {})  # type: ignore[assignment]
     if answer is not None:
         return answer
     catalog = vault_catalog.VaultCatalog(folder, os.environ)
     catalog.renew()
-    return host_status.catalog_status(catalog)
+    return host_report.catalog_status(catalog)
 
 
-def _status_lines(answer: "HostStatusJson") -> list[str]:
+def _status_lines(answer: "VaultHostJson") -> list[str]:
     state = "no host runs"
     if answer["running"]:
         state = f"process {answer['pid']}"

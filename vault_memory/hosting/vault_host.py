@@ -14,7 +14,7 @@ from vault_memory.config.sections import Config
 from vault_memory.daemon.sd_notify import Notify
 from vault_memory.daemon.socket_server import SocketServer
 from vault_memory.hosting.host_folder import host_folder, only_host
-from vault_memory.hosting.host_status import HostReport
+from vault_memory.hosting.host_report import HostReport
 from vault_memory.hosting.residents import Residents
 from vault_memory.hosting.vault_catalog import CatalogChanges, VaultCatalog
 from vault_memory.http.tokens import TokenOwner
@@ -34,7 +34,7 @@ END_SECONDS = 8.0
 """How long the end of the host waits for turns; the next start finishes the others"""
 
 
-class Host:
+class VaultHost:
     """Serves all vaults below a folder, between `start` and `stop`."""
 
     def __init__(
@@ -154,6 +154,6 @@ def open_host(
     folder: Path,
     environment: "dict[str, str]",
     config: Config,
-) -> Host:
+) -> VaultHost:
     """Returns the host of a folder of vaults. Raises VaultUnreachable, VaultInVaults."""
-    return Host(VaultCatalog(folder, environment), config)
+    return VaultHost(VaultCatalog(folder, environment), config)

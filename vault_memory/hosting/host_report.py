@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from vault_memory.contract.host_answers import (
         HostedVaultJson,
         HostedVaultState,
-        HostStatusJson,
+        VaultHostJson,
     )
     from vault_memory.daemon.socket_server import Call
     from vault_memory.hosting.residents import Residents
@@ -34,10 +34,10 @@ class HostReport:
         """Returns the calls that the socket of the host answers."""
         return {"status": self._status}
 
-    def _status(self, arguments: Mapping[str, Any]) -> "HostStatusJson":
+    def _status(self, arguments: Mapping[str, Any]) -> "VaultHostJson":
         return self.status()
 
-    def status(self) -> "HostStatusJson":
+    def status(self) -> "VaultHostJson":
         """Returns the state of the host and of each vault."""
         answer = catalog_status(self._catalog)
         answer["running"] = True
@@ -51,7 +51,7 @@ class HostReport:
         return answer
 
 
-def catalog_status(catalog: VaultCatalog) -> "HostStatusJson":
+def catalog_status(catalog: VaultCatalog) -> "VaultHostJson":
     """Returns what is known of the vaults without a running host."""
     troubles = {entry.root: entry.trouble for entry in catalog.troubled()}
     token_troubles = catalog.token_troubles()
