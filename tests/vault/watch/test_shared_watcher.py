@@ -17,6 +17,7 @@ import pytest
 from tests.effort import few
 from vault_memory.config.sections import Watch
 from vault_memory.vault.watch.change_queue import ChangeHints
+from vault_memory.vault.watch.mounts import MountKinds
 
 if sys.platform != "linux":
     pytest.skip("inotify is a part of Linux", allow_module_level=True)
@@ -446,3 +447,21 @@ def test_stopping_closes_all_descriptors_and_the_thread(tmp_path: Path) -> None:
         vaults.shared.stop()
 
     assert (len(os.listdir("/proc/self/fd")), threading.active_count()) == before
+
+
+@pytest.mark.scenario("C63")
+def test_a_folder_that_becomes_a_network_mount_is_noticed_after_seconds(
+    tmp_path: Path,
+) -> None:
+    mounts, moment = tmp_path / "mountinfo", [0.0]
+    mounts.write_text(f"1 0 0:1 / {tmp_path} rw - ext4 /dev/vda rw\n")
+    kinds = MountKinds(mounts=str(mounts), now=lambda: moment[0])
+    assert kinds.watchable(str(tmp_path)) is None
+
+    mounts.write_text(f"1 0 0:1 / {tmp_path} rw - nfs4 server:/ rw\n")
+    # Thousands of vaults read the table once.
+    moment[0] = 9.0
+    assert kinds.watchable(str(tmp_path)) is None
+    moment[0] = 11.0
+    assert "nfs4" in (kinds.watchable(str(tmp_path)) or "")
+    assert kinds.watchable(str(tmp_path / "absent")) is None

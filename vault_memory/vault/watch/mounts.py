@@ -87,6 +87,8 @@ class MountKinds:
         if self._now() > self._until:
             self._obstacles = {}
             self._until = self._now() + _VALID_SECONDS
-        if device not in self._obstacles:
-            self._obstacles[device] = watchable(path, mounts=self._mounts)
-        return self._obstacles[device]
+        # Fault: another thread may replace the table between two accesses.
+        obstacles = self._obstacles
+        if device not in obstacles:
+            obstacles[device] = watchable(path, mounts=self._mounts)
+        return obstacles[device]
