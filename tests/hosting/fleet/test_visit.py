@@ -3,7 +3,7 @@
 import shutil
 import time
 from dataclasses import replace
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
@@ -215,7 +215,11 @@ def test_the_next_visit_is_due_when_a_conversation_ends(fleet: Fleet) -> None:
     visit.run(turn("b", "I like coffee", fleet.now))
     minutes = visit.memory.vault.config.sessions.idle_minutes
     visit.memory.vault.config = visit.memory.vault.config._replace(
-        sessions=visit.memory.vault.config.sessions._replace(idle_minutes=10)
+        sessions=visit.memory.vault.config.sessions._replace(idle_minutes=10),
+        sleep_cycle=visit.memory.vault.config.sleep_cycle._replace(enabled=False),
+        channel_sleep_cycle=visit.memory.vault.config.channel_sleep_cycle._replace(
+            enabled=False
+        ),
     )
     due = visit.leave(fleet.now)
     assert minutes > 10
@@ -345,7 +349,55 @@ def test_earlier_versions_of_the_bundle_can_be_searched_for_a_text(
     for op_id, line in (("a", "- coffee"), ("b", "- milk")):
         with fleet.visiting("one") as visit:
             visit.run(append(op_id, line, fleet.now))
-            store = visit.bundles
+            store = bundle_store.BundleStore(
+                fleet.person, visit.bundles.owner, visit.lease
+            )
     versions = list(store.earlier_versions())
     assert len(versions) == 2
     assert all(store.read_version(raw) for _, raw in versions)
+
+
+def test_a_holder_that_follows_the_home_finds_what_a_person_saved(fleet: Fleet) -> None:
+    visit = fleet.visit("one")
+    visit.flush(fleet.now)
+    fleet.save(USER, START.replace("- tea", "- tea\n- lemonade"))
+    fleet.pass_by(5)
+    visit.flush(fleet.now)
+    assert not visit.memory.search("lemonade", scopes=["user:ann"]).hits
+    visit.flush(fleet.now, follow=True)
+    assert visit.memory.search("lemonade", scopes=["user:ann"]).hits
+    visit.leave(fleet.now)
+
+
+def test_a_holder_that_follows_the_home_learns_that_another_host_has_it(
+    fleet: Fleet,
+) -> None:
+    paused = fleet.visit("one")
+    with fleet.visiting("two") as visit:
+        visit.run(append("b", "- milk", fleet.now))
+    with pytest.raises(LeaseLost):
+        paused.flush(fleet.now, follow=True)
+
+
+def test_what_is_written_during_a_flush_keeps_the_scratch_dirty(fleet: Fleet) -> None:
+    visit = fleet.visit("one")
+    with visit.changing() as memory:
+        visit.flush(fleet.now)
+        assert visit.scratch.record().is_dirty
+        line = {"op": "append", "heading": "Likes", "line": "- milk"}
+        memory.apply(USER, [line], now=fleet.now)
+    visit.flush(fleet.now)
+    assert not visit.scratch.record().is_dirty
+    assert "- milk" in fleet.text()
+    visit.leave(fleet.now)
+
+
+def test_a_night_that_is_due_brings_a_host_back_soon(fleet: Fleet) -> None:
+    visit = fleet.visit("one")
+    yesterday = fleet.now - timedelta(days=1)
+    visit.run(turn("b", "I like coffee, and I work at the harbour", yesterday))
+    with visit.changing() as memory:
+        memory.conversations.end_session("s1", now=fleet.now)
+    due = visit.leave(fleet.now)
+    assert due.reason in ("night", "session")
+    assert due.moment <= fleet.now + timedelta(minutes=10)

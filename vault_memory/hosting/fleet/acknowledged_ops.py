@@ -181,6 +181,19 @@ def outcome_of(
     return OpOutcome(note, tuple(dict(record.as_json()) for record in records))
 
 
+def current_outcome(
+    memory: VaultMemory,
+    op: AcknowledgedOp,
+) -> OpOutcome:
+    """Return the outcome with the records that the audit has by now, else the one of before."""
+    notes = [op.outcome.note] if op.outcome.note else _notes_of(memory, op)
+    for note in notes:
+        outcome = outcome_of(memory, op, note)
+        if outcome.records:
+            return outcome
+    return op.outcome
+
+
 def records_of(
     memory: VaultMemory,
     op: AcknowledgedOp,

@@ -13,6 +13,8 @@ SYNC_POLL = timedelta(hours=1)
 SOON = timedelta(seconds=5)
 """For what waits a moment only: a deletion that must be seen twice, a write that waits"""
 MINUTE = timedelta(minutes=1)
+RETRY = timedelta(minutes=10)
+"""For a night or a conversation that is due already: this visit could not learn from it"""
 
 
 class NextVisit(NamedTuple):
@@ -34,21 +36,37 @@ def next_visit(
         candidates.append(NextVisit(now + MINUTE, "sync"))
     if memory.edits.waiting():
         candidates.append(NextVisit(now + SOON, "write"))
-    if memory.vault.config.sleep_cycle.enabled:
-        candidates.append(NextVisit(memory.learning.next_night(now), "night"))
-    ends = _next_end_of_session(memory)
-    if ends is not None:
-        candidates.append(NextVisit(max(ends, now), "session"))
+    candidates += _nights(memory, now)
+    candidates += _conversations(memory, now)
     return min(candidates, key=_moment)
 
 
-def _next_end_of_session(memory: VaultMemory) -> datetime | None:
-    """Return when the first open conversation ends by itself."""
+def _nights(
+    memory: VaultMemory,
+    now: datetime,
+) -> list[NextVisit]:
+    """Return the next night, and that one is due already. Retention is a night's work, too."""
+    config = memory.vault.config
+    if not (config.sleep_cycle.enabled or config.channel_sleep_cycle.enabled):
+        return []
+    nights = [NextVisit(memory.learning.next_night(now), "night")]
+    if memory.learning.status(now)["due"]:
+        nights.append(NextVisit(now + RETRY, "night"))
+    return nights
+
+
+def _conversations(
+    memory: VaultMemory,
+    now: datetime,
+) -> list[NextVisit]:
+    """Return when open conversations end by themselves, and that an ended one is not learned."""
     idle = timedelta(minutes=memory.vault.config.sessions.idle_minutes)
-    sessions = memory.conversations.sessions.all()
-    return min(
-        (session.last + idle for session in sessions if session.is_open), default=None
-    )
+    sessions = memory.conversations.sessions
+    ends = [session.last + idle for session in sessions.all() if session.is_open]
+    visits = [NextVisit(max(end, now), "session") for end in ends]
+    if sessions.unlearned():
+        visits.append(NextVisit(now + RETRY, "session"))
+    return visits
 
 
 def _moment(visit: NextVisit) -> float:

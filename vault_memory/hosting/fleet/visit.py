@@ -9,14 +9,13 @@ it replaces. Whatever the lease says, a home that has changed stops a visit.
 import contextlib
 import logging
 import threading
-from collections.abc import Iterator, Mapping
-from dataclasses import asdict, replace
-from datetime import UTC, datetime, timedelta
+from collections.abc import Iterator
+from dataclasses import replace
+from datetime import UTC, datetime
 from typing import NamedTuple
 
 from vault_memory import config as configuration
 from vault_memory.api.vault_memory import VaultMemory
-from vault_memory.config.remote_password import password_of
 from vault_memory.errors import VaultMemoryError
 from vault_memory.hosting.fleet import acknowledged_ops, due
 from vault_memory.hosting.fleet.acknowledged_ops import AcknowledgedOp, Answer
@@ -28,32 +27,15 @@ from vault_memory.hosting.fleet.bundle import (
     signature_of,
 )
 from vault_memory.hosting.fleet.bundle_store import NO_TAG, BundleStore, BundleTag
-from vault_memory.hosting.fleet.fleet_errors import HomeChanged
-from vault_memory.hosting.fleet.listed_remote import ListedRemote
+from vault_memory.hosting.fleet.home_link import HomeLink
 from vault_memory.hosting.fleet.op_replay import OpReplay
 from vault_memory.hosting.fleet.scratch import Scratch, ScratchRecord
-from vault_memory.hosting.fleet.visit_settings import VisitSettings, server_of
+from vault_memory.hosting.fleet.visit_settings import VisitSettings
 from vault_memory.ledger.contract import Lease, LeaseLost, Ledger
-from vault_memory.remote.contract import Capabilities
-from vault_memory.sync import connection as sync_connection
-from vault_memory.sync.observe.remote_scan import ROOT_TAG
-from vault_memory.sync.pass_options import PassOptions
-from vault_memory.sync.pass_report import PassReport
-from vault_memory.sync.state_db import open_state
-from vault_memory.vault.audit_folders import AUDIT_NAME
 
 logger = logging.getLogger(__name__)
 
-PATIENCE_SECONDS = 5.0
-"""How long a pass waits for another process that syncs the same scratch"""
-MOST_PASSES = 6
-"""Of one flush: each resolves what the one before met"""
-SETTLED = timedelta(minutes=1)
-"""Added to the clock of a pass: no editor saves files of a scratch, so none is half a save. Longer
-than most passes: their own writes would look like saves, and be fetched a second time"""
 REFUSED = "the vault refuses an acknowledged operation"
-LATER = "its note goes first"
-"""Why an audit file rests in the first pass of a flush"""
 
 
 class FlushReport(NamedTuple):
@@ -76,7 +58,6 @@ class Visit:
     ) -> None:
         """Use `Visit.open` instead."""
         vault = lease.vault.replace("-", "")
-        owner = BundleOwner(vault, ledger.fleet, ledger.secret)
         self.lease = lease
         self.scratch = Scratch(settings.scratch, vault)
         self.lost = False
@@ -84,15 +65,15 @@ class Visit:
         self._ledger = ledger
         self._settings = settings
         self._lock = threading.RLock()
-        self._remote_settings = settings.remote._replace(url=lease.home)
-        self._remote = self._connected()
-        self._store = BundleStore(self._remote, owner, lease)
+        self._home = HomeLink(lease, self.scratch, settings)
+        self._owner = BundleOwner(vault, ledger.fleet, ledger.secret)
         self._record = ScratchRecord()
         self._signature: Signature = ()
         self._executed: dict[int, AcknowledgedOp] = {}
         """operations whose effect is in the scratch, by their place in the ledger"""
         self._first_refused: int | None = None
-        self._is_waiting = False
+        self._changers = 0
+        """how many callers change the vault at this moment"""
         self._memory: VaultMemory | None = None
 
     @classmethod
@@ -127,22 +108,30 @@ class Visit:
     @property
     def requests(self) -> int:
         """How many requests the home got."""
-        return self._remote.traffic.requests
+        return self._home.remote.traffic.requests
 
     @property
     def bundles(self) -> BundleStore:
         """The bundle in the home, with its earlier versions."""
-        return self._store
+        return BundleStore(self._home.reconnected(), self._owner, self.lease)
 
     # --- Work ---
 
     @contextlib.contextmanager
     def changing(self) -> Iterator[VaultMemory]:
-        """Change the vault. What is done is safe after the next complete `flush`, not before."""
+        """Change the vault, e.g. for a night. What is done is safe after the next complete `flush`.
+
+        Operations and flushes go on meanwhile.
+        """
         with self._lock:
             memory = self.memory
+            self._changers += 1
             self._mark_dirty()
+        try:
             yield memory
+        finally:
+            with self._lock:
+                self._changers -= 1
 
     def run(
         self,
@@ -156,7 +145,7 @@ class Visit:
         is not kept anywhere. Raises the errors of the call, LeaseLost, LedgerAway: after the latter,
         the operation may be done or not.
         """
-        with self.changing() as memory:
+        with self._lock, self.changing() as memory:
             op = acknowledged_ops.with_owner(memory, op)
             answer = None
             if again:
@@ -175,14 +164,26 @@ class Visit:
 
     # --- The way home ---
 
-    def flush(self, now: datetime | None = None) -> FlushReport:
-        """Bring the scratch home. Raises LeaseLost, RemoteErrors, LedgerAway."""
+    def flush(
+        self,
+        now: datetime | None = None,
+        *,
+        follow: bool = False,
+    ) -> FlushReport:
+        """Bring the scratch home. With `follow`, look for edits of people in the home, too.
+
+        Without, nothing is asked where nothing has changed. Raises LeaseLost, HomeChanged,
+        RemoteErrors, LedgerAway.
+        """
         with self._lock:
             try:
-                return self._flush(now or datetime.now(UTC))
+                report = self._flush(now or datetime.now(UTC), follow=follow)
             except LeaseLost:
                 self._stop(is_lost=True)
                 raise
+            if follow:
+                self.memory.refresh()
+            return report
 
     def leave(self, now: datetime | None = None) -> due.NextVisit:
         """Flush, close the vault and give the lease back. Returns when the next visit is due.
@@ -196,7 +197,7 @@ class Visit:
                 next_visit = due.next_visit(
                     self.memory,
                     moment,
-                    is_waiting=self._is_waiting or not report.is_complete,
+                    is_waiting=self._home.is_waiting or not report.is_complete,
                 )
                 # Fault: an operation that waits makes a vault due at once. One that is refused
                 # each time would keep the hosts busy.
@@ -218,13 +219,7 @@ class Visit:
         self._take_scratch()
         tag = self._follow_bundle()
         self._memory = self._opened()
-        report = self._pass(now)
-        for _ in range(MOST_PASSES):
-            if report.quiet or report.settled or not report.acted:
-                break
-            report = self._pass(now)
-        self._is_waiting = bool(report.waiting)
-        self._remember_capabilities()
+        self._home.follow(self._memory, now)
         if not self.scratch.has_index():
             # The first notes decide which layout the vault has.
             self._memory.close()
@@ -250,13 +245,13 @@ class Visit:
     def _follow_bundle(self) -> BundleTag:
         """Install the bundle of the home, if it is another one. Returns its version."""
         previous = BundleTag(self._record.bundle_etag, self._record.bundle_modified)
-        listing = self._remote.prefetch(self._load_sync_facts())
+        listing = self._home.list()
         if listing is None:
             return previous
-        tag = self._store.tag_in(listing)
+        tag = self.bundles.tag_in(listing)
         if tag.etag == previous.etag:
             return tag
-        fetched = self._store.fetch()
+        fetched = self.bundles.fetch()
         if fetched is None:
             return NO_TAG
         bundle, tag = fetched
@@ -269,28 +264,6 @@ class Visit:
         self._write_record(fingerprint=bundle.fingerprint)
         return tag
 
-    def _load_sync_facts(self) -> str:
-        """Give the remote the capabilities of its server. Returns the last tag of the tree."""
-        server = server_of(self.lease.home)
-        state = open_state(self.scratch.state)
-        try:
-            traits = state.meta("traits")
-            cached = self._settings.capabilities.get(server)
-            if isinstance(traits, dict):
-                with contextlib.suppress(TypeError):
-                    cached = Capabilities(**traits)
-            if cached is not None:
-                self._remote.traits = cached
-                with state.transaction():
-                    state.set_meta("traits", asdict(cached))
-            return str(state.meta(ROOT_TAG) or "")
-        finally:
-            state.close()
-
-    def _remember_capabilities(self) -> None:
-        server = server_of(self.lease.home)
-        self._settings.capabilities[server] = self._remote.traits
-
     def _opened(self) -> VaultMemory:
         environment = {
             **self._settings.environment,
@@ -299,24 +272,10 @@ class Visit:
         file = self.scratch.state / "vault-memory.toml"
         loaded = configuration.load(file if file.exists() else None, environment)
         config = self._settings.configure(loaded)
-        config = config._replace(remote=self._remote_settings)
+        config = config._replace(remote=self._home.settings)
         memory = VaultMemory.open(self.scratch.root, config, environment=environment)
-        memory.sync.open_remote = lambda settings, password: self._reconnected()
+        memory.sync.open_remote = lambda settings, password: self._home.reconnected()
         return memory
-
-    def _connected(self) -> ListedRemote:
-        """Open the home, without a request. Raises ConfigError."""
-        settings = self._remote_settings
-        environment = self._settings.environment
-        password = password_of(settings, environment, self.scratch.root)
-        return ListedRemote(self._settings.open_remote(settings, password))
-
-    def _reconnected(self) -> ListedRemote:
-        """The home; opened again after it was closed."""
-        if self._remote.is_closed:
-            self._remote = self._connected()
-            self._store = replace(self._store, remote=self._remote)
-        return self._remote
 
     def _replay_kept(self) -> None:
         """Do what was acknowledged, by this host or another, and is not in the scratch."""
@@ -335,7 +294,8 @@ class Visit:
                 # The operation stays in the ledger, and so do those after it.
                 self._first_refused = min(seq, self._first_refused or seq)
             else:
-                self._executed[seq] = op
+                # Fault: the text is newer now, so the operation may have done something else.
+                self._executed[seq] = self._with_outcome(seq, op)
 
     def _is_replayed(
         self,
@@ -352,83 +312,84 @@ class Visit:
 
     # --- Flush ---
 
-    def _flush(self, now: datetime) -> FlushReport:
+    def _flush(
+        self,
+        now: datetime,
+        *,
+        follow: bool,
+    ) -> FlushReport:
         memory = self.memory
         if self.lease.vault not in self._ledger.renew([self.lease]):
             raise LeaseLost(self.lease)
         self._replay_kept()
         memory.edits.process_due(now)
         self._note_outcomes()
-        if not self._record.is_dirty and not self._count_waiting(now):
+        is_clean = not self._record.is_dirty and not self._home.count_waiting(
+            memory, now
+        )
+        if is_clean and not follow:
             stored = self._has_new_state() and self._send_bundle()
             return FlushReport(is_complete=True, stored_bundle=stored)
-        self._mark_dirty()
+        if not is_clean:
+            self._mark_dirty()
         last_seq = self._last_seq()
-        uploaded = self._send_notes(now)
-        waiting = self._count_waiting(now)
-        stored = self._send_bundle()
+        self._check_home()
+        uploaded = self._home.send_notes(memory, now)
+        waiting = self._home.count_waiting(memory, now)
+        has_state = not is_clean or self._has_new_state()
+        stored = has_state and self._send_bundle()
         if waiting:
             return FlushReport(False, uploaded, stored)
         if last_seq:
             self._ledger.folded(self.lease, last_seq)
         self._forget_executed(last_seq)
-        self._write_record(is_dirty=self._first_refused is not None)
+        # Fault: what a caller writes during a flush is not in the home.
+        is_changing = self._changers > 0
+        self._write_record(is_dirty=is_changing or self._first_refused is not None)
         return FlushReport(True, uploaded, stored)
+
+    def _check_home(self) -> None:
+        """List the home. Raises LeaseLost when it has the bundle of another host."""
+        listing = self._home.list()
+        if listing is not None:
+            etag = self.bundles.tag_in(listing).etag
+            # Fault: a host slept beyond its lease, and another one has written since.
+            if etag != self._record.bundle_etag:
+                raise LeaseLost(self.lease)
 
     def _has_new_state(self) -> bool:
         """Whether a file of the bundle may have changed."""
         return self._signature != signature_of(self.scratch.state)
 
-    def _count_waiting(self, now: datetime) -> int:
-        """Count the files that the home does not have like this, without asking it."""
-        return self.memory.sync.connection().count_waiting(now + SETTLED)
-
     def _note_outcomes(self) -> None:
         """Keep what operations have written meanwhile, before any of it goes home."""
         for seq, op in self._executed.items():
-            if op.call == "record" or op.outcome.records:
-                continue
-            outcome = acknowledged_ops.outcome_of(self.memory, op, op.outcome.note)
-            if outcome.records:
-                op = replace(op, outcome=outcome)
-                self._executed[seq] = op
-                self._ledger.outcome(self.lease, seq, op.as_bytes())
+            if op.call != "record" and not op.outcome.records:
+                self._executed[seq] = self._with_outcome(seq, op)
 
-    def _send_notes(self, now: datetime) -> int:
-        """Send the notes, then their audit files. Returns how many files were sent."""
-        listing = self._remote.prefetch(self._load_sync_facts())
-        if listing is not None:
-            etag = self._store.tag_in(listing).etag
-            # Fault: a host slept beyond its lease, and another one has written since.
-            if etag != self._record.bundle_etag:
-                raise LeaseLost(self.lease)
-        resting = dict.fromkeys(self._audit_files(), LATER)
-        report = self._pass(now, resting=resting)
-        uploaded = report.uploaded
-        is_asked = False
-        for _ in range(MOST_PASSES):
-            report = self._pass(now, ask=is_asked)
-            uploaded += report.uploaded
-            if report.quiet or report.settled:
-                break
-            is_asked = True
-        self._is_waiting = bool(report.waiting)
-        return uploaded
-
-    def _audit_files(self) -> list[str]:
-        listing = self.memory.vault.folder.listing(suffixes=(".jsonl",))
-        return [path for path in listing.entries if AUDIT_NAME.fullmatch(path)]
+    def _with_outcome(
+        self,
+        seq: int,
+        op: AcknowledgedOp,
+    ) -> AcknowledgedOp:
+        """Return an operation with what it has written, which the ledger gets, too."""
+        outcome = acknowledged_ops.current_outcome(self.memory, op)
+        if outcome == op.outcome:
+            return op
+        op = replace(op, outcome=outcome)
+        self._ledger.outcome(self.lease, seq, op.as_bytes())
+        return op
 
     def _send_bundle(self) -> bool:
         """Store the bundle if a part of it has changed. Returns whether it was stored."""
         signature = signature_of(self.scratch.state)
         state = self.scratch.state
-        bundle = collect(state, self._store.owner, self.lease.epoch)
+        bundle = collect(state, self._owner, self.lease.epoch)
         self._signature = signature
         if self._record.bundle_etag and bundle.fingerprint == self._record.fingerprint:
             return False
         replaced = BundleTag(self._record.bundle_etag, self._record.bundle_modified)
-        tag = self._store.put(bundle, replaced)
+        tag = self.bundles.put(bundle, replaced)
         self._write_record(
             bundle_etag=tag.etag,
             bundle_modified=tag.modified,
@@ -454,23 +415,6 @@ class Visit:
 
     # --- Helpers ---
 
-    def _pass(
-        self,
-        now: datetime,
-        *,
-        ask: bool = True,
-        resting: Mapping[str, str] | None = None,
-    ) -> PassReport:
-        """Run one pass of sync. Raises HomeChanged where it would do nothing."""
-        options = PassOptions(ask=ask, resting=resting or {})
-        state = self.scratch.state
-        with sync_connection.alone(state, patience=PATIENCE_SECONDS):
-            connection = self.memory.sync.connection()
-            report = connection.run_pass(now + SETTLED, options)
-        if report.halted:
-            raise HomeChanged(report.halted)
-        return report
-
     def _mark_dirty(self) -> None:
         if not self._record.is_dirty:
             self._write_record(is_dirty=True)
@@ -485,7 +429,7 @@ class Visit:
         memory, self._memory = self._memory, None
         if memory is not None:
             memory.close()
-        self._remote.close()
+        self._home.remote.close()
 
 
 def _read_op(
