@@ -30,6 +30,7 @@ MODULES = (
     "hostile",
     "journeys",
     "page",
+    "host",
 )
 
 
