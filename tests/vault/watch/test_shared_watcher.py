@@ -146,6 +146,26 @@ def test_a_save_while_a_vault_closes_calls_its_owner(vaults: Vaults) -> None:
         assert watch.take(PATIENCE).rescan
 
 
+def test_an_owner_that_is_called_by_a_closing_vault_may_wait_for_other_threads(
+    vaults: Vaults,
+) -> None:
+    watch = vaults.add("ann", is_open=True)
+    vaults.save("ann")
+    assert vaults.owners["ann"].called.wait(PATIENCE)
+    waited = []
+
+    def wait_for_a_question() -> None:
+        question = threading.Thread(target=watch.mark, daemon=True)
+        question.start()
+        question.join(PATIENCE)
+        waited.append(question.is_alive())
+
+    watch._tell_change = wait_for_a_question
+    watch.stop()
+
+    assert waited[0] is False
+
+
 def test_a_mark_of_a_closed_vault_comes_after_it_is_opened(vaults: Vaults) -> None:
     watch = vaults.add("ann", is_open=False)
 

@@ -208,9 +208,11 @@ class VaultWatch:
             self._watcher, self._queue = None, None
             self.is_changed = False
             watcher.wake()
-            # Fault: what was not taken would be forgotten with the queue.
-            if queue is not None and self._has_leftovers(queue):
-                self._tell()
+            has_leftovers = queue is not None and self._has_leftovers(queue)
+        # Fault: what was not taken would be forgotten with the queue. The owner is
+        # called without the lock, for it may wait for locks of its own.
+        if has_leftovers:
+            self._tell()
 
     def _has_leftovers(self, queue: ChangeQueue) -> bool:
         """Whether a queue has hints that were not taken; a routine sweep is none."""
