@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.http.page.served_page import serving_page
 from vault_memory import VaultMemory
 from vault_memory.config.sections import Config, LifecycleSettings
 from vault_memory.contract import SearchMode
@@ -43,14 +44,16 @@ class Vault:
             environment={"VAULT_MEMORY_STATE": str(self.state)},
         )
 
-    def learn(self, days_ago: int, *lines: str, note: str = "") -> str:
+    def learn(
+        self, days_ago: int, *lines: str, note: str = "", now: datetime = NOW
+    ) -> str:
         path = note or note_of(days_ago)
         file = self.root / path
         file.parent.mkdir(parents=True, exist_ok=True)
         if not file.exists():
             file.write_text("# Day\n\n## Learned\n")
         ops = [{"op": "append", "heading": "Learned", "line": line} for line in lines]
-        self.memory.apply(path, ops, source="nightly", now=NOW)
+        self.memory.apply(path, ops, source="nightly", now=now)
         return path
 
     def write(self, days_ago: int, *lines: str) -> None:
@@ -212,6 +215,33 @@ def test_lines_that_a_prompt_recalls_are_read_by_it(vault):
 
     assert "Drank tea with Bo" in block.text
     assert len(vault.reads()) == 1
+
+
+def test_a_preview_keeps_no_item_alive(vault):
+    vault.learn(20, "[event] Drank tea with Bo")
+
+    hits = vault.search(preview=True).hits
+    block = vault.memory.context(
+        "who drank tea with Ann?", scopes=[ANN], now=NOW, preview=True
+    )
+
+    assert hits
+    assert "Drank tea with Bo" in block.text
+    assert vault.reads() == []
+
+
+@pytest.mark.parametrize("view", ["/search?q=tea", "/prompt?user=ann&prompt=tea"])
+def test_looking_at_the_page_keeps_no_item_alive(vault, view):
+    # The page has the clock of the machine.
+    moment = datetime.now(UTC) - timedelta(days=20)
+    days_ago = (NOW - moment).days
+    vault.learn(days_ago, "[event] Drank tea with Bo in Oslo", now=moment)
+
+    with serving_page(vault.memory) as page:
+        text = page.browser().get(view).text
+
+    assert "in Oslo" in text
+    assert vault.reads() == []
 
 
 def test_an_incognito_conversation_leaves_no_reads(vault):

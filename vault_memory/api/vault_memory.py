@@ -131,11 +131,13 @@ class VaultMemory(VaultParts):
         archived: bool = False,
         session: str | None = None,
         refresh: bool = True,
+        preview: bool = False,
     ) -> "SearchAnswer":
         """Find the chunks that answer `query` best, in the notes of `scopes` and no others.
 
         `since` and `until` are dates, times, or texts such as `yesterday`. `tags`, `where`
         (`{"status": "done"}`) and `paths` (globs) choose notes. `archived` includes faded items.
+        After a `preview`, the fading items among the hits do not count as read.
         """
         options = SearchOptions(
             mode=mode,
@@ -154,6 +156,7 @@ class VaultMemory(VaultParts):
             archived=archived,
             session=session,
             refresh=refresh,
+            preview=preview,
         )
         return self.searcher.search(query, scopes, options)
 
@@ -189,10 +192,12 @@ class VaultMemory(VaultParts):
         now: datetime | None = None,
         as_of: date | None = None,
         refresh: bool = True,
+        preview: bool = False,
     ) -> "ContextBlock":
         """Compose the memory block for a prompt: quotations of the notes as they are now.
 
         A `briefing` has nothing personal; in a channel, notes of persons need `private`.
+        After a `preview`, the fading items in the block do not count as read.
         """
         options = ContextOptions(
             purpose=purpose,
@@ -204,6 +209,7 @@ class VaultMemory(VaultParts):
             now=now,
             as_of=as_of,
             refresh=refresh,
+            preview=preview,
         )
         return self._prompts.context(prompt, scopes, options)
 

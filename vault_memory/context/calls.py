@@ -42,6 +42,7 @@ class ContextOptions(NamedTuple):
     now: datetime | None = None
     refresh: bool = True
     as_of: date | None = None
+    preview: bool = False
 
 
 DEFAULT_CONTEXT = ContextOptions()
@@ -85,7 +86,10 @@ class ContextCalls:
         moment = aware(options.now)
         request = self._request(prompt, scopes, options, moment)
         why_not = self._why_not_recalled(options.automatic) if prompt.strip() else ""
-        return self._compose(request, moment, why_not)
+        block, read = self._compose(request, moment, why_not)
+        if not options.preview:
+            self._searcher.note_reads(read, moment, request.session)
+        return block
 
     def _request(
         self,
@@ -126,8 +130,11 @@ class ContextCalls:
         request: "ContextRequest",
         moment: datetime,
         why_not: str,
-    ) -> "ContextBlock":
-        """Compose the block; `why_not` is the reason to recall no lines, empty to recall them."""
+    ) -> "tuple[ContextBlock, list[Hit]]":
+        """Compose the block, and list the fading items in it.
+
+        `why_not` is the reason to recall no lines, empty to recall them.
+        """
         folder = self.vault.folder
         index = self.vault.indexing.index()
         if self._authors is None:
@@ -142,17 +149,17 @@ class ContextCalls:
             block = gather.build(index, notes, request, ask, read)
             freshness = self._searcher.freshness_of(index, unread)
             unknown_scopes = self._searcher.unknown_scopes(index, request.scopes)
-        self._searcher.note_reads(read, moment, request.session)
         omitted = [blocks.Cut(*entry) for entry in block.cut]
         if why_not:
             omitted.append(blocks.Cut("recalled", why_not))
-        return blocks.ContextBlock(
+        answer = blocks.ContextBlock(
             block.text,
             tuple(blocks.Part(*entry) for entry in block.lengths),
             tuple(omitted),
             freshness,
             unknown_scopes,
         )
+        return answer, read
 
     def _why_not_recalled(self, automatic: bool) -> str:
         """The setting that forbids to look for lines, else an empty text."""

@@ -147,6 +147,7 @@ class SearchCall(SearchRequest, frozen=True, forbid_unknown_fields=True, kw_only
 
     scopes: list[str]
     now: datetime.datetime | None = None
+    preview: bool = False
 
 
 class ContextArguments(Struct, frozen=True, forbid_unknown_fields=True):
@@ -197,6 +198,7 @@ class ContextCall(ContextBody, frozen=True, forbid_unknown_fields=True, kw_only=
     scopes: list[str]
     private: bool = False
     now: datetime.datetime | None = None
+    preview: bool = False
 
 
 # ---- conversations -------------------------------------------------------------------

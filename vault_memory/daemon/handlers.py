@@ -101,7 +101,7 @@ class Calls:
     def _search(self, arguments: Mapping[str, Any]) -> "SearchAnswerJson":
         call = read_request.read(arguments, SearchCall, "search")
         options = read_request.search_options(call)._replace(
-            now=call.now, refresh=False
+            now=call.now, refresh=False, preview=call.preview
         )
         self._catch_up()
         with self._lock:
@@ -114,7 +114,7 @@ class Calls:
     def _context(self, arguments: Mapping[str, Any]) -> "ContextBlockJson":
         call = read_request.read(arguments, ContextCall, "context")
         options = read_request.context_options(call)._replace(
-            private=call.private, now=call.now, refresh=False
+            private=call.private, now=call.now, refresh=False, preview=call.preview
         )
         self._catch_up()
         with self._lock:

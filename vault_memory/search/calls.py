@@ -84,6 +84,7 @@ class SearchOptions(NamedTuple):
     archived: bool = False
     session: str | None = None
     refresh: bool = True
+    preview: bool = False
 
 
 DEFAULT_SEARCH = SearchOptions()
@@ -149,13 +150,12 @@ class SearchCalls:
     ) -> "IndexReport":
         """Bring the index up to date with the notes (all, or those under `paths`), and embed new chunks."""
         started = time.perf_counter()
-        indexing = self.vault.indexing
-        report = indexing.update(
+        report = self.vault.indexing.update(
             [inside(path) for path in paths], rebuild=rebuild, progress=progress
         )
         embedded = self.embed(progress) if embed else 0
         return note_reports.IndexReport(
-            notes=indexing.index().count_notes(),
+            notes=self.vault.indexing.index().count_notes(),
             changed=len(report.changed),
             removed=len(report.removed),
             chunks_added=report.delta.added,
@@ -218,11 +218,10 @@ class SearchCalls:
         """Find the chunks of `scopes` that answer a query best; see `VaultMemory.search`."""
         check_scopes(scopes)
         filters = _read_filters(options)
-        vault = self.vault
         if options.refresh:
-            vault.indexing.refresh()
-        index = vault.indexing.index()
-        recall = vault.config.recall
+            self.vault.indexing.refresh()
+        index = self.vault.indexing.index()
+        recall = self.vault.config.recall
         request = search_query.SearchQuery(
             query,
             scopes,
@@ -245,7 +244,7 @@ class SearchCalls:
             lifecycle=self.lifecycle,
             cues=recall.dialogue_cues,
         )
-        pending = vault.pending.index()
+        pending = self.vault.pending.index()
         # Named before the search: a note indexed meanwhile is in the index, and not yet in this read transaction.
         unread = self.unread_notes()
         # One read transaction: a note that is named as stale and the text of the hits are of the same moment.
@@ -258,7 +257,8 @@ class SearchCalls:
                 self.unknown_scopes(index, scopes),
                 answer.unknown_filters,
             )
-        self.note_reads(answer.hits, request.now, options.session)
+        if not options.preview:
+            self.note_reads(answer.hits, request.now, options.session)
         return result
 
     @property

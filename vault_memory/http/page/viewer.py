@@ -184,8 +184,12 @@ class Viewer:
     ) -> "SearchAnswerJson":
         """The chunks that answer a question."""
         start = time.perf_counter()
+        # Fault: each word typed into the page would keep items alive that the bot never reads.
         answer = query_or_local.search(
-            self._memory, query, scopes=self.scopes, options=options
+            self._memory,
+            query,
+            scopes=self.scopes,
+            options=options._replace(preview=True),
         )
         self.shared.note_search((time.perf_counter() - start) * 1000)
         self._hide_others(answer["freshness"])
@@ -200,7 +204,10 @@ class Viewer:
         """The block for a prompt, from those of these scopes that the session may see."""
         seen = [scope for scope in scopes if scope in self.scopes]
         answer = query_or_local.context(
-            self._memory, prompt, scopes=seen, options=options
+            self._memory,
+            prompt,
+            scopes=seen,
+            options=options._replace(preview=True),
         )
         self._hide_others(answer["freshness"])
         return answer
