@@ -227,6 +227,31 @@ def test_b2_allows_a_first_sync_two_empty_sides_and_approved_deletes() -> None:
     ) == {DeleteRemote}
 
 
+@pytest.mark.scenario("E95")
+def test_a_server_with_only_other_files_halts_until_approved() -> None:
+    base, here, _ = vault(4)
+    there = Tree({"other.md": File(None, "t", "r")})
+
+    halted = plan(base, Tree(here), there, Settings())
+    approved = plan(base, Tree(here), there, Settings(approve_deletes=True))
+
+    assert "other files" in halted.halted
+    assert not halted.actions
+    assert not approved.halted
+
+
+@pytest.mark.parametrize(
+    "node",
+    [File(None, "t0.md", "new"), File(None, "new", "r0.md"), File("0.md", "new")],
+    ids=["tag", "id", "hash"],
+)
+def test_notes_that_were_all_renamed_on_the_server_do_not_halt(node: File) -> None:
+    base, here, _ = vault(4)
+    there = Tree({"renamed.md": node, "other.md": File(None, "t", "r")})
+
+    assert not plan(base, Tree(here), there, Settings()).halted
+
+
 @pytest.mark.scenario("E90")
 def test_b3_when_all_tags_change_contents_are_compared_before_any_transfer() -> None:
     base, here, there = vault(20)

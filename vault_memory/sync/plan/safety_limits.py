@@ -69,7 +69,26 @@ def halted(
         return "the vault is empty, the server is not"
     if has_local and not has_remote:
         return "the server is empty, the vault is not"
+    if _was_replaced(view):
+        return "the server has other files, and none of the vault's"
     return ""
+
+
+def _was_replaced(view: View) -> bool:
+    """Whether the server lost all files of the base and has others that are not those under new names."""
+    # Fault (E95): another home has the same address. S3 gives a home no id, and its
+    # files would hide from B1 that all files of the vault are gone.
+    files = {path: was for path, was in view.base.items() if isinstance(was, BaseFile)}
+    vanished = vanished_there(view.base, view.local, view.remote)
+    if len(vanished) < SECTION or not view.remote.nodes.keys().isdisjoint(files):
+        return False
+    tags = {was.tag for was in files.values()} - {""}
+    ids = {was.remote_id for was in files.values()} - {""}
+    hashes = {was.hash for was in files.values()}
+    others = [node for node in view.remote.nodes.values() if isinstance(node, File)]
+    return not any(
+        node.tag in tags or node.id in ids or node.hash in hashes for node in others
+    )
 
 
 def _has_files(tree: Tree) -> bool:
