@@ -48,6 +48,16 @@ def test_what_one_host_wrote_the_next_one_finds_and_can_undo(fleet: Fleet) -> No
     assert fleet.text() == START
 
 
+def test_a_host_that_is_new_to_a_vault_has_its_notes_at_once(fleet: Fleet) -> None:
+    fleet.now = datetime.now(UTC)
+    for host in ("one", "two", "three"):
+        with fleet.visiting(host) as visit:
+            assert (visit.scratch.root / USER).exists()
+            edit = visit.run(append(host, f"- drink {host}", fleet.now))
+            assert not edit.rejected
+    assert fleet.text().count("- drink") == 3
+
+
 def test_taking_a_vault_again_unchanged_costs_one_listing(fleet: Fleet) -> None:
     with fleet.visiting("one") as visit:
         visit.run(append("a", "- coffee", fleet.now))
