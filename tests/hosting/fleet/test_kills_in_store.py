@@ -1,0 +1,75 @@
+"""Processes killed and paused beyond their leases, on PostgreSQL and SeaweedFS: what they acknowledged is there once."""
+
+from pathlib import Path
+
+import pytest
+
+from tests.hosting.fleet.store_fleet import StoreFleet
+from tests.ledger.servers import PostgresServer
+from tests.remote.servers.s3_stores import S3Store
+
+ROUNDS = 8
+ALL_ROUNDS = 200
+ROUNDS_OF_A_VAULT = 25
+
+
+MOST_TRIES = 8
+
+
+def _play(
+    fleet: StoreFleet,
+    rounds: int,
+) -> list[str]:
+    try:
+        fleet.play(rounds)
+        fleet.settle()
+        assert len(fleet.diary.acknowledged) > rounds
+        assert fleet.ledger.counts().waiting == 0
+        return fleet.damages()
+    finally:
+        fleet.close()
+
+
+def test_what_killed_and_paused_hosts_acknowledged_is_there_once(
+    tmp_path: Path,
+    postgres: PostgresServer,
+    store: S3Store,
+    seeds_from: int,
+) -> None:
+    fleet = StoreFleet(tmp_path, postgres, store, seed=seeds_from)
+    assert _play(fleet, ROUNDS) == []
+
+
+def test_without_the_fence_the_same_faults_lose_something(
+    tmp_path: Path,
+    postgres: PostgresServer,
+    store: S3Store,
+    seeds_from: int,
+) -> None:
+    for attempt in range(MOST_TRIES):
+        folder = tmp_path / str(attempt)
+        folder.mkdir()
+        seed = seeds_from + attempt
+        fleet = StoreFleet(folder, postgres, store, fenced=False, seed=seed)
+        damages = _play(fleet, ROUNDS)
+        if damages:
+            return
+    raise AssertionError("the faults are harmless, so the test above proves nothing")
+
+
+@pytest.mark.deep
+@pytest.mark.timeout(3600)
+def test_two_hundred_faults_lose_nothing(
+    tmp_path: Path,
+    postgres: PostgresServer,
+    store: S3Store,
+    seeds_from: int,
+) -> None:
+    acknowledged = 0
+    for first in range(0, ALL_ROUNDS, ROUNDS_OF_A_VAULT):
+        folder = tmp_path / str(first)
+        folder.mkdir()
+        fleet = StoreFleet(folder, postgres, store, vaults=2, seed=seeds_from + first)
+        assert _play(fleet, ROUNDS_OF_A_VAULT) == []
+        acknowledged += len(fleet.diary.acknowledged)
+    assert acknowledged > 2 * ALL_ROUNDS
