@@ -11,8 +11,6 @@ from tests.remote.servers.s3_stores import S3Store
 ROUNDS = 8
 ALL_ROUNDS = 200
 ROUNDS_OF_A_VAULT = 25
-
-
 MOST_TRIES = 8
 
 

@@ -4,6 +4,7 @@ The moment is a hint: a visit that comes late costs time, and loses no work.
 """
 
 from datetime import datetime, timedelta
+from hashlib import sha256
 from typing import NamedTuple
 
 from vault_memory.api.vault_memory import VaultMemory
@@ -13,8 +14,14 @@ SYNC_POLL = timedelta(hours=1)
 SOON = timedelta(seconds=5)
 """For what waits a moment only: a deletion that must be seen twice, a write that waits"""
 MINUTE = timedelta(minutes=1)
+<<<<<<< HEAD
 RETRY = timedelta(minutes=10)
 """For a night or a conversation that is due already: this visit could not learn from it"""
+=======
+NIGHTS = timedelta(hours=1)
+"""The time over which the nights of many vaults are spread that are planned for one moment"""
+_DIGEST_BYTES = 4
+>>>>>>> f81d9f98 (fleet: spread planned nights over an hour)
 
 
 class NextVisit(NamedTuple):
@@ -28,14 +35,19 @@ def next_visit(
     memory: VaultMemory,
     now: datetime,
     *,
+    vault: str,
     is_waiting: bool,
 ) -> NextVisit:
-    """Return the soonest moment. `is_waiting`: the last pass of sync left paths to decide."""
+    """Return the soonest moment. `is_waiting`: the last pass of sync left paths to decide.
+
+    `vault`: the id, from which the place of its night among those of other vaults follows.
+    """
     candidates = [NextVisit(now + SYNC_POLL, "poll")]
     if is_waiting:
         candidates.append(NextVisit(now + MINUTE, "sync"))
     if memory.edits.waiting():
         candidates.append(NextVisit(now + SOON, "write"))
+<<<<<<< HEAD
     candidates += _nights(memory, now)
     candidates += _conversations(memory, now)
     return min(candidates, key=_moment)
@@ -60,6 +72,31 @@ def _conversations(
     now: datetime,
 ) -> list[NextVisit]:
     """Return when open conversations end by themselves, and that an ended one is not learned."""
+=======
+    if memory.vault.config.sleep_cycle.enabled:
+        delay = night_delay(vault)
+        # Fault: a vault that was in use when its night was planned would wait for a day.
+        night = memory.learning.next_night(now - delay) + delay
+        candidates.append(NextVisit(night, "night"))
+    ends = _next_end_of_session(memory)
+    if ends is not None:
+        candidates.append(NextVisit(max(ends, now), "session"))
+    return min(candidates, key=_moment)
+
+
+def night_delay(vault: str) -> timedelta:
+    """Return how long after its planned moment the night of a vault begins.
+
+    Fault: the nights of all people are planned for one moment, and their models answer late.
+    """
+    digest = sha256(f"night {vault}".encode()).digest()[:_DIGEST_BYTES]
+    share = int.from_bytes(digest) / float(256**_DIGEST_BYTES)
+    return NIGHTS * share
+
+
+def _next_end_of_session(memory: VaultMemory) -> datetime | None:
+    """Return when the first open conversation ends by itself."""
+>>>>>>> f81d9f98 (fleet: spread planned nights over an hour)
     idle = timedelta(minutes=memory.vault.config.sessions.idle_minutes)
     sessions = memory.conversations.sessions
     ends = [session.last + idle for session in sessions.all() if session.is_open]

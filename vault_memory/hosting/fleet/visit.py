@@ -197,6 +197,7 @@ class Visit:
                 next_visit = due.next_visit(
                     self.memory,
                     moment,
+                    vault=self.lease.vault,
                     is_waiting=self._home.is_waiting or not report.is_complete,
                 )
                 # Fault: an operation that waits makes a vault due at once. One that is refused
