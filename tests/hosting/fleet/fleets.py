@@ -17,6 +17,7 @@ from vault_memory.ledger.contract import Lease
 from vault_memory.ledger.local import LocalLedger
 from vault_memory.remote.contract import Capabilities, Remote
 from vault_memory.remote.in_memory import PLAIN, RamRemote, RamServer
+from vault_memory.remote.remote_errors import RemoteLocked
 
 VAULT = str(UUID(int=0xA11CE))
 HOME = "https://home.example/bucket/ann"
@@ -90,8 +91,12 @@ class Faults:
     count: int = 0
     log: list[str] = field(default_factory=list)
     meanwhile: dict[int, Callable[[], None]] = field(default_factory=dict)
+    locked: str = ""
+    """a path that another program has locked in the home"""
 
     def before(self, name: str, args: tuple[Any, ...]) -> None:
+        if self.locked and name == "put" and args[0] == self.locked:
+            raise RemoteLocked(self.locked)
         if not name.startswith("ledger"):
             self.log.append(f"{name} {args[0] if args else ''}".strip())
         self._step()

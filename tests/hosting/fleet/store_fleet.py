@@ -283,7 +283,9 @@ class StoreFleet:
         notes: dict[str, str],
     ) -> list[str]:
         logs = {path: text for path, text in notes.items() if ".audit." in path}
-        others = "".join(text for path, text in notes.items() if path not in logs)
+        # The inbox may propose a line once more, which a person then declines.
+        is_apart = (*logs, *(path for path in notes if path.endswith("INBOX.md")))
+        others = "".join(text for path, text in notes.items() if path not in is_apart)
         lines = [line for text in logs.values() for line in text.splitlines()]
         ids = Counter(json.loads(line)["id"] for line in lines)
         faults = [

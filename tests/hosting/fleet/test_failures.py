@@ -7,7 +7,7 @@ from uuid import UUID
 
 import pytest
 
-from tests.hosting.fleet.fleets import Fleet, append
+from tests.hosting.fleet.fleets import USER, Faults, Fleet, append
 from vault_memory.hosting.fleet import due
 
 NIGHTS = 100_000
@@ -27,16 +27,17 @@ def test_a_hundred_thousand_nights_are_spread_over_an_hour() -> None:
     assert max(minutes.values()) < 1.2 * NIGHTS / 60
 
 
-def test_a_vault_in_use_at_the_planned_moment_still_has_its_night(fleet: Fleet) -> None:
-    with fleet.visiting("one") as visit:
-        visit.run(append("a", "- coffee", fleet.now))
-        vault, memory = visit.lease.vault, visit.memory
-        cycle = memory.vault.config.sleep_cycle._replace(enabled=True)
-        memory.vault.config = memory.vault.config._replace(sleep_cycle=cycle)
-        planned = memory.learning.next_night(fleet.now)
-        delay = due.night_delay(vault)
-        assert delay > timedelta(minutes=2)
-        for moment in (planned - due.MINUTE, planned + due.MINUTE):
-            night = due.next_visit(memory, moment, vault=vault, is_waiting=False)
-            assert night.reason == "night"
-            assert night.moment == planned + delay
+def test_what_was_acknowledged_while_its_note_was_locked_is_there_later(
+    fleet: Fleet,
+) -> None:
+    faults = Faults()
+    visit = fleet.visit("one", faults)
+    visit.run(append("a", "- coffee", fleet.now))
+    visit.flush(fleet.now)
+    visit.run(append("b", "- milk", fleet.now))
+    faults.locked = USER
+    assert not visit.flush(fleet.now).is_complete
+    visit.close()
+    with fleet.visiting("two"):
+        pass
+    assert fleet.text().count("- milk") == 1

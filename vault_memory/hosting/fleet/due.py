@@ -14,14 +14,11 @@ SYNC_POLL = timedelta(hours=1)
 SOON = timedelta(seconds=5)
 """For what waits a moment only: a deletion that must be seen twice, a write that waits"""
 MINUTE = timedelta(minutes=1)
-<<<<<<< HEAD
 RETRY = timedelta(minutes=10)
 """For a night or a conversation that is due already: this visit could not learn from it"""
-=======
 NIGHTS = timedelta(hours=1)
 """The time over which the nights of many vaults are spread that are planned for one moment"""
 _DIGEST_BYTES = 4
->>>>>>> f81d9f98 (fleet: spread planned nights over an hour)
 
 
 class NextVisit(NamedTuple):
@@ -47,8 +44,7 @@ def next_visit(
         candidates.append(NextVisit(now + MINUTE, "sync"))
     if memory.edits.waiting():
         candidates.append(NextVisit(now + SOON, "write"))
-<<<<<<< HEAD
-    candidates += _nights(memory, now)
+    candidates += _nights(memory, now, night_delay(vault))
     candidates += _conversations(memory, now)
     return min(candidates, key=_moment)
 
@@ -56,32 +52,16 @@ def next_visit(
 def _nights(
     memory: VaultMemory,
     now: datetime,
+    delay: timedelta,
 ) -> list[NextVisit]:
     """Return the next night, and that one is due already. Retention is a night's work, too."""
     config = memory.vault.config
     if not (config.sleep_cycle.enabled or config.channel_sleep_cycle.enabled):
         return []
-    nights = [NextVisit(memory.learning.next_night(now), "night")]
+    nights = [NextVisit(memory.learning.next_night(now - delay) + delay, "night")]
     if memory.learning.status(now)["due"]:
         nights.append(NextVisit(now + RETRY, "night"))
     return nights
-
-
-def _conversations(
-    memory: VaultMemory,
-    now: datetime,
-) -> list[NextVisit]:
-    """Return when open conversations end by themselves, and that an ended one is not learned."""
-=======
-    if memory.vault.config.sleep_cycle.enabled:
-        delay = night_delay(vault)
-        # Fault: a vault that was in use when its night was planned would wait for a day.
-        night = memory.learning.next_night(now - delay) + delay
-        candidates.append(NextVisit(night, "night"))
-    ends = _next_end_of_session(memory)
-    if ends is not None:
-        candidates.append(NextVisit(max(ends, now), "session"))
-    return min(candidates, key=_moment)
 
 
 def night_delay(vault: str) -> timedelta:
@@ -94,9 +74,11 @@ def night_delay(vault: str) -> timedelta:
     return NIGHTS * share
 
 
-def _next_end_of_session(memory: VaultMemory) -> datetime | None:
-    """Return when the first open conversation ends by itself."""
->>>>>>> f81d9f98 (fleet: spread planned nights over an hour)
+def _conversations(
+    memory: VaultMemory,
+    now: datetime,
+) -> list[NextVisit]:
+    """Return when open conversations end by themselves, and that an ended one is not learned."""
     idle = timedelta(minutes=memory.vault.config.sessions.idle_minutes)
     sessions = memory.conversations.sessions
     ends = [session.last + idle for session in sessions.all() if session.is_open]
