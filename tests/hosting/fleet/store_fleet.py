@@ -248,6 +248,15 @@ class StoreFleet:
 
     # --- Afterwards ---
 
+    def visit(
+        self,
+        vault: str,
+        host: str,
+    ) -> Visit:
+        """Visit a vault in this process."""
+        settings = host_process.visit_settings(replace(self.plan, name=host))
+        return Visit.open(self._lease(vault, host), self.ledger, settings)
+
     def settle(self) -> None:
         """Visit each vault as hosts do that nothing disturbs."""
         for name in ("last", "one"):

@@ -1,14 +1,20 @@
 """What fails in a fleet, and what people notice of it. Killed and paused hosts: `test_kills_in_store`."""
 
 from collections import Counter
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from uuid import UUID
 
 import pytest
 
 from tests.hosting.fleet.fleets import USER, Faults, Fleet, append
+from tests.hosting.fleet.store_fleet import StoreFleet
+from tests.ledger import servers
+from tests.ledger.servers import PostgresServer
+from tests.remote.servers.s3_stores import S3Store
 from vault_memory.hosting.fleet import due
+from vault_memory.ledger.contract import LedgerAway
+from vault_memory.remote.remote_errors import RemoteBusy
 
 NIGHTS = 100_000
 
@@ -41,3 +47,54 @@ def test_what_was_acknowledged_while_its_note_was_locked_is_there_later(
     with fleet.visiting("two"):
         pass
     assert fleet.text().count("- milk") == 1
+
+
+def test_while_the_home_is_away_reads_go_on_and_writes_are_kept(fleet: Fleet) -> None:
+    faults = Faults()
+    visit = fleet.visit("one", faults)
+    faults.away = True
+    visit.run(append("a", "- coffee", fleet.now))
+    found = visit.memory.search("coffee", scopes=["user:ann"])
+    assert {hit.note for hit in found.hits} == {USER}
+    with pytest.raises(RemoteBusy):
+        visit.flush(fleet.now)
+    with pytest.raises(RemoteBusy):
+        visit.leave(fleet.now)
+    assert "- coffee" not in fleet.text()
+    with fleet.visiting("two"):
+        pass
+    assert fleet.text().count("- coffee") == 1
+
+
+def test_while_the_database_is_away_reads_go_on_and_no_write_is_acknowledged(
+    tmp_path: Path, store: S3Store
+) -> None:
+    if reason := servers.missing():
+        pytest.skip(reason)
+    postgres = PostgresServer()
+    try:
+        fleet = StoreFleet(tmp_path, postgres, store)
+        (vault,) = fleet.homes
+        visit = fleet.visit(vault, "one")
+        now = datetime.now(UTC)
+        visit.run(append("a", "- word-a- coffee", now))
+        postgres.kill()
+        found = visit.memory.search("coffee", scopes=["user:ann"])
+        assert {hit.note for hit in found.hits} == {USER}
+        lost_answer = append("b", "- word-b- milk", now)
+        with pytest.raises(LedgerAway):
+            visit.run(lost_answer)
+        with pytest.raises(LedgerAway):
+            visit.flush()
+        with pytest.raises(LedgerAway):
+            fleet.ledger.take(vault, "two", "")
+        assert "word-" not in fleet.notes(vault)[USER]
+        postgres.start()
+        visit.run(lost_answer, again=True)
+        visit.leave()
+        text = fleet.notes(vault)[USER]
+        assert [text.count(word) for word in ("word-a-", "word-b-")] == [1, 1]
+        assert fleet.damages() == []
+        fleet.close()
+    finally:
+        postgres.stop()
