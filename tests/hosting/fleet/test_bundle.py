@@ -279,3 +279,26 @@ def test_the_configuration_travels_without_remote_and_tokens() -> None:
 def test_a_configuration_that_cannot_be_split_is_refused(text: str) -> None:
     with pytest.raises(ConfigError):
         without_secrets(text.encode())
+
+
+PLANTED = frozenset({"other"})
+"""Files that tests put into state folders, and that the program never writes"""
+
+
+def test_each_state_file_of_the_tests_so_far_has_a_row(
+    memory: VaultMemory, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    _talk(memory)
+    unknown = set()
+    states = 0
+    for folder, folders, names in os.walk(tmp_path_factory.getbasetemp()):
+        if "place.json" not in names:
+            continue
+        states += 1
+        folders.clear()
+        for file in Path(folder).rglob("*"):
+            path = file.relative_to(folder).as_posix()
+            if row_of(path) is None and not file.is_dir():
+                unknown.add(path)
+    assert states
+    assert unknown <= PLANTED
