@@ -67,6 +67,8 @@ class UpkeepOwner:
     """Receives the progress of a scan. An exception from it ends the scan."""
     idle_seconds: float = IDLE_SECONDS
     """Pause between two checks for what another process may have left, such as pending writes"""
+    prune_seconds: float = 0.0
+    """Pause before old versions are deleted: an owner that did so lately has a pause"""
     run_parser: Callable[[Callable[[], None]], None] = run_in_thread
     """Runs the parser of large notes in another thread, soon"""
 
@@ -100,7 +102,10 @@ class VaultUpkeep:
         self._retry_at = 0.0
         """When the next turn is due after trouble"""
         self._edit_upkeep = EditUpkeep(
-            memory, tell_copy=owner.tell_copy, idle_seconds=owner.idle_seconds
+            memory,
+            tell_copy=owner.tell_copy,
+            idle_seconds=owner.idle_seconds,
+            prune_seconds=owner.prune_seconds,
         )
         self._stamps = StampUpkeep(memory)
         self._sweeping = Sweeping()

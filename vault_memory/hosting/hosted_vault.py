@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from vault_memory.api.vault_memory import VaultMemory
 from vault_memory.api.vault_service import VaultUnavailable
 from vault_memory.config.sections import Watch
+from vault_memory.daemon.upkeep.edit_upkeep import PRUNE_SECONDS
 from vault_memory.database.connection import DatabaseError
 from vault_memory.errors import VaultMemoryError
 from vault_memory.hosting.catalog_entry import CatalogEntry
@@ -90,6 +91,10 @@ class HostedVault:
         """When a closed vault is opened although nothing happens"""
         self.opened = 0
         """How often it was opened"""
+        self._night_at = 0.0
+        """When the nights are due although nothing is said, by the monotonic clock"""
+        self._prune_at = 0.0
+        """When old versions are deleted next, by the monotonic clock"""
         self._failed_at = 0.0
         self._error: Exception | None = None
         self._host = host
@@ -209,7 +214,9 @@ class HostedVault:
     def _open(self) -> bool:
         """Opens the vault. Returns False when it cannot be opened."""
         self._must_close = False
+        prune_seconds = max(0.0, self._prune_at - time.monotonic())
         owner = ResidentOwner(
+            prune_seconds=prune_seconds,
             wake_sync=lambda: self._plan_other(self._host.lanes.sync),
             wake_embedding=lambda: self._plan_other(self._host.lanes.embedding),
             is_stopping=self._host.is_stopping,
@@ -232,6 +239,8 @@ class HostedVault:
             self._note_failure(error)
             return False
         self.opened += 1
+        if prune_seconds == 0:
+            self._prune_at = time.monotonic() + PRUNE_SECONDS
         self.used_at = max(self.used_at, time.monotonic() - self._host.idle_seconds + 1)
         with self._lock:
             self.resident = resident
@@ -249,7 +258,9 @@ class HostedVault:
         if resident.upkeep is None:
             return ()
         lanes = self._host.lanes
-        jobs = [(lanes.embedding, TurnJob(self._embedding_turn))]
+        jobs = []
+        if resident.embeds:
+            jobs.append((lanes.embedding, TurnJob(self._embedding_turn)))
         if resident.syncing.has_remote:
             jobs.append((lanes.sync, TurnJob(self._sync_turn)))
         if resident.nights.is_enabled:
@@ -366,13 +377,16 @@ class HostedVault:
         resident = self.resident
         if resident is None:
             return NEVER
-        resident.build_outdated()
-        is_stopping = self._host.is_stopping
-        return resident.embedding.turn(lambda: not is_stopping())
+        return resident.embedding_turn()
 
     def _night_turn(self) -> float:
         resident = self.resident
         if resident is None:
             return NEVER
-        resident.nights.turn()
-        return max(NIGHT_CHECK_SECONDS, resident.nights.idle_wait())
+        now = time.monotonic()
+        # Each request plans this turn. Most say nothing that a night could learn from.
+        if now < self._night_at and not resident.has_news():
+            return self._night_at - now
+        seconds = max(NIGHT_CHECK_SECONDS, resident.night_turn())
+        self._night_at = time.monotonic() + seconds
+        return seconds

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from vault_memory.api.vault_memory import VaultMemory
+from vault_memory.conversations.sessions import FOLDER as SESSIONS
 from vault_memory.daemon.client import answered_here
 from vault_memory.daemon.daemon_lock import DaemonLock, pid_of
 from vault_memory.daemon.handlers import Calls
@@ -42,6 +43,8 @@ class HostStops(Exception):
 class ResidentOwner:
     """What an open vault asks of its host. Each of these plans a turn."""
 
+    prune_seconds: float
+    """When old versions are to be deleted next: not at each opening"""
     wake_sync: Callable[[], None]
     wake_embedding: Callable[[], None]
     is_stopping: Callable[[], bool]
@@ -64,6 +67,8 @@ class Resident:
         self._owner = owner
         self._watch = watch
         self._is_outdated = False
+        self._heard: tuple[int, ...] = ()
+        """State of the conversations at the last turn of the nights"""
         self._closing = ExitStack()
         with ExitStack() as stack:
             self.memory = VaultMemory.open(root, environment=environment)
@@ -103,6 +108,7 @@ class Resident:
                 note_settled_text=self._owner.wake_embedding,
                 progress=self._check_stop,
                 idle_seconds=CHECK_SECONDS,
+                prune_seconds=self._owner.prune_seconds,
             ),
         )
         stack.callback(upkeep.close)
@@ -167,7 +173,42 @@ class Resident:
         if self.upkeep is not None:
             self.upkeep.look_soon()
 
-    def build_outdated(self) -> None:
+    def night_turn(self) -> float:
+        """Takes a turn of the nights. Returns the seconds until the next, if nothing is said."""
+        self._heard = self._sessions_signature()
+        self.nights.turn()
+        # A second connection to the index for each vault would need too many files.
+        self.nights.rest()
+        return self.nights.idle_wait()
+
+    def has_news(self) -> bool:
+        """Whether conversations went on or ended since the last turn of the nights; cheap."""
+        return self._heard != self._sessions_signature()
+
+    def _sessions_signature(self) -> tuple[int, ...]:
+        folder = self.memory.vault.state.path / SESSIONS
+        try:
+            with os.scandir(folder) as people:
+                folders = [entry.path for entry in people]
+        except OSError:
+            return ()
+        times = [_newest(path) for path in folders]
+        return tuple(sorted(times))
+
+    def embedding_turn(self) -> float:
+        """Takes a turn of the embedding. Returns the seconds until the next."""
+        self._build_outdated()
+        is_stopping = self._owner.is_stopping
+        seconds: float = self.embedding.turn(lambda: not is_stopping())
+        self.embedding.rest()
+        return seconds
+
+    @property
+    def embeds(self) -> bool:
+        """Whether chunks get vectors, or an index with older rules has to be built anew."""
+        return self._is_outdated or self.memory.vault.config.embedding.kind != "off"
+
+    def _build_outdated(self) -> None:
         """Builds a new index beside one with older rules, which serves meanwhile."""
         if self._is_outdated:
             self._is_outdated = False
@@ -212,6 +253,17 @@ class Resident:
     ) -> None:
         if self._owner.is_stopping():
             raise HostStops
+
+
+def _newest(folder: str) -> int:
+    """Returns when a folder or a file in it changed last."""
+    newest = _modified(folder)
+    try:
+        with os.scandir(folder) as entries:
+            times = [_modified(entry.path) for entry in entries]
+    except OSError:
+        return newest
+    return max([newest, *times])
 
 
 def left_signature(state: Path) -> tuple[int, ...]:

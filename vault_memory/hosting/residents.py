@@ -28,6 +28,10 @@ VISIT_SECONDS = 0.05
 NIGHT_SPREAD_SECONDS = 3600
 """The nights of all vaults begin within this time"""
 MEGABYTE = 1 << 20
+FILES_OF_VAULT = 16
+"""Open files that an open vault may need at once"""
+OTHER_FILES = 200
+"""Files for connections and for the host itself"""
 CLOSED_SHARE = 10
 """When the memory is full, a tenth of the open vaults is closed at once"""
 
@@ -153,7 +157,7 @@ class Residents:
 
     def _make_room(self, opened: HostedVault) -> None:
         open_vaults = self.open_vaults()
-        excess = len(open_vaults) - self.settings.most_open
+        excess = len(open_vaults) - min(self.settings.most_open, _most_by_files())
         if excess > 0:
             self._ask_to_close(open_vaults, excess)
 
@@ -193,6 +197,12 @@ def night_offset(vault: str) -> float:
     """Returns by how many seconds the nights of a vault begin later than configured."""
     digest = hashlib.sha256(vault.encode()).digest()
     return int.from_bytes(digest[:4], "big") % NIGHT_SPREAD_SECONDS
+
+
+def _most_by_files() -> int:
+    """Returns how many vaults the system's limit of open files allows."""
+    soft, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
+    return max(1, (soft - OTHER_FILES) // FILES_OF_VAULT)
 
 
 def memory_in_use() -> int:

@@ -1,11 +1,12 @@
 """The host: one process that serves and tends all vaults below a folder."""
 
 import logging
+import resource
 import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 
 import anyio.to_thread
@@ -56,6 +57,7 @@ class VaultHost:
     @contextmanager
     def running(self) -> Iterator[None]:
         """Tends the vaults within this. Raises HostRuns."""
+        _allow_open_files()
         with ExitStack() as stack:
             stack.enter_context(only_host(self.catalog.folder, self.folder))
             stack.enter_context(_short_switches())
@@ -148,6 +150,16 @@ def _short_switches() -> Iterator[None]:
         yield
     finally:
         sys.setswitchinterval(before)
+
+
+def _allow_open_files() -> None:
+    """Raises the number of open files as far as the system allows.
+
+    An open vault needs a few of them, and the usual limit is 1024.
+    """
+    with suppress(OSError, ValueError):
+        _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+        resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
 
 
 def open_host(

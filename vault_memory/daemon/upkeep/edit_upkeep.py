@@ -43,7 +43,9 @@ class EditUpkeep:
         *,
         tell_copy: "Callable[[ResolvedConflict], None]" = lambda resolved: None,
         idle_seconds: float = IDLE_SECONDS,
+        prune_seconds: float = 0.0,
     ) -> None:
+        """The first deletion of old versions is due in `prune_seconds`."""
         self._memory = memory
         self._idle_seconds = idle_seconds
         self._tell_copy = tell_copy
@@ -60,7 +62,7 @@ class EditUpkeep:
         """Whether notes may have been saved while no daemon ran"""
         self._next_tend = 0.0
         self._paused_until = 0.0
-        self._next_prune = 0.0
+        self._next_prune = time.monotonic() + prune_seconds
         self._next_copies = 0.0
 
     def look_soon(self) -> None:
