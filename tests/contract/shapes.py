@@ -65,7 +65,7 @@ SHAPES: dict[str, Any] = {
     "held drop": answers.DecidedJson,
     "held promote": answers.DecidedJson,
     "history": edit_answers.HistoryJson,
-    "host": host_answers.VaultHostJson,
+    "host": host_answers.VaultHostJson | status_answers.DoctorJson,
     "import": setup_answers.ImportJson,
     "inbox": edit_answers.InboxJson,
     "inbox approve": EDIT,

@@ -271,3 +271,60 @@ def test_metrics_name_no_vault_and_need_their_token(vaults: Vaults) -> None:
         assert "host_vaults" in numbers
         names = (*WORDS, "mira", str(vaults.folder))
         assert not any(name in numbers for name in names)
+
+
+def test_the_doctor_of_a_host_names_the_vault_with_trouble(vaults: Vaults) -> None:
+    vaults.add_three()
+    command = ("host", "--vaults", str(vaults.path), "--doctor", "--json")
+    healthy = run(vaults, *command)
+    assert healthy.returncode == 0, healthy.stdout
+    vaults.configure("south", "[serve")
+    troubled = run(vaults, *command)
+    assert troubled.returncode == 1
+    failed = [
+        check
+        for check in json.loads(troubled.stdout)["checks"]
+        if check["state"] == "fail"
+    ]
+    assert len(failed) == 1
+    assert "south" in failed[0]["reason"]
+
+
+def test_a_vault_that_goes_is_no_longer_served(vaults: Vaults) -> None:
+    vaults.add_three()
+    with running_host(vaults) as host:
+        host.search("west", "ferry")
+        (vaults.path / "west").rename(vaults.folder / "elsewhere")
+        assert until(
+            lambda: host.ask("west", "/v1/search", query="ferry").status_code == 401
+        )
+        assert host.search("north", "ferry")
+
+
+def test_turns_in_the_drop_folder_of_a_closed_vault_are_recorded(
+    vaults: Vaults,
+) -> None:
+    vaults.add_three()
+    settings = vaults.folder / "host.toml"
+    settings.write_text("[host]\nidle_seconds = 0.5\n")
+    with running_host(vaults, "--config", str(settings)) as host:
+        assert until(lambda: set(states(vaults).values()) == {"closed"})
+        drop = vaults.config_file("south").parent / "drop"
+        turn = {
+            "session": "s1",
+            "role": "user",
+            "user": "mira",
+            "source": "talk",
+            "text": "The tide turns at noon",
+        }
+        new = drop / "new"
+        new.write_text(json.dumps(turn) + "\n")
+        new.rename(drop / "bot.jsonl")
+        transcripts = vaults.path / "south"
+
+        def is_recorded() -> bool:
+            files = transcripts.rglob("*")
+            return any("tide" in file.read_text() for file in files if file.is_file())
+
+        assert until(is_recorded, 30)
+        assert host.process.poll() is None

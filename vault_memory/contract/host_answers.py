@@ -16,6 +16,8 @@ class HostedVaultJson(TypedDict):
     state: HostedVaultState
     tokens: int
     """how many bots have access"""
+    polled: bool
+    """whether no event reports its changes, so that they are noticed late"""
     trouble: str
     """why it cannot be served, or not for all; empty when it can"""
 

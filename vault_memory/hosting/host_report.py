@@ -47,6 +47,7 @@ class HostReport:
             vault = self._residents.find(row["vault"])
             if vault is not None and vault.entry.root == row["root"]:
                 row["state"] = state_of(vault)
+                row["polled"] = vault.watch.mode == "polling"
                 row["trouble"] = row["trouble"] or trouble_of(vault)
         return answer
 
@@ -64,6 +65,7 @@ def catalog_status(catalog: VaultCatalog) -> "VaultHostJson":
                 "vault": entry.vault,
                 "state": "refused" if trouble else "closed",
                 "tokens": len(entry.tokens.callers) if entry.tokens else 0,
+                "polled": False,
                 "trouble": trouble or token_troubles.get(entry.vault, ""),
             }
         )

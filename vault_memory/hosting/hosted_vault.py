@@ -9,6 +9,7 @@ import time
 from collections.abc import Callable
 from concurrent.futures import Future
 from dataclasses import dataclass
+from pathlib import Path
 
 from vault_memory.api.vault_memory import VaultMemory
 from vault_memory.api.vault_service import VaultUnavailable
@@ -21,8 +22,10 @@ from vault_memory.hosting.resident import (
     CHECK_SECONDS,
     UNFINISHED_SECONDS,
     HostStops,
+    Leftovers,
     Resident,
     ResidentOwner,
+    leftovers_in,
 )
 from vault_memory.hosting.turn_lane import NEVER, TurnJob, TurnLane
 from vault_memory.vault.watch.shared_watcher import SharedWatcher
@@ -57,6 +60,8 @@ class HostView:
     """What a vault asks of its host."""
 
     environment: dict[str, str]
+    states: Path
+    """The folder of all state folders"""
     lanes: Lanes
     watcher: SharedWatcher
     watching: Watch
@@ -91,6 +96,9 @@ class HostedVault:
         """When a closed vault is opened although nothing happens"""
         self.opened = 0
         """How often it was opened"""
+        self._state = host.states / entry.vault
+        self._leftovers: Leftovers | None = None
+        """What other processes had left in the state folder at the last look"""
         self._night_at = 0.0
         """When the nights are due although nothing is said, by the monotonic clock"""
         self._prune_at = 0.0
@@ -157,12 +165,22 @@ class HostedVault:
         """Notes that the vault has hints to take, or changed while it was closed."""
         self._host.lanes.upkeep.plan(self._upkeep)
 
-    def note_left(self) -> None:
-        """Notes that another process left something in the state folder."""
+    def look_for_leftovers(self) -> None:
+        """Takes a turn if another process left something in the state folder."""
+        leftovers = self._leftovers
+        if leftovers is None:
+            # The first visit has not come yet, and finds everything.
+            return
+        now = leftovers_in(self._state)
         resident = self.resident
-        if resident is not None:
+        if resident is None and now != leftovers:
+            self._leftovers = now
+            self._host.lanes.upkeep.plan(self._upkeep)
+        # An open vault writes its journal itself, and looks at it from time to time.
+        elif resident is not None and now.drops != leftovers.drops:
+            self._leftovers = now
             resident.look_soon()
-        self._host.lanes.upkeep.plan(self._upkeep)
+            self._host.lanes.upkeep.plan(self._upkeep)
 
     def visit(self, seconds: float) -> None:
         """Opens the vault in so many seconds, to see what is due in it."""
@@ -214,6 +232,8 @@ class HostedVault:
     def _open(self) -> bool:
         """Opens the vault. Returns False when it cannot be opened."""
         self._must_close = False
+        # Fault: turns that are dropped during the opening would be found an hour later.
+        self._leftovers = leftovers_in(self._state)
         prune_seconds = max(0.0, self._prune_at - time.monotonic())
         owner = ResidentOwner(
             prune_seconds=prune_seconds,
@@ -340,6 +360,9 @@ class HostedVault:
         if self.watch.wait() < NEVER:
             # No event reports a change of this vault.
             seconds = min(seconds, CHECK_SECONDS)
+        if self._leftovers is not None:
+            journal = leftovers_in(self._state).journal
+            self._leftovers = self._leftovers._replace(journal=journal)
         self.due_at = time.monotonic() + seconds
         self._must_close = False
         return True

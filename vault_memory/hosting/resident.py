@@ -7,9 +7,10 @@ from contextlib import ExitStack
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from vault_memory.api.vault_memory import VaultMemory
+from vault_memory.conversations.drop_folder import FOLDER as DROPS
 from vault_memory.conversations.sessions import FOLDER as SESSIONS
 from vault_memory.daemon.client import answered_here
 from vault_memory.daemon.daemon_lock import DaemonLock, pid_of
@@ -95,6 +96,8 @@ class Resident:
             pid = pid_of(self.memory.vault.state.lock_file)
             logger.info("the daemon %s tends a vault; it is only served here", pid)
             return None
+        # Other programs put turns there.
+        self.memory.conversations.drop_folder.make()
         # Fault (C59): a save during the scan must raise an event. So the watches come
         # before the scan.
         stack.callback(self._watch.stop)
@@ -266,13 +269,19 @@ def _newest(folder: str) -> int:
     return max([newest, *times])
 
 
-def left_signature(state: Path) -> tuple[int, ...]:
-    """Returns numbers that differ when another process left something in a state folder.
+class Leftovers(NamedTuple):
+    """Numbers that differ when another process left something in a state folder."""
 
-    Such things are dropped turns, sessions, and writes that wait.
-    """
-    return tuple(
-        _modified(str(state / name)) for name in ("drop", "journal.sqlite-wal")
+    drops: int
+    """of dropped turns"""
+    journal: int
+    """of writes that wait"""
+
+
+def leftovers_in(state: Path) -> Leftovers:
+    """Returns the numbers of a state folder; cheap."""
+    return Leftovers(
+        _modified(str(state / DROPS)), _modified(str(state / "journal.sqlite-wal"))
     )
 
 

@@ -13,7 +13,6 @@ from vault_memory.api.vault_memory import VaultMemory
 from vault_memory.api.vault_service import VAULT, RequestState, VaultUnknown
 from vault_memory.config.sections import Config
 from vault_memory.hosting.hosted_vault import HostedVault, HostView, Lanes
-from vault_memory.hosting.resident import left_signature
 from vault_memory.hosting.turn_lane import TurnLane
 from vault_memory.hosting.vault_catalog import CatalogChanges, VaultCatalog
 from vault_memory.vault.state_dir import state_root
@@ -60,11 +59,10 @@ class Residents:
         self.lanes = lanes_of_host()
         self._states = state_root(catalog.environment)
         self._vaults: dict[str, HostedVault] = {}
-        self._left: dict[str, tuple[int, ...]] = {}
-        """Vault → what other processes left in its state folder"""
         self._is_stopping = False
         self._view = HostView(
             environment=dict(catalog.environment),
+            states=self._states,
             lanes=self.lanes,
             watcher=watcher,
             watching=config.watch,
@@ -133,20 +131,12 @@ class Residents:
             if entry is not None:
                 self._vaults[vault_id].replace_entry(entry)
         for vault_id in changes.removed:
-            self._left.pop(vault_id, None)
             self._vaults.pop(vault_id).remove()
 
     def note_left(self) -> None:
         """Visits the vaults in whose state folders other processes left something."""
-        for vault_id, vault in list(self._vaults.items()):
-            signature = left_signature(self._states / vault_id)
-            previous = self._left.get(vault_id)
-            self._left[vault_id] = signature
-            if previous is None or signature == previous:
-                continue
-            # An open vault writes its journal itself, and looks at it from time to time.
-            if not vault.is_open or signature[0] != previous[0]:
-                vault.note_left()
+        for vault in self.vaults():
+            vault.look_for_leftovers()
 
     def check_memory(self) -> None:
         """Closes the vaults that were not used for longest, if the memory is full."""

@@ -19,11 +19,14 @@ if TYPE_CHECKING:
     from starlette.types import ASGIApp
 
     from vault_memory import config as configuration
+    from vault_memory.api import json_contract
+    from vault_memory.cli.views import check_lines
     from vault_memory.config.sections import Config
     from vault_memory.config.server_sections import Serve
     from vault_memory.contract.host_answers import VaultHostJson
     from vault_memory.daemon import client
     from vault_memory.hosting import (
+        host_doctor,
         host_folder,
         host_report,
         host_server,
@@ -33,9 +36,12 @@ if TYPE_CHECKING:
     from vault_memory.hosting.vault_host import VaultHost
     from vault_memory.mcp import transports
 else:
+    json_contract = lazy_module("vault_memory.api.json_contract")
+    check_lines = lazy_module("vault_memory.cli.views.check_lines")
     configuration = lazy_module("vault_memory.config")
     client = lazy_module("vault_memory.daemon.client")
     vault_host = lazy_module("vault_memory.hosting.vault_host")
+    host_doctor = lazy_module("vault_memory.hosting.host_doctor")
     host_folder = lazy_module("vault_memory.hosting.host_folder")
     host_server = lazy_module("vault_memory.hosting.host_server")
     host_report = lazy_module("vault_memory.hosting.host_report")
@@ -95,6 +101,12 @@ class HostListener:
     is_flag=True,
     help="Show the state of the host and of each vault, and exit.",
 )
+@click.option(
+    "--doctor",
+    "shows_checks",
+    is_flag=True,
+    help="Check the host and each vault for problems, and exit.",
+)
 @common
 @click.pass_obj
 @grouped(HostListener, "listener")
@@ -103,6 +115,7 @@ def host(
     folder: Path,
     listener: HostListener,
     shows_status: bool,
+    shows_checks: bool,
 ) -> None:
     """Serve and tend all vaults below a folder until Ctrl-C, in one process.
 
@@ -124,6 +137,9 @@ def host(
     if shows_status:
         answer = _status(folder)
         context.emit(answer, lambda: "\n".join(_status_lines(answer)))
+        return
+    if shows_checks:
+        _print_checks(context, folder)
         return
     config = _settings(context, listener)
     server = vault_host.open_host(folder, dict(os.environ), config)
@@ -241,6 +257,21 @@ def _status(folder: Path) -> "VaultHostJson":
     catalog = vault_catalog.VaultCatalog(folder, os.environ)
     catalog.renew()
     return host_report.catalog_status(catalog)
+
+
+def _print_checks(
+    context: Context,
+    folder: Path,
+) -> None:
+    """Print what the checks say. Exits with 1 when one failed."""
+    checks = list(host_doctor.checks(_status(folder)))
+    context.emit(
+        json_contract.of_doctor(checks),
+        lambda: check_lines.checks_text(checks, None),
+        view=lambda screen: check_lines.checks_text(checks, screen),
+    )
+    if any(check.state == "fail" for check in checks):
+        raise click.exceptions.Exit(1)
 
 
 def _status_lines(answer: "VaultHostJson") -> list[str]:

@@ -1,0 +1,56 @@
+"""A vault with a lot of work delays the searches of the others only a little."""
+
+import time
+
+from tests.effort import FULL
+from tests.hosting.many import NOTE, Vaults, token_of
+from tests.hosting.running_host import RunningHost, running_host, until
+
+NOTES = 10_000 if FULL else 800
+SEARCHES = 100
+LONGEST_SECONDS = 1.0
+"""The limit is 50 ms on a machine with nothing else to do; tests share theirs with others"""
+
+
+def durations(
+    host: RunningHost,
+    name: str,
+    count: int = SEARCHES,
+) -> list[float]:
+    """How long different searches of a vault take, sorted."""
+    client = host.client(token_of(name))
+    seconds = []
+    for number in range(count):
+        began = time.monotonic()
+        answer = client.post("/v1/search", json={"query": f"ferry {number}"})
+        seconds.append(time.monotonic() - began)
+        assert answer.status_code == 200, answer.text
+        assert answer.json()["hits"]
+    return sorted(seconds)
+
+
+def test_a_vault_that_gets_many_notes_delays_no_other(vaults: Vaults) -> None:
+    vaults.add_three()
+    folder = (vaults.path / "south" / NOTE).parent
+    with running_host(vaults) as host:
+        host.search("south", "ferry")
+        quiet = durations(host, "north")
+        for number in range(NOTES):
+            text = f"# Note {number}\n\n- The barge {number} carries grain\n"
+            (folder / f"barge{number}.md").write_text(text)
+        busy = durations(host, "north")
+        print(f"quiet {quiet[-2]:.3f} s, busy {busy[-2]:.3f} s")
+        assert busy[-2] < quiet[-2] + LONGEST_SECONDS
+        assert until(lambda: bool(host.search("south", f"barge {NOTES - 1}")))
+
+
+def test_a_hostile_note_delays_no_other_vault(vaults: Vaults) -> None:
+    vaults.add_three()
+    hostile = (vaults.path / "south" / NOTE).with_name("hostile.md")
+    with running_host(vaults) as host:
+        host.search("south", "ferry")
+        quiet = durations(host, "north")
+        hostile.write_text("- " + "[[" * 400_000 + "\n" + "> " * 100_000 + "x\n")
+        busy = durations(host, "north")
+        print(f"quiet {quiet[-2]:.3f} s, busy {busy[-2]:.3f} s")
+        assert busy[-2] < quiet[-2] + LONGEST_SECONDS
