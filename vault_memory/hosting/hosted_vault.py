@@ -37,6 +37,8 @@ RETRY_SECONDS = 5.0
 LONGEST_RETRY_SECONDS = 3600.0
 RECENT_SECONDS = 5.0
 """A request that fails because of a failure so recent is not tried again at once"""
+CLOSING_SECONDS = 1.0
+"""Time until a vault that has to be closed is looked at again"""
 NIGHT_CHECK_SECONDS = 2.0
 """Time from the last turn of a conversation to the check for what it asks for"""
 
@@ -223,6 +225,8 @@ class HostedVault:
             seconds = 0.0
         if self._may_close(resident) and self._close(resident):
             return self._seconds_until_due()
+        if self._must_close:
+            seconds = min(seconds, CLOSING_SECONDS)
         if self.users:
             # The end of the last request plans the turn that closes the vault.
             return seconds
@@ -331,17 +335,25 @@ class HostedVault:
     def _may_close(self, resident: Resident) -> bool:
         if self.users:
             return False
-        if not resident.is_quiet() or self._has_other_work():
+        if not resident.is_quiet() or self._has_other_work(resident):
             return False
         idle = time.monotonic() - self.used_at
         # A vault with a remote stays open: it asks its server every few seconds.
         is_idle = idle >= self._host.idle_seconds and not resident.syncing.has_remote
         return is_idle or self._must_close
 
-    def _has_other_work(self) -> bool:
-        """Whether a turn of another kind runs, or is due soon."""
-        soon = time.monotonic() + UNFINISHED_SECONDS
-        return any(job.is_running or job.due < soon for _, job in self._others)
+    def _has_other_work(self, resident: Resident) -> bool:
+        """Whether a turn of another kind runs, or is due soon and has something to do."""
+        now = time.monotonic()
+        for lane, job in self._others:
+            if job.is_running:
+                return True
+            is_check = lane is self._host.lanes.nights and now < self._night_at
+            if is_check and not resident.has_news():
+                continue
+            if job.due < now + UNFINISHED_SECONDS:
+                return True
+        return False
 
     def _close(self, resident: Resident) -> bool:
         """Closes the vault. Returns False when it is in use, or has another turn now."""

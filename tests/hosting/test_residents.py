@@ -1,0 +1,144 @@
+"""A host keeps the vaults open that are in use, and closes the others without loss."""
+
+import asyncio
+import time
+from collections.abc import Iterator
+from contextlib import AsyncExitStack, ExitStack, contextmanager
+from itertools import pairwise
+
+import pytest
+
+from tests.hosting.many import NOTE, WORDS, Vaults
+from tests.hosting.running_host import until
+from vault_memory.api.vault_service import VAULT, VaultUnknown
+from vault_memory.config.sections import Config
+from vault_memory.config.server_sections import HostSettings
+from vault_memory.daemon import query_or_local
+from vault_memory.errors import VaultMemoryError
+from vault_memory.hosting.residents import night_offset
+from vault_memory.hosting.vault_host import VaultHost, open_host
+
+
+@contextmanager
+def hosting(vaults: Vaults, **settings: float) -> Iterator[VaultHost]:
+    config = Config(host=HostSettings()._replace(**settings))
+    host = open_host(vaults.path, vaults.environment, config)
+    with host.running():
+        yield host
+
+
+def open_names(host: VaultHost) -> set[str]:
+    return {vault.entry.name for vault in host.residents.open_vaults()}
+
+
+async def search(host: VaultHost, vault: str, query: str) -> list[str]:
+    async with host.residents.vault({VAULT: vault}) as memory:
+        answer = await asyncio.to_thread(
+            query_or_local.search, memory, query, scopes=["user:mira"]
+        )
+    return [hit["text"] for hit in answer["hits"]]
+
+
+def test_a_vault_is_opened_once_for_many_requests(vaults: Vaults) -> None:
+    vaults.add_three()
+    north = vaults.vault_of("north")
+
+    async def ask(host: VaultHost) -> list[list[str]]:
+        return await asyncio.gather(*(search(host, north, "ferry") for _ in range(12)))
+
+    with hosting(vaults) as host:
+        answers = asyncio.run(ask(host))
+        assert answers == [["- The ferry carries the albatross"]] * 12
+        vault = host.residents.find(north)
+        assert vault is not None
+        assert vault.opened == 1
+        assert vault.users == 0
+
+
+def test_only_unused_vaults_are_closed_for_others(vaults: Vaults) -> None:
+    vaults.add_three()
+    with hosting(vaults, most_open=1) as host, ExitStack() as ends:
+        north = vaults.vault_of("north")
+        loop = ends.enter_context(asyncio.Runner())
+        in_use = AsyncExitStack()
+        loop.run(in_use.enter_async_context(host.residents.vault({VAULT: north})))
+        for name in ("south", "west"):
+            assert loop.run(search(host, vaults.vault_of(name), "ferry"))
+        assert until(lambda: len(open_names(host)) <= 2, 40)
+        assert "north" in open_names(host)
+        loop.run(in_use.aclose())
+        assert loop.run(search(host, vaults.vault_of("south"), "ferry"))
+        assert until(lambda: len(open_names(host)) <= 1, 40)
+
+
+def test_a_save_in_a_closed_vault_opens_it(vaults: Vaults) -> None:
+    vaults.add_three()
+    with hosting(vaults, idle_seconds=0.2) as host:
+        vault = host.residents.find(vaults.vault_of("north"))
+        assert vault is not None
+        assert until(lambda: vault.opened == 1 and not vault.is_open)
+        note = vaults.path / "north" / NOTE
+        note.write_text(f"{note.read_text()}- The puffin sleeps\n")
+        assert until(lambda: vault.opened == 2)
+        assert until(lambda: not vault.is_open)
+
+
+def test_an_unknown_vault_is_refused(vaults: Vaults) -> None:
+    vaults.add_three()
+    with hosting(vaults) as host, pytest.raises(VaultUnknown):
+        asyncio.run(search(host, "0" * 32, "ferry"))
+
+
+def test_a_vault_that_cannot_be_opened_is_tried_again_ever_more_seldom(
+    vaults: Vaults,
+) -> None:
+    vaults.add_three()
+    north = vaults.vault_of("north")
+    state = vaults.config_file("north").parent
+    (state / "index").write_text("no folder")
+    with hosting(vaults) as host:
+        vault = host.residents.find(north)
+        assert vault is not None
+        with pytest.raises((VaultMemoryError, OSError)):
+            asyncio.run(search(host, north, "ferry"))
+        assert vault.trouble
+        assert vault.tries >= 1
+        assert asyncio.run(search(host, vaults.vault_of("south"), "ferry"))
+        (state / "index").unlink()
+        assert until(lambda: not vault.trouble, 40)
+        assert asyncio.run(search(host, north, "ferry"))
+
+
+def test_the_nights_of_many_vaults_are_spread_over_an_hour() -> None:
+    offsets = sorted(night_offset(f"{number:032x}") for number in range(1000))
+    assert 0 <= offsets[0] < 60
+    assert 3540 < offsets[-1] < 3600
+    gaps = [later - earlier for earlier, later in pairwise(offsets)]
+    assert max(gaps) < 60
+
+
+def test_a_new_configuration_counts_without_a_new_start(vaults: Vaults) -> None:
+    vaults.add_three()
+    with hosting(vaults) as host:
+        north = vaults.vault_of("north")
+        assert asyncio.run(search(host, north, "ferry"))
+        vault = host.residents.find(north)
+        assert vault is not None
+        vaults.set_token("north", more="[recall]\nlimit = 3\n")
+        assert until(
+            lambda: (
+                asyncio.run(search(host, north, "ferry")) != []
+                and vault.resident is not None
+                and vault.resident.memory.vault.config.recall.limit == 3
+            ),
+            40,
+        )
+
+
+def test_each_vault_is_visited_after_the_start(vaults: Vaults) -> None:
+    vaults.add_three()
+    began = time.monotonic()
+    with hosting(vaults, idle_seconds=0.2) as host:
+        assert until(lambda: all(vault.opened for vault in host.residents.vaults()))
+        assert len(host.residents.vaults()) == len(WORDS)
+    assert time.monotonic() - began < 60
