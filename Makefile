@@ -63,7 +63,7 @@ $(STAMPS)/models: $(STAMPS)/venv
 # Not compiled in advance: the tests import a part of it.
 $(STAMPS)/dev: pyproject.toml constraints.txt $(STAMPS)/venv
 	$(call say,installing vault-memory with what the tests and checks need)
-	@$(PIP) install --constraint constraints.txt --no-compile -e '.[all,test,check]' && touch $@
+	@$(PIP) install --constraint constraints.txt --no-compile -e '.[all,s3,fleet,test,check]' && touch $@
 
 # The examples of CommonMark come with the source distribution of markdown-it-py, and with nothing that is installed.
 $(STAMPS)/commonmark: $(STAMPS)/dev

@@ -301,7 +301,9 @@ def test_a_page_that_is_open_for_hours_costs_no_more_at_their_end(
     threads, files, memory = used_after(100)
     threads_at_end, files_at_end, memory_at_end = used_after(1_100)
 
-    assert (threads_at_end, files_at_end) == (threads, files)
+    assert threads_at_end <= threads
+    # A file that was open for a moment at the first count may be closed by now.
+    assert files_at_end <= files
     # The text that this test keeps of the stream is part of it.
     assert memory_at_end - memory < 3_000_000
 
