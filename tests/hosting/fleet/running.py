@@ -4,9 +4,14 @@ import json
 import os
 import subprocess
 import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+
+import httpx
 
 from tests.ledger.servers import PASSWORD, PostgresServer
 from tests.remote.servers.s3_stores import KEY_ID, SECRET, S3Store
@@ -107,3 +112,61 @@ kind = "off"
             }
         finally:
             remote.close()
+
+
+@dataclass
+class RunningHost:
+    """A process of `vault-memory fleet host`."""
+
+    name: str
+    process: "subprocess.Popen[str]"
+    address: str
+
+    def ask(self, token: str, path: str, **body: object) -> httpx.Response:
+        headers = {"authorization": f"Bearer {token}"}
+        return httpx.post(self.address + path, json=body, headers=headers, timeout=60)
+
+    def kill(self) -> None:
+        self.process.kill()
+        self.process.wait(10)
+
+
+@contextmanager
+def running_host(
+    fleet: OperatedFleet, name: str, more: str = ""
+) -> Iterator[RunningHost]:
+    """Run a host until the end of the test."""
+    fleet.config(name, more=more)
+    config = str(fleet.folder / f"{name}.toml")
+    log = (fleet.folder / f"{name}.log").open("w")
+    process = subprocess.Popen(
+        [*COMMAND, "fleet", "host", "--port", "0", "--config", config],
+        stderr=log,
+        text=True,
+        env=fleet.environment,
+    )
+    try:
+        yield RunningHost(name, process, _address(fleet.folder / f"{name}.log"))
+    finally:
+        if process.poll() is None:
+            process.terminate()
+            process.wait(60)
+        log.close()
+
+
+def _address(log: Path) -> str:
+    deadline = time.monotonic() + SECONDS
+    while time.monotonic() < deadline:
+        text = log.read_text()
+        if " listens on " in text:
+            return text.partition(" listens on ")[2].split()[0]
+        time.sleep(0.1)
+    raise AssertionError(f"the host does not listen: {log.read_text()}")
+
+
+def until(condition: Callable[[], bool], seconds: float = SECONDS) -> None:
+    """Wait until something holds."""
+    deadline = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < deadline, "it did not happen in time"
+        time.sleep(0.2)

@@ -1,5 +1,6 @@
 """Errors of a fleet: what a host finds in the home of a vault and must not go on with."""
 
+from vault_memory.api.vault_service import VaultUnavailable
 from vault_memory.errors import VaultMemoryError
 
 
@@ -98,3 +99,21 @@ class HostsSilent(VaultMemoryError):
             hint="see its log; its leases end by themselves if it does not run",
             hosts=hosts,
         )
+
+
+class Pending(VaultUnavailable):
+    """A write is on one host only, because its home or the ledger does not answer."""
+
+    exit_code = 75
+
+    def __init__(self, reason: str) -> None:
+        VaultMemoryError.__init__(
+            self,
+            f"the write is not safe yet: {reason}",
+            hint="look whether it was done before you ask again",
+            reason=reason,
+        )
+
+
+class HostFull(VaultUnavailable):
+    """The host holds as many vaults as it may."""

@@ -21,13 +21,17 @@ if TYPE_CHECKING:
         FleetMadeJson,
         FleetStatusJson,
     )
-    from vault_memory.hosting.fleet import fleet_calls, fleet_config
+    from vault_memory.hosting.fleet import fleet_calls, fleet_config, fleet_server
     from vault_memory.hosting.fleet.fleet_config import FleetConfig
+    from vault_memory.http import listen
+    from vault_memory.ledger.contract import Ledger
 else:
     fleet_calls = lazy_module("vault_memory.hosting.fleet.fleet_calls")
     fleet_config = lazy_module("vault_memory.hosting.fleet.fleet_config")
+    fleet_server = lazy_module("vault_memory.hosting.fleet.fleet_server")
+    listen = lazy_module("vault_memory.http.listen")
 
-ACTIONS = ("init", "add", "status", "drain", "export")
+ACTIONS = ("init", "add", "host", "status", "drain", "export")
 NAMED = ("add", "drain", "export")
 """Actions that need the name of a vault or a host"""
 
@@ -39,6 +43,14 @@ class AddOptions:
     home: str | None
     source: str | None
     user: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class HostOptions:
+    """Options of `fleet host`."""
+
+    host: str | None
+    port: int | None
 
 
 @click.command()
@@ -61,21 +73,34 @@ class AddOptions:
     metavar="NAME",
     help="With add: the person whom the token serves. Default: NAME of the vault.",
 )
+@click.option(
+    "--host",
+    metavar="ADDRESS",
+    help="With host: the address to listen on. Default: `serve.host`.",
+)
+@click.option(
+    "--port",
+    type=click.IntRange(0, 65535),
+    help="With host: the port to listen on; 0 takes any free port.",
+)
 @common
 @click.pass_obj
 @grouped(AddOptions, "options")
+@grouped(HostOptions, "listener")
 def fleet(
     context: Context,
     action: str,
     name: str | None,
     folder: str | None,
     options: AddOptions,
+    listener: HostOptions,
 ) -> None:
     """Share the vaults of many people between several hosts.
 
     \b
     init                makes the ledger in the database that [fleet] names
     add NAME            adds a vault, and prints its token once
+    host                serves vaults over HTTP and MCP until it is drained or ended
     status              lists hosts and vaults
     drain HOST          lets a host give back its vaults and end
     export NAME FOLDER  writes the files of a vault into a new FOLDER
@@ -103,6 +128,8 @@ def fleet(
                 added = fleet_calls.add(config, ledger, new_vault)
                 context.emit(added, lambda: f"{added['vault']}\n{added['token']}")
                 context.say("the token is not shown again")
+            case "host":
+                _serve(context, config, ledger, listener)
             case "status":
                 answer = fleet_calls.status(ledger)
                 context.emit(answer, lambda: "\n".join(_status_lines(answer)))
@@ -148,6 +175,25 @@ def _config(context: Context) -> "FleetConfig":
     file = Path(named).expanduser() if named else None
     loaded = configuration.load(file, os.environ)
     return fleet_config.FleetConfig(loaded, dict(os.environ))
+
+
+def _serve(
+    context: Context,
+    config: "FleetConfig",
+    ledger: "Ledger",
+    listener: HostOptions,
+) -> None:
+    """Serve vaults until the host is drained or ended."""
+    need("web")
+    serve = config.config.serve
+    port = serve.port if listener.port is None else listener.port
+    listening = listen.at_address(listener.host or serve.host, port)
+
+    def say_where(address: str) -> None:
+        context.say(f"the host {config.host} listens on {address}")
+
+    fleet_server.serve(config, ledger, listening, say_where)
+    context.say("stopped")
 
 
 def _new_vault(

@@ -1,0 +1,171 @@
+"""Two hosts serve the vaults of a fleet: any of them answers, and no acknowledged word is lost."""
+
+import shutil
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import ExitStack
+from pathlib import Path
+
+import httpx
+import pytest
+
+from tests.hosting.fleet.running import (
+    OperatedFleet,
+    RunningHost,
+    running_host,
+    until,
+)
+from vault_memory.vault.marker import ensure_marker
+
+NOTE = "Users/ann/bot/config/USER.md"
+TEXT = "# Ann\n\n## Likes\n\n- tea from the harbour\n"
+
+
+@pytest.fixture
+def ann(fleet_of_hosts: OperatedFleet, tmp_path: Path) -> tuple[str, str]:
+    """A vault of the fleet: its token and its home."""
+    root = tmp_path / "notes"
+    note = root / NOTE
+    note.parent.mkdir(parents=True)
+    note.write_text(TEXT)
+    ensure_marker(root)
+    home = fleet_of_hosts.store.new_url()
+    added = fleet_of_hosts.ask(
+        "fleet", "add", "ann", "--home", home, "--from", str(root)
+    )
+    return added["token"], home
+
+
+@pytest.fixture
+def hosts(fleet_of_hosts: OperatedFleet) -> Iterator[tuple[RunningHost, RunningHost]]:
+    with ExitStack() as stack:
+        east = stack.enter_context(running_host(fleet_of_hosts, "east"))
+        west = stack.enter_context(running_host(fleet_of_hosts, "west"))
+        yield east, west
+
+
+def _notes(answer: httpx.Response) -> set[str]:
+    assert answer.status_code == 200, answer.text
+    return {hit["note"] for hit in answer.json()["hits"]}
+
+
+def _holder(fleet: OperatedFleet) -> str:
+    status = fleet.ask("fleet", "status")
+    return str(status["vaults"][0]["holder"])
+
+
+def test_either_host_answers_and_finds_what_the_other_was_told(
+    fleet_of_hosts: OperatedFleet,
+    ann: tuple[str, str],
+    hosts: tuple[RunningHost, RunningHost],
+) -> None:
+    token, home = ann
+    for host in hosts:
+        assert _notes(host.ask(token, "/v1/search", query="harbour")) == {NOTE}
+        # A mark that no host of the fleet made changes nothing.
+        forged = httpx.post(
+            host.address + "/v1/search",
+            json={"query": "harbour"},
+            headers={
+                "authorization": f"Bearer {token}",
+                "x-vault-memory-forwarded": "1",
+            },
+            timeout=60,
+        )
+        assert _notes(forged) == {NOTE}
+    for number, host in enumerate(hosts):
+        text = f"I like word{number} at sea"
+        answer = host.ask(token, "/v1/remember", text=text)
+        assert answer.status_code == 200, answer.text
+    for host in hosts:
+        for number in range(2):
+            found = _notes(host.ask(token, "/v1/search", query=f"word{number}"))
+            assert NOTE in found
+    assert _holder(fleet_of_hosts) in ("east", "west")
+    until(lambda: b"word1" in fleet_of_hosts.texts(home)[NOTE])
+
+
+def test_a_wrong_token_opens_nothing_on_either_host(
+    ann: tuple[str, str], hosts: tuple[RunningHost, RunningHost]
+) -> None:
+    for host in hosts:
+        answer = host.ask("f" * 64, "/v1/search", query="harbour")
+        assert answer.status_code == 401
+        assert "harbour" not in answer.text
+
+
+def test_a_killed_host_whose_disk_is_lost_loses_no_acknowledged_word(
+    fleet_of_hosts: OperatedFleet,
+    ann: tuple[str, str],
+    hosts: tuple[RunningHost, RunningHost],
+) -> None:
+    token, home = ann
+    assert hosts[0].ask(token, "/v1/search", query="harbour").status_code == 200
+    by_name = {host.name: host for host in hosts}
+    holder = by_name.pop(_holder(fleet_of_hosts))
+    (other,) = by_name.values()
+    assert holder.ask(token, "/v1/remember", text="I like cocoa").status_code == 200
+    holder.kill()
+    shutil.rmtree(fleet_of_hosts.folder / "scratch" / holder.name)
+
+    def is_found() -> bool:
+        answer = other.ask(token, "/v1/search", query="cocoa")
+        return answer.status_code == 200 and NOTE in _notes(answer)
+
+    until(is_found, seconds=60)
+    until(lambda: b"cocoa" in fleet_of_hosts.texts(home)[NOTE])
+    assert fleet_of_hosts.texts(home)[NOTE].count(b"cocoa") == 1
+
+
+def test_a_drained_host_ends_without_a_lost_request(
+    fleet_of_hosts: OperatedFleet,
+    ann: tuple[str, str],
+    hosts: tuple[RunningHost, RunningHost],
+) -> None:
+    token, _ = ann
+    failures: list[str] = []
+    answered = [0]
+    is_over = threading.Event()
+
+    def ask_all_the_time(first: int) -> None:
+        number = first
+        while not is_over.is_set():
+            number += 1
+            for host in (hosts[number % 2], hosts[(number + 1) % 2]):
+                try:
+                    answer = host.ask(token, "/v1/search", query="harbour")
+                except httpx.ConnectError:
+                    # The proxy of an operator asks the next host then.
+                    continue
+                except httpx.HTTPError as error:
+                    failures.append(repr(error))
+                    break
+                if answer.status_code != 200:
+                    failures.append(answer.text)
+                answered[0] += 1
+                break
+            else:
+                failures.append("no host answers")
+            time.sleep(0.05)
+
+    threads = [
+        threading.Thread(target=ask_all_the_time, args=(first,)) for first in range(2)
+    ]
+    for thread in threads:
+        thread.start()
+    try:
+        until(lambda: answered[0] > 4)
+        leaving = _holder(fleet_of_hosts)
+        drained = fleet_of_hosts.ask("fleet", "drain", leaving)
+        assert drained == {"host": leaving}
+        process = next(host for host in hosts if host.name == leaving).process
+        assert process.wait(60) == 0
+        before = answered[0]
+        until(lambda: answered[0] > before + 4)
+    finally:
+        is_over.set()
+        for thread in threads:
+            thread.join()
+    assert failures == []
+    assert _holder(fleet_of_hosts) not in ("", leaving)

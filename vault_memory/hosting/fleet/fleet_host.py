@@ -1,0 +1,364 @@
+"""A host of a fleet: it holds vaults under leases, and gives back those that are idle.
+
+Each held vault has a visit. Requests take vaults as they ask for them, and the host itself claims
+those that are due. All leases are renewed by one statement. Threads do the work; a request waits
+only for the vault that it asks for.
+"""
+
+import logging
+import threading
+import time
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from datetime import UTC, datetime, timedelta
+from functools import partial
+from typing import NamedTuple
+
+from vault_memory.api.vault_service import VaultUnavailable
+from vault_memory.errors import VaultMemoryError
+from vault_memory.hosting.fleet.fleet_calls import erase_asked
+from vault_memory.hosting.fleet.fleet_errors import HostFull
+from vault_memory.hosting.fleet.held_vault import HeldVault
+from vault_memory.hosting.fleet.visit import Visit
+from vault_memory.hosting.fleet.visit_settings import VisitSettings
+from vault_memory.ledger.contract import Holder, Lease, LeaseLost, Ledger, LedgerAway
+
+logger = logging.getLogger(__name__)
+
+IDLE_SECONDS = 60.0
+"""A vault without requests is given back after so long"""
+FLUSH_SECONDS = 5.0
+"""An acknowledged operation goes home after so long"""
+TURN_SECONDS = 1.0
+"""Pause between two turns of the host: claims, flushes, idle vaults"""
+CLAIMED_AT_ONCE = 4
+"""Due vaults that are visited at once"""
+FIRST_BACKOFF = timedelta(seconds=30)
+LONGEST_BACKOFF = timedelta(hours=1)
+CLOSING_SECONDS = 20.0
+"""For requests that still use a vault when the host ends"""
+
+
+class HostName(NamedTuple):
+    """How the other hosts know this one."""
+
+    name: str
+    address: str
+    most_open: int = 200
+    idle_seconds: float = IDLE_SECONDS
+
+
+class FleetHost:
+    """The vaults that this host holds. Any thread may call it."""
+
+    def __init__(
+        self,
+        ledger: Ledger,
+        settings: VisitSettings,
+        own: HostName,
+        drained: Callable[[], None] = lambda: None,
+    ) -> None:
+        """`drained` is called once when the host was drained and holds nothing."""
+        self.own = own
+        self.ledger = ledger
+        self._settings = settings
+        self._drained = drained
+        self._leased: dict[str, HeldVault] = {}
+        self._changed = threading.Condition()
+        self._opening: set[str] = set()
+        """vaults that a thread takes or gives back at this moment"""
+        self._busy: set[str] = set()
+        """vaults with work in the pool"""
+        self._is_draining = False
+        self._is_closed = threading.Event()
+        self._pool = ThreadPoolExecutor(CLAIMED_AT_ONCE, "visit")
+        self._threads = [
+            threading.Thread(target=self._renew_leases, name="leases"),
+            threading.Thread(target=self._take_turns, name="fleet host"),
+        ]
+
+    def start(self) -> None:
+        """Begin to claim vaults and to renew leases."""
+        self.ledger.set_draining(self.own.name, False)
+        for thread in self._threads:
+            thread.start()
+
+    @property
+    def is_draining(self) -> bool:
+        """Whether this host takes no new vaults."""
+        return self._is_draining
+
+    def vaults(self) -> list[str]:
+        """The ids of the vaults that this host holds."""
+        with self._changed:
+            return list(self._leased)
+
+    # --- Requests ---
+
+    def acquire(self, vault: str) -> HeldVault | Holder | None:
+        """Use a vault for a request, or return who holds it; `release` ends the use.
+
+        None: this host is draining, and no host holds the vault. Raises VaultUnavailable,
+        LedgerAway.
+        """
+        self._begin_opening(vault)
+        try:
+            entry = self._leased.get(vault)
+            if entry is not None and entry.visit.lost:
+                self._forget_held(vault, entry)
+                entry = None
+            if entry is None:
+                taken = self._take(vault)
+                if not isinstance(taken, Lease):
+                    return taken
+                entry = self._opened(taken)
+            # Fault: without the ledger, another host may hold the vault by now.
+            if not entry.is_current():
+                raise LedgerAway("the lease of this vault ran out")
+            with self._changed:
+                entry.begin_use()
+            return entry
+        finally:
+            self._end_opening(vault)
+
+    def release(self, entry: HeldVault) -> None:
+        """End the use of a vault by a request."""
+        with self._changed:
+            entry.end_use()
+            self._changed.notify_all()
+
+    def _begin_opening(self, vault: str) -> None:
+        """Wait until no other thread takes or gives back this vault."""
+        with self._changed:
+            while vault in self._opening:
+                self._changed.wait()
+            self._opening.add(vault)
+
+    def _end_opening(self, vault: str) -> None:
+        with self._changed:
+            self._opening.discard(vault)
+            self._changed.notify_all()
+
+    def _take(self, vault: str) -> Lease | Holder | None:
+        if self._is_draining or self._is_closed.is_set():
+            row = self.ledger.vault(vault)
+            return row.holder
+        if len(self._leased) >= self.own.most_open:
+            raise HostFull
+        return self.ledger.take(vault, self.own.name, self.own.address)
+
+    def _opened(self, lease: Lease) -> HeldVault:
+        """Open a leased vault. Raises VaultUnavailable."""
+        deadline = time.monotonic() + self.ledger.lease_seconds
+        try:
+            entry = HeldVault(
+                Visit.open(lease, self.ledger, self._settings),
+                deadline,
+            )
+        except Exception as error:
+            self._give_up(lease, error)
+            raise VaultUnavailable from None
+        with self._changed:
+            self._leased[lease.vault] = entry
+        return entry
+
+    def _give_up(
+        self,
+        lease: Lease,
+        error: Exception,
+    ) -> None:
+        """Give a vault back that cannot be opened; it is tried again later."""
+        if not isinstance(error, VaultMemoryError):
+            logger.exception("a vault cannot be opened")
+        trouble = getattr(error, "code", "internal")
+        logger.warning("the vault %s cannot be opened: %s", lease.vault, trouble)
+        pause = min(LONGEST_BACKOFF, FIRST_BACKOFF * 2 ** min(lease.tries, 10))
+        try:
+            self.ledger.give_back(lease, datetime.now(UTC) + pause, trouble)
+        except VaultMemoryError as failure:
+            logger.warning("a lease runs out by itself: %s", failure.code)
+
+    # --- Leases ---
+
+    def _renew_leases(self) -> None:
+        pause = self.ledger.lease_seconds / 3
+        while not self._is_closed.wait(pause):
+            try:
+                self._renew()
+            except VaultMemoryError as error:
+                # Fault: the database is away. Reads go on until the leases end.
+                logger.warning("leases are not renewed: %s", error.code)
+
+    def _renew(self) -> None:
+        """Prolong all leases by one statement."""
+        with self._changed:
+            entries = dict(self._leased)
+        began = time.monotonic()
+        leases = [entry.visit.lease for entry in entries.values()]
+        renewed = self.ledger.renew(leases)
+        for vault, entry in entries.items():
+            if vault in renewed:
+                entry.deadline = began + self.ledger.lease_seconds
+            else:
+                # Another host holds it, or this one has just given it back.
+                entry.deadline = min(entry.deadline, began)
+
+    # --- Turns ---
+
+    def _take_turns(self) -> None:
+        while not self._is_closed.wait(TURN_SECONDS):
+            try:
+                self._turn()
+            except VaultMemoryError as error:
+                logger.warning("the host waits for its ledger: %s", error.code)
+            except Exception:
+                logger.exception("a turn of the host failed")
+
+    def _turn(self) -> None:
+        self._is_draining = self.ledger.draining(self.own.name)
+        for vault, entry in self._entries():
+            if entry.visit.lost or not entry.is_current():
+                self._drop_if_lost(vault, entry)
+            elif self._is_draining:
+                self._submit(vault, partial(self._give_back, vault, CLOSING_SECONDS))
+            elif entry.is_idle(self.own.idle_seconds):
+                self._submit(vault, partial(self._give_back, vault))
+            elif entry.needs_flush(FLUSH_SECONDS):
+                self._submit(vault, partial(self._flush, entry))
+        folder = self._settings.scratch
+        erase_asked(self.ledger, self.own.name, folder, self._leased)
+        if not self._is_draining:
+            self._claim()
+        elif not self._leased and not self._opening and not self._busy:
+            self._drained()
+
+    def _submit(
+        self,
+        vault: str,
+        work: Callable[[], None],
+    ) -> None:
+        """Let the pool work for a vault, unless it does so already."""
+        with self._changed:
+            if vault in self._busy:
+                return
+            self._busy.add(vault)
+
+        def run() -> None:
+            try:
+                work()
+            finally:
+                with self._changed:
+                    self._busy.discard(vault)
+
+        self._pool.submit(run)
+
+    def _entries(self) -> list[tuple[str, HeldVault]]:
+        with self._changed:
+            return list(self._leased.items())
+
+    def _claim(self) -> None:
+        """Visit vaults that are due."""
+        room = self.own.most_open - len(self._leased)
+        most = min(room, CLAIMED_AT_ONCE - len(self._busy))
+        if most <= 0:
+            return
+        for lease in self.ledger.claim(self.own.name, self.own.address, most):
+            self._submit(lease.vault, partial(self._visit, lease))
+
+    def _visit(self, lease: Lease) -> None:
+        """Do what is due in a vault: sessions that end, and nights."""
+        self._begin_opening(lease.vault)
+        try:
+            entry = self._opened(lease)
+            with self._changed:
+                entry.begin_use()
+        except VaultMemoryError:
+            return
+        finally:
+            self._end_opening(lease.vault)
+        try:
+            # Requests use the vault meanwhile, so the visit is not locked for so long.
+            with entry.visit.changing() as memory:
+                memory.conversations.end_idle_sessions()
+            memory.sleep(due=True)
+        except VaultMemoryError as error:
+            logger.warning("a due vault waits: %s", error.code)
+        except Exception:
+            logger.exception("a visit failed")
+        finally:
+            self.release(entry)
+        # A request may use it meanwhile: then it stays until it is idle.
+        self._give_back(lease.vault)
+
+    def _flush(self, entry: HeldVault) -> None:
+        try:
+            entry.flush()
+        except VaultMemoryError as error:
+            # The operations stay in the ledger until the home answers.
+            logger.warning("a vault is not flushed: %s", error.code)
+
+    def _drop_if_lost(
+        self,
+        vault: str,
+        entry: HeldVault,
+    ) -> None:
+        """Forget a vault whose lease is another host's. Without the ledger, it stays."""
+        row = self.ledger.vault(vault)
+        is_ours = row.epoch == entry.visit.lease.epoch
+        if is_ours and not entry.visit.lost:
+            self._renew()
+            return
+        self._forget_held(vault, entry)
+
+    def _forget_held(
+        self,
+        vault: str,
+        entry: HeldVault,
+    ) -> None:
+        with self._changed:
+            self._leased.pop(vault, None)
+        entry.visit.close()
+
+    def _give_back(
+        self,
+        vault: str,
+        patience: float = 0.0,
+    ) -> None:
+        """Flush a vault that no request uses, and give it back."""
+        self._begin_opening(vault)
+        try:
+            entry = self._leased.get(vault)
+            if entry is None or not self._is_unused(entry, patience):
+                return
+            try:
+                entry.visit.leave()
+            except LeaseLost:
+                logger.warning("another host holds the vault %s", vault)
+            except VaultMemoryError as error:
+                # The lease runs out, and the next holder has what was acknowledged.
+                logger.warning("a vault is not flushed: %s", error.code)
+            with self._changed:
+                self._leased.pop(vault, None)
+        except Exception:
+            logger.exception("a vault cannot be given back")
+        finally:
+            self._end_opening(vault)
+
+    def _is_unused(
+        self,
+        entry: HeldVault,
+        patience: float,
+    ) -> bool:
+        """Wait for the requests that use a vault, at most so many seconds."""
+        with self._changed:
+            return self._changed.wait_for(lambda: not entry.users, patience)
+
+    def close(self) -> None:
+        """Give all vaults back, after the requests that use them."""
+        self._is_closed.set()
+        for thread in self._threads:
+            if thread.is_alive():
+                thread.join()
+        for vault in self.vaults():
+            self._give_back(vault, CLOSING_SECONDS)
+        self._pool.shutdown()

@@ -1,0 +1,100 @@
+"""The process of a host: HTTP and MCP for all vaults of the fleet, until it is drained or ended."""
+
+import os
+import signal
+import socket
+from collections.abc import Callable, Mapping
+from importlib.util import find_spec
+from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
+
+from starlette.types import ASGIApp
+
+from vault_memory.config import state_file
+from vault_memory.config.server_sections import Serve
+from vault_memory.errors import Locked
+from vault_memory.hosting.fleet.fleet_config import FleetConfig
+from vault_memory.hosting.fleet.fleet_host import FleetHost, HostName
+from vault_memory.hosting.fleet.fleet_service import HeldVaults, LedgerTokens
+from vault_memory.hosting.fleet.forwarding import Forwarding
+from vault_memory.http import listen
+from vault_memory.http.many_vaults import HostRoutes, many_vaults_application
+from vault_memory.http.prometheus import Requests
+from vault_memory.lazy import lazy_module
+from vault_memory.ledger.contract import Ledger
+
+if TYPE_CHECKING:
+    from vault_memory.mcp import transports
+else:
+    transports = lazy_module("vault_memory.mcp.transports")
+
+LOCK = "host.lock"
+
+
+def serve(
+    fleet: FleetConfig,
+    ledger: Ledger,
+    listening: socket.socket,
+    ready: Callable[[str], None],
+) -> None:
+    """Hold and serve vaults until SIGTERM, SIGINT or a drain. `ready` gets the address.
+
+    Raises Locked when another process has the scratch of this host.
+    """
+    address = fleet.config.fleet.address or _address_of(listening)
+    fleet.scratch.mkdir(parents=True, exist_ok=True, mode=0o700)
+    own = HostName(fleet.host, address, fleet.config.fleet.most_open)
+    try:
+        # Fault: two processes of one name would write to one scratch.
+        with state_file.lock(fleet.scratch / LOCK, patience=0):
+            _serve(fleet, ledger, listening, own, ready)
+    except state_file.LockTaken:
+        raise Locked(
+            f"a host `{own.name}` runs already on this machine",
+            hint="stop it, or choose another `fleet.name`",
+        ) from None
+
+
+def _serve(
+    fleet: FleetConfig,
+    ledger: Ledger,
+    listening: socket.socket,
+    own: HostName,
+    ready: Callable[[str], None],
+) -> None:
+    host = FleetHost(ledger, fleet.visit_settings(), own, _end_this_process)
+    tokens = LedgerTokens(ledger)
+    settings = _with_address(fleet.config.serve, own.address)
+    routes = HostRoutes(mounts=_mounts())
+    app = many_vaults_application(HeldVaults(), tokens, settings, routes, Requests())
+    app = Forwarding(app, host, tokens, settings.max_body_bytes)
+    host.start()
+    try:
+        listen.listen(app, listening, lambda: ready(own.address))
+    finally:
+        host.close()
+
+
+def _mounts() -> Mapping[str, ASGIApp]:
+    if find_spec("mcp") is None:
+        return {}
+    return {"/mcp": transports.application(HeldVaults())}
+
+
+def _end_this_process() -> None:
+    """End as after `systemctl stop`: open requests are answered first."""
+    os.kill(os.getpid(), signal.SIGTERM)
+
+
+def _address_of(listening: socket.socket) -> str:
+    host, port = listening.getsockname()[:2]
+    return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
+
+
+def _with_address(
+    settings: Serve,
+    address: str,
+) -> Serve:
+    """Accept the name under which the other hosts pass requests on."""
+    name = urlsplit(address).hostname or ""
+    return settings._replace(allowed_hosts=(*settings.allowed_hosts, name))

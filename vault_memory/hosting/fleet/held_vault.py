@@ -1,0 +1,148 @@
+"""A vault that a host holds: its visit, its lease in local time, and the requests that use it."""
+
+import threading
+import time
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any
+
+from vault_memory.errors import VaultMemoryError
+from vault_memory.hosting.fleet.acknowledged_ops import AcknowledgedOp, Call
+from vault_memory.hosting.fleet.fleet_errors import Pending
+from vault_memory.hosting.fleet.visit import Visit
+from vault_memory.ledger.contract import LedgerAway
+from vault_memory.vault.marker import new_id
+
+if TYPE_CHECKING:
+    from vault_memory.conversations.calls import Recorded
+    from vault_memory.edits.edit_result import Edit
+    from vault_memory.learning.remember import Remembered
+
+
+class HeldVault:
+    """One vault of a host."""
+
+    def __init__(
+        self,
+        visit: Visit,
+        deadline: float,
+    ) -> None:
+        """`deadline` is the end of the lease, by the monotonic clock of this host."""
+        self.visit = visit
+        self.deadline = deadline
+        self.users = 0
+        """requests that use the vault"""
+        self._used_at = time.monotonic()
+        self._kept_at: float | None = None
+        """when the oldest operation was kept that is not in the home yet"""
+        self._lock = threading.Lock()
+
+    def is_current(self) -> bool:
+        """Whether the lease has not run out."""
+        return time.monotonic() < self.deadline and not self.visit.lost
+
+    def begin_use(self) -> None:
+        """Count a request."""
+        self.users += 1
+
+    def end_use(self) -> None:
+        """End the use by a request."""
+        self.users -= 1
+        self._used_at = time.monotonic()
+
+    def is_idle(self, seconds: float) -> bool:
+        """Whether no request has used the vault for so long."""
+        return not self.users and time.monotonic() - self._used_at >= seconds
+
+    # --- Writes ---
+
+    def note_kept(self) -> None:
+        """An operation is in the ledger, and has to go home."""
+        with self._lock:
+            self._kept_at = self._kept_at or time.monotonic()
+
+    def needs_flush(self, seconds: float) -> bool:
+        """Whether an operation has waited so long."""
+        kept_at = self._kept_at
+        return kept_at is not None and time.monotonic() - kept_at >= seconds
+
+    def flush(self) -> None:
+        """Bring everything home."""
+        with self._lock:
+            kept_at, self._kept_at = self._kept_at, None
+        try:
+            self.visit.flush()
+        except BaseException:
+            with self._lock:
+                self._kept_at = kept_at or self._kept_at
+            raise
+
+    def make_durable(self) -> None:
+        """Bring what a request wrote home before its answer. Raises Pending, LeaseLost."""
+        try:
+            report = self.visit.flush()
+        except VaultMemoryError as error:
+            self.note_kept()
+            raise Pending(error.code) from None
+        if not report.is_complete:
+            self.note_kept()
+            raise Pending("a file waits")
+
+
+class AcknowledgedMemory:
+    """The open vault for one request: what is recorded or remembered is kept in the ledger.
+
+    All other attributes are those of the VaultMemory.
+    """
+
+    def __init__(self, entry: HeldVault) -> None:
+        self._vault = entry
+        self._memory = entry.visit.memory
+        self.is_durable = False
+        """whether the last write is acknowledged already"""
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._memory, name)
+
+    def record_turn(self, **keywords: Any) -> "Recorded":
+        """Record one turn; see `VaultMemory.record_turn`."""
+        if keywords.get("mode") == "incognito":
+            recorded: Recorded = self._memory.record_turn(**keywords)
+            return recorded
+        answer: Recorded = self._run("record", keywords)
+        return answer
+
+    def remember(self, text: str, **keywords: Any) -> "Remembered":
+        """Write one sentence; see `VaultMemory.remember`."""
+        answer: Remembered = self._run("remember", {"text": text, **keywords})
+        return answer
+
+    def apply(self, note: str, ops: Any, **keywords: Any) -> "Edit":
+        """Apply ops to a note; see `VaultMemory.apply`."""
+        if keywords.get("dry_run"):
+            planned: Edit = self._memory.apply(note, ops, **keywords)
+            return planned
+        answer: Edit = self._run("apply", {"note": note, "ops": list(ops), **keywords})
+        return answer
+
+    def _run(
+        self,
+        call: Call,
+        keywords: Mapping[str, Any],
+    ) -> Any:
+        now = keywords.get("now") or datetime.now(UTC)
+        ignored = ("now", "dry_run", "chance", "again")
+        arguments = {
+            name: value
+            for name, value in keywords.items()
+            if name not in ignored and value is not None
+        }
+        op = AcknowledgedOp(new_id(), call, arguments, now)
+        try:
+            answer = self._vault.visit.run(op)
+        except LedgerAway as error:
+            self._vault.note_kept()
+            raise Pending(error.code) from None
+        self._vault.note_kept()
+        self.is_durable = True
+        return answer
