@@ -58,6 +58,7 @@ SHAPES: dict[str, Any] = {
     "fleet add": fleet_answers.VaultAddedJson,
     "fleet drain": fleet_answers.FleetDrainedJson,
     "fleet export": fleet_answers.FleetExportedJson,
+    "fleet forget": fleet_answers.FleetForgottenJson,
     "fleet init": fleet_answers.FleetMadeJson,
     "fleet status": fleet_answers.FleetStatusJson,
     "forget": answers.ForgottenJson,

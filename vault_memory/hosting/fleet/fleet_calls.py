@@ -224,7 +224,7 @@ def visiting(
     """
     row = ledger.vault(name)
     folder = Path(tempfile.mkdtemp(prefix="vault-memory-"))
-    host = f"command-{folder.name}"
+    host = command_host(folder)
     try:
         lease = _take(ledger, row, host, patience)
         visit = Visit.open(lease, ledger, fleet.visit_settings(folder))
@@ -236,6 +236,11 @@ def visiting(
     finally:
         shutil.rmtree(folder, ignore_errors=True)
         ledger.erased(row.id, host)
+
+
+def command_host(folder: Path) -> str:
+    """Return the name under which a command with this folder of scratches holds a vault."""
+    return f"command-{folder.name}"
 
 
 def _take(

@@ -127,6 +127,26 @@ class Bucket:
                 "VersionIdMarker": str(result.get("NextVersionIdMarker", "")),
             }
 
+    def replaced_versions(self, prefix: str) -> Iterator[Mapping[str, Any]]:
+        """What the bucket keeps below a prefix and no longer shows, page by page."""
+        place: dict[str, Any] = {}
+        while True:
+            result, _ = self.ask(
+                "list_object_versions",
+                "",
+                LONGEST_PAGE,
+                Prefix=prefix,
+                **place,
+            )
+            items = result.get("Versions", [])
+            yield from [item for item in items if not item.get("IsLatest")]
+            if not result.get("IsTruncated"):
+                return
+            place = {
+                "KeyMarker": str(result.get("NextKeyMarker", "")),
+                "VersionIdMarker": str(result.get("NextVersionIdMarker", "")),
+            }
+
     def pages(
         self,
         folder: str,

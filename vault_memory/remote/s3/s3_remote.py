@@ -5,7 +5,7 @@ its end. There is no rename either: `move` makes the new key and then deletes th
 between the two, both exist and nothing is lost.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
@@ -262,6 +262,31 @@ class S3:
             raise FolderNotEmpty(path)
         etag, _ = etag_of(str(items[0].get("ETag", "")))
         self._bucket.delete(marker, path, etag)
+
+    def earlier_versions(self) -> Iterator[tuple[str, FileVersion]]:
+        """Yield each replaced or deleted version of all files, with its path."""
+        root = self.at.root
+        for item in self._bucket.replaced_versions(root):
+            version = FileVersion(
+                str(item["VersionId"]),
+                seconds_of(item.get("LastModified")),
+                int(item.get("Size", 0)),
+            )
+            yield str(item["Key"]).removeprefix(root), version
+
+    def erase_version(
+        self,
+        path: str,
+        version: FileVersion,
+    ) -> None:
+        """Delete one version for good."""
+        self._bucket.ask(
+            "delete_object",
+            path,
+            writes=True,
+            Key=self.at.key(path),
+            VersionId=version.id,
+        )
 
     def erase_versions(self, path: str) -> int:
         """Remove a file with all its versions, on no condition. Returns how many there were."""

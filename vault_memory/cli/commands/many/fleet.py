@@ -1,6 +1,7 @@
 """`fleet`: several hosts that share the vaults of many people."""
 
 import os
+import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,7 +12,7 @@ import click
 from vault_memory import config as configuration
 from vault_memory.cli.optional_dependencies import need
 from vault_memory.cli.options import Context, common, grouped
-from vault_memory.errors import UsageError
+from vault_memory.errors import CannotAsk, UsageError
 from vault_memory.lazy import lazy_module
 
 if TYPE_CHECKING:
@@ -21,19 +22,28 @@ if TYPE_CHECKING:
         FleetMadeJson,
         FleetStatusJson,
     )
-    from vault_memory.hosting.fleet import fleet_calls, fleet_config, fleet_server
+    from vault_memory.hosting.fleet import (
+        fleet_calls,
+        fleet_config,
+        fleet_forget,
+        fleet_server,
+    )
     from vault_memory.hosting.fleet.fleet_config import FleetConfig
+    from vault_memory.hosting.fleet.fleet_forget import FleetForgotten
     from vault_memory.http import listen
     from vault_memory.ledger.contract import Ledger
 else:
     fleet_calls = lazy_module("vault_memory.hosting.fleet.fleet_calls")
     fleet_config = lazy_module("vault_memory.hosting.fleet.fleet_config")
+    fleet_forget = lazy_module("vault_memory.hosting.fleet.fleet_forget")
     fleet_server = lazy_module("vault_memory.hosting.fleet.fleet_server")
     listen = lazy_module("vault_memory.http.listen")
 
-ACTIONS = ("init", "add", "host", "status", "drain", "export")
-NAMED = ("add", "drain", "export")
+ACTIONS = ("init", "add", "host", "status", "drain", "export", "forget")
+NAMED = ("add", "drain", "export", "forget")
 """Actions that need the name of a vault or a host"""
+TARGETED = ("export", "forget")
+"""Actions that also need a folder or a text"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,10 +63,18 @@ class HostOptions:
     port: int | None
 
 
+@dataclass(frozen=True, slots=True)
+class ForgetOptions:
+    """Options of `fleet forget`."""
+
+    yes: bool
+    dry_run: bool
+
+
 @click.command()
 @click.argument("action", type=click.Choice(ACTIONS))
 @click.argument("name", required=False)
-@click.argument("folder", required=False)
+@click.argument("target", required=False)
 @click.option(
     "--home",
     metavar="URL",
@@ -83,18 +101,26 @@ class HostOptions:
     type=click.IntRange(0, 65535),
     help="With host: the port to listen on; 0 takes any free port.",
 )
+@click.option("--yes", is_flag=True, help="With forget: remove the text.")
+@click.option(
+    "--dry-run",
+    is_flag=True,
+    help="With forget: show where the text is; remove nothing.",
+)
 @common
 @click.pass_obj
 @grouped(AddOptions, "options")
 @grouped(HostOptions, "listener")
+@grouped(ForgetOptions, "removal")
 def fleet(
     context: Context,
     action: str,
     name: str | None,
-    folder: str | None,
+    target: str | None,
     options: AddOptions,
     listener: HostOptions,
-) -> None:
+    removal: ForgetOptions,
+) -> int:
     """Share the vaults of many people between several hosts.
 
     \b
@@ -103,7 +129,8 @@ def fleet(
     host                serves vaults over HTTP and MCP until it is drained or ended
     status              lists hosts and vaults
     drain HOST          lets a host give back its vaults and end
-    export NAME FOLDER  writes the files of a vault into a new FOLDER
+    export NAME TARGET  writes the files of a vault into a new folder TARGET
+    forget NAME TARGET  removes the text TARGET from a vault, its home and all hosts
 
     The configuration of --config names the database and the account of the homes. It has no
     passwords: those are in files that it names, or in the variables of PostgreSQL and AWS.
@@ -114,7 +141,12 @@ def fleet(
       vault-memory fleet add ann --home s3://bucket/ann --from ~/notes --config fleet.toml
     """
     need("fleet")
-    _check_arguments(action, name, folder)
+    _check_arguments(action, name, target)
+    if action == "forget" and not (removal.yes or removal.dry_run):
+        raise CannotAsk(
+            "`fleet forget` removes a text for good",
+            "give `--yes` to remove it, or `--dry-run` to see where it is",
+        )
     new_vault = _new_vault(name, options) if action == "add" else None
     config = _config(context)
     ledger = config.open_ledger(create=action == "init")
@@ -137,31 +169,79 @@ def fleet(
                 host = fleet_calls.drain(ledger, str(name))
                 drained: FleetDrainedJson = {"host": host.name}
                 context.emit(drained, lambda: f"{host.name} holds no vaults")
+            case "export":
+                _export(context, config, ledger, str(name), str(target))
             case _:
-                target = Path(str(folder)).expanduser()
-                count = fleet_calls.export(config, ledger, str(name), target)
-                exported: FleetExportedJson = {"folder": str(target), "files": count}
-                context.emit(exported, lambda: f"{count} files in {target}")
+                forgotten = fleet_forget.forget(
+                    config,
+                    ledger,
+                    str(name),
+                    sys.stdin.read() if target == "-" else str(target),
+                    dry_run=removal.dry_run,
+                )
+                return _emit_forgotten(context, forgotten)
     finally:
         ledger.close()
+    return 0
+
+
+def _export(
+    context: Context,
+    config: "FleetConfig",
+    ledger: "Ledger",
+    name: str,
+    target: str,
+) -> None:
+    folder = Path(target).expanduser()
+    count = fleet_calls.export(config, ledger, name, folder)
+    exported: FleetExportedJson = {"folder": str(folder), "files": count}
+    context.emit(exported, lambda: f"{count} files in {folder}")
+
+
+def _emit_forgotten(
+    context: Context,
+    forgotten: "FleetForgotten",
+) -> int:
+    """Print the report, and return 1 when the text is still in the vault."""
+    context.emit(forgotten.as_json(), lambda: "\n".join(_forgotten_lines(forgotten)))
+    report = forgotten.report
+    return 1 if report.remaining and report.receipt else 0
+
+
+def _forgotten_lines(forgotten: "FleetForgotten") -> Iterator[str]:
+    report = forgotten.report
+    verb = "removed" if report.receipt else "found"
+    yield f"{verb}: {report.matches} in the vault"
+    for match in report.removed:
+        yield f"  {match.place}  {match.count}"
+    for residue in report.remaining:
+        yield f"still there: {residue.place}: {residue.why}"
+    if report.receipt is None:
+        return
+    yield f"deleted: {forgotten.versions} earlier versions in the home"
+    for host in forgotten.hosts:
+        yield f"deleted: the local copy on the host {host}"
+    for unreached in forgotten.unreached:
+        yield f"not reached: {unreached}"
+    yield f"receipt {report.receipt.id}, {report.receipt.ts}"
 
 
 def _check_arguments(
     action: str,
     name: str | None,
-    folder: str | None,
+    target: str | None,
 ) -> None:
     if action in NAMED and not name:
         raise UsageError(
             f"`fleet {action}` needs a name",
             hint=f"run `vault-memory fleet {action} NAME`",
         )
-    if action == "export" and not folder:
+    if action in TARGETED and not target:
         raise UsageError(
-            "`fleet export` needs a folder",
-            hint="name a new one: `vault-memory fleet export NAME FOLDER`",
+            f"`fleet {action}` needs a new folder, or a text to forget",
+            hint=f"run `vault-memory fleet {action} NAME TARGET`",
         )
-    has_too_many = folder and action != "export"
+    has_too_many = target and action not in TARGETED
     if has_too_many or (name and action not in NAMED):
         raise UsageError(
             f"`fleet {action}` does not take so many arguments",

@@ -1,0 +1,89 @@
+"""A text that a person takes back leaves the home, its versions, the ledger and all hosts."""
+
+from pathlib import Path
+
+import pytest
+
+from tests.contract.shapes import problems
+from tests.hosting.fleet.running import OperatedFleet, running_host, until
+from vault_memory.hosting.fleet.bundle_store import NAME
+from vault_memory.vault.marker import ensure_marker
+
+NOTE = "Users/ann/bot/config/USER.md"
+SECRET = "mackerel allergy"
+TEXT = f"# Ann\n\n## Likes\n\n- tea\n- {SECRET}\n"
+
+
+@pytest.fixture
+def vault(tmp_path: Path) -> Path:
+    root = tmp_path / "notes"
+    note = root / NOTE
+    note.parent.mkdir(parents=True)
+    note.write_text(TEXT)
+    ensure_marker(root)
+    return root
+
+
+def _everything_in_bucket(fleet: OperatedFleet, home: str) -> list[tuple[str, bytes]]:
+    """The bytes of all versions of all keys of a home."""
+    client = fleet.store.boto()
+    bucket, _, prefix = home.removeprefix("s3://").partition("/")
+    listing = client.list_object_versions(Bucket=bucket, Prefix=prefix)
+    return [
+        (
+            item["Key"].removeprefix(f"{prefix}/"),
+            client.get_object(
+                Bucket=bucket, Key=item["Key"], VersionId=item["VersionId"]
+            )["Body"].read(),
+        )
+        for item in listing["Versions"]
+    ]
+
+
+def test_a_forgotten_text_is_nowhere_that_the_fleet_reaches(
+    fleet_of_hosts: OperatedFleet, vault: Path
+) -> None:
+    home = fleet_of_hosts.store.new_url(versions=True)
+    added = fleet_of_hosts.ask(
+        "fleet", "add", "ann", "--home", home, "--from", str(vault)
+    )
+    with running_host(fleet_of_hosts, "east") as east:
+        found = east.ask(added["token"], "/v1/search", query="mackerel")
+        assert found.json()["hits"]
+        words = f"I told you about my {SECRET}"
+        turn = {"session": "s", "role": "user", "text": words}
+        assert east.ask(added["token"], "/v1/turns", **turn).status_code == 200
+        drained = fleet_of_hosts.ask("fleet", "drain", "east")
+        assert drained == {"host": "east"}
+        assert east.process.wait(60) == 0
+    assert (fleet_of_hosts.folder / "scratch" / "east").exists()
+    preview = fleet_of_hosts.ask("fleet", "forget", "ann", SECRET, "--dry-run")
+    assert preview["forgotten"]["receipt"] is None
+    with running_host(fleet_of_hosts, "east") as east:
+        arguments = ("fleet", "forget", "ann", SECRET, "--yes")
+        done = fleet_of_hosts.command(*arguments, "--json")
+        assert done.returncode == 0, done.stdout + done.stderr
+        assert not problems(arguments, done.stdout), done.stdout
+        answer = fleet_of_hosts.ask("fleet", "forget", "ann", SECRET, "--yes")
+        assert answer["forgotten"]["matches"] == 0
+        after = east.ask(added["token"], "/v1/search", query="mackerel")
+        assert "mackerel" not in after.text.partition('"hits"')[2]
+        until(lambda: "east" in done.stdout)
+    assert "backups" in done.stdout
+    versions = _everything_in_bucket(fleet_of_hosts, home)
+    assert sum(path == NAME for path, _ in versions) >= 1
+    assert [path for path, raw in versions if SECRET.encode() in raw] == []
+    for file in (fleet_of_hosts.folder / "scratch").rglob("*"):
+        if file.is_file():
+            assert SECRET.encode() not in file.read_bytes(), file
+    import psycopg
+
+    name = fleet_of_hosts.database.rpartition("/")[2]
+    with psycopg.connect(fleet_of_hosts.postgres.url(name)) as connection:
+        ops = connection.execute("SELECT op, outcome FROM vault_memory.kept").fetchall()
+    assert all(SECRET.encode() not in (op or b"") + (note or b"") for op, note in ops)
+
+
+def test_a_text_is_forgotten_only_when_that_is_said(operated: OperatedFleet) -> None:
+    answer = operated.ask("fleet", "forget", "ann", SECRET)
+    assert answer["error"]["code"] == "cannot_ask"

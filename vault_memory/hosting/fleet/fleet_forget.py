@@ -1,0 +1,152 @@
+"""Forgets a text in a vault of a fleet: in its home, its earlier versions, and on all hosts.
+
+The vault itself is redacted as `forget` does, and flushed. Then earlier versions in the home are
+deleted: each one of a note that has the text, and each one of the bundle, which is packed. Hosts
+delete their local copies, and confirm it in the ledger. Last comes the list of what is out of reach.
+"""
+
+import time
+from typing import TYPE_CHECKING, NamedTuple
+
+from vault_memory.api import json_contract
+from vault_memory.config.remote_password import password_of
+from vault_memory.hosting.fleet.bundle import LARGEST
+from vault_memory.hosting.fleet.bundle_store import NAME
+from vault_memory.hosting.fleet.fleet_calls import NOWHERE, command_host, visiting
+from vault_memory.hosting.fleet.fleet_config import FleetConfig
+from vault_memory.hosting.fleet.visit import Visit
+from vault_memory.ledger.contract import Ledger
+from vault_memory.remote.contract import Remote
+from vault_memory.remote.remote_errors import RemoteMissing
+from vault_memory.rules.forgetting.matcher import TextMatcher
+from vault_memory.sync.connection import open_configured
+
+if TYPE_CHECKING:
+    from vault_memory.contract.fleet_answers import FleetForgottenJson
+    from vault_memory.forgetting.forget_text import Forgotten
+    from vault_memory.remote.s3.s3_remote import S3
+
+HOST_SECONDS = 60.0
+"""For hosts to delete their local copies"""
+PAUSE_SECONDS = 1.0
+ALWAYS_UNREACHED = (
+    "backups of the home and of the database",
+    "the write-ahead log of the database, and rows that it has not vacuumed yet",
+)
+SERVER_VERSIONS = "earlier versions and the trash that the server of the home keeps"
+
+
+class FleetForgotten(NamedTuple):
+    """What was removed in the vault and beyond it."""
+
+    report: "Forgotten"
+    versions: int = 0
+    """earlier versions that were deleted in the home"""
+    hosts: tuple[str, ...] = ()
+    """hosts that have deleted their local copies"""
+    unreached: tuple[str, ...] = ()
+    """what may still have the text"""
+
+    def as_json(self) -> "FleetForgottenJson":
+        """Return the answer of `fleet forget`."""
+        return {
+            "forgotten": json_contract.of_forgotten(self.report),
+            "versions": self.versions,
+            "hosts": list(self.hosts),
+            "unreached": list(self.unreached),
+        }
+
+
+def forget(
+    fleet: FleetConfig,
+    ledger: Ledger,
+    name: str,
+    text: str,
+    *,
+    dry_run: bool,
+) -> FleetForgotten:
+    """Remove a text from a vault, or say where it is. Raises UnknownVault, VaultInUse, TextTooShort."""
+    matcher = TextMatcher.of(text)
+    with visiting(fleet, ledger, name) as visit:
+        if dry_run:
+            return FleetForgotten(visit.memory.forget(text, dry_run=True))
+        with visit.changing() as memory:
+            report = memory.forget(text)
+        is_home_clean = visit.flush().is_complete
+        unreached = list(ALWAYS_UNREACHED)
+        if not is_home_clean:
+            unreached.insert(0, "files of the home that wait for another program")
+        if ledger.vault(name).waiting:
+            unreached.insert(0, "operations in the ledger that the vault refuses")
+        versions = _erase_versions(fleet, visit, matcher)
+        if versions is None:
+            unreached.append(SERVER_VERSIONS)
+        erased, silent = _erase_scratches(ledger, visit)
+        unreached += [f"the local copy on the host `{host}`" for host in silent]
+        return FleetForgotten(report, versions or 0, tuple(erased), tuple(unreached))
+
+
+# --- The home ---
+
+
+def _erase_versions(
+    fleet: FleetConfig,
+    visit: Visit,
+    matcher: TextMatcher,
+) -> int | None:
+    """Delete earlier versions with the text; None where the server does not let us."""
+    remote = fleet.remote(visit.lease.home)
+    opened = open_configured(remote, password_of(remote, fleet.environment, NOWHERE))
+    try:
+        if opened.kind != "S3":
+            return None
+        return _erase_in_bucket(_as_bucket(opened), matcher)
+    finally:
+        opened.close()
+
+
+def _as_bucket(remote: Remote) -> "S3":
+    from vault_memory.remote.s3.s3_remote import S3
+
+    assert isinstance(remote, S3)
+    return remote
+
+
+def _erase_in_bucket(
+    bucket: "S3",
+    matcher: TextMatcher,
+) -> int:
+    erased = 0
+    for path, version in bucket.earlier_versions():
+        if path != NAME:
+            try:
+                raw = bucket.get_version(path, version, max_bytes=LARGEST)
+            except RemoteMissing:
+                continue
+            if not matcher.is_in_bytes(raw):
+                continue
+        bucket.erase_version(path, version)
+        erased += 1
+    return erased
+
+
+# --- The hosts ---
+
+
+def _erase_scratches(
+    ledger: Ledger,
+    visit: Visit,
+) -> tuple[list[str], list[str]]:
+    """Let the hosts delete their local copies. Returns those that have, and the others."""
+    vault = visit.lease.vault
+    own = command_host(visit.scratch.folder.parent)
+    asked = [host for host in ledger.scratches(vault) if host != own]
+    ledger.ask_to_erase(vault)
+    deadline = time.monotonic() + HOST_SECONDS
+    while True:
+        silent = [host for host in ledger.scratches(vault) if host != own]
+        if not silent or time.monotonic() > deadline:
+            return [host for host in asked if host not in silent], silent
+        # No host may take the vault, and copy it, before all have deleted theirs.
+        ledger.renew([visit.lease])
+        time.sleep(PAUSE_SECONDS)
