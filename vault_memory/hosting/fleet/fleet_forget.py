@@ -15,6 +15,7 @@ from vault_memory.hosting.fleet.bundle_store import NAME
 from vault_memory.hosting.fleet.fleet_calls import NOWHERE, command_host, visiting
 from vault_memory.hosting.fleet.fleet_config import FleetConfig
 from vault_memory.hosting.fleet.visit import Visit
+from vault_memory.lazy import lazy_module
 from vault_memory.ledger.contract import Ledger
 from vault_memory.remote.contract import Remote
 from vault_memory.remote.remote_errors import RemoteMissing
@@ -24,7 +25,11 @@ from vault_memory.sync.connection import open_configured
 if TYPE_CHECKING:
     from vault_memory.contract.fleet_answers import FleetForgottenJson
     from vault_memory.forgetting.forget_text import Forgotten
+    from vault_memory.remote.s3 import s3_remote
     from vault_memory.remote.s3.s3_remote import S3
+else:
+    # Only the extra `s3` has boto3.
+    s3_remote = lazy_module("vault_memory.remote.s3.s3_remote")
 
 HOST_SECONDS = 60.0
 """For hosts to delete their local copies"""
@@ -106,9 +111,7 @@ def _erase_versions(
 
 
 def _as_bucket(remote: Remote) -> "S3":
-    from vault_memory.remote.s3.s3_remote import S3
-
-    assert isinstance(remote, S3)
+    assert isinstance(remote, s3_remote.S3)
     return remote
 
 

@@ -47,26 +47,14 @@ TARGETED = ("export", "forget")
 
 
 @dataclass(frozen=True, slots=True)
-class AddOptions:
-    """Options of `fleet add`."""
+class FleetOptions:
+    """The options, each of one action."""
 
     home: str | None
     source: str | None
     user: str | None
-
-
-@dataclass(frozen=True, slots=True)
-class HostOptions:
-    """Options of `fleet host`."""
-
     host: str | None
     port: int | None
-
-
-@dataclass(frozen=True, slots=True)
-class ForgetOptions:
-    """Options of `fleet forget`."""
-
     yes: bool
     dry_run: bool
 
@@ -109,17 +97,13 @@ class ForgetOptions:
 )
 @common
 @click.pass_obj
-@grouped(AddOptions, "options")
-@grouped(HostOptions, "listener")
-@grouped(ForgetOptions, "removal")
+@grouped(FleetOptions, "options")
 def fleet(
     context: Context,
     action: str,
     name: str | None,
     target: str | None,
-    options: AddOptions,
-    listener: HostOptions,
-    removal: ForgetOptions,
+    options: FleetOptions,
 ) -> int:
     """Share the vaults of many people between several hosts.
 
@@ -142,7 +126,7 @@ def fleet(
     """
     need("fleet")
     _check_arguments(action, name, target)
-    if action == "forget" and not (removal.yes or removal.dry_run):
+    if action == "forget" and not (options.yes or options.dry_run):
         raise CannotAsk(
             "`fleet forget` removes a text for good",
             "give `--yes` to remove it, or `--dry-run` to see where it is",
@@ -161,7 +145,7 @@ def fleet(
                 context.emit(added, lambda: f"{added['vault']}\n{added['token']}")
                 context.say("the token is not shown again")
             case "host":
-                _serve(context, config, ledger, listener)
+                _serve(context, config, ledger, options)
             case "status":
                 answer = fleet_calls.status(ledger)
                 context.emit(answer, lambda: "\n".join(_status_lines(answer)))
@@ -177,7 +161,7 @@ def fleet(
                     ledger,
                     str(name),
                     sys.stdin.read() if target == "-" else str(target),
-                    dry_run=removal.dry_run,
+                    dry_run=options.dry_run,
                 )
                 return _emit_forgotten(context, forgotten)
     finally:
@@ -261,13 +245,13 @@ def _serve(
     context: Context,
     config: "FleetConfig",
     ledger: "Ledger",
-    listener: HostOptions,
+    options: FleetOptions,
 ) -> None:
     """Serve vaults until the host is drained or ended."""
     need("web")
     serve = config.config.serve
-    port = serve.port if listener.port is None else listener.port
-    listening = listen.at_address(listener.host or serve.host, port)
+    port = serve.port if options.port is None else options.port
+    listening = listen.at_address(options.host or serve.host, port)
 
     def say_where(address: str) -> None:
         context.say(f"the host {config.host} listens on {address}")
@@ -278,7 +262,7 @@ def _serve(
 
 def _new_vault(
     name: str | None,
-    options: AddOptions,
+    options: FleetOptions,
 ) -> "fleet_calls.NewVault":
     if not options.home:
         raise UsageError(
