@@ -26,17 +26,17 @@ if TYPE_CHECKING:
         fleet_calls,
         fleet_config,
         fleet_forget,
-        fleet_server,
     )
     from vault_memory.hosting.fleet.fleet_config import FleetConfig
     from vault_memory.hosting.fleet.fleet_forget import FleetForgotten
+    from vault_memory.hosting.fleet.serving import fleet_server
     from vault_memory.http import listen
     from vault_memory.ledger.contract import Ledger
 else:
     fleet_calls = lazy_module("vault_memory.hosting.fleet.fleet_calls")
     fleet_config = lazy_module("vault_memory.hosting.fleet.fleet_config")
     fleet_forget = lazy_module("vault_memory.hosting.fleet.fleet_forget")
-    fleet_server = lazy_module("vault_memory.hosting.fleet.fleet_server")
+    fleet_server = lazy_module("vault_memory.hosting.fleet.serving.fleet_server")
     listen = lazy_module("vault_memory.http.listen")
 
 ACTIONS = ("init", "add", "host", "status", "drain", "export", "forget")

@@ -18,7 +18,7 @@ from vault_memory.api.vault_service import VaultUnavailable
 from vault_memory.errors import VaultMemoryError
 from vault_memory.hosting.fleet.fleet_calls import erase_asked
 from vault_memory.hosting.fleet.fleet_errors import HostFull
-from vault_memory.hosting.fleet.held_vault import HeldVault
+from vault_memory.hosting.fleet.serving.held_vault import HeldVault
 from vault_memory.hosting.fleet.visit import Visit
 from vault_memory.hosting.fleet.visit_settings import VisitSettings
 from vault_memory.ledger.contract import Holder, Lease, LeaseLost, Ledger, LedgerAway

@@ -15,7 +15,7 @@ from vault_memory.api.vault_service import (
     VaultUnknown,
 )
 from vault_memory.errors import VaultMemoryError
-from vault_memory.hosting.fleet.held_vault import AcknowledgedMemory, HeldVault
+from vault_memory.hosting.fleet.serving.held_vault import AcknowledgedMemory, HeldVault
 from vault_memory.http.tokens import TokenOwner
 from vault_memory.ledger.contract import Ledger
 

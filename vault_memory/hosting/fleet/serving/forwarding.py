@@ -18,11 +18,11 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from vault_memory.api.vault_service import RETRY_SECONDS, VaultUnavailable
 from vault_memory.errors import VaultMemoryError
-from vault_memory.hosting.fleet import passed_request
-from vault_memory.hosting.fleet.fleet_host import FleetHost
-from vault_memory.hosting.fleet.fleet_service import HELD, WRITES, LedgerTokens
-from vault_memory.hosting.fleet.held_vault import HeldVault
-from vault_memory.hosting.fleet.passed_request import (
+from vault_memory.hosting.fleet.serving import passed_request
+from vault_memory.hosting.fleet.serving.fleet_host import FleetHost
+from vault_memory.hosting.fleet.serving.fleet_service import HELD, WRITES, LedgerTokens
+from vault_memory.hosting.fleet.serving.held_vault import HeldVault
+from vault_memory.hosting.fleet.serving.passed_request import (
     MARK,
     MOVED,
     HolderAway,

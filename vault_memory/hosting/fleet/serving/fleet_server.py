@@ -14,9 +14,9 @@ from vault_memory.config import state_file
 from vault_memory.config.server_sections import Serve
 from vault_memory.errors import Locked
 from vault_memory.hosting.fleet.fleet_config import FleetConfig
-from vault_memory.hosting.fleet.fleet_host import FleetHost, HostName
-from vault_memory.hosting.fleet.fleet_service import HeldVaults, LedgerTokens
-from vault_memory.hosting.fleet.forwarding import Forwarding
+from vault_memory.hosting.fleet.serving.fleet_host import FleetHost, HostName
+from vault_memory.hosting.fleet.serving.fleet_service import HeldVaults, LedgerTokens
+from vault_memory.hosting.fleet.serving.forwarding import Forwarding
 from vault_memory.http import listen
 from vault_memory.http.many_vaults import HostRoutes, many_vaults_application
 from vault_memory.http.prometheus import Requests
