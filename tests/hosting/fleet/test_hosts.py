@@ -16,6 +16,9 @@ from tests.hosting.fleet.running import (
     running_host,
     until,
 )
+from tests.ledger import servers
+from tests.ledger.servers import PostgresServer
+from tests.remote.servers.s3_stores import S3Store
 from vault_memory.vault.marker import ensure_marker
 
 NOTE = "Users/ann/bot/config/USER.md"
@@ -169,3 +172,29 @@ def test_a_drained_host_ends_without_a_lost_request(
             thread.join()
     assert failures == []
     assert _holder(fleet_of_hosts) not in ("", leaving)
+
+
+@pytest.mark.skipif(bool(servers.missing()), reason="there is no PostgreSQL")
+def test_without_the_database_reads_go_on_and_writes_are_not_acknowledged(
+    tmp_path: Path, store: S3Store
+) -> None:
+    server = PostgresServer(fsync=False)
+    try:
+        fleet = OperatedFleet(tmp_path, server, store)
+        fleet.ask("fleet", "init")
+        home = store.new_url()
+        token = fleet.ask("fleet", "add", "ann", "--home", home)["token"]
+        with running_host(fleet, "east") as east:
+            told = east.ask(token, "/v1/remember", text="I like the harbour")
+            assert told.status_code == 200, told.text
+            server.kill()
+            found = east.ask(token, "/v1/search", query="harbour")
+            assert found.status_code == 200, found.text
+            assert found.json()["hits"]
+            refused = east.ask(token, "/v1/remember", text="I like cocoa")
+            assert refused.status_code == 503
+            assert refused.json()["error"]["code"] == "pending"
+            server.start()
+            until(lambda: b"harbour" in b"".join(fleet.texts(home).values()))
+    finally:
+        server.stop()

@@ -48,6 +48,18 @@ class HostName(NamedTuple):
     idle_seconds: float = IDLE_SECONDS
 
 
+class HeldLease:
+    """A lease of this host, and its end by the monotonic clock."""
+
+    def __init__(
+        self,
+        lease: Lease,
+        deadline: float,
+    ) -> None:
+        self.lease = lease
+        self.deadline = deadline
+
+
 class FleetHost:
     """The vaults that this host holds. Any thread may call it."""
 
@@ -64,6 +76,8 @@ class FleetHost:
         self._settings = settings
         self._drained = drained
         self._leased: dict[str, HeldVault] = {}
+        self._arriving: dict[str, HeldLease] = {}
+        """leases of vaults that are being opened"""
         self._changed = threading.Condition()
         self._opening: set[str] = set()
         """vaults that a thread takes or gives back at this moment"""
@@ -108,10 +122,11 @@ class FleetHost:
                 self._forget_held(vault, entry)
                 entry = None
             if entry is None:
+                began = time.monotonic()
                 taken = self._take(vault)
                 if not isinstance(taken, Lease):
                     return taken
-                entry = self._opened(taken)
+                entry = self._opened(taken, began)
             # Fault: without the ledger, another host may hold the vault by now.
             if not entry.is_current():
                 raise LedgerAway("the lease of this vault ran out")
@@ -147,19 +162,27 @@ class FleetHost:
             raise HostFull
         return self.ledger.take(vault, self.own.name, self.own.address)
 
-    def _opened(self, lease: Lease) -> HeldVault:
-        """Open a leased vault. Raises VaultUnavailable."""
-        deadline = time.monotonic() + self.ledger.lease_seconds
+    def _opened(
+        self,
+        lease: Lease,
+        began: float,
+    ) -> HeldVault:
+        """Open a vault that was leased after `began`. Raises VaultUnavailable."""
+        # Fault: a large vault takes longer to arrive than a lease lasts.
+        arriving = HeldLease(lease, began + self.ledger.lease_seconds)
+        with self._changed:
+            self._arriving[lease.vault] = arriving
         try:
-            entry = HeldVault(
-                Visit.open(lease, self.ledger, self._settings),
-                deadline,
-            )
+            visit = Visit.open(lease, self.ledger, self._settings)
+            entry = HeldVault(visit, arriving.deadline)
+            with self._changed:
+                self._leased[lease.vault] = entry
         except Exception as error:
             self._give_up(lease, error)
             raise VaultUnavailable from None
-        with self._changed:
-            self._leased[lease.vault] = entry
+        finally:
+            with self._changed:
+                del self._arriving[lease.vault]
         return entry
 
     def _give_up(
@@ -192,12 +215,14 @@ class FleetHost:
     def _renew(self) -> None:
         """Prolong all leases by one statement."""
         with self._changed:
-            entries = dict(self._leased)
+            entries: list[HeldLease | HeldVault] = [
+                *self._arriving.values(),
+                *self._leased.values(),
+            ]
         began = time.monotonic()
-        leases = [entry.visit.lease for entry in entries.values()]
-        renewed = self.ledger.renew(leases)
-        for vault, entry in entries.items():
-            if vault in renewed:
+        renewed = self.ledger.renew([entry.lease for entry in entries])
+        for entry in entries:
+            if entry.lease.vault in renewed:
                 entry.deadline = began + self.ledger.lease_seconds
             else:
                 # Another host holds it, or this one has just given it back.
@@ -262,14 +287,19 @@ class FleetHost:
         most = min(room, CLAIMED_AT_ONCE - len(self._busy))
         if most <= 0:
             return
+        began = time.monotonic()
         for lease in self.ledger.claim(self.own.name, self.own.address, most):
-            self._submit(lease.vault, partial(self._visit, lease))
+            self._submit(lease.vault, partial(self._visit, lease, began))
 
-    def _visit(self, lease: Lease) -> None:
+    def _visit(
+        self,
+        lease: Lease,
+        began: float,
+    ) -> None:
         """Do what is due in a vault: sessions that end, and nights."""
         self._begin_opening(lease.vault)
         try:
-            entry = self._opened(lease)
+            entry = self._opened(lease, began)
             with self._changed:
                 entry.begin_use()
         except VaultMemoryError:

@@ -39,6 +39,8 @@ logger = logging.getLogger(__name__)
 PATIENCE_SECONDS = 20.0
 """For a vault that changes its holder"""
 PAUSE_SECONDS = 0.2
+MOST_ARRIVALS = 64
+"""Requests that ask for their vaults at once"""
 READING = frozenset({"/v1/context", "/v1/search"})
 """Calls that send a body and write nothing"""
 ALIVE_SECONDS = 20.0
@@ -60,6 +62,7 @@ class Forwarding:
         self._tokens = tokens
         self._secret = host.ledger.secret
         self._longest = longest_body
+        self._arrivals: anyio.CapacityLimiter | None = None
 
     async def __call__(
         self,
@@ -80,7 +83,7 @@ class Forwarding:
         deadline = time.monotonic() + PATIENCE_SECONDS
         while True:
             try:
-                place = await _in_thread(self._host.acquire, vault)
+                place = await self._acquire(vault)
                 if isinstance(place, HeldVault):
                     await self._answer(place, scope, receive, send)
                     return
@@ -98,6 +101,17 @@ class Forwarding:
                 await _refuse(send, "vault_moving", "the vault has no host now")
                 return
             await anyio.sleep(PAUSE_SECONDS)
+
+    async def _acquire(self, vault: str) -> HeldVault | Holder | None:
+        # Fault: requests that wait for a vault could take the threads of those that use it.
+        if self._arrivals is None:
+            self._arrivals = anyio.CapacityLimiter(MOST_ARRIVALS)
+        place: HeldVault | Holder | None = await anyio.to_thread.run_sync(
+            self._host.acquire,
+            vault,
+            limiter=self._arrivals,
+        )
+        return place
 
     async def _vault_of(self, scope: Scope) -> str | None:
         """Return the vault of a token; None without a valid one."""

@@ -29,6 +29,7 @@ class HeldVault:
     ) -> None:
         """`deadline` is the end of the lease, by the monotonic clock of this host."""
         self.visit = visit
+        self.lease = visit.lease
         self.deadline = deadline
         self.users = 0
         """requests that use the vault"""
