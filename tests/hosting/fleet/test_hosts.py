@@ -89,6 +89,24 @@ def test_either_host_answers_and_finds_what_the_other_was_told(
     until(lambda: b"word1" in fleet_of_hosts.texts(home)[NOTE])
 
 
+def test_an_edit_in_the_home_is_found_while_a_host_holds_the_vault(
+    fleet_of_hosts: OperatedFleet, ann: tuple[str, str]
+) -> None:
+    token, home = ann
+    with running_host(fleet_of_hosts, "east") as east:
+        assert east.ask(token, "/v1/search", query="harbour").status_code == 200
+        remote = fleet_of_hosts.store.open(home)
+        note = remote.get(NOTE, max_bytes=1 << 20)
+        remote.put(NOTE, note.raw + b"- walks to the lighthouse\n", expected=note.etag)
+        remote.close()
+
+        def is_found() -> bool:
+            answer = east.ask(token, "/v1/search", query="lighthouse")
+            return NOTE in _notes(answer)
+
+        until(is_found, seconds=50)
+
+
 def test_a_wrong_token_opens_nothing_on_either_host(
     ann: tuple[str, str], hosts: tuple[RunningHost, RunningHost]
 ) -> None:

@@ -250,6 +250,8 @@ class FleetHost:
                 self._submit(vault, partial(self._give_back, vault))
             elif entry.needs_flush(FLUSH_SECONDS):
                 self._submit(vault, partial(self._flush, entry))
+            elif entry.needs_follow(self._settings.remote.poll_seconds):
+                self._submit(vault, partial(self._flush, entry, follow=True))
         folder = self._settings.scratch
         erase_asked(self.ledger, self.own.name, folder, self._leased)
         if not self._is_draining:
@@ -320,9 +322,14 @@ class FleetHost:
         # A request may use it meanwhile: then it stays until it is idle.
         self._give_back(lease.vault)
 
-    def _flush(self, entry: HeldVault) -> None:
+    def _flush(
+        self,
+        entry: HeldVault,
+        *,
+        follow: bool = False,
+    ) -> None:
         try:
-            entry.flush()
+            entry.flush(follow=follow)
         except VaultMemoryError as error:
             # The operations stay in the ledger until the home answers.
             logger.warning("a vault is not flushed: %s", error.code)

@@ -34,6 +34,8 @@ class HeldVault:
         self.users = 0
         """requests that use the vault"""
         self._used_at = time.monotonic()
+        self._followed_at = self._used_at
+        """when the home was last asked for edits of people"""
         self._kept_at: float | None = None
         """when the oldest operation was kept that is not in the home yet"""
         self._lock = threading.Lock()
@@ -67,12 +69,22 @@ class HeldVault:
         kept_at = self._kept_at
         return kept_at is not None and time.monotonic() - kept_at >= seconds
 
-    def flush(self) -> None:
-        """Bring everything home."""
+    def needs_follow(self, seconds: float) -> bool:
+        """Whether the home was not asked for edits of people for so long."""
+        return time.monotonic() - self._followed_at >= seconds
+
+    def flush(
+        self,
+        *,
+        follow: bool = False,
+    ) -> None:
+        """Bring everything home. With `follow`, look for edits of people there."""
+        if follow:
+            self._followed_at = time.monotonic()
         with self._lock:
             kept_at, self._kept_at = self._kept_at, None
         try:
-            self.visit.flush()
+            self.visit.flush(follow=follow)
         except BaseException:
             with self._lock:
                 self._kept_at = kept_at or self._kept_at
