@@ -242,22 +242,30 @@ class FleetHost:
     def _turn(self) -> None:
         self._is_draining = self.ledger.draining(self.own.name)
         for vault, entry in self._entries():
-            if entry.visit.lost or not entry.is_current():
-                self._drop_if_lost(vault, entry)
-            elif self._is_draining:
-                self._submit(vault, partial(self._give_back, vault, CLOSING_SECONDS))
-            elif entry.is_idle(self.own.idle_seconds):
-                self._submit(vault, partial(self._give_back, vault))
-            elif entry.needs_flush(FLUSH_SECONDS):
-                self._submit(vault, partial(self._flush, entry))
-            elif entry.needs_follow(self._settings.remote.poll_seconds):
-                self._submit(vault, partial(self._flush, entry, follow=True))
+            self._tend(vault, entry)
         folder = self._settings.scratch
         erase_asked(self.ledger, self.own.name, folder, self._leased)
         if not self._is_draining:
             self._claim()
         elif not self._leased and not self._opening and not self._busy:
             self._drained()
+
+    def _tend(
+        self,
+        vault: str,
+        entry: HeldVault,
+    ) -> None:
+        """Decide what a vault needs, and let the pool do it."""
+        if entry.visit.lost or not entry.is_current():
+            self._drop_if_lost(vault, entry)
+        elif self._is_draining:
+            self._submit(vault, partial(self._give_back, vault, CLOSING_SECONDS))
+        elif entry.is_idle(self.own.idle_seconds):
+            self._submit(vault, partial(self._give_back, vault))
+        elif entry.needs_flush(FLUSH_SECONDS):
+            self._submit(vault, partial(self._flush, entry))
+        elif entry.needs_follow(self._settings.remote.poll_seconds):
+            self._submit(vault, partial(self._flush, entry, follow=True))
 
     def _submit(
         self,
