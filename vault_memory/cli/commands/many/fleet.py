@@ -126,11 +126,7 @@ def fleet(
     """
     need("fleet")
     _check_arguments(action, name, target)
-    if action == "forget" and not (options.yes or options.dry_run):
-        raise CannotAsk(
-            "`fleet forget` removes a text for good",
-            "give `--yes` to remove it, or `--dry-run` to see where it is",
-        )
+    _check_consent(action, options)
     new_vault = _new_vault(name, options) if action == "add" else None
     config = _config(context)
     ledger = config.open_ledger(create=action == "init")
@@ -230,6 +226,18 @@ def _check_arguments(
         raise UsageError(
             f"`fleet {action}` does not take so many arguments",
             hint="run `vault-memory fleet --help`",
+        )
+
+
+def _check_consent(
+    action: str,
+    options: FleetOptions,
+) -> None:
+    """Check that a text is removed on purpose. Raises CannotAsk."""
+    if action == "forget" and not (options.yes or options.dry_run):
+        raise CannotAsk(
+            "`fleet forget` removes a text for good",
+            "give `--yes` to remove it, or `--dry-run` to see where it is",
         )
 
 
