@@ -31,6 +31,7 @@ MODULES = (
     "journeys",
     "page",
     "host",
+    "fleet",
 )
 
 

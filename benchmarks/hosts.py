@@ -63,13 +63,14 @@ class Served:
 def served(
     place: Place,
     command: list[str],
+    environment: Mapping[str, str] | None = None,
 ) -> Iterator[Served]:
     """A process from when it listens to the end."""
     log = place.root / f"served-{time.monotonic_ns()}.log"
     with log.open("wb") as output:
         process = subprocess.Popen(
             [program(), *command, "--port", "0"],
-            env=place.environment(),
+            env=dict(environment or place.environment()),
             stdout=output,
             stderr=output,
         )
@@ -90,7 +91,7 @@ def _address(
     while time.monotonic() < deadline and process.poll() is None:
         text = log.read_text()
         address = ADDRESS.search(text)
-        if "listening" in text and address:
+        if " listen" in f" {text}" and address:
             return address[0]
         time.sleep(0.05)
     raise SystemExit(f"error: the process does not listen: {log.read_text()}")
