@@ -34,6 +34,8 @@ LARGE = 10_000
 """Notes of the vault that is read beside the searches"""
 FAIR_SEARCHES = 400
 PAUSE_SECONDS = 0.02
+MOST_QUIET_SECONDS = 0.25
+"""CPU seconds of a host that has nothing to do, in five seconds"""
 CLOSING_SECONDS = 3.0
 """Time between two looks whether all vaults are closed"""
 WARM_SECONDS = 2.0
@@ -129,7 +131,7 @@ def _wait_until_quiet(host: Served) -> None:
     while time.monotonic() < deadline:
         before = host.cpu()
         time.sleep(5)
-        if host.cpu() - before < 1.0:
+        if host.cpu() - before < MOST_QUIET_SECONDS:
             return
     raise SystemExit("error: the host is still busy")
 
