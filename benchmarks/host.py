@@ -324,6 +324,9 @@ def _fairness_row(
         vaults.write(large, LARGE, scopes=(0,))
         hosts.give_token(place, large)
         os.rename(large, folder / "large")
+        while len(hosts.states(place, folder)) == len(names):
+            # The host looks for new vaults from time to time.
+            time.sleep(1)
         reading = pool.submit(_read, host, hosts.token("large"))
         time.sleep(WARM_SECONDS)
         beside = _delays(host, names)
