@@ -131,6 +131,8 @@ def test_the_remote_is_tested_shown_and_removed(vault: Outside, store: S3Store):
     removed = vault.ok("remote", "remove")
 
     assert "safe to sync both ways" in tested.out
+    assert "the whole tree is listed at once" in tested.out
+    assert "for every folder" not in tested.out
     assert url in tested.out
     assert status["server"] == url
     assert removed == {"removed": url}

@@ -117,7 +117,13 @@ class RemoteTest:
     def words(self) -> list[str]:
         """What the capabilities mean for a person."""
         traits = asdict(self.traits)
-        return [yes if traits[name] else no for name, (yes, no) in WORDS.items()]
+        # One listing of all files takes the place of a request for every folder.
+        hidden = "recursive_etags" if traits["infinity"] else ""
+        return [
+            yes if traits[name] else no
+            for name, (yes, no) in WORDS.items()
+            if traits[name] or name != hidden
+        ]
 
     def as_json(self) -> "RemoteTestJson":
         """Return the answer of `remote add` and `remote test`."""
