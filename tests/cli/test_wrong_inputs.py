@@ -142,6 +142,37 @@ WRONG: list[tuple[tuple[str, ...], str, int]] = [
     (("sync",), "remote add", 3),
     (("serve", "--port", "99999"), "0<=x<=65535", 2),
     (("serve", "--new-token", "token"), "needs the person", 2),
+    # Many vaults: a host, a fleet and a home in a bucket.
+    (("host",), "Missing option '--vaults'", 2),
+    (("host", "--vaults", "."), "leave `--vault` out", 2),
+    (("fleet",), "Missing argument", 2),
+    (("fleet", "frob"), "'frob' is not one of", 2),
+    (("fleet", "add"), "`fleet add` needs a name", 2),
+    (("fleet", "add", "", "--home", "s3://homes/ann"), "needs a name", 2),
+    (("fleet", "add", "ann"), "needs the home of the vault", 2),
+    (("fleet", "add", "ann", "--home", "s3://homes/ann"), "names no database", 3),
+    (("fleet", "init", "ann"), "does not take so many arguments", 2),
+    (("fleet", "drain"), "`fleet drain` needs a name", 2),
+    (("fleet", "export", "ann"), "`fleet export` needs a folder", 2),
+    (("fleet", "status"), "names no database", 3),
+    (("--config", "none.toml", "fleet", "status"), "none.toml", 3),
+    (("--config", "password.toml", "fleet", "status"), "contains a password", 3),
+    (("--config", "away.toml", "fleet", "status"), "does not answer", 75),
+    (("remote", "add", "s3://"), "`s3://bucket/folder`", 3),
+    (("remote", "add", "s3://homes/a?x=1"), "`s3://bucket/folder`", 3),
+    (("remote", "add", "s3://id:key@homes/a"), "it contains keys", 3),
+    (("remote", "add", "s3://homes/a", "--user", "ann"), "no user", 3),
+    (
+        ("remote", "add", "s3://homes/a", "--endpoint", "127.0.0.1:9"),
+        "not the URL of a store",
+        3,
+    ),
+    (
+        ("remote", "add", "s3://homes/a", "--credentials-file", "none"),
+        "cannot be read",
+        3,
+    ),
+    (("remote", "add", "https://example.org", "--region", "eu"), "only for `s3://`", 3),
     (("mcp",), "does not know whose memory to serve", 2),
     (("service", "stop"), "stop", 2),
 ]
@@ -161,6 +192,10 @@ def vault(outside: Outside) -> Outside:
     os.mkfifo(outside.vault / "pipe.md")
     (outside.home / "wrong.toml").write_text("banana = 1\n")
     (outside.home / "zone.toml").write_text('[sleep_cycle]\nzone = "Mars/Olympus"\n')
+    database = "127.0.0.1:1/fleet"
+    for name, account in (("password", "ann:lamp"), ("away", "ann")):
+        text = f'[fleet]\ndatabase = "postgresql://{account}@{database}"\n'
+        (outside.home / f"{name}.toml").write_text(text)
     outside.quick = True
     return outside
 

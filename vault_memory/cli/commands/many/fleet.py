@@ -245,6 +245,9 @@ def _config(context: Context) -> "FleetConfig":
     """Load the configuration of the host. Raises ConfigError."""
     named = context.config or os.environ.get("VAULT_MEMORY_CONFIG")
     file = Path(named).expanduser() if named else None
+    # Fault: without this check, a misspelt file would count as an empty one.
+    if file is not None and not file.exists():
+        raise configuration.missing(file)
     loaded = configuration.load(file, os.environ)
     return fleet_config.FleetConfig(loaded, dict(os.environ))
 
