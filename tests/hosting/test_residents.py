@@ -142,3 +142,17 @@ def test_each_vault_is_visited_after_the_start(vaults: Vaults) -> None:
         assert until(lambda: all(vault.opened for vault in host.residents.vaults()))
         assert len(host.residents.vaults()) == len(WORDS)
     assert time.monotonic() - began < 60
+
+
+def test_a_vault_that_was_asked_stays_closed_afterwards(vaults: Vaults) -> None:
+    vaults.add_three()
+    with hosting(vaults, idle_seconds=0.2) as host:
+        north = vaults.vault_of("north")
+        vault = host.residents.find(north)
+        assert vault is not None
+        assert until(lambda: vault.opened == 1 and not vault.is_open)
+        assert asyncio.run(search(host, north, "ferry"))
+        assert until(lambda: vault.opened == 2 and not vault.is_open)
+        time.sleep(3)
+        assert vault.opened == 2
+        assert vault.due_at > time.monotonic() + 60

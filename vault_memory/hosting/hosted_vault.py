@@ -363,8 +363,7 @@ class HostedVault:
                 return False
             self._others = ()
             self.resident = None
-        offset = self._host.night_offset(self)
-        seconds = resident.closed_seconds(offset)
+        seconds = resident.closed_seconds(self._seconds_to_night())
         try:
             resident.close()
         except (VaultMemoryError, DatabaseError, OSError) as error:
@@ -378,6 +377,11 @@ class HostedVault:
         self.due_at = time.monotonic() + seconds
         self._must_close = False
         return True
+
+    def _seconds_to_night(self) -> float:
+        """Returns when the vault is opened for its nights; those of all vaults are spread."""
+        seconds = self._night_at - time.monotonic()
+        return seconds + self._host.night_offset(self) if seconds > 0 else 0.0
 
     def _plan_withdrawn(self) -> None:
         """Plans the turns again that were withdrawn for a closing that is not possible now."""

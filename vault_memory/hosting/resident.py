@@ -17,7 +17,7 @@ from vault_memory.daemon.daemon_lock import DaemonLock, pid_of
 from vault_memory.daemon.handlers import Calls
 from vault_memory.daemon.read_barrier import Barrier
 from vault_memory.daemon.turns.embedding_turns import EmbeddingTurns
-from vault_memory.daemon.turns.night_turns import LONGEST_SECONDS, NightTurns
+from vault_memory.daemon.turns.night_turns import NightTurns
 from vault_memory.daemon.turns.sync_turns import SyncTurns
 from vault_memory.daemon.vault_upkeep import UpkeepOwner, VaultUpkeep
 from vault_memory.errors import Locked
@@ -217,18 +217,17 @@ class Resident:
             self._is_outdated = False
             self._upkeep.build_generation()
 
-    def closed_seconds(self, night_offset: float) -> float:
+    def closed_seconds(self, night_seconds: float) -> float:
         """Returns how long the vault may stay closed, if nothing changes in it.
 
-        Its next night begins `night_offset` seconds later than it could.
+        Its next night is due in `night_seconds`. The turns of the nights do not know that when
+        none was taken since the vault was opened.
         """
         if self.upkeep is None:
             return NEVER
         seconds = [self._seconds_to_session_end()]
         if self.nights.is_enabled:
-            wait = self.nights.idle_wait()
-            has_time = self.nights.next_night is not None and wait < LONGEST_SECONDS
-            seconds.append(wait + night_offset if has_time else wait)
+            seconds.append(night_seconds)
         if self.syncing.has_remote:
             poll_seconds = self.memory.vault.config.remote.poll_seconds
             seconds.append(max(poll_seconds, CHECK_SECONDS))
