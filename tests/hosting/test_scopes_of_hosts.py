@@ -15,8 +15,8 @@ from typing import Any
 import httpx
 import pytest
 
-from tests.hosting.many import Vaults
-from tests.hosting.running_host import RunningHost, run, running_host
+from tests.hosting.many import NOTE, Vaults, token_of
+from tests.hosting.running_host import RunningHost, run, running_host, until
 from tests.http.test_scopes import CHANGING, ROUTES, requests_with
 from vault_memory.mcp.tools import TOOLS
 from vault_memory.vault.marker import ensure_marker
@@ -321,3 +321,32 @@ def test_a_broken_vault_names_no_folder_and_no_other_vault(
         assert str(vaults.folder) not in shown
         assert not any(name in shown for name in (*VAULTS, "torn", TORN.token))
         assert not words_in(shown)
+
+
+def test_a_vault_that_is_gone_names_no_folder(vaults: Vaults) -> None:
+    vaults.add_three()
+    with running_host(vaults) as host:
+        assert host.search("north", "ferry")
+        (vaults.path / "north").rename(vaults.folder / "away")
+        client = host.client(token_of("north"))
+        answers = [
+            client.post("/v1/search", json={"query": "ferry"}),
+            client.post("/v1/remember", json={"text": "I own a skiff"}),
+            client.get("/v1/notes"),
+            client.get("/v1/notes/" + NOTE),
+            call(client, "tools/list"),
+            call(client, "resources/list"),
+        ]
+        for answer in answers:
+            shown = f"{answer.text}{answer.headers}"
+            assert str(vaults.folder) not in shown
+            assert "bittern" not in shown
+            assert "south" not in shown
+        assert answers[1].status_code >= 400
+        assert host.search("south", "ferry")
+        (vaults.folder / "away").rename(vaults.path / "north")
+        assert until(
+            lambda: (
+                client.post("/v1/search", json={"query": "ferry"}).status_code == 200
+            )
+        )
