@@ -1,19 +1,33 @@
 """What fails in a fleet, and what people notice of it. Killed and paused hosts: `test_kills_in_store`."""
 
 from collections import Counter
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from uuid import UUID
 
 import pytest
 
-from tests.hosting.fleet.fleets import USER, Faults, Fleet, append
+from tests.hosting.fleet.fleets import (
+    HOME,
+    USER,
+    VAULT,
+    Faults,
+    FaultyRemote,
+    Fleet,
+    append,
+)
 from tests.hosting.fleet.store_fleet import StoreFleet
 from tests.ledger import servers
 from tests.ledger.servers import PostgresServer
 from tests.remote.servers.s3_stores import S3Store
+from vault_memory.api.vault_service import VaultUnavailable
+from vault_memory.config.sections import RemoteSettings
 from vault_memory.hosting.fleet import due
+from vault_memory.hosting.fleet.serving.fleet_host import FleetHost, HostName
+from vault_memory.hosting.fleet.serving.held_vault import HeldVault
 from vault_memory.ledger.contract import LedgerAway
+from vault_memory.remote.contract import Remote
 from vault_memory.remote.remote_errors import RemoteBusy
 
 NIGHTS = 100_000
@@ -98,3 +112,36 @@ def test_while_the_database_is_away_reads_go_on_and_no_write_is_acknowledged(
         fleet.close()
     finally:
         postgres.stop()
+
+
+def test_a_poisoned_vault_is_tried_ever_more_seldom_and_the_others_go_on(
+    fleet: Fleet,
+) -> None:
+    poisoned = str(UUID(int=13))
+    fleet.ledger.add(poisoned, "poisoned", f"{HOME}13")
+    plain = fleet.settings("one")
+
+    def open_remote(remote: RemoteSettings, password: str) -> Remote:
+        if remote.url.endswith("13"):
+            return FaultyRemote(fleet.server, Faults(away=True))
+        return plain.open_remote(remote, password)
+
+    settings = replace(plain, open_remote=open_remote)
+    host = FleetHost(fleet.ledger, settings, HostName("one", "http://one"))
+    waits = []
+    for tries in range(1, 4):
+        with pytest.raises(VaultUnavailable):
+            host.acquire(poisoned)
+        row = fleet.ledger.vault(poisoned)
+        assert row.tries == tries
+        assert row.trouble == "remote_busy"
+        assert row.holder is None
+        waits.append(row.due - datetime.now(UTC))
+
+    assert [round(wait.total_seconds(), -1) for wait in waits] == [30, 60, 120]
+    assert poisoned not in {lease.vault for lease in fleet.ledger.claim("two", "", 9)}
+    fleet.expire()
+    entry = host.acquire(VAULT)
+    assert isinstance(entry, HeldVault)
+    host.release(entry)
+    host.close()

@@ -19,6 +19,7 @@ from tests.hosting.fleet.running import (
 from tests.ledger import servers
 from tests.ledger.servers import PostgresServer
 from tests.remote.servers.s3_stores import S3Store
+from vault_memory.ledger.contract import LEASE_SECONDS
 from vault_memory.vault.marker import ensure_marker
 
 NOTE = "Users/ann/bot/config/USER.md"
@@ -134,7 +135,8 @@ def test_a_killed_host_whose_disk_is_lost_loses_no_acknowledged_word(
         answer = other.ask(token, "/v1/search", query="cocoa")
         return answer.status_code == 200 and NOTE in _notes(answer)
 
-    until(is_found, seconds=60)
+    # After one lease at most another host takes it; a busy machine opens it slowly.
+    until(is_found, seconds=2 * LEASE_SECONDS)
     until(lambda: b"cocoa" in fleet_of_hosts.texts(home)[NOTE])
     assert fleet_of_hosts.texts(home)[NOTE].count(b"cocoa") == 1
 

@@ -18,6 +18,7 @@ from vault_memory.api.vault_service import VaultUnavailable
 from vault_memory.errors import VaultMemoryError
 from vault_memory.hosting.fleet.fleet_calls import erase_asked
 from vault_memory.hosting.fleet.fleet_errors import HostFull
+from vault_memory.hosting.fleet.scratch_room import ScratchRoom
 from vault_memory.hosting.fleet.serving.held_vault import HeldVault
 from vault_memory.hosting.fleet.visit import Visit
 from vault_memory.hosting.fleet.visit_settings import VisitSettings
@@ -79,6 +80,11 @@ class FleetHost:
         self._arriving: dict[str, HeldLease] = {}
         """leases of vaults that are being opened"""
         self._changed = threading.Condition()
+        self._room = ScratchRoom(
+            settings.scratch,
+            self._changed,
+            lambda: {*self._leased, *self._arriving},
+        )
         self._opening: set[str] = set()
         """vaults that a thread takes or gives back at this moment"""
         self._busy: set[str] = set()
@@ -173,6 +179,7 @@ class FleetHost:
         with self._changed:
             self._arriving[lease.vault] = arriving
         try:
+            self._make_room()
             visit = Visit.open(lease, self.ledger, self._settings)
             entry = HeldVault(visit, arriving.deadline)
             with self._changed:
@@ -184,6 +191,11 @@ class FleetHost:
             with self._changed:
                 del self._arriving[lease.vault]
         return entry
+
+    def _make_room(self) -> None:
+        """Erase local copies that nothing needs while the disk is nearly full."""
+        for vault in self._room.make():
+            self.ledger.erased(vault, self.own.name)
 
     def _give_up(
         self,
