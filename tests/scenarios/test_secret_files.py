@@ -17,8 +17,14 @@ from vault_memory.config.sections import (
     RemoteSettings,
     is_table,
 )
-from vault_memory.config.server_sections import Serve, ServeToken, TalkSettings
+from vault_memory.config.server_sections import (
+    FleetSettings,
+    Serve,
+    ServeToken,
+    TalkSettings,
+)
 from vault_memory.errors import VaultMemoryError
+from vault_memory.hosting.fleet.fleet_config import FleetConfig
 from vault_memory.http.prometheus import Requests, metrics_route
 from vault_memory.http.talk_webhook import talk_routes
 from vault_memory.http.tokens import Tokens
@@ -27,6 +33,8 @@ SECRET = "0123456789abcdef" * 4
 SERVER = "http://127.0.0.1:9/v1"
 NO_SECRETS = {"remote.ca_file"}
 """Keys that name a file which anybody may read"""
+OF_NO_VAULT = {"fleet.password_file", "host.metrics_token_file"}
+"""Keys of processes that serve many vaults"""
 
 
 def embedding(memory: VaultMemory) -> str:
@@ -132,7 +140,7 @@ def keys_of_files(kind: type = Config, place: str = "") -> Iterator[str]:
 
 
 def test_every_key_that_names_a_secrets_file_is_tested_here() -> None:
-    assert set(keys_of_files()) - NO_SECRETS == set(READERS)
+    assert set(keys_of_files()) - NO_SECRETS - OF_NO_VAULT == set(READERS)
 
 
 def inside(folder: Path, vault: Path) -> Path:
@@ -248,6 +256,21 @@ def test_a_good_secrets_file_is_read_for_each_key(key: str, tmp_path: Path) -> N
     with opened(tmp_path, key, written(tmp_path / "key")) as memory:
         for read in READERS[key][1]:
             assert "file" not in read(memory)
+
+
+@pytest.mark.parametrize("make", BAD, ids=lambda make: make.__name__)
+def test_a_bad_password_file_of_a_fleet_is_refused_alike(
+    make: Callable[[Path, Path], Path], tmp_path: Path
+) -> None:
+    file = make(tmp_path, vault_in(tmp_path))
+    if "vault" in BAD[make] or make is several_lines:
+        pytest.skip("a fleet has no vault of its own, and a password any letters")
+    fleet = FleetSettings(database="postgresql://db.example/l", password_file=str(file))
+
+    reason = raised(lambda: FleetConfig(Config(fleet=fleet), {}).open_ledger())
+
+    assert BAD[make] in reason
+    assert SECRET not in reason
 
 
 def test_a_night_sends_no_key_stored_in_the_vault(tmp_path: Path) -> None:

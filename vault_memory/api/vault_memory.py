@@ -135,9 +135,8 @@ class VaultMemory(VaultParts):
     ) -> "SearchAnswer":
         """Find the chunks that answer `query` best, in the notes of `scopes` and no others.
 
-        `since` and `until` are dates, times, or texts such as `yesterday`. `tags`, `where`
-        (`{"status": "done"}`) and `paths` (globs) choose notes. `archived` includes faded items.
-        After a `preview`, the fading items among the hits do not count as read.
+        `since` and `until` are dates, times, or texts such as `yesterday`. `tags`, `where` (as
+        `{"done": "yes"}`) and `paths` choose notes. `archived`: faded ones. `preview`: no reads.
         """
         options = SearchOptions(
             mode=mode,
@@ -196,8 +195,7 @@ class VaultMemory(VaultParts):
     ) -> "ContextBlock":
         """Compose the memory block for a prompt: quotations of the notes as they are now.
 
-        A `briefing` has nothing personal; in a channel, notes of persons need `private`.
-        After a `preview`, the fading items in the block do not count as read.
+        A `briefing` is impersonal; so is a channel without `private`. A `preview` counts no reads.
         """
         options = ContextOptions(
             purpose=purpose,
