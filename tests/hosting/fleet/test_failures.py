@@ -72,12 +72,34 @@ def test_while_the_home_is_away_reads_go_on_and_writes_are_kept(fleet: Fleet) ->
     assert {hit.note for hit in found.hits} == {USER}
     with pytest.raises(RemoteBusy):
         visit.flush(fleet.now)
+    found = visit.memory.search("coffee", scopes=["user:ann"])
+    assert USER in found.freshness.stale_files
+    assert {hit.note for hit in found.hits} == {USER}
     with pytest.raises(RemoteBusy):
         visit.leave(fleet.now)
     assert "- coffee" not in fleet.text()
     with fleet.visiting("two"):
         pass
     assert fleet.text().count("- coffee") == 1
+
+
+def test_notes_are_stale_until_the_home_answers_again(fleet: Fleet) -> None:
+    faults = Faults()
+    visit = fleet.visit("one", faults)
+    faults.away = True
+    with pytest.raises(RemoteBusy):
+        visit.flush(fleet.now, follow=True)
+    stale = visit.memory.search("tea", scopes=["user:ann"]).freshness.stale_files
+    assert USER in stale
+
+    faults.away = False
+    fleet.save(USER, fleet.text() + "- saffron\n")
+    visit.flush(fleet.now, follow=True)
+
+    found = visit.memory.search("saffron", scopes=["user:ann"])
+    assert not found.freshness.stale_files
+    assert {hit.note for hit in found.hits} == {USER}
+    visit.leave(fleet.now)
 
 
 def test_while_the_database_is_away_reads_go_on_and_no_write_is_acknowledged(

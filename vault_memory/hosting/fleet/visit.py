@@ -32,6 +32,8 @@ from vault_memory.hosting.fleet.op_replay import OpReplay
 from vault_memory.hosting.fleet.scratch import Scratch, ScratchRecord
 from vault_memory.hosting.fleet.visit_settings import VisitSettings
 from vault_memory.ledger.contract import Lease, LeaseLost, Ledger
+from vault_memory.remote.remote_errors import RemoteError
+from vault_memory.search.index_counts import list_notes
 
 logger = logging.getLogger(__name__)
 
@@ -69,6 +71,8 @@ class Visit:
         self._owner = BundleOwner(vault, ledger.fleet, ledger.secret)
         self._record = ScratchRecord()
         self._signature: Signature = ()
+        self._stale: tuple[str, ...] = ()
+        """all notes, while the home does not answer"""
         self._executed: dict[int, AcknowledgedOp] = {}
         """operations whose effect is in the scratch, by their place in the ledger"""
         self._first_refused: int | None = None
@@ -181,6 +185,9 @@ class Visit:
             except LeaseLost:
                 self._stop(is_lost=True)
                 raise
+            except RemoteError:
+                self._note_away()
+                raise
             if follow:
                 self.memory.refresh()
             return report
@@ -275,6 +282,7 @@ class Visit:
         config = self._settings.configure(loaded)
         config = config._replace(remote=self._home.settings)
         memory = VaultMemory.open(self.scratch.root, config, environment=environment)
+        memory.searcher.unread_notes = lambda: self._stale
         memory.sync.open_remote = lambda settings, password: self._home.reconnected()
         return memory
 
@@ -352,9 +360,19 @@ class Visit:
         self._write_record(is_dirty=is_changing or self._first_refused is not None)
         return FlushReport(True, uploaded, stored)
 
+    def _note_away(self) -> None:
+        """Name all notes as stale: people may have saved in the home, which does not answer."""
+        if self._stale:
+            return
+        vault = self.memory.vault
+        with vault.lock:
+            notes = list_notes(vault.indexing.index(), None)
+        self._stale = tuple(note.note for note in notes)
+
     def _check_home(self) -> None:
         """List the home. Raises LeaseLost when it has the bundle of another host."""
         listing = self._home.list()
+        self._stale = ()
         if listing is not None:
             etag = self.bundles.tag_in(listing).etag
             # Fault: a host slept beyond its lease, and another one has written since.
