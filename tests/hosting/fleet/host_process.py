@@ -33,7 +33,7 @@ from vault_memory.remote.s3.s3_client import S3Place
 from vault_memory.remote.s3.s3_remote import S3
 
 PR_SET_PDEATHSIG = 1
-ENDPOINT = "VAULT_MEMORY_TEST_S3_ENDPOINT"
+ENDPOINT = "TEST_S3_ENDPOINT"
 """The variable with the address of the store"""
 REGION = "us-east-1"
 PAUSE = 0.02
