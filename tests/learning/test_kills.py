@@ -64,11 +64,13 @@ def check_what_the_night_did(texts: Mapping[str, str]) -> None:
     assert "**tomas**: send the draft" in channel
 
 
+# 60 nights, each killed and done again, take minutes beside other tests.
+@pytest.mark.timeout(1_200)
 @pytest.mark.scenario("B33", "B37")
 def test_a_night_killed_at_any_step_gives_the_same_result_as_an_undisturbed_one(
     tmp_path: Path,
 ) -> None:
-    kill(tmp_path, cases(120), 1, SCOPES[:1])
+    kill(tmp_path, cases(60), 1, SCOPES[:1])
 
 
 @pytest.mark.deep
