@@ -1,10 +1,7 @@
 """The HTTP server of a host: the calls of bots, MCP and the pages of all vaults, by token."""
 
-import socket
 from collections.abc import Callable, Mapping
 from contextlib import ExitStack
-from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from starlette.types import ASGIApp
@@ -12,6 +9,7 @@ from starlette.types import ASGIApp
 from vault_memory.config.server_sections import Serve
 from vault_memory.hosting.host_metrics import metrics_routes
 from vault_memory.http import listen
+from vault_memory.http.listen import Listening
 from vault_memory.http.many_pages.page_router import PageRouter
 from vault_memory.http.many_pages.resident_pages import ResidentPages
 from vault_memory.http.many_vaults import HostRoutes, many_vaults_application
@@ -23,27 +21,6 @@ from vault_memory.vault.state_dir import state_root
 
 if TYPE_CHECKING:
     from vault_memory.hosting.vault_host import VaultHost
-
-LOOPBACK = ("127.", "::1", "localhost")
-
-
-@dataclass(frozen=True, slots=True)
-class Listening:
-    """Where a host listens."""
-
-    socket: socket.socket
-    address: str
-    """for people: a URL, or the path of a socket"""
-
-
-def listening_of(settings: Serve) -> Listening:
-    """Opens the address of these settings. Raises CannotListen, Locked."""
-    if settings.socket:
-        path = Path(settings.socket).expanduser()
-        return Listening(listen.at_socket(path), str(path))
-    opened = listen.at_address(settings.host, settings.port)
-    host = f"[{settings.host}]" if ":" in settings.host else settings.host
-    return Listening(opened, f"http://{host}:{opened.getsockname()[1]}")
 
 
 def serve_host(
@@ -85,6 +62,6 @@ def _page_settings(
 ) -> PageSettings:
     port = listening.socket.getsockname()[1]
     # A browser leads each name below `localhost` to this machine.
-    is_local = settings.host.startswith(LOOPBACK)
+    is_local = listen.is_local(settings.host)
     name = "vaults.localhost" if is_local else settings.host
     return PageSettings(PageAddress(name, port), allowed_hosts=settings.allowed_hosts)

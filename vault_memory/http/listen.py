@@ -7,12 +7,14 @@ import socket
 import stat
 import sys
 from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 
 import uvicorn
 from starlette.types import ASGIApp
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
+from vault_memory.config.server_sections import Serve
 from vault_memory.errors import ConfigError, Locked
 from vault_memory.http.acceptor import Acceptor, limits_of_process
 from vault_memory.http.connections import LONGEST_HEAD, Connection, Limits
@@ -26,8 +28,44 @@ LOOK_SECONDS = 0.4
 """Pause between two looks at whether the server has to end"""
 
 
+LOOPBACK = ("127.", "::1", "localhost")
+"""Beginnings of the addresses that only this machine reaches"""
+
+
 class CannotListen(ConfigError):
     """The server cannot listen on this address or socket."""
+
+
+@dataclass(frozen=True, slots=True)
+class Listening:
+    """Where a server listens."""
+
+    socket: socket.socket
+    address: str
+    """for people: a URL, or the path of a socket"""
+
+
+def is_local(host: str) -> bool:
+    """Returns whether only this machine reaches an address."""
+    return host.startswith(LOOPBACK)
+
+
+def listening_of(settings: Serve) -> Listening:
+    """Opens the address of these settings. Raises CannotListen, Locked."""
+    if settings.socket:
+        path = Path(settings.socket).expanduser()
+        return Listening(at_socket(path), str(path))
+    opened = at_address(settings.host, settings.port)
+    return Listening(opened, url_of(settings.host, opened.getsockname()[1]))
+
+
+def url_of(
+    host: str,
+    port: int,
+) -> str:
+    """Returns the URL of a server; an address of IPv6 gets its brackets."""
+    name = f"[{host}]" if ":" in host else host
+    return f"http://{name}:{port}"
 
 
 def at_address(

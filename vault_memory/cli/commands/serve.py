@@ -10,6 +10,11 @@ from typing import TYPE_CHECKING
 
 import click
 
+from vault_memory.cli.listener_settings import (
+    NamedPlace,
+    listener_settings,
+    warn_if_unencrypted,
+)
 from vault_memory.cli.optional_dependencies import has, need
 from vault_memory.cli.options import (
     Context,
@@ -62,8 +67,6 @@ else:
     transports = lazy_module("vault_memory.mcp.transports")
     caller = lazy_module("vault_memory.rules.paths.caller")
     marker = lazy_module("vault_memory.vault.marker")
-
-LOOPBACK = ("127.", "::1", "localhost")
 
 
 class NobodyMayAsk(ConfigError):
@@ -177,7 +180,11 @@ def serve(
         return
     need("web")
     with context.open() as memory:
-        settings = _settings(memory.vault.config.serve, listener)
+        settings = listener_settings(
+            memory.vault.config.serve,
+            NamedPlace(listener.host, listener.port, listener.path),
+            hint="run `serve` twice, once for each",
+        )
         if not settings.socket and not local.is_empty():
             raise UsageError(
                 "--user, --channel, --group and --private need --socket",
@@ -189,28 +196,6 @@ def serve(
                 hint="leave `--socket` out, or run `vault-memory web`",
             )
         _serve(context, memory, settings, local.caller(), with_page=listener.web)
-
-
-def _settings(
-    configured: "Serve",
-    listener: Listener,
-) -> "Serve":
-    """Return the configuration with the options of the command line over it."""
-    names_address = listener.host is not None or listener.port is not None
-    if names_address and listener.path is not None:
-        raise UsageError(
-            "--socket excludes --host and --port",
-            hint="run `serve` twice, once for each",
-        )
-    settings = configured
-    if listener.host is not None:
-        settings = settings._replace(host=listener.host)
-    if listener.port is not None:
-        settings = settings._replace(port=listener.port)
-    if listener.path is not None:
-        settings = settings._replace(socket=listener.path)
-    # An address on the command line overrides a configured socket.
-    return settings._replace(socket="") if names_address else settings
 
 
 def _serve(
@@ -228,11 +213,7 @@ def _serve(
     # Fault: a server that refuses each request looks as if it worked.
     if not (tokens or local or has_other_access or with_page):
         raise NobodyMayAsk(memory.vault.config_file or memory.vault.state.config_file)
-    if not settings.socket and not settings.host.startswith(LOOPBACK):
-        context.say(
-            "warning: others can read unencrypted requests on the network; "
-            "put a server with TLS in front of this one"
-        )
+    warn_if_unencrypted(context, settings)
     app = application.application(
         memory,
         tokens,
@@ -240,15 +221,15 @@ def _serve(
         local=local,
         settings=settings,
     )
-    listening, place = _listening(settings)
+    listening = listen.listening_of(settings)
 
     def say_where() -> None:
-        context.say(f"listening on {place}")
+        context.say(f"listening on {listening.address}")
 
     if with_page:
-        _serve_with_page(context, memory, app, listening, say_where)
+        _serve_with_page(context, memory, app, listening.socket, say_where)
     else:
-        listen.listen(app, listening, say_where)
+        listen.listen(app, listening.socket, say_where)
     context.say("stopped")
 
 
@@ -275,7 +256,7 @@ def _serve_with_page(
     host, port = listening.getsockname()[:2]
     place = page_address.default_address(memory.root)._replace(port=port)
     # Fault: a name below `localhost` leads other machines to themselves.
-    if not host.startswith(LOOPBACK):
+    if not listen.is_local(host):
         place = place._replace(host=host)
     names = memory.vault.config.serve.allowed_hosts
     settings = page_app.PageSettings(place, allowed_hosts=names)
@@ -297,16 +278,6 @@ def _mounted(memory: "VaultMemory") -> "dict[str, ASGIApp]":
     if not has("mcp"):
         return {}
     return {"/mcp": transports.application(vault_service.SingleVault(memory))}
-
-
-def _listening(settings: "Serve") -> "tuple[socket.socket, str]":
-    """Return the listening socket and its address for people."""
-    if settings.socket:
-        path = Path(settings.socket).expanduser()
-        return listen.at_socket(path), str(path)
-    listening = listen.at_address(settings.host, settings.port)
-    host = f"[{settings.host}]" if ":" in settings.host else settings.host
-    return listening, f"http://{host}:{listening.getsockname()[1]}"
 
 
 def _make_token(

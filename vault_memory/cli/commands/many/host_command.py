@@ -10,6 +10,11 @@ from typing import TYPE_CHECKING
 
 import click
 
+from vault_memory.cli.listener_settings import (
+    NamedPlace,
+    listener_settings,
+    warn_if_unencrypted,
+)
 from vault_memory.cli.optional_dependencies import has, need
 from vault_memory.cli.options import Context, common, grouped
 from vault_memory.errors import ConfigError, UsageError
@@ -34,6 +39,7 @@ if TYPE_CHECKING:
         vault_host,
     )
     from vault_memory.hosting.vault_host import VaultHost
+    from vault_memory.http import listen
     from vault_memory.mcp import transports
 else:
     json_contract = lazy_module("vault_memory.api.json_contract")
@@ -46,9 +52,8 @@ else:
     host_server = lazy_module("vault_memory.hosting.host_server")
     host_report = lazy_module("vault_memory.hosting.host_report")
     vault_catalog = lazy_module("vault_memory.hosting.vault_catalog")
+    listen = lazy_module("vault_memory.http.listen")
     transports = lazy_module("vault_memory.mcp.transports")
-
-LOOPBACK = ("127.", "::1", "localhost")
 
 
 @dataclass(frozen=True, slots=True)
@@ -171,21 +176,8 @@ def _serve_settings(
     configured: "Serve",
     listener: HostListener,
 ) -> "Serve":
-    names_address = listener.address is not None or listener.port is not None
-    if names_address and listener.path is not None:
-        raise UsageError(
-            "--socket excludes --host and --port",
-            hint="leave one of them out",
-        )
-    settings = configured
-    if listener.address is not None:
-        settings = settings._replace(host=listener.address)
-    if listener.port is not None:
-        settings = settings._replace(port=listener.port)
-    if listener.path is not None:
-        settings = settings._replace(socket=listener.path)
-    # An address on the command line overrides a configured socket.
-    settings = settings._replace(socket="") if names_address else settings
+    place = NamedPlace(listener.address, listener.port, listener.path)
+    settings = listener_settings(configured, place, hint="leave one of them out")
     if listener.web and settings.socket:
         raise UsageError(
             "--web needs an address: no browser opens a socket",
@@ -202,12 +194,8 @@ def _serve(
 ) -> None:
     need("web")
     settings = server.config.serve
-    if not settings.socket and not settings.host.startswith(LOOPBACK):
-        context.say(
-            "warning: others can read unencrypted requests on the network; "
-            "put a server with TLS in front of this one"
-        )
-    listening = host_server.listening_of(settings)
+    warn_if_unencrypted(context, settings)
+    listening = listen.listening_of(settings)
     server.report.address = listening.address
 
     def say_where() -> None:

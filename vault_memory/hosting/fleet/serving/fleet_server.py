@@ -88,7 +88,7 @@ def _end_this_process() -> None:
 
 def _address_of(listening: socket.socket) -> str:
     host, port = listening.getsockname()[:2]
-    return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
+    return listen.url_of(host, port)
 
 
 def _with_address(
