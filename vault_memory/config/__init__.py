@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, get_args, get_origin
 
 from vault_memory.config.sections import (
+    LOOPBACK_HOSTS,
     BrainSettings,
     ChannelSleepCycle,
     Config,
@@ -122,9 +123,6 @@ RANGES = {
     "monthly_tokens": (0, 10**12),
 }
 """Numbers between two bounds, which are allowed, too"""
-
-LOOPBACK_HOSTS = frozenset({"localhost", "127.0.0.1", "::1"})
-"""Names of this machine, for which http:// is as safe as https://"""
 
 RENAMED = {"recall.whole_memory_chars": "memory_budget"}
 """Earlier name of a key → its name now; both work, but not together"""

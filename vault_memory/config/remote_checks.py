@@ -2,8 +2,12 @@
 
 from urllib.parse import urlsplit
 
-from vault_memory.config.s3_settings import LOOPBACK, is_s3, s3_problems
-from vault_memory.config.sections import REMOTE_SCHEMES, RemoteSettings
+from vault_memory.config.s3_settings import is_s3, s3_problems
+from vault_memory.config.sections import (
+    LOOPBACK_HOSTS,
+    REMOTE_SCHEMES,
+    RemoteSettings,
+)
 
 
 def problems_of(remote: RemoteSettings) -> list[str]:
@@ -47,4 +51,4 @@ def _is_safe(
     """Whether a password may be sent to this host."""
     is_encrypted = REMOTE_SCHEMES[scheme]
     # Fault: on an unencrypted connection, each machine on the way reads the password.
-    return is_encrypted or host in LOOPBACK or remote.allow_http
+    return is_encrypted or host in LOOPBACK_HOSTS or remote.allow_http

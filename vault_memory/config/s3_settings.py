@@ -10,11 +10,10 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 from vault_memory.config.secret_file import read_credential, read_secret
-from vault_memory.config.sections import RemoteSettings
+from vault_memory.config.sections import LOOPBACK_HOSTS, RemoteSettings
 from vault_memory.errors import ConfigError
 
 SCHEME = "s3"
-LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
 CREDENTIAL = "vault-memory-remote"
 """The name of the credential under ``$CREDENTIALS_DIRECTORY``"""
 _BUCKET = r"[A-Za-z0-9][A-Za-z0-9._-]{1,61}[A-Za-z0-9]"
@@ -69,7 +68,7 @@ def _endpoint_problems(remote: RemoteSettings) -> list[str]:
             "`remote.endpoint` is not the URL of a store, such as https://s3.example.org"
         ]
     # Fault: on an unencrypted connection, each machine on the way reads the notes.
-    if url.scheme == "http" and host not in LOOPBACK and not remote.allow_http:
+    if url.scheme == "http" and host not in LOOPBACK_HOSTS and not remote.allow_http:
         return [
             "http:// in `remote.endpoint` would send the notes to another machine unencrypted; use "
             "https://, or set `allow_http = true` if the network itself is private"

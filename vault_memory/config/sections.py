@@ -46,6 +46,8 @@ class LayoutSettings(NamedTuple):
     them what it learned on a day; empty: dated notes are in the folder `memory` or `memories`"""
 
 
+LOOPBACK_HOSTS = frozenset({"localhost", "127.0.0.1", "::1"})
+"""Names of this machine, for which http:// is as safe as https://"""
 SWITCHED_OFF = "switched off in the configuration"
 """The reason why there is no search by meaning, with `kind = "off"`"""
 
