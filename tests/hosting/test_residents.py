@@ -15,7 +15,7 @@ from vault_memory.config.sections import Config
 from vault_memory.config.server_sections import HostSettings
 from vault_memory.daemon import query_or_local
 from vault_memory.errors import VaultMemoryError
-from vault_memory.hosting.residents import night_offset
+from vault_memory.hosting.night_spread import night_delay
 from vault_memory.hosting.vault_host import VaultHost, open_host
 
 
@@ -110,7 +110,9 @@ def test_a_vault_that_cannot_be_opened_is_tried_again_ever_more_seldom(
 
 
 def test_the_nights_of_many_vaults_are_spread_over_an_hour() -> None:
-    offsets = sorted(night_offset(f"{number:032x}") for number in range(1000))
+    offsets = sorted(
+        night_delay(f"{number:032x}").total_seconds() for number in range(1000)
+    )
     assert 0 <= offsets[0] < 60
     assert 3540 < offsets[-1] < 3600
     gaps = [later - earlier for earlier, later in pairwise(offsets)]

@@ -1,7 +1,6 @@
 """The vaults of a host, and which of them are open: those in use, and the last used ones."""
 
 import asyncio
-import hashlib
 import os
 import resource
 import time
@@ -13,6 +12,7 @@ from vault_memory.api.vault_memory import VaultMemory
 from vault_memory.api.vault_service import VAULT, RequestState, VaultUnknown
 from vault_memory.config.sections import Config
 from vault_memory.hosting.hosted_vault import HostedVault, HostView, Lanes
+from vault_memory.hosting.night_spread import night_delay
 from vault_memory.hosting.turn_lane import TurnLane
 from vault_memory.hosting.vault_catalog import CatalogChanges, VaultCatalog
 from vault_memory.vault.state_dir import state_root
@@ -24,8 +24,6 @@ NIGHT_THREADS = 2
 EMBEDDING_THREADS = 1
 VISIT_SECONDS = 0.05
 """Pause between the first visits of two vaults after the start"""
-NIGHT_SPREAD_SECONDS = 3600
-"""The nights of all vaults begin within this time"""
 MEGABYTE = 1 << 20
 FILES_OF_VAULT = 16
 """Open files that an open vault may need at once"""
@@ -69,7 +67,7 @@ class Residents:
             idle_seconds=config.host.idle_seconds,
             is_stopping=lambda: self._is_stopping,
             tell_opened=self._make_room,
-            night_offset=lambda vault: night_offset(vault.entry.vault),
+            night_offset=_night_offset,
         )
 
     # --- For requests ---
@@ -183,10 +181,9 @@ class Residents:
         return is_over
 
 
-def night_offset(vault: str) -> float:
+def _night_offset(vault: HostedVault) -> float:
     """Returns by how many seconds the nights of a vault begin later than configured."""
-    digest = hashlib.sha256(vault.encode()).digest()
-    return int.from_bytes(digest[:4], "big") % NIGHT_SPREAD_SECONDS
+    return night_delay(vault.entry.vault).total_seconds()
 
 
 def _most_by_files() -> int:

@@ -23,7 +23,7 @@ from tests.ledger.servers import PostgresServer
 from tests.remote.servers.s3_stores import S3Store
 from vault_memory.api.vault_service import VaultUnavailable
 from vault_memory.config.sections import RemoteSettings
-from vault_memory.hosting.fleet import due
+from vault_memory.hosting import night_spread
 from vault_memory.hosting.fleet.serving.fleet_host import FleetHost, HostName
 from vault_memory.hosting.fleet.serving.held_vault import HeldVault
 from vault_memory.ledger.contract import LedgerAway
@@ -39,9 +39,11 @@ def fleet(tmp_path: Path) -> Fleet:
 
 
 def test_a_hundred_thousand_nights_are_spread_over_an_hour() -> None:
-    delays = [due.night_delay(str(UUID(int=number))) for number in range(NIGHTS)]
+    delays = [
+        night_spread.night_delay(str(UUID(int=number))) for number in range(NIGHTS)
+    ]
     assert timedelta(0) <= min(delays)
-    assert max(delays) < due.NIGHTS
+    assert max(delays) < night_spread.NIGHTS
     minutes = Counter(int(delay.total_seconds() // 60) for delay in delays)
     assert len(minutes) == 60
     assert max(minutes.values()) < 1.2 * NIGHTS / 60

@@ -4,10 +4,10 @@ The moment is a hint: a visit that comes late costs time, and loses no work.
 """
 
 from datetime import datetime, timedelta
-from hashlib import sha256
 from typing import NamedTuple
 
 from vault_memory.api.vault_memory import VaultMemory
+from vault_memory.hosting.night_spread import night_delay
 
 SYNC_POLL = timedelta(hours=1)
 """How often a home is asked for edits of people while nobody uses the vault"""
@@ -16,9 +16,6 @@ SOON = timedelta(seconds=5)
 MINUTE = timedelta(minutes=1)
 RETRY = timedelta(minutes=10)
 """For a night or a conversation that is due already: this visit could not learn from it"""
-NIGHTS = timedelta(hours=1)
-"""The time over which the nights of many vaults are spread that are planned for one moment"""
-_DIGEST_BYTES = 4
 
 
 class NextVisit(NamedTuple):
@@ -62,16 +59,6 @@ def _nights(
     if memory.learning.status(now)["due"]:
         nights.append(NextVisit(now + RETRY, "night"))
     return nights
-
-
-def night_delay(vault: str) -> timedelta:
-    """Return how long after its planned moment the night of a vault begins.
-
-    Fault: the nights of all people are planned for one moment, and their models answer late.
-    """
-    digest = sha256(f"night {vault}".encode()).digest()[:_DIGEST_BYTES]
-    share = int.from_bytes(digest) / float(256**_DIGEST_BYTES)
-    return NIGHTS * share
 
 
 def _conversations(

@@ -103,11 +103,6 @@ class FleetHost:
         for thread in self._threads:
             thread.start()
 
-    @property
-    def is_draining(self) -> bool:
-        """Whether this host takes no new vaults."""
-        return self._is_draining
-
     def vaults(self) -> list[str]:
         """The ids of the vaults that this host holds."""
         with self._changed:
