@@ -2,8 +2,10 @@
 
 import json
 import secrets
+import time
 import uuid
-from datetime import datetime, timedelta
+from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
 
 from vault_memory.errors import UsageError
 from vault_memory.rules.paths.caller import Caller
@@ -17,6 +19,35 @@ HOST_SECONDS = 7 * 86_400
 SEEN_SECONDS = 5.0
 """A host is noted as seen once in this time, not with each call"""
 SECRET_BYTES = 32
+
+
+Clock = Callable[[], datetime]
+
+
+def utc_now() -> datetime:
+    """Return the present by this host's clock."""
+    return datetime.now(UTC)
+
+
+class SeenHosts:
+    """Which hosts one object has noted as seen a moment ago."""
+
+    def __init__(self) -> None:
+        self._noted: dict[str, float] = {}
+        """host → when it was noted, by the monotonic clock"""
+
+    def note(
+        self,
+        host: str,
+        store: Callable[[], object],
+    ) -> None:
+        """Call `store`, but once in `SEEN_SECONDS` for each host."""
+        now = time.monotonic()
+        noted = self._noted.get(host)
+        if noted is not None and now - noted < SEEN_SECONDS:
+            return
+        store()
+        self._noted[host] = now
 
 
 def caller_text(caller: Caller) -> str:

@@ -2,10 +2,9 @@
 
 import json
 import threading
-import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from datetime import UTC, datetime
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -37,22 +36,19 @@ from vault_memory.ledger.contract import (
 )
 from vault_memory.ledger.ledger_rows import (
     HOST_SECONDS,
-    SEEN_SECONDS,
     TOMBSTONE_SECONDS,
+    Clock,
+    SeenHosts,
     caller_of,
     caller_text,
     distance,
     new_vault_id,
+    utc_now,
     vault_id,
 )
 from vault_memory.rules.paths.caller import Caller
 
-Clock = Callable[[], datetime]
 CLOCK_STEP_SECONDS = 0.001
-
-
-def _utc_now() -> datetime:
-    return datetime.now(UTC)
 
 
 class LocalLedger:
@@ -63,7 +59,7 @@ class LocalLedger:
         path: Path,
         *,
         lease_seconds: float = LEASE_SECONDS,
-        clock: Clock = _utc_now,
+        clock: Clock = utc_now,
     ) -> None:
         """Open the file, or create it with a new fleet. `clock` is the host's.
 
@@ -78,8 +74,7 @@ class LocalLedger:
         self._clock = clock
         self._lock = threading.Lock()
         """one thread at a time uses the connection"""
-        self._seen: dict[str, float] = {}
-        """host → when this object noted it as seen, by the monotonic clock"""
+        self._seen = SeenHosts()
         self._connection = self._open()
         [self._identity] = self._read("SELECT fleet, secret FROM ledger")
 
@@ -404,12 +399,11 @@ class LocalLedger:
         address: str,
     ) -> None:
         """Store that the host uses the ledger, once in `SEEN_SECONDS`."""
-        now = time.monotonic()
-        noted = self._seen.get(host)
-        if noted is not None and now - noted < SEEN_SECONDS:
-            return
-        self._change(local_queries.NOTE_HOST, (host, address), durable=False)
-        self._seen[host] = now
+        values = (host, address)
+        self._seen.note(
+            host,
+            lambda: self._change(local_queries.NOTE_HOST, values, durable=False),
+        )
 
     def hosts(self) -> list[LedgerHost]:
         rows = self._read(local_queries.HOSTS, (HOST_SECONDS,))

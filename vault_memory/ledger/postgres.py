@@ -4,9 +4,8 @@ The time in each statement is PostgreSQL's ``now()``: the moment when the statem
 that waited for a lock sees an earlier time, so it never takes a lease that has not run out.
 """
 
-import time
-from collections.abc import Callable, Sequence
-from datetime import UTC, datetime
+from collections.abc import Sequence
+from datetime import datetime
 from typing import Any
 
 from psycopg import Connection
@@ -30,24 +29,20 @@ from vault_memory.ledger.contract import (
 )
 from vault_memory.ledger.ledger_rows import (
     HOST_SECONDS,
-    SEEN_SECONDS,
     TOMBSTONE_SECONDS,
+    Clock,
+    SeenHosts,
     caller_of,
     caller_text,
     distance,
     new_fleet,
     new_secret,
     new_vault_id,
+    utc_now,
     vault_id,
 )
 from vault_memory.ledger.postgres_connections import Connections, with_password
 from vault_memory.rules.paths.caller import Caller
-
-Clock = Callable[[], datetime]
-
-
-def _utc_now() -> datetime:
-    return datetime.now(UTC)
 
 
 class PostgresLedger:
@@ -60,7 +55,7 @@ class PostgresLedger:
         password: str = "",
         create: bool = False,
         lease_seconds: float = LEASE_SECONDS,
-        clock: Clock = _utc_now,
+        clock: Clock = utc_now,
     ) -> None:
         """Connect to `database`, a URL or ``host=… dbname=…``. `clock` is the host's.
 
@@ -71,8 +66,7 @@ class PostgresLedger:
         """
         self._lease_seconds = lease_seconds
         self._clock = clock
-        self._seen: dict[str, float] = {}
-        """host → when this object noted it as seen, by the monotonic clock"""
+        self._seen = SeenHosts()
         self._connections = Connections(with_password(database, password), _check)
         try:
             if create:
@@ -324,12 +318,10 @@ class PostgresLedger:
         address: str,
     ) -> None:
         """Store that the host uses the ledger, once in `SEEN_SECONDS`."""
-        now = time.monotonic()
-        noted = self._seen.get(host)
-        if noted is not None and now - noted < SEEN_SECONDS:
-            return
-        self._rows(postgres_queries.NOTE_HOST, host, address)
-        self._seen[host] = now
+        self._seen.note(
+            host,
+            lambda: self._rows(postgres_queries.NOTE_HOST, host, address),
+        )
 
     def hosts(self) -> list[LedgerHost]:
         rows = self._rows(postgres_queries.HOSTS, float(HOST_SECONDS))
