@@ -45,7 +45,7 @@ class ResidentOwner:
     """What an open vault asks of its host. Each of these plans a turn."""
 
     prune_seconds: float
-    """When old versions are to be deleted next: not at each opening"""
+    """When the host deletes old versions next: not at each opening"""
     wake_sync: Callable[[], None]
     wake_embedding: Callable[[], None]
     is_stopping: Callable[[], bool]
@@ -54,7 +54,7 @@ class ResidentOwner:
 class Resident:
     """An open vault. One thread at a time may take a turn of one kind.
 
-    A vault that another daemon tends is only served: `upkeep` is None then.
+    If another daemon tends the vault, this one only answers, and has no `upkeep`.
     """
 
     def __init__(
@@ -166,7 +166,7 @@ class Resident:
             return ChangeHints()
 
     def is_quiet(self) -> bool:
-        """Whether the upkeep has finished what it began, as far as it can now."""
+        """Whether the upkeep has finished the work it began."""
         if self.upkeep is None:
             return True
         return bool(self.upkeep.trouble) or self.upkeep.wait() >= UNFINISHED_SECONDS
@@ -208,7 +208,7 @@ class Resident:
 
     @property
     def embeds(self) -> bool:
-        """Whether chunks get vectors, or an index with older rules has to be built anew."""
+        """Whether chunks need vectors, or the index follows older rules."""
         return self._is_outdated or self.memory.vault.config.embedding.kind != "off"
 
     def _build_outdated(self) -> None:
