@@ -68,9 +68,14 @@ def _serve(
     routes = HostRoutes(mounts=_mounts())
     app = many_vaults_application(HeldVaults(), tokens, settings, routes, Requests())
     app = Forwarding(app, host, tokens, settings.max_body_bytes)
+
+    def say_ready() -> None:
+        host.ready()
+        ready(own.address)
+
     host.start()
     try:
-        listen.listen(app, listening, lambda: ready(own.address))
+        listen.listen(app, listening, say_ready)
     finally:
         host.close()
 
