@@ -47,7 +47,8 @@ class Serve(NamedTuple):
 
 
 class HostSettings(NamedTuple):
-    """How `host` serves many vaults. Only the file that `host --config` names uses this section."""
+    """How `host` serves many vaults. Only the file of `host --config` or `fleet host --config` uses
+    this section, and `fleet host` takes nothing from it but `metrics_token_file`."""
 
     most_open: int = 1000
     """Vaults that are open at once; of the others only changes are noticed"""

@@ -1,6 +1,7 @@
 """`/metrics` of a host: totals of all vaults, which name no vault and no person."""
 
 from collections import Counter
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -35,10 +36,27 @@ def metrics_routes(
     requests: Requests,
 ) -> list[Route]:
     """Returns the route; none when no token is configured. Raises TokenUnsafe."""
-    token_file = host.config.host.metrics_token_file
+    return routes_of_numbers(
+        lambda: host_families(host),
+        requests,
+        host.config.host.metrics_token_file,
+        host.catalog.folder,
+    )
+
+
+def routes_of_numbers(
+    families: Callable[[], list[Family]],
+    requests: Requests,
+    token_file: str,
+    folder: Path,
+) -> list[Route]:
+    """Returns the route for these numbers; none without a token. Raises TokenUnsafe.
+
+    `folder` has the vaults: the token must be outside of it.
+    """
     if not token_file:
         return []
-    token = token_in(Path(token_file).expanduser(), SETTING, host.catalog.folder)
+    token = token_in(Path(token_file).expanduser(), SETTING, folder)
 
     async def answer(request: Request) -> Response:
         credentials = request.headers.getlist("authorization")
@@ -50,8 +68,8 @@ def metrics_routes(
                 f"send the token of `{SETTING}` as `Authorization: Bearer TOKEN`",
                 CHALLENGE,
             )
-        families = await anyio.to_thread.run_sync(host_families, host)
-        text = metrics_text.as_text([*families, *requests.families()])
+        numbers = await anyio.to_thread.run_sync(families)
+        text = metrics_text.as_text([*numbers, *requests.families()])
         return Response(text, 200, HEADERS, FORMAT)
 
     return [Route(PATH, answer, methods=["GET"])]

@@ -17,6 +17,8 @@ from vault_memory.hosting.fleet.fleet_config import FleetConfig
 from vault_memory.hosting.fleet.serving.fleet_host import FleetHost, HostName
 from vault_memory.hosting.fleet.serving.fleet_service import HeldVaults, LedgerTokens
 from vault_memory.hosting.fleet.serving.forwarding import Forwarding
+from vault_memory.hosting.fleet.serving.host_counts import fleet_families
+from vault_memory.hosting.host_metrics import routes_of_numbers
 from vault_memory.http import listen
 from vault_memory.http.many_vaults import HostRoutes, many_vaults_application
 from vault_memory.http.prometheus import Requests
@@ -65,17 +67,19 @@ def _serve(
     host = FleetHost(ledger, fleet.visit_settings(), own, _end_this_process)
     tokens = LedgerTokens(ledger)
     settings = _with_address(fleet.config.serve, own.address)
-    routes = HostRoutes(mounts=_mounts())
-    app = many_vaults_application(HeldVaults(), tokens, settings, routes, Requests())
+    requests = Requests()
+    numbers = routes_of_numbers(
+        lambda: fleet_families(host),
+        requests,
+        fleet.config.host.metrics_token_file,
+        fleet.scratch,
+    )
+    routes = HostRoutes(mounts=_mounts(), own=numbers)
+    app = many_vaults_application(HeldVaults(), tokens, settings, routes, requests)
     app = Forwarding(app, host, tokens, settings.max_body_bytes)
-
-    def say_ready() -> None:
-        host.ready()
-        ready(own.address)
-
     host.start()
     try:
-        listen.listen(app, listening, say_ready)
+        listen.listen(app, listening, lambda: ready(own.address))
     finally:
         host.close()
 
