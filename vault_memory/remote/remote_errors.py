@@ -185,6 +185,7 @@ class NotUnderstood(RemoteError):
         *,
         path: str = "",
         hint: str = "",
+        is_silence: bool = False,
     ) -> None:
         super().__init__(
             f"the server's answer cannot be relied on: {reason}",
@@ -193,6 +194,8 @@ class NotUnderstood(RemoteError):
             or "a proxy or a login page may stand between; try `vault-memory remote test`",
         )
         self.reason = reason
+        self.is_silence = is_silence
+        """whether there was no answer at all, or only the server's word that it has a fault"""
 
 
 class AnsweredByProxy(NotUnderstood):

@@ -357,7 +357,7 @@ class WebDav:
         except NoAnswer as error:
             if request.action in WRITES:
                 raise OutcomeUnknown(path, str(error)) from None
-            raise NotUnderstood(str(error), path=path) from None
+            raise NotUnderstood(str(error), path=path, is_silence=True) from None
         with self._counting:
             self.traffic.received += answer.size
             self.clock = seconds_of(answer.header("Date")) or self.clock

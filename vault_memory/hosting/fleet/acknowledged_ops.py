@@ -14,8 +14,13 @@ from hashlib import sha256
 from typing import Any, Literal, assert_never
 
 from vault_memory.api.vault_memory import VaultMemory
-from vault_memory.conversations.calls import Recorded, RecordOptions
-from vault_memory.edits.calls import EditOptions
+from vault_memory.conversations.calls import (
+    MODES,
+    NOTHING,
+    Recorded,
+    RecordOptions,
+)
+from vault_memory.edits.calls import EditOptions, aware
 from vault_memory.edits.commands import (
     EditAction,
     MergeCopy,
@@ -25,7 +30,7 @@ from vault_memory.edits.commands import (
 from vault_memory.edits.edit_result import Edit, edit_of
 from vault_memory.learning.remember import Remembered
 from vault_memory.markdown.note_items import item_id
-from vault_memory.rules.conversations.turn import Turn
+from vault_memory.rules.conversations.turn import Turn, new_id
 from vault_memory.rules.edits.audit_record import Record
 from vault_memory.rules.paths.scope_notes import places_of
 
@@ -155,6 +160,29 @@ def execute(
                 return memory.edits.apply(note, op.arguments["ops"], options)
         case _:
             assert_never(op.call)
+
+
+def answer_ahead(
+    memory: VaultMemory,
+    op: AcknowledgedOp,
+) -> Answer | None:
+    """Return the answer of an operation that is executed later; None: it depends on the text then.
+
+    A turn whose person is named is only added to a transcript, whatever that has.
+    """
+    if op.call != "record" or op.arguments.get("mode", MODES[0]) != MODES[0]:
+        return None
+    turn = _turn(op)
+    if not turn.user:
+        return None
+    conversations = memory.conversations
+    is_hidden = conversations.is_incognito(turn.session, turn.user)
+    if op.arguments.get("silent") or is_hidden:
+        return NOTHING
+    moment = aware(op.now)
+    turn_id = new_id(moment, op.chance)
+    turn = turn._replace(id=turn_id, ts=moment.isoformat())
+    return Recorded(turn_id, conversations.transcripts.path_of(turn))
 
 
 def recorded_answer(

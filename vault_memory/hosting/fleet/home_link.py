@@ -14,6 +14,11 @@ from vault_memory.hosting.fleet.scratch import Scratch
 from vault_memory.hosting.fleet.visit_settings import VisitSettings, server_of
 from vault_memory.ledger.contract import Lease
 from vault_memory.remote.contract import Capabilities, RemoteListing
+from vault_memory.remote.remote_errors import (
+    NotUnderstood,
+    RemoteBusy,
+    RemoteUnreachable,
+)
 from vault_memory.sync import connection as sync_connection
 from vault_memory.sync.observe.remote_scan import ROOT_TAG
 from vault_memory.sync.pass_options import PassOptions
@@ -145,6 +150,16 @@ class HomeLink:
             return str(state.meta(ROOT_TAG) or "")
         finally:
             state.close()
+
+
+def is_away(error: Exception) -> bool:
+    """Whether an error says that the home does not answer now, and nothing else about it."""
+    match error:
+        case RemoteUnreachable() | RemoteBusy():
+            return True
+        case NotUnderstood():
+            return error.is_silence
+    return False
 
 
 def _paths_behind(report: PassReport) -> set[str]:

@@ -103,3 +103,10 @@ class Scratch:
     def has_index(self) -> bool:
         """Whether the vault was read on this host before."""
         return (self.state / "index").exists()
+
+    def is_complete(self) -> bool:
+        """Whether an earlier visit has brought it to the state of its home and of its bundle."""
+        # Fault: killed while a bundle was installed, the state is a mixture of two.
+        has_bundle = bool(self.record().bundle_etag)
+        # Fault: a folder that was emptied would look like a vault without notes.
+        return has_bundle and self.has_index() and read_marker(self.root) is not None

@@ -4,6 +4,9 @@ The scratch follows the home by the sync engine. What is not in notes travels in
 Acknowledged operations of an earlier holder are replayed. A flush sends the notes, then their
 audit files, then the bundle, and then the ledger forgets the operations. Each write names what
 it replaces. Whatever the lease says, a home that has changed stops a visit.
+
+While the home does not answer, a visit can begin on the scratch of an earlier one. It reads from
+there, and never writes to the home: the visit after it does, once the home answers.
 """
 
 import contextlib
@@ -16,7 +19,7 @@ from typing import NamedTuple
 
 from vault_memory import config as configuration
 from vault_memory.api.vault_memory import VaultMemory
-from vault_memory.errors import VaultMemoryError
+from vault_memory.api.vault_service import VaultUnavailable
 from vault_memory.hosting.fleet import acknowledged_ops, due
 from vault_memory.hosting.fleet.acknowledged_ops import AcknowledgedOp, Answer
 from vault_memory.hosting.fleet.bundle import (
@@ -28,7 +31,7 @@ from vault_memory.hosting.fleet.bundle import (
 )
 from vault_memory.hosting.fleet.bundle_store import NO_TAG, BundleStore, BundleTag
 from vault_memory.hosting.fleet.home_link import HomeLink
-from vault_memory.hosting.fleet.op_replay import OpReplay
+from vault_memory.hosting.fleet.kept_ops import KeptOps
 from vault_memory.hosting.fleet.scratch import Scratch, ScratchRecord
 from vault_memory.hosting.fleet.visit_settings import VisitSettings
 from vault_memory.ledger.contract import Lease, LeaseLost, Ledger
@@ -64,6 +67,10 @@ class Visit:
         self.scratch = Scratch(settings.scratch, vault)
         self.lost = False
         """whether another host holds the vault by now: nothing is written any more"""
+        self.away: RemoteError | None = None
+        """why the visit began without the home; None: it began with it"""
+        self.is_behind = False
+        """whether another host may have written since the scratch was used"""
         self._ledger = ledger
         self._settings = settings
         self._lock = threading.RLock()
@@ -73,9 +80,7 @@ class Visit:
         self._signature: Signature = ()
         self._stale: tuple[str, ...] = ()
         """all notes, while the home does not answer"""
-        self._executed: dict[int, AcknowledgedOp] = {}
-        """operations whose effect is in the scratch, by their place in the ledger"""
-        self._first_refused: int | None = None
+        self._ops = KeptOps(lease, ledger)
         self._changers = 0
         """how many callers change the vault at this moment"""
         self._memory: VaultMemory | None = None
@@ -97,6 +102,26 @@ class Visit:
         visit = cls(lease, ledger, settings)
         try:
             visit._arrive(now or datetime.now(UTC))
+        except BaseException as error:
+            visit._stop(is_lost=isinstance(error, LeaseLost))
+            raise
+        return visit
+
+    @classmethod
+    def open_away(
+        cls,
+        lease: Lease,
+        ledger: Ledger,
+        settings: VisitSettings,
+        reason: RemoteError,
+    ) -> "Visit":
+        """Open the scratch of an earlier visit, without the home. All notes count as stale.
+
+        Raises `reason` without such a scratch, LeaseLost, LedgerAway, ConfigError.
+        """
+        visit = cls(lease, ledger, settings)
+        try:
+            visit._begin_away(reason)
         except BaseException as error:
             visit._stop(is_lost=isinstance(error, LeaseLost))
             raise
@@ -147,8 +172,11 @@ class Visit:
 
         `again`: the caller asks a second time, after a lost answer. A turn of a private conversation
         is not kept anywhere. Raises the errors of the call, LeaseLost, LedgerAway: after the latter,
-        the operation may be done or not.
+        the operation may be done or not. Raises VaultUnavailable, and has done nothing, where the
+        scratch is too old for it.
         """
+        if self.is_behind:
+            return self._keep_unexecuted(op)
         with self._lock, self.changing() as memory:
             op = acknowledged_ops.with_owner(memory, op)
             answer = None
@@ -162,8 +190,18 @@ class Visit:
             if op.call != "record":
                 outcome = acknowledged_ops.outcome_of(memory, op, note)
                 op = replace(op, outcome=outcome)
-            seq = self._ledger.keep(self.lease.vault, op.as_bytes(), op.op_id)
-            self._executed[seq] = op
+            self._ops.keep(op)
+            return answer
+
+    def _keep_unexecuted(self, op: AcknowledgedOp) -> Answer:
+        """Keep an operation for the next visit with the home. Raises VaultUnavailable."""
+        with self._lock:
+            # Fault: another host has written since. What an edit does depends on that text.
+            answer = acknowledged_ops.answer_ahead(self.memory, op)
+            if answer is None:
+                raise VaultUnavailable
+            if answer.note is not None:
+                self._ops.keep(op, is_executed=False)
             return answer
 
     # --- The way home ---
@@ -177,9 +215,12 @@ class Visit:
         """Bring the scratch home. With `follow`, look for edits of people in the home, too.
 
         Without, nothing is asked where nothing has changed. Raises LeaseLost, HomeChanged,
-        RemoteErrors, LedgerAway.
+        RemoteErrors, LedgerAway. A visit that began without the home raises why.
         """
         with self._lock:
+            # Fault: the scratch may be older than the home, and would count as newer.
+            if self.away is not None:
+                raise self.away
             try:
                 report = self._flush(now or datetime.now(UTC), follow=follow)
             except LeaseLost:
@@ -209,7 +250,7 @@ class Visit:
                 )
                 # Fault: an operation that waits makes a vault due at once. One that is refused
                 # each time would keep the hosts busy.
-                refused = self._first_refused is not None
+                refused = self._ops.first_refused is not None
                 trouble = REFUSED if refused else ""
                 self._ledger.give_back(self.lease, next_visit.moment, trouble)
             finally:
@@ -223,6 +264,10 @@ class Visit:
 
     # --- Arrival ---
 
+    def look_for_home(self) -> None:
+        """Ask the home of a visit that began without it. Raises RemoteErrors."""
+        self._home.list()
+
     def _arrive(self, now: datetime) -> None:
         self._take_scratch()
         tag = self._follow_bundle()
@@ -232,23 +277,52 @@ class Visit:
             # The first notes decide which layout the vault has.
             self._memory.close()
             self._memory = self._opened()
-        self._write_record(bundle_etag=tag.etag, bundle_modified=tag.modified)
+        self._write_record(
+            epoch=self.lease.epoch,
+            bundle_etag=tag.etag,
+            bundle_modified=tag.modified,
+        )
         self._signature = signature_of(self.scratch.state)
         self._replay_kept()
         self._memory.refresh()
 
+    def _begin_away(self, reason: RemoteError) -> None:
+        if self.scratch.is_complete():
+            self._take_scratch()
+        # It may have been set aside just now.
+        if not self.scratch.is_complete():
+            raise reason
+        self.away = reason
+        self.is_behind = self._record.epoch != self.lease.epoch
+        self._memory = self._opened()
+        if not self.is_behind:
+            # No other host has held the vault since: it is as if this host had never let go.
+            self._replay_kept()
+        self._memory.refresh()
+        self._note_away()
+
     def _take_scratch(self) -> None:
         """Use the scratch of an earlier lease, where it is safe."""
         record = self.scratch.record()
+        is_newest = self.lease.epoch <= record.epoch + 1
         # Fault: this host was killed with changes that the home lacks, and another one has replayed
         # them since. Merged, they could be there twice.
-        if record.is_dirty and self.lease.epoch > record.epoch + 1:
+        if record.is_dirty and not is_newest:
             aside = self.scratch.set_aside()
             logger.warning("an old scratch is set aside: %s", aside.name)
             record = ScratchRecord()
         self.scratch.prepare()
         self._record = record
-        self._write_record(epoch=self.lease.epoch)
+        # Fault: the home is away at this visit and at the next. Then the scratch would seem to
+        # have what other hosts wrote in between.
+        if is_newest:
+            self._write_record(epoch=self.lease.epoch)
+
+    def _replay_kept(self) -> None:
+        waiting = self._ops.waiting()
+        if waiting:
+            self._mark_dirty()
+            self._ops.replay(self.memory, waiting)
 
     def _follow_bundle(self) -> BundleTag:
         """Install the bundle of the home, if it is another one. Returns its version."""
@@ -286,39 +360,6 @@ class Visit:
         memory.sync.open_remote = lambda settings, password: self._home.reconnected()
         return memory
 
-    def _replay_kept(self) -> None:
-        """Do what was acknowledged, by this host or another, and is not in the scratch."""
-        waiting = [
-            row
-            for row in self._ledger.kept(self.lease)
-            if row.seq not in self._executed
-        ]
-        if not waiting:
-            return
-        self._mark_dirty()
-        ops = {row.seq: _read_op(row.op, row.outcome) for row in waiting}
-        replay = OpReplay(self.memory, [op for op in ops.values() if op is not None])
-        for seq, op in ops.items():
-            if op is None or not self._is_replayed(replay, op):
-                # The operation stays in the ledger, and so do those after it.
-                self._first_refused = min(seq, self._first_refused or seq)
-            else:
-                # Fault: the text is newer now, so the operation may have done something else.
-                self._executed[seq] = self._with_outcome(seq, op)
-
-    def _is_replayed(
-        self,
-        replay: OpReplay,
-        op: AcknowledgedOp,
-    ) -> bool:
-        try:
-            replay.replay(op)
-        except VaultMemoryError as error:
-            # Fault: one operation that the vault refuses must not stop the others.
-            logger.warning("an acknowledged operation waits: %s", error.code)
-            return False
-        return True
-
     # --- Flush ---
 
     def _flush(
@@ -332,7 +373,7 @@ class Visit:
             raise LeaseLost(self.lease)
         self._replay_kept()
         memory.edits.process_due(now)
-        self._note_outcomes()
+        self._ops.note_outcomes(memory)
         is_clean = not self._record.is_dirty and not self._home.count_waiting(
             memory, now
         )
@@ -341,23 +382,21 @@ class Visit:
             return FlushReport(is_complete=True, stored_bundle=stored)
         if not is_clean:
             self._mark_dirty()
-        last_seq = self._last_seq()
+        last_seq = self._ops.last_seq()
         self._check_home()
         uploaded = self._home.send_notes(memory, now)
         waiting = self._home.count_waiting(memory, now)
         has_state = not is_clean or self._has_new_state()
         # Fault: the journal in the bundle has the records of operations. Without their notes in the
         # home, the next host would take them for done.
-        is_ahead = waiting and self._executed
+        is_ahead = waiting and self._ops.has_executed
         stored = has_state and not is_ahead and self._send_bundle()
         if waiting:
             return FlushReport(False, uploaded, stored)
-        if last_seq:
-            self._ledger.folded(self.lease, last_seq)
-        self._forget_executed(last_seq)
+        self._ops.fold(last_seq)
         # Fault: what a caller writes during a flush is not in the home.
         is_changing = self._changers > 0
-        self._write_record(is_dirty=is_changing or self._first_refused is not None)
+        self._write_record(is_dirty=is_changing or self._ops.first_refused is not None)
         return FlushReport(True, uploaded, stored)
 
     def _note_away(self) -> None:
@@ -383,25 +422,6 @@ class Visit:
         """Whether a file of the bundle may have changed."""
         return self._signature != signature_of(self.scratch.state)
 
-    def _note_outcomes(self) -> None:
-        """Keep what operations have written meanwhile, before any of it goes home."""
-        for seq, op in self._executed.items():
-            if op.call != "record" and not op.outcome.records:
-                self._executed[seq] = self._with_outcome(seq, op)
-
-    def _with_outcome(
-        self,
-        seq: int,
-        op: AcknowledgedOp,
-    ) -> AcknowledgedOp:
-        """Return an operation with what it has written, which the ledger gets, too."""
-        outcome = acknowledged_ops.current_outcome(self.memory, op)
-        if outcome == op.outcome:
-            return op
-        op = replace(op, outcome=outcome)
-        self._ledger.outcome(self.lease, seq, op.as_bytes())
-        return op
-
     def _send_bundle(self) -> bool:
         """Store the bundle if a part of it has changed. Returns whether it was stored."""
         signature = signature_of(self.scratch.state)
@@ -418,22 +438,6 @@ class Visit:
             fingerprint=bundle.fingerprint,
         )
         return True
-
-    def _last_seq(self) -> int:
-        """The place of the last operation up to which all are in the scratch."""
-        first_refused = self._first_refused
-        return max(
-            (
-                seq
-                for seq in self._executed
-                if first_refused is None or seq < first_refused
-            ),
-            default=0,
-        )
-
-    def _forget_executed(self, until: int) -> None:
-        for seq in [seq for seq in self._executed if seq <= until]:
-            del self._executed[seq]
 
     # --- Helpers ---
 
@@ -452,15 +456,3 @@ class Visit:
         if memory is not None:
             memory.close()
         self._home.remote.close()
-
-
-def _read_op(
-    raw: bytes,
-    outcome: bytes | None,
-) -> AcknowledgedOp | None:
-    """Return an operation of the ledger, with its newest outcome; None for an unreadable one."""
-    try:
-        return AcknowledgedOp.read(outcome or raw)
-    except (ValueError, KeyError, TypeError) as error:
-        logger.warning("an acknowledged operation cannot be read: %s", error)
-        return None

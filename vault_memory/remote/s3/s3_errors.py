@@ -198,7 +198,7 @@ def _without_answer(
     # Fault (E81): the store kept the file, and the answer was lost.
     if writes:
         return OutcomeUnknown(path, reason)
-    return NotUnderstood(reason, path=path)
+    return NotUnderstood(reason, path=path, is_silence=True)
 
 
 def _is_by_proxy(answer: HttpAnswer | None) -> bool:

@@ -2,7 +2,7 @@
 
 import os
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -128,7 +128,7 @@ def fleet(
     _check_arguments(action, name, target)
     _check_consent(action, options)
     new_vault = _new_vault(name, options) if action == "add" else None
-    config = load_fleet(context, os.environ)
+    config = _config(context)
     ledger = config.open_ledger(create=action == "init")
     try:
         match action:
@@ -241,18 +241,15 @@ def _check_consent(
         )
 
 
-def load_fleet(
-    context: Context,
-    environment: Mapping[str, str],
-) -> "FleetConfig":
+def _config(context: Context) -> "FleetConfig":
     """Load the configuration of the host. Raises ConfigError."""
-    named = context.config or environment.get("VAULT_MEMORY_CONFIG")
+    named = context.config or os.environ.get("VAULT_MEMORY_CONFIG")
     file = Path(named).expanduser() if named else None
     # Fault: without this check, a misspelt file would count as an empty one.
     if file is not None and not file.exists():
         raise configuration.missing(file)
-    loaded = configuration.load(file, environment)
-    return fleet_config.FleetConfig(loaded, dict(environment))
+    loaded = configuration.load(file, os.environ)
+    return fleet_config.FleetConfig(loaded, dict(os.environ))
 
 
 def _serve(

@@ -10,18 +10,22 @@ import threading
 import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from datetime import UTC, datetime, timedelta
 from functools import partial
 from typing import NamedTuple
 
 from vault_memory.api.vault_service import VaultUnavailable
-from vault_memory.daemon.sd_notify import Notify
 from vault_memory.errors import VaultMemoryError
 from vault_memory.hosting.fleet.fleet_calls import erase_asked
 from vault_memory.hosting.fleet.fleet_errors import HostFull
 from vault_memory.hosting.fleet.scratch_room import ScratchRoom
-from vault_memory.hosting.fleet.serving.held_vault import HeldVault
-from vault_memory.hosting.fleet.visit import Visit
+from vault_memory.hosting.fleet.serving.away_homes import AwayHomes
+from vault_memory.hosting.fleet.serving.held_vault import HeldLease, HeldVault
+from vault_memory.hosting.fleet.serving.host_counts import HostCounts
+from vault_memory.hosting.fleet.serving.night_pool import NightPool
+from vault_memory.hosting.fleet.serving.troubled_vault import (
+    give_back_troubled,
+    logged_trouble,
+)
 from vault_memory.hosting.fleet.visit_settings import VisitSettings
 from vault_memory.ledger.contract import Holder, Lease, LeaseLost, Ledger, LedgerAway
 
@@ -35,8 +39,8 @@ TURN_SECONDS = 1.0
 """Pause between two turns of the host: claims, flushes, idle vaults"""
 CLAIMED_AT_ONCE = 4
 """Due vaults that are visited at once"""
-FIRST_BACKOFF = timedelta(seconds=30)
-LONGEST_BACKOFF = timedelta(hours=1)
+RETURNED_AT_ONCE = 2
+"""Vaults whose homes are asked at once whether they answer again"""
 CLOSING_SECONDS = 20.0
 """For requests that still use a vault when the host ends"""
 
@@ -48,18 +52,6 @@ class HostName(NamedTuple):
     address: str
     most_open: int = 200
     idle_seconds: float = IDLE_SECONDS
-
-
-class HeldLease:
-    """A lease of this host, and its end by the monotonic clock."""
-
-    def __init__(
-        self,
-        lease: Lease,
-        deadline: float,
-    ) -> None:
-        self.lease = lease
-        self.deadline = deadline
 
 
 class FleetHost:
@@ -92,8 +84,12 @@ class FleetHost:
         """vaults with work in the pool"""
         self._is_draining = False
         self._is_closed = threading.Event()
-        self._notify = Notify(settings.environment)
         self._pool = ThreadPoolExecutor(CLAIMED_AT_ONCE, "visit")
+        # Fault: homes that do not answer would take the threads of those that do.
+        self._returns = ThreadPoolExecutor(RETURNED_AT_ONCE, "home")
+        self._homes = AwayHomes(ledger, settings, own.name)
+        self.nights = NightPool()
+        self.counts = HostCounts()
         self._threads = [
             threading.Thread(target=self._renew_leases, name="leases"),
             threading.Thread(target=self._take_turns, name="fleet host"),
@@ -104,15 +100,6 @@ class FleetHost:
         self.ledger.set_draining(self.own.name, False)
         for thread in self._threads:
             thread.start()
-
-    def ready(self) -> None:
-        """Tell the service manager that requests are answered."""
-        self._notify.ready(self._doing())
-
-    def _doing(self) -> str:
-        """Return the state for the service manager, which every user of the machine may read."""
-        state = "draining" if self._is_draining else "serving"
-        return f"{state}, holding {len(self._leased)} vaults"
 
     def vaults(self) -> list[str]:
         """The ids of the vaults that this host holds."""
@@ -138,7 +125,7 @@ class FleetHost:
                 taken = self._take(vault)
                 if not isinstance(taken, Lease):
                     return taken
-                entry = self._opened(taken, began)
+                entry = self._opened(taken, began, is_asked=True)
             # Fault: without the ledger, another host may hold the vault by now.
             if not entry.is_current():
                 raise LedgerAway("the lease of this vault ran out")
@@ -178,18 +165,24 @@ class FleetHost:
         self,
         lease: Lease,
         began: float,
+        *,
+        is_asked: bool,
     ) -> HeldVault:
-        """Open a vault that was leased after `began`. Raises VaultUnavailable."""
+        """Open a vault that was leased after `began`. Raises VaultUnavailable.
+
+        `is_asked`: a request waits for it. Without its home, it is opened for requests only.
+        """
         # Fault: a large vault takes longer to arrive than a lease lasts.
         arriving = HeldLease(lease, began + self.ledger.lease_seconds)
         with self._changed:
             self._arriving[lease.vault] = arriving
         try:
             self._make_room()
-            visit = Visit.open(lease, self.ledger, self._settings)
+            visit = self._homes.visit(lease, is_asked=is_asked)
             entry = HeldVault(visit, arriving.deadline)
             with self._changed:
                 self._leased[lease.vault] = entry
+            self.counts.add("opened")
         except Exception as error:
             self._give_up(lease, error)
             raise VaultUnavailable from None
@@ -213,11 +206,8 @@ class FleetHost:
             logger.exception("a vault cannot be opened")
         trouble = getattr(error, "code", "internal")
         logger.warning("the vault %s cannot be opened: %s", lease.vault, trouble)
-        pause = min(LONGEST_BACKOFF, FIRST_BACKOFF * 2 ** min(lease.tries, 10))
-        try:
-            self.ledger.give_back(lease, datetime.now(UTC) + pause, trouble)
-        except VaultMemoryError as failure:
-            logger.warning("a lease runs out by itself: %s", failure.code)
+        self.counts.add("open_failed")
+        give_back_troubled(self.ledger, lease, error)
 
     # --- Leases ---
 
@@ -256,11 +246,12 @@ class FleetHost:
                 logger.warning("the host waits for its ledger: %s", error.code)
             except Exception:
                 logger.exception("a turn of the host failed")
-            self._notify.turn(self._doing())
 
     def _turn(self) -> None:
         self._is_draining = self.ledger.draining(self.own.name)
-        for vault, entry in self._entries():
+        with self._changed:
+            entries = list(self._leased.items())
+        for vault, entry in entries:
             self._tend(vault, entry)
         folder = self._settings.scratch
         erase_asked(self.ledger, self.own.name, folder, self._leased)
@@ -281,6 +272,10 @@ class FleetHost:
             self._submit(vault, partial(self._give_back, vault, CLOSING_SECONDS))
         elif entry.is_idle(self.own.idle_seconds):
             self._submit(vault, partial(self._give_back, vault))
+        elif entry.visit.away is not None:
+            if self._homes.is_time(entry):
+                work = partial(self._return_home, vault, entry)
+                self._submit(vault, work, self._returns)
         elif entry.needs_flush(FLUSH_SECONDS):
             self._submit(vault, partial(self._flush, entry))
         elif entry.needs_follow(self._settings.remote.poll_seconds):
@@ -290,8 +285,9 @@ class FleetHost:
         self,
         vault: str,
         work: Callable[[], None],
+        pool: ThreadPoolExecutor | None = None,
     ) -> None:
-        """Let the pool work for a vault, unless it does so already."""
+        """Let a pool work for a vault, unless one does so already."""
         with self._changed:
             if vault in self._busy:
                 return
@@ -304,20 +300,26 @@ class FleetHost:
                 with self._changed:
                     self._busy.discard(vault)
 
-        self._pool.submit(run)
+        (pool or self._pool).submit(run)
 
-    def _entries(self) -> list[tuple[str, HeldVault]]:
+    def entries(self) -> list[HeldVault]:
+        """The vaults that this host holds."""
         with self._changed:
-            return list(self._leased.items())
+            return list(self._leased.values())
 
     def _claim(self) -> None:
         """Visit vaults that are due."""
         room = self.own.most_open - len(self._leased)
         most = min(room, CLAIMED_AT_ONCE - len(self._busy))
+        # Fault: at night, each due vault has a night. Without a place for it, its visit does the
+        # rest only, so that the others are not visited in vain all the time.
+        if self.nights.is_full:
+            most = min(most, 1)
         if most <= 0:
             return
         began = time.monotonic()
         for lease in self.ledger.claim(self.own.name, self.own.address, most):
+            self.counts.add("claimed")
             self._submit(lease.vault, partial(self._visit, lease, began))
 
     def _visit(
@@ -328,26 +330,71 @@ class FleetHost:
         """Do what is due in a vault: sessions that end, and nights."""
         self._begin_opening(lease.vault)
         try:
-            entry = self._opened(lease, began)
+            entry = self._opened(lease, began, is_asked=False)
             with self._changed:
                 entry.begin_use()
         except VaultMemoryError:
             return
         finally:
             self._end_opening(lease.vault)
+        has_night = False
         try:
-            # Requests use the vault meanwhile, so the visit is not locked for so long.
-            with entry.visit.changing() as memory:
+            with logged_trouble(), entry.visit.changing() as memory:
                 memory.conversations.end_idle_sessions()
-            memory.sleep(due=True)
-        except VaultMemoryError as error:
-            logger.warning("a due vault waits: %s", error.code)
-        except Exception:
-            logger.exception("a visit failed")
+                has_night = bool(memory.learning.status()["due"])
+            if has_night:
+                has_night = self.nights.submit(partial(self._take_night, entry))
         finally:
-            self.release(entry)
-        # A request may use it meanwhile: then it stays until it is idle.
-        self._give_back(lease.vault)
+            if not has_night:
+                self._end_visit(entry)
+
+    def _take_night(self, entry: HeldVault) -> None:
+        """Learn in a vault that a visit has opened, and end the visit."""
+        try:
+            if self._is_draining or self._is_closed.is_set():
+                return
+            # Requests use the vault meanwhile, so the visit is not locked for so long.
+            with logged_trouble(), entry.visit.changing() as memory:
+                memory.sleep(due=True)
+                self.counts.add("night")
+        finally:
+            self._end_visit(entry)
+
+    def _end_visit(self, entry: HeldVault) -> None:
+        """Give a due vault back, unless a request uses it: then it stays until it is idle."""
+        self.release(entry)
+        self._give_back(entry.lease.vault)
+
+    def _return_home(
+        self,
+        vault: str,
+        entry: HeldVault,
+    ) -> None:
+        """Open a vault again whose home answers again, under the same lease."""
+        if not self._homes.has_returned(entry):
+            return
+        self._begin_opening(vault)
+        try:
+            if self._leased.get(vault) is not entry or not entry.is_current():
+                return
+            # Reads that take longer end with an error, and are asked again.
+            self._is_unused(entry, CLOSING_SECONDS)
+            entry.visit.close()
+            began = entry.deadline - self.ledger.lease_seconds
+            try:
+                current = self._opened(entry.lease, began, is_asked=True)
+            except VaultMemoryError:
+                with self._changed:
+                    self._leased.pop(vault, None)
+                return
+            if current.visit.away is None:
+                self.counts.add("came_home")
+            # What was kept meanwhile goes home soon.
+            current.note_kept()
+        except Exception:
+            logger.exception("a vault is not brought back to its home")
+        finally:
+            self._end_opening(vault)
 
     def _flush(
         self,
@@ -357,7 +404,9 @@ class FleetHost:
     ) -> None:
         try:
             entry.flush(follow=follow)
+            self.counts.add("flushed")
         except VaultMemoryError as error:
+            self.counts.add("flush_failed")
             # The operations stay in the ledger until the home answers.
             logger.warning("a vault is not flushed: %s", error.code)
 
@@ -396,11 +445,14 @@ class FleetHost:
                 return
             try:
                 entry.visit.leave()
+                self.counts.add("flushed")
             except LeaseLost:
                 logger.warning("another host holds the vault %s", vault)
             except VaultMemoryError as error:
-                # The lease runs out, and the next holder has what was acknowledged.
+                # The next holder has what was acknowledged.
                 logger.warning("a vault is not flushed: %s", error.code)
+                self.counts.add("flush_failed")
+                give_back_troubled(self.ledger, entry.lease, error)
             with self._changed:
                 self._leased.pop(vault, None)
         except Exception:
@@ -419,7 +471,6 @@ class FleetHost:
 
     def close(self) -> None:
         """Give all vaults back, after the requests that use them."""
-        self._notify.stopping()
         self._is_closed.set()
         for thread in self._threads:
             if thread.is_alive():
@@ -427,3 +478,8 @@ class FleetHost:
         for vault in self.vaults():
             self._give_back(vault, CLOSING_SECONDS)
         self._pool.shutdown()
+        self._returns.shutdown()
+        self.nights.close()
+        # A home may have come back meanwhile.
+        for vault in self.vaults():
+            self._give_back(vault)

@@ -69,5 +69,7 @@ class HeldVaults:
             raise VaultUnknown
         memory = AcknowledgedMemory(entry)
         yield cast(VaultMemory, memory)
-        if state.get(WRITES) and not memory.is_durable:
+        # Without its home, a vault takes operations only, and the ledger has them.
+        is_flushed = memory.is_durable or entry.visit.away is not None
+        if state.get(WRITES) and not is_flushed:
             await anyio.to_thread.run_sync(entry.make_durable)

@@ -30,6 +30,7 @@ from vault_memory.hosting.fleet.serving.passed_request import (
     PassedAnswer,
     PassedRequest,
 )
+from vault_memory.hosting.fleet.serving.request_kind import RequestKind, kind_of
 from vault_memory.http.responses import refusal
 from vault_memory.http.tokens import token_digest
 from vault_memory.ledger.contract import Holder
@@ -41,8 +42,6 @@ PATIENCE_SECONDS = 20.0
 PAUSE_SECONDS = 0.2
 MOST_ARRIVALS = 64
 """Requests that ask for their vaults at once"""
-READING = frozenset({"/v1/context", "/v1/search"})
-"""Calls that send a body and write nothing"""
 ALIVE_SECONDS = 20.0
 """A host that used the ledger so recently takes requests of a host that drains"""
 
@@ -85,7 +84,8 @@ class Forwarding:
             try:
                 place = await self._acquire(vault)
                 if isinstance(place, HeldVault):
-                    await self._answer(place, scope, receive, send)
+                    kind = kind_of(request)
+                    await self._answer(place, kind, scope, receive, send)
                     return
             except VaultMemoryError as error:
                 await _refuse(send, error.code, error.message)
@@ -95,6 +95,7 @@ class Forwarding:
                 return
             answer = await self._passed_on(place, request, mark)
             if answer is not None:
+                self._host.counts.add("forwarded")
                 await _send_answer(send, answer)
                 return
             if time.monotonic() > deadline:
@@ -159,12 +160,19 @@ class Forwarding:
     async def _answer(
         self,
         entry: HeldVault,
+        kind: RequestKind,
         scope: Scope,
         receive: Receive,
         send: Send,
     ) -> None:
-        """Answer a request here. An answer about a write waits until the write is safe."""
-        is_write = scope["method"] != "GET" and scope["path"] not in READING
+        """Answer a request here. An answer about a write waits until the write is safe.
+
+        Raises VaultUnavailable for a write that would be on this host only.
+        """
+        if kind is RequestKind.WRITES and entry.visit.away is not None:
+            self._host.release(entry)
+            raise VaultUnavailable
+        is_write = kind is not RequestKind.READS
         state = {**scope.get("state", {}), HELD: entry, WRITES: is_write}
         last_answer: list[Message] = []
 
@@ -202,7 +210,7 @@ class Forwarding:
         except HolderBroke:
             logger.warning("the host at %s broke a connection off", address)
             # Fault: it may have done what was asked. A second time would do it twice.
-            if request.method == "GET" or request.target in READING:
+            if kind_of(request) is RequestKind.READS:
                 return None
             response = refusal(
                 503,

@@ -10,13 +10,29 @@ from vault_memory.errors import VaultMemoryError
 from vault_memory.hosting.fleet.acknowledged_ops import AcknowledgedOp, Call
 from vault_memory.hosting.fleet.fleet_errors import Pending
 from vault_memory.hosting.fleet.visit import Visit
-from vault_memory.ledger.contract import LedgerAway
+from vault_memory.ledger.contract import Lease, LedgerAway
 from vault_memory.vault.marker import new_id
 
 if TYPE_CHECKING:
     from vault_memory.conversations.calls import Recorded
     from vault_memory.edits.edit_result import Edit
     from vault_memory.learning.remember import Remembered
+
+FIRST_RETURN = 2.0
+LONGEST_RETURN = 30.0
+"""Seconds between two looks for a home that did not answer"""
+
+
+class HeldLease:
+    """A lease of this host, and its end by the monotonic clock."""
+
+    def __init__(
+        self,
+        lease: Lease,
+        deadline: float,
+    ) -> None:
+        self.lease = lease
+        self.deadline = deadline
 
 
 class HeldVault:
@@ -38,6 +54,9 @@ class HeldVault:
         """when the home was last asked for edits of people"""
         self._kept_at: float | None = None
         """when the oldest operation was kept that is not in the home yet"""
+        self._next_return = self._used_at + FIRST_RETURN
+        """when to look whether the home answers again"""
+        self._pause = FIRST_RETURN
         self._lock = threading.Lock()
 
     def is_current(self) -> bool:
@@ -56,6 +75,18 @@ class HeldVault:
     def is_idle(self, seconds: float) -> bool:
         """Whether no request has used the vault for so long."""
         return not self.users and time.monotonic() - self._used_at >= seconds
+
+    # --- A home that is away ---
+
+    def needs_return(self) -> bool:
+        """Whether it is time to look for a home that did not answer."""
+        is_away = self.visit.away is not None
+        return is_away and time.monotonic() >= self._next_return
+
+    def postpone_return(self) -> None:
+        """Look again later, and each time later than before."""
+        self._next_return = time.monotonic() + self._pause
+        self._pause = min(LONGEST_RETURN, 2 * self._pause)
 
     # --- Writes ---
 

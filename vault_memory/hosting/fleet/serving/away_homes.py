@@ -1,0 +1,79 @@
+"""Homes that do not answer: their vaults are opened without them, and brought back to them later."""
+
+import logging
+
+from vault_memory.hosting.fleet.home_link import is_away
+from vault_memory.hosting.fleet.serving.held_vault import HeldVault
+from vault_memory.hosting.fleet.serving.silent_servers import SilentServers
+from vault_memory.hosting.fleet.visit import Visit
+from vault_memory.hosting.fleet.visit_settings import VisitSettings
+from vault_memory.ledger.contract import Lease, Ledger
+from vault_memory.remote.remote_errors import RemoteError
+
+logger = logging.getLogger(__name__)
+
+
+class AwayHomes:
+    """Opens the vaults of one host. Any thread may call it."""
+
+    def __init__(
+        self,
+        ledger: Ledger,
+        settings: VisitSettings,
+        host: str,
+    ) -> None:
+        """`host`: the name of this host in the ledger."""
+        self._ledger = ledger
+        self._settings = settings
+        self._host = host
+        self._silent = SilentServers()
+
+    def visit(
+        self,
+        lease: Lease,
+        *,
+        is_asked: bool,
+    ) -> Visit:
+        """Visit a vault. Where its home is away, a request gets the local copy of before.
+
+        `is_asked`: a request waits for the vault. Raises as `Visit.open`.
+        """
+        reason = self._silent.reason(lease.home) if is_asked else None
+        if reason is None:
+            try:
+                return Visit.open(lease, self._ledger, self._settings)
+            except RemoteError as error:
+                if not (is_asked and is_away(error)):
+                    raise
+                reason = error
+                self._silent.note(lease.home, reason)
+        # Fault: a text was forgotten, and this copy still has it.
+        if lease.vault in self._ledger.to_erase(self._host):
+            raise reason
+        visit = Visit.open_away(lease, self._ledger, self._settings, reason)
+        logger.warning("a vault is read without its home: %s", reason.code)
+        return visit
+
+    def is_time(self, entry: HeldVault) -> bool:
+        """Whether to look now for the home of a vault that was opened without it."""
+        if not entry.needs_return():
+            return False
+        # One vault asks for all of its server.
+        if self._silent.reason(entry.lease.home) is not None:
+            entry.postpone_return()
+            return False
+        return True
+
+    def has_returned(self, entry: HeldVault) -> bool:
+        """Ask the home of a vault that was opened without it."""
+        home = entry.lease.home
+        try:
+            entry.visit.look_for_home()
+        except RemoteError as error:
+            if is_away(error):
+                self._silent.note(home, error)
+                entry.postpone_return()
+                return False
+            # It answers with another error, which the next visit meets, too.
+        self._silent.forget(home)
+        return True
