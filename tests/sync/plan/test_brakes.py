@@ -228,8 +228,9 @@ def test_b2_allows_a_first_sync_two_empty_sides_and_approved_deletes() -> None:
 
 
 @pytest.mark.scenario("E95")
-def test_a_server_with_only_other_files_halts_until_approved() -> None:
-    base, here, _ = vault(4)
+@pytest.mark.parametrize("files", [1, 3, 4])
+def test_a_server_with_only_other_files_halts_until_approved(files: int) -> None:
+    base, here, _ = vault(files)
     there = Tree({"other.md": File(None, "t", "r")})
 
     halted = plan(base, Tree(here), there, Settings())
@@ -240,14 +241,50 @@ def test_a_server_with_only_other_files_halts_until_approved() -> None:
     assert not approved.halted
 
 
+@pytest.mark.scenario("E95")
+@pytest.mark.parametrize("files", [2, 3, 5])
 @pytest.mark.parametrize(
-    "node",
-    [File(None, "t0.md", "new"), File(None, "new", "r0.md"), File("0.md", "new")],
-    ids=["tag", "id", "hash"],
+    ("path", "node"),
+    [
+        ("0.md", File(None, "t", "r")),
+        ("0.md", File("other", "t", "")),
+        ("copy.md", File("0.md", "t", "r")),
+        ("copy.md", File(None, "t0.md", "r")),
+    ],
+    ids=["name", "name without id", "text", "tag"],
 )
-def test_notes_that_were_all_renamed_on_the_server_do_not_halt(node: File) -> None:
-    base, here, _ = vault(4)
-    there = Tree({"renamed.md": node, "other.md": File(None, "t", "r")})
+def test_a_server_that_shares_one_name_or_text_halts(
+    files: int, path: str, node: File
+) -> None:
+    base, here, _ = vault(files)
+    there = Tree({"other.md": File(None, "t", "r"), path: node})
+
+    assert "other files" in plan(base, Tree(here), there, Settings()).halted
+
+
+@pytest.mark.parametrize(
+    "renamed",
+    [
+        {"renamed.md": File(None, "new", "r0.md")},
+        {f"renamed{n}.md": File(None, f"t{n}.md", "new") for n in range(3)},
+        {f"renamed{n}.md": File(f"{n}.md", "new") for n in range(3)},
+        {"0.md": File(None, "new", "r0.md")},
+        {"0.md": File(None, "t0.md")},
+    ],
+    ids=["id", "tags", "hashes", "edited", "kept"],
+)
+def test_a_server_with_a_note_of_the_vault_does_not_halt(
+    renamed: dict[str, File],
+) -> None:
+    base, here, _ = vault(3)
+    there = Tree({**renamed, "other.md": File(None, "t", "r")})
+
+    assert not plan(base, Tree(here), there, Settings()).halted
+
+
+def test_edits_and_deletions_of_a_few_notes_do_not_halt() -> None:
+    base, here, _ = vault(2)
+    there = Tree({"0.md": File("edited", "new")}, frozenset({"1.md"}))
 
     assert not plan(base, Tree(here), there, Settings()).halted
 

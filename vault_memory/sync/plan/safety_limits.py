@@ -75,20 +75,50 @@ def halted(
 
 
 def _was_replaced(view: View) -> bool:
-    """Whether the server lost all files of the base and has others that are not those under new names."""
+    """Whether the server has other files, and nothing of what the vault and the server had in common."""
     # Fault (E95): another home has the same address. S3 gives a home no id, and its
     # files would hide from B1 that all files of the vault are gone.
     files = {path: was for path, was in view.base.items() if isinstance(was, BaseFile)}
     vanished = vanished_there(view.base, view.local, view.remote)
-    if len(vanished) < SECTION or not view.remote.nodes.keys().isdisjoint(files):
+    remote = view.remote.nodes
+    if not vanished or any(isinstance(remote.get(path), Unknown) for path in files):
         return False
-    tags = {was.tag for was in files.values()} - {""}
-    ids = {was.remote_id for was in files.values()} - {""}
-    hashes = {was.hash for was in files.values()}
-    others = [node for node in view.remote.nodes.values() if isinstance(node, File)]
-    return not any(
-        node.tag in tags or node.id in ids or node.hash in hashes for node in others
-    )
+    same_names = list(_remote_files(view.base, view.remote))
+    if any(unchanged(was, node) or _has_id(was, node) for _, was, node in same_names):
+        return False
+    others = [
+        node
+        for path, node in remote.items()
+        if isinstance(node, File) and path not in files
+    ]
+    # A person edits one note and deletes another. Most homes share a name such as `USER.md`.
+    if not others and len(same_names) >= len(vanished):
+        return False
+    return not _are_moved([files[path] for path in vanished], others)
+
+
+def _has_id(
+    was: BaseFile,
+    node: File,
+) -> bool:
+    """Whether a file on the server has the id of one of the base."""
+    return bool(was.remote_id) and was.remote_id == node.id
+
+
+def _are_moved(
+    vanished: Sequence[BaseFile],
+    others: Sequence[File],
+) -> bool:
+    """Whether other files on the server are vanished ones under new names.
+
+    One id proves that. Texts prove it when there are all of them: two homes may share some.
+    """
+    ids = {node.id for node in others} - {""}
+    if any(was.remote_id in ids for was in vanished):
+        return True
+    tags = {node.tag for node in others} - {""}
+    hashes = {node.hash for node in others}
+    return all(was.hash in hashes or was.tag in tags for was in vanished)
 
 
 def _has_files(tree: Tree) -> bool:
