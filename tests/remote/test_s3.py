@@ -514,6 +514,29 @@ def test_each_trouble_has_the_error_of_a_webdav_server(
         assert len(proxy.log) <= 3
 
 
+@pytest.mark.parametrize(
+    ("fault", "is_silence"),
+    [
+        (refusal(500, "InternalError"), True),
+        (LoseRequest(), True),
+        (LoseAnswer(), True),
+        (LOGIN_WITH_200, False),
+        (NOT_FOUND, False),
+    ],
+)
+def test_a_store_that_says_nothing_is_told_from_a_page_in_its_place(
+    fault: Answer,
+    is_silence: bool,
+    moto: S3Store,
+) -> None:
+    url = moto.new_home()
+    with S3Proxy(moto.endpoint) as proxy:
+        proxy.script.add(fault, "GET")
+        with pytest.raises(NotUnderstood) as read:
+            through(proxy, url).list()
+        assert read.value.is_silence is is_silence
+
+
 @pytest.mark.parametrize("hours", [-1, 1])
 def test_differing_clocks_are_named(
     hours: int, seaweed: S3Store, monkeypatch: pytest.MonkeyPatch

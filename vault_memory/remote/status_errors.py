@@ -95,7 +95,7 @@ def _server_error(
 ) -> RemoteError:
     if status in (502, 504):
         return RemoteUnreachable(f"a server before it answers {status}")
-    return NotUnderstood(f"status {status}", path=path)
+    return NotUnderstood(f"status {status}", path=path, is_silence=True)
 
 
 def retry_after(answer: HttpAnswer) -> float | None:

@@ -106,7 +106,7 @@ def error_of(
         case NotSent():
             return unreachable(error)
         case NoAnswer():
-            return _without_answer(path, str(error), writes=writes)
+            return _without_answer(path, str(error), writes=writes, is_silence=True)
         case boto.ClientError():
             return _refusal(error, answer, path, url, writes=writes)
         case boto.ParamValidationError():
@@ -177,7 +177,10 @@ def _by_status(
             return Refused(path, reason, lasting=status in _LASTING)
         case 502 | 504 if not writes:
             return RemoteUnreachable(f"a server before it answers {status}")
-    return _without_answer(path, f"status {status}", writes=writes)
+    # Fault: a login page comes with status 200.
+    is_silence = status >= 500
+    reason = f"status {status}"
+    return _without_answer(path, reason, writes=writes, is_silence=is_silence)
 
 
 def _plain(
@@ -194,11 +197,12 @@ def _without_answer(
     reason: str,
     *,
     writes: bool,
+    is_silence: bool,
 ) -> RemoteError:
     # Fault (E81): the store kept the file, and the answer was lost.
     if writes:
         return OutcomeUnknown(path, reason)
-    return NotUnderstood(reason, path=path, is_silence=True)
+    return NotUnderstood(reason, path=path, is_silence=is_silence)
 
 
 def _is_by_proxy(answer: HttpAnswer | None) -> bool:
