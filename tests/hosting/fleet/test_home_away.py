@@ -8,6 +8,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+import httpx
 import pytest
 from moto.server import ThreadedMotoServer
 
@@ -21,7 +22,12 @@ from tests.hosting.fleet.fleets import (
     remember,
     turn,
 )
-from tests.hosting.fleet.running import OperatedFleet, running_host, until
+from tests.hosting.fleet.running import (
+    OperatedFleet,
+    RunningHost,
+    running_host,
+    until,
+)
 from tests.ledger.servers import PostgresServer
 from tests.remote.servers import s3_stores
 from tests.remote.servers.s3_stores import S3Store
@@ -361,13 +367,14 @@ def stoppable() -> Iterator[StoppedStore]:
     stoppable.stop()
 
 
-@pytest.mark.parametrize("another", [False, True])
+@pytest.mark.parametrize("copy", ["held", "newest", "old"])
 def test_people_go_on_while_the_store_is_stopped(
     tmp_path: Path,
     postgres: PostgresServer,
     stoppable: StoppedStore,
-    another: bool,
+    copy: str,
 ) -> None:
+    another = copy == "old"
     fleet = OperatedFleet(tmp_path, postgres, stoppable.store)
     fleet.ask("fleet", "init")
     home = stoppable.store.new_url()
@@ -379,7 +386,13 @@ def test_people_go_on_while_the_store_is_stopped(
             told = west.ask(token, "/v1/remember", text="I like the harbour")
             assert told.status_code == 200, told.text
     with running_host(fleet, "east") as east:
+        if copy == "held":
+            answer = east.ask(token, "/v1/search", query="cocoa")
+            assert not answer.json()["freshness"]["stale_files"]
         stoppable.stop()
+        if copy == "held":
+            # The host notices it at its next look, and goes on.
+            until(_is_stale(east, token), 60)
         answer = east.ask(token, "/v1/search", query="cocoa")
         assert answer.status_code == 200, answer.text
         (note,) = {hit["note"] for hit in answer.json()["hits"]}
@@ -390,8 +403,14 @@ def test_people_go_on_while_the_store_is_stopped(
         assert spoken.status_code == 200, spoken.text
         told = east.ask(token, "/v1/remember", text="I like saffron")
         assert told.status_code == (503 if another else 200), told.text
+        # What is not an operation is safe in the home only.
         refused = east.ask(token, "/v1/sessions/end", session="s1")
         assert refused.status_code == 503
+        searched = _call_tool(east, token, "memory_search", query="cocoa")
+        assert searched.status_code == 200, searched.text
+        assert note in searched.text
+        compacted = _call_tool(east, token, "memory_compact", text="They like cocoa")
+        assert compacted.status_code == 503, compacted.text
         stoppable.start()
         until(_is_back(fleet, home, "I saw the lighthouse"), 60)
         texts = b"".join(fleet.texts(home).values()).decode()
@@ -404,6 +423,28 @@ def test_people_go_on_while_the_store_is_stopped(
     text = notes[note].decode()
     words = {"cocoa": 1, "harbour": int(another), "saffron": int(not another)}
     assert {word: text.count(word) for word in words} == words
+
+
+def _is_stale(host: RunningHost, token: str) -> Callable[[], bool]:
+    def is_stale() -> bool:
+        answer = host.ask(token, "/v1/search", query="cocoa")
+        assert answer.status_code == 200, answer.text
+        return bool(answer.json()["freshness"]["stale_files"])
+
+    return is_stale
+
+
+def _call_tool(
+    host: RunningHost, token: str, name: str, **arguments: str
+) -> httpx.Response:
+    parameters = {"name": name, "arguments": arguments}
+    message = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": parameters}
+    headers = {
+        "authorization": f"Bearer {token}",
+        "accept": "application/json, text/event-stream",
+    }
+    address = f"{host.address}/mcp"
+    return httpx.post(address, json=message, headers=headers, timeout=60)
 
 
 def _is_back(fleet: OperatedFleet, home: str, words: str) -> Callable[[], bool]:

@@ -1,10 +1,14 @@
-"""Hosts that are killed, paused and woken, and a person who saves at any time: nothing is lost, nothing is there twice."""
+"""Hosts that are killed, paused and woken, homes that are away, and a person who saves at any time.
+
+Nothing is lost, and nothing is there twice.
+"""
 
 import json
 import shutil
 import tempfile
 from contextlib import suppress
 from pathlib import Path
+from typing import Any
 
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
@@ -15,15 +19,18 @@ from tests.hosting.fleet.fleets import (
     START,
     USER,
     Faults,
+    FaultyLedger,
     Fleet,
     Killed,
     append,
     remember,
     turn,
 )
+from vault_memory.api.vault_service import VaultUnavailable
 from vault_memory.hosting.fleet.acknowledged_ops import AcknowledgedOp
 from vault_memory.hosting.fleet.visit import Visit
-from vault_memory.ledger.contract import LeaseLost
+from vault_memory.ledger.contract import Lease, LeaseLost
+from vault_memory.remote.remote_errors import RemoteBusy
 
 HOSTS = st.sampled_from(("one", "two", "three"))
 
@@ -44,9 +51,21 @@ class FleetLife(RuleBasedStateMachine):
     def _visit(self, host: str) -> Visit:
         visit = self.visits.get(host)
         if visit is None:
-            visit = self.fleet.visit(host, self.faults[host])
-            self.visits[host] = visit
+            visit = self._opened(self.fleet.lease(host), host)
+        elif visit.away is not None and not self.faults[host].away:
+            # As a host does once the home answers again.
+            visit.close()
+            visit = self._opened(visit.lease, host)
+        self.visits[host] = visit
         return visit
+
+    def _opened(self, lease: Lease, host: str) -> Visit:
+        ledger: Any = FaultyLedger(self.fleet.ledger, self.faults[host])
+        settings = self.fleet.settings(host, self.faults[host])
+        try:
+            return Visit.open(lease, ledger, settings, now=self.fleet.now)
+        except RemoteBusy as error:
+            return Visit.open_away(lease, ledger, settings, error)
 
     def _drop(self, host: str) -> None:
         self.faults[host].at = -1
@@ -64,7 +83,10 @@ class FleetLife(RuleBasedStateMachine):
         try:
             self._visit(host).run(op)
             self.acknowledged.append(op)
-        except (LeaseLost, Killed):
+        except VaultUnavailable:
+            # The copy is too old for it. Nothing was done.
+            pass
+        except (LeaseLost, RemoteBusy, Killed):
             self._drop(host)
 
     @rule(host=HOSTS)
@@ -72,13 +94,15 @@ class FleetLife(RuleBasedStateMachine):
         self.fleet.pass_by(1)
         try:
             self._visit(host).flush(self.fleet.now)
+        except RemoteBusy:
+            pass
         except (LeaseLost, Killed):
             self._drop(host)
 
     @rule(host=HOSTS)
     def leave(self, host: str) -> None:
         self.fleet.pass_by(1)
-        with suppress(LeaseLost, Killed):
+        with suppress(LeaseLost, RemoteBusy, Killed):
             self._visit(host).leave(self.fleet.now)
         self._drop(host)
 
@@ -90,6 +114,10 @@ class FleetLife(RuleBasedStateMachine):
     def kill_later(self, host: str, steps: int) -> None:
         faults = self.faults[host]
         faults.at = faults.count + steps
+
+    @rule(host=HOSTS, is_away=st.booleans())
+    def hide_home(self, host: str, is_away: bool) -> None:
+        self.faults[host].away = is_away
 
     @rule(host=HOSTS)
     def lose_scratch(self, host: str) -> None:
@@ -122,6 +150,7 @@ class FleetLife(RuleBasedStateMachine):
             self._drop(host)
         for host in ("three", "one", "two", "three"):
             self.faults[host].at = -1
+            self.faults[host].away = False
             self.fleet.pass_by(130)
             visit = self.fleet.visit(host, self.faults[host])
             visit.leave(self.fleet.now)
