@@ -7,6 +7,9 @@ import pytest
 
 from tests.contract.shapes import problems
 from tests.hosting.fleet.running import OperatedFleet
+from tests.ledger.servers import PASSWORD
+from vault_memory.http.tokens import token_digest
+from vault_memory.ledger.postgres import PostgresLedger
 from vault_memory.vault.marker import ensure_marker
 
 NOTE = "Users/ann/bot/config/USER.md"
@@ -133,3 +136,46 @@ def test_a_password_in_the_configuration_is_refused_and_not_shown(
 def test_a_wrong_command_names_what_is_missing(operated: OperatedFleet) -> None:
     for arguments in (("add",), ("add", "ann"), ("drain",), ("export", "ann")):
         assert operated.command("fleet", *arguments).returncode == 2
+
+
+@pytest.mark.parametrize(
+    "name",
+    [" ann", "ann\nbo", "\x1b[2Jann", "../ann", "11111111-1111-1111-1111-111111111111"],
+)
+def test_a_name_that_a_list_cannot_show_is_refused(
+    fleet_of_hosts: OperatedFleet, name: str
+) -> None:
+    home = fleet_of_hosts.store.new_url()
+    for arguments in ((name,), ("ann", "--user", name)):
+        answer = fleet_of_hosts.ask("fleet", "add", *arguments, "--home", home)
+        assert answer["error"]["code"] == "usage_error"
+        assert "cannot be the name" in answer["error"]["message"]
+    assert fleet_of_hosts.ask("fleet", "status")["vaults"] == []
+
+
+def test_the_token_of_a_copied_vault_serves_the_person_in_it(
+    fleet_of_hosts: OperatedFleet, vault: Path
+) -> None:
+    home = fleet_of_hosts.store.new_url()
+    added = fleet_of_hosts.ask(
+        "fleet", "add", "household", "--home", home, "--from", str(vault)
+    )
+    ledger = PostgresLedger(fleet_of_hosts.database, password=PASSWORD)
+    try:
+        caller = ledger.caller(token_digest(added["token"]))
+    finally:
+        ledger.close()
+    assert caller is not None
+    assert caller.caller.user == "ann"
+
+
+def test_a_copied_vault_of_several_people_needs_the_name_of_one(
+    fleet_of_hosts: OperatedFleet, vault: Path
+) -> None:
+    (vault / "Users/bo").mkdir()
+    home = fleet_of_hosts.store.new_url()
+    arguments = ("fleet", "add", "household", "--home", home, "--from", str(vault))
+    answer = fleet_of_hosts.ask(*arguments)
+    assert answer["error"]["code"] == "usage_error"
+    assert "ann, bo" in answer["error"]["message"]
+    assert "token" in fleet_of_hosts.ask(*arguments, "--user", "bo")

@@ -169,3 +169,22 @@ def test_a_poisoned_vault_is_tried_ever_more_seldom_and_the_others_go_on(
     assert isinstance(entry, HeldVault)
     host.release(entry)
     host.close()
+
+
+def test_a_vault_that_was_lost_and_taken_again_is_not_forgotten(fleet: Fleet) -> None:
+    host = FleetHost(fleet.ledger, fleet.settings("one"), HostName("one", "http://one"))
+    lost = host.acquire(VAULT)
+    assert isinstance(lost, HeldVault)
+    host.release(lost)
+    lost.visit.lost = True
+    fleet.expire()
+    held = host.acquire(VAULT)
+    assert isinstance(held, HeldVault)
+    host.release(held)
+
+    # The turn of the host began with the entry that was lost.
+    host._tend(VAULT, lost)
+
+    assert host.vaults() == [VAULT]
+    host.close()
+    assert fleet.ledger.vault(VAULT).holder is None

@@ -117,6 +117,17 @@ def test_a_wrong_token_opens_nothing_on_either_host(
         assert "harbour" not in answer.text
 
 
+def test_a_request_that_is_too_long_is_refused_as_such_by_both_hosts(
+    ann: tuple[str, str], hosts: tuple[RunningHost, RunningHost]
+) -> None:
+    token, _ = ann
+    for host in hosts:
+        assert host.ask(token, "/v1/search", query="harbour").status_code == 200
+    for host in hosts:
+        answer = host.ask(token, "/v1/search", query="x" * 3_000_000)
+        assert answer.status_code == 413, answer.text
+
+
 def test_a_killed_host_whose_disk_is_lost_loses_no_acknowledged_word(
     fleet_of_hosts: OperatedFleet,
     ann: tuple[str, str],

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from vault_memory import places
 from vault_memory.config.remote_password import password_of
+from vault_memory.edits.people import people_in
 from vault_memory.errors import UsageError
 from vault_memory.hosting.fleet.bundle import BundleOwner
 from vault_memory.hosting.fleet.fleet_config import FleetConfig
@@ -29,6 +30,7 @@ from vault_memory.ledger.contract import (
     LedgerVault,
     VaultAddedTwice,
 )
+from vault_memory.ledger.ledger_rows import vault_id
 from vault_memory.remote.remote_errors import PreconditionsIgnored
 from vault_memory.rules.paths.caller import Caller
 from vault_memory.sync.connection import open_configured
@@ -61,7 +63,7 @@ class NewVault(NamedTuple):
     source: Path | None = None
     """the local vault that is copied"""
     user: str = ""
-    """the person whom the token serves; empty: the name of the vault"""
+    """the person whom the token serves; empty: the only person of `source`, else the name"""
 
 
 def add(
@@ -71,8 +73,11 @@ def add(
 ) -> "VaultAddedJson":
     """Add a vault and make its token, which is shown once.
 
-    Raises VaultAddedTwice, AnotherFleet, HomeInUse, PreconditionsIgnored, RemoteError.
+    Raises UsageError, VaultAddedTwice, AnotherFleet, HomeInUse, PreconditionsIgnored, RemoteError.
     """
+    _check_name(new.name, "the vault")
+    user = _user_of(new)
+    _check_name(user, "the person")
     home = new.home.rstrip("/")
     remote = fleet.remote(home)
     vault = new_id() if new.source is None else _id_of(new.source)
@@ -93,12 +98,47 @@ def add(
     finally:
         opened.close()
     token = secrets.token_hex(TOKEN_BYTES)
-    vault_id = str(uuid.UUID(vault))
     # Only now can a host see the vault, which is complete.
-    ledger.add(vault_id, new.name, home)
-    caller = Caller(new.user or new.name)
-    ledger.set_token(vault_id, token_digest(token), caller)
-    return {"vault": vault_id, "token": token}
+    added = str(uuid.UUID(vault))
+    ledger.add(added, new.name, home)
+    ledger.set_token(added, token_digest(token), Caller(user))
+    return {"vault": added, "token": token}
+
+
+def _check_name(
+    name: str,
+    owner: str,
+) -> None:
+    """Raise UsageError for a name that a list, a terminal or a folder cannot show."""
+    # Fault: a line break or an escape sequence in a name would write into the terminals of
+    # operators.
+    is_plain = name == name.strip() and name.isprintable() and "/" not in name
+    if not is_plain or name in ("", ".", ".."):
+        raise UsageError(
+            f"{name!r} cannot be the name of {owner}",
+            hint="use letters, digits, `-`, `_` and `.`",
+        )
+    # Fault: a command takes a vault by name or by id. The id of another vault as a name
+    # would let it take the wrong one.
+    if vault_id(name):
+        raise UsageError(
+            f"`{name}` has the form of a vault's id, and cannot be the name of {owner}",
+            hint="choose a name that people can tell apart",
+        )
+
+
+def _user_of(new: NewVault) -> str:
+    """Return the person whom the token serves. Raises UsageError."""
+    people = [] if new.source is None else people_in(new.source)
+    if new.user or not people or new.name in people:
+        return new.user or new.name
+    # Fault: a token for a person whom the copied vault does not have finds none of its notes.
+    if new.source is not None and len(people) > 1:
+        raise UsageError(
+            f"the vault in `{new.source}` has several people: {', '.join(people)}",
+            hint="name the one whom the token serves with `--user`",
+        )
+    return people[0]
 
 
 def _id_of(source: Path) -> str:

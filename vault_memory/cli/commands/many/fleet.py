@@ -77,7 +77,8 @@ class FleetOptions:
 @click.option(
     "--user",
     metavar="NAME",
-    help="With add: the person whom the token serves. Default: NAME of the vault.",
+    help="With add: the person whom the token serves. Default: the only person of the --from"
+    " vault, else NAME.",
 )
 @click.option(
     "--host",

@@ -10,6 +10,7 @@ import threading
 import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from datetime import UTC, datetime
 from functools import partial
 from typing import NamedTuple
 
@@ -219,6 +220,9 @@ class FleetHost:
             except VaultMemoryError as error:
                 # Fault: the database is away. Reads go on until the leases end.
                 logger.warning("leases are not renewed: %s", error.code)
+            except Exception:
+                # Fault: a bug would end the thread, and with it all leases of this host.
+                logger.exception("leases are not renewed")
 
     def _renew(self) -> None:
         """Prolong all leases by one statement."""
@@ -286,11 +290,11 @@ class FleetHost:
         vault: str,
         work: Callable[[], None],
         pool: ThreadPoolExecutor | None = None,
-    ) -> None:
-        """Let a pool work for a vault, unless one does so already."""
+    ) -> bool:
+        """Let a pool work for a vault. Return False when one does so already."""
         with self._changed:
             if vault in self._busy:
-                return
+                return False
             self._busy.add(vault)
 
         def run() -> None:
@@ -301,6 +305,7 @@ class FleetHost:
                     self._busy.discard(vault)
 
         (pool or self._pool).submit(run)
+        return True
 
     def entries(self) -> list[HeldVault]:
         """The vaults that this host holds."""
@@ -320,7 +325,10 @@ class FleetHost:
         began = time.monotonic()
         for lease in self.ledger.claim(self.own.name, self.own.address, most):
             self.counts.add("claimed")
-            self._submit(lease.vault, partial(self._visit, lease, began))
+            if not self._submit(lease.vault, partial(self._visit, lease, began)):
+                # Fault: the work that gave the vault back has not ended yet. Nobody would
+                # renew or use this lease until it runs out.
+                self.ledger.give_back(lease, datetime.now(UTC))
 
     def _visit(
         self,
@@ -429,7 +437,10 @@ class FleetHost:
         entry: HeldVault,
     ) -> None:
         with self._changed:
-            self._leased.pop(vault, None)
+            # Fault: a request may have taken the vault again meanwhile. Its new entry must
+            # stay, or nothing would renew that lease.
+            if self._leased.get(vault) is entry:
+                del self._leased[vault]
         entry.visit.close()
 
     def _give_back(

@@ -75,6 +75,11 @@ class Forwarding:
             await self._app(scope, receive, send)
             return
         body, receive, is_complete = await self._read_body(receive)
+        if not is_complete:
+            # Fault: a body that is too long would be asked for again and again. The app
+            # refuses it before it asks for the vault.
+            await self._app(scope, receive, send)
+            return
         request = _request_of(scope, body)
         mark = self._mark_of(request)
         marks = [value for name, value in request.headers if name == MARK]
@@ -90,7 +95,7 @@ class Forwarding:
             except VaultMemoryError as error:
                 await _refuse(send, error.code, error.message)
                 return
-            if is_passed or not is_complete:
+            if is_passed:
                 await _refuse(send, "vault_moved", "another host has the vault", MOVED)
                 return
             answer = await self._passed_on(place, request, mark)
