@@ -16,6 +16,7 @@ import tempfile
 import time
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
+from functools import cache
 from itertools import count
 from pathlib import Path
 from typing import Any
@@ -73,21 +74,7 @@ class S3Store:
 
     def boto(self) -> Any:
         """A client of boto3, to look behind the remote."""
-        import boto3
-        from botocore.config import Config
-
-        return boto3.client(
-            "s3",
-            endpoint_url=self.endpoint,
-            aws_access_key_id=KEY_ID,
-            aws_secret_access_key=SECRET,
-            region_name="us-east-1",
-            config=Config(
-                retries={"total_max_attempts": 1},
-                s3={"addressing_style": "path"},
-                request_checksum_calculation="when_required",
-            ),
-        )
+        return _boto(self.endpoint)
 
     def new_url(self, *, versions: bool = False) -> str:
         """The address of a new home, which is not made yet."""
@@ -118,6 +105,25 @@ class S3Store:
 
     def open(self, url: str) -> S3:
         return S3(url, ACCOUNT, self.place)
+
+
+@cache
+def _boto(endpoint: str) -> Any:
+    import boto3
+    from botocore.config import Config
+
+    return boto3.client(
+        "s3",
+        endpoint_url=endpoint,
+        aws_access_key_id=KEY_ID,
+        aws_secret_access_key=SECRET,
+        region_name="us-east-1",
+        config=Config(
+            retries={"total_max_attempts": 1},
+            s3={"addressing_style": "path"},
+            request_checksum_calculation="when_required",
+        ),
+    )
 
 
 def start(name: str) -> S3Store:

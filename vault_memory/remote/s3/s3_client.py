@@ -2,7 +2,8 @@
 
 So S3 has the deadlines, size limits and strictness of WebDAV: no redirect is followed, no answer is
 read beyond its limit, and nothing is retried. Remotes with the same keys share one client, since boto3
-needs 100 ms of processor time to make one. Remotes of the same server share its connections.
+needs 10 ms of processor time to make one, and 100 ms for the first. Remotes of the same server share its
+connections.
 """
 
 import io
@@ -211,6 +212,9 @@ def _make_client(
 
     key_id, secret, token = (*keys.split("\n"), "", "", "")[:3]
     core = get_session()
+    core.register_component(
+        "data_loader", _loader(core.get_config_variable("data_path"))
+    )
     parsers = core.get_component("response_parser_factory")
     parsers.set_parser_defaults(timestamp_parser=_time_of)
     session = boto3.session.Session(
@@ -240,6 +244,14 @@ def _make_client(
     client.meta.events.register("before-parameter-build.s3", _forbid_redirect)
     client.meta.events.register_first("before-send.s3", _carry)
     return client
+
+
+@lru_cache(maxsize=1)
+def _loader(data_path: str | None) -> Any:
+    """The descriptions of S3, which all clients share: to read them is most of making a client."""
+    from botocore.loaders import create_loader
+
+    return create_loader(data_path)
 
 
 def _time_of(value: Any) -> datetime:
