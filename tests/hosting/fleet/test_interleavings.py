@@ -6,7 +6,9 @@ Nothing is lost, and nothing is there twice.
 import json
 import shutil
 import tempfile
+from collections.abc import Callable
 from contextlib import suppress
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -33,6 +35,8 @@ from vault_memory.ledger.contract import Lease, LeaseLost
 from vault_memory.remote.remote_errors import RemoteBusy
 
 HOSTS = st.sampled_from(("one", "two", "three"))
+Kind = Callable[[str, str, datetime], AcknowledgedOp]
+KINDS: st.SearchStrategy[Kind] = st.sampled_from((append, remember, turn))
 
 
 class FleetLife(RuleBasedStateMachine):
@@ -73,12 +77,12 @@ class FleetLife(RuleBasedStateMachine):
         if visit is not None:
             visit.close()
 
-    @rule(host=HOSTS, kind=st.sampled_from((append, remember, turn)))
-    def acknowledge(self, host: str, kind: object) -> None:
+    @rule(host=HOSTS, kind=KINDS)
+    def acknowledge(self, host: str, kind: Kind) -> None:
         self.asked += 1
         words = f"word-{self.asked:03d} of the bot"
         line = f"- {words}" if kind is append else words
-        op = kind(f"op-{self.asked}", line, self.fleet.now)  # type: ignore[operator]
+        op = kind(f"op-{self.asked}", line, self.fleet.now)
         self.fleet.pass_by(0.5)
         try:
             self._visit(host).run(op)
@@ -118,6 +122,16 @@ class FleetLife(RuleBasedStateMachine):
     @rule(host=HOSTS, is_away=st.booleans())
     def hide_home(self, host: str, is_away: bool) -> None:
         self.faults[host].away = is_away
+
+    @rule(host=HOSTS, other=HOSTS, kind=KINDS)
+    def open_without_home(self, host: str, other: str, kind: Kind) -> None:
+        """Write into the copy of a host, which is old where another host wrote after it."""
+        self.leave(host)
+        if other != host:
+            self.acknowledge(other, append)
+            self.leave(other)
+        self.hide_home(host, True)
+        self.acknowledge(host, kind)
 
     @rule(host=HOSTS)
     def lose_scratch(self, host: str) -> None:
