@@ -1,6 +1,7 @@
 """A host keeps the vaults open that are in use, and closes the others without loss."""
 
 import asyncio
+import threading
 import time
 from collections.abc import Iterator
 from contextlib import AsyncExitStack, ExitStack, contextmanager
@@ -16,7 +17,7 @@ from vault_memory.config.server_sections import HostSettings
 from vault_memory.daemon import query_or_local
 from vault_memory.errors import VaultMemoryError
 from vault_memory.hosting.night_spread import night_delay
-from vault_memory.hosting.vault_host import VaultHost, open_host
+from vault_memory.hosting.vault_host import TOKENS_SECONDS, VaultHost, open_host
 
 
 @contextmanager
@@ -158,3 +159,31 @@ def test_a_vault_that_was_asked_stays_closed_afterwards(vaults: Vaults) -> None:
         time.sleep(3)
         assert vault.opened == 2
         assert vault.due_at > time.monotonic() + 60
+
+
+def test_requests_with_wrong_tokens_leave_the_threads_to_the_calls(
+    vaults: Vaults,
+) -> None:
+    vaults.add_three()
+
+    async def threads_for_wrong_tokens(host: VaultHost) -> int:
+        digests = [bytes([number]) * 32 for number in range(100)]
+        await asyncio.sleep(TOKENS_SECONDS)
+        owners = await asyncio.gather(*map(host.owner, digests))
+        assert not any(owners)
+        names = [thread.name for thread in threading.enumerate()]
+        return sum("AnyIO worker" in name for name in names)
+
+    with hosting(vaults) as host:
+        assert asyncio.run(threads_for_wrong_tokens(host)) <= 1
+
+
+def test_looks_at_very_many_vaults_are_rare(vaults: Vaults) -> None:
+    vaults.add("north")
+    host = open_host(vaults.path, vaults.environment, Config())
+    host.renew()
+    assert not host.catalog.is_recent(0.0)
+    # As after a look at 100,000 vaults.
+    host.catalog.look_seconds = 1.0
+    assert host.catalog.is_recent(0.0)
+    host.watcher.stop()

@@ -4,7 +4,7 @@ import threading
 import time
 
 from tests.hosting.running_host import until
-from vault_memory.hosting.turn_lane import NEVER, TurnJob, TurnLane
+from vault_memory.hosting.turn_lane import FEWEST_ENTRIES, NEVER, TurnJob, TurnLane
 
 
 def started(threads: int) -> TurnLane:
@@ -131,4 +131,21 @@ def test_a_withdrawn_turn_is_not_taken_and_a_running_one_is_not_withdrawn() -> N
     is_over.set()
     time.sleep(0.05)
     assert turns == 0
+    ended(lane)
+
+
+def test_a_job_that_is_often_planned_again_leaves_no_trace_of_it() -> None:
+    lane = TurnLane("test", 1)
+    tomorrow = TurnJob(lambda: NEVER)
+    lane.plan(tomorrow, 86_400)
+    job = TurnJob(lambda: NEVER)
+    for count in range(10 * FEWEST_ENTRIES):
+        lane.plan(job, 86_400 - count)
+    assert len(lane._heap) <= 2 * FEWEST_ENTRIES
+    turns = []
+    for late in (tomorrow, job):
+        late.take_turn = lambda: turns.append(None) or NEVER
+        lane.plan(late)
+    lane.start()
+    assert until(lambda: len(turns) == 2)
     ended(lane)

@@ -14,6 +14,8 @@ LONG_SECONDS = 0.1
 """A job whose last turn took so long gets no more than half of the threads"""
 BUG_SECONDS = 60.0
 """Pause of a job after an error that is a bug"""
+FEWEST_ENTRIES = 1024
+"""A heap with fewer entries is not searched for outdated ones"""
 
 
 class TurnJob:
@@ -44,6 +46,8 @@ class TurnLane:
         """Due time, number and job. An entry whose job is due at another time is outdated"""
         self._postponed: list[TurnJob] = []
         """Long jobs that are due, and wait until another long one has ended"""
+        self._most_entries = FEWEST_ENTRIES
+        """A heap with more entries is searched for outdated ones"""
         self._numbers = itertools.count()
         self._is_stopped = False
         self._long_running = 0
@@ -176,5 +180,14 @@ class TurnLane:
         if job.is_running:
             # The end of the turn puts it into the heap.
             return
+        if len(self._heap) >= self._most_entries:
+            self._drop_outdated()
         heapq.heappush(self._heap, (due, next(self._numbers), job))
         self._condition.notify()
+
+    def _drop_outdated(self) -> None:
+        # Fault: a job that is due in a day and is asked for every minute would leave an entry
+        # in the heap each time.
+        self._heap = [entry for entry in self._heap if entry[2].due == entry[0]]
+        heapq.heapify(self._heap)
+        self._most_entries = max(FEWEST_ENTRIES, 2 * len(self._heap))

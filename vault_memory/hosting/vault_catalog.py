@@ -17,6 +17,8 @@ logger = logging.getLogger(__name__)
 
 OF_ONE_VAULT = ("VAULT_MEMORY_VAULT", "VAULT_MEMORY_CONFIG")
 """Variables that name one vault, or its configuration: they would be those of every vault"""
+LOOK_SHARE = 20
+"""Looks for changes take at most a 20th of a processor"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,6 +68,8 @@ class VaultCatalog:
         self._reported: dict[str, str] = {}
         """Folder → the trouble that the log names already"""
         self._renewed_at = float("-inf")
+        self.look_seconds = 0.0
+        """Processor time of the last look at the files of all vaults"""
 
     # --- What it has ---
 
@@ -116,19 +120,22 @@ class VaultCatalog:
                 return CatalogChanges()
             return self._renew(roots)
 
-    def renew_files(self, least_seconds: float = 0.0) -> CatalogChanges:
-        """Reads the files that changed, of the vaults that are known.
+    def is_recent(self, seconds: float) -> bool:
+        """Whether a renewal was less than `seconds` ago; of many vaults, it may be older."""
+        # Fault: wrong tokens could keep the host busy with looking at 100,000 vaults.
+        pause = max(seconds, LOOK_SHARE * self.look_seconds)
+        return time.monotonic() - self._renewed_at < pause
 
-        Does nothing when a renewal was less than `least_seconds` ago.
-        """
-        if time.monotonic() - self._renewed_at < least_seconds:
-            return CatalogChanges()
+    def renew_files(self) -> CatalogChanges:
+        """Reads the files that changed, of the vaults that are known."""
         with self._lock:
             return self._renew(self._content.by_root)
 
     def _renew(self, roots: Iterable[str]) -> CatalogChanges:
         before = self._content
+        began = time.thread_time()
         entries = {root: self._current(root) for root in roots}
+        self.look_seconds = time.thread_time() - began
         self._renewed_at = time.monotonic()
         is_same = entries.keys() == before.by_root.keys() and all(
             entry is before.by_root[root] for root, entry in entries.items()

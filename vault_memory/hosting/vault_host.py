@@ -1,5 +1,6 @@
 """The host: one process that serves and tends all vaults below a folder."""
 
+import asyncio
 import logging
 import resource
 import sys
@@ -17,7 +18,7 @@ from vault_memory.daemon.socket_server import SocketServer
 from vault_memory.hosting.host_folder import host_folder, only_host
 from vault_memory.hosting.host_report import HostReport
 from vault_memory.hosting.residents import Residents
-from vault_memory.hosting.vault_catalog import CatalogChanges, VaultCatalog
+from vault_memory.hosting.vault_catalog import LOOK_SHARE, CatalogChanges, VaultCatalog
 from vault_memory.http.tokens import TokenOwner
 from vault_memory.vault.watch.shared_watcher import SharedWatcher
 
@@ -51,6 +52,8 @@ class VaultHost:
         self.report = HostReport(catalog, self.residents)
         self._notify = Notify(catalog.environment)
         self._renewing = threading.Lock()
+        self._asking = asyncio.Lock()
+        """of the requests with an unknown token, one looks for new tokens"""
         self._is_over = threading.Event()
         self._thread = threading.Thread(target=self._run, name="host", daemon=True)
 
@@ -91,17 +94,20 @@ class VaultHost:
         self._renew(self.catalog.renew)
 
     def renew_tokens(self) -> None:
-        """Takes over new tokens. Does nothing when that was done a moment ago."""
-        self._renew(lambda: self.catalog.renew_files(TOKENS_SECONDS))
+        """Takes over new tokens."""
+        self._renew(self.catalog.renew_files)
 
     async def owner(self, digest: bytes) -> TokenOwner | None:
         """Returns the owner of the token with this digest, or None."""
         owner = await self.catalog.tokens.owner(digest)
-        if owner is None:
+        if owner is not None or self.catalog.is_recent(TOKENS_SECONDS):
+            return owner
+        # Fault: many requests with wrong tokens would take the threads of all calls.
+        async with self._asking:
             # The token may have been made a moment ago.
-            await anyio.to_thread.run_sync(self.renew_tokens)
-            owner = await self.catalog.tokens.owner(digest)
-        return owner
+            if not self.catalog.is_recent(TOKENS_SECONDS):
+                await anyio.to_thread.run_sync(self.renew_tokens)
+        return await self.catalog.tokens.owner(digest)
 
     def _renew(self, renew: Callable[[], CatalogChanges]) -> None:
         # Fault: of two renewals at once, the older result could be taken over last.
@@ -116,20 +122,28 @@ class VaultHost:
         next_files = next_folders = 0.0
         while not self._is_over.wait(self._pause()):
             now = time.monotonic()
-            try:
-                if now >= next_folders:
-                    next_folders = now + FOLDERS_SECONDS
-                    self.renew()
-                elif now >= next_files:
-                    self._renew(self.catalog.renew_files)
-                if now >= next_files:
-                    next_files = now + FILES_SECONDS
-                    self.residents.note_left()
-                    self.residents.check_memory()
-            except Exception:
-                # A bug must not end the thread: new vaults and tokens still have to be found.
-                logger.exception("the vaults could not be looked through")
+            if now >= next_folders:
+                pause = self._look(self.renew)
+                next_folders = now + max(FOLDERS_SECONDS, pause)
+                next_files = now + max(FILES_SECONDS, pause)
+            elif now >= next_files:
+                pause = self._look(self.renew_tokens)
+                next_folders = max(next_folders, now + pause)
+                next_files = now + max(FILES_SECONDS, pause)
             self._notify.turn(self._doing())
+
+    def _look(self, renew: Callable[[], None]) -> float:
+        """Looks for changes. Returns for how many seconds it must not look again."""
+        began = time.thread_time()
+        try:
+            renew()
+            self.residents.note_left()
+            self.residents.check_memory()
+        except Exception:
+            # A bug must not end the thread: new vaults and tokens still have to be found.
+            logger.exception("the vaults could not be looked through")
+        # Fault: with 100,000 vaults, looks without a pause would fill a processor.
+        return LOOK_SHARE * (time.thread_time() - began)
 
     def _pause(self) -> float:
         return min(FILES_SECONDS, self._notify.wait())
