@@ -233,6 +233,18 @@ def test_commands_beside_the_host_work(vaults: Vaults) -> None:
         assert any("sextant" in text for text in host.search("north", "sextant"))
 
 
+def test_the_status_of_a_vault_names_the_host_that_tends_it(vaults: Vaults) -> None:
+    vaults.add_three()
+    root = str(vaults.path / "north")
+    with running_host(vaults) as host:
+        printed = run(vaults, "status", "--vault", root).stdout
+        assert f"tends this vault, process {host.process.pid}" in printed
+        assert "vault-memory run" not in printed
+        host.process.kill()
+        host.process.wait()
+        assert "vault-memory run" in run(vaults, "status", "--vault", root).stdout
+
+
 def test_the_status_names_each_vault_and_its_trouble(vaults: Vaults) -> None:
     vaults.add_three()
     vaults.set_token("west", token_of("south"))

@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 from vault_memory.config import state_file
 from vault_memory.errors import Locked
+from vault_memory.hosting.vault_folders import DEEPEST
 from vault_memory.http.page.running import HOSTS
 from vault_memory.vault.state_dir import state_root
 
@@ -69,6 +70,25 @@ def host_folder(
     folder = os.path.realpath(vaults).encode("utf-8", "surrogateescape")
     name = hashlib.sha256(folder).hexdigest()[:32]
     return HostFolder(state_root(environment) / HOSTS / name)
+
+
+def host_of(
+    root: Path,
+    environment: Mapping[str, str],
+) -> tuple[Path, int] | None:
+    """Returns the folder and the process of the host that serves this vault; None without one."""
+    for vaults in root.resolve().parents[:DEEPEST]:
+        folder = host_folder(vaults, environment)
+        pid = folder.pid()
+        if pid is None:
+            continue
+        # Fault: a host that was killed leaves its file, and not its lock.
+        try:
+            with state_file.lock(folder.lock_file, patience=0):
+                continue
+        except state_file.LockTaken:
+            return vaults, pid
+    return None
 
 
 @contextmanager

@@ -1,5 +1,6 @@
 """`status`, `stats`, `doctor`: the state of the vault and of this installation."""
 
+import os
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -14,6 +15,7 @@ if TYPE_CHECKING:
     from vault_memory.cli import daemon_or_local, host_checks
     from vault_memory.cli.views import check_lines, status_words
     from vault_memory.daemon import query_or_local
+    from vault_memory.hosting import host_folder
 else:
     check_lines = lazy_module("vault_memory.cli.views.check_lines")
     status_words = lazy_module("vault_memory.cli.views.status_words")
@@ -21,6 +23,7 @@ else:
     host_checks = lazy_module("vault_memory.cli.host_checks")
     daemon_or_local = lazy_module("vault_memory.cli.daemon_or_local")
     query_or_local = lazy_module("vault_memory.daemon.query_or_local")
+    host_folder = lazy_module("vault_memory.hosting.host_folder")
 
 
 @click.command()
@@ -28,15 +31,18 @@ else:
 @click.pass_obj
 def status(context: Context) -> None:
     """Show what is indexed and watched, how sync and nights are doing, and what waits."""
+    host = None
     with context.open(marks=False) as memory:
         report = daemon_or_local.daemon_status(memory)
         if report is None:
             query_or_local.without_daemon(memory)
             report = memory.status(now=context.now)
+            # Fault: a daemon that is started on the vault of a host is refused.
+            host = host_folder.host_of(memory.root, os.environ)
     context.emit(
         report,
-        lambda: status_words.status_text(report, None),
-        view=lambda screen: status_words.status_text(report, screen),
+        lambda: status_words.status_text(report, None, host),
+        view=lambda screen: status_words.status_text(report, screen, host),
     )
 
 

@@ -1,6 +1,7 @@
 """The state of a vault in words, in sections with headings."""
 
 from collections.abc import Mapping
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from vault_memory.cli.terminal import escaped, styled
@@ -44,11 +45,15 @@ Section = list[str]
 def status_text(
     status: "StatusJson",
     screen: Screen | None,
+    host: tuple[Path, int] | None = None,
 ) -> str:
-    """Return the state; a terminal gets short times and wrapped lines."""
+    """Return the state; a terminal gets short times and wrapped lines.
+
+    `host` is the folder and the process of a host that tends this vault among others.
+    """
     sections: Mapping[str, Section] = {
         "Vault": [status["vault"], *_layout(status["layout"])],
-        "Daemon": _daemon(status),
+        "Daemon": _host(*host) if host else _daemon(status),
         "Index": _index(status["index"]),
         "Search by meaning": _semantic(status),
         "Nights": _nights(status["night"], screen),
@@ -110,6 +115,16 @@ def _layout(layout: "LayoutStatusJson") -> Section:
         _number(layout["excluded"], "file is excluded", "files are excluded"),
         _labelled("daily notes", layout["daily"]),
         layout["remark"],
+    ]
+
+
+def _host(
+    vaults: Path,
+    pid: int,
+) -> Section:
+    return [
+        f"the host of all vaults in {vaults} tends this vault, process {pid}",
+        f"`vault-memory host --vaults {vaults} --status` shows it",
     ]
 
 
