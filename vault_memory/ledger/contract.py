@@ -213,7 +213,7 @@ class LedgerRefused(ConfigError):
     ) -> None:
         super().__init__(
             f"the database of the fleet refuses this host: {reason}",
-            hint="check `fleet.database` and its password",
+            hint="check `fleet.database`, and the user, password or file that it names",
             reason=reason,
         )
 
@@ -247,10 +247,10 @@ class LedgerTooNew(ConfigError):
 class Ledger(Protocol):
     """The book of a fleet. Threads and processes may use it at once.
 
-    Each call is one transaction. Each call may raise LedgerAway (the database does not answer: try
-    again later) or DatabaseUnwritable. A call that raised either may have taken effect. A call
-    with a lease raises LeaseLost when the lease was given back, or another host has got a later
-    one. A lease that ran out and that no host took is still current.
+    Each call is one transaction. Each call may raise LedgerAway: the database does not answer, try
+    again later. A call that raised it may have taken effect. A call with a lease raises LeaseLost
+    when the lease was given back, or another host has got a later one. A lease that ran out and
+    that no host took is still current.
     """
 
     @property
@@ -321,6 +321,10 @@ class Ledger(Protocol):
         Its row stays, with its epoch, so that a paused holder cannot come back.
         Raises UnknownVault.
         """
+        ...
+
+    def erase_traces(self) -> list[str]:
+        """Remove what removed rows left in files; return the places that may still have it."""
         ...
 
     # --- Leases ---
@@ -461,10 +465,7 @@ class Ledger(Protocol):
         """Ask a host to give back its vaults and to claim no others, or to claim again."""
         ...
 
-    def draining(
-        self,
-        host: str,
-    ) -> bool:
+    def draining(self, host: str) -> bool:
         """Return whether the host was asked to give back its vaults."""
         ...
 
@@ -484,10 +485,7 @@ class Ledger(Protocol):
         """Ask each host that may have a local copy of the vault to erase it."""
         ...
 
-    def to_erase(
-        self,
-        host: str,
-    ) -> list[str]:
+    def to_erase(self, host: str) -> list[str]:
         """Return the ids of the vaults whose local copy the host was asked to erase."""
         ...
 

@@ -1,24 +1,13 @@
 """A ledger in one SQLite file, for the processes of one machine."""
 
 import json
-import threading
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from vault_memory.database.connection import (
-    Connection,
-    DatabaseDamaged,
-    DatabaseError,
-    DatabaseUnwritable,
-    connect,
-    is_damage,
-    reason_unwritable,
-)
-from vault_memory.database.migrations import migrate, version_of
-from vault_memory.ledger import local_queries, local_schema
+from vault_memory.database.connection import Connection
+from vault_memory.ledger import local_queries
 from vault_memory.ledger.contract import (
     LEASE_SECONDS,
     Holder,
@@ -28,7 +17,6 @@ from vault_memory.ledger.contract import (
     LedgerCaller,
     LedgerCounts,
     LedgerHost,
-    LedgerTooNew,
     LedgerVault,
     TokenTaken,
     UnknownVault,
@@ -46,9 +34,11 @@ from vault_memory.ledger.ledger_rows import (
     utc_now,
     vault_id,
 )
+from vault_memory.ledger.local_file import LedgerFile, rows_of
 from vault_memory.rules.paths.caller import Caller
 
 CLOCK_STEP_SECONDS = 0.001
+LOG = "the write-ahead log of the ledger"
 
 
 class LocalLedger:
@@ -58,47 +48,26 @@ class LocalLedger:
         self,
         path: Path,
         *,
+        create: bool = False,
         lease_seconds: float = LEASE_SECONDS,
         clock: Clock = utc_now,
     ) -> None:
-        """Open the file, or create it with a new fleet. `clock` is the host's.
+        """Open the file. `clock` is the host's.
 
-        Raises LedgerTooNew, DatabaseDamaged, DatabaseUnwritable.
+        `create` makes the file and the fleet, or migrates an older file. Raises LedgerMissing,
+        LedgerRefused, LedgerTooNew, LedgerAway, DatabaseDamaged.
         """
-        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        self._path = path
+        self._file = LedgerFile(path, create=create)
         self._lease_seconds = lease_seconds
         # Fault: the clock of SQLite cuts off what is less than a millisecond. A lease
         # would end before its holder expects it.
         self._stored_seconds = lease_seconds + CLOCK_STEP_SECONDS
         self._clock = clock
-        self._lock = threading.Lock()
-        """one thread at a time uses the connection"""
         self._seen = SeenHosts()
-        self._connection = self._open()
-        [self._identity] = self._read("SELECT fleet, secret FROM ledger")
-
-    def _open(self) -> Connection:
-        connection = connect(self._path, durable=True)
-        try:
-            version = version_of(connection)
-            newest = len(local_schema.STEPS)
-            # Fault: an older version would ignore columns that restrict a token.
-            if version > newest:
-                raise LedgerTooNew(version, newest)
-            # Fault: a forgotten text must not remain in free pages of the file.
-            connection.pragma("secure_delete", True)
-            migrate(connection, local_schema.STEPS)
-        except BaseException:
-            connection.close()
-            raise
-        # Fault: the file has the secret of the fleet and words of people.
-        self._path.chmod(0o600)
-        return connection
+        [self._identity] = self._file.read("SELECT fleet, secret FROM ledger")
 
     def close(self) -> None:
-        with self._lock:
-            self._connection.close()
+        self._file.close()
 
     @property
     def fleet(self) -> str:
@@ -112,60 +81,6 @@ class LocalLedger:
     def lease_seconds(self) -> float:
         return self._lease_seconds
 
-    # --- Statements ---
-
-    @contextmanager
-    def _transaction(
-        self,
-        *,
-        durable: bool = True,
-    ) -> Iterator[Connection]:
-        """Run statements in one transaction. Without `durable`, a power cut may undo it."""
-        with self._lock, self._reporting_errors():
-            connection = self._connection
-            connection.pragma("synchronous", "full" if durable else "normal")
-            connection.execute("BEGIN IMMEDIATE")
-            try:
-                yield connection
-                connection.execute("COMMIT")
-            except BaseException:
-                # Fault: some errors end the transaction themselves.
-                if connection.in_transaction:
-                    connection.execute("ROLLBACK")
-                raise
-
-    def _change(
-        self,
-        sql: str,
-        values: Sequence[object] | dict[str, object],
-        *,
-        durable: bool = True,
-    ) -> list[Any]:
-        """Run one statement in a transaction, and return its rows."""
-        with self._transaction(durable=durable) as connection:
-            return _rows(connection, sql, values)
-
-    def _read(
-        self,
-        sql: str,
-        values: Sequence[object] = (),
-    ) -> list[Any]:
-        with self._lock, self._reporting_errors():
-            return list(self._connection.execute(sql, tuple(values)))
-
-    @contextmanager
-    def _reporting_errors(self) -> Iterator[None]:
-        """Turn errors of SQLite into errors of the program."""
-        try:
-            yield
-        except DatabaseError as error:
-            name = f"the database `{self._path}`"
-            if reason := reason_unwritable(error):
-                raise DatabaseUnwritable(name, reason) from error
-            if is_damage(error):
-                raise DatabaseDamaged(f"{name} is damaged: {error}") from error
-            raise
-
     # --- Vaults ---
 
     def add(
@@ -174,7 +89,7 @@ class LocalLedger:
         name: str,
         home: str,
     ) -> None:
-        rows = self._change(
+        rows = self._file.change(
             "INSERT INTO vault(id, name, home, due)"
             " VALUES (?, ?, ?, unixepoch('subsec'))"
             " ON CONFLICT DO NOTHING RETURNING id",
@@ -184,14 +99,14 @@ class LocalLedger:
             raise VaultAddedTwice(name)
 
     def vaults(self) -> list[LedgerVault]:
-        rows = self._read(f"{local_queries.VAULTS} ORDER BY vault.name")
+        rows = self._file.read(f"{local_queries.VAULTS} ORDER BY vault.name")
         return [local_queries.listed_vault(row) for row in rows]
 
     def vault(
         self,
         name: str,
     ) -> LedgerVault:
-        rows = self._read(
+        rows = self._file.read(
             f"{local_queries.VAULTS} WHERE vault.id = ? OR vault.name = ?",
             (vault_id(name), name),
         )
@@ -200,7 +115,7 @@ class LocalLedger:
         return local_queries.listed_vault(rows[0])
 
     def counts(self) -> LedgerCounts:
-        [row] = self._read(local_queries.COUNTS)
+        [row] = self._file.read(local_queries.COUNTS)
         return LedgerCounts(*row)
 
     def wake(
@@ -209,20 +124,22 @@ class LocalLedger:
         at: datetime,
     ) -> None:
         seconds = distance(at, self._clock())
-        if not self._change(local_queries.WAKE, (seconds, vault), durable=False):
+        if not self._file.change(local_queries.WAKE, (seconds, vault), durable=False):
             raise UnknownVault(vault)
 
     def forget(
         self,
         vault: str,
     ) -> None:
-        with self._transaction() as connection:
+        with self._file.transaction() as connection:
             _need_vault(connection, vault)
             for table in ("kept", "token"):
                 connection.execute(f"DELETE FROM {table} WHERE vault = ?", (vault,))
-        with self._lock, self._reporting_errors():
-            # Fault: the removed words are still in the log.
-            self._connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+        self.erase_traces()
+
+    def erase_traces(self) -> list[str]:
+        # Fault: removed words are still in the log. The file itself overwrites them.
+        return [] if self._file.empty_log() else [LOG]
 
     # --- Leases ---
 
@@ -234,11 +151,11 @@ class LocalLedger:
     ) -> list[Lease]:
         self._note_seen(host, address)
         # A poll of an idle host reads one row of the index, and writes nothing.
-        if not self._read(local_queries.IS_CLAIMABLE, (host,)):
+        if not self._file.read(local_queries.IS_CLAIMABLE, (host,)):
             return []
         values = (host, address, self._stored_seconds, host, most)
-        with self._transaction() as connection:
-            rows = _rows(connection, local_queries.CLAIM, values)
+        with self._file.transaction() as connection:
+            rows = rows_of(connection, local_queries.CLAIM, values)
             leases = [_lease(row) for row in rows]
             connection.executemany(
                 local_queries.ADD_SCRATCH, [(lease.vault, host) for lease in leases]
@@ -253,12 +170,12 @@ class LocalLedger:
     ) -> Lease | Holder:
         self._note_seen(host, address)
         values = (host, address, self._stored_seconds, vault)
-        with self._transaction() as connection:
-            rows = _rows(connection, local_queries.TAKE, values)
+        with self._file.transaction() as connection:
+            rows = rows_of(connection, local_queries.TAKE, values)
             if rows:
                 connection.execute(local_queries.ADD_SCRATCH, (vault, host))
                 return _lease(rows[0])
-            holders = _rows(connection, local_queries.HOLDER, (vault,))
+            holders = rows_of(connection, local_queries.HOLDER, (vault,))
             if not holders:
                 raise UnknownVault(vault)
             return local_queries.holder_of(*holders[0])
@@ -270,8 +187,10 @@ class LocalLedger:
         if not leases:
             return set()
         pairs = json.dumps([[lease.vault, lease.epoch] for lease in leases])
-        with self._transaction(durable=False) as connection:
-            rows = _rows(connection, local_queries.RENEW, (self._stored_seconds, pairs))
+        with self._file.transaction(durable=False) as connection:
+            rows = rows_of(
+                connection, local_queries.RENEW, (self._stored_seconds, pairs)
+            )
             renewed = {vault for vault, _ in rows}
             connection.executemany(
                 "UPDATE host SET seen = unixepoch('subsec') WHERE name = ?",
@@ -291,7 +210,7 @@ class LocalLedger:
             "seconds": distance(due, self._clock()),
             "trouble": trouble,
         }
-        if not self._change(local_queries.GIVE_BACK, values, durable=False):
+        if not self._file.change(local_queries.GIVE_BACK, values, durable=False):
             raise LeaseLost(lease)
 
     # --- Acknowledged operations ---
@@ -302,15 +221,15 @@ class LocalLedger:
         op: bytes,
         op_id: str,
     ) -> int:
-        with self._transaction() as connection:
-            stored = _rows(
+        with self._file.transaction() as connection:
+            stored = rows_of(
                 connection,
                 "SELECT seq FROM kept WHERE vault = ? AND op_id = ?",
                 (vault, op_id),
             )
             if stored:
                 return int(stored[0][0])
-            numbers = _rows(connection, local_queries.NEXT_SEQ, (vault,))
+            numbers = rows_of(connection, local_queries.NEXT_SEQ, (vault,))
             if not numbers:
                 raise UnknownVault(vault)
             [(seq,)] = numbers
@@ -324,9 +243,9 @@ class LocalLedger:
         self,
         lease: Lease,
     ) -> list[KeptOp]:
-        with self._transaction(durable=False) as connection:
+        with self._file.transaction(durable=False) as connection:
             _need_lease(connection, lease)
-            rows = _rows(connection, local_queries.KEPT, (lease.vault,))
+            rows = rows_of(connection, local_queries.KEPT, (lease.vault,))
             return [KeptOp(*row) for row in rows]
 
     def outcome(
@@ -335,7 +254,7 @@ class LocalLedger:
         seq: int,
         outcome: bytes,
     ) -> None:
-        with self._transaction() as connection:
+        with self._file.transaction() as connection:
             _need_lease(connection, lease)
             connection.execute(
                 "UPDATE kept SET outcome = ?"
@@ -348,7 +267,7 @@ class LocalLedger:
         lease: Lease,
         until: int,
     ) -> None:
-        with self._transaction() as connection:
+        with self._file.transaction() as connection:
             _need_lease(connection, lease)
             # Fault: a client repeats a request whose answer was lost. The id of the
             # operation must be known for a while, without its words.
@@ -363,7 +282,7 @@ class LocalLedger:
         self,
         token_hash: bytes,
     ) -> LedgerCaller | None:
-        rows = self._read(
+        rows = self._file.read(
             "SELECT vault, caller FROM token WHERE hash = ?", (token_hash,)
         )
         for vault, text in rows:
@@ -376,18 +295,18 @@ class LocalLedger:
         token_hash: bytes,
         caller: Caller,
     ) -> None:
-        with self._transaction() as connection:
+        with self._file.transaction() as connection:
             _need_vault(connection, vault)
             values = (token_hash, vault, caller_text(caller))
             # Fault: a token that moved would open one person's notes to another.
-            if not _rows(connection, local_queries.SET_TOKEN, values):
+            if not rows_of(connection, local_queries.SET_TOKEN, values):
                 raise TokenTaken
 
     def drop_tokens(
         self,
         vault: str,
     ) -> None:
-        with self._transaction() as connection:
+        with self._file.transaction() as connection:
             _need_vault(connection, vault)
             connection.execute("DELETE FROM token WHERE vault = ?", (vault,))
 
@@ -402,11 +321,11 @@ class LocalLedger:
         values = (host, address)
         self._seen.note(
             host,
-            lambda: self._change(local_queries.NOTE_HOST, values, durable=False),
+            lambda: self._file.change(local_queries.NOTE_HOST, values, durable=False),
         )
 
     def hosts(self) -> list[LedgerHost]:
-        rows = self._read(local_queries.HOSTS, (HOST_SECONDS,))
+        rows = self._file.read(local_queries.HOSTS, (HOST_SECONDS,))
         return [local_queries.listed_host(row) for row in rows]
 
     def set_draining(
@@ -414,13 +333,13 @@ class LocalLedger:
         host: str,
         draining: bool,
     ) -> None:
-        self._change(local_queries.SET_DRAINING, (host, draining))
+        self._file.change(local_queries.SET_DRAINING, (host, draining))
 
     def draining(
         self,
         host: str,
     ) -> bool:
-        rows = self._read("SELECT draining FROM host WHERE name = ?", (host,))
+        rows = self._file.read("SELECT draining FROM host WHERE name = ?", (host,))
         return bool(rows and rows[0][0])
 
     # --- Scratch ---
@@ -429,7 +348,7 @@ class LocalLedger:
         self,
         vault: str,
     ) -> list[str]:
-        rows = self._read(
+        rows = self._file.read(
             "SELECT host FROM scratch WHERE vault = ? ORDER BY host", (vault,)
         )
         return [host for (host,) in rows]
@@ -438,13 +357,13 @@ class LocalLedger:
         self,
         vault: str,
     ) -> None:
-        self._change("UPDATE scratch SET erase = 1 WHERE vault = ?", (vault,))
+        self._file.change("UPDATE scratch SET erase = 1 WHERE vault = ?", (vault,))
 
     def to_erase(
         self,
         host: str,
     ) -> list[str]:
-        rows = self._read(
+        rows = self._file.read(
             "SELECT vault FROM scratch WHERE host = ? AND erase ORDER BY vault", (host,)
         )
         return [vault for (vault,) in rows]
@@ -454,17 +373,9 @@ class LocalLedger:
         vault: str,
         host: str,
     ) -> None:
-        self._change("DELETE FROM scratch WHERE vault = ? AND host = ?", (vault, host))
-
-
-def _rows(
-    connection: Connection,
-    sql: str,
-    values: Sequence[object] | dict[str, object],
-) -> list[Any]:
-    """Run a statement to its end and return its rows."""
-    bindings: Any = values
-    return list(connection.execute(sql, bindings))
+        self._file.change(
+            "DELETE FROM scratch WHERE vault = ? AND host = ?", (vault, host)
+        )
 
 
 def _lease(row: tuple[Any, ...]) -> Lease:
@@ -478,7 +389,7 @@ def _need_vault(
     vault: str,
 ) -> None:
     """Raise UnknownVault unless the ledger has the vault."""
-    if not _rows(connection, "SELECT 1 FROM vault WHERE id = ?", (vault,)):
+    if not rows_of(connection, "SELECT 1 FROM vault WHERE id = ?", (vault,)):
         raise UnknownVault(vault)
 
 
@@ -488,5 +399,5 @@ def _need_lease(
 ) -> None:
     """Raise LeaseLost unless the lease is current."""
     values = (lease.vault, lease.epoch)
-    if not _rows(connection, local_queries.CURRENT_LEASE, values):
+    if not rows_of(connection, local_queries.CURRENT_LEASE, values):
         raise LeaseLost(lease)

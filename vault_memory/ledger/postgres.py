@@ -44,6 +44,9 @@ from vault_memory.ledger.ledger_rows import (
 from vault_memory.ledger.postgres_connections import Connections, with_password
 from vault_memory.rules.paths.caller import Caller
 
+TRACES = "the write-ahead log of the database, and rows that it has not vacuumed yet"
+"""What only the server itself removes, later"""
+
 
 class PostgresLedger:
     """A ledger in PostgreSQL. Implements `contract.Ledger`; threads share its connections."""
@@ -157,6 +160,9 @@ class PostgresLedger:
     ) -> None:
         if not self._rows(postgres_queries.FORGET, _known_id(vault)):
             raise UnknownVault(vault)
+
+    def erase_traces(self) -> list[str]:
+        return [TRACES]
 
     # --- Leases ---
 

@@ -1,4 +1,4 @@
-"""A real PostgreSQL and a real S3 for the tests of fleets."""
+"""A real PostgreSQL, SQLite and a real S3 for the tests of fleets."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -31,14 +31,17 @@ def store() -> Iterator[S3Store]:
     started.stop()
 
 
-@pytest.fixture
+@pytest.fixture(params=["sqlite"])
 def operated(
+    request: pytest.FixtureRequest,
     tmp_path: Path,
-    postgres: PostgresServer,
     store: S3Store,
 ) -> OperatedFleet:
-    """A fleet whose ledger is not made yet."""
-    return OperatedFleet(tmp_path, postgres, store)
+    """A fleet whose ledger is not made yet: in SQLite, unless a test names PostgreSQL."""
+    server = None
+    if request.param == "postgres":
+        server = request.getfixturevalue("postgres")
+    return OperatedFleet(tmp_path, server, store)
 
 
 @pytest.fixture

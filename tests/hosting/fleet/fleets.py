@@ -124,7 +124,9 @@ class Fleet:
         self.now = datetime.now(UTC)
         self.server = RamServer(traits)
         self.person = RamRemote(self.server)
-        self.ledger = LocalLedger(folder / "ledger.sqlite", lease_seconds=30)
+        self.ledger = LocalLedger(
+            folder / "ledger.sqlite", create=True, lease_seconds=30
+        )
         self.ledger.add(VAULT, "ann", HOME)
         self.capabilities: dict[str, Capabilities] = {}
         self.faults = Faults()

@@ -21,11 +21,12 @@ from tests.hosting.fleet.fleets import append, remember, turn
 from tests.remote.servers.s3_stores import ACCOUNT
 from vault_memory.config.sections import RemoteSettings
 from vault_memory.errors import VaultMemoryError
+from vault_memory.hosting.fleet import ledger_place
 from vault_memory.hosting.fleet.acknowledged_ops import AcknowledgedOp
 from vault_memory.hosting.fleet.visit import Visit
 from vault_memory.hosting.fleet.visit_settings import VisitSettings, server_of
-from vault_memory.ledger.contract import Holder, Lease, LeaseLost
-from vault_memory.ledger.postgres import PostgresLedger
+from vault_memory.ledger.contract import Holder, Lease, LeaseLost, Ledger
+from vault_memory.ledger.local import LocalLedger
 from vault_memory.remote.contract import Remote
 from vault_memory.remote.http_transport import HttpAnswer
 from vault_memory.remote.s3.s3_bucket import Bucket
@@ -67,6 +68,15 @@ class HostPlan:
         return self.folder / f"{self.name}.fault"
 
 
+def open_ledger(database: str, **options: Any) -> Ledger:
+    """Open the ledger that an address names."""
+    if ledger_place.is_local(database):
+        return LocalLedger(ledger_place.path_of(database), **options)
+    from vault_memory.ledger.postgres import PostgresLedger
+
+    return PostgresLedger(database, **options)
+
+
 class PlannedBucket(Bucket):
     """Stops or ends the process before a write; without the fence it drops each condition."""
 
@@ -106,7 +116,7 @@ class HostProcess:
         self.recorder = recorder
         self.chance = random.Random(plan.seed)
         self.asked = 0
-        self.ledger = PostgresLedger(plan.database, lease_seconds=plan.lease_seconds)
+        self.ledger = open_ledger(plan.database, lease_seconds=plan.lease_seconds)
         self.settings = visit_settings(plan)
 
     def run(self) -> None:

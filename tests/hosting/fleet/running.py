@@ -1,4 +1,4 @@
-"""A fleet as an operator sets it up: PostgreSQL, homes in S3, and the real commands."""
+"""A fleet as an operator sets it up: a ledger, homes in S3, and the real commands."""
 
 import json
 import os
@@ -12,12 +12,16 @@ from pathlib import Path
 from typing import Any
 
 import httpx
+import pytest
 
 from tests.ledger.servers import PASSWORD, PostgresServer
 from tests.remote.servers.s3_stores import KEY_ID, SECRET, S3Store
 
 COMMAND = (sys.executable, "-m", "vault_memory")
 SECONDS = 120
+ON_POSTGRES = pytest.mark.parametrize("operated", ["postgres"], indirect=True)
+ON_BOTH = pytest.mark.parametrize("operated", ["sqlite", "postgres"], indirect=True)
+"""Tests of a fleet on the named ledgers. All others run on SQLite, which starts no server"""
 
 
 @dataclass
@@ -25,15 +29,21 @@ class OperatedFleet:
     """A database, a store, and a configuration file for each host."""
 
     folder: Path
-    postgres: PostgresServer
+    postgres: PostgresServer | None
+    """None: the ledger is a file of SQLite"""
     store: S3Store
     database: str = ""
+    password_file: str = ""
 
     def __post_init__(self) -> None:
-        name = self.postgres.database().rpartition("/")[2]
-        port = self.postgres.port
-        self.database = f"postgresql://keeper@127.0.0.1:{port}/{name}"
-        self._secret("db.password", PASSWORD + "\n")
+        if self.postgres is None:
+            self.database = f"sqlite:///{self.ledger_file}"
+        else:
+            name = self.postgres.database().rpartition("/")[2]
+            port = self.postgres.port
+            self.database = f"postgresql://keeper@127.0.0.1:{port}/{name}"
+            self.password_file = str(self.folder / "db.password")
+            self._secret("db.password", PASSWORD + "\n")
         keys = f"aws_access_key_id = {KEY_ID}\naws_secret_access_key = {SECRET}\n"
         self._secret("s3.keys", f"[default]\n{keys}")
         self.config("operator")
@@ -50,7 +60,7 @@ class OperatedFleet:
             f"""\
 [fleet]
 database = "{self.database}"
-password_file = "{self.folder / "db.password"}"
+password_file = "{self.password_file}"
 name = "{host}"
 address = "{address}"
 scratch = "{self.folder / "scratch" / host}"
@@ -65,6 +75,10 @@ kind = "off"
 """
         )
         return file
+
+    @property
+    def ledger_file(self) -> Path:
+        return self.folder / "ledger" / "ledger.sqlite"
 
     @property
     def environment(self) -> dict[str, str]:

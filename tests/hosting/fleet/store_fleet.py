@@ -1,4 +1,4 @@
-"""A fleet of processes on a real PostgreSQL and a store of S3, and the recorder of what they acknowledged."""
+"""A fleet of processes on a real database and a store of S3, and the recorder of what they acknowledged."""
 
 import itertools
 import json
@@ -26,7 +26,6 @@ from tests.remote.servers.s3_stores import S3Store
 from vault_memory.hosting.fleet.acknowledged_ops import AcknowledgedOp
 from vault_memory.hosting.fleet.visit import Visit
 from vault_memory.ledger.contract import Holder, Lease, Ledger
-from vault_memory.ledger.postgres import PostgresLedger
 from vault_memory.remote.remote_errors import RemoteChanged
 
 HOSTS = ("one", "two", "three", "four")
@@ -76,15 +75,18 @@ class StoreFleet:
     def __init__(
         self,
         folder: Path,
-        postgres: PostgresServer,
+        postgres: PostgresServer | None,
         store: S3Store,
         *,
         vaults: int = 1,
         fenced: bool = True,
         seed: int = 0,
     ) -> None:
+        """Without `postgres`, the ledger is a file of SQLite."""
         self.store = store
-        self.database = postgres.database()
+        self.database = f"sqlite:///{folder}/ledger.sqlite"
+        if postgres is not None:
+            self.database = postgres.database()
         self.ledger = self.open_ledger(create=True)
         self.homes: dict[str, str] = {}
         for number in range(vaults):
@@ -111,7 +113,7 @@ class StoreFleet:
     def open_ledger(self, **options: Any) -> Ledger:
         """Open the ledger as one more host."""
         options = {"lease_seconds": LEASE_SECONDS, **options}
-        return PostgresLedger(self.database, **options)
+        return host_process.open_ledger(self.database, **options)
 
     def close(self) -> None:
         """End all hosts."""

@@ -6,10 +6,9 @@ from pathlib import Path
 import pytest
 
 from tests.contract.shapes import problems
-from tests.hosting.fleet.running import OperatedFleet
-from tests.ledger.servers import PASSWORD
+from tests.hosting.fleet.running import ON_BOTH, ON_POSTGRES, OperatedFleet
 from vault_memory.http.tokens import token_digest
-from vault_memory.ledger.postgres import PostgresLedger
+from vault_memory.ledger.local import LocalLedger
 from vault_memory.vault.marker import ensure_marker
 
 NOTE = "Users/ann/bot/config/USER.md"
@@ -36,6 +35,7 @@ def _files(root: Path) -> dict[str, tuple[bytes, int]]:
     }
 
 
+@ON_BOTH
 def test_a_ledger_is_made_once(operated: OperatedFleet) -> None:
     missing = operated.ask("fleet", "status")
     assert missing["error"]["code"] == "ledger_missing"
@@ -60,6 +60,7 @@ def test_a_local_vault_is_copied_and_stays_as_it_was(
     }
 
 
+@ON_BOTH
 def test_what_was_copied_comes_back_as_it_was(
     fleet_of_hosts: OperatedFleet, vault: Path, tmp_path: Path
 ) -> None:
@@ -122,6 +123,7 @@ def test_a_home_with_another_note_keeps_it(
     assert fleet_of_hosts.ask("fleet", "status")["vaults"] == []
 
 
+@ON_POSTGRES
 def test_a_password_in_the_configuration_is_refused_and_not_shown(
     operated: OperatedFleet,
 ) -> None:
@@ -160,7 +162,7 @@ def test_the_token_of_a_copied_vault_serves_the_person_in_it(
     added = fleet_of_hosts.ask(
         "fleet", "add", "household", "--home", home, "--from", str(vault)
     )
-    ledger = PostgresLedger(fleet_of_hosts.database, password=PASSWORD)
+    ledger = LocalLedger(fleet_of_hosts.ledger_file)
     try:
         caller = ledger.caller(token_digest(added["token"]))
     finally:

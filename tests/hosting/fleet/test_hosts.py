@@ -11,6 +11,7 @@ import httpx
 import pytest
 
 from tests.hosting.fleet.running import (
+    ON_BOTH,
     OperatedFleet,
     RunningHost,
     running_host,
@@ -59,6 +60,7 @@ def _holder(fleet: OperatedFleet) -> str:
     return str(status["vaults"][0]["holder"])
 
 
+@ON_BOTH
 def test_either_host_answers_and_finds_what_the_other_was_told(
     fleet_of_hosts: OperatedFleet,
     ann: tuple[str, str],
@@ -128,6 +130,7 @@ def test_a_request_that_is_too_long_is_refused_as_such_by_both_hosts(
         assert answer.status_code == 413, answer.text
 
 
+@ON_BOTH
 def test_a_killed_host_whose_disk_is_lost_loses_no_acknowledged_word(
     fleet_of_hosts: OperatedFleet,
     ann: tuple[str, str],

@@ -1,4 +1,4 @@
-"""Processes killed and paused beyond their leases, on PostgreSQL and SeaweedFS: what they acknowledged is there once."""
+"""Processes killed and paused beyond their leases, on real databases and SeaweedFS: what they acknowledged is there once."""
 
 from pathlib import Path
 
@@ -9,9 +9,19 @@ from tests.ledger.servers import PostgresServer
 from tests.remote.servers.s3_stores import S3Store
 
 ROUNDS = 8
+ROUNDS_OF_SQLITE = 10
 ALL_ROUNDS = 200
 ROUNDS_OF_A_VAULT = 25
 MOST_TRIES = 8
+
+
+@pytest.fixture(params=["sqlite", "postgres"])
+def database(request: pytest.FixtureRequest) -> PostgresServer | None:
+    """None: the ledger is a file of SQLite."""
+    if request.param == "sqlite":
+        return None
+    server: PostgresServer = request.getfixturevalue("postgres")
+    return server
 
 
 def _play(
@@ -30,17 +40,17 @@ def _play(
 
 def test_what_killed_and_paused_hosts_acknowledged_is_there_once(
     tmp_path: Path,
-    postgres: PostgresServer,
+    database: PostgresServer | None,
     store: S3Store,
     seeds_from: int,
 ) -> None:
-    fleet = StoreFleet(tmp_path, postgres, store, seed=seeds_from)
-    assert _play(fleet, ROUNDS) == []
+    rounds = ROUNDS if database else ROUNDS_OF_SQLITE
+    fleet = StoreFleet(tmp_path, database, store, seed=seeds_from)
+    assert _play(fleet, rounds) == []
 
 
 def test_without_the_fence_the_same_faults_lose_something(
     tmp_path: Path,
-    postgres: PostgresServer,
     store: S3Store,
     seeds_from: int,
 ) -> None:
@@ -48,7 +58,7 @@ def test_without_the_fence_the_same_faults_lose_something(
         folder = tmp_path / str(attempt)
         folder.mkdir()
         seed = seeds_from + attempt
-        fleet = StoreFleet(folder, postgres, store, fenced=False, seed=seed)
+        fleet = StoreFleet(folder, None, store, fenced=False, seed=seed)
         damages = _play(fleet, ROUNDS)
         if damages:
             return
@@ -59,7 +69,7 @@ def test_without_the_fence_the_same_faults_lose_something(
 @pytest.mark.timeout(3600)
 def test_two_hundred_faults_lose_nothing(
     tmp_path: Path,
-    postgres: PostgresServer,
+    database: PostgresServer | None,
     store: S3Store,
     seeds_from: int,
 ) -> None:
@@ -67,7 +77,7 @@ def test_two_hundred_faults_lose_nothing(
     for first in range(0, ALL_ROUNDS, ROUNDS_OF_A_VAULT):
         folder = tmp_path / str(first)
         folder.mkdir()
-        fleet = StoreFleet(folder, postgres, store, vaults=2, seed=seeds_from + first)
+        fleet = StoreFleet(folder, database, store, vaults=2, seed=seeds_from + first)
         assert _play(fleet, ROUNDS_OF_A_VAULT) == []
         acknowledged += len(fleet.diary.acknowledged)
     assert acknowledged > 2 * ALL_ROUNDS

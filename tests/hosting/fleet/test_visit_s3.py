@@ -34,7 +34,9 @@ class S3Fleet:
         for number in range(NOTES):
             path = f"memory/note-{number}.md"
             self.person.put(path, b"# Note\n\n- item\n", expected=None)
-        self.ledger = LocalLedger(folder / "ledger.sqlite", lease_seconds=0.001)
+        self.ledger = LocalLedger(
+            folder / "ledger.sqlite", create=True, lease_seconds=0.001
+        )
         self.vault = str(uuid4())
         self.ledger.add(self.vault, "ann", self.home)
         self.capabilities: dict[str, Capabilities] = {}

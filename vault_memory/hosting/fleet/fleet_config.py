@@ -11,17 +11,21 @@ from vault_memory.config import remote_problems
 from vault_memory.config.secret_file import read_secret
 from vault_memory.config.sections import Config, RemoteSettings
 from vault_memory.errors import ConfigError, UsageError
+from vault_memory.hosting.fleet import ledger_place
 from vault_memory.hosting.fleet.visit_settings import VisitSettings
 from vault_memory.lazy import lazy_module
 from vault_memory.ledger.contract import Ledger
 
 if TYPE_CHECKING:
-    from vault_memory.ledger import postgres, postgres_connections
+    from vault_memory.ledger import local, postgres, postgres_connections
 else:
+    local = lazy_module("vault_memory.ledger.local")
     # Only a fleet has psycopg.
     postgres = lazy_module("vault_memory.ledger.postgres")
     postgres_connections = lazy_module("vault_memory.ledger.postgres_connections")
 
+SCRATCHES = "fleet"
+"""The folder of all scratches, in the folder of all states"""
 OPERATORS = ("embedding", "brain", "remote", "serve", "web", "talk", "fleet")
 """Sections that the operator decides for all vaults: models, secrets and addresses"""
 
@@ -44,16 +48,23 @@ class FleetConfig:
         configured = self.config.fleet.scratch
         if configured:
             return Path(configured).expanduser()
-        return Path(places.state_root(self.environment), "fleet", self.host)
+        return Path(places.state_root(self.environment), SCRATCHES, self.host)
+
+    @property
+    def needs_postgres(self) -> bool:
+        """Whether the ledger is in PostgreSQL. Raises ConfigError for a path."""
+        database = self.config.fleet.database
+        ledger_place.refuse_path(database)
+        return bool(database) and not ledger_place.is_local(database)
 
     def open_ledger(
         self,
         *,
         create: bool = False,
     ) -> Ledger:
-        """Connect to the ledger; `create` makes or migrates it.
+        """Open the ledger; `create` makes or migrates it.
 
-        Raises ConfigError, LedgerRefused, LedgerMissing, LedgerTooNew, LedgerAway.
+        Raises ConfigError, LedgerRefused, LedgerMissing, LedgerTooNew, LedgerAway, DatabaseDamaged.
         """
         fleet = self.config.fleet
         if not fleet.database:
@@ -61,6 +72,8 @@ class FleetConfig:
                 "the configuration names no database for the fleet",
                 hint="set `fleet.database` in the file of `--config`",
             )
+        if ledger_place.is_local(fleet.database):
+            return self._open_local(create=create)
         # Fault: `vault-memory config` and backups would show the password.
         if postgres_connections.has_password(fleet.database):
             raise ConfigError(
@@ -73,6 +86,23 @@ class FleetConfig:
             password=password,
             create=create,
         )
+
+    def _open_local(
+        self,
+        *,
+        create: bool,
+    ) -> Ledger:
+        fleet = self.config.fleet
+        if fleet.password_file:
+            # Fault: the operator expects the password to protect the file.
+            raise ConfigError(
+                "a ledger in SQLite has no password",
+                hint="remove `fleet.password_file`; only you can read the file",
+            )
+        path = ledger_place.path_of(fleet.database)
+        default = Path(places.state_root(self.environment), SCRATCHES)
+        ledger_place.check_place(path, [self.scratch, default])
+        return local.LocalLedger(path, create=create)
 
     def _password(self) -> str:
         file = self.config.fleet.password_file

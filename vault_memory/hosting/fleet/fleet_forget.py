@@ -34,10 +34,7 @@ else:
 HOST_SECONDS = 60.0
 """For hosts to delete their local copies"""
 PAUSE_SECONDS = 1.0
-ALWAYS_UNREACHED = (
-    "backups of the home and of the database",
-    "the write-ahead log of the database, and rows that it has not vacuumed yet",
-)
+BACKUPS = "backups of the home and of the database"
 SERVER_VERSIONS = "earlier versions and the trash that the server of the home keeps"
 
 
@@ -78,7 +75,7 @@ def forget(
         with visit.changing() as memory:
             report = memory.forget(text)
         is_home_clean = visit.flush().is_complete
-        unreached = list(ALWAYS_UNREACHED)
+        unreached = [BACKUPS, *ledger.erase_traces()]
         if not is_home_clean:
             unreached.insert(0, "files of the home that wait for another program")
         if ledger.vault(name).waiting:

@@ -11,6 +11,12 @@ _WITHOUT_EVENTS = re.compile(
     r"(?:nfs[0-9]*|cifs|smb[0-9]*|smbfs|afs|kafs|9p|ceph|glusterfs|lustre|gfs2?|ocfs2|davfs2?"
     r"|ncpfs|coda|virtiofs|vboxsf|prl_fs|vmhgfs|drvfs|fuse(?:\..*)?|fuseblk|orangefs|pvfs2|beegfs)"
 ).fullmatch
+_OF_NETWORK = re.compile(
+    r"(?:nfs[0-9]*|cifs|smb[0-9]*|smbfs|afs|kafs|9p|ceph|glusterfs|lustre|gfs2?|ocfs2|davfs2?"
+    r"|ncpfs|coda|virtiofs|vboxsf|prl_fs|vmhgfs|orangefs|pvfs2|beegfs"
+    r"|fuse\.(?:sshfs|rclone|s3fs|s3ql|glusterfs|ceph|goofys|juicefs|vmhgfs-fuse|davfs2?))"
+).fullmatch
+"""File systems that another computer may change at the same time"""
 _ESCAPED = re.compile(r"\\([0-7]{3})")
 _MOUNT_POINT = 4
 """Field of a line of mountinfo"""
@@ -24,17 +30,37 @@ def watchable(
     mounts: str = MOUNTS,
 ) -> str | None:
     """Returns why events may be missing below this path; None when the system reports all."""
-    if not sys.platform.startswith("linux"):
-        return None
-    try:
-        with open(mounts, encoding="utf-8", errors="surrogateescape") as lines:
-            kind = file_system(os.path.realpath(path), lines.read())
-    except OSError:
-        # A sandbox may hide the table of mounts. Sweeps notice it when events are missing.
-        return None
+    # A sandbox may hide the table of mounts. Sweeps notice it when events are missing.
+    kind = _kind_of(path, mounts)
     if not _WITHOUT_EVENTS(kind):
         return None
     return f"it is on a file system ({kind}) that does not report all changes"
+
+
+def network_file_system(
+    path: str | os.PathLike[str],
+    *,
+    mounts: str = MOUNTS,
+) -> str:
+    """Returns the type of a file system that other computers share; "" for one of this computer.
+
+    Returns "" where the system does not say, too.
+    """
+    kind = _kind_of(path, mounts)
+    return kind if _OF_NETWORK(kind) else ""
+
+
+def _kind_of(
+    path: str | os.PathLike[str],
+    mounts: str,
+) -> str:
+    if not sys.platform.startswith("linux"):
+        return ""
+    try:
+        with open(mounts, encoding="utf-8", errors="surrogateescape") as lines:
+            return file_system(os.path.realpath(path), lines.read())
+    except OSError:
+        return ""
 
 
 def file_system(

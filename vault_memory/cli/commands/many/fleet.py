@@ -117,15 +117,15 @@ def fleet(
     export NAME TARGET  writes the files of a vault into a new folder TARGET
     forget NAME TARGET  removes the text TARGET from a vault, its home and all hosts
 
-    The configuration of --config names the database and the account of the homes. It has no
-    passwords: those are in files that it names, or in the variables of PostgreSQL and AWS.
+    The configuration of --config names the database and the account of the homes: PostgreSQL, or
+    a file of SQLite for hosts on one machine. It has no passwords: those are in files that it
+    names, or in the variables of PostgreSQL and AWS.
 
     \b
     Examples:
       vault-memory fleet init --config fleet.toml
       vault-memory fleet add ann --home s3://bucket/ann --from ~/notes --config fleet.toml
     """
-    need("fleet")
     _check_arguments(action, name, target)
     _check_consent(action, options)
     new_vault = _new_vault(name, options) if action == "add" else None
@@ -243,14 +243,17 @@ def _check_consent(
 
 
 def _config(context: Context) -> "FleetConfig":
-    """Load the configuration of the host. Raises ConfigError."""
+    """Load the configuration of the host. Raises ConfigError, ExtraMissing."""
     named = context.config or os.environ.get("VAULT_MEMORY_CONFIG")
     file = Path(named).expanduser() if named else None
     # Fault: without this check, a misspelt file would count as an empty one.
     if file is not None and not file.exists():
         raise configuration.missing(file)
     loaded = configuration.load(file, os.environ)
-    return fleet_config.FleetConfig(loaded, dict(os.environ))
+    config = fleet_config.FleetConfig(loaded, dict(os.environ))
+    if config.needs_postgres:
+        need("fleet")
+    return config
 
 
 def _serve(
