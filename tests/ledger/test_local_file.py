@@ -5,6 +5,7 @@ import resource
 import sqlite3
 import subprocess
 import sys
+import time
 import uuid
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
@@ -17,6 +18,7 @@ from tests.ledger.power_cut import forgetful_disk
 from vault_memory.database import connection
 from vault_memory.database.connection import DatabaseDamaged
 from vault_memory.ledger.contract import (
+    Holder,
     Lease,
     LedgerAway,
     LedgerMissing,
@@ -230,3 +232,18 @@ def test_a_process_that_stays_in_a_write_does_not_block_the_others_for_ever(
             assert ledger.vault("ann").name == "ann"
         ledger.keep(ANN, b"op", "1")
     assert _waiting(path) == [b"op"]
+
+
+def test_a_request_for_a_vault_of_another_host_waits_for_no_write(
+    path: Path, ledger: LocalLedger
+) -> None:
+    ledger.take(ANN, "north", "http://127.0.0.1:8377")
+    ledger.claim("south", "", 0)
+    with closing(apsw.Connection(str(path))) as other:
+        other.execute("BEGIN IMMEDIATE")
+        began = time.monotonic()
+        holder = ledger.take(ANN, "south", "")
+        assert time.monotonic() - began < connection.BUSY_MILLISECONDS / 1000
+
+    assert isinstance(holder, Holder)
+    assert holder.host == "north"

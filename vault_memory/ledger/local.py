@@ -169,6 +169,13 @@ class LocalLedger:
         address: str,
     ) -> Lease | Holder:
         self._note_seen(host, address)
+        # Fault: each request that is passed on to the holder would wait for those that write.
+        holders = self._file.read(local_queries.HOLDER, (vault,))
+        if not holders:
+            raise UnknownVault(vault)
+        holder = local_queries.holder_of(*holders[0])
+        if holder.seconds > 0:
+            return holder
         values = (host, address, self._stored_seconds, vault)
         with self._file.transaction() as connection:
             rows = rows_of(connection, local_queries.TAKE, values)
@@ -176,8 +183,6 @@ class LocalLedger:
                 connection.execute(local_queries.ADD_SCRATCH, (vault, host))
                 return _lease(rows[0])
             holders = rows_of(connection, local_queries.HOLDER, (vault,))
-            if not holders:
-                raise UnknownVault(vault)
             return local_queries.holder_of(*holders[0])
 
     def renew(

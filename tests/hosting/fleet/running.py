@@ -38,6 +38,7 @@ class OperatedFleet:
     def __post_init__(self) -> None:
         if self.postgres is None:
             self.database = f"sqlite:///{self.ledger_file}"
+            self._hide_psycopg()
         else:
             name = self.postgres.database().rpartition("/")[2]
             port = self.postgres.port
@@ -47,6 +48,16 @@ class OperatedFleet:
         keys = f"aws_access_key_id = {KEY_ID}\naws_secret_access_key = {SECRET}\n"
         self._secret("s3.keys", f"[default]\n{keys}")
         self.config("operator")
+
+    def _hide_psycopg(self) -> None:
+        """Let all commands find no psycopg, as where the extra is not installed."""
+        self.hidden.mkdir()
+        program = "import sys\n\nsys.modules['psycopg'] = None\n"
+        (self.hidden / "sitecustomize.py").write_text(program)
+
+    @property
+    def hidden(self) -> Path:
+        return self.folder / "hidden"
 
     def _secret(self, name: str, text: str) -> None:
         file = self.folder / name
@@ -87,6 +98,9 @@ kind = "off"
             for name, value in os.environ.items()
             if not name.startswith(("VAULT_MEMORY_", "AWS_", "PG"))
         }
+        if self.postgres is None:
+            folders = (str(self.hidden), kept.get("PYTHONPATH", ""))
+            kept["PYTHONPATH"] = os.pathsep.join(filter(None, folders))
         return {
             **kept,
             "VAULT_MEMORY_STATE": str(self.folder / "state"),

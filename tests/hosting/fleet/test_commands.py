@@ -135,6 +135,26 @@ def test_a_password_in_the_configuration_is_refused_and_not_shown(
     assert "lantern" not in done.stderr
 
 
+def test_only_a_ledger_in_postgresql_needs_its_extra(operated: OperatedFleet) -> None:
+    assert operated.ask("fleet", "init")["fleet"]
+    operated.database = "postgresql://keeper@127.0.0.1/fleet"
+    operated.config("operator")
+    answer = operated.ask("fleet", "status")
+    assert answer["error"]["code"] == "extra_missing"
+    assert "psycopg" in answer["error"]["message"]
+    assert "vault-memory[fleet]" in answer["error"]["hint"]
+
+
+def test_a_ledger_in_sqlite_lets_only_its_owner_in(
+    fleet_of_hosts: OperatedFleet,
+) -> None:
+    file = fleet_of_hosts.ledger_file
+    assert stat.S_IMODE(file.parent.stat().st_mode) == 0o700
+    assert {stat.S_IMODE(path.stat().st_mode) for path in file.parent.iterdir()} == {
+        0o600
+    }
+
+
 def test_a_wrong_command_names_what_is_missing(operated: OperatedFleet) -> None:
     for arguments in (("add",), ("add", "ann"), ("drain",), ("export", "ann")):
         assert operated.command("fleet", *arguments).returncode == 2
