@@ -57,6 +57,17 @@ class FleetConfig:
         ledger_place.refuse_path(database)
         return bool(database) and not ledger_place.is_local(database)
 
+    @property
+    def ledger_file(self) -> Path | None:
+        """The file of a ledger in SQLite; None for PostgreSQL. Raises ConfigError."""
+        database = self.config.fleet.database
+        if not ledger_place.is_local(database):
+            return None
+        path = ledger_place.path_of(database)
+        default = Path(places.state_root(self.environment), SCRATCHES)
+        ledger_place.check_place(path, [self.scratch, default])
+        return path
+
     def open_ledger(
         self,
         *,
@@ -72,8 +83,9 @@ class FleetConfig:
                 "the configuration names no database for the fleet",
                 hint="set `fleet.database` in the file of `--config`",
             )
-        if ledger_place.is_local(fleet.database):
-            return self._open_local(create=create)
+        file = self.ledger_file
+        if file is not None:
+            return self._open_local(file, create=create)
         # Fault: `vault-memory config` and backups would show the password.
         if postgres_connections.has_password(fleet.database):
             raise ConfigError(
@@ -89,20 +101,17 @@ class FleetConfig:
 
     def _open_local(
         self,
+        file: Path,
         *,
         create: bool,
     ) -> Ledger:
-        fleet = self.config.fleet
-        if fleet.password_file:
+        if self.config.fleet.password_file:
             # Fault: the operator expects the password to protect the file.
             raise ConfigError(
                 "a ledger in SQLite has no password",
                 hint="remove `fleet.password_file`; only you can read the file",
             )
-        path = ledger_place.path_of(fleet.database)
-        default = Path(places.state_root(self.environment), SCRATCHES)
-        ledger_place.check_place(path, [self.scratch, default])
-        return local.LocalLedger(path, create=create)
+        return local.LocalLedger(file, create=create)
 
     def _password(self) -> str:
         file = self.config.fleet.password_file
