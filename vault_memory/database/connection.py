@@ -58,14 +58,13 @@ def connect(
     read_only: bool = False,
     create: bool = True,
     alone: bool = False,
-    as_is: bool = False,
     hint: str = KEEP_FILE_HINT,
 ) -> Connection:
     """Open the database at `path`; create it unless `create` is false.
 
     `alone` locks other processes out. It works on a full disk, because no shared-memory file is
-    created. `durable` syncs to the disk on each commit, for data that cannot be rebuilt. `as_is`
-    keeps the kind of log, for a file that may belong to another program. `hint` goes into the errors. Raises DatabaseDamaged when the file is not a database,
+    created. `durable` syncs to the disk on each commit, for data that cannot be rebuilt. `hint`
+    goes into the errors. Raises DatabaseDamaged when the file is not a database,
     DatabaseUnwritable when the disk is full, VaultMemoryError when the file cannot be opened for
     another reason.
     """
@@ -78,11 +77,29 @@ def connect(
         connection.set_busy_timeout(BUSY_MILLISECONDS)
         if alone:
             connection.pragma("locking_mode", "exclusive")
-        if not read_only and not as_is:
+        if not read_only:
             _use_write_ahead_log(connection)
             connection.pragma("synchronous", "full" if durable else "normal")
         connection.pragma("temp_store", "memory")
         connection.pragma("foreign_keys", False)
+        connection.pragma("schema_version")
+    except apsw.Error as error:
+        if connection is not None:
+            # Fault: a failed open can keep a lock that the next attempt needs.
+            connection.close()
+        raise _open_error(path, error, hint) from None
+    return connection
+
+
+def connect_as_is(
+    path: Path,
+    hint: str,
+) -> Connection:
+    """Open a file that may belong to another program; keep its kind of log. Raises as `connect`."""
+    connection: Connection | None = None
+    try:
+        connection = apsw.Connection(str(path), flags=apsw.SQLITE_OPEN_READWRITE)
+        connection.set_busy_timeout(BUSY_MILLISECONDS)
         connection.pragma("schema_version")
     except apsw.Error as error:
         if connection is not None:

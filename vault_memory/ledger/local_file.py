@@ -14,6 +14,7 @@ from vault_memory.database.connection import (
     DatabaseError,
     DatabaseUnwritable,
     connect,
+    connect_as_is,
     is_damage,
     reason_unwritable,
 )
@@ -200,7 +201,8 @@ def _check(
     Raises LedgerMissing, LedgerRefused, LedgerTooNew.
     """
     # Fault: the file of another program would get our tables and our kind of log.
-    connection = _connected(path, as_is=True)
+    with _reporting_open_errors():
+        connection = connect_as_is(path, DAMAGED_HINT)
     try:
         version = version_of(connection)
         tables = connection.execute("SELECT name FROM sqlite_schema WHERE type='table'")
@@ -218,7 +220,8 @@ def _check(
 
 
 def _opened(path: Path) -> Connection:
-    connection = _connected(path, as_is=False)
+    with _reporting_open_errors():
+        connection = connect(path, durable=True, create=False, hint=DAMAGED_HINT)
     try:
         # Fault: a forgotten text must not remain in free pages of the file.
         connection.pragma("secure_delete", True)
@@ -229,19 +232,11 @@ def _opened(path: Path) -> Connection:
     return connection
 
 
-def _connected(
-    path: Path,
-    *,
-    as_is: bool,
-) -> Connection:
+@contextmanager
+def _reporting_open_errors() -> Iterator[None]:
+    """Turn errors of opening into LedgerRefused, unless the file is damaged or the disk is full."""
     try:
-        return connect(
-            path,
-            durable=True,
-            create=False,
-            as_is=as_is,
-            hint=DAMAGED_HINT,
-        )
+        yield
     except (DatabaseDamaged, DatabaseUnwritable):
         raise
     except VaultMemoryError as error:
