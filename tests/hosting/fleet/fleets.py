@@ -17,7 +17,7 @@ from vault_memory.ledger.contract import Lease
 from vault_memory.ledger.local import LocalLedger
 from vault_memory.remote.contract import Capabilities, Remote
 from vault_memory.remote.in_memory import PLAIN, RamRemote, RamServer
-from vault_memory.remote.remote_errors import RemoteBusy, RemoteLocked
+from vault_memory.remote.remote_errors import RemoteBusy, RemoteError, RemoteLocked
 
 VAULT = str(UUID(int=0xA11CE))
 HOME = "https://home.example/bucket/ann"
@@ -95,8 +95,12 @@ class Faults:
     """a path that another program has locked in the home"""
     away: bool = False
     """whether the home answers nothing but that it is busy"""
+    refusal: RemoteError | None = None
+    """what comes of each request to the home"""
 
     def before(self, name: str, args: tuple[Any, ...]) -> None:
+        if self.refusal is not None and not name.startswith("ledger"):
+            raise self.refusal
         if self.away and not name.startswith("ledger"):
             raise RemoteBusy("the home is away", everywhere=True)
         if self.locked and name == "put" and args[0] == self.locked:

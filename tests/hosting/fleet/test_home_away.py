@@ -332,12 +332,45 @@ def test_a_text_that_was_forgotten_is_not_read_without_the_home(host: Host) -> N
         host.use()
 
 
+def test_a_home_that_refuses_its_host_is_no_home_that_is_away(host: Host) -> None:
+    host.faults.refusal = REASON
+    assert host.use().away is REASON
+    host.running._give_back(VAULT)
+    host.faults.refusal = Unauthorised()
+    time.sleep(silent_servers.SILENT_SECONDS)
+    for _ in range(2):
+        with pytest.raises(VaultUnavailable):
+            host.use()
+    host.faults.refusal = None
+    assert host.use().away is None
+
+
 def test_a_vault_that_is_only_due_waits_for_its_home(host: Host) -> None:
     host.faults.away = True
     host.fleet.ledger.wake(VAULT, datetime.now(UTC))
     host.running.start()
     until(lambda: host.fleet.ledger.vault(VAULT).trouble == "remote_busy", 30)
     assert host.running.vaults() == []
+
+
+def test_one_caller_asks_a_silent_server_for_all(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    silent = silent_servers.SilentServers()
+    homes = [f"s3://homes/{name}" for name in ("ann", "bo")]
+    assert silent.reason(homes[0]) is None
+    silent.note(homes[0], REASON)
+    assert [silent.reason(home) for home in homes] == [REASON, REASON]
+    assert silent.reason("s3://others/ann") is None
+    monkeypatch.setattr(silent_servers, "SILENT_SECONDS", 0.0)
+    assert silent.reason(homes[1]) is None
+    monkeypatch.undo()
+    assert silent.reason(homes[0]) is REASON
+    silent.forget(homes[1])
+    assert silent.reason(homes[0]) is None
+    # A server that is busy says so at once, and perhaps to one account only.
+    silent.note(homes[0], RemoteBusy("maintenance"))
+    assert silent.reason(homes[0]) is None
 
 
 # --- Real hosts and a real store ---

@@ -41,12 +41,14 @@ class AwayHomes:
         reason = self._silent.reason(lease.home) if is_asked else None
         if reason is None:
             try:
-                return Visit.open(lease, self._ledger, self._settings)
+                visit = Visit.open(lease, self._ledger, self._settings)
+                self._silent.forget(lease.home)
+                return visit
             except RemoteError as error:
+                self._note(lease.home, error)
                 if not (is_asked and is_away(error)):
                     raise
                 reason = error
-                self._silent.note(lease.home, reason)
         # Fault: a text was forgotten, and this copy still has it.
         if lease.vault in self._ledger.to_erase(self._host):
             raise reason
@@ -70,10 +72,22 @@ class AwayHomes:
         try:
             entry.visit.look_for_home()
         except RemoteError as error:
+            self._note(home, error)
             if is_away(error):
-                self._silent.note(home, error)
                 entry.postpone_return()
                 return False
             # It answers with another error, which the next visit meets, too.
-        self._silent.forget(home)
+        else:
+            self._silent.forget(home)
         return True
+
+    def _note(
+        self,
+        home: str,
+        error: RemoteError,
+    ) -> None:
+        """Note whether the server of a home answered."""
+        if is_away(error):
+            self._silent.note(home, error)
+        else:
+            self._silent.forget(home)

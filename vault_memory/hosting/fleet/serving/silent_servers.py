@@ -37,6 +37,14 @@ class SilentServers:
 
     def reason(self, home: str) -> RemoteError | None:
         """Return why the server of a home need not be asked now; None: ask it."""
+        server = server_of(home)
+        now = time.monotonic()
         with self._lock:
-            asked_at, error = self._silent.get(server_of(home), (0.0, None))
-        return error if time.monotonic() - asked_at < SILENT_SECONDS else None
+            if server not in self._silent:
+                return None
+            asked_at, error = self._silent[server]
+            if now - asked_at < SILENT_SECONDS:
+                return error
+            # Fault: a server that hangs would let all callers wait. This one asks for them.
+            self._silent[server] = now, error
+            return None
