@@ -25,6 +25,7 @@ from vault_memory.api.vault_service import VaultUnavailable
 from vault_memory.config.sections import RemoteSettings
 from vault_memory.hosting import night_spread
 from vault_memory.hosting.fleet.serving.fleet_host import FleetHost, HostName
+from vault_memory.hosting.fleet.serving.fleet_server import warn_of_address
 from vault_memory.hosting.fleet.serving.held_vault import HeldVault
 from vault_memory.ledger.contract import LedgerAway
 from vault_memory.remote.contract import Remote
@@ -136,6 +137,19 @@ def test_while_the_database_is_away_reads_go_on_and_no_write_is_acknowledged(
         fleet.close()
     finally:
         postgres.stop()
+
+
+def test_two_hosts_with_one_address_are_warned(
+    fleet: Fleet, caplog: pytest.LogCaptureFixture
+) -> None:
+    fleet.ledger.take(VAULT, "west", "http://127.0.0.1:8377")
+    warn_of_address(fleet.ledger, HostName("west", "http://127.0.0.1:8377"))
+    warn_of_address(fleet.ledger, HostName("east", "http://127.0.0.1:8378"))
+    assert caplog.messages == []
+
+    warn_of_address(fleet.ledger, HostName("east", "http://127.0.0.1:8377"))
+
+    assert ["west has the address" in text for text in caplog.messages] == [True]
 
 
 def test_a_poisoned_vault_is_tried_ever_more_seldom_and_the_others_go_on(

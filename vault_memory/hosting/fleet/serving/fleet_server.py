@@ -1,5 +1,6 @@
 """The process of a host: HTTP and MCP for all vaults of the fleet, until it is drained or ended."""
 
+import logging
 import os
 import signal
 import socket
@@ -16,7 +17,7 @@ from vault_memory.errors import Locked
 from vault_memory.hosting.fleet.fleet_config import FleetConfig
 from vault_memory.hosting.fleet.serving.fleet_host import FleetHost, HostName
 from vault_memory.hosting.fleet.serving.fleet_service import HeldVaults, LedgerTokens
-from vault_memory.hosting.fleet.serving.forwarding import Forwarding
+from vault_memory.hosting.fleet.serving.forwarding import ALIVE_SECONDS, Forwarding
 from vault_memory.hosting.fleet.serving.host_counts import fleet_families
 from vault_memory.hosting.host_metrics import routes_of_numbers
 from vault_memory.http import listen
@@ -29,6 +30,8 @@ if TYPE_CHECKING:
     from vault_memory.mcp import transports
 else:
     transports = lazy_module("vault_memory.mcp.transports")
+
+logger = logging.getLogger(__name__)
 
 LOCK = "host.lock"
 
@@ -64,6 +67,7 @@ def _serve(
     own: HostName,
     ready: Callable[[str], None],
 ) -> None:
+    warn_of_address(ledger, own)
     host = FleetHost(ledger, fleet.visit_settings(), own, _end_this_process)
     tokens = LedgerTokens(ledger)
     settings = _with_address(fleet.config.serve, own.address)
@@ -82,6 +86,23 @@ def _serve(
         listen.listen(app, listening, lambda: ready(own.address))
     finally:
         host.close()
+
+
+def warn_of_address(
+    ledger: Ledger,
+    own: HostName,
+) -> None:
+    """Log a warning when a running host of another name has the address of this one."""
+    for host in ledger.hosts():
+        is_other = host.name != own.name and host.silent_seconds < ALIVE_SECONDS
+        # Fault: hosts share a configuration with one `fleet.address`. Each would take requests
+        # for the other one's vaults as its own, and pass none of them on.
+        if is_other and host.address == own.address:
+            logger.warning(
+                "the host %s has the address %s, too: give each host its own `fleet.address`",
+                host.name,
+                own.address,
+            )
 
 
 def _mounts() -> Mapping[str, ASGIApp]:
