@@ -146,3 +146,45 @@ def test_each_acknowledged_operation_is_done_once(
             assert fleet.text().count("- words of ann") == 1
         fleet.ledger.close()
         shutil.rmtree(fleet.folder)
+
+
+def _save_of_ann(fleet: Fleet) -> None:
+    text = fleet.text().replace("- tea", "- tea\n- words of ann")
+    fleet.save(USER, text)
+
+
+def _arrive_again(fleet: Fleet, faults: Faults) -> None:
+    """Host one takes the vault with a scratch that the home lacks, until it is killed."""
+    visit: Visit | None = None
+    try:
+        visit = fleet.visit("one", faults)
+        visit.leave(fleet.now)
+    except Killed:
+        faults.at = -1
+    finally:
+        if visit is not None:
+            visit.close()
+
+
+@pytest.mark.parametrize("step", range(2, 16))
+def test_a_host_killed_again_while_its_note_is_refused_loses_no_line(
+    tmp_path: Path, step: int
+) -> None:
+    """A record in the home without its note would make the next host take the line for done."""
+    fleet = Fleet(tmp_path)
+    acknowledged = _ops(fleet)
+    visit = fleet.visit("one")
+    for op in acknowledged:
+        visit.run(op)
+    visit.close()
+    fleet.pass_by(20)
+    faults = Faults(at=step)
+    faults.meanwhile[1] = lambda: _save_of_ann(fleet)
+
+    _arrive_again(fleet, faults)
+    fleet.pass_by(20)
+    _other_and_same_host(fleet)
+
+    _check(fleet, acknowledged)
+    assert fleet.text().count("- words of ann") == 1
+    assert not [path for path in fleet.notes() if path.endswith("INBOX.md")]

@@ -272,7 +272,12 @@ class Visit:
         self._take_scratch()
         tag = self._follow_bundle()
         self._memory = self._opened()
-        self._home.follow(self._memory, now)
+        if self._record.is_dirty:
+            # Fault: killed between an audit file and its note, the next host would take the
+            # change for done, and the note would not have it.
+            self._home.send_notes(self._memory, now)
+        else:
+            self._home.follow(self._memory, now)
         if not self.scratch.has_index():
             # The first notes decide which layout the vault has.
             self._memory.close()
