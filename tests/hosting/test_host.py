@@ -302,6 +302,17 @@ def test_the_doctor_of_a_host_names_the_vault_with_trouble(vaults: Vaults) -> No
     assert "south" in failed[0]["reason"]
 
 
+def test_the_doctor_of_a_host_names_a_vault_that_no_token_opens(vaults: Vaults) -> None:
+    vaults.add_three()
+    vaults.add("east")
+    done = run(vaults, "host", "--vaults", str(vaults.path), "--doctor", "--json")
+    assert done.returncode == 0, done.stdout
+    checks = {check["name"]: check for check in json.loads(done.stdout)["checks"]}
+    assert checks["tokens"]["state"] == "warn"
+    assert "east" in checks["tokens"]["reason"]
+    assert "--new-token" in checks["tokens"]["fix"]
+
+
 def test_a_vault_that_goes_is_no_longer_served(vaults: Vaults) -> None:
     vaults.add_three()
     with running_host(vaults) as host:

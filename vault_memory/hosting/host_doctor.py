@@ -25,6 +25,19 @@ def checks(status: "VaultHostJson") -> Iterator[Check]:
             f"no event reports changes of {len(polled)} vaults, such as `{polled[0]}`",
             "raise `fs.inotify.max_user_watches`, or move the vaults to a local disk",
         )
+    closed = [
+        row["root"]
+        for row in status["vaults"]
+        if not row["tokens"] and not row["trouble"]
+    ]
+    if closed:
+        yield Check(
+            "tokens",
+            "warn",
+            f"{len(closed)} vaults have no token, so no bot can ask for them, such as `{closed[0]}`",
+            f"run `vault-memory --vault {closed[0]} serve --new-token FILE --user NAME`,"
+            " and add the lines that it prints to the configuration of that vault",
+        )
     troubled = 0
     for row in status["vaults"]:
         if row["trouble"]:

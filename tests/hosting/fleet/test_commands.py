@@ -201,3 +201,12 @@ def test_a_copied_vault_of_several_people_needs_the_name_of_one(
     assert answer["error"]["code"] == "usage_error"
     assert "ann, bo" in answer["error"]["message"]
     assert "token" in fleet_of_hosts.ask(*arguments, "--user", "bo")
+
+
+def test_a_wrong_address_of_a_home_is_named_as_such(
+    fleet_of_hosts: OperatedFleet,
+) -> None:
+    for home in ("banana", "http://", "ftp://homes/ann"):
+        answer = fleet_of_hosts.ask("fleet", "add", "ann", "--home", home)
+        assert answer["error"]["code"] == "usage_error"
+        assert "not the URL of a WebDAV folder" in answer["error"]["message"]

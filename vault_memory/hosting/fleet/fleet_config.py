@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from vault_memory import places
 from vault_memory.config import remote_problems
+from vault_memory.config.s3_settings import is_s3
 from vault_memory.config.secret_file import read_secret
 from vault_memory.config.sections import Config, RemoteSettings
 from vault_memory.errors import ConfigError, UsageError
@@ -128,7 +129,11 @@ class FleetConfig:
     def remote(self, home: str) -> RemoteSettings:
         """Return the settings for a home. Raises UsageError for a wrong address."""
         remote = self.config.remote._replace(url=home)
-        problems = remote_problems(remote)
+        # The address itself first: a wrong one is no reason to remove the settings of S3.
+        address = remote
+        if not is_s3(home):
+            address = remote._replace(endpoint="", region="", credentials_file="")
+        problems = remote_problems(address) or remote_problems(remote)
         if problems:
             raise UsageError(
                 f"the address of the home is wrong: {problems[0]}",

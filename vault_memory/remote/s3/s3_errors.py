@@ -1,7 +1,7 @@
 """Turns the errors of S3 into those of a remote."""
 
 import re
-from typing import Any
+from typing import Any, Literal, NamedTuple
 
 from botocore import exceptions as boto
 
@@ -31,49 +31,95 @@ from vault_memory.remote.remote_errors import (
 )
 from vault_memory.remote.status_errors import retry_after, unreachable
 
-_KEYS_REFUSED = frozenset(
-    {
-        "AccountProblem",
-        "ExpiredToken",
-        "InvalidAccessKeyId",
-        "InvalidSecurity",
-        "InvalidToken",
-        "NotSignedUp",
-        "SignatureDoesNotMatch",
-        "TokenRefreshRequired",
-    }
+_Trouble = Literal[
+    "no_bucket",
+    "changed",
+    "keys_refused",
+    "clocks_differ",
+    "wrong_region",
+    "busy",
+    "full",
+]
+
+
+class _Sign(NamedTuple):
+    """What in an answer means a trouble: a code of S3, or a status."""
+
+    trouble: _Trouble
+    codes: frozenset[str]
+    statuses: frozenset[int] = frozenset()
+
+
+_SIGNS = (
+    _Sign("no_bucket", frozenset({"NoSuchBucket"})),
+    _Sign(
+        "changed",
+        frozenset(
+            {"ConditionalRequestConflict", "OperationAborted", "PreconditionFailed"}
+        ),
+        frozenset({412}),
+    ),
+    _Sign(
+        "keys_refused",
+        frozenset(
+            {
+                "AccountProblem",
+                "ExpiredToken",
+                "InvalidAccessKeyId",
+                "InvalidSecurity",
+                "InvalidToken",
+                "NotSignedUp",
+                "SignatureDoesNotMatch",
+                "TokenRefreshRequired",
+            }
+        ),
+        frozenset({401}),
+    ),
+    _Sign(
+        "clocks_differ",
+        frozenset({"RequestExpired", "RequestInTheFuture", "RequestTimeTooSkewed"}),
+    ),
+    _Sign(
+        "wrong_region",
+        frozenset(
+            {
+                "AuthorizationHeaderMalformed",
+                "IllegalLocationConstraintException",
+                "PermanentRedirect",
+            }
+        ),
+        frozenset(status for status in range(300, 400) if is_redirect(status)),
+    ),
+    _Sign(
+        "busy",
+        frozenset(
+            {
+                "BandwidthLimitExceeded",
+                "RequestLimitExceeded",
+                "RequestTimeout",
+                "ServiceUnavailable",
+                "SlowDown",
+                "Throttling",
+                "ThrottlingException",
+                "TooManyRequests",
+            }
+        ),
+        frozenset({429, 503}),
+    ),
+    _Sign(
+        "full",
+        frozenset(
+            {
+                "InsufficientStorage",
+                "QuotaExceeded",
+                "ServiceQuotaExceededException",
+                "XMinioStorageFull",
+            }
+        ),
+        frozenset({507}),
+    ),
 )
-_CHANGED = frozenset(
-    {"ConditionalRequestConflict", "OperationAborted", "PreconditionFailed"}
-)
-_CLOCKS = frozenset({"RequestExpired", "RequestInTheFuture", "RequestTimeTooSkewed"})
-_BUSY = frozenset(
-    {
-        "BandwidthLimitExceeded",
-        "RequestLimitExceeded",
-        "RequestTimeout",
-        "ServiceUnavailable",
-        "SlowDown",
-        "Throttling",
-        "ThrottlingException",
-        "TooManyRequests",
-    }
-)
-_FULL = frozenset(
-    {
-        "InsufficientStorage",
-        "QuotaExceeded",
-        "ServiceQuotaExceededException",
-        "XMinioStorageFull",
-    }
-)
-_REGION = frozenset(
-    {
-        "AuthorizationHeaderMalformed",
-        "IllegalLocationConstraintException",
-        "PermanentRedirect",
-    }
-)
+"""The first one that an answer has decides"""
 _REFUSALS = {
     "EntityTooLarge": "it is too large",
     "InvalidObjectName": "it does not accept this name",
@@ -133,26 +179,38 @@ def _refusal(
     details: dict[str, Any] = error.response.get("Error", {})
     code = str(details.get("Code", ""))
     status = answer.status if answer is not None else 0
-    if code == "NoSuchBucket":
-        return RootMissing(url)
-    if status == 412 or code in _CHANGED:
-        return RemoteChanged(path)
-    if status == 401 or code in _KEYS_REFUSED:
-        return Unauthorised("the store refuses these keys", hint=AWS_KEYS)
-    if code in _CLOCKS:
-        return ClocksDiffer()
-    if code in _REGION or is_redirect(status):
-        return WrongRegion(_region_of(details, answer))
-    if code in _BUSY or status in (429, 503):
-        wait = retry_after(answer) if answer is not None else None
-        return RemoteBusy(
-            "the store gets too many requests",
-            retry_after=wait,
-            everywhere=True,
-        )
-    if code in _FULL or status == 507:
-        return RemoteFull(path)
-    return _by_status(status, code, answer, path, writes=writes)
+    match _trouble_of(code, status):
+        case "no_bucket":
+            return RootMissing(url)
+        case "changed":
+            return RemoteChanged(path)
+        case "keys_refused":
+            return Unauthorised("the store refuses these keys", hint=AWS_KEYS)
+        case "clocks_differ":
+            return ClocksDiffer()
+        case "wrong_region":
+            return WrongRegion(_region_of(details, answer))
+        case "busy":
+            return RemoteBusy(
+                "the store gets too many requests",
+                retry_after=retry_after(answer) if answer is not None else None,
+                everywhere=True,
+            )
+        case "full":
+            return RemoteFull(path)
+        case None:
+            return _by_status(status, code, answer, path, writes=writes)
+
+
+def _trouble_of(
+    code: str,
+    status: int,
+) -> _Trouble | None:
+    """What an answer complains of; None when only its status can say that."""
+    for sign in _SIGNS:
+        if code in sign.codes or status in sign.statuses:
+            return sign.trouble
+    return None
 
 
 def _by_status(
