@@ -210,3 +210,18 @@ def test_a_wrong_address_of_a_home_is_named_as_such(
         answer = fleet_of_hosts.ask("fleet", "add", "ann", "--home", home)
         assert answer["error"]["code"] == "usage_error"
         assert "not the URL of a WebDAV folder" in answer["error"]["message"]
+
+
+def test_a_file_that_the_home_cannot_have_is_named_and_nothing_is_copied(
+    fleet_of_hosts: OperatedFleet, vault: Path
+) -> None:
+    folder = vault.joinpath(*6 * ["long" * 50])
+    folder.mkdir(parents=True)
+    (folder / "lines.md").write_text("# Lines\n")
+    home = fleet_of_hosts.store.new_home()
+    arguments = ("fleet", "add", "ann", "--home", home, "--from", str(vault))
+    answer = fleet_of_hosts.ask(*arguments)
+    assert answer["error"]["code"] == "usage_error"
+    assert "longer than 1024 bytes" in answer["error"]["message"]
+    assert fleet_of_hosts.texts(home) == {}
+    assert fleet_of_hosts.ask("fleet", "status")["vaults"] == []

@@ -6,6 +6,8 @@ import pytest
 
 from tests.contract.shapes import problems
 from tests.hosting.fleet.running import OperatedFleet, running_host, until
+from tests.remote.servers.faults import Answer, Rule, Script
+from tests.remote.servers.s3_proxy import S3Proxy
 from vault_memory.hosting.fleet.bundle_store import NAME
 from vault_memory.vault.marker import ensure_marker
 
@@ -78,6 +80,26 @@ def test_a_forgotten_text_is_nowhere_that_the_fleet_reaches(
             assert SECRET.encode() not in file.read_bytes(), file
     for file in fleet_of_hosts.ledger_file.parent.iterdir():
         assert SECRET.encode() not in file.read_bytes(), file
+
+
+def test_the_receipt_names_versions_that_the_account_may_not_delete(
+    fleet_of_hosts: OperatedFleet, vault: Path
+) -> None:
+    home = fleet_of_hosts.store.new_url(versions=True)
+    fleet_of_hosts.ask("fleet", "add", "ann", "--home", home, "--from", str(vault))
+    forbidden = Answer(
+        403,
+        {"Content-Type": "application/xml"},
+        b"<Error><Code>AccessDenied</Code><Message>no</Message></Error>",
+    )
+    script = Script([Rule(forbidden, "DELETE", "versionId", times=None)])
+    with S3Proxy(fleet_of_hosts.store.endpoint, script) as proxy:
+        config = fleet_of_hosts.folder / "operator.toml"
+        text = config.read_text()
+        config.write_text(text.replace(fleet_of_hosts.store.endpoint, proxy.url))
+        answer = fleet_of_hosts.ask("fleet", "forget", "ann", SECRET, "--yes")
+    assert answer["forgotten"]["receipt"], answer
+    assert any("may not delete" in place for place in answer["unreached"])
 
 
 def test_a_text_is_forgotten_only_when_that_is_said(operated: OperatedFleet) -> None:

@@ -17,8 +17,8 @@ from vault_memory.hosting.fleet.fleet_config import FleetConfig
 from vault_memory.hosting.fleet.visit import Visit
 from vault_memory.lazy import lazy_module
 from vault_memory.ledger.contract import Ledger
-from vault_memory.remote.contract import Remote
-from vault_memory.remote.remote_errors import RemoteMissing
+from vault_memory.remote.contract import FileVersion, Remote
+from vault_memory.remote.remote_errors import Refused, RemoteMissing
 from vault_memory.rules.forgetting.matcher import TextMatcher
 from vault_memory.sync.connection import open_configured
 
@@ -36,6 +36,10 @@ HOST_SECONDS = 60.0
 PAUSE_SECONDS = 1.0
 BACKUPS = "backups of the home and of the database"
 SERVER_VERSIONS = "earlier versions and the trash that the server of the home keeps"
+HIDDEN_VERSIONS = "earlier versions in the bucket, which the account may not read"
+REFUSED_VERSIONS = (
+    "{count} earlier versions in the bucket, which the account may not delete"
+)
 
 
 class FleetForgotten(NamedTuple):
@@ -80,12 +84,11 @@ def forget(
             unreached.insert(0, "files of the home that wait for another program")
         if ledger.vault(name).waiting:
             unreached.insert(0, "operations in the ledger that the vault refuses")
-        versions = _erase_versions(fleet, visit, matcher)
-        if versions is None:
-            unreached.append(SERVER_VERSIONS)
+        versions, kept_versions = _erase_versions(fleet, visit, matcher)
+        unreached += kept_versions
         erased, silent = _erase_scratches(ledger, visit)
         unreached += [f"the local copy on the host `{host}`" for host in silent]
-        return FleetForgotten(report, versions or 0, tuple(erased), tuple(unreached))
+        return FleetForgotten(report, versions, tuple(erased), tuple(unreached))
 
 
 # --- The home ---
@@ -95,13 +98,13 @@ def _erase_versions(
     fleet: FleetConfig,
     visit: Visit,
     matcher: TextMatcher,
-) -> int | None:
-    """Delete earlier versions with the text; None where the server does not let us."""
+) -> tuple[int, list[str]]:
+    """Delete earlier versions with the text. Returns how many, and what is out of reach."""
     remote = fleet.remote(visit.lease.home)
     opened = open_configured(remote, password_of(remote, fleet.environment, NOWHERE))
     try:
         if opened.kind != "S3":
-            return None
+            return 0, [SERVER_VERSIONS]
         return _erase_in_bucket(_as_bucket(opened), matcher)
     finally:
         opened.close()
@@ -115,19 +118,36 @@ def _as_bucket(remote: Remote) -> "S3":
 def _erase_in_bucket(
     bucket: "S3",
     matcher: TextMatcher,
-) -> int:
+) -> tuple[int, list[str]]:
     erased = 0
-    for path, version in bucket.earlier_versions():
-        if path != NAME:
+    refused = 0
+    try:
+        for path, version in bucket.earlier_versions():
+            if path != NAME and not _has_text(bucket, path, version, matcher):
+                continue
             try:
-                raw = bucket.get_version(path, version, max_bytes=LARGEST)
-            except RemoteMissing:
-                continue
-            if not matcher.is_in_bytes(raw):
-                continue
-        bucket.erase_version(path, version)
-        erased += 1
-    return erased
+                bucket.erase_version(path, version)
+                erased += 1
+            except Refused:
+                # Fault: the account may not delete this version. The hosts must delete their
+                # copies all the same, and the receipt has to name what is left.
+                refused += 1
+    except Refused:
+        return erased, [HIDDEN_VERSIONS]
+    return erased, [REFUSED_VERSIONS.format(count=refused)] if refused else []
+
+
+def _has_text(
+    bucket: "S3",
+    path: str,
+    version: FileVersion,
+    matcher: TextMatcher,
+) -> bool:
+    try:
+        raw = bucket.get_version(path, version, max_bytes=LARGEST)
+    except RemoteMissing:
+        return False
+    return matcher.is_in_bytes(raw)
 
 
 # --- The hosts ---

@@ -85,19 +85,37 @@ class VaultCopy:
         folder: Folder,
         state: Path,
     ) -> list[CopiedFile]:
-        """Copy notes and bundle, and compare the listing. Raises HomeInUse, CopyIncomplete."""
-        copied = list(self._copy_files(folder))
+        """Copy notes and bundle, and compare the listing. Raises UsageError, HomeInUse, CopyIncomplete."""
+        paths = self._paths(folder)
+        copied = list(self._copy_files(folder, paths))
         self._verify(copied)
         self._store_bundle(state)
         return copied
 
-    def _copy_files(self, folder: Folder) -> Iterator[CopiedFile]:
+    def _paths(self, folder: Folder) -> list[str]:
+        """Return the files that are copied. Raises UsageError for one that the home refuses."""
         listing = folder.listing(suffixes=("",))
-        made: set[str] = set()
+        paths = []
         for path in sorted((*listing.entries, *listing.copies)):
-            name = path.rpartition("/")[2]
-            if junk(name) or self.remote.refuses(path):
+            if junk(path.rpartition("/")[2]):
                 continue
+            # Fault: the vault would be served without a note, and the operator would not know.
+            reason = self.remote.refuses(path)
+            if reason:
+                raise UsageError(
+                    f"the home cannot have the file {path!r}: {reason}; nothing was copied",
+                    hint="rename the file, or move it out of the vault",
+                )
+            paths.append(path)
+        return paths
+
+    def _copy_files(
+        self,
+        folder: Folder,
+        paths: list[str],
+    ) -> Iterator[CopiedFile]:
+        made: set[str] = set()
+        for path in paths:
             self._make_folders(path, made)
             raw = folder.read(path, max_bytes=LARGEST).raw
             self._create(path, raw)
