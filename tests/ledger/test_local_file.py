@@ -5,6 +5,7 @@ import resource
 import sqlite3
 import subprocess
 import sys
+import threading
 import time
 import uuid
 from collections.abc import Iterator
@@ -247,3 +248,21 @@ def test_a_request_for_a_vault_of_another_host_waits_for_no_write(
 
     assert isinstance(holder, Holder)
     assert holder.host == "north"
+
+
+def test_reads_go_on_while_a_thread_waits_to_write(
+    path: Path, ledger: LocalLedger
+) -> None:
+    with closing(apsw.Connection(str(path))) as other:
+        other.execute("BEGIN IMMEDIATE")
+        writer = threading.Thread(target=ledger.keep, args=(ANN, b"op", "1"))
+        writer.start()
+        # The thread has come to its statement, and waits for the other process.
+        time.sleep(0.3)
+        began = time.monotonic()
+        assert ledger.vault("ann").waiting == 0
+        assert time.monotonic() - began < connection.BUSY_MILLISECONDS / 2000
+        assert writer.is_alive()
+        other.execute("COMMIT")
+        writer.join()
+    assert ledger.vault("ann").waiting == 1

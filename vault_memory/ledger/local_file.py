@@ -8,6 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from vault_memory.database.connection import (
+    BUSY,
+    BUSY_MILLISECONDS,
     FULL,
     Connection,
     DatabaseDamaged,
@@ -43,7 +45,7 @@ Values = Sequence[object] | dict[str, object]
 
 
 class LedgerFile:
-    """An open file. Threads may use it at once; one of them uses the connection at a time."""
+    """An open file. Threads may use it at once: one of them writes at a time, and one reads."""
 
     def __init__(
         self,
@@ -56,20 +58,24 @@ class LedgerFile:
         Raises LedgerMissing, LedgerRefused, LedgerTooNew, LedgerAway, DatabaseDamaged.
         """
         self._path = path
-        self._lock = threading.Lock()
+        self._writing = threading.Lock()
+        # Fault: all reads of this process would wait for a write that another one blocks.
+        self._reading = threading.Lock()
         with _reporting_refusals(path):
             if create:
                 _make(path)
             _close_to_others(path)
             with self._reporting_errors():
                 _check(path, create=create)
-                self._connection = _opened(path)
+                self._writer = _opened(path)
+                self._reader = _opened(path)
         self._file = _file_of(path)
 
     def close(self) -> None:
         """Close the file."""
-        with self._lock:
-            self._connection.close()
+        with self._writing, self._reading:
+            self._reader.close()
+            self._writer.close()
 
     @contextmanager
     def transaction(
@@ -81,12 +87,12 @@ class LedgerFile:
 
         Raises LedgerAway, DatabaseDamaged.
         """
-        with self._lock, self._reporting_errors():
+        with _patiently(self._writing), self._reporting_errors():
             # Fault: a backup was moved to this name. What goes into the old file would be
             # acknowledged, and lost when the process ends.
             if _file_of(self._path) != self._file:
                 raise LedgerAway(REPLACED)
-            connection = self._connection
+            connection = self._writer
             connection.pragma("synchronous", "full" if durable else "normal")
             connection.execute("BEGIN IMMEDIATE")
             try:
@@ -115,12 +121,14 @@ class LedgerFile:
         values: Sequence[object] = (),
     ) -> list[Any]:
         """Run one statement that changes nothing, and return its rows."""
-        with self._lock, self._reporting_errors():
-            return rows_of(self._connection, sql, tuple(values))
+        with self._reading, self._reporting_errors():
+            return rows_of(self._reader, sql, tuple(values))
 
     def empty_log(self) -> bool:
         """Empty the write-ahead log; return False while another process reads from it."""
-        [(is_busy, _, _)] = self.read("PRAGMA wal_checkpoint(TRUNCATE)")
+        with _patiently(self._writing), self._reporting_errors():
+            sql = "PRAGMA wal_checkpoint(TRUNCATE)"
+            [(is_busy, _, _)] = rows_of(self._writer, sql, ())
         return not is_busy
 
     @contextmanager
@@ -139,6 +147,18 @@ class LedgerFile:
                     hint=DAMAGED_HINT,
                 ) from error
             raise
+
+
+@contextmanager
+def _patiently(lock: threading.Lock) -> Iterator[None]:
+    """Hold a lock, unless other threads hold it for too long. Raises LedgerAway."""
+    # Fault: each of many threads would wait for the whole time of those before it.
+    if not lock.acquire(timeout=BUSY_MILLISECONDS / 1000):
+        raise LedgerAway(BUSY)
+    try:
+        yield
+    finally:
+        lock.release()
 
 
 def rows_of(
