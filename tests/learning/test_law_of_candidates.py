@@ -17,7 +17,8 @@ SENTENCES = [
     sentence.removeprefix("not: ")
     for _, _, sentence in cases(*CUE_REASONS, "stable", "other")[::4]
 ] + ["I like 7.", "My name is Will.", "From now on, answer in French."]
-
+TURNS = 8
+"""In a conversation"""
 
 REPEATED = SENTENCES[::3]
 """What comes again, in another conversation of the day"""
@@ -41,7 +42,7 @@ def test_each_candidate_ends_somewhere(tmp_path: Path) -> None:
     with VaultMemory.open(tmp_path / "vault", environment=environment) as memory:
         for number, text in enumerate([*SENTENCES, *REPEATED]):
             said = memory.record_turn(
-                session=f"s{number}",
+                session=f"s{number // TURNS}",
                 role="user",
                 user="alice",
                 text=text,
