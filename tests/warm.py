@@ -4,7 +4,8 @@
         subprocess.run([*program, "search", "tea"])
 
 A client as small as can be hands its arguments, folder, environment and open files over, and ends as the command ends.
-Starting, loading and what a fresh process lacks is tested where commands are started in earnest.
+Starting, loading and what a fresh process lacks is tested where commands are started in earnest. `hosts=True` asks
+for a process that has loaded the servers and the client of S3, too.
 """
 
 import array
@@ -27,6 +28,8 @@ from typing import Any
 
 TELLS = "TESTS_WARM_TELLS"
 """In the environment: the number of an open file that is told the number of the process"""
+HIDES = "TESTS_WARM_HIDES"
+"""In the environment: the name of a package that is not installed for this process"""
 CLIENT = Path(__file__).with_name("warm_client.py")
 NOT_LOADED = (
     "vault_memory.__main__",
@@ -35,15 +38,17 @@ NOT_LOADED = (
     "vault_memory.cli.commands.serve",
 )
 """Nobody who is tested with it needs these, and they are slow to load"""
+NOT_LOADED_FOR_HOSTS = ("vault_memory.__main__", "vault_memory.ledger.postgres")
+"""A host with a ledger in SQLite lacks the package that the other ledger needs"""
 
 
 @cache
-def program() -> tuple[str, ...]:
+def program(*, hosts: bool = False) -> tuple[str, ...]:
     """How to start a command; the process behind it is there from the first call until this one ends."""
     folder = tempfile.mkdtemp(prefix="warm-")
     path = os.path.join(folder, "s")
     server = subprocess.Popen(
-        [sys.executable, "-m", "tests.warm", path],
+        [sys.executable, "-m", "tests.warm", path, *(["hosts"] if hosts else [])],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
     )
@@ -62,11 +67,14 @@ def program() -> tuple[str, ...]:
 
 
 def started(
-    *arguments: str, environment: Mapping[str, str], **options: Any
+    *arguments: str,
+    environment: Mapping[str, str],
+    hosts: bool = False,
+    **options: Any,
 ) -> tuple["subprocess.Popen[Any]", int]:
     """A command that runs: the process that stands for it, and ends as it does, and the number of its own."""
     told, tells = os.pipe()
-    command = [*program(), *arguments]
+    command = [*program(hosts=hosts), *arguments]
     process = subprocess.Popen(
         command, env={**environment, TELLS: str(tells)}, pass_fds=(tells,), **options
     )
@@ -81,11 +89,11 @@ def tell(pid: int, number: int) -> None:
         os.kill(pid, number)
 
 
-def load() -> None:
+def load(*, hosts: bool = False) -> None:
     """What commands load when they need it: who forks many processes does it once."""
     package = importlib.import_module("vault_memory")
     for found in pkgutil.walk_packages(package.__path__, "vault_memory."):
-        if not found.name.startswith(NOT_LOADED):
+        if not found.name.startswith(NOT_LOADED_FOR_HOSTS if hosts else NOT_LOADED):
             with contextlib.suppress(ImportError):
                 importlib.import_module(found.name)
     for name in (
@@ -96,13 +104,17 @@ def load() -> None:
         "sqlite_vec",
     ):
         importlib.import_module(name)
+    if hosts:
+        importlib.import_module("uvicorn.protocols.http.h11_impl")
+        s3_client = importlib.import_module("vault_memory.remote.s3.s3_client")
+        s3_client._make_client("http://127.0.0.1:1", "us-east-1", "key\nsecret")
 
 
-def _serve(path: str) -> None:
+def _serve(path: str, *, hosts: bool) -> None:
     listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
     listener.bind(path)
     listener.listen(64)
-    load()
+    load(hosts=hosts)
     gc.freeze()
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)
     signal.signal(signal.SIGINT, signal.SIG_IGN)
@@ -165,6 +177,8 @@ def _become(
         os.chdir(folder)
         os.environ.clear()
         os.environ.update(one.split("=", 1) for one in environment)
+        if hidden := os.environ.pop(HIDES, ""):
+            sys.modules[hidden] = None  # type: ignore[assignment]
         sys.argv = ["vault-memory", *arguments]
         from vault_memory.cli import main
 
@@ -183,4 +197,4 @@ def _become(
 
 
 if __name__ == "__main__":
-    _serve(sys.argv[1])
+    _serve(sys.argv[1], hosts=sys.argv[2:] == ["hosts"])

@@ -12,6 +12,7 @@ from typing import Any
 
 import httpx
 
+from tests import warm
 from tests.hosting.many import Vaults, token_of
 
 PATIENCE_SECONDS = 60
@@ -23,6 +24,7 @@ class RunningHost:
 
     vaults: Vaults
     process: "subprocess.Popen[str]"
+    pid: int
     url: str
     clients: list[httpx.Client] = field(default_factory=list)
 
@@ -65,7 +67,7 @@ class RunningHost:
         return self.process.wait(PATIENCE_SECONDS)
 
     def kill(self) -> None:
-        self.process.kill()
+        warm.tell(self.pid, signal.SIGKILL)
         self.process.wait(PATIENCE_SECONDS)
 
 
@@ -79,7 +81,7 @@ def run(
 ) -> "subprocess.CompletedProcess[str]":
     """Runs a command beside the host."""
     return subprocess.run(
-        command(*arguments),
+        [*warm.program(hosts=True), *arguments],
         env=vaults.environment,
         capture_output=True,
         text=True,
@@ -92,19 +94,23 @@ def run(
 def running_host(
     vaults: Vaults,
     *options: str,
+    fresh: bool = False,
 ) -> Iterator[RunningHost]:
-    """Runs a host until the end of the block."""
+    """Runs a host until the end of the block. `fresh`: in a process that is started from nothing."""
     log = vaults.folder / f"host-{time.monotonic_ns()}.log"
+    words = ("host", "--vaults", str(vaults.path), "--port", "0", *options)
     with log.open("w") as output:
-        process = subprocess.Popen(
-            command("host", "--vaults", str(vaults.path), "--port", "0", *options),
-            env=vaults.environment,
-            stdout=output,
-            stderr=output,
-            text=True,
-        )
+        files: dict[str, Any] = {"stdout": output, "stderr": output, "text": True}
+        process: subprocess.Popen[str]
+        if fresh:
+            process = subprocess.Popen(command(*words), env=vaults.environment, **files)
+            pid = process.pid
+        else:
+            process, pid = warm.started(
+                *words, environment=vaults.environment, hosts=True, **files
+            )
         url = _url_in(log, process)
-        host = RunningHost(vaults, process, url)
+        host = RunningHost(vaults, process, pid, url)
         try:
             yield host
         finally:

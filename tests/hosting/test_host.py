@@ -216,7 +216,7 @@ def test_a_daemon_is_refused_for_a_vault_that_the_host_tends(vaults: Vaults) -> 
         host.search("north", "ferry")
         again = run(vaults, "run", "--vault", str(vaults.path / "north"))
         assert again.returncode == 6
-        assert str(host.process.pid) in again.stderr
+        assert str(host.pid) in again.stderr
 
 
 def test_commands_beside_the_host_work(vaults: Vaults) -> None:
@@ -238,10 +238,9 @@ def test_the_status_of_a_vault_names_the_host_that_tends_it(vaults: Vaults) -> N
     root = str(vaults.path / "north")
     with running_host(vaults) as host:
         printed = run(vaults, "status", "--vault", root).stdout
-        assert f"tends this vault, process {host.process.pid}" in printed
+        assert f"tends this vault, process {host.pid}" in printed
         assert "vault-memory run" not in printed
-        host.process.kill()
-        host.process.wait()
+        host.kill()
         assert "vault-memory run" in run(vaults, "status", "--vault", root).stdout
 
 

@@ -124,7 +124,7 @@ def host(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningHost]:
         patch = stack.enter_context(pytest.MonkeyPatch.context())
         patch.setenv("TMPDIR", str(folder / "tmp"))
         host = stack.enter_context(
-            running_host(vaults, "--web", "--config", str(settings))
+            running_host(vaults, "--web", "--config", str(settings), fresh=True)
         )
         for person in EVERYONE:
             client = host.client(person.token)

@@ -2,8 +2,8 @@
 
 import json
 import os
+import signal
 import subprocess
-import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -14,10 +14,10 @@ from typing import Any
 import httpx
 import pytest
 
+from tests import warm
 from tests.ledger.servers import PASSWORD, PostgresServer
 from tests.remote.servers.s3_stores import KEY_ID, SECRET, S3Store
 
-COMMAND = (sys.executable, "-m", "vault_memory")
 SECONDS = 120
 ON_POSTGRES = pytest.mark.parametrize("operated", ["postgres"], indirect=True)
 ON_BOTH = pytest.mark.parametrize("operated", ["sqlite", "postgres"], indirect=True)
@@ -101,6 +101,7 @@ kind = "off"
         if self.postgres is None:
             folders = (str(self.hidden), kept.get("PYTHONPATH", ""))
             kept["PYTHONPATH"] = os.pathsep.join(filter(None, folders))
+            kept[warm.HIDES] = "psycopg"
         return {
             **kept,
             "VAULT_MEMORY_STATE": str(self.folder / "state"),
@@ -113,7 +114,7 @@ kind = "off"
         """Run `vault-memory ARGUMENTS --config FILE`."""
         config = str(self.folder / f"{host}.toml")
         return subprocess.run(
-            [*COMMAND, *arguments, "--config", config],
+            [*warm.program(hosts=True), *arguments, "--config", config],
             capture_output=True,
             text=True,
             env=self.environment,
@@ -148,6 +149,7 @@ class RunningHost:
 
     name: str
     process: "subprocess.Popen[str]"
+    pid: int
     address: str
 
     def ask(self, token: str, path: str, **body: object) -> httpx.Response:
@@ -155,7 +157,7 @@ class RunningHost:
         return httpx.post(self.address + path, json=body, headers=headers, timeout=60)
 
     def kill(self) -> None:
-        self.process.kill()
+        warm.tell(self.pid, signal.SIGKILL)
         self.process.wait(10)
 
 
@@ -167,14 +169,15 @@ def running_host(
     fleet.config(name, more=more)
     config = str(fleet.folder / f"{name}.toml")
     log = (fleet.folder / f"{name}.log").open("w")
-    process = subprocess.Popen(
-        [*COMMAND, "fleet", "host", "--port", "0", "--config", config],
+    process, pid = warm.started(
+        *("fleet", "host", "--port", "0", "--config", config),
+        environment=fleet.environment,
+        hosts=True,
         stderr=log,
         text=True,
-        env=fleet.environment,
     )
     try:
-        yield RunningHost(name, process, _address(fleet.folder / f"{name}.log"))
+        yield RunningHost(name, process, pid, _address(fleet.folder / f"{name}.log"))
     finally:
         if process.poll() is None:
             process.terminate()

@@ -136,7 +136,7 @@ def test_no_answer_error_log_or_status_has_words_of_another_vault(
     public = fleet_of_hosts.command("fleet", "status").stdout
     for host in hosts:
         public += (fleet_of_hosts.folder / f"{host.name}.log").read_text()
-        public += Path(f"/proc/{host.process.pid}/cmdline").read_text()
+        public += Path(f"/proc/{host.pid}/cmdline").read_text()
     words = [word for name in NAMES for word in (f"canary{name}", f"kept{name}")]
     assert not [word for word in words if word in public]
     assert not [member.token for member in members if member.token in public]
