@@ -41,16 +41,18 @@ PATHS = st.text(st.sampled_from(ODD + "abn/"), min_size=1, max_size=12).map(
 )
 
 
-def a_job(vault: str, **other: object) -> Job:
+def a_job(vault: str, state: Path = Path("/s/id"), **other: object) -> Job:
     job = Job(
-        NAME,
-        Path(vault),
-        ("/usr/bin/true",),
-        None,
-        Path("/s"),
-        Path("/s/id"),
-        Path("/c"),
-        "",
+        name=NAME,
+        title=vault,
+        program=("/usr/bin/true",),
+        arguments=("run", "--vault", vault),
+        config=None,
+        state_root=Path("/s"),
+        folders=(Path(vault), state),
+        log=state / "daemon.log",
+        cache=Path("/c"),
+        owner="",
     )
     return replace(job, **other)  # type: ignore[arg-type]
 
@@ -195,9 +197,13 @@ def test_systemd_parses_every_path_correctly():
     not shutil.which("systemd-analyze"), reason="systemd-analyze is not installed"
 )
 @pytest.mark.parametrize("owner", ["", "root"])
-def test_systemd_accepts_the_unit_without_warnings(tmp_path: Path, owner: str):
+@pytest.mark.parametrize("is_host", [False, True])
+def test_systemd_accepts_the_unit_without_warnings(
+    tmp_path: Path, owner: str, is_host: bool
+):
     unit = tmp_path / "vault-memory.service"
-    unit.write_text(systemd_unit(a_job("/srv/100% of it/\"a\" $b 'c'\\", owner=owner)))
+    vault = "/srv/100% of it/\"a\" $b 'c'\\"
+    unit.write_text(systemd_unit(a_job(vault, owner=owner, is_host=is_host)))
 
     done = subprocess.run(
         ["systemd-analyze", "verify", unit], capture_output=True, text=True, timeout=60
@@ -241,6 +247,19 @@ def test_a_vault_in_a_temporary_folder_is_not_hidden_from_the_service():
     assert "PrivateTmp=yes" in systemd_unit(a_job("/home/mira/notes"))
     assert "PrivateTmp" not in systemd_unit(a_job("/tmp/notes"))
     assert "PrivateTmp" not in systemd_unit(a_job("/v", cache=Path("/var/tmp/c")))
+
+
+@pytest.mark.parametrize("owner", ["", "mira"])
+def test_a_host_has_files_for_many_vaults_and_waits_for_the_network(owner: str):
+    daemon = a_job("/v", owner=owner)
+    host = replace(daemon, is_host=True)
+
+    assert settings_of(systemd_unit(host), "LimitNOFILE") == ["65536"]
+    assert not settings_of(systemd_unit(daemon), "LimitNOFILE")
+    network = ["network-online.target"] if owner else []
+    assert settings_of(systemd_unit(host), "After") == network
+    limits = plistlib.loads(launchd_list(host).encode())["SoftResourceLimits"]
+    assert limits == {"NumberOfFiles": 65536}
 
 
 def test_only_a_system_unit_sets_a_user_and_drops_capabilities():
@@ -423,6 +442,6 @@ def test_a_system_service_runs_as_the_owner_of_the_vault_state(
     job = job_of(place, vault, VAULT_ID, Path("c.toml"), environment)
 
     assert job.owner == pwd.getpwuid(os.getuid()).pw_name
-    assert job.state == states / VAULT_ID
+    assert job.folders == (vault.resolve(), states / VAULT_ID)
     assert job.config == Path.cwd() / "c.toml"
     assert os.access(job.program[0], os.X_OK)

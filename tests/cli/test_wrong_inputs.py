@@ -177,6 +177,10 @@ WRONG: list[tuple[tuple[str, ...], str, int]] = [
     (("remote", "add", "https://example.org", "--region", "eu"), "only for `s3://`", 3),
     (("mcp",), "does not know whose memory to serve", 2),
     (("service", "stop"), "stop", 2),
+    (("service", "install", "--vaults", "people"), "exclude each other", 2),
+    (("service", "install", "--vaults", ".", "--fleet"), "two kinds of host", 2),
+    (("service", "install", "--port", "8377"), "--port is only for a host", 2),
+    (("service", "install", "--web"), "--web is only for a host", 2),
 ]
 
 

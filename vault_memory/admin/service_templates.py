@@ -1,4 +1,4 @@
-"""Writes the unit of systemd or the property list of launchd that runs a daemon.
+"""Writes the unit of systemd or the property list of launchd that runs a daemon or a host.
 
 Paths are quoted so that the service manager reads exactly them. A path that it cannot read is
 refused.
@@ -13,6 +13,8 @@ from vault_memory.models.telemetry import OPT_OUTS
 
 WATCHDOG_SECONDS = 300
 """The daemon is restarted after this time without a sign of life; a large scan takes less"""
+OPEN_FILES = 65536
+"""An open vault of a host needs up to 16 open files"""
 TEMPORARY_FOLDERS = ("/tmp", "/var/tmp")
 SANDBOX = (
     "NoNewPrivileges=yes",
@@ -52,28 +54,35 @@ class PathNotTaken(UsageError):
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """The daemon of one vault as a service. All paths are absolute."""
+    """A daemon or a host as a service. All paths are absolute."""
 
     name: str
     """Name of the unit, without its suffix"""
-    vault: Path
+    title: str
+    """What the service works on, for people"""
     program: tuple[str, ...]
     """The words that start vault-memory"""
+    arguments: tuple[str, ...]
+    """The command and its options"""
     config: Path | None
-    """The configuration file; None for that in the state folder"""
+    """The configuration file; None for the usual one"""
     state_root: Path
     """The folder with the state folders of all vaults"""
-    state: Path
-    """The state folder of this vault"""
+    folders: tuple[Path, ...]
+    """The folders that the service writes to, except for the cache"""
+    log: Path
+    """The file for the output of a service of launchd"""
     cache: Path
     owner: str
     """The account that the service manager of the machine uses; empty for that of a user"""
+    is_host: bool = False
+    """Whether it serves many vaults"""
 
     @property
     def command(self) -> tuple[str, ...]:
-        """Return all words that start the daemon."""
+        """Return all words that start the service."""
         config = ("--config", str(self.config)) if self.config else ()
-        return (*self.program, "--quiet", "run", "--vault", str(self.vault), *config)
+        return (*self.program, "--quiet", *self.arguments, *config)
 
     @property
     def environment(self) -> dict[str, str]:
@@ -104,9 +113,13 @@ def systemd_unit(job: Job) -> str:
 
 
 def _unit_section(job: Job) -> Iterator[str]:
-    yield f"Description={_plain(f'vault-memory ({job.vault})')}"
+    yield f"Description={_plain(f'vault-memory ({job.title})')}"
     if job.owner:
         yield f"RequiresMountsFor={_writable(job)}"
+    if job.owner and job.is_host:
+        # Other machines reach it, or it reaches them.
+        yield "Wants=network-online.target"
+        yield "After=network-online.target"
 
 
 def _service_section(job: Job) -> Iterator[str]:
@@ -123,6 +136,8 @@ def _service_section(job: Job) -> Iterator[str]:
     yield f"WatchdogSec={WATCHDOG_SECONDS}"
     yield "# No image of what is remembered is left behind by a crash."
     yield "LimitCORE=0"
+    if job.is_host:
+        yield f"LimitNOFILE={OPEN_FILES}"
 
 
 def _exec_start(job: Job) -> str:
@@ -137,7 +152,7 @@ def _exec_start(job: Job) -> str:
 
 
 def _writable(job: Job) -> str:
-    return f"{_quoted(str(job.vault))} {_quoted(str(job.state))}"
+    return " ".join(_quoted(str(folder)) for folder in job.folders)
 
 
 def _sandbox(job: Job) -> Iterator[str]:
@@ -152,7 +167,7 @@ def _sandbox(job: Job) -> Iterator[str]:
 
 
 def _uses_temporary_folder(job: Job) -> bool:
-    paths = [job.vault, job.state, job.cache, Path(job.program[0])]
+    paths = [*job.folders, job.cache, Path(job.program[0])]
     if job.config:
         paths.append(job.config)
     return any(
@@ -164,7 +179,7 @@ def launchd_list(job: Job) -> str:
     """Return the property list of a job. Raises PathNotTaken."""
     import plistlib
 
-    for word in (*job.command, *job.environment.values(), str(job.state)):
+    for word in (*job.command, *job.environment.values(), str(job.log)):
         _checked(word)
     properties: dict[str, object] = {
         "Label": job.name,
@@ -174,8 +189,10 @@ def launchd_list(job: Job) -> str:
         "KeepAlive": {"SuccessfulExit": False},
         "ThrottleInterval": 10,
         "HardResourceLimits": {"Core": 0},
-        "StandardErrorPath": str(job.state / "daemon.log"),
+        "StandardErrorPath": str(job.log),
     }
+    if job.is_host:
+        properties["SoftResourceLimits"] = {"NumberOfFiles": OPEN_FILES}
     if job.owner:
         properties["UserName"] = job.owner
     return plistlib.dumps(properties, sort_keys=False).decode()

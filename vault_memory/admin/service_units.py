@@ -1,4 +1,4 @@
-"""Writes and removes the unit with which a service manager runs the daemon of a vault.
+"""Writes and removes the unit with which a service manager runs a daemon or a host.
 
 A unit that another program wrote, or that a person changed, stays as it is. Nothing is started or
 stopped: the report names the commands for that.
@@ -13,7 +13,7 @@ from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from vault_memory.admin.service_templates import Job, launchd_list, systemd_unit
 from vault_memory.errors import UsageError, VaultMemoryError, VaultUnreachable
@@ -27,10 +27,12 @@ else:
     state_dir = lazy_module("vault_memory.vault.state_dir")
 
 Kind = Literal["systemd", "launchd"]
+Subject = Literal["vault", "host"]
+"""What a unit belongs to"""
 NAME = "vault-memory"
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
 _MARK = re.compile(
-    r"^.*written by vault-memory for the vault ([0-9a-f]{32}), sum ([0-9a-f]{16}).*\n",
+    r"^.*written by vault-memory for the (?:vault|host) ([0-9a-f]{32}), sum ([0-9a-f]{16}).*\n",
     re.MULTILINE,
 )
 _VARIABLES_OF_UNIT = {
@@ -43,7 +45,7 @@ _VARIABLES_OF_UNIT = {
 
 
 class UnitNotOurs(VaultMemoryError):
-    """A unit of this name exists that was not written for this vault, or was changed by hand."""
+    """A unit of this name was not written for this vault or host, or was changed by hand."""
 
     exit_code = 5
 
@@ -98,6 +100,15 @@ class UnitPlace:
         return self.folder / f"{target}.target.wants" / self.unit.name
 
 
+class ServiceAccount(NamedTuple):
+    """Who runs a service, and where the program keeps its own files for them."""
+
+    owner: str
+    """Name for the service manager of the machine; empty for that of the user"""
+    state_root: Path
+    cache: Path
+
+
 def place_of(
     name: str,
     *,
@@ -146,49 +157,71 @@ def job_of(
 
     Raises VaultUnreachable when the vault was never used by its owner.
     """
-    owner = ""
-    state_root = Path(os.path.abspath(state_dir.state_root(environment)))
-    cache = Path(os.path.abspath(state_dir.cache_root(environment)))
-    if not place.own:
-        import pwd
-
-        person = pwd.getpwuid(vault.stat().st_uid)
-        owner = person.pw_name
-        # With sudo, the usual folders must be those of the owner of the vault.
-        if person.pw_uid != os.getuid():
-            named = _without_xdg(environment)
-            state_root = _at_home(state_dir.state_root, named, person.pw_dir)
-            cache = _at_home(state_dir.cache_root, named, person.pw_dir)
-    state = state_root / vault_id
+    account = account_of(place, vault, environment)
+    owner = account.owner
+    state = account.state_root / vault_id
     if not state.is_dir():
         raise VaultUnreachable(
             f"the vault has no state folder `{state}` yet",
             hint=f"run `vault-memory status --vault {shlex.quote(str(vault))}` once"
             f" as {owner or 'yourself'}",
         )
+    root = os.path.realpath(vault)
     return Job(
         name=place.name,
-        vault=Path(os.path.realpath(vault)),
-        program=_program(),
-        config=Path(os.path.abspath(config)) if config else None,
-        state_root=state_root,
-        state=state,
-        cache=cache,
+        title=root,
+        program=program(),
+        arguments=("run", "--vault", root),
+        config=absolute(config),
+        state_root=account.state_root,
+        folders=(Path(root), state),
+        log=state / "daemon.log",
+        cache=account.cache,
         owner=owner,
     )
+
+
+def account_of(
+    place: UnitPlace,
+    folder: Path,
+    environment: Mapping[str, str],
+) -> ServiceAccount:
+    """Return the account of a service that writes to a folder, and its own folders."""
+    state_root = Path(os.path.abspath(state_dir.state_root(environment)))
+    cache = Path(os.path.abspath(state_dir.cache_root(environment)))
+    if place.own:
+        return ServiceAccount("", state_root, cache)
+    import pwd
+
+    person = pwd.getpwuid(folder.stat().st_uid)
+    # With sudo, the usual folders must be those of the owner of the folder.
+    if person.pw_uid != os.getuid():
+        named = _without_xdg(environment)
+        state_root = _at_home(state_dir.state_root, named, person.pw_dir)
+        cache = _at_home(state_dir.cache_root, named, person.pw_dir)
+    return ServiceAccount(person.pw_name, state_root, cache)
+
+
+def absolute(path: Path | None) -> Path | None:
+    """Return the absolute path of a file; None without a file."""
+    return Path(os.path.abspath(path)) if path else None
 
 
 def install(
     place: UnitPlace,
     job: Job,
-    vault_id: str,
+    owner_id: str,
     *,
     dry_run: bool,
 ) -> Installed:
-    """Write the unit. Raises UnitNotOurs, UnitNotWritten, PathNotTaken."""
+    """Write the unit. Raises UnitNotOurs, UnitNotWritten, PathNotTaken.
+
+    `owner_id` is that of the vault or of the host.
+    """
     unit = systemd_unit(job) if place.kind == "systemd" else launchd_list(job)
-    text = _marked(unit, place.kind, vault_id)
-    previous = _read_own_unit(place, vault_id)
+    subject: Subject = "host" if job.is_host else "vault"
+    text = _marked(unit, place.kind, f"{subject} {owner_id}")
+    previous = _read_own_unit(place, owner_id)
     is_update = previous is not None and previous != text
     next_steps = tuple(_after_install(place, is_update=is_update))
     if previous == text:
@@ -200,12 +233,12 @@ def install(
 
 def uninstall(
     place: UnitPlace,
-    vault_id: str,
+    owner_id: str,
     *,
     dry_run: bool,
 ) -> Installed:
-    """Remove the unit of this vault. Raises UnitNotOurs, UnitNotWritten."""
-    text = _read_own_unit(place, vault_id)
+    """Remove the unit of this vault or host. Raises UnitNotOurs, UnitNotWritten."""
+    text = _read_own_unit(place, owner_id)
     if text is None:
         return Installed(place.unit, "absent", "", ())
     if not dry_run:
@@ -225,11 +258,16 @@ def _unlink_enable_link(place: UnitPlace) -> None:
 
 def ignored_variables(environment: Mapping[str, str]) -> list[str]:
     """Return the settings of this terminal that the daemon will not have, sorted."""
-    return sorted(
-        name
-        for name in environment
-        if name.startswith("VAULT_MEMORY_") and name not in _VARIABLES_OF_UNIT
-    )
+    return sorted(name for name in environment if _is_ignored(name))
+
+
+def environment_of_service(environment: Mapping[str, str]) -> dict[str, str]:
+    """Return the environment without the settings that the service will not have."""
+    return {name: value for name, value in environment.items() if not _is_ignored(name)}
+
+
+def _is_ignored(name: str) -> bool:
+    return name.startswith("VAULT_MEMORY_") and name not in _VARIABLES_OF_UNIT
 
 
 def _without_xdg(environment: Mapping[str, str]) -> dict[str, str]:
@@ -254,7 +292,7 @@ def _at_home(
     return root
 
 
-def _program() -> tuple[str, ...]:
+def program() -> tuple[str, ...]:
     """Return the words that start this program, with a path that stays."""
     script = Path(sys.executable).with_name("vault-memory")
     if os.access(script, os.X_OK):
@@ -264,7 +302,7 @@ def _program() -> tuple[str, ...]:
 
 def _read_own_unit(
     place: UnitPlace,
-    vault_id: str,
+    owner_id: str,
 ) -> str | None:
     """Return the text of the unit; None without a unit. Raises UnitNotOurs."""
     unit = place.unit
@@ -281,10 +319,10 @@ def _read_own_unit(
             "was not written by vault-memory",
             "move it away, or choose another name with `--name`",
         )
-    if mark[1] != vault_id:
+    if mark[1] != owner_id:
         raise UnitNotOurs(
             unit,
-            "belongs to another vault",
+            "belongs to another vault or host",
             "choose another name with `--name`",
         )
     if mark[2] != _checksum(text.replace(mark[0], "", 1)):
@@ -298,10 +336,10 @@ def _read_own_unit(
 def _marked(
     text: str,
     kind: Kind,
-    vault_id: str,
+    owner: str,
 ) -> str:
-    """Return the text with a mark that says for which vault it was written."""
-    mark = f"written by vault-memory for the vault {vault_id}, sum {_checksum(text)}"
+    """Return the text with a mark that says for which vault or host it was written."""
+    mark = f"written by vault-memory for the {owner}, sum {_checksum(text)}"
     if kind == "systemd":
         return f"# {mark}; `vault-memory service uninstall` takes it out\n{text}"
     declaration, _, remaining = text.partition("\n")

@@ -71,8 +71,11 @@ class VaultHost:
             server = SocketServer(self.folder.socket, self.report.calls())
             stack.callback(server.close)
             self._thread.start()
-            self._notify.ready(self._doing())
             yield
+
+    def ready(self) -> None:
+        """Tells the service manager that the host serves its vaults, and ends on SIGTERM."""
+        self._notify.ready(self._doing())
 
     def begin_stop(self) -> None:
         """Lets no further turn begin, before the server waits for its answers."""

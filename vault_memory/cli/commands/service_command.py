@@ -1,4 +1,4 @@
-"""`service`: lets the service manager of the machine run the daemon."""
+"""`service`: lets the service manager of the machine run the daemon, or a host."""
 
 import os
 from collections.abc import Iterator
@@ -9,19 +9,26 @@ from typing import TYPE_CHECKING
 import click
 
 from vault_memory.cli.options import Context, common, grouped
-from vault_memory.errors import VaultUnreachable
+from vault_memory.errors import UsageError, VaultUnreachable
 from vault_memory.lazy import lazy_module
 
 if TYPE_CHECKING:
     from vault_memory.admin import service_units
-    from vault_memory.admin.service_units import Installed, Kind
+    from vault_memory.admin.service_units import Installed, Kind, UnitPlace
+    from vault_memory.cli.commands.many import host_command, host_service
+    from vault_memory.cli.commands.many.host_service import FleetService, HostService
     from vault_memory.contract.setup_answers import ServiceUnitJson
     from vault_memory.vault import locate
     from vault_memory.vault import marker as vault_marker
 else:
     service_units = lazy_module("vault_memory.admin.service_units")
+    host_command = lazy_module("vault_memory.cli.commands.many.host_command")
+    host_service = lazy_module("vault_memory.cli.commands.many.host_service")
     locate = lazy_module("vault_memory.vault.locate")
     vault_marker = lazy_module("vault_memory.vault.marker")
+
+
+NAME = "vault-memory"
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,9 +37,35 @@ class UnitOptions:
 
     own: bool
     """for the service manager of the user, not for that of the machine"""
-    name: str
+    name: str | None
     kind: "Kind | None"
     dry_run: bool
+
+
+@dataclass(frozen=True, slots=True)
+class HostOptions:
+    """Which host to run, and where it listens; without a host, a daemon runs."""
+
+    folder: Path | None
+    fleet: bool
+    http: bool
+    address: str | None
+    port: int | None
+    path: str | None
+    web: bool
+
+    def first_of_host(self) -> str:
+        """Return the first option that only a host has; empty without one."""
+        for name, is_given in (
+            ("--no-http", not self.http),
+            ("--host", self.address is not None),
+            ("--port", self.port is not None),
+            ("--socket", self.path is not None),
+            ("--web", self.web),
+        ):
+            if is_given:
+                return name
+        return ""
 
 
 @click.command()
@@ -44,11 +77,42 @@ class UnitOptions:
     help="Use your own service manager instead of that of the machine.",
 )
 @click.option(
+    "--vaults",
+    "folder",
+    metavar="DIR",
+    type=click.Path(path_type=Path),
+    help="Run `host` for the vaults below this folder.",
+)
+@click.option("--fleet", is_flag=True, help="Run `fleet host` with --config.")
+@click.option(
+    "--http/--no-http",
+    "http",
+    default=True,
+    help="With --vaults: serve bots over HTTP, or only tend the vaults.",
+)
+@click.option(
+    "--host",
+    "address",
+    metavar="ADDRESS",
+    help="With --vaults or --fleet: the address to listen on.",
+)
+@click.option(
+    "--port",
+    type=click.IntRange(0, 65535),
+    help="With --vaults or --fleet: the port to listen on.",
+)
+@click.option(
+    "--socket",
+    "path",
+    metavar="PATH",
+    help="With --vaults: listen on this Unix socket instead.",
+)
+@click.option("--web", is_flag=True, help="With --vaults: serve the pages for people.")
+@click.option(
     "--name",
-    default="vault-memory",
-    show_default=True,
     metavar="NAME",
-    help="The name of the unit.",
+    help="The name of the unit. Default: vault-memory; with --vaults vault-memory-host;"
+    " with --fleet vault-memory-fleet.",
 )
 @click.option(
     "--for",
@@ -59,45 +123,41 @@ class UnitOptions:
 @click.option("--dry-run", is_flag=True, help="Print the unit; write nothing.")
 @common
 @click.pass_obj
+@grouped(HostOptions, "host")
 @grouped(UnitOptions, "options")
 def service(
     context: Context,
     action: str,
     options: UnitOptions,
+    host: HostOptions,
 ) -> None:
     """Write or remove a unit with which systemd or launchd runs the daemon of this vault.
 
-    The service manager restarts the daemon when it fails or hangs. The unit lets the daemon
-    write only to the vault and its state. The command starts and stops nothing: it prints
-    the commands for that.
+    With --vaults or --fleet the unit runs a host of many vaults. The service manager
+    restarts the program when it fails or hangs. The unit lets it write only to the vaults
+    and their state. The command starts and stops nothing: it prints the commands for that.
 
     \b
-    Example:
+    Examples:
       vault-memory --vault ~/vault service install --user
+      sudo vault-memory service install --vaults /srv/vaults --port 8377
     """
+    chosen = _chosen_host(context, host)
     place = service_units.place_of(
-        options.name,
+        _name(options, chosen),
         own=options.own,
         kind=options.kind,
         environment=os.environ,
     )
-    vault, vault_id = _vault(context, options.own)
+    if chosen is None:
+        result = _change_daemon(context, action, options, place)
+    else:
+        result = _change_host(context, action, options, place, chosen)
     if action == "install":
-        config = context.config or os.environ.get("VAULT_MEMORY_CONFIG")
-        job = service_units.job_of(
-            place,
-            vault,
-            vault_id,
-            Path(config) if config else None,
-            os.environ,
-        )
-        result = service_units.install(place, job, vault_id, dry_run=options.dry_run)
         for variable in service_units.ignored_variables(os.environ):
             context.say(
                 f"{variable} is set here but not in the unit; put it into the configuration file"
             )
-    else:
-        result = service_units.uninstall(place, vault_id, dry_run=options.dry_run)
     answer: ServiceUnitJson = {
         "unit": str(result.unit),
         "state": result.state,
@@ -105,6 +165,111 @@ def service(
         "next": list(result.next),
     }
     context.emit(answer, lambda: "\n".join(_lines(result, options.dry_run)))
+
+
+def _chosen_host(
+    context: Context,
+    host: HostOptions,
+) -> "HostService | FleetService | None":
+    """Return the host that the options name; None for the daemon. Raises UsageError."""
+    if host.folder is not None and host.fleet:
+        raise UsageError(
+            "--vaults and --fleet are two kinds of host",
+            hint="leave one of them out",
+        )
+    if host.folder is None and not host.fleet:
+        option = host.first_of_host()
+        # Fault: the daemon of a single vault serves no port.
+        if option:
+            raise UsageError(
+                f"{option} is only for a host of many vaults",
+                hint="name the folder of the vaults with `--vaults DIR`",
+            )
+        return None
+    option = "--fleet" if host.fleet else "--vaults"
+    if context.vault:
+        raise UsageError(
+            f"--vault and {option} exclude each other: a service runs a daemon or a host",
+            hint="leave one of them out; `service` writes a unit for each",
+        )
+    listener = host_command.HostListener(
+        host.http,
+        host.address,
+        host.port,
+        host.path,
+        host.web,
+    )
+    if host.folder is not None:
+        return host_service.HostService(host.folder, listener)
+    return _fleet_host(context, host, listener)
+
+
+def _fleet_host(
+    context: Context,
+    host: HostOptions,
+    listener: "host_command.HostListener",
+) -> "FleetService":
+    if not host.http or host.path is not None or host.web:
+        raise UsageError(
+            "`fleet host` takes no --no-http, --socket and --web",
+            hint="leave them out: the hosts of a fleet reach each other by an address",
+        )
+    config = context.config or os.environ.get("VAULT_MEMORY_CONFIG")
+    if not config:
+        raise UsageError(
+            "a host of a fleet needs its configuration",
+            hint="name the file with `--config FILE`",
+        )
+    return host_service.FleetService(Path(config).expanduser(), listener)
+
+
+def _name(
+    options: UnitOptions,
+    chosen: "HostService | FleetService | None",
+) -> str:
+    """Return the name of the unit. The kinds of service have names of their own."""
+    if options.name is not None:
+        return options.name
+    if chosen is None:
+        return NAME
+    is_fleet = isinstance(chosen, host_service.FleetService)
+    return f"{NAME}-fleet" if is_fleet else f"{NAME}-host"
+
+
+def _change_daemon(
+    context: Context,
+    action: str,
+    options: UnitOptions,
+    place: "UnitPlace",
+) -> "Installed":
+    vault, vault_id = _vault(context, options.own)
+    if action == "uninstall":
+        return service_units.uninstall(place, vault_id, dry_run=options.dry_run)
+    config = context.config or os.environ.get("VAULT_MEMORY_CONFIG")
+    job = service_units.job_of(
+        place,
+        vault,
+        vault_id,
+        Path(config) if config else None,
+        os.environ,
+    )
+    return service_units.install(place, job, vault_id, dry_run=options.dry_run)
+
+
+def _change_host(
+    context: Context,
+    action: str,
+    options: UnitOptions,
+    place: "UnitPlace",
+    chosen: "HostService | FleetService",
+) -> "Installed":
+    # Fault: a setting of this terminal would decide about paths that the service has not.
+    environment = service_units.environment_of_service(os.environ)
+    owner_id = chosen.owner_id(environment)
+    if action == "uninstall":
+        return service_units.uninstall(place, owner_id, dry_run=options.dry_run)
+    job = chosen.job(context, place, environment)
+    return service_units.install(place, job, owner_id, dry_run=options.dry_run)
 
 
 def _vault(

@@ -2,7 +2,7 @@
 
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -129,7 +129,7 @@ def fleet(
     _check_arguments(action, name, target)
     _check_consent(action, options)
     new_vault = _new_vault(name, options) if action == "add" else None
-    config = _config(context)
+    config = load_fleet(context, os.environ)
     ledger = config.open_ledger(create=action == "init")
     try:
         match action:
@@ -242,15 +242,18 @@ def _check_consent(
         )
 
 
-def _config(context: Context) -> "FleetConfig":
+def load_fleet(
+    context: Context,
+    environment: Mapping[str, str],
+) -> "FleetConfig":
     """Load the configuration of the host. Raises ConfigError, ExtraMissing."""
-    named = context.config or os.environ.get("VAULT_MEMORY_CONFIG")
+    named = context.config or environment.get("VAULT_MEMORY_CONFIG")
     file = Path(named).expanduser() if named else None
     # Fault: without this check, a misspelt file would count as an empty one.
     if file is not None and not file.exists():
         raise configuration.missing(file)
-    loaded = configuration.load(file, os.environ)
-    config = fleet_config.FleetConfig(loaded, dict(os.environ))
+    loaded = configuration.load(file, environment)
+    config = fleet_config.FleetConfig(loaded, dict(environment))
     if config.needs_postgres:
         need("fleet")
     return config

@@ -146,7 +146,7 @@ def host(
     if shows_checks:
         _print_checks(context, folder)
         return
-    config = _settings(context, listener)
+    config = settings(context, listener, os.environ)
     server = vault_host.open_host(folder, dict(os.environ), config)
     if listener.http:
         _serve(context, server, with_page=listener.web)
@@ -155,15 +155,19 @@ def host(
     context.say("stopped")
 
 
-def _settings(
+def settings(
     context: Context,
     listener: HostListener,
+    environment: Mapping[str, str],
 ) -> "Config":
-    """Return the configuration with the options of the command line over it."""
+    """Return the configuration with the options of the command line over it.
+
+    Raises ConfigError, UsageError.
+    """
     file = Path(context.config) if context.config else None
     if file is not None and not file.exists():
         raise configuration.missing(file)
-    config = configuration.load(file, os.environ)
+    config = configuration.load(file, environment)
     if config.serve.tokens:
         raise ConfigError(
             "the configuration of a host names no tokens: each belongs to a vault",
@@ -199,6 +203,7 @@ def _serve(
     server.report.address = listening.address
 
     def say_where() -> None:
+        server.ready()
         context.say(_ready_text(server))
         context.say(f"listening on {listening.address}")
 
@@ -224,6 +229,7 @@ def _tend(
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, lambda *_: is_over.set())
     with server.running():
+        server.ready()
         context.say(_ready_text(server))
         while not is_over.wait(0.5):
             pass

@@ -15,6 +15,7 @@ from functools import partial
 from typing import NamedTuple
 
 from vault_memory.api.vault_service import VaultUnavailable
+from vault_memory.daemon.sd_notify import Notify
 from vault_memory.errors import VaultMemoryError
 from vault_memory.hosting.fleet.fleet_calls import erase_asked
 from vault_memory.hosting.fleet.fleet_errors import HostFull
@@ -85,6 +86,7 @@ class FleetHost:
         """vaults with work in the pool"""
         self._is_draining = False
         self._is_closed = threading.Event()
+        self._notify = Notify(settings.environment)
         self._pool = ThreadPoolExecutor(CLAIMED_AT_ONCE, "visit")
         # Fault: homes that do not answer would take the threads of those that do.
         self._returns = ThreadPoolExecutor(RETURNED_AT_ONCE, "home")
@@ -101,6 +103,15 @@ class FleetHost:
         self.ledger.set_draining(self.own.name, False)
         for thread in self._threads:
             thread.start()
+
+    def ready(self) -> None:
+        """Tell the service manager that requests are answered."""
+        self._notify.ready(self._doing())
+
+    def _doing(self) -> str:
+        """Return the state for the service manager, which every user of the machine may read."""
+        state = "draining" if self._is_draining else "serving"
+        return f"{state}, holding {len(self._leased)} vaults"
 
     def vaults(self) -> list[str]:
         """The ids of the vaults that this host holds."""
@@ -250,6 +261,7 @@ class FleetHost:
                 logger.warning("the host waits for its ledger: %s", error.code)
             except Exception:
                 logger.exception("a turn of the host failed")
+            self._notify.turn(self._doing())
 
     def _turn(self) -> None:
         self._is_draining = self.ledger.draining(self.own.name)
@@ -482,6 +494,7 @@ class FleetHost:
 
     def close(self) -> None:
         """Give all vaults back, after the requests that use them."""
+        self._notify.stopping()
         self._is_closed.set()
         for thread in self._threads:
             if thread.is_alive():

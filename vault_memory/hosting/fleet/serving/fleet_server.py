@@ -81,9 +81,14 @@ def _serve(
     routes = HostRoutes(mounts=_mounts(), own=numbers)
     app = many_vaults_application(HeldVaults(), tokens, settings, routes, requests)
     app = Forwarding(app, host, tokens, settings.max_body_bytes)
+
+    def say_ready() -> None:
+        host.ready()
+        ready(own.address)
+
     host.start()
     try:
-        listen.listen(app, listening, lambda: ready(own.address))
+        listen.listen(app, listening, say_ready)
     finally:
         host.close()
 
