@@ -74,7 +74,7 @@ class VaultHost:
             yield
 
     def ready(self) -> None:
-        """Tells the service manager that the host serves its vaults, and ends on SIGTERM."""
+        """Notifies the service manager: the host serves its vaults, and ends on SIGTERM."""
         self._notify.ready(self._doing())
 
     def begin_stop(self) -> None:
@@ -170,7 +170,7 @@ def _short_switches() -> Iterator[None]:
 
 
 def _allow_open_files() -> None:
-    """Raises the number of open files as far as the system allows.
+    """Raises the number of open files to the limit of the system.
 
     An open vault needs a few of them, and the usual limit is 1024.
     """

@@ -24,9 +24,10 @@ from tests.remote.servers.s3_stores import S3Store
 from vault_memory.api.vault_service import VaultUnavailable
 from vault_memory.config.sections import RemoteSettings
 from vault_memory.hosting import night_spread
-from vault_memory.hosting.fleet.serving.fleet_host import FleetHost, HostName
+from vault_memory.hosting.fleet.serving.fleet_host import FleetHost
 from vault_memory.hosting.fleet.serving.fleet_server import warn_of_address
 from vault_memory.hosting.fleet.serving.held_vault import HeldVault
+from vault_memory.hosting.fleet.serving.host_name import HostName
 from vault_memory.ledger.contract import LedgerAway
 from vault_memory.remote.contract import Remote
 from vault_memory.remote.remote_errors import RemoteBusy

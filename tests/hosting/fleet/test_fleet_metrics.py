@@ -7,9 +7,10 @@ import pytest
 
 from tests.hosting.fleet.fleets import VAULT, Faults, Fleet
 from tests.hosting.fleet.running import OperatedFleet, RunningHost, running_host
-from vault_memory.hosting.fleet.serving.fleet_host import FleetHost, HostName
+from vault_memory.hosting.fleet.serving.fleet_host import FleetHost
 from vault_memory.hosting.fleet.serving.held_vault import HeldVault
 from vault_memory.hosting.fleet.serving.host_counts import fleet_families
+from vault_memory.hosting.fleet.serving.host_name import HostName
 from vault_memory.http.metrics_text import as_text
 from vault_memory.ledger.contract import LedgerAway
 

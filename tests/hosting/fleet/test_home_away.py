@@ -37,8 +37,9 @@ from vault_memory.hosting.fleet.acknowledged_ops import AcknowledgedOp
 from vault_memory.hosting.fleet.fleet_errors import AnotherFleet, HomeChanged
 from vault_memory.hosting.fleet.home_link import is_away
 from vault_memory.hosting.fleet.serving import held_vault, silent_servers
-from vault_memory.hosting.fleet.serving.fleet_host import FleetHost, HostName
+from vault_memory.hosting.fleet.serving.fleet_host import FleetHost
 from vault_memory.hosting.fleet.serving.held_vault import HeldVault
+from vault_memory.hosting.fleet.serving.host_name import HostName
 from vault_memory.hosting.fleet.visit import Visit
 from vault_memory.remote.remote_errors import (
     AnsweredByProxy,

@@ -13,8 +13,9 @@ from tests.hosting.fleet.fleets import HOME, USER, Fleet, append, turn
 from tests.hosting.fleet.running import until
 from tests.models.scripted import Asked, ScriptedModel, Sent, learns
 from vault_memory.config.sections import Config, RemoteSettings
-from vault_memory.hosting.fleet.serving.fleet_host import FleetHost, HostName
+from vault_memory.hosting.fleet.serving.fleet_host import FleetHost
 from vault_memory.hosting.fleet.serving.held_vault import HeldVault
+from vault_memory.hosting.fleet.serving.host_name import HostName
 from vault_memory.hosting.fleet.visit import Visit
 from vault_memory.hosting.fleet.visit_settings import VisitSettings
 from vault_memory.hosting.residents import NIGHT_THREADS

@@ -11,8 +11,9 @@ import pytest
 
 from tests.hosting.fleet.fleets import HOME, USER, VAULT, Fleet, append
 from vault_memory.hosting.fleet.scratch import Scratch, ScratchRecord
-from vault_memory.hosting.fleet.serving.fleet_host import FleetHost, HostName
+from vault_memory.hosting.fleet.serving.fleet_host import FleetHost
 from vault_memory.hosting.fleet.serving.held_vault import HeldVault
+from vault_memory.hosting.fleet.serving.host_name import HostName
 
 TOTAL = 100_000
 SIZE = 1_000

@@ -1,4 +1,4 @@
-"""When a vault needs its next visit, though nobody asks for it.
+"""When a vault needs its next visit, without a request.
 
 The moment is a hint: a visit that comes late costs time, and loses no work.
 """
@@ -10,7 +10,7 @@ from vault_memory.api.vault_memory import VaultMemory
 from vault_memory.hosting.night_spread import night_delay
 
 SYNC_POLL = timedelta(hours=1)
-"""How often a home is asked for edits of people while nobody uses the vault"""
+"""How often a home is asked for edits of people while no request uses the vault"""
 SOON = timedelta(seconds=5)
 """For what waits a moment only: a deletion that must be seen twice, a write that waits"""
 MINUTE = timedelta(minutes=1)

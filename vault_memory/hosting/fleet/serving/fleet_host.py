@@ -12,7 +12,6 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime
 from functools import partial
-from typing import NamedTuple
 
 from vault_memory.api.vault_service import VaultUnavailable
 from vault_memory.daemon.sd_notify import Notify
@@ -23,6 +22,7 @@ from vault_memory.hosting.fleet.scratch_room import ScratchRoom
 from vault_memory.hosting.fleet.serving.away_homes import AwayHomes
 from vault_memory.hosting.fleet.serving.held_vault import HeldLease, HeldVault
 from vault_memory.hosting.fleet.serving.host_counts import HostCounts
+from vault_memory.hosting.fleet.serving.host_name import HostName
 from vault_memory.hosting.fleet.serving.night_pool import NightPool
 from vault_memory.hosting.fleet.serving.troubled_vault import (
     give_back_troubled,
@@ -33,8 +33,6 @@ from vault_memory.ledger.contract import Holder, Lease, LeaseLost, Ledger, Ledge
 
 logger = logging.getLogger(__name__)
 
-IDLE_SECONDS = 60.0
-"""A vault without requests is given back after so long"""
 FLUSH_SECONDS = 5.0
 """An acknowledged operation goes home after so long"""
 TURN_SECONDS = 1.0
@@ -45,15 +43,6 @@ RETURNED_AT_ONCE = 2
 """Vaults whose homes are asked at once whether they answer again"""
 CLOSING_SECONDS = 20.0
 """For requests that still use a vault when the host ends"""
-
-
-class HostName(NamedTuple):
-    """How the other hosts know this one."""
-
-    name: str
-    address: str
-    most_open: int = 200
-    idle_seconds: float = IDLE_SECONDS
 
 
 class FleetHost:

@@ -15,10 +15,11 @@ from vault_memory.config import state_file
 from vault_memory.config.server_sections import Serve
 from vault_memory.errors import Locked
 from vault_memory.hosting.fleet.fleet_config import FleetConfig
-from vault_memory.hosting.fleet.serving.fleet_host import FleetHost, HostName
+from vault_memory.hosting.fleet.serving.fleet_host import FleetHost
 from vault_memory.hosting.fleet.serving.fleet_service import HeldVaults, LedgerTokens
 from vault_memory.hosting.fleet.serving.forwarding import ALIVE_SECONDS, Forwarding
 from vault_memory.hosting.fleet.serving.host_counts import fleet_families
+from vault_memory.hosting.fleet.serving.host_name import HostName
 from vault_memory.hosting.host_metrics import routes_of_numbers
 from vault_memory.http import listen
 from vault_memory.http.many_vaults import HostRoutes, many_vaults_application
