@@ -156,6 +156,10 @@ class RunningHost:
         headers = {"authorization": f"Bearer {token}"}
         return httpx.post(self.address + path, json=body, headers=headers, timeout=60)
 
+    def get(self, token: str, path: str) -> httpx.Response:
+        headers = {"authorization": f"Bearer {token}"}
+        return httpx.get(self.address + path, headers=headers, timeout=60)
+
     def kill(self) -> None:
         warm.tell(self.pid, signal.SIGKILL)
         self.process.wait(10)
