@@ -33,6 +33,8 @@ collect_ignore = NOT_ON_WINDOWS if sys.platform == "win32" else []
 PROJECT = Path(__file__).resolve().parent.parent
 FIRST_MOVING, MOVING = 1_000_000, 1_000_000_000
 """Seeds that move begin where the pinned ones and those of the deep run have ended"""
+ALLOCATIONS_BETWEEN_SEARCHES = 20_000
+"""For garbage: Python's own 700 take a twelfth of the time of the tests"""
 SHORT_PATIENCE_SECONDS = 0.06
 """Longer than a tick of the clock that file times come from, within which a note is read again and again"""
 
@@ -87,6 +89,7 @@ def pytest_collection() -> Iterator[None]:
     gc.disable()
     yield
     gc.freeze()
+    gc.set_threshold(ALLOCATIONS_BETWEEN_SEARCHES)
     gc.enable()
 
 

@@ -104,6 +104,7 @@ def _use_first_screen(folder: Path, dist: Path) -> int:
         "PIPX_BIN_DIR": str(bin_folder),
         "PIPX_MAN_DIR": str(folder / "man"),
         "PIPX_DEFAULT_BACKEND": "pip",
+        "PIP_NO_COMPILE": "1",
         # The wheel stands in for the package registry, which has all the others.
         "PIP_FIND_LINKS": links.strip(),
     }

@@ -9,6 +9,7 @@ from dataclasses import replace
 import pytest
 from botocore import auth
 
+from tests.effort import only_full
 from tests.remote.servers import s3_stores
 from tests.remote.servers.exchange import Response
 from tests.remote.servers.faults import (
@@ -187,7 +188,14 @@ def test_a_whole_bucket_can_be_a_home(store: S3Store) -> None:
 # --- Listings ---
 
 
-def test_a_listing_of_2500_keys_takes_three_requests(store: S3Store) -> None:
+# A real store needs seconds to take so many keys.
+@pytest.mark.parametrize(
+    "name", ["s3-moto", pytest.param("s3-seaweed", marks=only_full)]
+)
+def test_a_listing_of_2500_keys_takes_three_requests(
+    name: str, s3_store_named: StoreNamed
+) -> None:
+    store = s3_store_named(name)
     url = store.new_home()
     remote = store.open(url)
     names = {f"n{number:04}.md" for number in range(2499)}

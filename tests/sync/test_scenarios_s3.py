@@ -107,7 +107,7 @@ class Bucket:
         return self.laptop.files()
 
 
-@pytest.fixture(params=s3_stores.NAMES)
+@pytest.fixture(params=s3_stores.usual())
 def bucket(
     request: pytest.FixtureRequest, base: Path, s3_store_named: StoreNamed
 ) -> Iterator[Bucket]:

