@@ -18,8 +18,6 @@ from tests.daemon.test_sd_notify import Manager
 from tests.hosting.fleet.running import OperatedFleet
 from tests.hosting.many import Vaults
 from tests.hosting.running_host import run
-from tests.ledger import servers
-from tests.ledger.servers import PostgresServer
 from tests.remote.servers import s3_stores
 from vault_memory.cli import main, optional_dependencies
 
@@ -234,25 +232,26 @@ def test_vaults_of_several_users_get_no_common_service(vaults: Vaults):
     assert "belong to several users" in parsed(refused.stdout)["error"]["message"]
 
 
-@pytest.mark.skipif(bool(servers.missing()), reason="there is no PostgreSQL")
 def test_the_unit_of_a_host_of_a_fleet_serves_until_it_is_drained(
     tmp_path: Path, manager: Manager
 ):
-    postgres = PostgresServer(fsync=False)
     name = "s3-moto" if s3_stores.missing("s3-seaweed") else "s3-seaweed"
     store = s3_stores.start(name)
     try:
-        fleet = OperatedFleet(tmp_path, postgres, store)
-        fleet.ask("fleet", "init")
+        fleet = OperatedFleet(tmp_path, None, store)
         fleet.config("east")
         asked = ("service", "install", "--fleet", "--port", "0", *OWN[:-1])
         missing = fleet.ask(*asked, host="east")
         assert "the folder for local copies" in missing["error"]["message"]
         scratch = tmp_path / "scratch/east"
         scratch.mkdir(parents=True)
+        missing = fleet.ask(*asked, host="east")
+        assert missing["error"]["code"] == "ledger_missing"
+        fleet.ask("fleet", "init")
         text = fleet.ask(*asked, host="east")["text"]
         [written] = settings_of(text, "ReadWritePaths")
-        assert shlex.split(written)[0] == str(scratch)
+        folders = [str(scratch), str(fleet.ledger_file.parent)]
+        assert shlex.split(written)[:2] == folders
 
         with service(text, manager, WATCHDOG_USEC="8000000") as process:
             assert manager.until("READY")["STATUS"].startswith("serving")
@@ -262,4 +261,3 @@ def test_the_unit_of_a_host_of_a_fleet_serves_until_it_is_drained(
             assert process.wait(60) == 0
     finally:
         store.stop()
-        postgres.stop()

@@ -15,6 +15,7 @@ from vault_memory.cli.optional_dependencies import need
 from vault_memory.cli.options import Context
 from vault_memory.errors import ConfigError, UsageError, VaultUnreachable
 from vault_memory.lazy import lazy_module
+from vault_memory.ledger.contract import LedgerMissing
 
 if TYPE_CHECKING:
     from vault_memory.admin import service_templates, service_units
@@ -113,7 +114,6 @@ class FleetService:
         environment: Mapping[str, str],
     ) -> "Job":
         """Return what the unit runs. Raises ConfigError, ExtraMissing."""
-        need("fleet")
         need("web")
         loaded = fleet.load_fleet(context, environment)
         # Fault: the service would start and fail again and again.
@@ -131,7 +131,7 @@ class FleetService:
             arguments=("fleet", "host", *_words(self.listener)),
             config=service_units.absolute(self.config),
             state_root=account.state_root,
-            folders=(scratch,),
+            folders=(scratch, *_ledger_folders(loaded)),
             log=scratch / "host.log",
             cache=account.cache,
             owner=account.owner,
@@ -194,6 +194,17 @@ def _scratch_folder(
         f"the folder for local copies `{scratch}` does not exist",
         hint=f"make it with `{command}`; its owner runs the service",
     )
+
+
+def _ledger_folders(loaded: "FleetConfig") -> tuple[Path, ...]:
+    """Return the folder of a ledger in SQLite, which the service must be able to write to."""
+    file = loaded.ledger_file
+    if file is None:
+        return ()
+    # Fault: systemd does not start a service whose writable folder is missing.
+    if not file.exists():
+        raise LedgerMissing
+    return (file.parent,)
 
 
 def _words(listener: HostListener) -> tuple[str, ...]:
