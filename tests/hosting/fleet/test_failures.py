@@ -24,15 +24,18 @@ from tests.remote.servers.s3_stores import S3Store
 from vault_memory.api.vault_service import VaultUnavailable
 from vault_memory.config.sections import RemoteSettings
 from vault_memory.hosting import night_spread
+from vault_memory.hosting.fleet.fleet_errors import HostFull
 from vault_memory.hosting.fleet.serving.fleet_host import FleetHost
 from vault_memory.hosting.fleet.serving.fleet_server import warn_of_address
 from vault_memory.hosting.fleet.serving.held_vault import HeldVault
 from vault_memory.hosting.fleet.serving.host_name import HostName
-from vault_memory.ledger.contract import LedgerAway
+from vault_memory.ledger.contract import Holder, Lease, LedgerAway
 from vault_memory.remote.contract import Remote
+from vault_memory.remote.in_memory import PLAIN, RamServer
 from vault_memory.remote.remote_errors import RemoteBusy
 
 NIGHTS = 100_000
+BO = str(UUID(int=0xB0))
 
 
 @pytest.fixture
@@ -203,3 +206,53 @@ def test_a_vault_that_was_lost_and_taken_again_is_not_forgotten(fleet: Fleet) ->
     assert host.vaults() == [VAULT]
     host.close()
     assert fleet.ledger.vault(VAULT).holder is None
+
+
+def _host_for_one(fleet: Fleet) -> FleetHost:
+    """A host that may hold one vault, in a fleet with another vault `bo`."""
+    fleet.ledger.add(BO, "bo", f"{HOME}2")
+    home_of_bo = RamServer(PLAIN)
+    plain = fleet.settings("one")
+
+    def open_remote(remote: RemoteSettings, password: str) -> Remote:
+        if remote.url.endswith("2"):
+            return FaultyRemote(home_of_bo, Faults())
+        return plain.open_remote(remote, password)
+
+    settings = replace(plain, open_remote=open_remote)
+    return FleetHost(fleet.ledger, settings, HostName("one", "http://one", 1))
+
+
+def test_a_full_host_gives_back_an_unused_vault_for_one_that_is_asked_for(
+    fleet: Fleet,
+) -> None:
+    host = _host_for_one(fleet)
+    ann = host.acquire(VAULT)
+    assert isinstance(ann, HeldVault)
+    with pytest.raises(HostFull):
+        host.acquire(BO)
+    ann.visit.run(append("a", "- coffee", fleet.now))
+    host.release(ann)
+
+    bo = host.acquire(BO)
+
+    assert isinstance(bo, HeldVault)
+    assert host.vaults() == [BO]
+    assert fleet.ledger.vault(VAULT).holder is None
+    assert "- coffee" in fleet.text(USER)
+    host.release(bo)
+    host.close()
+
+
+def test_a_full_host_leads_to_the_holder_of_a_vault(fleet: Fleet) -> None:
+    host = _host_for_one(fleet)
+    ann = host.acquire(VAULT)
+    assert isinstance(ann, HeldVault)
+    assert isinstance(fleet.ledger.take(BO, "two", "http://two"), Lease)
+
+    holder = host.acquire(BO)
+
+    assert isinstance(holder, Holder)
+    assert holder.host == "two"
+    host.release(ann)
+    host.close()

@@ -158,9 +158,32 @@ class FleetHost:
         if self._is_draining or self._is_closed.is_set():
             row = self.ledger.vault(vault)
             return row.holder
-        if len(self._leased) >= self.own.most_open:
-            raise HostFull
+        if self._is_full():
+            # Fault: another host may have this vault, however many this one has.
+            holder = self.ledger.vault(vault).holder
+            if holder is not None:
+                return holder
+            self._give_back_unused()
+            if self._is_full():
+                raise HostFull
         return self.ledger.take(vault, self.own.name, self.own.address)
+
+    def _is_full(self) -> bool:
+        with self._changed:
+            return len(self._leased) + len(self._arriving) >= self.own.most_open
+
+    def _give_back_unused(self) -> None:
+        """Give back the vault that no request has used for longest."""
+        with self._changed:
+            occupied = self._opening | self._busy
+            unused = [
+                entry
+                for vault, entry in self._leased.items()
+                if not entry.users and vault not in occupied
+            ]
+        if unused:
+            longest = min(unused, key=lambda entry: entry.used_at)
+            self._give_back(longest.lease.vault)
 
     def _opened(
         self,

@@ -49,12 +49,13 @@ class HeldVault:
         self.deadline = deadline
         self.users = 0
         """requests that use the vault"""
-        self._used_at = time.monotonic()
-        self._followed_at = self._used_at
+        self.used_at = time.monotonic()
+        """when a request last ended"""
+        self._followed_at = self.used_at
         """when the home was last asked for edits of people"""
         self._kept_at: float | None = None
         """when the oldest operation was kept that is not in the home yet"""
-        self._next_return = self._used_at + FIRST_RETURN
+        self._next_return = self.used_at + FIRST_RETURN
         """when to look whether the home answers again"""
         self._pause = FIRST_RETURN
         self._lock = threading.Lock()
@@ -70,11 +71,11 @@ class HeldVault:
     def end_use(self) -> None:
         """End the use by a request."""
         self.users -= 1
-        self._used_at = time.monotonic()
+        self.used_at = time.monotonic()
 
     def is_idle(self, seconds: float) -> bool:
         """Whether no request has used the vault for so long."""
-        return not self.users and time.monotonic() - self._used_at >= seconds
+        return not self.users and time.monotonic() - self.used_at >= seconds
 
     # --- A home that is away ---
 
