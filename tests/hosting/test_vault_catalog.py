@@ -214,4 +214,3 @@ def test_the_folder_may_be_named_by_a_link(vaults: Vaults, tmp_path: Path) -> No
     catalog = VaultCatalog(tmp_path / "link", vaults.environment)
     catalog.renew()
     assert names(catalog) == sorted(WORDS)
-    assert catalog.entry_at(tmp_path / "link/north") is not None

@@ -85,10 +85,6 @@ class VaultCatalog:
         """Returns all vaults, sorted by folder, also those with trouble."""
         return sorted(self._content.by_root.values(), key=lambda entry: entry.root)
 
-    def entry_at(self, folder: Path) -> CatalogEntry | None:
-        """Returns the vault in this folder."""
-        return self._content.by_root.get(os.path.realpath(folder))
-
     @property
     def tokens(self) -> VaultTokens:
         """The tokens of all vaults at this moment."""

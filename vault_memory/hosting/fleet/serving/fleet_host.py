@@ -20,7 +20,11 @@ from vault_memory.hosting.fleet.fleet_calls import erase_asked
 from vault_memory.hosting.fleet.fleet_errors import HostFull
 from vault_memory.hosting.fleet.scratch_room import ScratchRoom
 from vault_memory.hosting.fleet.serving.away_homes import AwayHomes
-from vault_memory.hosting.fleet.serving.held_vault import HeldLease, HeldVault
+from vault_memory.hosting.fleet.serving.held_vault import (
+    HeldLease,
+    HeldVault,
+    longest_unused,
+)
 from vault_memory.hosting.fleet.serving.host_counts import HostCounts
 from vault_memory.hosting.fleet.serving.host_name import HostName
 from vault_memory.hosting.fleet.serving.night_pool import NightPool
@@ -28,6 +32,7 @@ from vault_memory.hosting.fleet.serving.troubled_vault import (
     give_back_troubled,
     logged_trouble,
 )
+from vault_memory.hosting.fleet.serving.vault_locks import VaultLocks
 from vault_memory.hosting.fleet.visit_settings import VisitSettings
 from vault_memory.ledger.contract import Holder, Lease, LeaseLost, Ledger, LedgerAway
 
@@ -69,8 +74,7 @@ class FleetHost:
             self._changed,
             lambda: {*self._leased, *self._arriving},
         )
-        self._opening: set[str] = set()
-        """vaults that a thread takes or gives back at this moment"""
+        self._locks = VaultLocks(self._changed)
         self._busy: set[str] = set()
         """vaults with work in the pool"""
         self._is_draining = False
@@ -115,8 +119,7 @@ class FleetHost:
         None: this host is draining, and no host holds the vault. Raises VaultUnavailable,
         LedgerAway.
         """
-        self._begin_opening(vault)
-        try:
+        with self._locks.lock(vault):
             entry = self._leased.get(vault)
             if entry is not None and entry.visit.lost:
                 self._forget_held(vault, entry)
@@ -133,25 +136,11 @@ class FleetHost:
             with self._changed:
                 entry.begin_use()
             return entry
-        finally:
-            self._end_opening(vault)
 
     def release(self, entry: HeldVault) -> None:
         """End the use of a vault by a request."""
         with self._changed:
             entry.end_use()
-            self._changed.notify_all()
-
-    def _begin_opening(self, vault: str) -> None:
-        """Wait until no other thread takes or gives back this vault."""
-        with self._changed:
-            while vault in self._opening:
-                self._changed.wait()
-            self._opening.add(vault)
-
-    def _end_opening(self, vault: str) -> None:
-        with self._changed:
-            self._opening.discard(vault)
             self._changed.notify_all()
 
     def _take(self, vault: str) -> Lease | Holder | None:
@@ -175,15 +164,10 @@ class FleetHost:
     def _give_back_unused(self) -> None:
         """Give back the vault that no request has used for longest."""
         with self._changed:
-            occupied = self._opening | self._busy
-            unused = [
-                entry
-                for vault, entry in self._leased.items()
-                if not entry.users and vault not in occupied
-            ]
-        if unused:
-            longest = min(unused, key=lambda entry: entry.used_at)
-            self._give_back(longest.lease.vault)
+            occupied = self._locks.taken | self._busy
+            entry = longest_unused(self._leased, occupied)
+        if entry is not None:
+            self._give_back(entry.lease.vault)
 
     def _opened(
         self,
@@ -285,7 +269,7 @@ class FleetHost:
         erase_asked(self.ledger, self.own.name, folder, self._leased)
         if not self._is_draining:
             self._claim()
-        elif not self._leased and not self._opening and not self._busy:
+        elif not self._leased and not self._locks.taken and not self._busy:
             self._drained()
 
     def _tend(
@@ -360,15 +344,13 @@ class FleetHost:
         began: float,
     ) -> None:
         """Do what is due in a vault: sessions that end, and nights."""
-        self._begin_opening(lease.vault)
-        try:
-            entry = self._opened(lease, began, is_asked=False)
-            with self._changed:
-                entry.begin_use()
-        except VaultMemoryError:
-            return
-        finally:
-            self._end_opening(lease.vault)
+        with self._locks.lock(lease.vault):
+            try:
+                entry = self._opened(lease, began, is_asked=False)
+                with self._changed:
+                    entry.begin_use()
+            except VaultMemoryError:
+                return
         has_night = False
         try:
             with logged_trouble(), entry.visit.changing() as memory:
@@ -405,28 +387,26 @@ class FleetHost:
         """Open a vault again whose home answers again, under the same lease."""
         if not self._homes.has_returned(entry):
             return
-        self._begin_opening(vault)
-        try:
-            if self._leased.get(vault) is not entry or not entry.is_current():
-                return
-            # Reads that take longer end with an error, and are asked again.
-            self._is_unused(entry, CLOSING_SECONDS)
-            entry.visit.close()
-            began = entry.deadline - self.ledger.lease_seconds
+        with self._locks.lock(vault):
             try:
-                current = self._opened(entry.lease, began, is_asked=True)
-            except VaultMemoryError:
-                with self._changed:
-                    self._leased.pop(vault, None)
-                return
-            if current.visit.away is None:
-                self.counts.add("came_home")
-            # What was kept meanwhile goes home soon.
-            current.note_kept()
-        except Exception:
-            logger.exception("a vault is not brought back to its home")
-        finally:
-            self._end_opening(vault)
+                if self._leased.get(vault) is not entry or not entry.is_current():
+                    return
+                # Reads that take longer end with an error, and are asked again.
+                self._is_unused(entry, CLOSING_SECONDS)
+                entry.visit.close()
+                began = entry.deadline - self.ledger.lease_seconds
+                try:
+                    current = self._opened(entry.lease, began, is_asked=True)
+                except VaultMemoryError:
+                    with self._changed:
+                        self._leased.pop(vault, None)
+                    return
+                if current.visit.away is None:
+                    self.counts.add("came_home")
+                # What was kept meanwhile goes home soon.
+                current.note_kept()
+            except Exception:
+                logger.exception("a vault is not brought back to its home")
 
     def _flush(
         self,
@@ -473,27 +453,25 @@ class FleetHost:
         patience: float = 0.0,
     ) -> None:
         """Flush a vault that no request uses, and give it back."""
-        self._begin_opening(vault)
-        try:
-            entry = self._leased.get(vault)
-            if entry is None or not self._is_unused(entry, patience):
-                return
+        with self._locks.lock(vault):
             try:
-                entry.visit.leave()
-                self.counts.add("flushed")
-            except LeaseLost:
-                logger.warning("another host holds the vault %s", vault)
-            except VaultMemoryError as error:
-                # The next holder has what was acknowledged.
-                logger.warning("a vault is not flushed: %s", error.code)
-                self.counts.add("flush_failed")
-                give_back_troubled(self.ledger, entry.lease, error)
-            with self._changed:
-                self._leased.pop(vault, None)
-        except Exception:
-            logger.exception("a vault cannot be given back")
-        finally:
-            self._end_opening(vault)
+                entry = self._leased.get(vault)
+                if entry is None or not self._is_unused(entry, patience):
+                    return
+                try:
+                    entry.visit.leave()
+                    self.counts.add("flushed")
+                except LeaseLost:
+                    logger.warning("another host holds the vault %s", vault)
+                except VaultMemoryError as error:
+                    # The next holder has what was acknowledged.
+                    logger.warning("a vault is not flushed: %s", error.code)
+                    self.counts.add("flush_failed")
+                    give_back_troubled(self.ledger, entry.lease, error)
+                with self._changed:
+                    self._leased.pop(vault, None)
+            except Exception:
+                logger.exception("a vault cannot be given back")
 
     def _is_unused(
         self,

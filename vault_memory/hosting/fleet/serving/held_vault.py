@@ -2,7 +2,7 @@
 
 import threading
 import time
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
@@ -132,6 +132,19 @@ class HeldVault:
         if not report.is_complete:
             self.note_kept()
             raise Pending("a file waits")
+
+
+def longest_unused(
+    entries: Mapping[str, HeldVault],
+    occupied: Collection[str],
+) -> HeldVault | None:
+    """Return the vault that no request has used for longest, among those not occupied."""
+    unused = [
+        entry
+        for vault, entry in entries.items()
+        if not entry.users and vault not in occupied
+    ]
+    return min(unused, key=lambda entry: entry.used_at, default=None)
 
 
 class AcknowledgedMemory:
