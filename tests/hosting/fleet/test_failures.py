@@ -1,9 +1,13 @@
 """What fails in a fleet, and what people notice of it. Killed and paused hosts: `test_kills_in_store`."""
 
+import asyncio
+import threading
+import time
 from collections import Counter
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from typing import Any
 from uuid import UUID
 
 import pytest
@@ -27,9 +31,12 @@ from vault_memory.hosting import night_spread
 from vault_memory.hosting.fleet.fleet_errors import HostFull
 from vault_memory.hosting.fleet.serving.fleet_host import FleetHost
 from vault_memory.hosting.fleet.serving.fleet_server import warn_of_address
+from vault_memory.hosting.fleet.serving.fleet_service import MOST_LOOKUPS, LedgerTokens
 from vault_memory.hosting.fleet.serving.held_vault import HeldVault
 from vault_memory.hosting.fleet.serving.host_name import HostName
-from vault_memory.ledger.contract import Holder, Lease, LedgerAway
+from vault_memory.http.tokens import TokenOwner
+from vault_memory.ledger.contract import Holder, Lease, LedgerAway, LedgerCaller
+from vault_memory.ledger.local import LocalLedger
 from vault_memory.remote.contract import Remote
 from vault_memory.remote.in_memory import PLAIN, RamServer
 from vault_memory.remote.remote_errors import RemoteBusy
@@ -256,3 +263,39 @@ def test_a_full_host_leads_to_the_holder_of_a_vault(fleet: Fleet) -> None:
     assert holder.host == "two"
     host.release(ann)
     host.close()
+
+
+class _BusyLedger:
+    """Notes how many threads ask it for tokens at once."""
+
+    def __init__(self, ledger: LocalLedger) -> None:
+        self._ledger = ledger
+        self._lock = threading.Lock()
+        self._asking = 0
+        self.most = 0
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._ledger, name)
+
+    def caller(self, token_hash: bytes) -> LedgerCaller | None:
+        with self._lock:
+            self._asking += 1
+            self.most = max(self.most, self._asking)
+        time.sleep(0.01)
+        try:
+            return self._ledger.caller(token_hash)
+        finally:
+            with self._lock:
+                self._asking -= 1
+
+
+def test_wrong_tokens_leave_threads_and_connections_to_the_leases(fleet: Fleet) -> None:
+    ledger: Any = _BusyLedger(fleet.ledger)
+    tokens = LedgerTokens(ledger)
+
+    async def ask() -> list[TokenOwner | None]:
+        digests = [bytes([number]) * 32 for number in range(60)]
+        return await asyncio.gather(*map(tokens.owner, digests))
+
+    assert not any(asyncio.run(ask()))
+    assert 1 <= ledger.most <= MOST_LOOKUPS

@@ -24,6 +24,8 @@ HELD, WRITES = "held_vault", "writes"
 FRESH_SECONDS = 5.0
 """A token that was removed from the ledger opens its vault for so long"""
 MOST_TOKENS = 10_000
+MOST_LOOKUPS = 4
+"""Tokens that the ledger is asked for at once"""
 
 
 class LedgerTokens:
@@ -33,6 +35,7 @@ class LedgerTokens:
         self._ledger = ledger
         self._owners: dict[bytes, tuple[TokenOwner, float]] = {}
         """Digest → its owner, and when the ledger said so"""
+        self._lookups: anyio.CapacityLimiter | None = None
 
     async def owner(self, digest: bytes) -> TokenOwner | None:
         """Return the owner of a token, or None. Raises VaultUnavailable."""
@@ -40,8 +43,16 @@ class LedgerTokens:
         now = time.monotonic()
         if cached is not None and now - asked_at < FRESH_SECONDS:
             return cached
+        # Fault: many wrong tokens would take the threads of all calls, and all connections to
+        # the database, which renew the leases.
+        if self._lookups is None:
+            self._lookups = anyio.CapacityLimiter(MOST_LOOKUPS)
         try:
-            row = await anyio.to_thread.run_sync(self._ledger.caller, digest)
+            row = await anyio.to_thread.run_sync(
+                self._ledger.caller,
+                digest,
+                limiter=self._lookups,
+            )
         except VaultMemoryError:
             # Fault: the database is away. Reads go on until the leases end.
             if cached and now - asked_at < self._ledger.lease_seconds:
