@@ -225,3 +225,12 @@ def test_a_file_that_the_home_cannot_have_is_named_and_nothing_is_copied(
     assert "longer than 1024 bytes" in answer["error"]["message"]
     assert fleet_of_hosts.texts(home) == {}
     assert fleet_of_hosts.ask("fleet", "status")["vaults"] == []
+
+
+def test_an_export_into_a_folder_that_is_missing_says_so(
+    fleet_of_hosts: OperatedFleet, tmp_path: Path
+) -> None:
+    target = tmp_path / "missing" / "back"
+    answer = fleet_of_hosts.ask("fleet", "export", "ann", str(target))
+    assert answer["error"]["code"] == "usage_error"
+    assert f"no folder `{target.parent}`" in answer["error"]["message"]

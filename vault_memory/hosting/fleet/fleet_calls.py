@@ -314,10 +314,15 @@ def export(
             f"`{target}` exists already",
             hint="name a new folder; nothing was written",
         )
-    with visiting(fleet, ledger, name) as visit:
-        partial = Path(
-            tempfile.mkdtemp(prefix=f".{target.name}.", dir=target.absolute().parent)
+    parent = target.absolute().parent
+    # Checked first: the vault may be in use for two minutes.
+    if not parent.is_dir():
+        raise UsageError(
+            f"there is no folder `{parent}`",
+            hint="make it first; nothing was written",
         )
+    with visiting(fleet, ledger, name) as visit:
+        partial = Path(tempfile.mkdtemp(prefix=f".{target.name}.", dir=parent))
         try:
             shutil.copytree(visit.scratch.root, partial, dirs_exist_ok=True)
             # Two folders with one id would be taken for one vault that was moved.
