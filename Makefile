@@ -36,6 +36,10 @@ SMOKE_LOG := build/smoke_installed.log
 # Three times as many as the two processors of a small machine: most of a test is waiting for processes, servers and clocks.
 WORKERS ?= 6
 PYTEST := $(BIN)/python -m pytest -n $(WORKERS) --dist worksteal
+# Each generated case is four to eight times the work of a test.
+ifeq ($(EFFORT),full)
+PYTEST += --timeout 900
+endif
 ifneq ($(CI)$(WITH_TORCH),)
 TEST_STAMPS := $(STAMPS)/dev $(STAMPS)/models $(STAMPS)/commonmark $(STAMPS)/torch
 else

@@ -11,6 +11,7 @@ import pytest
 
 from tests.conftest import PROJECT
 from tests.http.served import Served, serving
+from tests.in_memory import tmp_path as tmp_path
 from vault_memory.api.vault_memory import VaultMemory
 
 

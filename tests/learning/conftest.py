@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.conftest import PROJECT
+from tests.in_memory import tmp_path as tmp_path
 from tests.scenarios.outside import Outside, outside
 
 __all__ = ["outside"]

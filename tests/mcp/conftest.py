@@ -4,6 +4,7 @@ from collections.abc import Iterator
 
 import pytest
 
+from tests.in_memory import tmp_path as tmp_path
 from tests.mcp.vaults import fill, opened
 from tests.scenarios.outside import Outside, at, outside
 from vault_memory import VaultMemory

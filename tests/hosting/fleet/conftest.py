@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from tests.hosting.fleet.running import OperatedFleet
+from tests.in_memory import tmp_path as tmp_path
 from tests.ledger import servers
 from tests.ledger.servers import PostgresServer
 from tests.remote.servers import s3_stores

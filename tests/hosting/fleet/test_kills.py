@@ -123,6 +123,8 @@ def _other_and_same_host(fleet: Fleet) -> None:
         pass
 
 
+# All kills, one after the other, take minutes beside other tests.
+@pytest.mark.timeout(1_200)
 @pytest.mark.parametrize(
     "go_on",
     [_other_host, _same_host, _same_host_without_scratch, _other_and_same_host],

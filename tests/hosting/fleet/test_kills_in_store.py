@@ -38,6 +38,7 @@ def _play(
         fleet.close()
 
 
+@pytest.mark.timeout(900)
 def test_what_killed_and_paused_hosts_acknowledged_is_there_once(
     tmp_path: Path,
     database: PostgresServer | None,
@@ -49,6 +50,7 @@ def test_what_killed_and_paused_hosts_acknowledged_is_there_once(
     assert _play(fleet, rounds) == []
 
 
+@pytest.mark.timeout(900)
 def test_without_the_fence_the_same_faults_lose_something(
     tmp_path: Path,
     store: S3Store,
