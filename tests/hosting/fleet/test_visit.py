@@ -411,3 +411,32 @@ def test_a_night_that_is_due_brings_a_host_back_soon(fleet: Fleet) -> None:
     due = visit.leave(fleet.now)
     assert due.reason in ("night", "session")
     assert due.moment <= fleet.now + timedelta(minutes=10)
+
+
+def test_a_scratch_of_an_earlier_lease_is_no_save_of_a_person(fleet: Fleet) -> None:
+    """The note in it is older than the journal that another host has brought home since."""
+    with fleet.visiting("one") as visit:
+        visit.run(append("a", "- coffee", fleet.now))
+    fleet.save(USER, fleet.text().replace("- tea", "- tea\n- words of ann"))
+    fleet.visit("two").close()
+    fleet.pass_by(1)
+    fleet.save(USER, fleet.text().replace("- tea", "- tea\n- more words of ann"))
+    with fleet.visiting("one") as visit:
+        for op_id, line in (("b", "- cocoa"), ("c", "- milk")):
+            fleet.pass_by(3)
+            visit.run(append(op_id, line, fleet.now))
+    fleet.pass_by(1)
+    expected = fleet.text()
+
+    with fleet.visiting("two") as visit:
+        with visit.memory.edits.transaction():
+            snapshots = visit.memory.edits.editor.writer.snapshots
+            assert snapshots.unjudged() == []
+            assert {version.by for version in snapshots.chain(USER)} == {"bot", "sync"}
+        visit.run(append("d", "- water", fleet.now))
+    fleet.pass_by(130)
+    with fleet.visiting("one"):
+        pass
+
+    assert fleet.text() == expected.replace("- milk\n", "- milk\n- water\n")
+    assert not [path for path in fleet.notes() if path.endswith("INBOX.md")]

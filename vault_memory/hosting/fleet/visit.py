@@ -20,6 +20,7 @@ from typing import NamedTuple
 from vault_memory import config as configuration
 from vault_memory.api.vault_memory import VaultMemory
 from vault_memory.api.vault_service import VaultUnavailable
+from vault_memory.errors import VaultMemoryError
 from vault_memory.hosting.fleet import acknowledged_ops, due
 from vault_memory.hosting.fleet.acknowledged_ops import AcknowledgedOp, Answer
 from vault_memory.hosting.fleet.bundle import (
@@ -272,6 +273,8 @@ class Visit:
         self._take_scratch()
         tag = self._follow_bundle()
         self._memory = self._opened()
+        if tag.etag != self._record.bundle_etag:
+            self._adopt_texts(self._memory, now)
         if self._record.is_dirty:
             # Fault: killed between an audit file and its note, the next host would take the
             # change for done, and the note would not have it.
@@ -350,6 +353,32 @@ class Visit:
             install(bundle, self.scratch.state)
         self._write_record(fingerprint=bundle.fingerprint)
         return tag
+
+    def _adopt_texts(
+        self,
+        memory: VaultMemory,
+        now: datetime,
+    ) -> None:
+        """Note in a journal of another host which texts of notes this scratch has."""
+        folder = memory.vault.folder
+        with memory.edits.transaction():
+            snapshots = memory.edits.editor.writer.snapshots
+            texts: list[tuple[str, bytes]] = []
+            for path in folder.listing().entries:
+                head = snapshots.head(path)
+                if head is None:
+                    continue
+                try:
+                    note = folder.read(path)
+                except VaultMemoryError:
+                    # Fault: one note that cannot be read must not keep the vault closed.
+                    continue
+                # Fault: the text is older than the journal. It would count as a save of a person
+                # who deletes what the bot has written since.
+                if note.revision != head.revision:
+                    texts.append((path, note.raw))
+            if texts:
+                snapshots.record_all(texts, at=now.timestamp(), by="sync")
 
     def _opened(self) -> VaultMemory:
         environment = {
