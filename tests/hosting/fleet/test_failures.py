@@ -11,6 +11,7 @@ from typing import Any
 from uuid import UUID
 
 import pytest
+from starlette.types import Message, Receive, Scope, Send
 
 from tests.hosting.fleet.fleets import (
     HOME,
@@ -29,17 +30,19 @@ from vault_memory.api.vault_service import VaultUnavailable
 from vault_memory.config.sections import RemoteSettings
 from vault_memory.hosting import night_spread
 from vault_memory.hosting.fleet.fleet_errors import HostFull
+from vault_memory.hosting.fleet.serving import forwarding
 from vault_memory.hosting.fleet.serving.fleet_host import FleetHost
 from vault_memory.hosting.fleet.serving.fleet_server import warn_of_address
 from vault_memory.hosting.fleet.serving.fleet_service import MOST_LOOKUPS, LedgerTokens
 from vault_memory.hosting.fleet.serving.held_vault import HeldVault
 from vault_memory.hosting.fleet.serving.host_name import HostName
-from vault_memory.http.tokens import TokenOwner
+from vault_memory.http.tokens import TokenOwner, token_digest
 from vault_memory.ledger.contract import Holder, Lease, LedgerAway, LedgerCaller
 from vault_memory.ledger.local import LocalLedger
 from vault_memory.remote.contract import Remote
 from vault_memory.remote.in_memory import PLAIN, RamServer
 from vault_memory.remote.remote_errors import RemoteBusy
+from vault_memory.rules.paths.caller import Caller
 
 NIGHTS = 100_000
 BO = str(UUID(int=0xB0))
@@ -299,3 +302,33 @@ def test_wrong_tokens_leave_threads_and_connections_to_the_leases(fleet: Fleet) 
 
     assert not any(asyncio.run(ask()))
     assert 1 <= ledger.most <= MOST_LOOKUPS
+
+
+def test_a_request_whose_body_never_comes_does_not_wait_for_ever(
+    fleet: Fleet, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(forwarding, "READING_SECONDS", 0.05)
+    fleet.ledger.set_token(VAULT, token_digest("a" * 32), Caller("ann"))
+    host = FleetHost(fleet.ledger, fleet.settings("one"), HostName("one", "http://one"))
+    refused: list[str] = []
+
+    async def app(scope: Scope, receive: Receive, send: Send) -> None:
+        refused.append(scope["path"])
+
+    async def receive() -> Message:
+        return await asyncio.Future()
+
+    async def send(message: Message) -> None:
+        raise AssertionError(message)
+
+    scope = {
+        "type": "http",
+        "method": "POST",
+        "path": "/v1/search",
+        "query_string": b"",
+        "headers": [(b"authorization", b"Bearer " + b"a" * 32)],
+    }
+    around = forwarding.Forwarding(app, host, LedgerTokens(fleet.ledger), 1000)
+    asyncio.run(asyncio.wait_for(around(scope, receive, send), 10))
+    assert refused == ["/v1/search"]
+    assert host.vaults() == []

@@ -39,6 +39,8 @@ logger = logging.getLogger(__name__)
 
 PATIENCE_SECONDS = 20.0
 """For a vault that changes its holder"""
+READING_SECONDS = 30.0
+"""For a complete request to arrive; then the app waits as long, and refuses it"""
 PAUSE_SECONDS = 0.2
 MOST_ARRIVALS = 64
 """Requests that ask for their vaults at once"""
@@ -77,7 +79,7 @@ class Forwarding:
         body, receive, is_complete = await self._read_body(receive)
         if not is_complete:
             # Fault: a body that is too long would be asked for again and again. The app
-            # refuses it before it asks for the vault.
+            # refuses it before it asks for the vault, and one that comes too slowly.
             await self._app(scope, receive, send)
             return
         request = _request_of(scope, body)
@@ -141,13 +143,15 @@ class Forwarding:
         messages: list[Message] = []
         size = 0
         is_complete = False
-        while size <= self._longest:
-            message = await receive()
-            messages.append(message)
-            size += len(message.get("body", b""))
-            if message["type"] != "http.request" or not message.get("more_body"):
-                is_complete = message["type"] == "http.request"
-                break
+        # Fault: a client that never sends its body would keep its connection for ever.
+        with anyio.move_on_after(READING_SECONDS):
+            while size <= self._longest:
+                message = await receive()
+                messages.append(message)
+                size += len(message.get("body", b""))
+                if message["type"] != "http.request" or not message.get("more_body"):
+                    is_complete = message["type"] == "http.request"
+                    break
         body = b"".join(message.get("body", b"") for message in messages)
         waiting = iter(messages)
 
