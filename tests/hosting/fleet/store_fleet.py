@@ -294,9 +294,8 @@ class StoreFleet:
         notes: dict[str, str],
     ) -> list[str]:
         logs = {path: text for path, text in notes.items() if ".audit." in path}
-        # The inbox may propose a line once more, which a person then declines.
-        is_apart = (*logs, *(path for path in notes if path.endswith("INBOX.md")))
-        others = "".join(text for path, text in notes.items() if path not in is_apart)
+        # Also a proposal in the inbox counts: no acknowledged line is proposed once more.
+        others = "".join(text for path, text in notes.items() if path not in logs)
         lines = [line for text in logs.values() for line in text.splitlines()]
         ids = Counter(json.loads(line)["id"] for line in lines)
         faults = [
