@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from tests.edits.conftest import Desk
+from tests.edits.file_state import file_state
 from vault_memory.edits.commands import MergeCopy
 from vault_memory.edits.conflict_copies import Conflicts
 from vault_memory.edits.conflict_copy import ConflictCopy, ResolvedConflict
@@ -78,14 +79,14 @@ def test_an_identical_copy_is_trashed_and_the_note_is_untouched(
     beside: Beside,
 ):
     beside.copy(ROOT)
-    before = os.stat(beside.desk.vault / "USER.md")
+    before = file_state(beside.desk.vault / "USER.md")
 
     [done] = beside.settle()
 
     assert done.outcome == "discarded"
     assert beside.names() == ["USER.md"]
     assert beside.trash() == [NEXTCLOUD]
-    assert os.stat(beside.desk.vault / "USER.md") == before
+    assert file_state(beside.desk.vault / "USER.md") == before
     assert beside.desk.records() == []
 
 

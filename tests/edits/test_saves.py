@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.edits.file_state import file_state
 from tests.edits.test_races import Meanwhile
 from vault_memory import UsageError, VaultMemory
 from vault_memory.edits.edit_errors import (
@@ -102,13 +103,13 @@ def test_undo_of_a_save_gives_back_every_byte(
 def test_an_untouched_text_writes_and_records_nothing(
     memory: VaultMemory, vault: Path
 ) -> None:
-    before = os.stat(vault / NOTE)
+    before = file_state(vault / NOTE)
 
     edit = memory.edits.save(NOTE, TEA, base=TEA)
 
     assert not edit.changed
     assert edit.audit_id is None
-    assert os.stat(vault / NOTE) == before
+    assert file_state(vault / NOTE) == before
     assert files(vault) == {NOTE: TEA}
 
 
