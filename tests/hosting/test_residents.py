@@ -5,17 +5,20 @@ import threading
 import time
 from collections.abc import Iterator
 from contextlib import AsyncExitStack, ExitStack, contextmanager
+from functools import partial
 from itertools import pairwise
 
 import pytest
 
 from tests.hosting.many import NOTE, WORDS, Vaults
 from tests.hosting.running_host import until
+from vault_memory.api.vault_memory import VaultMemory
 from vault_memory.api.vault_service import VAULT, VaultUnknown
 from vault_memory.config.sections import Config
 from vault_memory.config.server_sections import HostSettings
 from vault_memory.daemon import query_or_local
 from vault_memory.errors import VaultMemoryError
+from vault_memory.hosting.hosted_vault import HostedVault
 from vault_memory.hosting.night_spread import night_delay
 from vault_memory.hosting.vault_host import TOKENS_SECONDS, VaultHost, open_host
 
@@ -82,6 +85,34 @@ def test_a_save_in_a_closed_vault_opens_it(vaults: Vaults) -> None:
         note.write_text(f"{note.read_text()}- The puffin sleeps\n")
         assert until(lambda: vault.opened == 2)
         assert until(lambda: not vault.is_open)
+
+
+def was_opened(vault: HostedVault, times: int) -> bool:
+    return vault.opened >= times and not vault.is_open
+
+
+def test_a_save_after_an_opening_without_a_change_is_kept_as_a_version(
+    vaults: Vaults,
+) -> None:
+    vaults.add_three()
+    north = vaults.vault_of("north")
+    note = vaults.path / "north" / NOTE
+    texts = [f"{note.read_text()}- Save {number}\n" for number in range(2)]
+    with hosting(vaults, idle_seconds=0.2) as host:
+        vault = host.residents.find(north)
+        assert vault is not None
+        for number, text in enumerate(texts):
+            assert until(lambda: vault.opened and not vault.is_open)
+            assert asyncio.run(search(host, north, "ferry"))
+            assert until(lambda: not vault.is_open)
+            note.write_text(text)
+            assert until(partial(was_opened, vault, 2 * number + 3))
+    with VaultMemory.open(note.parents[3], environment=vaults.environment) as memory:
+        stored = [
+            memory.edits.read_version(NOTE, version.revision).text
+            for version in memory.history(NOTE)
+        ]
+    assert set(texts) <= set(stored)
 
 
 def test_an_unknown_vault_is_refused(vaults: Vaults) -> None:

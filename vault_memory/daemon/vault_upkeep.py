@@ -9,7 +9,7 @@ import logging
 import threading
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from vault_memory.api.vault_memory import VaultMemory
@@ -44,6 +44,7 @@ RETRY_SECONDS = 1.0
 """Pause after the vault or the index could not be read"""
 MOST_SUSPECTS = 500
 """Changed notes in a few slices of a sweep. Above this, one scan of the vault is cheaper."""
+NO_HINTS = ChangeHints()
 
 
 def run_in_thread(work: Callable[[], None]) -> None:
@@ -69,6 +70,8 @@ class UpkeepOwner:
     """Pause between two checks for what another process may have left, such as pending writes"""
     prune_seconds: float = 0.0
     """Pause before old versions are deleted: an owner that did so lately has a pause"""
+    is_caught_up: bool = False
+    """Whether the versions of all notes are stored: no event came since the last upkeep ended"""
     run_parser: Callable[[Callable[[], None]], None] = run_in_thread
     """Runs the parser of large notes in another thread, soon"""
 
@@ -106,6 +109,7 @@ class VaultUpkeep:
             tell_copy=owner.tell_copy,
             idle_seconds=owner.idle_seconds,
             prune_seconds=owner.prune_seconds,
+            is_caught_up=owner.is_caught_up,
         )
         self._stamps = StampUpkeep(memory)
         self._sweeping = Sweeping()
@@ -125,12 +129,14 @@ class VaultUpkeep:
         # block the turns.
         memory.vault.indexing.leave = is_heavy
 
-    def begin(self) -> None:
+    def begin(self, hints: ChangeHints = NO_HINTS) -> None:
         """Scans the vault for the first time. The watches must be set before.
 
-        Raises VaultUnreachable, and what `progress` of the owner raises.
+        The scan also covers the folders of `hints`, which were taken before it. Raises
+        VaultUnreachable, and what `progress` of the owner raises.
         """
         self._rescan()
+        self._take_hints(replace(hints, rescan=False, subtrees=frozenset()))
 
     def close(self) -> None:
         """Ends the upkeep. The next one reads again what was left in the middle."""
@@ -168,6 +174,11 @@ class VaultUpkeep:
             pause = min(pause, RETRY_SECONDS)
             pause = max(pause, self._retry_at - time.monotonic())
         return pause
+
+    @property
+    def is_caught_up(self) -> bool:
+        """Whether the versions of all notes that were saved so far are stored."""
+        return self._edit_upkeep.is_caught_up and not self.trouble
 
     def look_soon(self) -> None:
         """Plans a check of the drop folder and of pending writes at the next turn.

@@ -70,7 +70,7 @@ class HostView:
     """How a closed vault is watched"""
     idle_seconds: float
     is_stopping: Callable[[], bool]
-    tell_opened: Callable[["HostedVault"], None]
+    note_opened: Callable[[], None]
     night_offset: Callable[["HostedVault"], float]
     """Seconds by which its nights begin later: those of all vaults are spread"""
 
@@ -103,6 +103,10 @@ class HostedVault:
         """What other processes had left in the state folder at the last look"""
         self._night_at = 0.0
         """When the nights are due although nothing is said, by the monotonic clock"""
+        self._opened_entry: CatalogEntry | None = None
+        """The entry that the vault was opened with last"""
+        self._caught_up_entry: CatalogEntry | None = None
+        """The entry with which the versions of all notes were stored when it was closed"""
         self._prune_at = 0.0
         """When old versions are deleted next, by the monotonic clock"""
         self._failed_at = 0.0
@@ -177,6 +181,7 @@ class HostedVault:
         resident = self.resident
         if resident is None and now != leftovers:
             self._leftovers = now
+            self._caught_up_entry = None
             self._host.lanes.upkeep.plan(self._upkeep)
         # An open vault writes its journal itself, and looks at it from time to time.
         elif resident is not None and now.drops != leftovers.drops:
@@ -237,10 +242,15 @@ class HostedVault:
         """Opens the vault. Returns False when it cannot be opened."""
         self._must_close = False
         # Fault: turns that are dropped during the opening would be found an hour later.
-        self._leftovers = leftovers_in(self._state)
+        leftovers, self._leftovers = self._leftovers, leftovers_in(self._state)
+        # Fault: another layout may claim notes whose versions were never stored, and a
+        # command beside the host may have indexed a save before its version was stored.
+        is_same = self._caught_up_entry is self.entry and leftovers == self._leftovers
+        self._opened_entry, self._caught_up_entry = self.entry, None
         prune_seconds = max(0.0, self._prune_at - time.monotonic())
         owner = ResidentOwner(
             prune_seconds=prune_seconds,
+            was_caught_up=is_same,
             wake_sync=lambda: self._plan_other(self._host.lanes.sync),
             wake_embedding=lambda: self._plan_other(self._host.lanes.embedding),
             is_stopping=self._host.is_stopping,
@@ -275,7 +285,7 @@ class HostedVault:
             if future.set_running_or_notify_cancel():
                 future.set_result(None)
         self._plan_first_turns()
-        self._host.tell_opened(self)
+        self._host.note_opened()
         return True
 
     def _other_jobs(self, resident: Resident) -> tuple[tuple[TurnLane, TurnJob], ...]:
@@ -364,6 +374,8 @@ class HostedVault:
             self._others = ()
             self.resident = None
         seconds = resident.closed_seconds(self._seconds_to_night())
+        if resident.is_caught_up():
+            self._caught_up_entry = self._opened_entry
         try:
             resident.close()
         except (VaultMemoryError, DatabaseError, OSError) as error:

@@ -46,6 +46,8 @@ class ResidentOwner:
 
     prune_seconds: float
     """When the host deletes old versions next: not at each opening"""
+    was_caught_up: bool
+    """Whether the versions of all notes were stored when the vault was closed"""
     wake_sync: Callable[[], None]
     wake_embedding: Callable[[], None]
     is_stopping: Callable[[], bool]
@@ -102,7 +104,7 @@ class Resident:
         # before the scan.
         stack.callback(self._watch.stop)
         self._watch.settings = self.memory.vault.config.watch
-        self._watch.start()
+        is_unchanged = self._watch.start()
         upkeep = VaultUpkeep(
             self.memory,
             self._watch,
@@ -112,10 +114,12 @@ class Resident:
                 progress=self._check_stop,
                 idle_seconds=CHECK_SECONDS,
                 prune_seconds=self._owner.prune_seconds,
+                is_caught_up=self._owner.was_caught_up and is_unchanged,
             ),
         )
         stack.callback(upkeep.close)
-        upkeep.begin()
+        # The scan covers what the watch asks for, so that it need not be made twice.
+        upkeep.begin(self._take_hints(upkeep))
         self._is_outdated = upkeep.is_outdated
         self._upkeep = upkeep
         calls = Calls(self)
@@ -170,6 +174,10 @@ class Resident:
         if self.upkeep is None:
             return True
         return bool(self.upkeep.trouble) or self.upkeep.wait() >= UNFINISHED_SECONDS
+
+    def is_caught_up(self) -> bool:
+        """Whether the versions of all notes are stored."""
+        return self.upkeep is not None and self.upkeep.is_caught_up
 
     def look_soon(self) -> None:
         """Plans a check of the drop folder and of pending writes."""

@@ -66,7 +66,7 @@ class Residents:
             watching=config.watch,
             idle_seconds=config.host.idle_seconds,
             is_stopping=lambda: self._is_stopping,
-            tell_opened=self._make_room,
+            note_opened=self._make_room,
             night_offset=_night_offset,
         )
 
@@ -136,18 +136,23 @@ class Residents:
         for vault in self.vaults():
             vault.look_for_leftovers()
 
-    def check_memory(self) -> None:
-        """Closes the vaults that were not used for longest, if the memory is full."""
+    def check_limits(self) -> None:
+        """Closes the vaults that were not used for longest, if there are too many or too large.
+
+        Fault: a vault that was in use when others were closed for a new one stays open
+        although the limit is exceeded.
+        """
+        self._make_room()
         limit = self.settings.memory_mb * MEGABYTE
         if limit and memory_in_use() > limit:
             open_vaults = self.open_vaults()
             self._ask_to_close(open_vaults, max(1, len(open_vaults) // CLOSED_SHARE))
 
-    def _make_room(self, opened: HostedVault) -> None:
-        open_vaults = self.open_vaults()
-        excess = len(open_vaults) - min(self.settings.most_open, _most_by_files())
+    def _make_room(self) -> None:
+        most = min(self.settings.most_open, _most_by_files())
+        excess = sum(vault.is_open for vault in self.vaults()) - most
         if excess > 0:
-            self._ask_to_close(open_vaults, excess)
+            self._ask_to_close(self.open_vaults(), excess)
 
     def _ask_to_close(
         self,

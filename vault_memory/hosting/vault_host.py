@@ -141,7 +141,7 @@ class VaultHost:
         try:
             renew()
             self.residents.note_left()
-            self.residents.check_memory()
+            self.residents.check_limits()
         except Exception:
             # A bug must not end the thread: new vaults and tokens still have to be found.
             logger.exception("the vaults could not be looked through")

@@ -24,6 +24,7 @@ if sys.platform != "linux":
 
 from vault_memory.vault.watch.shared_watcher import SharedWatcher
 from vault_memory.vault.watch.vault_watch import VaultWatch
+from vault_memory.vault.watch.watcher import root_identity
 
 PATIENCE = 10.0
 SETTINGS = Watch(poll_seconds=30.0, sweep_seconds=300.0)
@@ -390,6 +391,93 @@ def test_a_closed_vault_hears_a_save_in_a_folder_made_while_it_was_open(
     vaults.save("ann", "trip/log/day.md")
 
     assert owner.called.wait(PATIENCE)
+
+
+def test_an_unchanged_vault_keeps_its_watches_when_it_is_opened(vaults: Vaults) -> None:
+    watch = vaults.add("ann", is_open=False)
+
+    for _ in range(3):
+        armed = watches_of_process()
+        assert watch.start()
+        assert watches_of_process() == armed
+        watch.take(PATIENCE)
+        watch.stop()
+    vaults.save("ann")
+    assert vaults.owners["ann"].called.wait(PATIENCE)
+    assert not watch.start()
+
+
+def watches_of_process() -> list[str]:
+    """The watches of all inotify instances, by their numbers: new ones have other numbers."""
+    lines = []
+    for entry in Path("/proc/self/fdinfo").iterdir():
+        try:
+            lines += entry.read_text().splitlines()
+        except OSError:
+            continue
+    return sorted(line for line in lines if line.startswith("inotify wd:"))
+
+
+@pytest.mark.scenario("C56")
+def test_a_vault_that_was_replaced_while_closed_is_watched_when_opened(
+    vaults: Vaults,
+) -> None:
+    watch = vaults.add("ann", is_open=False)
+    before = root_identity(watch.root)
+    # As after a mount, of which no event reports.
+    watch.is_changed = True
+    (vaults.folder / "ann").rename(vaults.folder / "old")
+    (vaults.folder / "ann").mkdir()
+    assert root_identity(watch.root) != before
+    vaults.owners["ann"].called.clear()
+    watch.is_changed = False
+
+    assert not watch.start()
+    vaults.save("ann", "new.md")
+    assert "new.md" in paths_until_marked(watch)
+
+
+@pytest.mark.parametrize("seed", range(few(40)))
+def test_every_folder_is_watched_after_any_openings_and_closings(
+    vaults: Vaults, seed: int
+) -> None:
+    draw = random.Random(seed)
+    watch = vaults.add("ann", is_open=False)
+    root = Path(watch.root)
+    folders = [root, root / "Users"]
+    for number in range(30):
+        match draw.choice(("open", "close", "take", "folder", "rename", "save")):
+            case "open" if not watch.is_open:
+                watch.start()
+            case "close" if watch.is_open:
+                watch.stop()
+            case "take":
+                watch.take(0)
+            case "folder":
+                folders.append(draw.choice(folders) / f"f{number}")
+                folders[-1].mkdir()
+            case "rename" if len(folders) > 2:
+                moved = folders.pop()
+                folders.append(root / f"r{number}")
+                moved.rename(folders[-1])
+            case "save":
+                (draw.choice(folders) / f"n{number}.md").write_text("saved\n")
+            case _:
+                pass
+    if not watch.is_open:
+        watch.start()
+    paths_until_marked(watch)
+
+    for folder in folders:
+        (folder / "last.md").write_text("saved\n")
+
+    mark = watch.mark()
+    hints = hints_until(watch, lambda hints: mark in hints.marks)
+    paths = {path for hint in hints for path in hint.paths}
+    above = {f"{path}/" for hint in hints for path in hint.subtrees}
+    for folder in folders:
+        note = str((folder / "last.md").relative_to(root))
+        assert note in paths or note.startswith(tuple(above)), note
 
 
 LIMITED = """

@@ -44,8 +44,12 @@ class EditUpkeep:
         tell_copy: "Callable[[ResolvedConflict], None]" = lambda resolved: None,
         idle_seconds: float = IDLE_SECONDS,
         prune_seconds: float = 0.0,
+        is_caught_up: bool = False,
     ) -> None:
-        """The first deletion of old versions is due in `prune_seconds`."""
+        """The first deletion of old versions is due in `prune_seconds`.
+
+        `is_caught_up` says that no note was saved since the last upkeep of the vault ended.
+        """
         self._memory = memory
         self._idle_seconds = idle_seconds
         self._tell_copy = tell_copy
@@ -58,12 +62,17 @@ class EditUpkeep:
         self._copies: set[str] = set()
         """Conflict copies that existed at the last check"""
         self._are_all_pages_due = True
-        self._is_behind = True
+        self._is_behind = not is_caught_up
         """Whether notes may have been saved while no daemon ran"""
         self._next_tend = 0.0
         self._paused_until = 0.0
         self._next_prune = time.monotonic() + prune_seconds
         self._next_copies = 0.0
+
+    @property
+    def is_caught_up(self) -> bool:
+        """Whether the versions of all notes that were saved so far are stored."""
+        return not (self._is_behind or self._settled_notes)
 
     def look_soon(self) -> None:
         """Plans a check of pending writes."""

@@ -14,7 +14,13 @@ from watchdog.observers.inotify_c import InotifyEvent
 from vault_memory.config.sections import Watch
 from vault_memory.vault.watch.change_queue import ChangeHints, ChangeQueue, QueueMarker
 from vault_memory.vault.watch.inotify import EventReader, FolderWatches
-from vault_memory.vault.watch.watcher import EventSource, Mode, Watcher, trouble_of
+from vault_memory.vault.watch.watcher import (
+    EventSource,
+    Mode,
+    Watcher,
+    root_identity,
+    trouble_of,
+)
 
 
 class SharedEvents(Protocol):
@@ -33,7 +39,7 @@ class SharedEvents(Protocol):
 class VaultEvents(FolderWatches):
     """The watches of one vault; they put hints into its `VaultWatch`."""
 
-    __slots__ = ("watch",)
+    __slots__ = ("identity", "watch")
 
     def __init__(
         self,
@@ -42,13 +48,35 @@ class VaultEvents(FolderWatches):
     ) -> None:
         super().__init__(reader, watch.root, watch)
         self.watch = watch
+        self.identity: tuple[int, int] | None = None
+        """Device and inode of the vault's folder when all its folders were watched"""
 
     def start(self) -> None:
         """Does nothing: the reader runs already."""
 
     def stop(self) -> None:
         """Removes all watches."""
+        self.identity = None
         self.remove()
+
+    def arm(self, prefix: str = "") -> None:
+        """Watches a folder and all below it, unless all folders are watched. Raises OSError."""
+        if prefix:
+            super().arm(prefix)
+        elif self.identity is None:
+            identity = root_identity(self.root)
+            super().arm()
+            self.identity = identity
+
+    def is_current(self) -> bool:
+        """Whether all folders are watched, and the vault's folder is the same as before."""
+        if self.identity is None or not self.folders or not self.reader.is_alive():
+            return False
+        try:
+            # Fault (C56): a mount over the vault's folder raises no event.
+            return root_identity(self.root) == self.identity
+        except OSError:
+            return False
 
     def is_alive(self) -> bool:
         """Returns False: it has no thread of its own."""
@@ -94,6 +122,7 @@ class VaultWatch:
     __slots__ = (
         "_events",
         "_is_healthy",
+        "_is_reusable",
         "_lock",
         "_marks",
         "_obstacle",
@@ -129,6 +158,8 @@ class VaultWatch:
         self._queue: ChangeQueue | None = None
         """Where hints go while it is open"""
         self._events: VaultEvents | None = None
+        self._is_reusable = False
+        """Whether the watcher that starts takes over the watches as they are"""
         self._marks: list[QueueMarker] = []
         """Requested while it was closed; the first hints bring them"""
         self._reason = ""
@@ -177,8 +208,12 @@ class VaultWatch:
 
     # --- For the owner ---
 
-    def start(self) -> None:
-        """Opens the vault: sets its watches again; the first hints ask for a rescan."""
+    def start(self) -> bool:
+        """Opens the vault; the first hints ask for a rescan.
+
+        Sets its watches again, unless no event came since they were set. Returns False when
+        anything may have changed while it was closed.
+        """
         with self._lock:
             if self.is_removed:
                 raise ValueError(f"`{self.root}` is not watched any more")
@@ -189,12 +224,21 @@ class VaultWatch:
                 wall=self._shared.wall,
                 system=self,
             )
+            # From here on, the queue gets all events. One that came before has set
+            # `is_changed`, or comes with a rescan in the first hints.
             self._watcher, self._queue = watcher, watcher.queue
+            events = self._events
+            is_unchanged = (
+                events is not None and not self.is_changed and events.is_current()
+            )
+            self._is_reusable = is_unchanged
             self.is_changed = False
             watcher.start()
+            self._is_reusable = False
             marks, self._marks = self._marks, []
             for mark in marks:
                 watcher.queue.ask(mark)
+            return is_unchanged and watcher.mode == "inotify"
 
     def stop(self) -> None:
         """Closes the vault. Its watches stay, and a change calls the owner."""
@@ -205,8 +249,10 @@ class VaultWatch:
             self._reason, self._is_healthy = watcher.reason, watcher.healthy
             if watcher.is_deaf:
                 self._obstacle = watcher.reason
-            self._watcher, self._queue = None, None
+            # Fault: an event after the end of the queue calls the owner only if no earlier
+            # call is open. So the flag is cleared before.
             self.is_changed = False
+            self._watcher, self._queue = None, None
             watcher.wake()
             has_leftovers = queue is not None and self._has_leftovers(queue)
         # Fault: what was not taken would be forgotten with the queue. The owner is
@@ -316,7 +362,9 @@ class VaultWatch:
         root: str,
         queue: ChangeQueue,
     ) -> EventSource:
-        """Returns new watches of the vault, which replace the previous ones. Raises OSError."""
+        """Returns the watches of the vault: new ones, or those that are current. Raises OSError."""
+        if self._is_reusable and self._events is not None:
+            return self._events
         return self._new_events()
 
     def _new_events(self) -> VaultEvents:

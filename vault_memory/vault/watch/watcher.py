@@ -302,7 +302,9 @@ class Watcher:
 
     def _root_moved(self) -> bool:
         try:
-            return self._events is not None and _identity(self.root) != self._root_id
+            return (
+                self._events is not None and root_identity(self.root) != self._root_id
+            )
         except OSError:
             # The folder disappeared: its disk was unmounted, or a program replaces it.
             return True
@@ -353,7 +355,7 @@ class Watcher:
         began = self._now()
         self._close()
         try:
-            self._root_id = _identity(self.root)
+            self._root_id = root_identity(self.root)
             if not self._never:
                 self._arm()
         except OSError as error:
@@ -404,7 +406,8 @@ class Watcher:
         self._queue.take_lost()
 
 
-def _identity(root: str) -> tuple[int, int]:
+def root_identity(root: str) -> tuple[int, int]:
+    """Returns the device and the inode of a folder. Raises OSError."""
     status = os.stat(root)
     return status.st_dev, status.st_ino
 
