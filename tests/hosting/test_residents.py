@@ -7,7 +7,9 @@ from collections.abc import Iterator
 from contextlib import AsyncExitStack, ExitStack, contextmanager
 from functools import partial
 from itertools import pairwise
+from pathlib import Path
 
+import apsw
 import pytest
 
 from tests.hosting.many import NOTE, WORDS, Vaults
@@ -113,6 +115,37 @@ def test_a_save_after_an_opening_without_a_change_is_kept_as_a_version(
             for version in memory.history(NOTE)
         ]
     assert set(texts) <= set(stored)
+
+
+def cached_bytes(folder: Path) -> int | None:
+    """The bytes of pages that SQLite has in memory for the databases below a folder.
+
+    None while a thread uses one of them.
+    """
+    count = 0
+    try:
+        for connection in apsw.connections():
+            if Path(connection.filename).is_relative_to(folder):
+                count += connection.status(apsw.SQLITE_DBSTATUS_CACHE_USED)[0]
+    except apsw.ThreadingViolationError:
+        return None
+    return count
+
+
+def test_an_open_vault_gives_memory_back_and_answers_the_same_afterwards(
+    vaults: Vaults,
+) -> None:
+    vaults.add_three()
+    north = vaults.vault_of("north")
+    index = vaults.config_file("north").parent / "index"
+    with hosting(vaults) as host:
+        vault = host.residents.find(north)
+        assert vault is not None
+        before = asyncio.run(search(host, north, "ferry"))
+        assert until(lambda: (cached_bytes(index) or 0) > 100_000)
+        assert until(lambda: (cached_bytes(index) or 100_000) < 50_000)
+        assert asyncio.run(search(host, north, "ferry")) == before
+        assert vault.opened == 1
 
 
 def test_an_unknown_vault_is_refused(vaults: Vaults) -> None:

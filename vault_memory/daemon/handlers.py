@@ -9,6 +9,7 @@ from vault_memory.api import json_contract, read_request
 from vault_memory.contract.requests import ContextCall, SearchCall
 from vault_memory.daemon.read_barrier import Behind
 from vault_memory.daemon.socket_server import Call
+from vault_memory.daemon.turns.idle_vault import shrink_connections
 
 if TYPE_CHECKING:
     from vault_memory.api.vault_memory import VaultMemory
@@ -68,6 +69,11 @@ class Calls:
         """Closes the connection to the index; no call may run or come later."""
         with self._lock:
             self._memory.close()
+
+    def shrink(self) -> None:
+        """Gives back memory that the next call reads again."""
+        with self._lock:
+            shrink_connections(self._memory)
 
     def table(self) -> dict[str, Call]:
         """Returns the calls by name."""

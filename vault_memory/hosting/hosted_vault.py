@@ -37,6 +37,8 @@ RETRY_SECONDS = 5.0
 LONGEST_RETRY_SECONDS = 3600.0
 RECENT_SECONDS = 5.0
 """A request that fails because of a failure so recent is not tried again at once"""
+SHRINK_SECONDS = 2.0
+"""Time after its last use until an open vault gives memory back"""
 CLOSING_SECONDS = 1.0
 """Time until a vault that has to be closed is looked at again"""
 NIGHT_CHECK_SECONDS = 2.0
@@ -115,6 +117,8 @@ class HostedVault:
         self._lock = threading.Lock()
         self._waiting: list[Future[None]] = []
         self._must_close = False
+        self._is_shrunk = False
+        """Whether it gave memory back since the last request"""
         self._is_removed = False
         self._upkeep = TurnJob(self._upkeep_turn)
         self._others: tuple[tuple[TurnLane, TurnJob], ...] = ()
@@ -133,6 +137,7 @@ class HostedVault:
         with self._lock:
             self.users += 1
             self.used_at = time.monotonic()
+            self._is_shrunk = False
             if self.resident is not None:
                 future.set_result(None)
                 return future
@@ -153,7 +158,7 @@ class HostedVault:
         for lane, job in others:
             if lane is self._host.lanes.nights:
                 lane.plan(job, NIGHT_CHECK_SECONDS)
-        pause = 0.0 if self._must_close else self._host.idle_seconds
+        pause = 0.0 if self._must_close else self._idle_pause()
         self._host.lanes.upkeep.plan(self._upkeep, pause)
 
     def memory(self) -> VaultMemory:
@@ -235,8 +240,24 @@ class HostedVault:
         if self.users:
             # The end of the last request plans the turn that closes the vault.
             return seconds
-        idle_at = self.used_at + self._host.idle_seconds - time.monotonic()
+        self._shrink(resident)
+        idle_at = self.used_at + self._idle_pause() - time.monotonic()
         return min(seconds, max(1.0, idle_at))
+
+    def _idle_pause(self) -> float:
+        """Returns how long the vault is unused when its next turn is due."""
+        idle_seconds = self._host.idle_seconds
+        return idle_seconds if self._is_shrunk else min(SHRINK_SECONDS, idle_seconds)
+
+    def _shrink(self, resident: Resident) -> None:
+        """Lets an open vault give memory back, once after each time of use."""
+        if self._is_shrunk or time.monotonic() < self.used_at + SHRINK_SECONDS:
+            return
+        with self._lock:
+            # A request that comes now waits for the lock, and not for long.
+            if not self.users:
+                resident.shrink()
+                self._is_shrunk = True
 
     def _open(self) -> bool:
         """Opens the vault. Returns False when it cannot be opened."""

@@ -17,6 +17,7 @@ from vault_memory.daemon.daemon_lock import DaemonLock, pid_of
 from vault_memory.daemon.handlers import Calls
 from vault_memory.daemon.read_barrier import Barrier
 from vault_memory.daemon.turns.embedding_turns import EmbeddingTurns
+from vault_memory.daemon.turns.idle_vault import shrink_connections
 from vault_memory.daemon.turns.night_turns import NightTurns
 from vault_memory.daemon.turns.sync_turns import SyncTurns
 from vault_memory.daemon.vault_upkeep import UpkeepOwner, VaultUpkeep
@@ -122,11 +123,21 @@ class Resident:
         upkeep.begin(self._take_hints(upkeep))
         self._is_outdated = upkeep.is_outdated
         self._upkeep = upkeep
-        calls = Calls(self)
-        stack.callback(calls.close)
-        table = {"changes": upkeep.changes.answer, **calls.table()}
+        self._calls = Calls(self)
+        stack.callback(self._calls.close)
+        table = {"changes": upkeep.changes.answer, **self._calls.table()}
         stack.enter_context(answered_here(self.memory.vault.state.socket, table))
         return upkeep
+
+    def shrink(self) -> None:
+        """Gives back memory that the next requests read again.
+
+        No request may use the vault meanwhile, and no turn of the upkeep may run.
+        """
+        shrink_connections(self.memory)
+        shrink_connections(self.served)
+        if self.upkeep is not None:
+            self._calls.shrink()
 
     def close(self) -> None:
         """Closes the vault, between two turns of each kind."""

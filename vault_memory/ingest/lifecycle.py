@@ -15,6 +15,7 @@ from vault_memory.database.connection import (
     reason_unwritable,
 )
 from vault_memory.index.generations import RULES, Generations
+from vault_memory.index.page_memory import give_back_pages
 from vault_memory.index.schema import ANALYSIS
 from vault_memory.index.store import Index
 from vault_memory.lazy import lazy_module
@@ -81,6 +82,11 @@ class Indexing:
         if self._index is not None:
             self._index.close()
             self._index = None
+
+    def shrink(self) -> None:
+        """Gives back the memory of cached pages of the index."""
+        if self._index is not None:
+            give_back_pages(self._index)
 
     def index(self) -> Index:
         """Returns the current index; builds one if there is none.

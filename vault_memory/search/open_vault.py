@@ -154,6 +154,11 @@ class OpenVault:
             if self._pending is not None:
                 self._pending.close()
 
+    def shrink(self) -> None:
+        """Give back the memory of cached pages of the index."""
+        with self.lock:
+            self._indexing.shrink()
+
     def check_open(self) -> None:
         """Raise VaultClosed after `close`."""
         if self.is_closed:
