@@ -15,6 +15,12 @@ NOTE = "Users/ann/bot/config/USER.md"
 SECRET = "mackerel allergy"
 TEXT = f"# Ann\n\n## Likes\n\n- tea\n- {SECRET}\n"
 
+FORBIDDEN = Answer(
+    403,
+    {"Content-Type": "application/xml"},
+    b"<Error><Code>AccessDenied</Code><Message>no</Message></Error>",
+)
+
 
 @pytest.fixture
 def vault(tmp_path: Path) -> Path:
@@ -87,12 +93,7 @@ def test_the_receipt_names_versions_that_the_account_may_not_delete(
 ) -> None:
     home = fleet_of_hosts.store.new_url(versions=True)
     fleet_of_hosts.ask("fleet", "add", "ann", "--home", home, "--from", str(vault))
-    forbidden = Answer(
-        403,
-        {"Content-Type": "application/xml"},
-        b"<Error><Code>AccessDenied</Code><Message>no</Message></Error>",
-    )
-    script = Script([Rule(forbidden, "DELETE", "versionId", times=None)])
+    script = Script([Rule(FORBIDDEN, "DELETE", "versionId", times=None)])
     with S3Proxy(fleet_of_hosts.store.endpoint, script) as proxy:
         config = fleet_of_hosts.folder / "operator.toml"
         text = config.read_text()
@@ -100,6 +101,22 @@ def test_the_receipt_names_versions_that_the_account_may_not_delete(
         answer = fleet_of_hosts.ask("fleet", "forget", "ann", SECRET, "--yes")
     assert answer["forgotten"]["receipt"], answer
     assert any("may not delete" in place for place in answer["unreached"])
+
+
+def test_the_receipt_names_versions_that_the_account_may_not_read(
+    fleet_of_hosts: OperatedFleet, vault: Path
+) -> None:
+    home = fleet_of_hosts.store.new_url(versions=True)
+    fleet_of_hosts.ask("fleet", "add", "ann", "--home", home, "--from", str(vault))
+    script = Script([Rule(FORBIDDEN, "GET", "USER.md?versionId", times=None)])
+    with S3Proxy(fleet_of_hosts.store.endpoint, script) as proxy:
+        config = fleet_of_hosts.folder / "operator.toml"
+        text = config.read_text()
+        config.write_text(text.replace(fleet_of_hosts.store.endpoint, proxy.url))
+        answer = fleet_of_hosts.ask("fleet", "forget", "ann", SECRET, "--yes")
+        assert script.happened
+    assert answer["forgotten"]["receipt"], answer
+    assert any("cannot read" in place for place in answer["unreached"])
 
 
 def test_a_text_is_forgotten_only_when_that_is_said(operated: OperatedFleet) -> None:

@@ -6,6 +6,7 @@ delete their local copies, and confirm it in the ledger. Last comes the list of 
 """
 
 import time
+from collections import Counter
 from typing import TYPE_CHECKING, NamedTuple
 
 from vault_memory.api import json_contract
@@ -40,6 +41,11 @@ HIDDEN_VERSIONS = "earlier versions in the bucket, which the account may not rea
 REFUSED_VERSIONS = (
     "{count} earlier versions in the bucket, which the account may not delete"
 )
+UNREAD_VERSIONS = (
+    "{count} earlier versions in the bucket, which the account cannot read"
+)
+ERASED = "it was deleted"
+OTHER = "it does not have the text"
 
 
 class FleetForgotten(NamedTuple):
@@ -119,22 +125,40 @@ def _erase_in_bucket(
     bucket: "S3",
     matcher: TextMatcher,
 ) -> tuple[int, list[str]]:
-    erased = 0
-    refused = 0
+    outcomes: Counter[str] = Counter()
+    unreached = []
     try:
         for path, version in bucket.earlier_versions():
-            if path != NAME and not _has_text(bucket, path, version, matcher):
-                continue
-            try:
-                bucket.erase_version(path, version)
-                erased += 1
-            except Refused:
-                # Fault: the account may not delete this version. The hosts must delete their
-                # copies all the same, and the receipt has to name what is left.
-                refused += 1
+            outcomes[_erase_version(bucket, path, version, matcher)] += 1
     except Refused:
-        return erased, [HIDDEN_VERSIONS]
-    return erased, [REFUSED_VERSIONS.format(count=refused)] if refused else []
+        unreached.append(HIDDEN_VERSIONS)
+    unreached += [
+        place.format(count=outcomes[place])
+        for place in (UNREAD_VERSIONS, REFUSED_VERSIONS)
+        if outcomes[place]
+    ]
+    return outcomes[ERASED], unreached
+
+
+def _erase_version(
+    bucket: "S3",
+    path: str,
+    version: FileVersion,
+    matcher: TextMatcher,
+) -> str:
+    """Delete a version with the text. Returns ERASED, OTHER, or why it stays."""
+    # Fault: the account may not read or delete this version. The hosts must delete their
+    # copies all the same, and the receipt has to name what is left.
+    try:
+        if path != NAME and not _has_text(bucket, path, version, matcher):
+            return OTHER
+    except Refused:
+        return UNREAD_VERSIONS
+    try:
+        bucket.erase_version(path, version)
+    except Refused:
+        return REFUSED_VERSIONS
+    return ERASED
 
 
 def _has_text(
@@ -143,6 +167,9 @@ def _has_text(
     version: FileVersion,
     matcher: TextMatcher,
 ) -> bool:
+    """Whether a version has the text. Raises Refused for one that cannot be read."""
+    if version.size > LARGEST:
+        raise Refused(path, "it is too large")
     try:
         raw = bucket.get_version(path, version, max_bytes=LARGEST)
     except RemoteMissing:

@@ -174,7 +174,7 @@ class S3:
         *,
         max_bytes: int,
     ) -> bytes:
-        """The bytes of a version. Raises RemoteMissing."""
+        """The bytes of a version. Raises RemoteMissing, Refused."""
         try:
             _, answer = self._bucket.ask(
                 "get_object",
@@ -183,7 +183,11 @@ class S3:
                 Key=self.at.key(path),
                 VersionId=version.id,
             )
-        except Refused:
+        except Refused as error:
+            # Fault: the account may not read it, or it lies in an archive. A text in it
+            # would count as gone.
+            if not error.lasting:
+                raise
             # SeaweedFS and Amazon call an id that they never gave invalid.
             raise RemoteMissing(path) from None
         return answer.body

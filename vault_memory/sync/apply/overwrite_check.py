@@ -195,7 +195,7 @@ class OverwriteCheck:
             raw = self._session.remote.get_version(
                 path, version, max_bytes=self._session.largest
             )
-        except RemoteMissing:
+        except (RemoteMissing, Refused):
             return False
         return revision_of(raw) in revisions
 

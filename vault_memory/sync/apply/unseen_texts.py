@@ -6,7 +6,7 @@ from datetime import datetime
 from operator import itemgetter
 
 from vault_memory.remote.contract import FileVersion
-from vault_memory.remote.remote_errors import RemoteMissing
+from vault_memory.remote.remote_errors import Refused, RemoteMissing
 from vault_memory.sync.apply.known_versions import KnownList, KnownVersions
 from vault_memory.sync.apply.own_writes import (
     NOTHING,
@@ -106,12 +106,12 @@ class UnseenTexts:
         write: Overwrite,
         version: FileVersion,
     ) -> bytes | None:
-        """The bytes of a version; None where the server does not have them."""
+        """The bytes of a version; None where the server does not give them."""
         try:
             return self._session.remote.get_version(
                 write.path, version, max_bytes=self._session.largest
             )
-        except RemoteMissing:
+        except (RemoteMissing, Refused):
             return None
 
     def _read_before(self, write: Overwrite) -> dict[str, tuple[int, bytes]]:
