@@ -212,6 +212,22 @@ def test_repaired_keys_are_tried_again(vault: Outside, s3_store_named: StoreName
     assert vault.ok("sync", "--once")["uploaded"] == 1
 
 
+def test_repaired_keys_of_the_usual_file_are_tried_again(
+    vault: Outside, s3_store_named: StoreNamed
+):
+    store = s3_store_named("s3-seaweed")
+    vault.quick = False
+    vault.settings["AWS_SHARED_CREDENTIALS_FILE"] = keys_file(vault.home)
+    vault.ok("remote", "add", store.new_url(), "--endpoint", store.endpoint)
+    vault.write("USER.md", "- tea\n")
+    keys_file(vault.home, secret="wrong")
+    refused = [vault.run("sync", "--once") for _ in range(4)]
+    keys_file(vault.home)
+
+    assert [done.code for done in refused] == [3, 3, 3, 3]
+    assert vault.ok("sync", "--once")["uploaded"] == 1
+
+
 @pytest.mark.parametrize(
     ("text", "mode", "reason"),
     [

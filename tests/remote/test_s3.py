@@ -5,6 +5,7 @@ import socket
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 from botocore import auth
@@ -669,6 +670,32 @@ def test_missing_keys_are_a_login_error(
         remote.list()
 
     assert remote.traffic.requests == 0
+
+
+def test_rotated_keys_that_boto_finds_are_used_after_a_refusal(
+    monkeypatch: pytest.MonkeyPatch, seaweed: S3Store, tmp_path: Path
+) -> None:
+    file = tmp_path / "credentials"
+    for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_PROFILE"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("AWS_SHARED_CREDENTIALS_FILE", str(file))
+    remote = S3(seaweed.new_home(), Account(), seaweed.place)
+
+    def rotate(secret: str) -> None:
+        file.write_text(
+            f"[default]\naws_access_key_id={s3_stores.KEY_ID}\n"
+            f"aws_secret_access_key={secret}\n"
+        )
+
+    monkeypatch.setenv("AWS_EC2_METADATA_DISABLED", "true")
+    with pytest.raises(Unauthorised, match="no usable AWS keys"):
+        remote.list()
+    rotate("expired")
+    with pytest.raises(Unauthorised, match="refuses these keys"):
+        remote.list()
+    rotate(s3_stores.SECRET)
+
+    assert remote.list().folder.is_folder
 
 
 # --- Addresses ---

@@ -17,6 +17,7 @@ from vault_memory.remote.remote_errors import (
     RemoteError,
     RemoteMissing,
     RootMissing,
+    Unauthorised,
 )
 from vault_memory.remote.remote_listing import etag_of
 from vault_memory.remote.remote_listing import seconds_of as seconds_of_date
@@ -200,6 +201,24 @@ class Bucket:
         **parameters: Any,
     ) -> tuple[dict[str, Any], HttpAnswer]:
         """Make a request about a path. Raises a RemoteError for everything but success."""
+        try:
+            return self._ask_once(operation, path, cap, writes=writes, **parameters)
+        except Unauthorised:
+            # Fault: keys in the usual places are replaced now and then, some each hour.
+            # The store did nothing for the old ones.
+            if not self._client.drop_keys():
+                raise
+        return self._ask_once(operation, path, cap, writes=writes, **parameters)
+
+    def _ask_once(
+        self,
+        operation: str,
+        path: str,
+        cap: int,
+        *,
+        writes: bool,
+        **parameters: Any,
+    ) -> tuple[dict[str, Any], HttpAnswer]:
         try:
             result, answer = self._client.call(
                 operation,

@@ -1,7 +1,7 @@
 """Sends the requests of S3: boto3 signs them and reads the answers, `http_transport` carries them.
 
 So S3 has the deadlines, size limits and strictness of WebDAV: no redirect is followed, no answer is
-read beyond its limit, and nothing is retried. Remotes with the same keys share one client, since boto3
+read beyond its limit, and nothing is retried here. Remotes with the same keys share one client, since boto3
 needs 10 ms of processor time to make one, and 100 ms for the first. Remotes of the same server share its
 connections.
 """
@@ -95,6 +95,7 @@ class S3Client:
                 self._place.endpoint,
                 self._place.region,
                 self._account.password,
+                _found_keys.number,
             )
             result: dict[str, Any] = getattr(client, operation)(**parameters)
             return result, exchange.answer
@@ -103,6 +104,13 @@ class S3Client:
             raise
         finally:
             _current.exchange = None
+
+    def drop_keys(self) -> bool:
+        """Let boto3 look for keys again. Returns False for keys that it did not find itself."""
+        if self._account.password:
+            return False
+        _found_keys.drop()
+        return True
 
     def send(
         self,
@@ -185,7 +193,21 @@ class _SharedTransports:
         transport.close()
 
 
+class _FoundKeys:
+    """The keys that boto3 finds in its usual places. A client reads them once."""
+
+    def __init__(self) -> None:
+        self.number = 0
+        """how often they were dropped"""
+        self._lock = threading.Lock()
+
+    def drop(self) -> None:
+        with self._lock:
+            self.number += 1
+
+
 _shared = _SharedTransports()
+_found_keys = _FoundKeys()
 _making = threading.Lock()
 
 
@@ -193,10 +215,13 @@ def _boto_client(
     endpoint: str,
     region: str,
     keys: str,
+    found: int,
 ) -> Any:
     # Fault: boto3 is not safe when two threads make a client at once.
     with _making:
-        return _make_client(endpoint, region, keys)
+        if keys:
+            return _make_client(endpoint, region, keys)
+        return _make_client(endpoint, region, keys, found)
 
 
 @lru_cache(maxsize=_MOST_CLIENTS)
@@ -204,8 +229,12 @@ def _make_client(
     endpoint: str,
     region: str,
     keys: str,
+    found: int = 0,
 ) -> Any:
-    """A client of boto3. `keys`: key id, secret and perhaps a token in lines; "" for boto3's own search."""
+    """A client of boto3. `keys`: key id, secret and perhaps a token in lines; "" for boto3's own search.
+
+    `found`: which of its searches.
+    """
     import boto3
     from botocore.config import Config
     from botocore.session import get_session
