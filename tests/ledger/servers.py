@@ -105,11 +105,13 @@ class PostgresServer:
 
     # --- Databases ---
 
-    def database(self) -> str:
+    def database(self, encoding: str = "UTF8") -> str:
         """Make an empty database and return its URL."""
         name = f"fleet{next(NAMES)}"
         with self.admin() as connection:
-            connection.execute(f"CREATE DATABASE {name} TEMPLATE template0")
+            connection.execute(
+                f"CREATE DATABASE {name} TEMPLATE template0 ENCODING '{encoding}'"
+            )
         return self.url(name)
 
     def url(

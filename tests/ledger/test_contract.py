@@ -141,6 +141,18 @@ def test_each_call_names_a_vault_that_the_fleet_lacks(
         assert error.value.http_status == 404
 
 
+def test_a_text_that_is_no_unicode_is_refused(ledger: Ledger) -> None:
+    vault = add(ledger)
+    calls: list[Callable[[], object]] = [
+        lambda: ledger.vault("\udcff"),
+        lambda: ledger.add(str(uuid.uuid4()), "\udcff", "s3://homes/b"),
+        lambda: ledger.take(vault, "\udcff", ""),
+    ]
+    for call in calls:
+        with pytest.raises(UsageError, match="cannot store"):
+            call()
+
+
 def test_vaults_are_listed_by_name(ledger: Ledger) -> None:
     for name in ("bo", "ann", "alice"):
         add(ledger, name)
@@ -193,6 +205,13 @@ def test_a_claim_takes_no_more_than_asked_and_the_longest_due_first(
     assert first == set(vaults[:2])
     assert others == set(vaults[2:])
     assert claimed(ledger) == set()
+
+
+@pytest.mark.parametrize("most", [0, -1])
+def test_a_host_without_room_claims_nothing(ledger: Ledger, most: int) -> None:
+    add(ledger)
+
+    assert claimed(ledger, most=most) == set()
 
 
 def test_a_vault_that_is_due_later_is_not_claimed(ledger: Ledger) -> None:
@@ -334,6 +353,15 @@ def test_trouble_is_counted_until_a_visit_ends_well(ledger: Ledger) -> None:
 
     row = ledger.vault(vault)
     assert (row.tries, row.trouble) == (0, "")
+
+
+def test_a_trouble_that_quotes_a_strange_name_ends_the_lease(ledger: Ledger) -> None:
+    vault = add(ledger)
+
+    ledger.give_back(take(ledger, vault), now() + HOUR, "bad name: 'a\0\udcff'")
+
+    row = ledger.vault(vault)
+    assert (row.holder, row.tries, row.trouble) == (None, 1, "bad name: 'a?'")
 
 
 def test_a_wake_makes_a_vault_due_sooner_and_never_later(ledger: Ledger) -> None:

@@ -22,10 +22,12 @@ from vault_memory.errors import ConfigError, UsageError, VaultMemoryError
 from vault_memory.ledger.contract import (
     Lease,
     LedgerAway,
+    LedgerCaller,
     LedgerMissing,
     LedgerRefused,
     UnknownVault,
 )
+from vault_memory.rules.paths.caller import Caller
 
 if not servers.missing():
     import psycopg
@@ -305,6 +307,25 @@ def test_wrong_settings_are_an_error_that_does_not_show_the_password(
     written += f"{error.value.as_json()} {error.value!r}"
     for part in (PASSWORD, "lantern", "petrel"):
         assert part not in written
+
+
+@pytest.mark.parametrize("encoding", ["SQL_ASCII", "LATIN1"])
+@pytest.mark.parametrize("variable", ["", "SQL_ASCII", "LATIN1"])
+def test_texts_are_texts_in_a_database_of_another_encoding(
+    postgres: PostgresServer,
+    encoding: str,
+    variable: str,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("PGCLIENTENCODING", variable)
+    url = postgres.database(encoding)
+
+    with closing(PostgresLedger(url, create=True)) as ledger:
+        vault = add(ledger, "Ærø")
+        ledger.set_token(vault, b"digest", Caller("ann"))
+
+        assert ledger.caller(b"digest") == LedgerCaller(vault, Caller("ann"))
+        assert take(ledger, vault).name == "Ærø"
 
 
 def test_a_ledger_does_not_show_its_password(postgres_book: PostgresBook) -> None:

@@ -4,7 +4,8 @@ import json
 import secrets
 import time
 import uuid
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
 
 from vault_memory.errors import UsageError
@@ -89,6 +90,31 @@ def new_vault_id(text: str) -> str:
             hint="give the UUID in the marker of the vault",
         )
     return normal
+
+
+def trouble_text(trouble: str) -> str:
+    """Return why a visit failed, as each ledger can store it."""
+    # Fault: an error may quote a name with NUL, or with bytes that are not UTF-8. The vault
+    # would not be given back.
+    return trouble.replace("\0", "").encode(errors="replace").decode()
+
+
+@contextmanager
+def refusing_texts() -> Iterator[None]:
+    """Turn the error about a text that is no Unicode into UsageError."""
+    try:
+        yield
+    except UnicodeEncodeError:
+        # Fault: an argument of a command has bytes that are not UTF-8.
+        raise unstorable() from None
+
+
+def unstorable() -> UsageError:
+    """Return the error about a text that no ledger stores."""
+    return UsageError(
+        "a text has characters that the ledger cannot store",
+        hint="remove the control characters",
+    )
 
 
 def new_fleet() -> str:

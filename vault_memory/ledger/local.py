@@ -31,6 +31,7 @@ from vault_memory.ledger.ledger_rows import (
     caller_text,
     distance,
     new_vault_id,
+    trouble_text,
     utc_now,
     vault_id,
 )
@@ -151,7 +152,9 @@ class LocalLedger:
     ) -> list[Lease]:
         self._note_seen(host, address)
         # A poll of an idle host reads one row of the index, and writes nothing.
-        if not self._file.read(local_queries.IS_CLAIMABLE, (host,)):
+        # Fault: a negative limit of SQLite is none.
+        is_claimable = self._file.read(local_queries.IS_CLAIMABLE, (host,))
+        if most <= 0 or not is_claimable:
             return []
         values = (host, address, self._stored_seconds, host, most)
         with self._file.transaction() as connection:
@@ -213,7 +216,7 @@ class LocalLedger:
             "vault": lease.vault,
             "epoch": lease.epoch,
             "seconds": distance(due, self._clock()),
-            "trouble": trouble,
+            "trouble": trouble_text(trouble),
         }
         if not self._file.change(local_queries.GIVE_BACK, values, durable=False):
             raise LeaseLost(lease)

@@ -29,6 +29,7 @@ from vault_memory.ledger.contract import (
     LedgerRefused,
     LedgerTooNew,
 )
+from vault_memory.ledger.ledger_rows import refusing_texts
 
 PRIVATE = 0o600
 OTHERS = 0o077
@@ -168,7 +169,8 @@ def rows_of(
 ) -> list[Any]:
     """Run a statement to its end and return its rows."""
     bindings: Any = values
-    return list(connection.execute(sql, bindings))
+    with refusing_texts():
+        return list(connection.execute(sql, bindings))
 
 
 # --- Opening ---

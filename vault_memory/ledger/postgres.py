@@ -38,6 +38,7 @@ from vault_memory.ledger.ledger_rows import (
     new_fleet,
     new_secret,
     new_vault_id,
+    trouble_text,
     utc_now,
     vault_id,
 )
@@ -223,8 +224,7 @@ class PostgresLedger:
             "vault": lease.vault,
             "epoch": lease.epoch,
             "seconds": distance(due, self._clock()),
-            # Fault: PostgreSQL stores no NUL in a text, and an error may quote one.
-            "trouble": trouble.replace("\0", ""),
+            "trouble": trouble_text(trouble),
         }
         if not self._connections.rows(postgres_queries.GIVE_BACK, values):
             raise LeaseLost(lease)

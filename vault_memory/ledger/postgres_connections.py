@@ -14,8 +14,9 @@ import psycopg
 from psycopg import Connection
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
 
-from vault_memory.errors import ConfigError, UsageError, VaultMemoryError
+from vault_memory.errors import ConfigError, VaultMemoryError
 from vault_memory.ledger.contract import LedgerAway, LedgerMissing, LedgerRefused
+from vault_memory.ledger.ledger_rows import refusing_texts, unstorable
 
 Values = Sequence[object] | Mapping[str, object]
 
@@ -107,7 +108,7 @@ class Connections:
         values: Values = (),
     ) -> list[Any]:
         """Run one prepared statement as a transaction; return its rows."""
-        with self.connection() as connection:
+        with self.connection() as connection, refusing_texts():
             cursor = connection.execute(sql, values, prepare=True, binary=True)
             return cursor.fetchall() if cursor.description else []
 
@@ -209,7 +210,9 @@ def _own_settings(settings: str) -> dict[str, Any]:
 def _parsed(settings: str) -> dict[str, Any]:
     own = _own_settings(settings)
     options = f"{own.pop('options', '')} {SESSION}".strip()
-    return {**SETTINGS, **own, "options": options}
+    # Fault: in another encoding names cannot be stored, or come as bytes: from a database
+    # that has none, made by `initdb` without a language, or with a variable of PostgreSQL.
+    return {**SETTINGS, **own, "options": options, "client_encoding": "UTF8"}
 
 
 def _is_quiet(connection: Connection) -> bool:
@@ -240,10 +243,7 @@ def error_of(error: psycopg.Error) -> Exception:
     if code == FORBIDDEN:
         return LedgerRefused("its user may not use the tables of the ledger")
     if isinstance(error, psycopg.DataError):
-        return UsageError(
-            "a text has characters that the ledger cannot store",
-            hint="remove the control characters",
-        )
+        return unstorable()
     if isinstance(error, psycopg.ProgrammingError) and code not in REASONS:
         # A fault of this program: its traceback is what helps.
         fault: Exception = error
