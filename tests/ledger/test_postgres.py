@@ -309,6 +309,28 @@ def test_wrong_settings_are_an_error_that_does_not_show_the_password(
         assert part not in written
 
 
+@pytest.mark.parametrize(
+    ("setting", "reason"),
+    [
+        ("connect_timeout=abc", "setting"),
+        ("port=abc", "setting"),
+        ("port=99999", "setting"),
+        ("sslmode=foo", "setting"),
+        ("service=nosuch", "setting"),
+        ("tcp_user_timeout=abc", "setting"),
+        ("options=-c%20nosuch%3D1", "setting"),
+        ("options=-c%20work_mem%3Dabc", "setting"),
+        ("sslmode=require", "encryption"),
+        ("channel_binding=require", "encryption"),
+    ],
+)
+def test_a_wrong_setting_is_no_outage(
+    postgres: PostgresServer, setting: str, reason: str
+) -> None:
+    with pytest.raises(LedgerRefused, match=reason):
+        PostgresLedger(f"{postgres.url()}?{setting}", create=True)
+
+
 @pytest.mark.parametrize("encoding", ["SQL_ASCII", "LATIN1"])
 @pytest.mark.parametrize("variable", ["", "SQL_ASCII", "LATIN1"])
 def test_texts_are_texts_in_a_database_of_another_encoding(

@@ -45,12 +45,23 @@ SESSION = (
 )
 
 UNREACHABLE = "it cannot be reached"
+ENCRYPTION = "it and this host do not agree on encryption"
+WRONG_SETTING = "a setting of the connection is wrong"
 REFUSED_LOGINS = {
     "password authentication failed": "its user or password is wrong",
     "no password supplied": "it asks for a password",
     "pg_hba.conf": "it lets no host log in from here",
     'role "': "it has no such user",
     'database "': "it has no such database",
+    "but SSL": ENCRYPTION,
+    "certificate": ENCRYPTION,
+    "channel binding": ENCRYPTION,
+    'connection option "': WRONG_SETTING,
+    'value: "': WRONG_SETTING,
+    "invalid port": WRONG_SETTING,
+    "invalid value for": WRONG_SETTING,
+    "unrecognized": WRONG_SETTING,
+    "definition of service": WRONG_SETTING,
 }
 """A part of the server's message → what is wrong"""
 REASONS = {
@@ -148,6 +159,8 @@ class Connections:
         except psycopg.OperationalError as error:
             # Not its cause: its text may have a part of the password.
             raise _login_error(str(error)) from None
+        except psycopg.ProgrammingError:
+            raise LedgerRefused(WRONG_SETTING) from None
         try:
             if checked:
                 self._check(connection)
