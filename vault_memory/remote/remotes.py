@@ -27,8 +27,9 @@ from vault_memory.remote.webdav import WebDav
 if TYPE_CHECKING:
     from requests.adapters import BaseAdapter
 
-    from vault_memory.remote.s3 import s3_client, s3_remote
+    from vault_memory.remote.s3 import s3_address, s3_client, s3_remote
 else:
+    s3_address = lazy_module("vault_memory.remote.s3.s3_address")
     s3_client = lazy_module("vault_memory.remote.s3.s3_client")
     s3_remote = lazy_module("vault_memory.remote.s3.s3_remote")
 
@@ -91,6 +92,13 @@ def find(
         )
     files = f"{origin}{link.base}/remote.php/dav/files/{quote(account.user, safe='@')}"
     return f"{files}/{quote(link.folder)}" if link.folder else files
+
+
+def one_spelling(url: str) -> str:
+    """The address of a folder in the spelling that all its addresses have. Raises ConfigError."""
+    if _is_bucket(url):
+        return s3_address.s3_address(url).url
+    return address(url).url.rstrip("/")
 
 
 def is_account_root(url: str) -> bool:

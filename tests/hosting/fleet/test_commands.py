@@ -77,7 +77,14 @@ def test_what_was_copied_comes_back_as_it_was(
     assert again["error"]["code"] == "usage_error"
 
 
-@pytest.mark.parametrize("same", ["name", "home", "folder in the home", "vault"])
+def _in_other_letters(home: str) -> str:
+    bucket, _, prefix = home.removeprefix("s3://").partition("/")
+    return f"S3://{bucket}//%{ord(prefix[0]):02x}{prefix[1:]}"
+
+
+@pytest.mark.parametrize(
+    "same", ["name", "home", "home in other letters", "folder in the home", "vault"]
+)
 def test_a_vault_that_is_added_twice_changes_nothing(
     fleet_of_hosts: OperatedFleet, vault: Path, same: str
 ) -> None:
@@ -85,7 +92,11 @@ def test_a_vault_that_is_added_twice_changes_nothing(
     fleet_of_hosts.ask("fleet", "add", "ann", "--home", home, "--from", str(vault))
     before = fleet_of_hosts.texts(home)
     name = "ann" if same == "name" else "bo"
-    other = {"home": home, "folder in the home": f"{home}/Users"}
+    other = {
+        "home": home,
+        "home in other letters": _in_other_letters(home),
+        "folder in the home": f"{home}/Users",
+    }
     url = other.get(same, fleet_of_hosts.store.new_url())
     source = ["--from", str(vault)] if same == "vault" else []
     answer = fleet_of_hosts.ask("fleet", "add", name, "--home", url, *source)

@@ -78,8 +78,8 @@ def add(
     _check_name(new.name, "the vault")
     user = _user_of(new)
     _check_name(user, "the person")
-    home = new.home.rstrip("/")
-    remote = fleet.remote(home)
+    remote = fleet.remote(new.home.rstrip("/"))
+    home = remote.url
     vault = new_id() if new.source is None else _id_of(new.source)
     _refuse_twice(ledger, vault, new.name, home)
     password = password_of(remote, fleet.environment, new.source or NOWHERE)

@@ -16,6 +16,7 @@ from vault_memory.hosting.fleet import ledger_place
 from vault_memory.hosting.fleet.visit_settings import VisitSettings
 from vault_memory.lazy import lazy_module
 from vault_memory.ledger.contract import Ledger
+from vault_memory.remote import remotes
 
 if TYPE_CHECKING:
     from vault_memory.ledger import local, postgres, postgres_connections
@@ -127,7 +128,7 @@ class FleetConfig:
         return text.rstrip("\r\n")
 
     def remote(self, home: str) -> RemoteSettings:
-        """Return the settings for a home. Raises UsageError for a wrong address."""
+        """Return the settings for a home. Raises UsageError, ConfigError for a wrong address."""
         remote = self.config.remote._replace(url=home)
         # The address itself first: a wrong one is no reason to remove the settings of S3.
         address = remote
@@ -139,7 +140,8 @@ class FleetConfig:
                 f"the address of the home is wrong: {problems[0]}",
                 hint="give `s3://bucket/folder`, or the `https://` address of a folder",
             )
-        return remote
+        # Fault: one folder under two spellings would be the home of two vaults.
+        return remote._replace(url=remotes.one_spelling(home))
 
     def visit_settings(self, scratch: Path | None = None) -> VisitSettings:
         """Return what this host brings to each visit."""
