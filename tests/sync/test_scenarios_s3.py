@@ -39,6 +39,11 @@ INTERNAL = Answer(
     {"Content-Type": "application/xml"},
     b"<Error><Code>InternalError</Code><Message>no</Message></Error>",
 )
+DAMAGED = Answer(
+    400,
+    {"Content-Type": "application/xml"},
+    b"<Error><Code>XAmzContentSHA256Mismatch</Code><Message>no</Message></Error>",
+)
 
 
 class Bucket:
@@ -122,7 +127,15 @@ def bucket(
 @pytest.mark.scenario("E103")
 @pytest.mark.parametrize(
     "fault",
-    [LoseAnswer(), LoseRequest(), Duplicate(), INTERNAL, UNAVAILABLE, TOO_MANY],
+    [
+        LoseAnswer(),
+        LoseRequest(),
+        Duplicate(),
+        INTERNAL,
+        UNAVAILABLE,
+        TOO_MANY,
+        DAMAGED,
+    ],
     ids=lambda fault: f"{type(fault).__name__}{getattr(fault, 'status', '')}",
 )
 @pytest.mark.parametrize("path", ["USER.md", "new.md"])

@@ -126,6 +126,15 @@ _REFUSALS = {
     "KeyTooLongError": "the name is too long",
 }
 _LASTING = frozenset({400, 413, 414, 415})
+_DAMAGED = frozenset(
+    {
+        "BadDigest",
+        "IncompleteBody",
+        "XAmzContentChecksumMismatch",
+        "XAmzContentSHA256Mismatch",
+    }
+)
+"""The body changed on its way, and another try may succeed"""
 _NO_KEYS = (
     boto.CredentialRetrievalError,
     boto.NoCredentialsError,
@@ -232,7 +241,9 @@ def _by_status(
             return Refused(path, "these keys may not do that")
         case _ if 400 <= status < 500:
             reason = _REFUSALS.get(code, _plain(code, status))
-            return Refused(path, reason, lasting=status in _LASTING)
+            # Fault: a note damaged on its way would be left alone for a day.
+            is_lasting = status in _LASTING and code not in _DAMAGED
+            return Refused(path, reason, lasting=is_lasting)
         case 502 | 504 if not writes:
             return RemoteUnreachable(f"a server before it answers {status}")
     # Fault: a login page comes with status 200.
