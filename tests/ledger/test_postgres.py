@@ -9,7 +9,7 @@ import traceback
 import uuid
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import closing
+from contextlib import ExitStack, closing, suppress
 from datetime import UTC, datetime
 from typing import Any
 
@@ -211,6 +211,21 @@ def test_more_threads_than_connections_wait_for_each_other(
     )
     assert names == [f"v{number}" for number in range(60)]
     assert connections[0][0] <= 8
+
+
+def test_a_server_without_a_free_connection_is_named(
+    own_server: PostgresServer,
+) -> None:
+    with own_server.admin() as connection:
+        connection.execute("CREATE ROLE guest LOGIN PASSWORD 'guest'")
+    url = f"postgresql://guest:guest@127.0.0.1:{own_server.port}/postgres"
+
+    with ExitStack() as opened:
+        with suppress(psycopg.OperationalError):
+            while True:
+                opened.enter_context(psycopg.connect(url))
+        with pytest.raises(LedgerAway, match="too many connections"):
+            PostgresLedger(url, create=True)
 
 
 def test_a_claim_passes_by_a_vault_that_another_host_is_writing(

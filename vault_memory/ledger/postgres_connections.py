@@ -78,6 +78,7 @@ REASONS = {
 """SQLSTATE → why the server does not answer"""
 POSTPONED_LOGINS = {
     "too many": "53300",
+    "connection slots": "53300",
     "shutting down": "57P01",
     "starting up": "57P03",
 }
