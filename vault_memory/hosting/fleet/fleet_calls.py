@@ -1,12 +1,14 @@
 """What an operator does with a fleet: add vaults, look at hosts, empty a host, take a vault out."""
 
+import logging
 import os
 import secrets
 import shutil
 import tempfile
+import threading
 import time
 import uuid
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
@@ -14,7 +16,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from vault_memory import places
 from vault_memory.config.remote_password import password_of
 from vault_memory.edits.people import people_in
-from vault_memory.errors import UsageError
+from vault_memory.errors import UsageError, VaultMemoryError
 from vault_memory.hosting.fleet.bundle import BundleOwner
 from vault_memory.hosting.fleet.fleet_config import FleetConfig
 from vault_memory.hosting.fleet.fleet_errors import HostsSilent, VaultInUse
@@ -46,6 +48,8 @@ if TYPE_CHECKING:
         FleetVaultJson,
         VaultAddedJson,
     )
+
+logger = logging.getLogger(__name__)
 
 NOWHERE = Path("/dev/null/vault-memory")
 """The folder of no vault, for checks that a secret is outside of it"""
@@ -267,15 +271,41 @@ def visiting(
     host = command_host(folder)
     try:
         lease = _take(ledger, row, host, patience)
-        visit = Visit.open(lease, ledger, fleet.visit_settings(folder))
-        try:
-            yield visit
-            visit.leave()
-        finally:
-            visit.close()
+        with _renewed(ledger, lease):
+            visit = Visit.open(lease, ledger, fleet.visit_settings(folder))
+            try:
+                yield visit
+                visit.leave()
+            finally:
+                visit.close()
     finally:
         shutil.rmtree(folder, ignore_errors=True)
         ledger.erased(row.id, host)
+
+
+@contextmanager
+def _renewed(
+    ledger: Ledger,
+    lease: Lease,
+) -> Iterator[None]:
+    """Prolong a lease until the command is done."""
+    is_over = threading.Event()
+
+    def renew() -> None:
+        while not is_over.wait(ledger.lease_seconds / 3):
+            try:
+                ledger.renew([lease])
+            except VaultMemoryError as error:
+                logger.warning("the lease is not renewed: %s", error.code)
+
+    # Fault: to copy a large vault takes longer than a lease lasts, and a host takes it then.
+    thread = threading.Thread(target=renew, name="lease")
+    thread.start()
+    try:
+        yield
+    finally:
+        is_over.set()
+        thread.join()
 
 
 def command_host(folder: Path) -> str:
@@ -337,18 +367,12 @@ def export(
 # --- Scratches ---
 
 
-def erase_asked(
+def erase_copy(
     ledger: Ledger,
     host: str,
     folder: Path,
-    in_use: Mapping[str, object],
-) -> list[str]:
-    """Delete the local copies that a host was asked to delete. Returns their vaults."""
-    erased = []
-    for vault in ledger.to_erase(host):
-        if vault in in_use:
-            continue
-        Scratch(folder, vault.replace("-", "")).erase()
-        ledger.erased(vault, host)
-        erased.append(vault)
-    return erased
+    vault: str,
+) -> None:
+    """Delete the local copy of a vault that a host has, and say so in the ledger."""
+    Scratch(folder, vault.replace("-", "")).erase()
+    ledger.erased(vault, host)

@@ -3,6 +3,7 @@
 import logging
 
 from vault_memory.hosting.fleet.home_link import is_away
+from vault_memory.hosting.fleet.scratch import Scratch
 from vault_memory.hosting.fleet.serving.held_vault import HeldVault
 from vault_memory.hosting.fleet.serving.silent_servers import SilentServers
 from vault_memory.hosting.fleet.visit import Visit
@@ -38,6 +39,10 @@ class AwayHomes:
 
         `is_asked`: a request waits for the vault. Raises as `Visit.open`.
         """
+        # Fault: a text was forgotten, and the local copy still has it. It would be kept in the
+        # journal as an earlier version. The ledger asks for the copy until the vault is closed.
+        if lease.vault in self._ledger.to_erase(self._host):
+            Scratch(self._settings.scratch, lease.vault.replace("-", "")).erase()
         reason = self._silent.reason(lease.home) if is_asked else None
         if reason is None:
             try:
@@ -49,9 +54,6 @@ class AwayHomes:
                 if not (is_asked and is_away(error)):
                     raise
                 reason = error
-        # Fault: a text was forgotten, and this copy still has it.
-        if lease.vault in self._ledger.to_erase(self._host):
-            raise reason
         visit = Visit.open_away(lease, self._ledger, self._settings, reason)
         logger.warning("a vault is read without its home: %s", reason.code)
         return visit

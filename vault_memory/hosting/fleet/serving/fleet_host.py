@@ -16,7 +16,7 @@ from functools import partial
 from vault_memory.api.vault_service import VaultUnavailable
 from vault_memory.daemon.sd_notify import Notify
 from vault_memory.errors import VaultMemoryError
-from vault_memory.hosting.fleet.fleet_calls import erase_asked
+from vault_memory.hosting.fleet.fleet_calls import erase_copy
 from vault_memory.hosting.fleet.fleet_errors import HostFull
 from vault_memory.hosting.fleet.scratch_room import ScratchRoom
 from vault_memory.hosting.fleet.serving.away_homes import AwayHomes
@@ -33,6 +33,7 @@ from vault_memory.hosting.fleet.serving.troubled_vault import (
     logged_trouble,
 )
 from vault_memory.hosting.fleet.serving.vault_locks import VaultLocks
+from vault_memory.hosting.fleet.serving.vault_work import VaultWork
 from vault_memory.hosting.fleet.visit_settings import VisitSettings
 from vault_memory.ledger.contract import Holder, Lease, LeaseLost, Ledger, LedgerAway
 
@@ -75,8 +76,7 @@ class FleetHost:
             lambda: {*self._leased, *self._arriving},
         )
         self._locks = VaultLocks(self._changed)
-        self._busy: set[str] = set()
-        """vaults with work in the pool"""
+        self._work = VaultWork(self._changed)
         self._is_draining = False
         self._is_closed = threading.Event()
         self._notify = Notify(settings.environment)
@@ -164,7 +164,7 @@ class FleetHost:
     def _give_back_unused(self) -> None:
         """Give back the vault that no request has used for longest."""
         with self._changed:
-            occupied = self._locks.taken | self._busy
+            occupied = self._locks.taken | self._work.busy
             entry = longest_unused(self._leased, occupied)
         if entry is not None:
             self._give_back(entry.lease.vault)
@@ -265,11 +265,11 @@ class FleetHost:
             entries = list(self._leased.items())
         for vault, entry in entries:
             self._tend(vault, entry)
-        folder = self._settings.scratch
-        erase_asked(self.ledger, self.own.name, folder, self._leased)
+        for vault in self.ledger.to_erase(self.own.name):
+            self._submit(vault, partial(self._erase_copy, vault))
         if not self._is_draining:
             self._claim()
-        elif not self._leased and not self._locks.taken and not self._busy:
+        elif not self._leased and not self._locks.taken and not self._work.busy:
             self._drained()
 
     def _tend(
@@ -300,20 +300,14 @@ class FleetHost:
         pool: ThreadPoolExecutor | None = None,
     ) -> bool:
         """Let a pool work for a vault. Return False when one does so already."""
-        with self._changed:
-            if vault in self._busy:
-                return False
-            self._busy.add(vault)
+        return self._work.submit(vault, work, pool or self._pool)
 
-        def run() -> None:
-            try:
-                work()
-            finally:
-                with self._changed:
-                    self._busy.discard(vault)
-
-        (pool or self._pool).submit(run)
-        return True
+    def _erase_copy(self, vault: str) -> None:
+        """Delete the local copy of a vault that no visit uses, as the ledger asks."""
+        # Fault: a request opens the vault at this moment.
+        with self._locks.lock(vault):
+            if vault not in self._leased:
+                erase_copy(self.ledger, self.own.name, self._settings.scratch, vault)
 
     def entries(self) -> list[HeldVault]:
         """The vaults that this host holds."""
@@ -323,7 +317,7 @@ class FleetHost:
     def _claim(self) -> None:
         """Visit vaults that are due."""
         room = self.own.most_open - len(self._leased)
-        most = min(room, CLAIMED_AT_ONCE - len(self._busy))
+        most = min(room, CLAIMED_AT_ONCE - len(self._work.busy))
         # Fault: at night, each due vault has a night. Without a place for it, its visit does the
         # rest only, so that the others are not visited in vain all the time.
         if self.nights.is_full:
