@@ -10,7 +10,7 @@ from uuid import UUID
 import pytest
 
 from tests.hosting.fleet.fleets import HOME, USER, VAULT, Fleet, append
-from vault_memory.hosting.fleet.scratch import Scratch, ScratchRecord
+from vault_memory.hosting.fleet.scratch import RECORD, Scratch, ScratchRecord
 from vault_memory.hosting.fleet.serving.fleet_host import FleetHost
 from vault_memory.hosting.fleet.serving.held_vault import HeldVault
 from vault_memory.hosting.fleet.serving.host_name import HostName
@@ -113,3 +113,52 @@ def test_with_room_on_the_disk_all_copies_stay(
     _open(fleet).close()
 
     assert _scratches(fleet) == OTHERS
+
+
+def test_a_vault_that_cannot_be_written_at_its_end_is_opened_again(
+    fleet: Fleet, caplog: pytest.LogCaptureFixture
+) -> None:
+    own = HostName("one", "http://one")
+    host = FleetHost(fleet.ledger, fleet.settings("one"), own)
+    held = host.acquire(VAULT)
+    assert isinstance(held, HeldVault)
+    held.visit.run(append("a", "- coffee", fleet.now))
+    host.release(held)
+    record = held.visit.scratch.folder / RECORD
+    kept = record.rename(record.with_name("kept"))
+    record.mkdir()
+
+    host._flush(held)
+    host._give_back(VAULT)
+
+    assert host.vaults() == []
+    assert caplog.messages.count("a vault is not flushed") == 2
+    assert fleet.ledger.vault(VAULT).trouble == "internal"
+    record.rmdir()
+    kept.rename(record)
+    again = host.acquire(VAULT)
+    assert isinstance(again, HeldVault)
+    assert again.visit.memory.search("coffee", scopes=["user:ann"]).hits
+    host.release(again)
+    host.close()
+    assert fleet.text(USER).count("- coffee") == 1
+
+
+def test_no_change_is_made_before_the_copy_is_marked(fleet: Fleet) -> None:
+    """Unmarked, it would be merged with what another host has replayed since."""
+    visit = fleet.visit("one")
+    record = visit.scratch.folder / RECORD
+    kept = record.rename(record.with_name("kept"))
+    record.mkdir()
+    with pytest.raises(IsADirectoryError):
+        visit.run(append("a", "- coffee", fleet.now))
+    record.rmdir()
+    kept.rename(record)
+    assert not visit.scratch.record().is_dirty
+
+    visit.run(append("b", "- milk", fleet.now))
+
+    assert visit.scratch.record().is_dirty
+    visit.leave(fleet.now)
+    assert not visit.scratch.record().is_dirty
+    assert fleet.text(USER).count("- milk") == 1

@@ -155,8 +155,8 @@ class Visit:
         """
         with self._lock:
             memory = self.memory
-            self._changers += 1
             self._mark_dirty()
+            self._changers += 1
         try:
             yield memory
         finally:
@@ -476,8 +476,12 @@ class Visit:
     # --- Helpers ---
 
     def _mark_dirty(self) -> None:
-        if not self._record.is_dirty:
-            self._write_record(is_dirty=True)
+        if self._record.is_dirty:
+            return
+        record = replace(self._record, is_dirty=True)
+        # Fault: the disk is full. A change after that would be one without the mark.
+        self.scratch.write_record(record)
+        self._record = record
 
     def _write_record(self, **changes: int | str | bool) -> None:
         self._record = replace(self._record, **changes)  # type: ignore[arg-type]

@@ -411,10 +411,16 @@ class FleetHost:
         try:
             entry.flush(follow=follow)
             self.counts.add("flushed")
-        except VaultMemoryError as error:
-            self.counts.add("flush_failed")
+        except Exception as error:
             # The operations stay in the ledger until the home answers.
+            self._note_unflushed(error)
+
+    def _note_unflushed(self, error: Exception) -> None:
+        self.counts.add("flush_failed")
+        if isinstance(error, VaultMemoryError):
             logger.warning("a vault is not flushed: %s", error.code)
+        else:
+            logger.exception("a vault is not flushed")
 
     def _drop_if_lost(
         self,
@@ -457,10 +463,10 @@ class FleetHost:
                     self.counts.add("flushed")
                 except LeaseLost:
                     logger.warning("another host holds the vault %s", vault)
-                except VaultMemoryError as error:
+                # Fault: a full disk. The visit has ended: kept, it would refuse each request.
+                except Exception as error:
                     # The next holder has what was acknowledged.
-                    logger.warning("a vault is not flushed: %s", error.code)
-                    self.counts.add("flush_failed")
+                    self._note_unflushed(error)
                     give_back_troubled(self.ledger, entry.lease, error)
                 with self._changed:
                     self._leased.pop(vault, None)
