@@ -8,9 +8,6 @@ died, the request waits for the next holder for some seconds.
 import hmac
 import logging
 import time
-from collections.abc import Callable
-from functools import partial
-from typing import Any
 
 import anyio
 from starlette.datastructures import Headers
@@ -19,6 +16,11 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from vault_memory.api.vault_service import RETRY_SECONDS, VaultUnavailable
 from vault_memory.errors import VaultMemoryError
 from vault_memory.hosting.fleet.serving import passed_request
+from vault_memory.hosting.fleet.serving.fair_threads import (
+    WAIT_SECONDS,
+    FairThreads,
+    NoThread,
+)
 from vault_memory.hosting.fleet.serving.fleet_host import FleetHost
 from vault_memory.hosting.fleet.serving.fleet_service import HELD, WRITES, LedgerTokens
 from vault_memory.hosting.fleet.serving.held_vault import HeldVault
@@ -42,8 +44,10 @@ PATIENCE_SECONDS = 20.0
 READING_SECONDS = 30.0
 """For a complete request to arrive; then the app waits as long, and refuses it"""
 PAUSE_SECONDS = 0.2
-MOST_ARRIVALS = 64
-"""Requests that ask for their vaults at once"""
+MOST_ARRIVALS, MOST_OF_A_VAULT = 64, 4
+"""Requests that ask for their vaults at once, and for one vault"""
+MOST_PASSED, MOST_OF_A_HOST = 64, 16
+"""Requests that wait for other hosts at once, and for one host"""
 ALIVE_SECONDS = 20.0
 """A host that used the ledger so recently takes requests of a host that drains"""
 
@@ -63,7 +67,10 @@ class Forwarding:
         self._tokens = tokens
         self._secret = host.ledger.secret
         self._longest = longest_body
-        self._arrivals: anyio.CapacityLimiter | None = None
+        # Fault: requests that wait for a vault, or for a host that is paused, could take the
+        # threads of those for other vaults.
+        self._arrivals = FairThreads(MOST_ARRIVALS, MOST_OF_A_VAULT)
+        self._passed = FairThreads(MOST_PASSED, MOST_OF_A_HOST)
 
     async def __call__(
         self,
@@ -111,13 +118,10 @@ class Forwarding:
             await anyio.sleep(PAUSE_SECONDS)
 
     async def _acquire(self, vault: str) -> HeldVault | Holder | None:
-        # Fault: requests that wait for a vault could take the threads of those that use it.
-        if self._arrivals is None:
-            self._arrivals = anyio.CapacityLimiter(MOST_ARRIVALS)
-        place: HeldVault | Holder | None = await anyio.to_thread.run_sync(
+        place: HeldVault | Holder | None = await self._arrivals.run(
+            vault,
             self._host.acquire,
             vault,
-            limiter=self._arrivals,
         )
         return place
 
@@ -207,14 +211,19 @@ class Forwarding:
         mark: bytes,
     ) -> PassedAnswer | None:
         """Return the answer of the holder; None when it has not seen the request."""
-        address = holder.address if holder else await _in_thread(self._other_address)
+        address = holder.address if holder else await self._other_address()
         if not address or address == self._host.own.address:
             return None
         try:
-            answer: PassedAnswer = await _in_thread(
-                passed_request.pass_on, address, request, mark
+            answer: PassedAnswer = await self._passed.run(
+                address,
+                passed_request.pass_on,
+                address,
+                request,
+                mark,
+                patience=WAIT_SECONDS,
             )
-        except HolderAway:
+        except (HolderAway, NoThread):
             return None
         except HolderBroke:
             logger.warning("the host at %s broke a connection off", address)
@@ -231,9 +240,9 @@ class Forwarding:
             return PassedAnswer(503, response.raw_headers, bytes(response.body))
         return None if answer.has_moved else answer
 
-    def _other_address(self) -> str:
+    async def _other_address(self) -> str:
         """The address of a host that takes vaults, for one that drains."""
-        for host in self._host.ledger.hosts():
+        for host in await anyio.to_thread.run_sync(self._host.ledger.hosts):
             is_alive = host.silent_seconds < ALIVE_SECONDS and not host.draining
             if host.address and is_alive and host.name != self._host.own.name:
                 return host.address
@@ -273,10 +282,3 @@ async def _refuse(
         send,
         PassedAnswer(503, [*response.raw_headers, *marks], bytes(response.body)),
     )
-
-
-async def _in_thread(
-    call: Callable[..., Any],
-    *arguments: object,
-) -> Any:
-    return await anyio.to_thread.run_sync(partial(call, *arguments))
