@@ -26,6 +26,7 @@ from tests.hosting.fleet.store_fleet import StoreFleet
 from tests.ledger import servers
 from tests.ledger.servers import PostgresServer
 from tests.remote.servers.s3_stores import S3Store
+from vault_memory.api import vault_service as api
 from vault_memory.api.vault_service import VaultUnavailable
 from vault_memory.config.sections import RemoteSettings
 from vault_memory.hosting import night_spread
@@ -33,7 +34,12 @@ from vault_memory.hosting.fleet.fleet_errors import HostFull
 from vault_memory.hosting.fleet.serving import forwarding
 from vault_memory.hosting.fleet.serving.fleet_host import FleetHost
 from vault_memory.hosting.fleet.serving.fleet_server import warn_of_address
-from vault_memory.hosting.fleet.serving.fleet_service import MOST_LOOKUPS, LedgerTokens
+from vault_memory.hosting.fleet.serving.fleet_service import (
+    HELD,
+    MOST_LOOKUPS,
+    HeldVaults,
+    LedgerTokens,
+)
 from vault_memory.hosting.fleet.serving.held_vault import HeldVault
 from vault_memory.hosting.fleet.serving.host_name import HostName
 from vault_memory.http.tokens import TokenOwner, token_digest
@@ -216,6 +222,26 @@ def test_a_vault_that_was_lost_and_taken_again_is_not_forgotten(fleet: Fleet) ->
     assert host.vaults() == [VAULT]
     host.close()
     assert fleet.ledger.vault(VAULT).holder is None
+
+
+def test_a_vault_that_is_lost_after_it_was_acquired_is_asked_for_again(
+    fleet: Fleet,
+) -> None:
+    host = FleetHost(fleet.ledger, fleet.settings("one"), HostName("one", "http://one"))
+    held = host.acquire(VAULT)
+    assert isinstance(held, HeldVault)
+    held.visit.lost = True
+
+    async def use() -> None:
+        state: Any = {HELD: held, api.VAULT: VAULT}
+        async with HeldVaults().vault(state):
+            raise AssertionError
+
+    with pytest.raises(VaultUnavailable):
+        asyncio.run(use())
+    host.release(held)
+    held.visit.lost = False
+    host.close()
 
 
 def _host_for_one(fleet: Fleet) -> FleetHost:

@@ -17,7 +17,7 @@ from vault_memory.api.vault_service import (
 from vault_memory.errors import VaultMemoryError
 from vault_memory.hosting.fleet.serving.held_vault import AcknowledgedMemory, HeldVault
 from vault_memory.http.tokens import TokenOwner
-from vault_memory.ledger.contract import Ledger
+from vault_memory.ledger.contract import LeaseLost, Ledger
 
 HELD, WRITES = "held_vault", "writes"
 """Keys of the state of a request: its HeldVault, and whether its call may write"""
@@ -73,12 +73,16 @@ class HeldVaults:
 
     @asynccontextmanager
     async def vault(self, state: RequestState) -> AsyncIterator[VaultMemory]:
-        """Give the vault. At the end, what a request wrote is safe. Raises Pending."""
+        """Give the vault. At the end, what a request wrote is safe. Raises VaultUnavailable, Pending."""
         entry = state.get(HELD)
         # Fault: the request of one token must never reach the vault of another.
         if not isinstance(entry, HeldVault) or entry.visit.lease.vault != state[VAULT]:
             raise VaultUnknown
-        memory = AcknowledgedMemory(entry)
+        try:
+            memory = AcknowledgedMemory(entry)
+        except LeaseLost:
+            # Fault: a flush learned just now that another host has the vault.
+            raise VaultUnavailable from None
         yield cast(VaultMemory, memory)
         # Without its home, a vault takes operations only, and the ledger has them.
         is_flushed = memory.is_durable or entry.visit.away is not None
