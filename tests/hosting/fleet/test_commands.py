@@ -77,6 +77,20 @@ def test_what_was_copied_comes_back_as_it_was(
     assert again["error"]["code"] == "usage_error"
 
 
+def test_a_file_that_is_too_large_for_sync_comes_back_too(
+    fleet_of_hosts: OperatedFleet, vault: Path, tmp_path: Path
+) -> None:
+    recording = b"waves " * 2_000_000
+    (vault / "sea").mkdir()
+    (vault / "sea" / "waves.wav").write_bytes(recording)
+    home = fleet_of_hosts.store.new_url()
+    fleet_of_hosts.ask("fleet", "add", "ann", "--home", home, "--from", str(vault))
+    back = tmp_path / "back"
+    exported = fleet_of_hosts.ask("fleet", "export", "ann", str(back))
+    assert exported == {"folder": str(back), "files": 3}
+    assert (back / "sea" / "waves.wav").read_bytes() == recording
+
+
 def _in_other_letters(home: str) -> str:
     bucket, _, prefix = home.removeprefix("s3://").partition("/")
     return f"S3://{bucket}//%{ord(prefix[0]):02x}{prefix[1:]}"

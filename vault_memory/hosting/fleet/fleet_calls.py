@@ -21,7 +21,11 @@ from vault_memory.hosting.fleet.bundle import BundleOwner
 from vault_memory.hosting.fleet.fleet_config import FleetConfig
 from vault_memory.hosting.fleet.fleet_errors import HostsSilent, VaultInUse
 from vault_memory.hosting.fleet.scratch import Scratch
-from vault_memory.hosting.fleet.vault_copy import VaultCopy, VaultInHome
+from vault_memory.hosting.fleet.vault_copy import (
+    VaultCopy,
+    VaultInHome,
+    fetch_missing,
+)
 from vault_memory.hosting.fleet.visit import Visit
 from vault_memory.http.tokens import token_digest
 from vault_memory.ledger.contract import (
@@ -357,6 +361,8 @@ def export(
             shutil.copytree(visit.scratch.root, partial, dirs_exist_ok=True)
             # Two folders with one id would be taken for one vault that was moved.
             (partial / MARKER).unlink(missing_ok=True)
+            # Fault: `add --from` copied a large file, and it would be missing here.
+            fetch_missing(visit.bundles.remote, partial)
             count = sum(len(names) for _, _, names in os.walk(partial))
             os.rename(partial, target)
         finally:

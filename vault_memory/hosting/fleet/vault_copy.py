@@ -5,6 +5,7 @@ again. The bundle comes last: until then the home is a folder with notes.
 """
 
 import hashlib
+import os
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -181,6 +182,23 @@ def files_of(
             yield entry.path, entry.size
         elif not is_deep:
             yield from files_of(remote, entry.path)
+
+
+def fetch_missing(
+    remote: Remote,
+    folder: Path,
+) -> None:
+    """Fetch the files of a home that a folder lacks: sync leaves those alone that are large."""
+    for path, _ in files_of(remote):
+        names = path.split("/")
+        # Fault: a name could lead out of the folder.
+        is_safe = not any(name in ("", ".", "..") or junk(name) for name in names)
+        file = folder / path
+        if not is_safe or os.path.lexists(file):
+            continue
+        raw = remote.get(path, max_bytes=LARGEST).raw
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_bytes(raw)
 
 
 def _digest(raw: bytes) -> bytes:
