@@ -128,13 +128,16 @@ class Fleet:
         self.now = datetime.now(UTC)
         self.server = RamServer(traits)
         self.person = RamRemote(self.server)
-        self.ledger = LocalLedger(
-            folder / "ledger.sqlite", create=True, lease_seconds=30
-        )
+        self.open_ledger(create=True)
         self.ledger.add(VAULT, "ann", HOME)
         self.capabilities: dict[str, Capabilities] = {}
         self.faults = Faults()
         self.save(USER, START)
+
+    def open_ledger(self, *, create: bool = False) -> None:
+        """Open the ledger, as after a start of all hosts."""
+        file = self.folder / "ledger.sqlite"
+        self.ledger = LocalLedger(file, create=create, lease_seconds=30)
 
     def save(self, path: str, text: str) -> None:
         """A person saves a file in the home."""

@@ -30,6 +30,7 @@ from vault_memory.api import vault_service as api
 from vault_memory.api.vault_service import VaultUnavailable
 from vault_memory.config.sections import RemoteSettings
 from vault_memory.hosting import night_spread
+from vault_memory.hosting.fleet import bundle
 from vault_memory.hosting.fleet.fleet_errors import HostFull
 from vault_memory.hosting.fleet.serving import forwarding
 from vault_memory.hosting.fleet.serving.fleet_host import FleetHost
@@ -46,7 +47,7 @@ from vault_memory.http.tokens import TokenOwner, token_digest
 from vault_memory.ledger.contract import Holder, Lease, LedgerAway, LedgerCaller
 from vault_memory.ledger.local import LocalLedger
 from vault_memory.remote.contract import Remote
-from vault_memory.remote.in_memory import PLAIN, RamServer
+from vault_memory.remote.in_memory import PLAIN, RamRemote, RamServer
 from vault_memory.remote.remote_errors import RemoteBusy
 from vault_memory.rules.paths.caller import Caller
 
@@ -244,10 +245,45 @@ def test_a_vault_that_is_lost_after_it_was_acquired_is_asked_for_again(
     host.close()
 
 
+def test_reads_end_with_the_lease_while_the_database_is_away(fleet: Fleet) -> None:
+    host = FleetHost(fleet.ledger, fleet.settings("one"), HostName("one", "http://one"))
+    held = host.acquire(VAULT)
+    assert isinstance(held, HeldVault)
+    host.release(held)
+    # Nothing has renewed the lease.
+    held.deadline = time.monotonic()
+
+    with pytest.raises(LedgerAway):
+        host.acquire(VAULT)
+
+    host.close()
+
+
+def test_a_host_leaves_a_vault_of_a_newer_version_alone(
+    fleet: Fleet, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with monkeypatch.context() as newer:
+        newer.setattr(bundle, "FORMAT", bundle.FORMAT + 1)
+        with fleet.visiting("newer") as visit:
+            visit.run(append("a", "- coffee", fleet.now))
+    before = fleet.notes()
+    fleet.faults.log.clear()
+    host = FleetHost(fleet.ledger, fleet.settings("one"), HostName("one", "http://one"))
+
+    with pytest.raises(VaultUnavailable):
+        host.acquire(VAULT)
+
+    assert fleet.ledger.vault(VAULT).trouble == "bundle_newer"
+    assert not [line for line in fleet.faults.log if line.startswith("put")]
+    assert fleet.notes() == before
+    host.close()
+
+
 def _host_for_one(fleet: Fleet) -> FleetHost:
     """A host that may hold one vault, in a fleet with another vault `bo`."""
     fleet.ledger.add(BO, "bo", f"{HOME}2")
     home_of_bo = RamServer(PLAIN)
+    RamRemote(home_of_bo).put("bo.md", b"# Bo\n", expected=None)
     plain = fleet.settings("one")
 
     def open_remote(remote: RemoteSettings, password: str) -> Remote:

@@ -29,7 +29,7 @@ from vault_memory.hosting.fleet.serving.host_name import HostName
 from vault_memory.http.tokens import token_digest
 from vault_memory.ledger.local import LocalLedger
 from vault_memory.remote.contract import Remote
-from vault_memory.remote.in_memory import PLAIN, RamServer
+from vault_memory.remote.in_memory import PLAIN, RamRemote, RamServer
 from vault_memory.rules.paths.caller import Caller
 
 BO = str(UUID(int=0xB0))
@@ -75,6 +75,7 @@ def test_a_vault_that_opens_slowly_lets_requests_for_others_pass(
     may_open = threading.Event()
     slow = Faults(meanwhile={0: lambda: _wait(may_open)})
     home_of_bo = RamServer(PLAIN)
+    RamRemote(home_of_bo).put("bo.md", b"# Bo\n", expected=None)
     plain = fleet.settings("one", slow)
 
     def open_remote(remote: RemoteSettings, password: str) -> Remote:

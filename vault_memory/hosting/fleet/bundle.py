@@ -14,7 +14,7 @@ import os
 import zipfile
 import zlib
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -42,7 +42,7 @@ class BundleOwner:
     """Whose bundle it is."""
 
     vault: str
-    """The vault's id: 32 hex digits"""
+    """The vault's id: 32 hex digits; "" for whichever vault it is"""
     fleet: str
     """The id of the fleet"""
     secret: str = field(repr=False)
@@ -191,10 +191,11 @@ def _unpack(
     # Fault: the person whose home it is could plant a command or a database.
     if not hmac.compare_digest(signature, _sign(owner, raw)):
         raise BundleDamaged("another program has changed it")
-    if manifest["vault"] != owner.vault:
+    vault = str(manifest["vault"])
+    if owner.vault and vault != owner.vault:
         raise BundleDamaged("it is that of another vault")
     files = tuple(_files(archive, manifest["parts"]))
-    return Bundle(owner, int(manifest["epoch"]), files)
+    return Bundle(replace(owner, vault=vault), int(manifest["epoch"]), files)
 
 
 def _files(

@@ -5,7 +5,7 @@ client skips names with ``.~``. Each write names the version that it replaces. A
 no longer there means that another host holds the vault.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -46,6 +46,10 @@ class BundleTag(NamedTuple):
 NO_TAG = BundleTag("")
 
 
+def _never() -> bool:
+    return False
+
+
 @dataclass(frozen=True, slots=True)
 class BundleStore:
     """The bundle of one vault, for the holder of its lease."""
@@ -53,6 +57,8 @@ class BundleStore:
     remote: Remote
     owner: BundleOwner
     lease: Lease
+    is_current: Callable[[], bool] = _never
+    """asks the ledger whether the lease is the newest one"""
 
     def tag_in(self, listing: RemoteListing) -> BundleTag:
         """Return the version that a listing of the home shows."""
@@ -71,8 +77,9 @@ class BundleStore:
         except RemoteMissing:
             return None
         bundle = unpack(fetched.raw, self.owner)
-        # Fault: a host slept beyond its lease. Another one has written since.
-        if bundle.epoch > self.lease.epoch:
+        # Fault: a host slept beyond its lease. Another one has written since. But a ledger that
+        # was restored counts from an older epoch, and its newest lease has to go on.
+        if bundle.epoch > self.lease.epoch and not self.is_current():
             raise LeaseLost(self.lease)
         return bundle, BundleTag(fetched.etag, fetched.modified)
 

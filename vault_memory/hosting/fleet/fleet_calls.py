@@ -10,6 +10,7 @@ import time
 import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -25,6 +26,7 @@ from vault_memory.hosting.fleet.vault_copy import (
     VaultCopy,
     VaultInHome,
     fetch_missing,
+    vault_in,
 )
 from vault_memory.hosting.fleet.visit import Visit
 from vault_memory.http.tokens import token_digest
@@ -88,7 +90,7 @@ def add(
     _check_name(user, "the person")
     remote = fleet.remote(new.home.rstrip("/"))
     home = remote.url
-    vault = new_id() if new.source is None else _id_of(new.source)
+    vault = "" if new.source is None else _id_of(new.source)
     _refuse_twice(ledger, vault, new.name, home)
     password = password_of(remote, fleet.environment, new.source or NOWHERE)
     opened = open_configured(remote, password)
@@ -98,11 +100,18 @@ def add(
         if not opened.probe().two_way:
             raise PreconditionsIgnored
         owner = BundleOwner(vault, ledger.fleet, ledger.secret)
-        copy = VaultCopy(opened, VaultInHome(new.name, owner, home))
-        copy.check_home()
         if new.source is not None:
+            copy = VaultCopy(opened, VaultInHome(new.name, owner, home))
+            copy.check_home()
             state = Path(places.state_root(fleet.environment), vault)
             copy.copy(Folder(new.source), state)
+        elif vault := vault_in(opened, owner):
+            # Fault: the ledger is older than the home, or this command was killed.
+            _refuse_twice(ledger, vault, new.name, home)
+        else:
+            vault = new_id()
+            owner = replace(owner, vault=vault)
+            VaultCopy(opened, VaultInHome(new.name, owner, home)).mark_home()
     finally:
         opened.close()
     token = secrets.token_hex(TOKEN_BYTES)

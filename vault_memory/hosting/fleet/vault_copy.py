@@ -13,7 +13,13 @@ from pathlib import Path
 from typing import NamedTuple
 
 from vault_memory.errors import UsageError, VaultMemoryError
-from vault_memory.hosting.fleet.bundle import LARGEST, BundleOwner, collect, unpack
+from vault_memory.hosting.fleet.bundle import (
+    LARGEST,
+    Bundle,
+    BundleOwner,
+    collect,
+    unpack,
+)
 from vault_memory.hosting.fleet.bundle_store import NAME, NO_TAG, BundleStore
 from vault_memory.ledger.contract import Lease, VaultAddedTwice
 from vault_memory.remote.contract import Remote
@@ -21,6 +27,8 @@ from vault_memory.remote.remote_errors import RemoteChanged, RemoteMissing
 from vault_memory.sync.plan.sync_exclusions import junk
 from vault_memory.vault.reader import Folder
 
+BEFORE = 0
+"""The epoch before the first lease"""
 _NEVER = datetime.min.replace(tzinfo=UTC)
 
 
@@ -90,8 +98,12 @@ class VaultCopy:
         paths = self._paths(folder)
         copied = list(self._copy_files(folder, paths))
         self._verify(copied)
-        self._store_bundle(state)
+        self._store_bundle(collect(state, self.target.owner, BEFORE))
         return copied
+
+    def mark_home(self) -> None:
+        """Store a bundle without parts: a home that has nothing, not even that, is gone."""
+        self._store_bundle(Bundle(self.target.owner, BEFORE, ()))
 
     def _paths(self, folder: Folder) -> list[str]:
         """Return the files that are copied. Raises UsageError for one that the home refuses."""
@@ -161,14 +173,25 @@ class VaultCopy:
             if sizes.get(file.path) != file.size:
                 raise CopyIncomplete(file.path)
 
-    def _store_bundle(self, state: Path) -> None:
-        """Store journal, sessions and configuration, under the epoch before the first lease."""
+    def _store_bundle(self, bundle: Bundle) -> None:
         target = self.target
-        lease = Lease(target.owner.vault, target.home, 0, until=_NEVER)
+        lease = Lease(target.owner.vault, target.home, BEFORE, until=_NEVER)
         store = BundleStore(self.remote, target.owner, lease)
         fetched = store.fetch()
         tag = NO_TAG if fetched is None else fetched[1]
-        store.put(collect(state, target.owner, 0), tag)
+        store.put(bundle, tag)
+
+
+def vault_in(
+    remote: Remote,
+    fleet: BundleOwner,
+) -> str:
+    """The id of the vault that the fleet has in a home; "" for a new home. Raises AnotherFleet."""
+    try:
+        fetched = remote.get(NAME, max_bytes=LARGEST)
+    except RemoteMissing:
+        return ""
+    return unpack(fetched.raw, fleet).owner.vault
 
 
 def files_of(

@@ -31,6 +31,7 @@ from vault_memory.hosting.fleet.bundle import (
     signature_of,
 )
 from vault_memory.hosting.fleet.bundle_store import NO_TAG, BundleStore, BundleTag
+from vault_memory.hosting.fleet.fleet_errors import HomeChanged
 from vault_memory.hosting.fleet.home_link import HomeLink
 from vault_memory.hosting.fleet.kept_ops import KeptOps
 from vault_memory.hosting.fleet.scratch import Scratch, ScratchRecord
@@ -143,16 +144,18 @@ class Visit:
     @property
     def bundles(self) -> BundleStore:
         """The bundle in the home, with its earlier versions."""
-        return BundleStore(self._home.reconnected(), self._owner, self.lease)
+        home = self._home.reconnected()
+        return BundleStore(home, self._owner, self.lease, self._is_current)
+
+    def _is_current(self) -> bool:
+        """Whether the ledger says that this lease is the newest one."""
+        return self.lease.vault in self._ledger.renew([self.lease])
 
     # --- Work ---
 
     @contextlib.contextmanager
     def changing(self) -> Iterator[VaultMemory]:
-        """Change the vault, e.g. for a night. What is done is safe after the next complete `flush`.
-
-        Operations and flushes go on meanwhile.
-        """
+        """Change the vault while operations and flushes go on. The next complete `flush` makes it safe."""
         with self._lock:
             memory = self.memory
             self._mark_dirty()
@@ -297,7 +300,6 @@ class Visit:
     def _begin_away(self, reason: RemoteError) -> None:
         if self.scratch.is_complete():
             self._take_scratch()
-        # It may have been set aside just now.
         if not self.scratch.is_complete():
             raise reason
         self.away = reason
@@ -338,6 +340,9 @@ class Visit:
         listing = self._home.list()
         if listing is None:
             return previous
+        # Fault: the home was emptied. A host without a copy would serve an empty vault.
+        if not listing.entries:
+            raise HomeChanged("it is empty")
         tag = self.bundles.tag_in(listing)
         if tag.etag == previous.etag:
             return tag
@@ -371,7 +376,7 @@ class Visit:
                 try:
                     note = folder.read(path)
                 except VaultMemoryError:
-                    # Fault: one note that cannot be read must not keep the vault closed.
+                    # Fault: one unreadable note must not keep the vault closed.
                     continue
                 # Fault: the text is older than the journal. It would count as a save of a person
                 # who deletes what the bot has written since.
@@ -403,14 +408,13 @@ class Visit:
         follow: bool,
     ) -> FlushReport:
         memory = self.memory
-        if self.lease.vault not in self._ledger.renew([self.lease]):
+        if not self._is_current():
             raise LeaseLost(self.lease)
         self._replay_kept()
         memory.edits.process_due(now)
         self._ops.note_outcomes(memory)
-        is_clean = not self._record.is_dirty and not self._home.count_waiting(
-            memory, now
-        )
+        is_clean = not self._record.is_dirty
+        is_clean = is_clean and not self._home.count_waiting(memory, now)
         if is_clean and not follow:
             stored = self._has_new_state() and self._send_bundle()
             return FlushReport(is_complete=True, stored_bundle=stored)
