@@ -34,6 +34,12 @@ OWNER = BundleOwner("0" * 32, "5f0c4a1e-fleet", "secret of the hosts")
 
 
 @pytest.fixture
+def tmp_path(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder that stays, so that a later test finds which files there were."""
+    return tmp_path_factory.mktemp("bundle")
+
+
+@pytest.fixture
 def memory(tmp_path: Path):
     root = tmp_path / "vault"
     root.mkdir()
