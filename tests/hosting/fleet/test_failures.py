@@ -15,12 +15,15 @@ from starlette.types import Message, Receive, Scope, Send
 
 from tests.hosting.fleet.fleets import (
     HOME,
+    START,
     USER,
     VAULT,
     Faults,
     FaultyRemote,
     Fleet,
     append,
+    remember,
+    turn,
 )
 from tests.hosting.fleet.store_fleet import StoreFleet
 from tests.ledger import servers
@@ -85,6 +88,31 @@ def test_what_was_acknowledged_while_its_note_was_locked_is_there_later(
     with fleet.visiting("two"):
         pass
     assert fleet.text().count("- milk") == 1
+
+
+def test_what_was_acknowledged_waits_while_its_note_is_no_text(fleet: Fleet) -> None:
+    killed = fleet.visit("one")
+    killed.run(remember("a", "I like cocoa", fleet.now))
+    killed.run(turn("b", "words of ann", fleet.now))
+    killed.close()
+    note = fleet.person.look(USER)
+    fleet.person.put(USER, START.encode("utf-16"), expected=note.etag)
+    for name in ("two", "three"):
+        fleet.pass_by(200)
+        with fleet.visiting(name):
+            pass
+    row = fleet.ledger.vault(VAULT)
+    assert row.waiting
+    assert "refuses" in row.trouble
+
+    fleet.save(USER, START)
+    fleet.pass_by(200)
+    with fleet.visiting("two"):
+        pass
+
+    assert fleet.text().count("I like cocoa") == 1
+    assert "".join(fleet.notes().values()).count("words of ann") == 1
+    assert fleet.ledger.vault(VAULT).waiting == 0
 
 
 def test_while_the_home_is_away_reads_go_on_and_writes_are_kept(fleet: Fleet) -> None:

@@ -11,12 +11,14 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from vault_memory.api.vault_memory import VaultMemory
+from vault_memory.errors import NoteUnreadable
 from vault_memory.hosting.fleet.acknowledged_ops import (
     AcknowledgedOp,
     OpOutcome,
     execute,
     records_of,
 )
+from vault_memory.markdown import is_text
 from vault_memory.rules.edits.audit_reader import read_record
 from vault_memory.rules.edits.audit_record import Record
 from vault_memory.rules.edits.unified_diff import lines_of
@@ -57,7 +59,17 @@ class OpReplay:
             for record in records:
                 self._add_record(record, op)
         else:
+            self._check_text(op)
             execute(self._memory, op, again=True)
+
+    def _check_text(self, op: AcknowledgedOp) -> None:
+        """Raise NoteUnreadable for a note that takes no words at this moment."""
+        note = op.outcome.note
+        text = self._text(note) if note else None
+        # Fault: a person has saved the note in another encoding. The vault would reject what it
+        # acknowledged, and the words would be in the audit only.
+        if text is not None and not is_text(text):
+            raise NoteUnreadable(note, "it is no text in UTF-8")
 
     def _add_record(
         self,
