@@ -22,6 +22,7 @@ from vault_memory.daemon import query_or_local
 from vault_memory.errors import VaultMemoryError
 from vault_memory.hosting.hosted_vault import HostedVault
 from vault_memory.hosting.night_spread import night_delay
+from vault_memory.hosting.turn_lane import NEVER, TurnJob
 from vault_memory.hosting.vault_host import TOKENS_SECONDS, VaultHost, open_host
 
 
@@ -146,6 +147,28 @@ def test_an_open_vault_gives_memory_back_and_answers_the_same_afterwards(
         assert until(lambda: (cached_bytes(index) or 100_000) < 50_000)
         assert asyncio.run(search(host, north, "ferry")) == before
         assert vault.opened == 1
+
+
+def test_a_request_comes_before_the_visits_that_are_due(vaults: Vaults) -> None:
+    vaults.add_three()
+    visits = []
+
+    def visit() -> float:
+        time.sleep(0.01)
+        visits.append(None)
+        return NEVER
+
+    with hosting(vaults, idle_seconds=0.2) as host:
+        vault = host.residents.find(vaults.vault_of("north"))
+        assert vault is not None
+        assert until(lambda: vault.opened == 1 and not vault.is_open)
+        # As after a loss of the events of a thousand vaults.
+        for _ in range(400):
+            host.residents.lanes.upkeep.plan(TurnJob(visit))
+        opening = vault.begin_use()
+        assert opening.result(20) is None
+        vault.end_use()
+        assert len(visits) < 200
 
 
 def test_an_unknown_vault_is_refused(vaults: Vaults) -> None:

@@ -27,7 +27,7 @@ from vault_memory.hosting.resident import (
     ResidentOwner,
     leftovers_in,
 )
-from vault_memory.hosting.turn_lane import NEVER, TurnJob, TurnLane
+from vault_memory.hosting.turn_lane import AT_ONCE, NEVER, TurnJob, TurnLane
 from vault_memory.vault.watch.shared_watcher import SharedWatcher
 
 logger = logging.getLogger(__name__)
@@ -145,7 +145,8 @@ class HostedVault:
                 future.set_exception(self._error)
                 return future
             self._waiting.append(future)
-        self._host.lanes.upkeep.plan(self._upkeep)
+        # Fault: lost events of all vaults plan a turn of each. Requests would wait for these.
+        self._host.lanes.upkeep.plan(self._upkeep, AT_ONCE)
         return future
 
     def end_use(self) -> None:
@@ -174,7 +175,7 @@ class HostedVault:
 
     def note_change(self) -> None:
         """Notes that the vault has hints to take, or changed while it was closed."""
-        self._host.lanes.upkeep.plan(self._upkeep)
+        self._host.lanes.upkeep.plan(self._upkeep, AT_ONCE if self.users else 0.0)
 
     def look_for_leftovers(self) -> None:
         """Takes a turn if another process left something in the state folder."""

@@ -10,6 +10,8 @@ from collections.abc import Callable
 logger = logging.getLogger(__name__)
 
 NEVER = float("inf")
+AT_ONCE = float("-inf")
+"""Seconds until a turn that somebody waits for: it comes before those that only are due"""
 LONG_SECONDS = 0.1
 """A job whose last turn took so long gets no more than half of the threads"""
 BUG_SECONDS = 60.0
