@@ -6,18 +6,15 @@ All that opens, tends and closes it are turns of one job. So no two threads do i
 import logging
 import threading
 import time
-from collections.abc import Callable
 from concurrent.futures import Future
-from dataclasses import dataclass
-from pathlib import Path
 
 from vault_memory.api.vault_memory import VaultMemory
-from vault_memory.api.vault_service import VaultUnavailable
-from vault_memory.config.sections import Watch
+from vault_memory.api.vault_service import VaultUnavailable, VaultUnknown
 from vault_memory.daemon.upkeep.edit_upkeep import PRUNE_SECONDS
 from vault_memory.database.connection import DatabaseError
 from vault_memory.errors import VaultMemoryError
 from vault_memory.hosting.catalog_entry import CatalogEntry
+from vault_memory.hosting.host_view import HostView
 from vault_memory.hosting.resident import (
     CHECK_SECONDS,
     UNFINISHED_SECONDS,
@@ -28,7 +25,7 @@ from vault_memory.hosting.resident import (
     leftovers_in,
 )
 from vault_memory.hosting.turn_lane import AT_ONCE, NEVER, TurnJob, TurnLane
-from vault_memory.vault.watch.shared_watcher import SharedWatcher
+from vault_memory.vault.watch.vault_watch import VaultWatch, WatchEnded
 
 logger = logging.getLogger(__name__)
 
@@ -43,38 +40,6 @@ CLOSING_SECONDS = 1.0
 """Time until a vault that has to be closed is looked at again"""
 NIGHT_CHECK_SECONDS = 2.0
 """Time from the last turn of a conversation to the check for what it asks for"""
-
-
-@dataclass(frozen=True, slots=True)
-class Lanes:
-    """The threads of a host for each kind of turns."""
-
-    upkeep: TurnLane
-    sync: TurnLane
-    nights: TurnLane
-    embedding: TurnLane
-
-    def all(self) -> tuple[TurnLane, ...]:
-        """Returns all lanes."""
-        return self.upkeep, self.sync, self.nights, self.embedding
-
-
-@dataclass(frozen=True, slots=True)
-class HostView:
-    """What a vault asks of its host."""
-
-    environment: dict[str, str]
-    states: Path
-    """The folder of all state folders"""
-    lanes: Lanes
-    watcher: SharedWatcher
-    watching: Watch
-    """How a closed vault is watched"""
-    idle_seconds: float
-    is_stopping: Callable[[], bool]
-    note_opened: Callable[[], None]
-    night_offset: Callable[["HostedVault"], float]
-    """Seconds by which its nights begin later: those of all vaults are spread"""
 
 
 class HostedVault:
@@ -105,8 +70,6 @@ class HostedVault:
         """What other processes had left in the state folder at the last look"""
         self._night_at = 0.0
         """When the nights are due although nothing is said, by the monotonic clock"""
-        self._opened_entry: CatalogEntry | None = None
-        """The entry that the vault was opened with last"""
         self._caught_up_entry: CatalogEntry | None = None
         """The entry with which the versions of all notes were stored when it was closed"""
         self._prune_at = 0.0
@@ -114,7 +77,11 @@ class HostedVault:
         self._failed_at = 0.0
         self._error: Exception | None = None
         self._host = host
+        self._opened_entry: CatalogEntry | None = None
+        """What the open vault was opened with; None when it has to be opened again"""
         self._lock = threading.Lock()
+        self._watching = threading.Lock()
+        """guards the entry and the watch, which is set again when the folder is another one"""
         self._waiting: list[Future[None]] = []
         self._must_close = False
         self._is_shrunk = False
@@ -129,6 +96,17 @@ class HostedVault:
         """Whether the vault is open."""
         return self.resident is not None
 
+    @property
+    def is_at_rest(self) -> bool:
+        """Whether the vault is closed, and no turn is opening it."""
+        return not self._upkeep.is_running and self.resident is None
+
+    @property
+    def _is_over(self) -> bool:
+        """Whether the open vault has to be closed for good, or to be opened again."""
+        is_outdated = self._is_removed or self._opened_entry is not self.entry
+        return self.is_open and is_outdated
+
     # --- Requests ---
 
     def begin_use(self) -> Future[None]:
@@ -138,8 +116,11 @@ class HostedVault:
             self.users += 1
             self.used_at = time.monotonic()
             self._is_shrunk = False
-            if self.resident is not None:
+            if self.resident is not None and not self._is_elsewhere():
                 future.set_result(None)
+                return future
+            if self.resident is not None or self._host.is_stopping():
+                future.set_exception(VaultUnavailable())
                 return future
             if self._error is not None and not self._may_try_again():
                 future.set_exception(self._error)
@@ -159,13 +140,25 @@ class HostedVault:
         for lane, job in others:
             if lane is self._host.lanes.nights:
                 lane.plan(job, NIGHT_CHECK_SECONDS)
-        pause = 0.0 if self._must_close else self._idle_pause()
+        must_close = self._must_close or self._is_over
+        pause = 0.0 if must_close else self._idle_pause()
         self._host.lanes.upkeep.plan(self._upkeep, pause)
 
     def memory(self) -> VaultMemory:
         """Returns the open vault for a request that counts as its user."""
         assert self.resident is not None
         return self.resident.served
+
+    def refuse_waiting(self) -> None:
+        """Refuses the requests that wait for the opening, because the host ends."""
+        # Fault: no turn begins any more, and the end of the server would wait for them.
+        self._fail_waiting(VaultUnavailable())
+
+    def _is_elsewhere(self) -> bool:
+        """Whether the open vault was moved, and is not opened in its new folder yet."""
+        # Fault: the answers would be those of an index that nothing brings up to date.
+        resident = self.resident
+        return resident is not None and resident.root != self.entry.root
 
     def _may_try_again(self) -> bool:
         # Fault: each request to a vault that is away would open it again.
@@ -205,19 +198,28 @@ class HostedVault:
         self._host.lanes.upkeep.plan(self._upkeep)
 
     def replace_entry(self, entry: CatalogEntry) -> None:
-        """Uses another configuration: an open vault is opened again."""
-        self.entry = entry
+        """Uses another configuration or another folder from the next opening on."""
+        with self._watching:
+            if entry.root != self.entry.root:
+                # Fault: the watch would follow the vault that is in the old folder now, and
+                # take the events of that one.
+                self._host.watcher.remove(self.watch)
+            self.entry = entry
+            self._is_removed = False
         self._error, self._failed_at = None, 0.0
-        if self.is_open:
-            self.ask_to_close()
-        else:
-            self.visit(0.0)
+
+    def open_again(self) -> None:
+        """Opens the vault with its new entry, as soon as it is not in use."""
+        self._host.tell_reopening(self)
+        self.visit(0.0)
 
     def remove(self) -> None:
         """Closes the vault for good: it is not below the folder any more."""
-        self._is_removed = True
-        self._host.watcher.remove(self.watch)
-        self.ask_to_close()
+        with self._watching:
+            self._is_removed = True
+            self._host.watcher.remove(self.watch)
+        self._host.tell_reopening(self)
+        self.visit(0.0)
 
     # --- The turns of the upkeep, which also open and close ---
 
@@ -232,11 +234,11 @@ class HostedVault:
             # Fault (A26): the state folder was removed. It is made again, and the notes are
             # read again.
             logger.warning("the vault `%s` is opened again: %s", self.entry.root, error)
-            self._must_close = True
+            self._reopen()
             seconds = 0.0
         if self._may_close(resident) and self._close(resident):
             return self._seconds_until_due()
-        if self._must_close:
+        if self._must_close or self._is_over:
             seconds = min(seconds, CLOSING_SECONDS)
         if self.users:
             # The end of the last request plans the turn that closes the vault.
@@ -260,15 +262,35 @@ class HostedVault:
                 resident.shrink()
                 self._is_shrunk = True
 
+    def _reopen(self) -> None:
+        """Lets the vault be closed and opened again, as soon as it is not in use."""
+        if self._opened_entry is not None:
+            self._opened_entry = None
+            self._host.tell_reopening(self)
+
+    def _begin_opening(self) -> tuple[CatalogEntry, VaultWatch]:
+        """Returns what to open, and its watch. Raises VaultUnknown when the vault was removed."""
+        with self._watching:
+            if self._is_removed:
+                raise VaultUnknown
+            entry = self.entry
+            if self.watch.is_removed or self.watch.root != entry.root:
+                host = self._host
+                host.watcher.remove(self.watch)
+                self.watch = host.watcher.add(
+                    entry.root, host.watching, self.note_change
+                )
+            return entry, self.watch
+
     def _open(self) -> bool:
         """Opens the vault. Returns False when it cannot be opened."""
         self._must_close = False
         # Fault: turns that are dropped during the opening would be found an hour later.
         leftovers, self._leftovers = self._leftovers, leftovers_in(self._state)
-        # Fault: another layout may claim notes whose versions were never stored, and a
-        # command beside the host may have indexed a save before its version was stored.
-        is_same = self._caught_up_entry is self.entry and leftovers == self._leftovers
-        self._opened_entry, self._caught_up_entry = self.entry, None
+        caught_up_entry, self._caught_up_entry = self._caught_up_entry, None
+        # Fault: a command beside the host may have indexed a save before its version was
+        # stored. Another layout may claim notes whose versions were never stored.
+        is_same = leftovers == self._leftovers and caught_up_entry is self.entry
         prune_seconds = max(0.0, self._prune_at - time.monotonic())
         owner = ResidentOwner(
             prune_seconds=prune_seconds,
@@ -278,13 +300,17 @@ class HostedVault:
             is_stopping=self._host.is_stopping,
         )
         try:
-            if self._is_removed:
-                return False
-            resident = Resident(
-                self.entry.root, self._host.environment, self.watch, owner
-            )
+            entry, watch = self._begin_opening()
+            resident = Resident(entry.root, self._host.environment, watch, owner)
+        except VaultUnknown as error:
+            # Fault: a request that came just before would wait for ever.
+            self._fail_waiting(error)
+            return False
         except HostStops:
             self._fail_waiting(VaultUnavailable())
+            return False
+        except WatchEnded:
+            # The vault was moved or removed meanwhile, and that planned the next turn.
             return False
         except (VaultMemoryError, DatabaseError, OSError) as error:
             self._note_failure(error)
@@ -299,7 +325,7 @@ class HostedVault:
             self._prune_at = time.monotonic() + PRUNE_SECONDS
         self.used_at = max(self.used_at, time.monotonic() - self._host.idle_seconds + 1)
         with self._lock:
-            self.resident = resident
+            self.resident, self._opened_entry = resident, entry
             self.trouble, self.tries, self._error = "", 0, None
             self._others = self._other_jobs(resident)
             waiting, self._waiting = self._waiting, []
@@ -367,6 +393,10 @@ class HostedVault:
     def _may_close(self, resident: Resident) -> bool:
         if self.users:
             return False
+        if self._is_over:
+            # Fault: a vault that syncs every few seconds always has a turn that is due soon. What
+            # is unfinished goes on after the next opening.
+            return not any(job.is_running for _, job in self._others)
         if not resident.is_quiet() or self._has_other_work(resident):
             return False
         idle = time.monotonic() - self.used_at
@@ -389,6 +419,7 @@ class HostedVault:
 
     def _close(self, resident: Resident) -> bool:
         """Closes the vault. Returns False when it is in use, or has another turn now."""
+        is_over = self._is_over
         with self._lock:
             if self.users or not all(lane.withdraw(job) for lane, job in self._others):
                 self._plan_withdrawn()
@@ -398,6 +429,8 @@ class HostedVault:
         seconds = resident.closed_seconds(self._seconds_to_night())
         if resident.is_caught_up():
             self._caught_up_entry = self._opened_entry
+        if is_over:
+            seconds = 0.0
         try:
             resident.close()
         except (VaultMemoryError, DatabaseError, OSError) as error:

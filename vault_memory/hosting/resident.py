@@ -67,7 +67,11 @@ class Resident:
         watch: "VaultWatch",
         owner: ResidentOwner,
     ) -> None:
-        """Opens the vault and brings its index up to date. Raises what `VaultMemory.open` does."""
+        """Opens the vault and brings its index up to date.
+
+        Raises what `VaultMemory.open` does, and WatchEnded.
+        """
+        self.root = root
         self._owner = owner
         self._watch = watch
         self._is_outdated = False

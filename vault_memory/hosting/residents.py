@@ -4,14 +4,15 @@ import asyncio
 import os
 import resource
 import time
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
 
 from vault_memory.api.vault_memory import VaultMemory
 from vault_memory.api.vault_service import VAULT, RequestState, VaultUnknown
 from vault_memory.config.sections import Config
-from vault_memory.hosting.hosted_vault import HostedVault, HostView, Lanes
+from vault_memory.hosting.host_view import HostView, Lanes
+from vault_memory.hosting.hosted_vault import HostedVault
 from vault_memory.hosting.night_spread import night_delay
 from vault_memory.hosting.turn_lane import TurnLane
 from vault_memory.hosting.vault_catalog import CatalogChanges, VaultCatalog
@@ -57,6 +58,10 @@ class Residents:
         self.lanes = lanes_of_host()
         self._states = state_root(catalog.environment)
         self._vaults: dict[str, HostedVault] = {}
+        self._leaving: dict[str, HostedVault] = {}
+        """Removed vaults that are still open"""
+        self.tell_reopening: Callable[[str], None] = lambda vault: None
+        """Receives the id of a vault that is closed once nobody uses it"""
         self._is_stopping = False
         self._view = HostView(
             environment=dict(catalog.environment),
@@ -67,6 +72,7 @@ class Residents:
             idle_seconds=config.host.idle_seconds,
             is_stopping=lambda: self._is_stopping,
             note_opened=self._make_room,
+            tell_reopening=lambda vault: self.tell_reopening(vault.entry.vault),
             night_offset=_night_offset,
         )
 
@@ -117,19 +123,47 @@ class Residents:
 
     def take_changes(self, changes: CatalogChanges) -> None:
         """Takes over what a renewal of the catalog found."""
-        for number, vault_id in enumerate(sorted(changes.added)):
-            entry = self.catalog.entry(vault_id)
-            if entry is not None:
-                vault = HostedVault(entry, self._view)
-                self._vaults[vault_id] = vault
-                # Its files may have changed while no host ran.
-                vault.visit(VISIT_SECONDS * number)
-        for vault_id in changes.changed:
-            entry = self.catalog.entry(vault_id)
-            if entry is not None:
-                self._vaults[vault_id].replace_entry(entry)
         for vault_id in changes.removed:
-            self._vaults.pop(vault_id).remove()
+            self._leaving[vault_id] = self._vaults.pop(vault_id)
+            self._leaving[vault_id].remove()
+        changed = [self._vaults[vault_id] for vault_id in changes.changed]
+        # The watches of all old folders end before a new one begins.
+        for vault in changed:
+            self._replace_entry(vault)
+        for vault in changed:
+            vault.open_again()
+        for number, vault_id in enumerate(sorted(changes.added)):
+            self._add(vault_id, VISIT_SECONDS * number)
+        self._leaving = {
+            vault_id: vault
+            for vault_id, vault in self._leaving.items()
+            if not vault.is_at_rest
+        }
+
+    def _add(
+        self,
+        vault_id: str,
+        seconds: float,
+    ) -> None:
+        """Serves a vault, and visits it in so many seconds."""
+        entry = self.catalog.entry(vault_id)
+        if entry is None:
+            return
+        vault = self._leaving.pop(vault_id, None)
+        if vault is None:
+            vault = HostedVault(entry, self._view)
+        else:
+            # Fault: beside a second object for a vault that is still open, the host would take
+            # itself for another daemon, and tend the vault no more.
+            vault.replace_entry(entry)
+        self._vaults[vault_id] = vault
+        # Its files may have changed while no host ran.
+        vault.visit(seconds)
+
+    def _replace_entry(self, vault: HostedVault) -> None:
+        entry = self.catalog.entry(vault.entry.vault)
+        if entry is not None:
+            vault.replace_entry(entry)
 
     def note_left(self) -> None:
         """Visits the vaults in whose state folders other processes left something."""
@@ -166,7 +200,8 @@ class Residents:
     def begin_stop(self) -> None:
         """Lets no further turn begin, and ends those that run soon."""
         self._is_stopping = True
-        for vault in self.vaults():
+        for vault in self._all():
+            vault.refuse_waiting()
             resident = vault.resident
             if resident is not None:
                 resident.syncing.stop()
@@ -181,9 +216,13 @@ class Residents:
         for lane in self.lanes.all():
             is_over &= lane.join(max(0.0, until - time.monotonic()))
         if is_over:
-            for vault in self.vaults():
+            for vault in self._all():
                 vault.close_at_end()
         return is_over
+
+    def _all(self) -> list[HostedVault]:
+        """Returns the vaults that are served, and those that are still open."""
+        return [*self._vaults.values(), *self._leaving.values()]
 
 
 def _night_offset(vault: HostedVault) -> float:

@@ -23,7 +23,7 @@ if sys.platform != "linux":
     pytest.skip("inotify is a part of Linux", allow_module_level=True)
 
 from vault_memory.vault.watch.shared_watcher import SharedWatcher
-from vault_memory.vault.watch.vault_watch import VaultWatch
+from vault_memory.vault.watch.vault_watch import VaultWatch, WatchEnded
 from vault_memory.vault.watch.watcher import root_identity
 
 PATIENCE = 10.0
@@ -268,7 +268,7 @@ def test_a_removed_vault_calls_nobody(vaults: Vaults) -> None:
     time.sleep(0.2)
 
     assert vaults.owners["ann"].calls == before
-    with pytest.raises(ValueError, match="not watched any more"):
+    with pytest.raises(WatchEnded, match="not watched any more"):
         watch.start()
 
 

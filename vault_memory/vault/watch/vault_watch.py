@@ -23,6 +23,10 @@ from vault_memory.vault.watch.watcher import (
 )
 
 
+class WatchEnded(Exception):
+    """The watch was removed, and cannot be started."""
+
+
 class SharedEvents(Protocol):
     """What a watch needs of the object that shares one inotify instance between vaults."""
 
@@ -212,11 +216,11 @@ class VaultWatch:
         """Opens the vault; the first hints ask for a rescan.
 
         Sets its watches again, unless no event came since they were set. Returns False when
-        anything may have changed while it was closed.
+        anything may have changed while it was closed. Raises WatchEnded.
         """
         with self._lock:
             if self.is_removed:
-                raise ValueError(f"`{self.root}` is not watched any more")
+                raise WatchEnded(f"`{self.root}` is not watched any more")
             watcher = Watcher(
                 self.root,
                 self.settings,

@@ -1,0 +1,168 @@
+"""Vaults that move, go, come back or change their settings while a host serves them."""
+
+import asyncio
+import threading
+import time
+from contextlib import AsyncExitStack, ExitStack
+from pathlib import Path
+
+from tests.hosting.many import NOTE, Vaults
+from tests.hosting.running_host import until
+from tests.hosting.test_residents import hosting, search
+from vault_memory.api.vault_service import VAULT, VaultUnavailable, VaultUnknown
+from vault_memory.hosting.hosted_vault import HostedVault
+from vault_memory.hosting.turn_lane import NEVER, TurnJob
+from vault_memory.hosting.vault_host import VaultHost
+
+REMOTE = '[remote]\nurl = "http://127.0.0.1:9/none"\npoll_seconds = 1\n'
+
+
+def hosted(
+    host: VaultHost,
+    vault: str,
+) -> HostedVault:
+    found = host.residents.find(vault)
+    assert found is not None
+    return found
+
+
+def is_answered(
+    host: VaultHost,
+    vault: str,
+) -> bool:
+    try:
+        return bool(asyncio.run(search(host, vault, "ferry")))
+    except VaultUnavailable:
+        return False
+
+
+def is_tended(vault: HostedVault) -> bool:
+    resident = vault.resident
+    return resident is not None and resident.upkeep is not None
+
+
+def add_line(
+    root: Path,
+    line: str,
+) -> None:
+    note = root / NOTE
+    note.write_text(f"{note.read_text()}- {line}\n")
+
+
+class BusyLane:
+    """Keeps all threads of the upkeep until `end`."""
+
+    def __init__(self, host: VaultHost) -> None:
+        self.end = threading.Event()
+        self.jobs = [TurnJob(self._wait) for _ in range(4)]
+        for job in self.jobs:
+            host.residents.lanes.upkeep.plan(job)
+        assert until(lambda: all(job.is_running for job in self.jobs))
+
+    def _wait(self) -> float:
+        self.end.wait(20)
+        return NEVER
+
+
+def test_saves_in_a_vault_that_moved_are_found(vaults: Vaults) -> None:
+    vaults.add_three()
+    with hosting(vaults) as host:
+        north = vaults.vault_of("north")
+        assert asyncio.run(search(host, north, "ferry"))
+        (vaults.path / "north").rename(vaults.path / "moved")
+        host.renew()
+        assert until(lambda: is_answered(host, north))
+        for word in ("puffin", "heron"):
+            add_line(vaults.path / "moved", f"The {word} sleeps")
+            assert f"- The {word} sleeps" in asyncio.run(search(host, north, word))
+        assert hosted(host, north).watch.mode == "inotify"
+
+
+def test_saves_in_two_vaults_that_changed_places_are_found(vaults: Vaults) -> None:
+    vaults.add_three()
+    places = {vaults.vault_of("north"): "south", vaults.vault_of("south"): "north"}
+    with hosting(vaults) as host:
+        for vault in places:
+            assert asyncio.run(search(host, vault, "ferry"))
+        (vaults.path / "north").rename(vaults.folder / "between")
+        (vaults.path / "south").rename(vaults.path / "north")
+        (vaults.folder / "between").rename(vaults.path / "south")
+        host.renew()
+        for number in range(4):
+            for vault, place in places.items():
+                assert until(lambda vault=vault: is_answered(host, vault))
+                add_line(vaults.path / place, f"Puffin {number} sleeps in {vault}")
+                texts = asyncio.run(search(host, vault, f"puffin {number}"))
+                assert f"- Puffin {number} sleeps in {vault}" in texts
+
+
+def test_a_request_that_waits_for_a_vault_that_goes_is_refused(vaults: Vaults) -> None:
+    vaults.add_three()
+    with hosting(vaults, idle_seconds=0.2) as host:
+        vault = hosted(host, vaults.vault_of("north"))
+        assert until(lambda: vault.opened == 1 and not vault.is_open)
+        busy = BusyLane(host)
+        opening = vault.begin_use()
+        (vaults.path / "north").rename(vaults.folder / "away")
+        host.renew()
+        busy.end.set()
+        assert isinstance(opening.exception(20), VaultUnknown)
+        vault.end_use()
+
+
+def test_requests_that_wait_at_the_end_of_the_host_are_refused_at_once(
+    vaults: Vaults,
+) -> None:
+    vaults.add_three()
+    with hosting(vaults, idle_seconds=0.2) as host:
+        vault = hosted(host, vaults.vault_of("north"))
+        assert until(lambda: vault.opened == 1 and not vault.is_open)
+        busy = BusyLane(host)
+        early = vault.begin_use()
+        host.begin_stop()
+        late = vault.begin_use()
+        for opening in (early, late):
+            assert isinstance(opening.exception(5), VaultUnavailable)
+            vault.end_use()
+        busy.end.set()
+
+
+def test_a_vault_that_comes_back_while_it_is_in_use_is_tended(vaults: Vaults) -> None:
+    vaults.add_three()
+    north = vaults.vault_of("north")
+    with hosting(vaults) as host, ExitStack() as ends:
+        loop = ends.enter_context(asyncio.Runner())
+        in_use = AsyncExitStack()
+        loop.run(in_use.enter_async_context(host.residents.vault({VAULT: north})))
+        vaults.configure("north", "[serve")
+        host.renew()
+        assert host.residents.find(north) is None
+        vaults.set_token("north")
+        host.renew()
+        assert loop.run(search(host, north, "ferry"))
+        loop.run(in_use.aclose())
+
+        def is_tended_again() -> bool:
+            assert loop.run(search(host, north, "ferry"))
+            return hosted(host, north).opened == 2 and is_tended(hosted(host, north))
+
+        assert until(is_tended_again, 20)
+        add_line(vaults.path / "north", "The puffin sleeps")
+        assert "- The puffin sleeps" in loop.run(search(host, north, "puffin"))
+
+
+def test_a_vault_that_syncs_often_gets_its_new_configuration(vaults: Vaults) -> None:
+    vaults.add_three()
+    vaults.set_token("north", more=REMOTE)
+    with hosting(vaults) as host:
+        vault = hosted(host, vaults.vault_of("north"))
+        assert until(lambda: is_tended(vault))
+        time.sleep(3)
+        vaults.set_token("north", more=REMOTE + "[recall]\nlimit = 3\n")
+        host.renew()
+
+        def limit() -> int:
+            resident = vault.resident
+            return resident.memory.vault.config.recall.limit if resident else 0
+
+        assert until(lambda: limit() == 3, 10)
