@@ -6,11 +6,15 @@ import time
 from contextlib import AsyncExitStack, ExitStack
 from pathlib import Path
 
+import pytest
+
 from tests.hosting.many import NOTE, Vaults
 from tests.hosting.running_host import until
 from tests.hosting.test_residents import hosting, search
 from vault_memory.api.vault_service import VAULT, VaultUnavailable, VaultUnknown
+from vault_memory.daemon.daemon_lock import DaemonLock
 from vault_memory.hosting.hosted_vault import HostedVault
+from vault_memory.hosting.resident import CHECK_SECONDS
 from vault_memory.hosting.turn_lane import NEVER, TurnJob
 from vault_memory.hosting.vault_host import VaultHost
 
@@ -149,6 +153,33 @@ def test_a_vault_that_comes_back_while_it_is_in_use_is_tended(vaults: Vaults) ->
         assert until(is_tended_again, 20)
         add_line(vaults.path / "north", "The puffin sleeps")
         assert "- The puffin sleeps" in loop.run(search(host, north, "puffin"))
+
+
+@pytest.mark.parametrize("settings", ["", REMOTE], ids=["local", "with a remote"])
+def test_a_vault_is_tended_after_the_end_of_its_own_daemon(
+    vaults: Vaults, settings: str
+) -> None:
+    vaults.add_three()
+    vaults.set_token("north", more=settings)
+    north = vaults.vault_of("north")
+    with ExitStack() as ends:
+        lock = DaemonLock(vaults.config_file("north").with_name("daemon.lock"))
+        daemon = ends.enter_context(ExitStack())
+        daemon.enter_context(lock)
+        host = ends.enter_context(hosting(vaults, idle_seconds=0.5))
+        vault = hosted(host, north)
+        assert asyncio.run(search(host, north, "ferry"))
+        assert not is_tended(vault)
+        assert until(lambda: not vault.is_open, 20)
+        assert vault.due_at < time.monotonic() + CHECK_SECONDS + 1
+
+        opening = vault.begin_use()
+        assert opening.result(20) is None
+        assert not is_tended(vault)
+        daemon.close()
+        vault.end_use()
+
+        assert until(lambda: is_tended(vault), 20)
 
 
 def test_a_vault_that_syncs_often_gets_its_new_configuration(vaults: Vaults) -> None:

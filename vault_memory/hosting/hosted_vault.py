@@ -236,6 +236,8 @@ class HostedVault:
             logger.warning("the vault `%s` is opened again: %s", self.entry.root, error)
             self._reopen()
             seconds = 0.0
+        if resident.may_tend():
+            self._reopen()
         if self._may_close(resident) and self._close(resident):
             return self._seconds_until_due()
         if self._must_close or self._is_over:
@@ -401,7 +403,7 @@ class HostedVault:
             return False
         idle = time.monotonic() - self.used_at
         # A vault with a remote stays open: it asks its server every few seconds.
-        is_idle = idle >= self._host.idle_seconds and not resident.syncing.has_remote
+        is_idle = idle >= self._host.idle_seconds and not resident.tends_remote
         return is_idle or self._must_close
 
     def _has_other_work(self, resident: Resident) -> bool:

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from vault_memory.api.vault_memory import VaultMemory
+from vault_memory.config import state_file
 from vault_memory.conversations.drop_folder import FOLDER as DROPS
 from vault_memory.conversations.sessions import FOLDER as SESSIONS
 from vault_memory.daemon.client import answered_here
@@ -176,6 +177,16 @@ class Resident:
         self.upkeep.turn(self._take_hints(self.upkeep))
         return min(self.upkeep.wait(), self._watch.wait())
 
+    def may_tend(self) -> bool:
+        """Whether the daemon that tended the vault has ended, so that this host has to."""
+        if self.upkeep is not None:
+            return False
+        try:
+            with state_file.lock(self.memory.vault.state.lock_file, patience=0):
+                return True
+        except (state_file.LockTaken, OSError):
+            return False
+
     def _take_hints(self, upkeep: VaultUpkeep) -> ChangeHints:
         try:
             return self._watch.take(0)
@@ -230,6 +241,11 @@ class Resident:
         return seconds
 
     @property
+    def tends_remote(self) -> bool:
+        """Whether this host keeps the vault in step with a remote."""
+        return self.upkeep is not None and self.syncing.has_remote
+
+    @property
     def embeds(self) -> bool:
         """Whether chunks need vectors, or the index follows older rules."""
         return self._is_outdated or self.memory.vault.config.embedding.kind != "off"
@@ -247,7 +263,8 @@ class Resident:
         none was taken since the vault was opened.
         """
         if self.upkeep is None:
-            return NEVER
+            # Fault: nobody would tend the vault after the end of its own daemon.
+            return CHECK_SECONDS
         seconds = [self._seconds_to_session_end()]
         if self.nights.is_enabled:
             seconds.append(night_seconds)
