@@ -1,18 +1,22 @@
 """Vaults that move, go, come back or change their settings while a host serves them."""
 
 import asyncio
+import re
 import threading
 import time
 from contextlib import AsyncExitStack, ExitStack
 from pathlib import Path
 
+import httpx
 import pytest
 
 from tests.hosting.many import NOTE, Vaults
-from tests.hosting.running_host import until
+from tests.hosting.running_host import run, running_host, until
 from tests.hosting.test_residents import hosting, search
+from tests.http.page.test_events import Tab
 from vault_memory.api.vault_service import VAULT, VaultUnavailable, VaultUnknown
 from vault_memory.daemon.daemon_lock import DaemonLock
+from vault_memory.errors import Locked
 from vault_memory.hosting.hosted_vault import HostedVault
 from vault_memory.hosting.resident import CHECK_SECONDS
 from vault_memory.hosting.turn_lane import NEVER, TurnJob
@@ -197,3 +201,34 @@ def test_a_vault_that_syncs_often_gets_its_new_configuration(vaults: Vaults) -> 
             return resident.memory.vault.config.recall.limit if resident else 0
 
         assert until(lambda: limit() == 3, 10)
+
+
+def test_an_open_tab_does_not_hold_a_vault_that_goes(vaults: Vaults) -> None:
+    vaults.add_three()
+    lock = DaemonLock(vaults.config_file("north").with_name("daemon.lock"))
+
+    def is_free() -> bool:
+        try:
+            with lock:
+                return True
+        except Locked:
+            return False
+
+    with running_host(vaults, "--web") as host:
+        printed = run(vaults, "web", "--link", "--vault", str(vaults.path / "north"))
+        link = re.search(r"http://([^/\s]+)(/open/\S+)", printed.stdout)
+        assert link, printed.stderr
+        name, path = link.groups()
+        headers = {"host": name, "origin": f"http://{name}"}
+        with httpx.Client(base_url=host.url, headers=headers) as client:
+            signed = client.post(path)
+        cookie = signed.headers["set-cookie"].partition(";")[0]
+        tab = Tab(f"{host.url}/events", {**headers, "cookie": cookie})
+        assert tab.response.status_code == 200
+        assert not is_free()
+
+        (vaults.path / "north").rename(vaults.folder / "elsewhere")
+
+        assert tab.is_over.wait(30)
+        assert until(is_free, 30)
+        tab.close()

@@ -42,6 +42,7 @@ def serve_host(
             pages = ResidentPages(host.residents, page_settings)
             page = PageRouter(host.residents, pages, page_settings)
             stop_streams = pages.stop_streams
+            host.residents.tell_reopening = pages.end_soon
             url = page_settings.address.url
             states = state_root(host.catalog.environment)
             stack.enter_context(announced_host(host.catalog.folder, states, url))

@@ -349,6 +349,22 @@ def test_open_tabs_do_not_close_the_pages_of_one_another(start: Start) -> None:
         assert host.pages.vaults() == [IDS["south"]]
 
 
+def test_a_vault_that_has_to_close_ends_its_tabs(start: Start) -> None:
+    host = start()
+    north, south = page_of(host, "north"), page_of(host, "south")
+    browser = north.browser()
+    with _tab(host, north) as tab, _tab(host, south) as other:
+        assert browser.get("/notes").status_code == 200
+
+        host.pages.end_soon(IDS["north"])
+
+        assert tab.is_over.wait(10)
+        until(lambda: host.vaults.in_use["north"] == 0)
+        assert not other.is_over.is_set()
+        assert host.pages.vaults() == [IDS["south"]]
+    assert browser.get("/notes").status_code == 200
+
+
 def test_the_end_of_the_host_ends_the_tabs(tmp_path: Path) -> None:
     with ExitStack() as stack:
         host = starter(tmp_path, stack)()

@@ -3,7 +3,7 @@
 import asyncio
 import logging
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from typing import TYPE_CHECKING
 
 from starlette.types import ASGIApp
@@ -52,6 +52,7 @@ class ResidentPage:
         self.streams = 0
         self.is_over = asyncio.Event()
         self.closing: asyncio.TimerHandle | None = None
+        self.loop = loop
         self.task: asyncio.Task[None] | None = None
 
     def stop_streams(self) -> None:
@@ -124,8 +125,18 @@ class ResidentPages:
         for page in self._pages.values():
             page.stop_streams()
 
-    async def close(self, vault: str) -> None:
-        """Closes the page of a vault, if it is open, because the host closes the vault."""
+    def end_soon(self, vault: str) -> None:
+        """Ends the page of a vault after its requests, so that the host can close the vault.
+
+        Any thread may call it. The streams of open tabs end too, and the tabs ask again.
+        """
+        page = self._pages.get(vault)
+        if page is not None:
+            # The loop is closed at the end of the server.
+            with suppress(RuntimeError):
+                page.loop.call_soon_threadsafe(self._retire, page)
+
+    async def _close(self, vault: str) -> None:
         page = self._pages.get(vault)
         if page is not None:
             self._end(page)
@@ -135,7 +146,7 @@ class ResidentPages:
         """Closes all pages."""
         self.stop_streams()
         for vault in self.vaults():
-            await self.close(vault)
+            await self._close(vault)
 
     def _new_page(
         self,
@@ -168,7 +179,9 @@ class ResidentPages:
             page.closing.cancel()
             page.closing = None
         is_resident = self._pages.get(page.vault) is page
-        if is_resident and page.requests == 0 and page.streams == 0:
+        if not is_resident and page.requests == 0:
+            page.is_over.set()
+        elif is_resident and page.requests == 0 and page.streams == 0:
             loop = asyncio.get_running_loop()
             page.closing = loop.call_later(
                 self._idle_seconds, self._end_if_unused, page
@@ -177,6 +190,12 @@ class ResidentPages:
     def _end_if_unused(self, page: ResidentPage) -> None:
         if page.requests == 0 and page.streams == 0:
             self._end(page)
+
+    def _retire(self, page: ResidentPage) -> None:
+        """Takes a page away from later requests, and ends it when it has no requests."""
+        if self._pages.get(page.vault) is page:
+            del self._pages[page.vault]
+        self._plan_end(page)
 
     def _end(self, page: ResidentPage) -> None:
         """Takes a page away from later requests, and lets it close."""
