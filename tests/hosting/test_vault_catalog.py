@@ -5,7 +5,10 @@ import logging
 import os
 import shutil
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import pytest
 
@@ -104,6 +107,36 @@ def test_a_damaged_marker_troubles_only_its_vault(vaults: Vaults) -> None:
     assert names(catalog) == ["north", "west"]
     (broken,) = catalog.troubled()
     assert "damaged" in broken.trouble
+
+
+@contextmanager
+def without_rights() -> Iterator[None]:
+    """As a user who may not read everything; tests may run as root."""
+    user = os.geteuid()
+    if user == 0:
+        os.seteuid(65534)
+    try:
+        yield
+    finally:
+        os.seteuid(user)
+
+
+def test_a_vault_that_nobody_may_read_is_named() -> None:
+    with TemporaryDirectory() as folder:
+        Path(folder).chmod(0o755)
+        vaults = Vaults(Path(folder))
+        for name in ("north", "south"):
+            vaults.add(name)
+        (vaults.path / "lost+found").mkdir()
+        for name in ("south", "lost+found"):
+            (vaults.path / name).chmod(0)
+        with without_rights():
+            catalog = catalog_of(vaults)
+        (vaults.path / "south").chmod(0o755)
+    assert names(catalog) == ["north"]
+    (broken,) = catalog.troubled()
+    assert broken.name == "south"
+    assert "Permission denied" in broken.trouble
 
 
 def test_of_two_copies_of_a_vault_none_is_served(vaults: Vaults) -> None:

@@ -52,19 +52,40 @@ def vault_folders(folder: str) -> Iterator[str]:
             logger.warning("a folder of vaults cannot be listed: %s", error)
             continue
         for child in children:
-            if has_marker(child):
+            if _may_be_vault(child):
                 yield child
             elif depth < DEEPEST:
                 waiting.append((child, depth + 1))
 
 
-def has_marker(folder: str) -> bool:
-    """Whether a folder has a marker, which may be damaged."""
+def has_marker(
+    folder: str,
+    *,
+    strict: bool = False,
+) -> bool:
+    """Whether a folder has a marker, which may be damaged.
+
+    Raises OSError with `strict` when the folder cannot be looked into.
+    """
     try:
         status = os.lstat(os.path.join(folder, MARKER))
+    except (FileNotFoundError, NotADirectoryError):
+        return False
     except OSError:
+        if strict:
+            raise
         return False
     return stat.S_ISREG(status.st_mode)
+
+
+def _may_be_vault(folder: str) -> bool:
+    """Whether a folder has a marker, or cannot be looked into."""
+    try:
+        return has_marker(folder, strict=True)
+    except OSError:
+        # Fault: a vault that nobody may read would be missing without a word. Its trouble is that
+        # of its marker.
+        return True
 
 
 def _folders_in(parent: str) -> list[str]:
@@ -73,5 +94,10 @@ def _folders_in(parent: str) -> list[str]:
             entry.path
             for entry in entries
             # Fault: one vault behind a second name would look like two copies.
-            if not entry.name.startswith(".") and entry.is_dir(follow_symlinks=False)
+            if not _is_ignored(entry.name) and entry.is_dir(follow_symlinks=False)
         ]
+
+
+def _is_ignored(name: str) -> bool:
+    # The system keeps a folder on each disk that only it can read.
+    return name.startswith(".") or name == "lost+found"
