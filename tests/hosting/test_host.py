@@ -301,6 +301,14 @@ def test_the_doctor_of_a_host_names_the_vault_with_trouble(vaults: Vaults) -> No
     assert "south" in failed[0]["reason"]
 
 
+def test_the_doctor_of_a_host_warns_of_a_folder_without_vaults(vaults: Vaults) -> None:
+    done = run(vaults, "host", "--vaults", str(vaults.path), "--doctor", "--json")
+    assert done.returncode == 0, done.stdout
+    checks = {check["name"]: check for check in json.loads(done.stdout)["checks"]}
+    assert checks["vaults"]["state"] == "warn"
+    assert "init" in checks["vaults"]["fix"]
+
+
 def test_the_doctor_of_a_host_names_a_vault_that_no_token_opens(vaults: Vaults) -> None:
     vaults.add_three()
     vaults.add("east")

@@ -48,6 +48,16 @@ def checks(status: "VaultHostJson") -> Iterator[Check]:
                 f"`{row['root']}`: {row['trouble']}",
                 f"run `vault-memory doctor --vault {row['root']}`",
             )
+    if not status["vaults"]:
+        folder = status["folder"]
+        yield Check(
+            "vaults",
+            "warn",
+            f"there is no vault below `{folder}`",
+            "make one with `vault-memory init FOLDER`, or name another folder with"
+            " `--vaults`",
+        )
+        return
     count = len(status["vaults"]) - troubled
     yield Check("vaults", "ok", f"{count} vaults without trouble", "")
 
