@@ -4,7 +4,7 @@ import asyncio
 import re
 import threading
 import time
-from contextlib import AsyncExitStack, ExitStack
+from contextlib import AsyncExitStack, ExitStack, suppress
 from pathlib import Path
 
 import httpx
@@ -16,7 +16,7 @@ from tests.hosting.test_residents import hosting, search
 from tests.http.page.test_events import Tab
 from vault_memory.api.vault_service import VAULT, VaultUnavailable, VaultUnknown
 from vault_memory.daemon.daemon_lock import DaemonLock
-from vault_memory.errors import Locked
+from vault_memory.errors import Locked, VaultMemoryError, VaultUnreachable
 from vault_memory.hosting.hosted_vault import HostedVault
 from vault_memory.hosting.resident import CHECK_SECONDS
 from vault_memory.hosting.turn_lane import NEVER, TurnJob
@@ -40,7 +40,7 @@ def is_answered(
 ) -> bool:
     try:
         return bool(asyncio.run(search(host, vault, "ferry")))
-    except VaultUnavailable:
+    except (VaultUnavailable, VaultUnreachable):
         return False
 
 
@@ -102,6 +102,34 @@ def test_saves_in_two_vaults_that_changed_places_are_found(vaults: Vaults) -> No
                 add_line(vaults.path / place, f"Puffin {number} sleeps in {vault}")
                 texts = asyncio.run(search(host, vault, f"puffin {number}"))
                 assert f"- Puffin {number} sleeps in {vault}" in texts
+
+
+@pytest.mark.parametrize("other", ["south", "plain"])
+def test_a_vault_shows_nothing_of_the_folder_that_took_its_place(
+    vaults: Vaults, other: str
+) -> None:
+    vaults.add_three()
+    plain = vaults.path / "plain"
+    plain.mkdir()
+    (plain / "note.md").write_text("# Harbour\n\n- The ferry carries the dunlin\n")
+    north = vaults.vault_of("north")
+    with hosting(vaults, idle_seconds=0.2) as host:
+        vault = hosted(host, north)
+        assert until(lambda: vault.opened == 1 and not vault.is_open)
+        busy = BusyLane(host)
+        (vaults.path / "north").rename(vaults.path / "moved")
+        (vaults.path / other).rename(vaults.path / "north")
+        busy.end.set()
+        # The catalog may not know of it for seconds.
+        with suppress(VaultMemoryError):
+            texts = asyncio.run(search(host, north, "ferry"))
+            assert texts == ["- The ferry carries the albatross"]
+        host.renew()
+        assert until(lambda: is_answered(host, north))
+        texts = asyncio.run(search(host, north, "ferry"))
+        assert texts == ["- The ferry carries the albatross"]
+    is_vault = (vaults.path / "north" / ".vault-memory").exists()
+    assert is_vault == (other == "south")
 
 
 def test_a_request_that_waits_for_a_vault_that_goes_is_refused(vaults: Vaults) -> None:

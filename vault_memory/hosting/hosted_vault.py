@@ -303,7 +303,7 @@ class HostedVault:
         )
         try:
             entry, watch = self._begin_opening()
-            resident = Resident(entry.root, self._host.environment, watch, owner)
+            resident = Resident(entry, self._host.environment, watch, owner)
         except VaultUnknown as error:
             # Fault: a request that came just before would wait for ever.
             self._fail_waiting(error)

@@ -22,8 +22,10 @@ from vault_memory.daemon.turns.idle_vault import shrink_connections
 from vault_memory.daemon.turns.night_turns import NightTurns
 from vault_memory.daemon.turns.sync_turns import SyncTurns
 from vault_memory.daemon.vault_upkeep import UpkeepOwner, VaultUpkeep
-from vault_memory.errors import Locked
+from vault_memory.errors import Locked, VaultUnreachable
+from vault_memory.hosting.catalog_entry import CatalogEntry
 from vault_memory.hosting.turn_lane import NEVER
+from vault_memory.vault.marker import Marker, read_marker
 from vault_memory.vault.watch.change_queue import ChangeHints
 
 if TYPE_CHECKING:
@@ -55,6 +57,19 @@ class ResidentOwner:
     is_stopping: Callable[[], bool]
 
 
+def _check_vault(
+    entry: CatalogEntry,
+    marker: Marker | None,
+) -> None:
+    # Fault: another vault may have taken the folder since the catalog was renewed. Its notes would
+    # be shown to the people of this one.
+    if marker is None or marker.vault != entry.vault:
+        raise VaultUnreachable(
+            f"`{entry.root}` is no longer the folder of this vault",
+            hint="the host looks for moved vaults every few seconds",
+        )
+
+
 class Resident:
     """An open vault. One thread at a time may take a turn of one kind.
 
@@ -63,7 +78,7 @@ class Resident:
 
     def __init__(
         self,
-        root: str,
+        entry: CatalogEntry,
         environment: Mapping[str, str],
         watch: "VaultWatch",
         owner: ResidentOwner,
@@ -72,7 +87,7 @@ class Resident:
 
         Raises what `VaultMemory.open` does, and WatchEnded.
         """
-        self.root = root
+        self.root = entry.root
         self._owner = owner
         self._watch = watch
         self._is_outdated = False
@@ -80,19 +95,33 @@ class Resident:
         """State of the conversations at the last turn of the nights"""
         self._closing = ExitStack()
         with ExitStack() as stack:
-            self.memory = VaultMemory.open(root, environment=environment)
+            # Checked before as well: a folder without a marker would get one.
+            _check_vault(entry, read_marker(entry.root))
+            self.memory = VaultMemory.open(entry.root, environment=environment)
             stack.callback(self.memory.close)
-            self.served = self.memory.fork()
+            _check_vault(entry, self.memory.vault.marker)
+            self.served = self._fork()
             """For requests, which take no turn of the upkeep"""
             stack.callback(self.served.close)
-            self.syncing = SyncTurns(self.memory.fork(), wake=owner.wake_sync)
+            self.syncing = SyncTurns(self._fork(), wake=owner.wake_sync)
             stack.callback(self.syncing.close)
-            self.nights = NightTurns(self.memory.fork())
+            self.nights = NightTurns(self._fork())
             stack.callback(self.nights.close)
-            self.embedding = EmbeddingTurns(self.memory.fork())
+            self.embedding = EmbeddingTurns(self._fork())
             stack.callback(self.embedding.close)
             self.upkeep = self._begin_upkeep(stack)
             self._closing = stack.pop_all()
+
+    def _fork(self) -> VaultMemory:
+        """Opens the vault for another thread. Raises VaultUnreachable."""
+        fork = self.memory.fork()
+        try:
+            # Fault: another vault may have taken the folder since it was opened.
+            fork.vault.check_identity()
+        except VaultUnreachable:
+            fork.close()
+            raise
+        return fork
 
     def _begin_upkeep(self, stack: ExitStack) -> VaultUpkeep | None:
         """Starts the upkeep; returns None when another daemon tends the vault."""

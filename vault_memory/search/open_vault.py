@@ -164,6 +164,11 @@ class OpenVault:
         if self.is_closed:
             raise VaultClosed(self.root)
 
+    @property
+    def marker(self) -> Marker:
+        """The marker that the vault had when it was opened."""
+        return self._marker
+
     def check_identity(self) -> Identity:
         """Raise VaultUnreachable when the folder is absent or is another vault."""
         return self.folder.check_identity(self._marker.vault)

@@ -46,8 +46,13 @@ class Marker(NamedTuple):
     format: int = FORMAT
 
 
-def read_marker(root: str | os.PathLike[str]) -> Marker | None:
+def read_marker(
+    root: str | os.PathLike[str],
+    folder: int | None = None,
+) -> Marker | None:
     """Returns the marker of the vault at `root`; None when there is no marker.
+
+    `folder` is a descriptor of this folder, for a caller that must not read another one.
 
     Raises VaultUnreachable when it cannot be read, VaultTooNew when a newer version made it.
     """
@@ -55,7 +60,8 @@ def read_marker(root: str | os.PathLike[str]) -> Marker | None:
     # start.
     flags = os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK
     try:
-        fd = os.open(os.path.join(root, NAME), flags)
+        place = os.path.join(root, NAME) if folder is None else NAME
+        fd = os.open(place, flags, dir_fd=folder)
     except (FileNotFoundError, NotADirectoryError):
         return None
     except OSError as error:

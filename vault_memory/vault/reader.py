@@ -316,12 +316,17 @@ class Folder:
         After REPLACED, later calls read the new folder.
         """
         try:
-            status = os.stat(self.root)
+            folder = os.open(self.root, _OPEN_FOLDER)
         except OSError as error:
             raise VaultUnreachable(
                 f"`{self.root}` cannot be reached: {error.strerror}", hint=_AWAY_HINT
             ) from None
-        marker = read_marker(self.root)
+        try:
+            # Fault: between two looks at the path, another vault may take the place.
+            status = os.fstat(folder)
+            marker = read_marker(self.root, folder)
+        finally:
+            os.close(folder)
         # Fault (C57): the folder exists, but it may be the mount point of a disk that
         # is not mounted.
         if marker is None and self.needs_marker:
