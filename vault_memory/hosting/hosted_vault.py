@@ -289,20 +289,20 @@ class HostedVault:
         self._must_close = False
         # Fault: turns that are dropped during the opening would be found an hour later.
         leftovers, self._leftovers = self._leftovers, leftovers_in(self._state)
+        is_same = leftovers == self._leftovers
         caught_up_entry, self._caught_up_entry = self._caught_up_entry, None
-        # Fault: a command beside the host may have indexed a save before its version was
-        # stored. Another layout may claim notes whose versions were never stored.
-        is_same = leftovers == self._leftovers and caught_up_entry is self.entry
         prune_seconds = max(0.0, self._prune_at - time.monotonic())
-        owner = ResidentOwner(
-            prune_seconds=prune_seconds,
-            was_caught_up=is_same,
-            wake_sync=lambda: self._plan_other(self._host.lanes.sync),
-            wake_embedding=lambda: self._plan_other(self._host.lanes.embedding),
-            is_stopping=self._host.is_stopping,
-        )
         try:
             entry, watch = self._begin_opening()
+            owner = ResidentOwner(
+                prune_seconds=prune_seconds,
+                # Fault: a command beside the host may have indexed a save before its version
+                # was stored. Another layout may claim notes that have no version yet.
+                was_caught_up=is_same and caught_up_entry is entry,
+                wake_sync=lambda: self._plan_other(self._host.lanes.sync),
+                wake_embedding=lambda: self._plan_other(self._host.lanes.embedding),
+                is_stopping=self._host.is_stopping,
+            )
             resident = Resident(entry, self._host.environment, watch, owner)
         except VaultUnknown as error:
             # Fault: a request that came just before would wait for ever.
