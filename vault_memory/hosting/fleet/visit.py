@@ -300,6 +300,7 @@ class Visit:
     def _begin_away(self, reason: RemoteError) -> None:
         if self.scratch.is_complete():
             self._take_scratch()
+        # It may have been set aside just now.
         if not self.scratch.is_complete():
             raise reason
         self.away = reason
@@ -463,8 +464,7 @@ class Visit:
     def _send_bundle(self) -> bool:
         """Store the bundle if a part of it has changed. Returns whether it was stored."""
         signature = signature_of(self.scratch.state)
-        state = self.scratch.state
-        bundle = collect(state, self._owner, self.lease.epoch)
+        bundle = collect(self.scratch.state, self._owner, self.lease.epoch)
         self._signature = signature
         if self._record.bundle_etag and bundle.fingerprint == self._record.fingerprint:
             return False
