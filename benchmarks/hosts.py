@@ -22,7 +22,7 @@ from vault_memory.api.vault_memory import VaultMemory
 from vault_memory.vault.marker import ensure_marker
 
 PATIENCE_SECONDS = 900.0
-ADDRESS = re.compile(r"http://[\d.]+:\d+")
+ADDRESS = re.compile(r"\blisten\w* on (http://[\d.]+:\d+)")
 USER = vaults.USERS[0]
 NOTES = 50
 WRITERS = 2
@@ -89,10 +89,9 @@ def _address(
 ) -> str:
     deadline = time.monotonic() + PATIENCE_SECONDS
     while time.monotonic() < deadline and process.poll() is None:
-        text = log.read_text()
-        address = ADDRESS.search(text)
-        if " listen" in f" {text}" and address:
-            return address[0]
+        address = ADDRESS.search(log.read_text())
+        if address:
+            return address[1]
         time.sleep(0.05)
     raise SystemExit(f"error: the process does not listen: {log.read_text()}")
 
