@@ -21,7 +21,8 @@ LIMITS = {
         "note_read": 1,
         "real_path_resolved": 1,
         "audit_read": 1,
-        "opened": 21,
+        # The folder is opened to compare inode and marker of the same folder.
+        "opened": 22,
         "locks": 3,
         "locks_nested": 2,
     },

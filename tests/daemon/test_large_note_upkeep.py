@@ -99,8 +99,10 @@ def test_a_hostile_note_deleted_while_being_parsed_does_not_come_back(
         write_by_rename(
             outside, "memory/second.md", REFERENCES
         )  # the worker is done with the first one when this is in
+        # The worker parses both notes, which takes long on a busy machine.
         until(
-            lambda: daemon.ask("status")["index"]["notes"] == 2 and not daemon.stale()
+            lambda: daemon.ask("status")["index"]["notes"] == 2 and not daemon.stale(),
+            seconds=240,
         )
 
         assert rows(outside.state, "SELECT path FROM note ORDER BY path") == [

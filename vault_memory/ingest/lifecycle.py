@@ -15,7 +15,6 @@ from vault_memory.database.connection import (
     reason_unwritable,
 )
 from vault_memory.index.generations import RULES, Generations
-from vault_memory.index.page_memory import give_back_pages
 from vault_memory.index.schema import ANALYSIS
 from vault_memory.index.store import Index
 from vault_memory.lazy import lazy_module
@@ -26,11 +25,13 @@ from vault_memory.vault.reader import Folder, Note
 
 if TYPE_CHECKING:
     from vault_memory.config import state_file
+    from vault_memory.index import page_memory
     from vault_memory.ingest import large_notes, scan
     from vault_memory.ingest.scan import Ingest, ScanReport
 else:
     state_file = lazy_module("vault_memory.config.state_file")
     large_notes = lazy_module("vault_memory.ingest.large_notes")
+    page_memory = lazy_module("vault_memory.index.page_memory")
     scan = lazy_module("vault_memory.ingest.scan")
 
 PATIENCE_SECONDS = 0.3
@@ -86,7 +87,7 @@ class Indexing:
     def shrink(self) -> None:
         """Gives back the memory of cached pages of the index."""
         if self._index is not None:
-            give_back_pages(self._index)
+            page_memory.give_back_pages(self._index)
 
     def index(self) -> Index:
         """Returns the current index; builds one if there is none.
