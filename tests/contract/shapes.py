@@ -61,6 +61,7 @@ SHAPES: dict[str, Any] = {
     "fleet forget": fleet_answers.FleetForgottenJson,
     "fleet init": fleet_answers.FleetMadeJson,
     "fleet status": fleet_answers.FleetStatusJson,
+    "fleet token": fleet_answers.VaultAddedJson,
     "forget": answers.ForgottenJson,
     "held": answers.HeldListJson,
     "held drop": answers.DecidedJson,

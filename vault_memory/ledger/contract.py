@@ -137,7 +137,8 @@ class VaultAddedTwice(UsageError):
     ) -> None:
         super().__init__(
             f"the fleet has the vault `{name}` or its home already; nothing was changed",
-            hint="run `vault-memory fleet status` to list the vaults",
+            hint="run `vault-memory fleet status` to list the vaults;"
+            " `vault-memory fleet token NAME --user NAME` makes another token",
             name=name,
         )
 

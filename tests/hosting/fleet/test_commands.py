@@ -1,5 +1,6 @@
 """An operator adds vaults to a fleet and takes them out again; nothing is lost on either way."""
 
+import json
 import stat
 from pathlib import Path
 
@@ -214,6 +215,50 @@ def test_the_token_of_a_copied_vault_serves_the_person_in_it(
         ledger.close()
     assert caller is not None
     assert caller.caller.user == "ann"
+
+
+def test_a_new_token_replaces_the_earlier_ones(
+    fleet_of_hosts: OperatedFleet, vault: Path
+) -> None:
+    home = fleet_of_hosts.store.new_url()
+    lost = fleet_of_hosts.ask(
+        "fleet", "add", "ann", "--home", home, "--from", str(vault)
+    )
+    renewed = fleet_of_hosts.ask("fleet", "token", "ann", "--user", "ann")
+    assert not problems(("fleet", "token"), json.dumps(renewed))
+    assert renewed["vault"] == lost["vault"]
+    ledger = LocalLedger(fleet_of_hosts.ledger_file)
+    try:
+        assert ledger.caller(token_digest(lost["token"])) is None
+        caller = ledger.caller(token_digest(renewed["token"]))
+    finally:
+        ledger.close()
+    assert caller is not None
+    assert caller.caller.user == "ann"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code"),
+    [
+        (("ann",), "usage_error"),
+        (("nobody", "--user", "ann"), "unknown_vault"),
+        (("ann", "--user", "../ann"), "usage_error"),
+    ],
+)
+def test_a_refused_token_leaves_the_earlier_one(
+    fleet_of_hosts: OperatedFleet, vault: Path, arguments: tuple[str, ...], code: str
+) -> None:
+    home = fleet_of_hosts.store.new_url()
+    added = fleet_of_hosts.ask(
+        "fleet", "add", "ann", "--home", home, "--from", str(vault)
+    )
+    refused = fleet_of_hosts.ask("fleet", "token", *arguments)
+    assert refused["error"]["code"] == code
+    ledger = LocalLedger(fleet_of_hosts.ledger_file)
+    try:
+        assert ledger.caller(token_digest(added["token"])) is not None
+    finally:
+        ledger.close()
 
 
 def test_a_copied_vault_of_several_people_needs_the_name_of_one(

@@ -122,6 +122,23 @@ def add(
     return {"vault": added, "token": token}
 
 
+def renew_token(
+    ledger: Ledger,
+    name: str,
+    user: str,
+) -> "VaultAddedJson":
+    """Replace all tokens of a vault by a new one, which is shown once.
+
+    Raises UsageError, UnknownVault.
+    """
+    _check_name(user, "the person")
+    row = ledger.vault(name)
+    token = secrets.token_hex(TOKEN_BYTES)
+    ledger.drop_tokens(row.id)
+    ledger.set_token(row.id, token_digest(token), Caller(user))
+    return {"vault": row.id, "token": token}
+
+
 def _check_name(
     name: str,
     owner: str,

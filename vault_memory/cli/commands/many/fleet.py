@@ -39,8 +39,8 @@ else:
     fleet_server = lazy_module("vault_memory.hosting.fleet.serving.fleet_server")
     listen = lazy_module("vault_memory.http.listen")
 
-ACTIONS = ("init", "add", "host", "status", "drain", "export", "forget")
-NAMED = ("add", "drain", "export", "forget")
+ACTIONS = ("init", "add", "token", "host", "status", "drain", "export", "forget")
+NAMED = ("add", "token", "drain", "export", "forget")
 """Actions that need the name of a vault or a host"""
 TARGETED = ("export", "forget")
 """Actions that also need a folder or a text"""
@@ -77,8 +77,8 @@ class FleetOptions:
 @click.option(
     "--user",
     metavar="NAME",
-    help="With add: the person whom the token serves. Default: the only person of the --from"
-    " vault, else NAME.",
+    help="With add and token: the person whom the token serves. Default for add: the only"
+    " person of the --from vault, else NAME.",
 )
 @click.option(
     "--host",
@@ -111,6 +111,7 @@ def fleet(
     \b
     init                makes the ledger in the database that [fleet] names
     add NAME            adds a vault, and prints its token once
+    token NAME          replaces all tokens of a vault by a new one for --user, and prints it
     host                serves vaults over HTTP and MCP until it is drained or ended
     status              lists hosts and vaults
     drain HOST          lets a host give back its vaults and end
@@ -141,6 +142,11 @@ def fleet(
                 added = fleet_calls.add(config, ledger, new_vault)
                 context.emit(added, lambda: f"{added['vault']}\n{added['token']}")
                 context.say("the token is not shown again")
+            case "token":
+                user = _token_user(str(name), options)
+                renewed = fleet_calls.renew_token(ledger, str(name), user)
+                context.emit(renewed, lambda: f"{renewed['vault']}\n{renewed['token']}")
+                context.say("earlier tokens open nothing after some seconds")
             case "host":
                 _serve(context, config, ledger, options)
             case "status":
@@ -289,6 +295,19 @@ def _new_vault(
         )
     source = Path(options.source).expanduser() if options.source else None
     return fleet_calls.NewVault(str(name), options.home, source, options.user or "")
+
+
+def _token_user(
+    name: str,
+    options: FleetOptions,
+) -> str:
+    """Return the person whom a new token serves. Raises UsageError."""
+    if not options.user:
+        raise UsageError(
+            "`fleet token` needs the person whom the token serves",
+            hint=f"run `vault-memory fleet token {name} --user NAME`",
+        )
+    return options.user
 
 
 def _status_lines(status: "FleetStatusJson") -> Iterator[str]:
