@@ -41,11 +41,6 @@ class HostFolder(NamedTuple):
         return self.path / "host.sock"
 
     @property
-    def ledger(self) -> Path:
-        """When each vault is due"""
-        return self.path / "ledger.sqlite"
-
-    @property
     def lock_file(self) -> Path:
         return self.path / "host.lock"
 
