@@ -103,6 +103,17 @@ def test_the_receipt_names_versions_that_the_account_may_not_delete(
     assert any("may not delete" in place for place in answer["unreached"])
 
 
+def test_the_receipt_names_files_that_are_too_large_for_sync(
+    fleet_of_hosts: OperatedFleet, vault: Path
+) -> None:
+    (vault / "waves.txt").write_bytes(SECRET.encode() + b" waves" * 2_000_000)
+    home = fleet_of_hosts.store.new_url()
+    fleet_of_hosts.ask("fleet", "add", "ann", "--home", home, "--from", str(vault))
+    answer = fleet_of_hosts.ask("fleet", "forget", "ann", SECRET, "--yes")
+    assert answer["forgotten"]["receipt"], answer
+    assert "1 files of the home that are too large to be read" in answer["unreached"]
+
+
 def test_the_receipt_names_versions_that_the_account_may_not_read(
     fleet_of_hosts: OperatedFleet, vault: Path
 ) -> None:

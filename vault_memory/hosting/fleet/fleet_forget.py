@@ -16,6 +16,7 @@ from vault_memory.hosting.fleet.bundle import LARGEST
 from vault_memory.hosting.fleet.bundle_store import NAME
 from vault_memory.hosting.fleet.fleet_calls import NOWHERE, command_host, visiting
 from vault_memory.hosting.fleet.fleet_config import FleetConfig
+from vault_memory.hosting.fleet.vault_copy import left_alone
 from vault_memory.hosting.fleet.visit import Visit
 from vault_memory.lazy import lazy_module
 from vault_memory.ledger.contract import Ledger
@@ -45,6 +46,7 @@ REFUSED_VERSIONS = (
 UNREAD_VERSIONS = (
     "{count} earlier versions in the bucket, which the account cannot read"
 )
+LARGE_FILES = "{count} files of the home that are too large to be read"
 ERASED = "it was deleted"
 OTHER = "it does not have the text"
 
@@ -93,6 +95,10 @@ def forget(
             unreached.insert(0, "files of the home that wait for another program")
         if ledger.vault(name).waiting:
             unreached.insert(0, "operations in the ledger that the vault refuses")
+        # Fault: a person may have put the text into a file that is too large for sync.
+        large_files = left_alone(visit.bundles.remote, visit.scratch.root)
+        if count := sum(1 for _ in large_files):
+            unreached.insert(0, LARGE_FILES.format(count=count))
         versions, kept_versions = _erase_versions(fleet, visit, matcher)
         unreached += kept_versions
         silent = _silent_hosts(ledger, visit, asked)

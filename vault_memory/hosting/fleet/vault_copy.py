@@ -207,18 +207,26 @@ def files_of(
             yield from files_of(remote, entry.path)
 
 
-def fetch_missing(
+def left_alone(
     remote: Remote,
     folder: Path,
-) -> None:
-    """Fetch the files of a home that a folder lacks: sync leaves those alone that are large."""
+) -> Iterator[str]:
+    """Yield the files of a home that a folder lacks: sync leaves those alone that are large."""
     for path, _ in files_of(remote):
         names = path.split("/")
         # Fault: a name could lead out of the folder.
         is_safe = not any(name in ("", ".", "..") or junk(name) for name in names)
+        if is_safe and not os.path.lexists(folder / path):
+            yield path
+
+
+def fetch_missing(
+    remote: Remote,
+    folder: Path,
+) -> None:
+    """Fetch the files of a home that a folder lacks."""
+    for path in left_alone(remote, folder):
         file = folder / path
-        if not is_safe or os.path.lexists(file):
-            continue
         raw = remote.get(path, max_bytes=LARGEST).raw
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_bytes(raw)
