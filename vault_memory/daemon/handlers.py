@@ -9,7 +9,6 @@ from vault_memory.api import json_contract, read_request
 from vault_memory.contract.requests import ContextCall, SearchCall
 from vault_memory.daemon.read_barrier import Behind
 from vault_memory.daemon.socket_server import Call
-from vault_memory.daemon.turns.idle_vault import shrink_connections
 
 if TYPE_CHECKING:
     from vault_memory.api.vault_memory import VaultMemory
@@ -73,7 +72,7 @@ class Calls:
     def shrink(self) -> None:
         """Gives back memory that the next call reads again."""
         with self._lock:
-            shrink_connections(self._memory)
+            self._memory.vault.shrink()
 
     def table(self) -> dict[str, Call]:
         """Returns the calls by name."""

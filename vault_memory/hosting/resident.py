@@ -18,7 +18,6 @@ from vault_memory.daemon.daemon_lock import DaemonLock, pid_of
 from vault_memory.daemon.handlers import Calls
 from vault_memory.daemon.read_barrier import Barrier
 from vault_memory.daemon.turns.embedding_turns import EmbeddingTurns
-from vault_memory.daemon.turns.idle_vault import shrink_connections
 from vault_memory.daemon.turns.night_turns import NightTurns
 from vault_memory.daemon.turns.sync_turns import SyncTurns
 from vault_memory.daemon.vault_upkeep import UpkeepOwner, VaultUpkeep
@@ -168,8 +167,8 @@ class Resident:
 
         No request may use the vault meanwhile, and no turn of the upkeep may run.
         """
-        shrink_connections(self.memory)
-        shrink_connections(self.served)
+        self.memory.vault.shrink()
+        self.served.vault.shrink()
         if self.upkeep is not None:
             self._calls.shrink()
 

@@ -155,7 +155,7 @@ class OpenVault:
                 self._pending.close()
 
     def shrink(self) -> None:
-        """Give back the memory of cached pages of the index."""
+        """Give back the memory of cached pages of the index. No other thread may use it meanwhile."""
         with self.lock:
             self._indexing.shrink()
 

@@ -1,6 +1,7 @@
 """A text that a person takes back leaves the home, its versions, the ledger and all hosts."""
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -88,17 +89,25 @@ def test_a_forgotten_text_is_nowhere_that_the_fleet_reaches(
         assert SECRET.encode() not in file.read_bytes(), file
 
 
+def _forget_through(
+    fleet: OperatedFleet,
+    script: Script,
+) -> Any:
+    """The answer of `fleet forget` when a proxy before the store follows this script."""
+    with S3Proxy(fleet.store.endpoint, script) as proxy:
+        config = fleet.folder / "operator.toml"
+        text = config.read_text()
+        config.write_text(text.replace(fleet.store.endpoint, proxy.url))
+        return fleet.ask("fleet", "forget", "ann", SECRET, "--yes")
+
+
 def test_the_receipt_names_versions_that_the_account_may_not_delete(
     fleet_of_hosts: OperatedFleet, vault: Path
 ) -> None:
     home = fleet_of_hosts.store.new_url(versions=True)
     fleet_of_hosts.ask("fleet", "add", "ann", "--home", home, "--from", str(vault))
     script = Script([Rule(FORBIDDEN, "DELETE", "versionId", times=None)])
-    with S3Proxy(fleet_of_hosts.store.endpoint, script) as proxy:
-        config = fleet_of_hosts.folder / "operator.toml"
-        text = config.read_text()
-        config.write_text(text.replace(fleet_of_hosts.store.endpoint, proxy.url))
-        answer = fleet_of_hosts.ask("fleet", "forget", "ann", SECRET, "--yes")
+    answer = _forget_through(fleet_of_hosts, script)
     assert answer["forgotten"]["receipt"], answer
     assert any("may not delete" in place for place in answer["unreached"])
 
@@ -120,12 +129,8 @@ def test_the_receipt_names_versions_that_the_account_may_not_read(
     home = fleet_of_hosts.store.new_url(versions=True)
     fleet_of_hosts.ask("fleet", "add", "ann", "--home", home, "--from", str(vault))
     script = Script([Rule(FORBIDDEN, "GET", "USER.md?versionId", times=None)])
-    with S3Proxy(fleet_of_hosts.store.endpoint, script) as proxy:
-        config = fleet_of_hosts.folder / "operator.toml"
-        text = config.read_text()
-        config.write_text(text.replace(fleet_of_hosts.store.endpoint, proxy.url))
-        answer = fleet_of_hosts.ask("fleet", "forget", "ann", SECRET, "--yes")
-        assert script.happened
+    answer = _forget_through(fleet_of_hosts, script)
+    assert script.happened
     assert answer["forgotten"]["receipt"], answer
     assert any("cannot read" in place for place in answer["unreached"])
 

@@ -3,14 +3,6 @@
 from vault_memory.api.vault_memory import VaultMemory
 
 
-def shrink_connections(memory: VaultMemory) -> None:
-    """Give back the memory of pages that were read from the index of a vault.
-
-    The next call reads what it needs again. No other thread may use `memory` meanwhile.
-    """
-    memory.vault.shrink()
-
-
 def close_connections(memory: VaultMemory) -> None:
     """Close the databases of a vault and drop what was cached from them.
 

@@ -114,12 +114,10 @@ def add(
             VaultCopy(opened, VaultInHome(new.name, owner, home)).mark_home()
     finally:
         opened.close()
-    token = secrets.token_hex(TOKEN_BYTES)
     # Only now can a host see the vault, which is complete.
     added = str(uuid.UUID(vault))
     ledger.add(added, new.name, home)
-    ledger.set_token(added, token_digest(token), Caller(user))
-    return {"vault": added, "token": token}
+    return _give_token(ledger, added, user)
 
 
 def renew_token(
@@ -133,10 +131,19 @@ def renew_token(
     """
     _check_name(user, "the person")
     row = ledger.vault(name)
-    token = secrets.token_hex(TOKEN_BYTES)
     ledger.drop_tokens(row.id)
-    ledger.set_token(row.id, token_digest(token), Caller(user))
-    return {"vault": row.id, "token": token}
+    return _give_token(ledger, row.id, user)
+
+
+def _give_token(
+    ledger: Ledger,
+    vault: str,
+    user: str,
+) -> "VaultAddedJson":
+    """Make a token that opens a vault as this person."""
+    token = secrets.token_hex(TOKEN_BYTES)
+    ledger.set_token(vault, token_digest(token), Caller(user))
+    return {"vault": vault, "token": token}
 
 
 def _check_name(
