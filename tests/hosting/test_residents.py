@@ -195,11 +195,11 @@ def test_a_vault_that_cannot_be_opened_is_tried_again_ever_more_seldom(
         assert vault is not None
         with pytest.raises((VaultMemoryError, OSError)):
             asyncio.run(search(host, north, "ferry"))
-        assert vault.trouble
-        assert vault.tries >= 1
+        assert vault.failure.reason
+        assert vault.failure.tries >= 1
         assert asyncio.run(search(host, vaults.vault_of("south"), "ferry"))
         (state / "index").unlink()
-        assert until(lambda: not vault.trouble, 40)
+        assert until(lambda: not vault.failure.reason, 40)
         assert asyncio.run(search(host, north, "ferry"))
 
 

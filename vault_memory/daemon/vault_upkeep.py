@@ -29,6 +29,7 @@ from vault_memory.database.connection import DatabaseError
 from vault_memory.errors import VaultMemoryError
 from vault_memory.index.store import Index
 from vault_memory.ingest.large_notes import is_heavy
+from vault_memory.ingest.lifecycle import Indexing
 from vault_memory.ingest.scan import ScanReport
 from vault_memory.vault.reader import Identity
 from vault_memory.vault.watch.change_queue import ChangeHints
@@ -70,8 +71,6 @@ class UpkeepOwner:
     """Pause between two checks for what another process may have left, such as pending writes"""
     prune_seconds: float = 0.0
     """Pause before old versions are deleted: an owner that did so lately has a pause"""
-    is_caught_up: bool = False
-    """Whether the versions of all notes are stored: no event came since the last upkeep ended"""
     run_parser: Callable[[Callable[[], None]], None] = run_in_thread
     """Runs the parser of large notes in another thread, soon"""
 
@@ -79,7 +78,7 @@ class UpkeepOwner:
 class VaultUpkeep:
     """The work of a daemon for one vault.
 
-    Any thread may call `begin`, `turn` and `close`, one call at a time. `barrier`, `changes` and
+    Any thread may call `begin` or `resume`, `turn` and `close`, one call at a time. `barrier`, `changes` and
     `status` may be used by other threads meanwhile. Without `drop_events` the drop folder is
     checked after `look_soon`.
     """
@@ -109,7 +108,6 @@ class VaultUpkeep:
             tell_copy=owner.tell_copy,
             idle_seconds=owner.idle_seconds,
             prune_seconds=owner.prune_seconds,
-            is_caught_up=owner.is_caught_up,
         )
         self._stamps = StampUpkeep(memory)
         self._sweeping = Sweeping()
@@ -137,6 +135,14 @@ class VaultUpkeep:
         """
         self._rescan()
         self._take_hints(replace(hints, rescan=False, subtrees=frozenset()))
+
+    def resume(self) -> None:
+        """Begins without a scan, because nothing changed since the last upkeep was at rest.
+
+        Neither the vault, nor its state folder, nor the rules of its index.
+        """
+        self._generation = self._indexing.generation_in_use
+        self._edit_upkeep.resume()
 
     def close(self) -> None:
         """Ends the upkeep. The next one reads again what was left in the middle."""
@@ -176,9 +182,15 @@ class VaultUpkeep:
         return pause
 
     @property
-    def is_caught_up(self) -> bool:
-        """Whether the versions of all notes that were saved so far are stored."""
-        return self._edit_upkeep.is_caught_up and not self.trouble
+    def is_at_rest(self) -> bool:
+        """Whether all is done about what was saved so far, so that the next upkeep may `resume`."""
+        has_work = (
+            self.trouble
+            or self._notes.is_busy
+            or self._stamps.is_busy
+            or not self._edit_upkeep.is_caught_up
+        )
+        return not has_work and self._generation == self._indexing.generation_in_use
 
     def look_soon(self) -> None:
         """Plans a check of the drop folder and of pending writes at the next turn.
@@ -186,6 +198,10 @@ class VaultUpkeep:
         For an owner that knows that something was left there, of which no event reports.
         """
         self._conversation_upkeep.look_soon()
+        self.look_for_writes()
+
+    def look_for_writes(self) -> None:
+        """Plans a check of pending writes at the next turn."""
         self._edit_upkeep.look_soon()
 
     def rest(self) -> None:
@@ -211,7 +227,7 @@ class VaultUpkeep:
         if isinstance(error, DatabaseError):
             # A repaired index may lack slices that were written: the scan afterwards finds them.
             self._notes.forget_large()
-            self.memory.vault.indexing.recover(error)
+            self._indexing.recover(error)
 
     def _publish(self) -> None:
         """Passes on what changed in this turn: search finds it now."""
@@ -220,27 +236,36 @@ class VaultUpkeep:
 
     def _process(self, hints: ChangeHints) -> None:
         self._take_hints(hints)
-        ingest = self.memory.vault.indexing.ingest()
-        if self._index is not ingest.index:
-            self._follow(ingest.index)
-            ingest = self.memory.vault.indexing.ingest()
-        self._notes.read_due(ingest)
-        self._notes.write_large(self.memory.vault.indexing.ingest())
+        if self._generation != self._indexing.generation_in_use:
+            # Fault (G118): a new generation lacks what was saved while a thread built
+            # it.
+            self._rescan()
+        if self._notes.wait() <= 0:
+            self._read_notes()
         self.barrier.lift(self._notes.read_soon(GRACE_SECONDS))
         self._edit_upkeep.turn()
         self._stamps.turn()
         self._conversation_upkeep.turn()
         self._sweep()
 
-    def _follow(self, index: Index) -> None:
-        """Goes on with another connection to the index, or with another generation of it."""
-        if self._generation != self.memory.vault.indexing.generation:
-            # Fault (G118): a new generation lacks what was saved while a thread built
-            # it.
-            self._rescan()
-            return
-        # Slices that were written over another connection are of no use to this one.
-        self._notes.forget_large()
+    def _read_notes(self) -> None:
+        """Reads the notes that are due, and writes a slice of a large one."""
+        ingest = self._indexing.ingest()
+        self._use(ingest.index)
+        self._notes.read_due(ingest)
+        self._notes.write_large(self._indexing.ingest())
+        self._stamps.note_indexed()
+
+    @property
+    def _indexing(self) -> Indexing:
+        return self.memory.vault.indexing
+
+    def _use(self, index: Index) -> None:
+        """Goes on with a connection to the index, which may be another one than before."""
+        if self._index is not index:
+            # Slices that were written over another connection, or into another generation,
+            # are of no use to this one.
+            self._notes.forget_large()
         self._index = index
 
     def _end_trouble(self) -> None:
@@ -260,6 +285,8 @@ class VaultUpkeep:
             self._rescan(folders)
         if hints.sweep:
             self._sweeping.begin()
+            # Another process may have indexed a note.
+            self._stamps.note_indexed()
         for path in hints.paths:
             self._take_event(path, now, closed=path in hints.closed)
 
@@ -301,14 +328,10 @@ class VaultUpkeep:
     ) -> None:
         """Scans folders or notes at once; `sweep` when a sweep named them."""
         started = time.perf_counter()
-        indexing = self.memory.vault.indexing
-        index = indexing.index()
-        if self._index is not index:
-            # Slices that were written into another index are of no use to this one.
-            self._notes.forget_large()
-        self._index = index
-        self._generation = indexing.generation
-        ingest = self.memory.vault.indexing.ingest()
+        self._use(self._indexing.index())
+        self._generation = self._indexing.generation
+        ingest = self._indexing.ingest()
+        self._stamps.note_indexed()
         report = ingest.scan(within=within, progress=self._owner.progress)
         self._notes.take_ambiguous(report)
         if sweep:
@@ -366,7 +389,7 @@ class VaultUpkeep:
         if self._is_replaced():
             self._rescan()
             return
-        findings = self._sweeping.turn(self.memory.vault.indexing.ingest())
+        findings = self._sweeping.turn(self._indexing.ingest())
         self._edit_upkeep.note_copies(findings.copies)
         self._edit_upkeep.note_pages(findings.unread)
         if len(findings.suspects) > MOST_SUSPECTS:
@@ -379,7 +402,7 @@ class VaultUpkeep:
     @property
     def is_outdated(self) -> bool:
         """Whether the index was built with older rules: `build_generation` is due."""
-        return self.memory.vault.indexing.is_outdated
+        return self._indexing.is_outdated
 
     def build_generation(self) -> None:
         """Builds a new index beside the present one, which serves meanwhile.

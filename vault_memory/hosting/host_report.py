@@ -82,7 +82,7 @@ def state_of(vault: HostedVault) -> "HostedVaultState":
     """Returns whether a vault is open, and why not."""
     resident = vault.resident
     if resident is None:
-        return "failed" if vault.trouble else "closed"
+        return "failed" if vault.failure.reason else "closed"
     if vault.users:
         return "in_use"
     return "open"
@@ -93,4 +93,4 @@ def trouble_of(vault: HostedVault) -> str:
     resident = vault.resident
     if resident is not None and resident.upkeep is not None:
         return resident.trouble
-    return vault.trouble
+    return vault.failure.reason

@@ -15,25 +15,21 @@ from vault_memory.database.connection import DatabaseError
 from vault_memory.errors import VaultMemoryError
 from vault_memory.hosting.catalog_entry import CatalogEntry
 from vault_memory.hosting.host_view import HostView
+from vault_memory.hosting.leftovers import Leftovers, journal_in, leftovers_in
+from vault_memory.hosting.opening_failure import OpeningFailure
 from vault_memory.hosting.resident import (
     CHECK_SECONDS,
     UNFINISHED_SECONDS,
     HostStops,
-    Leftovers,
     Resident,
     ResidentOwner,
-    leftovers_in,
+    RestingState,
 )
 from vault_memory.hosting.turn_lane import AT_ONCE, NEVER, TurnJob, TurnLane
 from vault_memory.vault.watch.vault_watch import VaultWatch, WatchEnded
 
 logger = logging.getLogger(__name__)
 
-RETRY_SECONDS = 5.0
-"""Pause after a vault could not be opened; doubled after each further failure"""
-LONGEST_RETRY_SECONDS = 3600.0
-RECENT_SECONDS = 5.0
-"""A request that fails because of a failure so recent is not tried again at once"""
 SHRINK_SECONDS = 2.0
 """Time after its last use until an open vault gives memory back"""
 CLOSING_SECONDS = 1.0
@@ -57,10 +53,8 @@ class HostedVault:
         """Requests that use the vault now"""
         self.used_at = 0.0
         """When a request or a change came last, by the monotonic clock"""
-        self.trouble = ""
-        """Why the vault could not be opened; empty when it could"""
-        self.tries = 0
-        """Failures to open it, in a row"""
+        self.failure = OpeningFailure()
+        """Why it could not be opened"""
         self.due_at = time.monotonic()
         """When a closed vault is opened although nothing happens"""
         self.opened = 0
@@ -70,12 +64,12 @@ class HostedVault:
         """What other processes had left in the state folder at the last look"""
         self._night_at = 0.0
         """When the nights are due although nothing is said, by the monotonic clock"""
-        self._caught_up_entry: CatalogEntry | None = None
-        """The entry with which the versions of all notes were stored when it was closed"""
+        self._resting: RestingState | None = None
+        """What was known of it when it was closed; None when the next opening has to scan it"""
+        self._closed_entry: CatalogEntry | None = None
+        """What it was opened with before it was closed"""
         self._prune_at = 0.0
         """When old versions are deleted next, by the monotonic clock"""
-        self._failed_at = 0.0
-        self._error: Exception | None = None
         self._host = host
         self._opened_entry: CatalogEntry | None = None
         """What the open vault was opened with; None when it has to be opened again"""
@@ -122,8 +116,9 @@ class HostedVault:
             if self.resident is not None or self._host.is_stopping():
                 future.set_exception(VaultUnavailable())
                 return future
-            if self._error is not None and not self._may_try_again():
-                future.set_exception(self._error)
+            error = self.failure.recent_error
+            if error is not None:
+                future.set_exception(error)
                 return future
             self._waiting.append(future)
         # Fault: lost events of all vaults plan a turn of each. Requests would wait for these.
@@ -160,10 +155,6 @@ class HostedVault:
         resident = self.resident
         return resident is not None and resident.root != self.entry.root
 
-    def _may_try_again(self) -> bool:
-        # Fault: each request to a vault that is away would open it again.
-        return time.monotonic() - self._failed_at > RECENT_SECONDS
-
     # --- The host ---
 
     def note_change(self) -> None:
@@ -180,7 +171,7 @@ class HostedVault:
         resident = self.resident
         if resident is None and now != leftovers:
             self._leftovers = now
-            self._caught_up_entry = None
+            self._resting = None
             self._host.lanes.upkeep.plan(self._upkeep)
         # An open vault writes its journal itself, and looks at it from time to time.
         elif resident is not None and now.drops != leftovers.drops:
@@ -206,7 +197,7 @@ class HostedVault:
                 self._host.watcher.remove(self.watch)
             self.entry = entry
             self._is_removed = False
-        self._error, self._failed_at = None, 0.0
+        self.failure.allow_try()
 
     def open_again(self) -> None:
         """Opens the vault with its new entry, as soon as it is not in use."""
@@ -282,6 +273,8 @@ class HostedVault:
                 self.watch = host.watcher.add(
                     entry.root, host.watching, self.note_change
                 )
+                # Fault: nobody heard what happened between the two watches.
+                self._closed_entry = None
             return entry, self.watch
 
     def _open(self) -> bool:
@@ -289,16 +282,14 @@ class HostedVault:
         self._must_close = False
         # Fault: turns that are dropped during the opening would be found an hour later.
         leftovers, self._leftovers = self._leftovers, leftovers_in(self._state)
-        is_same = leftovers == self._leftovers
-        caught_up_entry, self._caught_up_entry = self._caught_up_entry, None
+        resting, self._resting = self._resting, None
         prune_seconds = max(0.0, self._prune_at - time.monotonic())
         try:
             entry, watch = self._begin_opening()
             owner = ResidentOwner(
                 prune_seconds=prune_seconds,
-                # Fault: a command beside the host may have indexed a save before its version
-                # was stored. Another layout may claim notes that have no version yet.
-                was_caught_up=is_same and caught_up_entry is entry,
+                resting=resting if self._is_untouched(entry, leftovers) else None,
+                journal=self._leftovers.journal,
                 wake_sync=lambda: self._plan_other(self._host.lanes.sync),
                 wake_embedding=lambda: self._plan_other(self._host.lanes.embedding),
                 is_stopping=self._host.is_stopping,
@@ -328,7 +319,7 @@ class HostedVault:
         self.used_at = max(self.used_at, time.monotonic() - self._host.idle_seconds + 1)
         with self._lock:
             self.resident, self._opened_entry = resident, entry
-            self.trouble, self.tries, self._error = "", 0, None
+            self.failure.end()
             self._others = self._other_jobs(resident)
             waiting, self._waiting = self._waiting, []
         for future in waiting:
@@ -337,6 +328,16 @@ class HostedVault:
         self._plan_first_turns()
         self._host.note_opened()
         return True
+
+    def _is_untouched(
+        self,
+        entry: CatalogEntry,
+        leftovers: Leftovers | None,
+    ) -> bool:
+        """Whether its configuration and its state folder are as they were when it was closed."""
+        # Fault: a command beside the host may have indexed a save before its version was
+        # stored. Another configuration may claim other notes.
+        return entry is self._closed_entry and leftovers == self._leftovers
 
     def _other_jobs(self, resident: Resident) -> tuple[tuple[TurnLane, TurnJob], ...]:
         if resident.upkeep is None:
@@ -347,7 +348,7 @@ class HostedVault:
             jobs.append((lanes.embedding, TurnJob(self._embedding_turn)))
         if resident.syncing.has_remote:
             jobs.append((lanes.sync, TurnJob(self._sync_turn)))
-        if resident.nights.is_enabled:
+        if resident.has_nights:
             jobs.append((lanes.nights, TurnJob(self._night_turn)))
         return tuple(jobs)
 
@@ -367,15 +368,12 @@ class HostedVault:
                 lane.plan(job, seconds)
 
     def _note_failure(self, error: Exception) -> None:
-        reason = str(error)
-        if reason != self.trouble:
+        if str(error) != self.failure.reason:
             logger.warning(
-                "the vault `%s` cannot be opened: %s", self.entry.root, reason
+                "the vault `%s` cannot be opened: %s", self.entry.root, error
             )
         with self._lock:
-            self.trouble, self._error = reason, error
-            self.tries += 1
-            self._failed_at = time.monotonic()
+            self.failure.note(error)
         self._fail_waiting(error)
 
     def _fail_waiting(self, error: Exception) -> None:
@@ -389,8 +387,7 @@ class HostedVault:
     def _retry_seconds(self) -> float:
         if self._is_removed or self._host.is_stopping():
             return NEVER
-        doublings = max(0, min(self.tries - 1, 12))
-        return min(RETRY_SECONDS * (1 << doublings), LONGEST_RETRY_SECONDS)
+        return self.failure.pause()
 
     def _may_close(self, resident: Resident) -> bool:
         if self.users:
@@ -423,14 +420,12 @@ class HostedVault:
         """Closes the vault. Returns False when it is in use, or has another turn now."""
         is_over = self._is_over
         with self._lock:
-            if self.users or not all(lane.withdraw(job) for lane, job in self._others):
-                self._plan_withdrawn()
+            if not self._end_turns(resident):
                 return False
             self._others = ()
             self.resident = None
         seconds = resident.closed_seconds(self._seconds_to_night())
-        if resident.is_caught_up():
-            self._caught_up_entry = self._opened_entry
+        self._resting, self._closed_entry = resident.resting_state(), self._opened_entry
         if is_over:
             seconds = 0.0
         try:
@@ -441,21 +436,26 @@ class HostedVault:
             # No event reports a change of this vault.
             seconds = min(seconds, CHECK_SECONDS)
         if self._leftovers is not None:
-            journal = leftovers_in(self._state).journal
+            journal = journal_in(self._state)
             self._leftovers = self._leftovers._replace(journal=journal)
         self.due_at = time.monotonic() + seconds
         self._must_close = False
         return True
 
+    def _end_turns(self, resident: Resident) -> bool:
+        """Withdraws the next turns of other kinds. Returns False when the vault stays open."""
+        if self.users or (resident.has_new_writes() and not self._is_over):
+            return False
+        if all(lane.withdraw(job) for lane, job in self._others):
+            return True
+        for lane, job in self._others:
+            lane.plan(job, 1.0)
+        return False
+
     def _seconds_to_night(self) -> float:
         """Returns when the vault is opened for its nights; those of all vaults are spread."""
         seconds = self._night_at - time.monotonic()
         return seconds + self._host.night_offset(self) if seconds > 0 else 0.0
-
-    def _plan_withdrawn(self) -> None:
-        """Plans the turns again that were withdrawn for a closing that is not possible now."""
-        for lane, job in self._others:
-            lane.plan(job, 1.0)
 
     def _seconds_until_due(self) -> float:
         if self._is_removed:

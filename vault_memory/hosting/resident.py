@@ -1,29 +1,28 @@
 """One open vault of a host: its upkeep, its other turns, and what answers questions about it."""
 
 import logging
-import os
+import time
 from collections.abc import Callable, Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
-from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from vault_memory.api.vault_memory import VaultMemory
 from vault_memory.config import state_file
-from vault_memory.conversations.drop_folder import FOLDER as DROPS
-from vault_memory.conversations.sessions import FOLDER as SESSIONS
 from vault_memory.daemon.client import answered_here
 from vault_memory.daemon.daemon_lock import DaemonLock, pid_of
 from vault_memory.daemon.handlers import Calls
 from vault_memory.daemon.read_barrier import Barrier
 from vault_memory.daemon.turns.embedding_turns import EmbeddingTurns
-from vault_memory.daemon.turns.night_turns import NightTurns
+from vault_memory.daemon.turns.night_turns import NightTurns, has_nights
 from vault_memory.daemon.turns.sync_turns import SyncTurns
 from vault_memory.daemon.vault_upkeep import UpkeepOwner, VaultUpkeep
 from vault_memory.errors import Locked, VaultUnreachable
 from vault_memory.hosting.catalog_entry import CatalogEntry
+from vault_memory.hosting.leftovers import FileTimes, journal_in, sessions_in
 from vault_memory.hosting.turn_lane import NEVER
+from vault_memory.ingest.lifecycle import Indexing
 from vault_memory.vault.marker import Marker, read_marker
 from vault_memory.vault.watch.change_queue import ChangeHints
 
@@ -37,10 +36,34 @@ UNFINISHED_SECONDS = 10.0
 """A vault whose upkeep wants its next turn sooner has unfinished work"""
 CHECK_SECONDS = 60.0
 """Pause between two checks for what another process may have left in an open vault"""
+SCAN_SECONDS = 3600.0
+"""Age of the last scan of a vault after which it is scanned although nothing seems changed"""
 
 
 class HostStops(Exception):
     """The host ends, and a scan ends early. The next start scans the remaining notes."""
+
+
+@dataclass(frozen=True, slots=True)
+class RestingState:
+    """What is known of a vault whose work is all done, so that the next opening need not scan it."""
+
+    generation: tuple[int, int]
+    """The generation of its index, as `Indexing` names it"""
+    rules: str
+    """The rules by which it was built"""
+    scanned_at: float
+    """When all its notes were last compared with the index, by the monotonic clock"""
+
+    def holds_for(self, indexing: Indexing) -> bool:
+        """Whether the index is the same, and the last scan was not long ago."""
+        # Fault (C62): some changes raise no event, such as those through a memory map.
+        is_recent = time.monotonic() - self.scanned_at < SCAN_SECONDS
+        is_same = (
+            self.rules == indexing.rules
+            and self.generation == indexing.generation_in_use
+        )
+        return is_recent and is_same
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,8 +72,10 @@ class ResidentOwner:
 
     prune_seconds: float
     """When the host deletes old versions next: not at each opening"""
-    was_caught_up: bool
-    """Whether the versions of all notes were stored when the vault was closed"""
+    resting: RestingState | None
+    """What the last opening left; None when work was left, or others may have touched it"""
+    journal: FileTimes
+    """State of the journal right before the vault is opened"""
     wake_sync: Callable[[], None]
     wake_embedding: Callable[[], None]
     is_stopping: Callable[[], bool]
@@ -90,6 +115,15 @@ class Resident:
         self._owner = owner
         self._watch = watch
         self._is_outdated = False
+        """Whether a new generation of the index has to be built"""
+        self._was_outdated = False
+        """The same when the vault was opened"""
+        self._scanned_at = 0.0
+        self._tended_journal: FileTimes | None = None
+        """State of the journal when pending writes were last looked for"""
+        # Most openings are for one question, and take no turn of these.
+        self._nights: NightTurns | None = None
+        self._embedding: EmbeddingTurns | None = None
         self._heard: tuple[int, ...] = ()
         """State of the conversations at the last turn of the nights"""
         self._closing = ExitStack()
@@ -99,15 +133,12 @@ class Resident:
             self.memory = VaultMemory.open(entry.root, environment=environment)
             stack.callback(self.memory.close)
             _check_vault(entry, self.memory.vault.marker)
+            self._state = self.memory.vault.state.path
             self.served = self._fork()
             """For requests, which take no turn of the upkeep"""
             stack.callback(self.served.close)
             self.syncing = SyncTurns(self._fork(), wake=owner.wake_sync)
             stack.callback(self.syncing.close)
-            self.nights = NightTurns(self._fork())
-            stack.callback(self.nights.close)
-            self.embedding = EmbeddingTurns(self._fork())
-            stack.callback(self.embedding.close)
             self.upkeep = self._begin_upkeep(stack)
             self._closing = stack.pop_all()
 
@@ -138,7 +169,7 @@ class Resident:
         # before the scan.
         stack.callback(self._watch.stop)
         self._watch.settings = self.memory.vault.config.watch
-        is_unchanged = self._watch.start()
+        self._watch.start()
         upkeep = VaultUpkeep(
             self.memory,
             self._watch,
@@ -148,19 +179,40 @@ class Resident:
                 progress=self._check_stop,
                 idle_seconds=CHECK_SECONDS,
                 prune_seconds=self._owner.prune_seconds,
-                is_caught_up=self._owner.was_caught_up and is_unchanged,
             ),
         )
         stack.callback(upkeep.close)
-        # The scan covers what the watch asks for, so that it need not be made twice.
-        upkeep.begin(self._take_hints(upkeep))
-        self._is_outdated = upkeep.is_outdated
+        self._begin(upkeep)
         self._upkeep = upkeep
         self._calls = Calls(self)
         stack.callback(self._calls.close)
         table = {"changes": upkeep.changes.answer, **self._calls.table()}
         stack.enter_context(answered_here(self.memory.vault.state.socket, table))
         return upkeep
+
+    def _begin(self, upkeep: VaultUpkeep) -> None:
+        """Scans the vault, unless nothing changed since it was closed at rest."""
+        resting = self._owner.resting
+        # The scan covers what the watch asks for, so that it need not be made twice.
+        hints = self._take_hints(upkeep)
+        if resting and not hints and resting.holds_for(self.memory.vault.indexing):
+            self._scanned_at = resting.scanned_at
+            self._tended_journal = self._owner.journal
+            upkeep.resume()
+            return
+        self._scanned_at = time.monotonic()
+        upkeep.begin(hints)
+        self._is_outdated = self._was_outdated = upkeep.is_outdated
+
+    def resting_state(self) -> RestingState | None:
+        """Returns what the next opening may rely on; None when work is left."""
+        is_at_rest = self.upkeep is not None and self.upkeep.is_at_rest
+        if not is_at_rest or self._was_outdated:
+            return None
+        indexing = self.memory.vault.indexing
+        return RestingState(
+            indexing.generation_in_use, indexing.rules, self._scanned_at
+        )
 
     def shrink(self) -> None:
         """Gives back memory that the next requests read again.
@@ -202,7 +254,13 @@ class Resident:
         if self.upkeep is None:
             return CHECK_SECONDS
         self._lock.check()
+        journal = journal_in(self._state)
+        if journal != self._tended_journal:
+            # Fault: a request may have left a write that waits. Nobody would finish it after
+            # the vault was closed.
+            self.upkeep.look_for_writes()
         self.upkeep.turn(self._take_hints(self.upkeep))
+        self._tended_journal = journal
         return min(self.upkeep.wait(), self._watch.wait())
 
     def may_tend(self) -> bool:
@@ -225,13 +283,14 @@ class Resident:
 
     def is_quiet(self) -> bool:
         """Whether the upkeep has finished the work it began."""
-        if self.upkeep is None:
+        if self.upkeep is None or self.upkeep.trouble:
             return True
-        return bool(self.upkeep.trouble) or self.upkeep.wait() >= UNFINISHED_SECONDS
+        return not self.has_new_writes() and self.upkeep.wait() >= UNFINISHED_SECONDS
 
-    def is_caught_up(self) -> bool:
-        """Whether the versions of all notes are stored."""
-        return self.upkeep is not None and self.upkeep.is_caught_up
+    def has_new_writes(self) -> bool:
+        """Whether the journal changed since the last turn of the upkeep looked at it."""
+        is_new = self._tended_journal != journal_in(self._state)
+        return self.upkeep is not None and is_new
 
     def look_soon(self) -> None:
         """Plans a check of the drop folder and of pending writes."""
@@ -240,32 +299,42 @@ class Resident:
 
     def night_turn(self) -> float:
         """Takes a turn of the nights. Returns the seconds until the next, if nothing is said."""
-        self._heard = self._sessions_signature()
-        self.nights.turn()
+        self._heard = sessions_in(self._state)
+        nights = self._nights
+        if nights is None:
+            try:
+                nights = self._nights = NightTurns(self._fork())
+            except VaultUnreachable:
+                # The next look for moved vaults closes this one.
+                return CHECK_SECONDS
+            self._closing.callback(nights.close)
+        nights.turn()
         # A second connection to the index for each vault would need too many files.
-        self.nights.rest()
-        return self.nights.idle_wait()
+        nights.rest()
+        return nights.idle_wait()
+
+    @property
+    def has_nights(self) -> bool:
+        """Whether the vault has nights."""
+        return has_nights(self.memory.vault.config)
 
     def has_news(self) -> bool:
         """Whether conversations went on or ended since the last turn of the nights; cheap."""
-        return self._heard != self._sessions_signature()
-
-    def _sessions_signature(self) -> tuple[int, ...]:
-        folder = self.memory.vault.state.path / SESSIONS
-        try:
-            with os.scandir(folder) as people:
-                folders = [entry.path for entry in people]
-        except OSError:
-            return ()
-        times = [_newest(path) for path in folders]
-        return tuple(sorted(times))
+        return self._heard != sessions_in(self._state)
 
     def embedding_turn(self) -> float:
         """Takes a turn of the embedding. Returns the seconds until the next."""
         self._build_outdated()
         is_stopping = self._owner.is_stopping
-        seconds: float = self.embedding.turn(lambda: not is_stopping())
-        self.embedding.rest()
+        embedding = self._embedding
+        if embedding is None:
+            try:
+                embedding = self._embedding = EmbeddingTurns(self._fork())
+            except VaultUnreachable:
+                return CHECK_SECONDS
+            self._closing.callback(embedding.close)
+        seconds: float = embedding.turn(lambda: not is_stopping())
+        embedding.rest()
         return seconds
 
     @property
@@ -294,7 +363,7 @@ class Resident:
             # Fault: nobody would tend the vault after the end of its own daemon.
             return CHECK_SECONDS
         seconds = [self._seconds_to_session_end()]
-        if self.nights.is_enabled:
+        if self.has_nights:
             seconds.append(night_seconds)
         if self.syncing.has_remote:
             poll_seconds = self.memory.vault.config.remote.poll_seconds
@@ -323,37 +392,3 @@ class Resident:
     ) -> None:
         if self._owner.is_stopping():
             raise HostStops
-
-
-def _newest(folder: str) -> int:
-    """Returns when a folder or a file in it changed last."""
-    newest = _modified(folder)
-    try:
-        with os.scandir(folder) as entries:
-            times = [_modified(entry.path) for entry in entries]
-    except OSError:
-        return newest
-    return max([newest, *times])
-
-
-class Leftovers(NamedTuple):
-    """Numbers that differ when another process left something in a state folder."""
-
-    drops: int
-    """of dropped turns"""
-    journal: int
-    """of writes that wait"""
-
-
-def leftovers_in(state: Path) -> Leftovers:
-    """Returns the numbers of a state folder; cheap."""
-    return Leftovers(
-        _modified(str(state / DROPS)), _modified(str(state / "journal.sqlite-wal"))
-    )
-
-
-def _modified(path: str) -> int:
-    try:
-        return os.stat(path).st_mtime_ns
-    except OSError:
-        return 0

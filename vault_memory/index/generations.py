@@ -23,6 +23,7 @@ else:
     bulk_load = lazy_module("vault_memory.index.bulk_load")
     state_file = lazy_module("vault_memory.config.state_file")
 
+NO_POINTER = (0, 0, 0)
 RULES = "rules"
 """The key under which an index stores the rules that it was built by"""
 
@@ -33,10 +34,22 @@ class Generations:
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         self._pointer = folder / "current"
+        self._last_read = (NO_POINTER, 0)
+        """Stamp and number of the pointer when it was read last"""
 
     @property
     def current(self) -> int:
         """The number of the generation in use; 0 before the first one."""
+        stamp = self.pointer_stamp
+        # Any thread may ask: stamp and number are replaced together.
+        last_stamp, number = self._last_read
+        if stamp == NO_POINTER or stamp != last_stamp:
+            # The stamp is older than the number, so that a later change is noticed.
+            number = self._read_pointer()
+            self._last_read = (stamp, number)
+        return number
+
+    def _read_pointer(self) -> int:
         try:
             return int(self._pointer.read_text(encoding="ascii"))
         except (FileNotFoundError, ValueError):
@@ -50,7 +63,7 @@ class Generations:
         try:
             stat = os.stat(self._pointer)
         except OSError:
-            return (0, 0, 0)
+            return NO_POINTER
         return stat.st_ino, stat.st_mtime_ns, stat.st_ctime_ns
 
     def path(self, number: int) -> Path:

@@ -105,6 +105,12 @@ class Indexing:
         """The number and the inode of the open generation; another one has other values."""
         return self._number, self._ino
 
+    @property
+    def generation_in_use(self) -> tuple[int, int]:
+        """The same of the current generation, which need not be open; zeros without one."""
+        number = self.generations.current
+        return number, self.generations.ino(number)
+
     def _is_current(self) -> bool:
         """Whether the open generation is the current one."""
         stamp = self.generations.pointer_stamp

@@ -9,7 +9,7 @@ import sys
 import textwrap
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
 import pytest
@@ -57,7 +57,6 @@ class Vaults:
         watch = self.shared.add(str(root), SETTINGS, self.owners[name].tell)
         if is_open:
             watch.start()
-            assert watch.take(PATIENCE).rescan
         return watch
 
     def save(self, name: str, note: str = "USER.md") -> None:
@@ -398,13 +397,14 @@ def test_an_unchanged_vault_keeps_its_watches_when_it_is_opened(vaults: Vaults) 
 
     for _ in range(3):
         armed = watches_of_process()
-        assert watch.start()
+        watch.start()
         assert watches_of_process() == armed
-        watch.take(PATIENCE)
+        assert not watch.take(0)
         watch.stop()
     vaults.save("ann")
     assert vaults.owners["ann"].called.wait(PATIENCE)
-    assert not watch.start()
+    watch.start()
+    assert watch.take(0).rescan
 
 
 def watches_of_process() -> list[str]:
@@ -432,9 +432,89 @@ def test_a_vault_that_was_replaced_while_closed_is_watched_when_opened(
     vaults.owners["ann"].called.clear()
     watch.is_changed = False
 
-    assert not watch.start()
+    watch.start()
+    assert watch.take(0).rescan
     vaults.save("ann", "new.md")
     assert "new.md" in paths_until_marked(watch)
+
+
+def test_a_vault_is_not_unchanged_while_its_event_is_being_noted(
+    vaults: Vaults, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    watch = vaults.add("ann", is_open=False)
+    note_call = VaultWatch._note_call
+    is_noting = threading.Event()
+
+    def note_slowly(watch: VaultWatch) -> bool:
+        is_noting.set()
+        time.sleep(0.2)
+        return note_call(watch)
+
+    monkeypatch.setattr(VaultWatch, "_note_call", note_slowly)
+    event = threading.Thread(target=lambda: watch.dirty("n.md", closed=True))
+    event.start()
+    is_noting.wait(PATIENCE)
+
+    watch.start()
+    assert watch.take(0).rescan
+    event.join()
+
+
+@pytest.fixture
+def frequent_switches() -> Iterator[None]:
+    """Threads give way to each other between almost any two steps."""
+    seconds = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    yield
+    sys.setswitchinterval(seconds)
+
+
+@pytest.mark.usefixtures("frequent_switches")
+@pytest.mark.parametrize("seed", range(few(20)))
+def test_an_owner_that_reads_an_unchanged_vault_only_by_hints_misses_no_save(
+    vaults: Vaults, seed: int
+) -> None:
+    """The owner opens, takes and closes at any moment, and scans only when it is told to."""
+    draw = random.Random(seed)
+    watch = vaults.add("ann", is_open=False)
+    root = Path(watch.root)
+    seen: dict[str, str] = {}
+    saves = few(200)
+
+    def save_notes() -> None:
+        # A rename is one event: of a save in several steps, another event would be seen.
+        new = root.parent / "new.md"
+        for number in range(saves):
+            new.write_text("saved\n")
+            new.rename(root / f"n{number}.md")
+            time.sleep(random.random() / 1000)
+
+    def read(paths: Iterable[str]) -> None:
+        seen.update({path: (root / path).read_text() for path in paths})
+
+    def scan() -> None:
+        read(path.name for path in root.glob("*.md"))
+
+    saving = threading.Thread(target=save_notes)
+    scan()
+    saving.start()
+    while saving.is_alive():
+        watch.start()
+        for _ in range(draw.randrange(3)):
+            hints = watch.take(draw.random() / 1000)
+            read(hints.paths)
+            if hints.rescan:
+                scan()
+        watch.stop()
+    saving.join()
+    watch.start()
+    mark = watch.mark()
+    for hints in hints_until(watch, lambda hints: mark in hints.marks):
+        read(hints.paths)
+        if hints.rescan:
+            scan()
+
+    assert seen == {path.name: path.read_text() for path in root.glob("*.md")}
 
 
 @pytest.mark.parametrize("seed", range(few(40)))

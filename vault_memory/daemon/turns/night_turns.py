@@ -6,6 +6,7 @@ from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 
 from vault_memory.api.vault_memory import VaultMemory
+from vault_memory.config.sections import Config
 from vault_memory.daemon.turns.idle_vault import close_connections
 from vault_memory.database.connection import DatabaseError
 from vault_memory.errors import VaultMemoryError
@@ -29,6 +30,11 @@ LONGEST_SECONDS = 3600.0
 A_DAY = timedelta(hours=25)
 """The next night begins within this time, also when clocks are set back"""
 TROUBLE = (VaultMemoryError, DatabaseError, OSError)
+
+
+def has_nights(config: Config) -> bool:
+    """Returns whether a configuration has a night. Without one there is nothing to do."""
+    return config.sleep_cycle.enabled or config.channel_sleep_cycle.enabled
 
 
 class NightTurns:
@@ -59,9 +65,8 @@ class NightTurns:
 
     @property
     def is_enabled(self) -> bool:
-        """Whether the configuration has a night. Without one there is nothing to do."""
-        config = self._memory.vault.config
-        return config.sleep_cycle.enabled or config.channel_sleep_cycle.enabled
+        """Whether the vault has nights."""
+        return has_nights(self._memory.vault.config)
 
     @property
     def next_night(self) -> datetime | None:

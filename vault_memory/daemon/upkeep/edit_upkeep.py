@@ -44,12 +44,8 @@ class EditUpkeep:
         tell_copy: "Callable[[ResolvedConflict], None]" = lambda resolved: None,
         idle_seconds: float = IDLE_SECONDS,
         prune_seconds: float = 0.0,
-        is_caught_up: bool = False,
     ) -> None:
-        """The first deletion of old versions is due in `prune_seconds`.
-
-        `is_caught_up` says that no note was saved since the last upkeep of the vault ended.
-        """
+        """The first deletion of old versions is due in `prune_seconds`."""
         self._memory = memory
         self._idle_seconds = idle_seconds
         self._tell_copy = tell_copy
@@ -62,8 +58,10 @@ class EditUpkeep:
         self._copies: set[str] = set()
         """Conflict copies that existed at the last check"""
         self._are_all_pages_due = True
-        self._is_behind = not is_caught_up
+        self._is_behind = True
         """Whether notes may have been saved while no daemon ran"""
+        self._is_busy = False
+        """Whether writes were pending at the last check"""
         self._next_tend = 0.0
         self._paused_until = 0.0
         self._next_prune = time.monotonic() + prune_seconds
@@ -71,8 +69,22 @@ class EditUpkeep:
 
     @property
     def is_caught_up(self) -> bool:
-        """Whether the versions of all notes that were saved so far are stored."""
-        return not (self._is_behind or self._settled_notes)
+        """Whether all is done about what was saved so far, and no copy waits for a person."""
+        has_work = (
+            self._is_behind
+            or self._settled_notes
+            or self._are_all_pages_due
+            or self._pages
+            or self._copies
+            or self._is_busy
+        )
+        return not has_work and self._paused_until <= time.monotonic()
+
+    def resume(self) -> None:
+        """Goes on where an upkeep ended that was caught up; nothing was saved since."""
+        self._is_behind = False
+        self._are_all_pages_due = False
+        self._next_tend = time.monotonic() + self._idle_seconds
 
     def look_soon(self) -> None:
         """Plans a check of pending writes."""
@@ -136,7 +148,10 @@ class EditUpkeep:
         has_notes = bool(self._settled_notes) or self._is_behind
         if has_notes and self._paused_until <= now:
             return 0.0
-        return max(0.0, max(self._next_tend, self._paused_until) - now)
+        due = min(self._next_tend, self._next_prune)
+        if self._copies:
+            due = min(due, self._next_copies)
+        return max(0.0, max(due, self._paused_until) - now)
 
     def turn(self) -> None:
         """Does what is due."""
@@ -168,8 +183,8 @@ class EditUpkeep:
         """Processes pending writes, and carries out decisions on INBOX pages."""
         self._memory.edits.process_due()
         self._apply_decisions()
-        is_busy = bool(self._pages) or self._memory.edits.is_busy()
-        self._next_tend = now + (TEND_SECONDS if is_busy else self._idle_seconds)
+        self._is_busy = bool(self._pages) or self._memory.edits.is_busy()
+        self._next_tend = now + (TEND_SECONDS if self._is_busy else self._idle_seconds)
 
     def _check_copies_soon(self) -> None:
         self._next_copies = min(self._next_copies, time.monotonic() + SOON_SECONDS)

@@ -27,6 +27,7 @@ class StampUpkeep:
         self._changed: set[str] = set()
         """Audits and ledgers that changed"""
         self._has_more = False
+        """Whether the index may have items without a stamp"""
         self._next = 0.0
 
     def heard(self, event: NoteEvent) -> None:
@@ -34,17 +35,26 @@ class StampUpkeep:
         if event.place is not None and event.place.kind in KINDS:
             self._changed.add(event.path)
 
+    def note_indexed(self) -> None:
+        """Notes that the index got new text, which needs stamps."""
+        self._has_more = True
+
+    @property
+    def is_busy(self) -> bool:
+        """Whether stamps may have to be written."""
+        return bool(self._changed) or self._has_more
+
     def wait(self) -> float:
         """Returns how many seconds the loop may sleep before the next turn."""
-        if self._changed or self._has_more:
+        if self.is_busy:
             return max(0.0, self._next - time.monotonic())
         return float("inf")
 
     def turn(self) -> None:
         """Does what is due."""
-        now = time.monotonic()
-        if now < self._next:
+        if self.wait() > 0:
             return
+        now = time.monotonic()
         self._next = now + PAUSE_SECONDS
         vault = self._memory.vault
         try:

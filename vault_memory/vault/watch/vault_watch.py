@@ -107,7 +107,7 @@ class VaultEvents(FolderWatches):
         """Turns one event into a hint."""
         # A closed vault that changed is read again when it is opened. Until then one
         # busy vault must not slow down the events of the others.
-        if self.watch.is_changed and not self.watch.is_open:
+        if not self.watch.needs_hints():
             return
         try:
             super().handle(prefix, event)
@@ -125,6 +125,7 @@ class VaultWatch:
 
     __slots__ = (
         "_events",
+        "_hinting",
         "_is_healthy",
         "_is_reusable",
         "_lock",
@@ -158,6 +159,8 @@ class VaultWatch:
         self._shared = shared
         self._tell_change = tell_change
         self._lock = threading.RLock()
+        self._hinting = threading.Lock()
+        """guards the queue and `is_changed`, only for a moment: the thread of the events waits"""
         self._watcher: Watcher | None = None
         self._queue: ChangeQueue | None = None
         """Where hints go while it is open"""
@@ -212,11 +215,10 @@ class VaultWatch:
 
     # --- For the owner ---
 
-    def start(self) -> bool:
-        """Opens the vault; the first hints ask for a rescan.
+    def start(self) -> None:
+        """Opens the vault. If no event came while it was closed, its watches stay as they are.
 
-        Sets its watches again, unless no event came since they were set. Returns False when
-        anything may have changed while it was closed. Raises WatchEnded.
+        Otherwise they are set again, and the first hints ask for a rescan. Raises WatchEnded.
         """
         with self._lock:
             if self.is_removed:
@@ -228,21 +230,21 @@ class VaultWatch:
                 wall=self._shared.wall,
                 system=self,
             )
-            # From here on, the queue gets all events. One that came before has set
-            # `is_changed`, or comes with a rescan in the first hints.
-            self._watcher, self._queue = watcher, watcher.queue
+            with self._hinting:
+                # From here on, the queue gets all events. One that came before has set
+                # `is_changed`.
+                self._watcher, self._queue = watcher, watcher.queue
+                was_changed, self.is_changed = self.is_changed, False
             events = self._events
             is_unchanged = (
-                events is not None and not self.is_changed and events.is_current()
+                events is not None and not was_changed and events.is_current()
             )
             self._is_reusable = is_unchanged
-            self.is_changed = False
-            watcher.start()
+            watcher.start(is_unchanged=is_unchanged)
             self._is_reusable = False
             marks, self._marks = self._marks, []
             for mark in marks:
                 watcher.queue.ask(mark)
-            return is_unchanged and watcher.mode == "inotify"
 
     def stop(self) -> None:
         """Closes the vault. Its watches stay, and a change calls the owner."""
@@ -253,10 +255,11 @@ class VaultWatch:
             self._reason, self._is_healthy = watcher.reason, watcher.healthy
             if watcher.is_deaf:
                 self._obstacle = watcher.reason
-            # Fault: an event after the end of the queue calls the owner only if no earlier
-            # call is open. So the flag is cleared before.
-            self.is_changed = False
-            self._watcher, self._queue = None, None
+            with self._hinting:
+                # Fault: an event after the end of the queue calls the owner only if no
+                # earlier call is open.
+                self.is_changed = False
+                self._watcher, self._queue = None, None
             watcher.wake()
             has_leftovers = queue is not None and self._has_leftovers(queue)
         # Fault: what was not taken would be forgotten with the queue. The owner is
@@ -380,6 +383,11 @@ class VaultWatch:
 
     # --- Called by the thread that reads the events ---
 
+    def needs_hints(self) -> bool:
+        """Whether it is open, or closed and unchanged so far."""
+        with self._hinting:
+            return self._queue is not None or not self.is_changed
+
     def dirty(
         self,
         path: str,
@@ -387,24 +395,15 @@ class VaultWatch:
         closed: bool | None,
     ) -> None:
         """A note may have changed."""
-        queue = self._queue
-        if queue is not None:
-            queue.dirty(path, closed=closed)
-        self._tell()
+        self._put(lambda queue: queue.dirty(path, closed=closed))
 
     def subtree(self, path: str) -> None:
         """Anything below a folder may have changed."""
-        queue = self._queue
-        if queue is not None:
-            queue.subtree(path)
-        self._tell()
+        self._put(lambda queue: queue.subtree(path))
 
     def rescan(self, reason: str) -> None:
         """Anything may have changed."""
-        queue = self._queue
-        if queue is not None:
-            queue.rescan(reason)
-        self._tell()
+        self._put(lambda queue: queue.rescan(reason))
 
     def lose(
         self,
@@ -412,23 +411,40 @@ class VaultWatch:
         error: OSError | None = None,
     ) -> None:
         """Events are lost; the watches are set again by `take`, or by the next `start`."""
-        queue = self._queue
-        if queue is not None:
-            queue.lose(reason, error)
-        self._tell()
+        self._put(lambda queue: queue.lose(reason, error))
 
     def reach(self, marks: Iterable[QueueMarker]) -> None:
         """Everything that happened before these were requested is in the queue."""
-        queue = self._queue
-        if queue is not None:
-            queue.reach(marks)
-        else:
-            self._marks += marks
+        with self._hinting:
+            queue = self._queue
+            if queue is not None:
+                queue.reach(marks)
+            else:
+                self._marks += marks
         self._tell()
 
+    def _put(self, hint: Callable[[ChangeQueue], None]) -> None:
+        """Gives a hint to the queue of an open vault, and calls the owner."""
+        with self._hinting:
+            # Fault: an opening after this look at the queue and before the flag is set would
+            # get no hint, and take the vault for unchanged.
+            if self._queue is not None:
+                hint(self._queue)
+            must_tell = self._note_call()
+        if must_tell:
+            self._tell_change()
+
     def _tell(self) -> None:
+        with self._hinting:
+            must_tell = self._note_call()
+        if must_tell:
+            self._tell_change()
+
+    def _note_call(self) -> bool:
+        """Whether the owner has to be called, without the lock: it may wait for locks of its own."""
         # A hint is put into the queue before this line, and `take` clears the flag
         # before it empties the queue. So no hint stays without a call.
-        if not self.is_changed and not self.is_removed:
-            self.is_changed = True
-            self._tell_change()
+        if self.is_changed or self.is_removed:
+            return False
+        self.is_changed = True
+        return True

@@ -173,11 +173,20 @@ class Watcher:
 
     # --- For the consumer ---
 
-    def start(self) -> None:
-        """Sets the watches; the first hints ask for a rescan."""
+    def start(
+        self,
+        *,
+        is_unchanged: bool = False,
+    ) -> None:
+        """Sets the watches. The first hints ask for a rescan, unless the vault `is_unchanged`.
+
+        A vault is unchanged when its events of all the time before are known, and none came.
+        """
         no_events = "" if sys.platform == "linux" else "events are used on Linux only"
         self._never = self._system.obstacle(self.root) or no_events
-        self._set_watches("the watch began")
+        is_set = self._try_watches()
+        if is_set and not (is_unchanged and self.mode == "inotify"):
+            self._queue.rescan("the watch began")
 
     def stop(self) -> None:
         """Removes all watches; makes `take` return."""
@@ -352,6 +361,11 @@ class Watcher:
 
     def _set_watches(self, reason: str) -> None:
         """Sets all watches again, or polls; either way requests a rescan."""
+        if self._try_watches():
+            self._queue.rescan(reason)
+
+    def _try_watches(self) -> bool:
+        """Sets all watches again. Returns False after an error, which requests a rescan."""
         began = self._now()
         self._close()
         try:
@@ -360,7 +374,7 @@ class Watcher:
                 self._arm()
         except OSError as error:
             self._poll(error)
-            return
+            return False
         self.mode = "polling" if self._never else "inotify"
         self.reason = self._never
         self.healthy = not self.is_deaf
@@ -370,7 +384,7 @@ class Watcher:
         # watches.
         self._next_arm = now + max(_LEAST_PAUSE, 10 * (now - began))
         self._next_look = now + self._look_seconds(is_polling=bool(self._never))
-        self._queue.rescan(reason)
+        return True
 
     def _arm(self) -> None:
         self._events = self._system.open(self.root, self._queue)

@@ -1,0 +1,69 @@
+"""What other processes left in the state folder of a vault, noticed by the times of its files."""
+
+import os
+from pathlib import Path
+from typing import NamedTuple
+
+from vault_memory.conversations.drop_folder import FOLDER as DROPS
+from vault_memory.conversations.sessions import FOLDER as SESSIONS
+
+FileTimes = tuple[int, int]
+"""When a database and its log changed last; 0 for a log without content"""
+
+
+class Leftovers(NamedTuple):
+    """Values that differ when another process left something in a state folder."""
+
+    drops: int
+    """of dropped turns"""
+    journal: FileTimes
+    """of writes that wait"""
+
+
+def leftovers_in(state: Path) -> Leftovers:
+    """Returns the values of a state folder; cheap."""
+    return Leftovers(_modified(f"{state}/{DROPS}"), journal_in(state))
+
+
+def journal_in(state: Path) -> FileTimes:
+    """Returns when the journal of a state folder changed last; cheap."""
+    journal = f"{state}/journal.sqlite"
+    return _modified(journal), _log_modified(journal)
+
+
+def _log_modified(database: str) -> int:
+    try:
+        status = os.stat(f"{database}-wal")
+    except OSError:
+        return 0
+    # A reader makes an empty log.
+    return status.st_mtime_ns if status.st_size else 0
+
+
+def _modified(path: str) -> int:
+    try:
+        return os.stat(path).st_mtime_ns
+    except OSError:
+        return 0
+
+
+def sessions_in(state: Path) -> tuple[int, ...]:
+    """Returns values that differ when a conversation went on or ended; cheap."""
+    try:
+        with os.scandir(state / SESSIONS) as people:
+            folders = [entry.path for entry in people]
+    except OSError:
+        return ()
+    times = [_newest(path) for path in folders]
+    return tuple(sorted(times))
+
+
+def _newest(folder: str) -> int:
+    """Returns when a folder or a file in it changed last."""
+    newest = _modified(folder)
+    try:
+        with os.scandir(folder) as entries:
+            times = [_modified(entry.path) for entry in entries]
+    except OSError:
+        return newest
+    return max([newest, *times])
