@@ -240,8 +240,26 @@ def test_the_status_of_a_vault_names_the_host_that_tends_it(vaults: Vaults) -> N
         printed = run(vaults, "status", "--vault", root).stdout
         assert f"tends this vault, process {host.pid}" in printed
         assert "vault-memory run" not in printed
+        answer = json.loads(run(vaults, "status", "--vault", root, "--json").stdout)
+        assert answer["daemon"] == {"running": True, "pid": host.pid}
+        assert answer["watcher"]["healthy"]
         host.kill()
         assert "vault-memory run" in run(vaults, "status", "--vault", root).stdout
+
+
+def test_the_status_of_a_vault_says_that_its_host_refuses_it(vaults: Vaults) -> None:
+    vaults.add_three()
+    vaults.configure("west", "[serve\n")
+    root = vaults.path / "west"
+    with running_host(vaults):
+        # The configuration is wrong for the command, too: it gets another one.
+        config = vaults.folder / "empty.toml"
+        config.touch()
+        words = ("status", "--vault", str(root), "--config", str(config))
+        answer = json.loads(run(vaults, *words, "--json").stdout)
+        assert answer["daemon"] == {"running": False, "pid": None}
+        assert answer["watcher"]["reason"] == "the host does not serve this vault"
+        assert "--status` tells why" in run(vaults, *words).stdout
 
 
 def test_the_status_names_each_vault_and_its_trouble(vaults: Vaults) -> None:

@@ -150,7 +150,7 @@ class PendingWriteJson(TypedDict):
 
 
 class DaemonJson(TypedDict):
-    """Whether a daemon runs."""
+    """Whether a daemon, or a host of many vaults, tends the vault."""
 
     running: bool
     pid: int | None

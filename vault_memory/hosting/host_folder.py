@@ -67,11 +67,19 @@ def host_folder(
     return HostFolder(state_root(environment) / HOSTS / name)
 
 
+class HostPlace(NamedTuple):
+    """A running host."""
+
+    vaults: Path
+    """The folder of its vaults"""
+    pid: int
+
+
 def host_of(
     root: Path,
     environment: Mapping[str, str],
-) -> tuple[Path, int] | None:
-    """Returns the folder and the process of the host that serves this vault; None without one."""
+) -> HostPlace | None:
+    """Returns the host that serves this vault; None without one."""
     for vaults in root.resolve().parents[:DEEPEST]:
         folder = host_folder(vaults, environment)
         pid = folder.pid()
@@ -82,7 +90,7 @@ def host_of(
             with state_file.lock(folder.lock_file, patience=0):
                 continue
         except state_file.LockTaken:
-            return vaults, pid
+            return HostPlace(vaults, pid)
     return None
 
 

@@ -4,6 +4,7 @@ import os
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
+from vault_memory.errors import UsageError
 from vault_memory.hosting.hosted_vault import HostedVault
 from vault_memory.hosting.vault_catalog import VaultCatalog
 
@@ -13,6 +14,7 @@ if TYPE_CHECKING:
         HostedVaultState,
         VaultHostJson,
     )
+    from vault_memory.contract.status_answers import WatcherJson
     from vault_memory.daemon.socket_server import Call
     from vault_memory.hosting.residents import Residents
 
@@ -32,10 +34,25 @@ class HostReport:
 
     def calls(self) -> "dict[str, Call]":
         """Returns the calls that the socket of the host answers."""
-        return {"status": self._status}
+        return {"status": self._status, "watcher": self._watcher}
 
     def _status(self, arguments: Mapping[str, Any]) -> "VaultHostJson":
         return self.status()
+
+    def _watcher(self, arguments: Mapping[str, Any]) -> "WatcherJson":
+        """Returns how changes of one vault are noticed, by the id of the vault.
+
+        Raises UsageError when the host does not serve it.
+        """
+        vault = self._residents.find(str(arguments.get("vault")))
+        if vault is None:
+            raise UsageError("the host does not serve this vault")
+        trouble = trouble_of(vault)
+        return {
+            "mode": vault.watch.mode,
+            "healthy": vault.watch.healthy and not trouble,
+            "reason": trouble or vault.watch.reason,
+        }
 
     def status(self) -> "VaultHostJson":
         """Returns the state of the host and of each vault."""

@@ -2,7 +2,7 @@
 
 import os
 from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import click
 
@@ -14,12 +14,15 @@ if TYPE_CHECKING:
     from vault_memory.api import json_contract
     from vault_memory.cli import daemon_or_local, host_checks
     from vault_memory.cli.views import check_lines, status_words
-    from vault_memory.daemon import query_or_local
+    from vault_memory.contract.status_answers import StatusJson, WatcherJson
+    from vault_memory.daemon import client, query_or_local
     from vault_memory.hosting import host_folder
+    from vault_memory.hosting.host_folder import HostPlace
 else:
     check_lines = lazy_module("vault_memory.cli.views.check_lines")
     status_words = lazy_module("vault_memory.cli.views.status_words")
     json_contract = lazy_module("vault_memory.api.json_contract")
+    client = lazy_module("vault_memory.daemon.client")
     host_checks = lazy_module("vault_memory.cli.host_checks")
     daemon_or_local = lazy_module("vault_memory.cli.daemon_or_local")
     query_or_local = lazy_module("vault_memory.daemon.query_or_local")
@@ -39,11 +42,33 @@ def status(context: Context) -> None:
             report = memory.status(now=context.now)
             # Fault: a daemon that is started on the vault of a host is refused.
             host = host_folder.host_of(memory.root, os.environ)
+            if host is not None:
+                _add_host(report, host, memory.vault.marker.vault)
     context.emit(
         report,
         lambda: status_words.status_text(report, None, host),
         view=lambda screen: status_words.status_text(report, screen, host),
     )
+
+
+def _add_host(
+    report: "StatusJson",
+    host: "HostPlace",
+    vault: str,
+) -> None:
+    """Add to a status how a host tends the vault, if it does."""
+    socket = host_folder.host_folder(host.vaults, os.environ).socket
+    try:
+        watcher = client.ask(socket, "watcher", {"vault": vault})
+    except client.DaemonRefused as error:
+        # The host does not serve this vault. Its own status tells why.
+        report["watcher"]["reason"] = error.message
+        return
+    if watcher is None:
+        report["watcher"]["reason"] = "the host does not answer"
+        return
+    report["watcher"] = cast("WatcherJson", watcher)
+    report["daemon"] = {"running": True, "pid": host.pid}
 
 
 @click.command()

@@ -1,7 +1,6 @@
 """The state of a vault in words, in sections with headings."""
 
 from collections.abc import Mapping
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from vault_memory.cli.terminal import escaped, styled
@@ -16,7 +15,9 @@ if TYPE_CHECKING:
         PathRemarkJson,
         StatusJson,
         SyncStatusJson,
+        WatcherJson,
     )
+    from vault_memory.hosting.host_folder import HostPlace
 
 INDENT = "  "
 START = "vault-memory run"
@@ -45,15 +46,15 @@ Section = list[str]
 def status_text(
     status: "StatusJson",
     screen: Screen | None,
-    host: tuple[Path, int] | None = None,
+    host: "HostPlace | None" = None,
 ) -> str:
     """Return the state; a terminal gets short times and wrapped lines.
 
-    `host` is the folder and the process of a host that tends this vault among others.
+    `host` is the host of a folder above the vault, if one runs.
     """
     sections: Mapping[str, Section] = {
         "Vault": [status["vault"], *_layout(status["layout"])],
-        "Daemon": _host(*host) if host else _daemon(status),
+        "Daemon": _host(host, status) if host else _daemon(status),
         "Index": _index(status["index"]),
         "Search by meaning": _semantic(status),
         "Nights": _nights(status["night"], screen),
@@ -119,26 +120,36 @@ def _layout(layout: "LayoutStatusJson") -> Section:
 
 
 def _host(
-    vaults: Path,
-    pid: int,
+    host: "HostPlace",
+    status: "StatusJson",
 ) -> Section:
+    command = f"`vault-memory host --vaults {host.vaults} --status`"
+    if not status["daemon"]["running"]:
+        return [
+            f"{status['watcher']['reason']}, process {host.pid}",
+            f"{command} tells why",
+        ]
     return [
-        f"the host of all vaults in {vaults} tends this vault, process {pid}",
-        f"`vault-memory host --vaults {vaults} --status` shows it",
+        f"the host of all vaults in {host.vaults} tends this vault, process {host.pid}",
+        _watching(status["watcher"]),
+        f"{command} shows it",
     ]
 
 
 def _daemon(status: "StatusJson") -> Section:
     if not status["daemon"]["running"]:
         return [f"not running: start it with `{START}`"]
-    watcher = status["watcher"]
+    return [
+        f"running, process {status['daemon']['pid']}",
+        _watching(status["watcher"]),
+    ]
+
+
+def _watching(watcher: "WatcherJson") -> str:
     mode = _MODES.get(watcher["mode"], watcher["mode"])
     # A watcher that works may still have a reason, such as that for polling.
     state = "watching" if watcher["healthy"] else "does not see all changes"
-    return [
-        f"running, process {status['daemon']['pid']}",
-        _labelled(state, watcher["reason"] or mode),
-    ]
+    return _labelled(state, watcher["reason"] or mode)
 
 
 def _index(index: "IndexStatusJson") -> Section:
