@@ -14,7 +14,8 @@ from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
-from vault_memory.ledger.contract import Lease, LeaseLost, Ledger
+from vault_memory.ledger.contract import Lease, Ledger
+from vault_memory.ledger.ledger_errors import LeaseLost
 from vault_memory.ledger.local import LocalLedger
 
 LEASE_SECONDS = 0.08

@@ -47,7 +47,7 @@ class PostgresServer:
         self.folder = Path(tempfile.mkdtemp(prefix="vault-pg-"))
         self._fsync = fsync
         self._process: subprocess.Popen[bytes] | None = None
-        self.port = _free_port()
+        self.port = free_port()
         try:
             self._own(self.folder)
             self._programs = self._find_programs()
@@ -246,7 +246,8 @@ def _is_alive(group: int) -> bool:
     return True
 
 
-def _free_port() -> int:
+def free_port() -> int:
+    """A port that nobody listens on."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         return int(probe.getsockname()[1])

@@ -10,12 +10,9 @@ import pytest
 
 from tests.ledger.books import Book
 from vault_memory.errors import UsageError, VaultMemoryError
-from vault_memory.ledger.contract import (
-    Holder,
-    Lease,
+from vault_memory.ledger.contract import Holder, Lease, Ledger, LedgerCaller
+from vault_memory.ledger.ledger_errors import (
     LeaseLost,
-    Ledger,
-    LedgerCaller,
     LedgerTooNew,
     TokenTaken,
     UnknownVault,

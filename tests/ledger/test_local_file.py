@@ -18,13 +18,8 @@ import pytest
 from tests.ledger.power_cut import forgetful_disk
 from vault_memory.database import connection
 from vault_memory.database.connection import DatabaseDamaged
-from vault_memory.ledger.contract import (
-    Holder,
-    Lease,
-    LedgerAway,
-    LedgerMissing,
-    LedgerRefused,
-)
+from vault_memory.ledger.contract import Holder, Lease
+from vault_memory.ledger.ledger_errors import LedgerAway, LedgerMissing, LedgerRefused
 from vault_memory.ledger.local import LocalLedger
 
 ANN = str(uuid.UUID(int=0xA11))

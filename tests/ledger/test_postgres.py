@@ -19,10 +19,9 @@ from tests.ledger import servers
 from tests.ledger.books import PostgresBook
 from tests.ledger.servers import PASSWORD, PostgresServer
 from vault_memory.errors import ConfigError, UsageError, VaultMemoryError
-from vault_memory.ledger.contract import (
-    Lease,
+from vault_memory.ledger.contract import Lease, LedgerCaller
+from vault_memory.ledger.ledger_errors import (
     LedgerAway,
-    LedgerCaller,
     LedgerMissing,
     LedgerRefused,
     UnknownVault,

@@ -13,11 +13,13 @@ from vault_memory.ledger.contract import (
     Holder,
     KeptOp,
     Lease,
-    LeaseLost,
     LedgerCaller,
     LedgerCounts,
     LedgerHost,
     LedgerVault,
+)
+from vault_memory.ledger.ledger_errors import (
+    LeaseLost,
     TokenTaken,
     UnknownVault,
     VaultAddedTwice,

@@ -23,7 +23,7 @@ from vault_memory.database.connection import (
 from vault_memory.database.migrations import migrate, version_of
 from vault_memory.errors import VaultMemoryError
 from vault_memory.ledger import local_schema
-from vault_memory.ledger.contract import (
+from vault_memory.ledger.ledger_errors import (
     LedgerAway,
     LedgerMissing,
     LedgerRefused,

@@ -16,13 +16,15 @@ from vault_memory.ledger.contract import (
     Holder,
     KeptOp,
     Lease,
-    LeaseLost,
     LedgerCaller,
     LedgerCounts,
     LedgerHost,
+    LedgerVault,
+)
+from vault_memory.ledger.ledger_errors import (
+    LeaseLost,
     LedgerMissing,
     LedgerTooNew,
-    LedgerVault,
     TokenTaken,
     UnknownVault,
     VaultAddedTwice,

@@ -15,7 +15,7 @@ from psycopg import Connection
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
 
 from vault_memory.errors import ConfigError, VaultMemoryError
-from vault_memory.ledger.contract import LedgerAway, LedgerMissing, LedgerRefused
+from vault_memory.ledger.ledger_errors import LedgerAway, LedgerMissing, LedgerRefused
 from vault_memory.ledger.ledger_rows import refusing_texts, unstorable
 
 Values = Sequence[object] | Mapping[str, object]
@@ -44,6 +44,16 @@ SESSION = (
     " -c synchronous_commit=on"
 )
 
+HAS_SESSION = f"""
+SELECT current_setting('TimeZone') = 'UTC'
+   AND current_setting('statement_timeout') = '{STATEMENT_SECONDS}s'
+   AND current_setting('synchronous_commit') = 'on'
+"""
+POOLER = "a pooler before it drops the settings of a session"
+POOLER_HINT = (
+    "let `fleet.database` name PostgreSQL directly: a host opens at most"
+    f" {MOST_CONNECTIONS} connections"
+)
 UNREACHABLE = "it cannot be reached"
 ENCRYPTION = "it and this host do not agree on encryption"
 WRONG_SETTING = "a setting of the connection is wrong"
@@ -163,6 +173,7 @@ class Connections:
         except psycopg.ProgrammingError:
             raise LedgerRefused(WRONG_SETTING) from None
         try:
+            _check_session(connection)
             if checked:
                 self._check(connection)
         except psycopg.Error as error:
@@ -238,7 +249,18 @@ def _is_quiet(connection: Connection) -> bool:
     return not poll.poll(0)
 
 
+def _check_session(connection: Connection) -> None:
+    """Raise LedgerRefused when the settings of the session have no effect."""
+    # Fault: a pooler may ignore them. An acknowledged operation could be lost with the
+    # server, and in some modes statements that were prepared are missing.
+    row = connection.execute(HAS_SESSION).fetchone()
+    if row != (True,):
+        raise LedgerRefused(POOLER, POOLER_HINT)
+
+
 def _login_error(text: str) -> VaultMemoryError:
+    if "startup parameter" in text:
+        return LedgerRefused(POOLER, POOLER_HINT)
     # Fault: the client reports the messages of a login without their code.
     for part, reason in REFUSED_LOGINS.items():
         if part in text:

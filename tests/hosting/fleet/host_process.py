@@ -25,7 +25,8 @@ from vault_memory.hosting.fleet import ledger_place
 from vault_memory.hosting.fleet.acknowledged_ops import AcknowledgedOp
 from vault_memory.hosting.fleet.visit import Visit
 from vault_memory.hosting.fleet.visit_settings import VisitSettings, server_of
-from vault_memory.ledger.contract import Holder, Lease, LeaseLost, Ledger
+from vault_memory.ledger.contract import Holder, Lease, Ledger
+from vault_memory.ledger.ledger_errors import LeaseLost
 from vault_memory.ledger.local import LocalLedger
 from vault_memory.remote.contract import Remote
 from vault_memory.remote.http_transport import HttpAnswer

@@ -47,7 +47,8 @@ from vault_memory.hosting.fleet.serving.fleet_service import (
 from vault_memory.hosting.fleet.serving.held_vault import HeldVault
 from vault_memory.hosting.fleet.serving.host_name import HostName
 from vault_memory.http.tokens import TokenOwner, token_digest
-from vault_memory.ledger.contract import Holder, Lease, LedgerAway, LedgerCaller
+from vault_memory.ledger.contract import Holder, Lease, LedgerCaller
+from vault_memory.ledger.ledger_errors import LedgerAway
 from vault_memory.ledger.local import LocalLedger
 from vault_memory.remote.contract import Remote
 from vault_memory.remote.in_memory import PLAIN, RamRemote, RamServer

@@ -12,7 +12,7 @@ from vault_memory.hosting.fleet.serving.held_vault import HeldVault
 from vault_memory.hosting.fleet.serving.host_counts import fleet_families
 from vault_memory.hosting.fleet.serving.host_name import HostName
 from vault_memory.http.metrics_text import as_text
-from vault_memory.ledger.contract import LedgerAway
+from vault_memory.ledger.ledger_errors import LedgerAway
 
 TOKEN = "m" * 40
 

@@ -31,7 +31,8 @@ from tests.hosting.fleet.fleets import (
 from vault_memory.api.vault_service import VaultUnavailable
 from vault_memory.hosting.fleet.acknowledged_ops import AcknowledgedOp
 from vault_memory.hosting.fleet.visit import Visit
-from vault_memory.ledger.contract import Lease, LeaseLost
+from vault_memory.ledger.contract import Lease
+from vault_memory.ledger.ledger_errors import LeaseLost
 from vault_memory.remote.remote_errors import RemoteBusy
 
 HOSTS = st.sampled_from(("one", "two", "three"))

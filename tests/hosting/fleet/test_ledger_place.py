@@ -8,7 +8,7 @@ from vault_memory.config.sections import Config
 from vault_memory.errors import ConfigError, VaultMemoryError
 from vault_memory.hosting.fleet import ledger_place
 from vault_memory.hosting.fleet.fleet_config import FleetConfig
-from vault_memory.ledger.contract import LedgerMissing
+from vault_memory.ledger.ledger_errors import LedgerMissing
 from vault_memory.vault.marker import ensure_marker
 from vault_memory.vault.watch import mounts
 

@@ -20,7 +20,7 @@ from tests.hosting.fleet.fleets import (
 from vault_memory.hosting.fleet import bundle_store
 from vault_memory.hosting.fleet.fleet_errors import AnotherFleet
 from vault_memory.hosting.fleet.visit import Visit
-from vault_memory.ledger.contract import LeaseLost
+from vault_memory.ledger.ledger_errors import LeaseLost
 from vault_memory.remote.in_memory import PLAIN
 
 

@@ -16,7 +16,8 @@ from vault_memory.config.sections import RemoteSettings
 from vault_memory.hosting.fleet import bundle_store
 from vault_memory.hosting.fleet.visit import Visit
 from vault_memory.hosting.fleet.visit_settings import VisitSettings
-from vault_memory.ledger.contract import Lease, LeaseLost
+from vault_memory.ledger.contract import Lease
+from vault_memory.ledger.ledger_errors import LeaseLost
 from vault_memory.ledger.local import LocalLedger
 from vault_memory.remote.contract import Capabilities, Remote
 

@@ -272,8 +272,8 @@ def missing(name: str) -> str | None:
     return KINDS[name].missing
 
 
-CLIENTS = {"nextcloudcmd": "nextcloud-desktop-cmd"}
-"""Programs, beside the servers, that the tests let loose on the same folders, and their Debian packages."""
+PROGRAMS = {"nextcloudcmd": "nextcloud-desktop-cmd", "pgbouncer": "pgbouncer"}
+"""Other programs that the tests run: a client of the same folders, a pooler before PostgreSQL; their Debian packages"""
 
 
 def absent_packages() -> list[str]:
@@ -281,7 +281,7 @@ def absent_packages() -> list[str]:
     servers = {" ".join(kind.packages) for kind in KINDS.values() if kind.missing}
     return sorted(
         servers
-        | {package for program, package in CLIENTS.items() if not _program(program)}
+        | {package for program, package in PROGRAMS.items() if not _program(program)}
     )
 
 

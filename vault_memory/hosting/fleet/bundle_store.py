@@ -17,7 +17,8 @@ from vault_memory.hosting.fleet.bundle import (
     unpack,
 )
 from vault_memory.hosting.fleet.fleet_errors import BundleDamaged
-from vault_memory.ledger.contract import Lease, LeaseLost
+from vault_memory.ledger.contract import Lease
+from vault_memory.ledger.ledger_errors import LeaseLost
 from vault_memory.remote.contract import (
     Fetched,
     FileVersion,

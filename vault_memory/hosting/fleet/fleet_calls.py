@@ -30,14 +30,8 @@ from vault_memory.hosting.fleet.vault_copy import (
 )
 from vault_memory.hosting.fleet.visit import Visit
 from vault_memory.http.tokens import token_digest
-from vault_memory.ledger.contract import (
-    Holder,
-    Lease,
-    Ledger,
-    LedgerHost,
-    LedgerVault,
-    VaultAddedTwice,
-)
+from vault_memory.ledger.contract import Holder, Lease, Ledger, LedgerHost, LedgerVault
+from vault_memory.ledger.ledger_errors import VaultAddedTwice
 from vault_memory.ledger.ledger_rows import vault_id
 from vault_memory.remote.remote_errors import PreconditionsIgnored
 from vault_memory.rules.paths.caller import Caller

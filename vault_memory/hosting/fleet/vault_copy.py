@@ -21,7 +21,8 @@ from vault_memory.hosting.fleet.bundle import (
     unpack,
 )
 from vault_memory.hosting.fleet.bundle_store import NAME, NO_TAG, BundleStore
-from vault_memory.ledger.contract import Lease, VaultAddedTwice
+from vault_memory.ledger.contract import Lease
+from vault_memory.ledger.ledger_errors import VaultAddedTwice
 from vault_memory.remote.contract import Remote
 from vault_memory.remote.remote_errors import RemoteChanged, RemoteMissing
 from vault_memory.sync.plan.sync_exclusions import junk

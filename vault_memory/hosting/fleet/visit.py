@@ -15,7 +15,6 @@ import threading
 from collections.abc import Iterator
 from dataclasses import replace
 from datetime import UTC, datetime
-from typing import NamedTuple
 
 from vault_memory import config as configuration
 from vault_memory.api.vault_memory import VaultMemory
@@ -32,26 +31,19 @@ from vault_memory.hosting.fleet.bundle import (
 )
 from vault_memory.hosting.fleet.bundle_store import NO_TAG, BundleStore, BundleTag
 from vault_memory.hosting.fleet.fleet_errors import HomeChanged
+from vault_memory.hosting.fleet.flush_report import FlushReport
 from vault_memory.hosting.fleet.home_link import HomeLink
 from vault_memory.hosting.fleet.kept_ops import KeptOps
 from vault_memory.hosting.fleet.scratch import Scratch, ScratchRecord
 from vault_memory.hosting.fleet.visit_settings import VisitSettings
-from vault_memory.ledger.contract import Lease, LeaseLost, Ledger
+from vault_memory.ledger.contract import Lease, Ledger
+from vault_memory.ledger.ledger_errors import LeaseLost
 from vault_memory.remote.remote_errors import RemoteError
 from vault_memory.search.index_counts import list_notes
 
 logger = logging.getLogger(__name__)
 
 REFUSED = "the vault refuses an acknowledged operation"
-
-
-class FlushReport(NamedTuple):
-    """What a flush did."""
-
-    is_complete: bool
-    """whether the home has all that the scratch has"""
-    uploaded: int = 0
-    stored_bundle: bool = False
 
 
 class Visit:

@@ -15,7 +15,7 @@ from vault_memory.cli.optional_dependencies import need
 from vault_memory.cli.options import Context
 from vault_memory.errors import ConfigError, UsageError, VaultUnreachable
 from vault_memory.lazy import lazy_module
-from vault_memory.ledger.contract import LedgerMissing
+from vault_memory.ledger.ledger_errors import LedgerMissing
 
 if TYPE_CHECKING:
     from vault_memory.admin import service_templates, service_units

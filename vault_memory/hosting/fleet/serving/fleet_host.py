@@ -35,7 +35,8 @@ from vault_memory.hosting.fleet.serving.troubled_vault import (
 from vault_memory.hosting.fleet.serving.vault_locks import VaultLocks
 from vault_memory.hosting.fleet.serving.vault_work import VaultWork
 from vault_memory.hosting.fleet.visit_settings import VisitSettings
-from vault_memory.ledger.contract import Holder, Lease, LeaseLost, Ledger, LedgerAway
+from vault_memory.ledger.contract import Holder, Lease, Ledger
+from vault_memory.ledger.ledger_errors import LeaseLost, LedgerAway
 
 logger = logging.getLogger(__name__)
 

@@ -17,7 +17,8 @@ from vault_memory.api.vault_service import (
 from vault_memory.errors import VaultMemoryError
 from vault_memory.hosting.fleet.serving.held_vault import AcknowledgedMemory, HeldVault
 from vault_memory.http.tokens import TokenOwner
-from vault_memory.ledger.contract import LeaseLost, Ledger
+from vault_memory.ledger.contract import Ledger
+from vault_memory.ledger.ledger_errors import LeaseLost
 
 HELD, WRITES = "held_vault", "writes"
 """Keys of the state of a request: its HeldVault, and whether its call may write"""

@@ -10,7 +10,8 @@ from vault_memory.errors import VaultMemoryError
 from vault_memory.hosting.fleet.acknowledged_ops import AcknowledgedOp, Call
 from vault_memory.hosting.fleet.fleet_errors import Pending
 from vault_memory.hosting.fleet.visit import Visit
-from vault_memory.ledger.contract import Lease, LedgerAway
+from vault_memory.ledger.contract import Lease
+from vault_memory.ledger.ledger_errors import LedgerAway
 from vault_memory.vault.marker import new_id
 
 if TYPE_CHECKING:
