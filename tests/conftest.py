@@ -163,3 +163,12 @@ def short_patience(monkeypatch: pytest.MonkeyPatch) -> None:
 def sample_vault(tmp_path: Path) -> Path:
     """A copy of the sample vault to do with as one likes."""
     return Path(shutil.copytree(PROJECT / "sample_vault", tmp_path / "sample_vault"))
+
+
+@pytest.fixture
+def frequent_switches() -> Iterator[None]:
+    """Threads give way to each other between almost any two steps."""
+    seconds = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    yield
+    sys.setswitchinterval(seconds)

@@ -7,7 +7,16 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from datetime import date, datetime
 from functools import wraps
 from types import FunctionType, NoneType, UnionType
-from typing import Any, Literal, TypeVar, Unpack, get_args, get_origin, get_type_hints
+from typing import (
+    Any,
+    Literal,
+    NamedTuple,
+    TypeVar,
+    Unpack,
+    get_args,
+    get_origin,
+    get_type_hints,
+)
 
 from vault_memory.errors import UsageError
 from vault_memory.rules.paths.scopes import check_scopes
@@ -39,6 +48,14 @@ STORED = ("entity", "name", "subject", "predicate", "object", "user")
 """Arguments that a database looks up, as UTF-8"""
 
 
+class ArgumentCheck(NamedTuple):
+    """How the values of an argument are checked."""
+
+    annotation: Any
+    exact: frozenset[type]
+    """The types whose values are right without a further look"""
+
+
 def checked_calls(kind: Kind) -> Kind:
     """Check the arguments of all public calls of a class. A class decorator.
 
@@ -59,9 +76,7 @@ def _checked(call: FunctionType) -> Callable[..., Any]:
     if not names:
         return call
     positional = names[: code.co_argcount - 1]
-    # Made at the first call: a start imports many calls and makes few.
-    annotations = dict[str, Any]()
-    exact = dict[str, frozenset[type]]()
+    checks: Mapping[str, ArgumentCheck] | None = None
 
     @wraps(call)
     def run(
@@ -69,18 +84,20 @@ def _checked(call: FunctionType) -> Callable[..., Any]:
         *arguments: Any,
         **keywords: Any,
     ) -> Any:
-        if not annotations:
-            annotations.update(_annotations(call))
-            exact.update(_exact_types(annotations))
+        nonlocal checks
+        # Made at the first call: a start imports many calls and makes few. Fault: a table that
+        # is filled in place would be incomplete for another thread.
+        if checks is None:
+            checks = _checks_of(call)
         values = list(arguments)
         # Too many arguments are left to the call, whose error names their number.
         for place, name in enumerate(positional[: len(values)]):
             # Most values have the right type, and need no further look.
-            if name in annotations and type(values[place]) not in exact[name]:
-                values[place] = _read(name, values[place], annotations[name])
-        for name in annotations.keys() & keywords:
-            if type(keywords[name]) not in exact[name]:
-                keywords[name] = _read(name, keywords[name], annotations[name])
+            if name in checks and type(values[place]) not in checks[name].exact:
+                values[place] = _read(name, values[place], checks[name].annotation)
+        for name in checks.keys() & keywords:
+            if type(keywords[name]) not in checks[name].exact:
+                keywords[name] = _read(name, keywords[name], checks[name].annotation)
         return call(self, *values, **keywords)
 
     return run
@@ -93,8 +110,17 @@ def _unwrapped(call: Any) -> FunctionType:
     return function
 
 
+def _checks_of(call: FunctionType) -> dict[str, ArgumentCheck]:
+    """Return the checks of the arguments whose annotations this module knows."""
+    return {
+        name: ArgumentCheck(annotation, _exact_types(name, annotation))
+        for name, annotation in _annotations(call).items()
+        if _can_check(annotation)
+    }
+
+
 def _annotations(call: FunctionType) -> dict[str, Any]:
-    """Return the annotations of a call that can be checked, those of its keywords included."""
+    """Return the annotations of a call, those of its keywords included."""
     annotations = dict[str, Any]()
     for name, annotation in call.__annotations__.items():
         if name == "return":
@@ -107,25 +133,19 @@ def _annotations(call: FunctionType) -> dict[str, Any]:
             annotations[name] = QUOTED.get(annotation, annotation)
         else:
             annotations[name] = annotation
-    checkable = {
-        name: annotation
-        for name, annotation in annotations.items()
-        if _can_check(annotation)
-    }
-    # Fault: an empty table would be made at each call.
-    return checkable or {"return": object}
+    return annotations
 
 
-def _exact_types(annotations: Mapping[str, Any]) -> dict[str, frozenset[type]]:
-    """Return for each argument the types whose values are right without a further look."""
-    exact = {}
-    for name, annotation in annotations.items():
-        choices = _choices(annotation)
-        # A text that is stored, or is a path, has letters that are checked.
-        has_letters = name in STORED or any(map(_is_path, choices))
-        simple = SIMPLE - {str} if has_letters else SIMPLE
-        exact[name] = simple.intersection(choices)
-    return exact
+def _exact_types(
+    name: str,
+    annotation: Any,
+) -> frozenset[type]:
+    """Return the types whose values are right without a further look."""
+    choices = _choices(annotation)
+    # A text that is stored, or is a path, has letters that are checked.
+    has_letters = name in STORED or any(map(_is_path, choices))
+    simple = SIMPLE - {str} if has_letters else SIMPLE
+    return simple.intersection(choices)
 
 
 def _can_check(annotation: object) -> bool:

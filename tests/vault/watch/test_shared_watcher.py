@@ -460,15 +460,6 @@ def test_a_vault_is_not_unchanged_while_its_event_is_being_noted(
     event.join()
 
 
-@pytest.fixture
-def frequent_switches() -> Iterator[None]:
-    """Threads give way to each other between almost any two steps."""
-    seconds = sys.getswitchinterval()
-    sys.setswitchinterval(1e-6)
-    yield
-    sys.setswitchinterval(seconds)
-
-
 @pytest.mark.usefixtures("frequent_switches")
 @pytest.mark.parametrize("seed", range(few(20)))
 def test_an_owner_that_reads_an_unchanged_vault_only_by_hints_misses_no_save(

@@ -105,9 +105,6 @@ PATTERNS: dict[str, tuple[str, ...]] = {
     ),
 }
 
-_tries: list[tuple[tuple[str, ...], str]] = []
-"""Each pattern with texts of which one must occur, else the pattern is not compiled"""
-
 
 def shaped_like_instruction(text: str) -> bool:
     """Returns whether a text is worded like an order, also in letters that only a model sees."""
@@ -120,9 +117,6 @@ def shaped_like_instruction(text: str) -> bool:
 
 
 def _gives_orders(text: str) -> bool:
-    if not _tries:
-        all_patterns = chain.from_iterable(PATTERNS.values())
-        _tries.extend((beginnings(pattern), pattern) for pattern in all_patterns)
     # Fault (H123): invisible letters and wide letters would hide a word from the
     # patterns.
     visible = HIDDEN.sub("", text)
@@ -131,8 +125,16 @@ def _gives_orders(text: str) -> bool:
     lower = plain.lower().replace("i\u0307", "i").replace("\u0131", "i")
     return any(
         any(map(lower.__contains__, texts)) and _compiled(pattern).search(plain)
-        for texts, pattern in _tries
+        for texts, pattern in _tries()
     )
+
+
+@cache
+def _tries() -> tuple[tuple[tuple[str, ...], str], ...]:
+    """Returns each pattern with texts of which one must occur, else the pattern is not compiled."""
+    # Fault: in a table that is filled in place, another thread would miss patterns.
+    all_patterns = chain.from_iterable(PATTERNS.values())
+    return tuple((beginnings(pattern), pattern) for pattern in all_patterns)
 
 
 @cache
