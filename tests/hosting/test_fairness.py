@@ -7,6 +7,8 @@ from tests.hosting.many import NOTE, Vaults, token_of
 from tests.hosting.running_host import RunningHost, running_host, until
 
 NOTES = 10_000 if FULL else 800
+NEW_VAULTS = 6
+NEW_NOTES = 1_500 if FULL else 400
 SEARCHES = 100
 LONGEST_SECONDS = 1.0
 """The limit is 50 ms on a machine with nothing else to do; tests share theirs with others"""
@@ -52,5 +54,22 @@ def test_a_hostile_note_delays_no_other_vault(vaults: Vaults) -> None:
         quiet = durations(host, "north")
         hostile.write_text("- " + "[[" * 400_000 + "\n" + "> " * 100_000 + "x\n")
         busy = durations(host, "north")
+        print(f"quiet {quiet[-2]:.3f} s, busy {busy[-2]:.3f} s")
+        assert busy[-2] < quiet[-2] + LONGEST_SECONDS
+
+
+def test_the_first_scans_of_some_new_vaults_leave_threads_for_the_others(
+    vaults: Vaults,
+) -> None:
+    vaults.add_three()
+    with running_host(vaults) as host:
+        host.search("south", "ferry")
+        quiet = durations(host, "north")
+        for vault in range(NEW_VAULTS):
+            folder = (vaults.add(f"new{vault}") / NOTE).parent
+            for number in range(NEW_NOTES):
+                text = f"# Note {number}\n\n- The barge {number} carries grain\n"
+                (folder / f"barge{number}.md").write_text(text)
+        busy = durations(host, "north", 3 * SEARCHES)
         print(f"quiet {quiet[-2]:.3f} s, busy {busy[-2]:.3f} s")
         assert busy[-2] < quiet[-2] + LONGEST_SECONDS

@@ -105,6 +105,36 @@ def test_long_turns_of_some_vaults_leave_threads_for_the_others() -> None:
     ended(lane)
 
 
+def test_turns_that_are_announced_as_long_leave_threads_for_the_others() -> None:
+    lane = started(4)
+    is_over = threading.Event()
+    begun: list[TurnJob] = []
+
+    def announcing() -> TurnJob:
+        def take_turn() -> float:
+            job.expects_long = not job.is_long
+            if job.expects_long:
+                return 0.0
+            begun.append(job)
+            is_over.wait(20)
+            return NEVER
+
+        job = TurnJob(take_turn)
+        return job
+
+    for _ in range(6):
+        lane.plan(announcing())
+    assert until(lambda: len(begun) == 2)
+    turns: list[int] = []
+    short = TurnJob(lambda: turns.append(1) or NEVER)
+    lane.plan(short)
+    assert until(lambda: bool(turns))
+    assert len(begun) == 2
+    is_over.set()
+    assert until(lambda: len(begun) == 6)
+    ended(lane)
+
+
 def test_a_withdrawn_turn_is_not_taken_and_a_running_one_is_not_withdrawn() -> None:
     lane = started(1)
     is_over, is_begun = threading.Event(), threading.Event()

@@ -13,29 +13,30 @@ from vault_memory.api.vault_service import VaultUnavailable, VaultUnknown
 from vault_memory.daemon.upkeep.edit_upkeep import PRUNE_SECONDS
 from vault_memory.database.connection import DatabaseError
 from vault_memory.errors import VaultMemoryError
+from vault_memory.hosting.background_turns import BackgroundTurns
 from vault_memory.hosting.catalog_entry import CatalogEntry
 from vault_memory.hosting.host_view import HostView
 from vault_memory.hosting.leftovers import Leftovers, journal_in, leftovers_in
 from vault_memory.hosting.opening_failure import OpeningFailure
 from vault_memory.hosting.resident import (
     CHECK_SECONDS,
-    UNFINISHED_SECONDS,
     HostStops,
     Resident,
     ResidentOwner,
     RestingState,
 )
-from vault_memory.hosting.turn_lane import AT_ONCE, NEVER, TurnJob, TurnLane
+from vault_memory.hosting.turn_lane import AT_ONCE, NEVER, TurnJob
+from vault_memory.hosting.vault_folders import has_more_notes
 from vault_memory.vault.watch.vault_watch import VaultWatch, WatchEnded
 
 logger = logging.getLogger(__name__)
 
 SHRINK_SECONDS = 2.0
 """Time after its last use until an open vault gives memory back"""
+MANY_NOTES = 200
+"""A new vault with more notes is read for so long that others would wait"""
 CLOSING_SECONDS = 1.0
 """Time until a vault that has to be closed is looked at again"""
-NIGHT_CHECK_SECONDS = 2.0
-"""Time from the last turn of a conversation to the check for what it asks for"""
 
 
 class HostedVault:
@@ -62,8 +63,6 @@ class HostedVault:
         self._state = host.states / entry.vault
         self._leftovers: Leftovers | None = None
         """What other processes had left in the state folder at the last look"""
-        self._night_at = 0.0
-        """When the nights are due although nothing is said, by the monotonic clock"""
         self._resting: RestingState | None = None
         """What was known of it when it was closed; None when the next opening has to scan it"""
         self._closed_entry: CatalogEntry | None = None
@@ -82,7 +81,7 @@ class HostedVault:
         """Whether it gave memory back since the last request"""
         self._is_removed = False
         self._upkeep = TurnJob(self._upkeep_turn)
-        self._others: tuple[tuple[TurnLane, TurnJob], ...] = ()
+        self._background = BackgroundTurns(host.lanes)
         self.watch = host.watcher.add(entry.root, host.watching, self.note_change)
 
     @property
@@ -130,11 +129,8 @@ class HostedVault:
         with self._lock:
             self.users -= 1
             self.used_at = time.monotonic()
-            others = self._others
         # A request may have recorded a turn of a conversation.
-        for lane, job in others:
-            if lane is self._host.lanes.nights:
-                lane.plan(job, NIGHT_CHECK_SECONDS)
+        self._background.plan_night()
         must_close = self._must_close or self._is_over
         pause = 0.0 if must_close else self._idle_pause()
         self._host.lanes.upkeep.plan(self._upkeep, pause)
@@ -215,6 +211,8 @@ class HostedVault:
     # --- The turns of the upkeep, which also open and close ---
 
     def _upkeep_turn(self) -> float:
+        if self.resident is None and self._announces_long_opening():
+            return AT_ONCE if self._waiting else 0.0
         if self.resident is None and not self._open():
             return self._retry_seconds()
         resident = self.resident
@@ -231,6 +229,14 @@ class HostedVault:
             self._reopen()
         if self._may_close(resident) and self._close(resident):
             return self._seconds_until_due()
+        return self._pause_after_turn(resident, seconds)
+
+    def _pause_after_turn(
+        self,
+        resident: Resident,
+        seconds: float,
+    ) -> float:
+        """Returns the seconds until the next turn of an open vault, whose upkeep names `seconds`."""
         if self._must_close or self._is_over:
             seconds = min(seconds, CLOSING_SECONDS)
         if self.users:
@@ -277,6 +283,19 @@ class HostedVault:
                 self._closed_entry = None
             return entry, self.watch
 
+    def _announces_long_opening(self) -> bool:
+        """Lets the next turn count as long if it is the first opening of a large vault."""
+        # Fault: the first scans of some new vaults would occupy all threads, and questions
+        # about other vaults would wait.
+        is_announced = self._upkeep.is_long
+        self._upkeep.expects_long = not is_announced and self._is_large_and_new()
+        return self._upkeep.expects_long
+
+    def _is_large_and_new(self) -> bool:
+        if (self._state / "index" / "current").exists():
+            return False
+        return has_more_notes(self.entry.root, MANY_NOTES)
+
     def _open(self) -> bool:
         """Opens the vault. Returns False when it cannot be opened."""
         self._must_close = False
@@ -290,8 +309,8 @@ class HostedVault:
                 prune_seconds=prune_seconds,
                 resting=resting if self._is_untouched(entry, leftovers) else None,
                 journal=self._leftovers.journal,
-                wake_sync=lambda: self._plan_other(self._host.lanes.sync),
-                wake_embedding=lambda: self._plan_other(self._host.lanes.embedding),
+                wake_sync=self._background.plan_sync,
+                wake_embedding=self._background.plan_embedding,
                 is_stopping=self._host.is_stopping,
             )
             resident = Resident(entry, self._host.environment, watch, owner)
@@ -320,12 +339,12 @@ class HostedVault:
         with self._lock:
             self.resident, self._opened_entry = resident, entry
             self.failure.end()
-            self._others = self._other_jobs(resident)
+            self._background.begin(resident)
             waiting, self._waiting = self._waiting, []
         for future in waiting:
             if future.set_running_or_notify_cancel():
                 future.set_result(None)
-        self._plan_first_turns()
+        self._background.plan_all()
         self._host.note_opened()
         return True
 
@@ -338,34 +357,6 @@ class HostedVault:
         # Fault: a command beside the host may have indexed a save before its version was
         # stored. Another configuration may claim other notes.
         return entry is self._closed_entry and leftovers == self._leftovers
-
-    def _other_jobs(self, resident: Resident) -> tuple[tuple[TurnLane, TurnJob], ...]:
-        if resident.upkeep is None:
-            return ()
-        lanes = self._host.lanes
-        jobs = []
-        if resident.embeds:
-            jobs.append((lanes.embedding, TurnJob(self._embedding_turn)))
-        if resident.syncing.has_remote:
-            jobs.append((lanes.sync, TurnJob(self._sync_turn)))
-        if resident.has_nights:
-            jobs.append((lanes.nights, TurnJob(self._night_turn)))
-        return tuple(jobs)
-
-    def _plan_first_turns(self) -> None:
-        lanes = self._host.lanes
-        self._plan_other(lanes.sync)
-        self._plan_other(lanes.nights)
-        self._plan_other(lanes.embedding)
-
-    def _plan_other(
-        self,
-        lane: TurnLane,
-        seconds: float = 0.0,
-    ) -> None:
-        for own_lane, job in self._others:
-            if own_lane is lane:
-                lane.plan(job, seconds)
 
     def _note_failure(self, error: Exception) -> None:
         if str(error) != self.failure.reason:
@@ -395,34 +386,21 @@ class HostedVault:
         if self._is_over:
             # Fault: a vault that syncs every few seconds always has a turn that is due soon. What
             # is unfinished goes on after the next opening.
-            return not any(job.is_running for _, job in self._others)
-        if not resident.is_quiet() or self._has_other_work(resident):
+            return not self._background.is_running
+        if not resident.is_quiet() or self._background.has_work(resident):
             return False
         idle = time.monotonic() - self.used_at
         # A vault with a remote stays open: it asks its server every few seconds.
         is_idle = idle >= self._host.idle_seconds and not resident.tends_remote
         return is_idle or self._must_close
 
-    def _has_other_work(self, resident: Resident) -> bool:
-        """Whether a turn of another kind runs, or is due soon and has something to do."""
-        now = time.monotonic()
-        for lane, job in self._others:
-            if job.is_running:
-                return True
-            is_check = lane is self._host.lanes.nights and now < self._night_at
-            if is_check and not resident.has_news():
-                continue
-            if job.due < now + UNFINISHED_SECONDS:
-                return True
-        return False
-
     def _close(self, resident: Resident) -> bool:
         """Closes the vault. Returns False when it is in use, or has another turn now."""
         is_over = self._is_over
         with self._lock:
-            if not self._end_turns(resident):
+            is_used = self.users or (resident.has_new_writes() and not is_over)
+            if is_used or not self._background.end():
                 return False
-            self._others = ()
             self.resident = None
         seconds = resident.closed_seconds(self._seconds_to_night())
         self._resting, self._closed_entry = resident.resting_state(), self._opened_entry
@@ -442,19 +420,9 @@ class HostedVault:
         self._must_close = False
         return True
 
-    def _end_turns(self, resident: Resident) -> bool:
-        """Withdraws the next turns of other kinds. Returns False when the vault stays open."""
-        if self.users or (resident.has_new_writes() and not self._is_over):
-            return False
-        if all(lane.withdraw(job) for lane, job in self._others):
-            return True
-        for lane, job in self._others:
-            lane.plan(job, 1.0)
-        return False
-
     def _seconds_to_night(self) -> float:
         """Returns when the vault is opened for its nights; those of all vaults are spread."""
-        seconds = self._night_at - time.monotonic()
+        seconds = self._background.seconds_to_night()
         return seconds + self._host.night_offset(self) if seconds > 0 else 0.0
 
     def _seconds_until_due(self) -> float:
@@ -471,30 +439,3 @@ class HostedVault:
             resident, self.resident = self.resident, None
         if resident is not None:
             resident.close()
-
-    # --- The other turns ---
-
-    def _sync_turn(self) -> float:
-        resident = self.resident
-        if resident is None:
-            return NEVER
-        seconds: float = resident.syncing.turn()
-        return seconds
-
-    def _embedding_turn(self) -> float:
-        resident = self.resident
-        if resident is None:
-            return NEVER
-        return resident.embedding_turn()
-
-    def _night_turn(self) -> float:
-        resident = self.resident
-        if resident is None:
-            return NEVER
-        now = time.monotonic()
-        # Each request plans this turn. Most say nothing that a night could learn from.
-        if now < self._night_at and not resident.has_news():
-            return self._night_at - now
-        seconds = max(NIGHT_CHECK_SECONDS, resident.night_turn())
-        self._night_at = time.monotonic() + seconds
-        return seconds

@@ -23,7 +23,7 @@ FEWEST_ENTRIES = 1024
 class TurnJob:
     """The turns of one kind for one vault. `take_turn` returns the seconds until the next."""
 
-    __slots__ = ("due", "is_long", "is_running", "take_turn")
+    __slots__ = ("due", "expects_long", "is_long", "is_running", "take_turn")
 
     def __init__(self, take_turn: Callable[[], float]) -> None:
         self.take_turn = take_turn
@@ -31,7 +31,9 @@ class TurnJob:
         """When the next turn is due, by the monotonic clock"""
         self.is_running = False
         self.is_long = False
-        """Whether the last turn took long"""
+        """Whether the last turn took long, or announced that the next will"""
+        self.expects_long = False
+        """Whether the next turn will take long; a turn sets it"""
 
 
 class TurnLane:
@@ -165,7 +167,7 @@ class TurnLane:
         with self._condition:
             self._long_running -= is_counted
             job.is_running = False
-            job.is_long = now - began > LONG_SECONDS
+            job.is_long = job.expects_long or now - began > LONG_SECONDS
             # A plan that was made during the turn may be earlier.
             due = min(job.due, now + seconds)
             if due < NEVER and not self._is_stopped:

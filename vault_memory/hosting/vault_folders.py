@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from vault_memory.errors import ConfigError, VaultUnreachable
+from vault_memory.vault.listing import SUFFIXES
 from vault_memory.vault.marker import NAME as MARKER
 
 logger = logging.getLogger(__name__)
@@ -101,3 +102,17 @@ def _folders_in(parent: str) -> list[str]:
 def _is_ignored(name: str) -> bool:
     # The system keeps a folder on each disk that only it can read.
     return name.startswith(".") or name == "lost+found"
+
+
+def has_more_notes(
+    root: str,
+    count: int,
+) -> bool:
+    """Whether a folder has more than so many Markdown files. It lists no more than needed."""
+    notes = 0
+    for _, folders, names in os.walk(root):
+        folders[:] = [name for name in folders if not _is_ignored(name)]
+        notes += sum(name.endswith(SUFFIXES) for name in names)
+        if notes > count:
+            return True
+    return False
