@@ -17,6 +17,7 @@ from tests.scenarios.outside import Outside
 from vault_memory.api.vault_memory import VaultMemory
 from vault_memory.daemon.upkeep.note_indexer import PathChange
 from vault_memory.daemon.vault_upkeep import UpkeepOwner, VaultUpkeep
+from vault_memory.ingest.note import forget_note
 from vault_memory.ingest.scan import Ingest, ScanReport
 from vault_memory.vault.watch.change_queue import ChangeHints
 from vault_memory.vault.watch.watcher import Watcher
@@ -85,6 +86,23 @@ def test_a_save_is_found_after_a_turn_and_its_deletion_after_it_settled(
 
     note.unlink()
     owner.turns_until(lambda: not owner.finds("boathouse"))
+
+
+@pytest.mark.scenario("G118")
+def test_a_new_generation_is_scanned_although_a_folder_is_to_be_listed_too(
+    outside: Outside, owner: Owner
+):
+    outside.write("groups/x/MEMORY.md", "- the weir is closed\n")
+    outside.write("memory/a.md", "- the boathouse is locked\n")
+    with VaultMemory.open(outside.vault, environment=outside.environment) as other:
+        index = other.vault.indexing.build(anyway=True)[0]
+        # As if the note had been saved right after the build had read its folder.
+        forget_note(index, "memory/a.md")
+        index.close()
+
+    owner.upkeep.turn(ChangeHints(subtrees=frozenset({"groups"})))
+
+    assert owner.finds("boathouse")
 
 
 def test_turns_start_no_thread_and_may_be_taken_by_any_thread(

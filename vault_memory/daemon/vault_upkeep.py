@@ -78,9 +78,9 @@ class UpkeepOwner:
 class VaultUpkeep:
     """The work of a daemon for one vault.
 
-    Any thread may call `begin` or `resume`, `turn` and `close`, one call at a time. `barrier`, `changes` and
-    `status` may be used by other threads meanwhile. Without `drop_events` the drop folder is
-    checked after `look_soon`.
+    Any thread may call `begin` or `resume`, `turn` and `close`, one call at a time. `barrier`,
+    `changes` and `status` may be used by other threads meanwhile. Without `drop_events` the drop
+    folder is checked after `look_soon`.
     """
 
     def __init__(
@@ -236,10 +236,6 @@ class VaultUpkeep:
 
     def _process(self, hints: ChangeHints) -> None:
         self._take_hints(hints)
-        if self._generation != self._indexing.generation_in_use:
-            # Fault (G118): a new generation lacks what was saved while a thread built
-            # it.
-            self._rescan()
         if self._notes.wait() <= 0:
             self._read_notes()
         self.barrier.lift(self._notes.read_soon(GRACE_SECONDS))
@@ -292,14 +288,16 @@ class VaultUpkeep:
 
     def _folders_to_scan(self, hints: ChangeHints) -> tuple[str, ...]:
         """Returns the folders to scan at once; "" is the vault. Raises VaultUnreachable."""
-        if not (self.trouble or hints.rescan or hints.subtrees):
+        # Fault (G118): a new generation lacks what was saved while a thread built it.
+        is_new_index = self._generation != self._indexing.generation_in_use
+        if not (is_new_index or self.trouble or hints.rescan or hints.subtrees):
             return ()
         # Fault (C56): events of a folder that was replaced say nothing about its
         # successor.
         is_replaced = self._is_replaced()
         # A routine rescan is a sweep, which reads a slice in each turn.
         is_rescan_due = hints.rescan and not hints.sweep
-        if is_replaced or self.trouble or is_rescan_due:
+        if is_new_index or is_replaced or self.trouble or is_rescan_due:
             return ("",)
         return tuple(hints.subtrees)
 
