@@ -3,6 +3,7 @@
 import json
 import os
 import signal
+import socket
 import subprocess
 import sys
 import time
@@ -170,6 +171,12 @@ def test_the_daemon_with_its_model_contacts_no_host_and_writes_no_foreign_file(
     traced.check(trail, "run")
 
 
+def is_listening(path: Path) -> bool:
+    """Whether a connection is accepted: the file of a socket is there a moment earlier."""
+    with socket.socket(socket.AF_UNIX) as probe:
+        return probe.connect_ex(str(path)) == 0
+
+
 def test_a_server_contacts_no_host_and_writes_no_foreign_file(traced: Traced) -> None:
     outside, trail = traced.outside, traced.start("serve")
     outside.write("Users/mira/memories/tea.md", "- the tea is green\n")
@@ -184,7 +191,7 @@ def test_a_server_contacts_no_host_and_writes_no_foreign_file(traced: Traced) ->
         command, env=outside.environment, cwd=outside.home
     ) as process:
         try:
-            until(path.exists)
+            until(lambda: is_listening(path))
             with httpx.Client(
                 transport=transport,
                 base_url="http://localhost",

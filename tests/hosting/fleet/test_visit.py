@@ -1,13 +1,14 @@
 """A visit brings a vault to a host and back home, with few requests and nothing lost."""
 
 import shutil
-import time
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
+from markdown_it import MarkdownIt
 
+from benchmarks.cost import cpu_seconds
 from tests.hosting.fleet.fleets import (
     START,
     USER,
@@ -282,16 +283,21 @@ def test_taking_a_vault_again_unchanged_takes_little_processor_time(
         visit.run(append("a", "- coffee", fleet.now))
     with fleet.visiting("one"):
         pass
-    times = []
+    settings = fleet.settings("one")
+
+    def take_again() -> None:
+        visit = Visit.open(lease, fleet.ledger, settings, now=datetime.now(UTC))
+        visit.leave(datetime.now(UTC))
+
+    parser, text = MarkdownIt("commonmark"), "# Tea\n\n- *green* tea\n" * 100
+    taking, parsing = [], []
     for _ in range(8):
         lease = fleet.lease("one")
-        began = time.process_time()
-        visit = Visit.open(
-            lease, fleet.ledger, fleet.settings("one"), now=datetime.now(UTC)
-        )
-        visit.leave(datetime.now(UTC))
-        times.append(time.process_time() - began)
-    assert min(times) <= 0.020
+        taking.append(cpu_seconds(take_again))
+        parsing.append(cpu_seconds(lambda: parser.parse(text)))
+    print(f"{1000 * min(taking):.1f} and {1000 * min(parsing):.1f} CPU ms")
+    # Taking takes 18 to 21 CPU ms where the parser takes 9. A busy machine makes both slower.
+    assert min(taking) <= 2.7 * min(parsing)
 
 
 def test_two_hosts_that_do_the_same_write_the_same_bytes(tmp_path: Path) -> None:
