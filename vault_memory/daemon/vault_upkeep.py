@@ -238,6 +238,8 @@ class VaultUpkeep:
         self._take_hints(hints)
         if self._notes.wait() <= 0:
             self._read_notes()
+        elif self._generation != self._indexing.generation_in_use:
+            self._rescan()
         self.barrier.lift(self._notes.read_soon(GRACE_SECONDS))
         self._edit_upkeep.turn()
         self._stamps.turn()
@@ -246,10 +248,14 @@ class VaultUpkeep:
 
     def _read_notes(self) -> None:
         """Reads the notes that are due, and writes a slice of a large one."""
-        ingest = self._indexing.ingest()
+        indexing = self._indexing
+        ingest = indexing.ingest()
+        if self._generation != indexing.generation:
+            self._rescan()
+            ingest = indexing.ingest()
         self._use(ingest.index)
         self._notes.read_due(ingest)
-        self._notes.write_large(self._indexing.ingest())
+        self._notes.write_large(indexing.ingest())
         self._stamps.note_indexed()
 
     @property
@@ -288,16 +294,14 @@ class VaultUpkeep:
 
     def _folders_to_scan(self, hints: ChangeHints) -> tuple[str, ...]:
         """Returns the folders to scan at once; "" is the vault. Raises VaultUnreachable."""
-        # Fault (G118): a new generation lacks what was saved while a thread built it.
-        is_new_index = self._generation != self._indexing.generation_in_use
-        if not (is_new_index or self.trouble or hints.rescan or hints.subtrees):
+        if not (self.trouble or hints.rescan or hints.subtrees):
             return ()
         # Fault (C56): events of a folder that was replaced say nothing about its
         # successor.
         is_replaced = self._is_replaced()
         # A routine rescan is a sweep, which reads a slice in each turn.
         is_rescan_due = hints.rescan and not hints.sweep
-        if is_new_index or is_replaced or self.trouble or is_rescan_due:
+        if is_replaced or self.trouble or is_rescan_due:
             return ("",)
         return tuple(hints.subtrees)
 
@@ -326,9 +330,13 @@ class VaultUpkeep:
     ) -> None:
         """Scans folders or notes at once; `sweep` when a sweep named them."""
         started = time.perf_counter()
-        self._use(self._indexing.index())
-        self._generation = self._indexing.generation
-        ingest = self._indexing.ingest()
+        indexing = self._indexing
+        self._use(indexing.index())
+        if self._generation != indexing.generation:
+            # Fault (G118): a new generation lacks what was saved while a thread built it.
+            self._generation = indexing.generation
+            within = ("",)
+        ingest = indexing.ingest()
         self._stamps.note_indexed()
         report = ingest.scan(within=within, progress=self._owner.progress)
         self._notes.take_ambiguous(report)
