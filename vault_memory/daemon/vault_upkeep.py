@@ -24,7 +24,7 @@ from vault_memory.daemon.upkeep.large_note_upkeep import LargeNotes
 from vault_memory.daemon.upkeep.note_indexer import NoteIndexer, PathChange
 from vault_memory.daemon.upkeep.stamp_upkeep import StampUpkeep
 from vault_memory.daemon.upkeep.sweep_pace import Sweeping
-from vault_memory.daemon.upkeep.upkeep_watch import UpkeepWatch
+from vault_memory.daemon.upkeep.upkeep_watch import UpkeepWatch, watcher_status
 from vault_memory.database.connection import DatabaseError
 from vault_memory.errors import VaultMemoryError
 from vault_memory.index.store import Index
@@ -429,11 +429,7 @@ class VaultUpkeep:
 
     def status(self) -> "WatcherJson":
         """Returns the state of the watcher, a part of the `status` of a vault."""
-        return {
-            "mode": self._watch.mode,
-            "healthy": self._watch.healthy and not self.trouble,
-            "reason": self.trouble or self._watch.reason,
-        }
+        return watcher_status(self._watch, self.trouble)
 
 
 def _summary(paths: Sequence[str]) -> str:

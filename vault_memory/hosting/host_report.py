@@ -4,6 +4,7 @@ import os
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
+from vault_memory.daemon.upkeep.upkeep_watch import watcher_status
 from vault_memory.errors import UsageError
 from vault_memory.hosting.hosted_vault import HostedVault
 from vault_memory.hosting.vault_catalog import VaultCatalog
@@ -47,12 +48,7 @@ class HostReport:
         vault = self._residents.find(str(arguments.get("vault")))
         if vault is None:
             raise UsageError("the host does not serve this vault")
-        trouble = trouble_of(vault)
-        return {
-            "mode": vault.watch.mode,
-            "healthy": vault.watch.healthy and not trouble,
-            "reason": trouble or vault.watch.reason,
-        }
+        return watcher_status(vault.watch, trouble_of(vault))
 
     def status(self) -> "VaultHostJson":
         """Returns the state of the host and of each vault."""

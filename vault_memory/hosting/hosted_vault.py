@@ -65,13 +65,11 @@ class HostedVault:
         """What other processes had left in the state folder at the last look"""
         self._resting: RestingState | None = None
         """What was known of it when it was closed; None when the next opening has to scan it"""
-        self._closed_entry: CatalogEntry | None = None
-        """What it was opened with before it was closed"""
         self._prune_at = 0.0
         """When old versions are deleted next, by the monotonic clock"""
         self._host = host
         self._opened_entry: CatalogEntry | None = None
-        """What the open vault was opened with; None when it has to be opened again"""
+        """What it was opened with last; None when it has to be opened again, with a scan"""
         self._lock = threading.Lock()
         self._watching = threading.Lock()
         """guards the entry and the watch, which is set again when the folder is another one"""
@@ -280,7 +278,7 @@ class HostedVault:
                     entry.root, host.watching, self.note_change
                 )
                 # Fault: nobody heard what happened between the two watches.
-                self._closed_entry = None
+                self._opened_entry = None
             return entry, self.watch
 
     def _announces_long_opening(self) -> bool:
@@ -356,7 +354,7 @@ class HostedVault:
         """Whether its configuration and its state folder are as they were when it was closed."""
         # Fault: a command beside the host may have indexed a save before its version was
         # stored. Another configuration may claim other notes.
-        return entry is self._closed_entry and leftovers == self._leftovers
+        return entry is self._opened_entry and leftovers == self._leftovers
 
     def _note_failure(self, error: Exception) -> None:
         if str(error) != self.failure.reason:
@@ -403,7 +401,7 @@ class HostedVault:
                 return False
             self.resident = None
         seconds = resident.closed_seconds(self._seconds_to_night())
-        self._resting, self._closed_entry = resident.resting_state(), self._opened_entry
+        self._resting = resident.resting_state()
         if is_over:
             seconds = 0.0
         try:

@@ -153,6 +153,18 @@ class Resident:
             raise
         return fork
 
+    def _late_fork(self) -> VaultMemory | None:
+        """Opens the vault for the turns of another kind, until it is closed.
+
+        Returns None when another vault took its folder: the next look for moved vaults closes it.
+        """
+        try:
+            fork = self._fork()
+        except VaultUnreachable:
+            return None
+        self._closing.callback(fork.close)
+        return fork
+
     def _begin_upkeep(self, stack: ExitStack) -> VaultUpkeep | None:
         """Starts the upkeep; returns None when another daemon tends the vault."""
         try:
@@ -300,18 +312,15 @@ class Resident:
     def night_turn(self) -> float:
         """Takes a turn of the nights. Returns the seconds until the next, if nothing is said."""
         self._heard = sessions_in(self._state)
-        nights = self._nights
-        if nights is None:
-            try:
-                nights = self._nights = NightTurns(self._fork())
-            except VaultUnreachable:
-                # The next look for moved vaults closes this one.
+        if self._nights is None:
+            fork = self._late_fork()
+            if fork is None:
                 return CHECK_SECONDS
-            self._closing.callback(nights.close)
-        nights.turn()
+            self._nights = NightTurns(fork)
+        self._nights.turn()
         # A second connection to the index for each vault would need too many files.
-        nights.rest()
-        return nights.idle_wait()
+        self._nights.rest()
+        return self._nights.idle_wait()
 
     @property
     def has_nights(self) -> bool:
@@ -326,15 +335,13 @@ class Resident:
         """Takes a turn of the embedding. Returns the seconds until the next."""
         self._build_outdated()
         is_stopping = self._owner.is_stopping
-        embedding = self._embedding
-        if embedding is None:
-            try:
-                embedding = self._embedding = EmbeddingTurns(self._fork())
-            except VaultUnreachable:
+        if self._embedding is None:
+            fork = self._late_fork()
+            if fork is None:
                 return CHECK_SECONDS
-            self._closing.callback(embedding.close)
-        seconds: float = embedding.turn(lambda: not is_stopping())
-        embedding.rest()
+            self._embedding = EmbeddingTurns(fork)
+        seconds: float = self._embedding.turn(lambda: not is_stopping())
+        self._embedding.rest()
         return seconds
 
     @property

@@ -23,7 +23,6 @@ else:
     bulk_load = lazy_module("vault_memory.index.bulk_load")
     state_file = lazy_module("vault_memory.config.state_file")
 
-NO_POINTER = (0, 0, 0)
 RULES = "rules"
 """The key under which an index stores the rules that it was built by"""
 
@@ -34,16 +33,21 @@ class Generations:
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         self._pointer = folder / "current"
-        self._last_read = (NO_POINTER, 0)
+        self._last_read = ((0, 0, 0), 0)
         """Stamp and number of the pointer when it was read last"""
 
     @property
     def current(self) -> int:
         """The number of the generation in use; 0 before the first one."""
-        stamp = self.pointer_stamp
-        # Any thread may ask: stamp and number are replaced together.
+        try:
+            status = os.stat(self._pointer)
+        except OSError:
+            return self._read_pointer()
+        # A look at the file is cheaper than reading it. Any thread may ask: the stamp and the
+        # number are replaced together.
+        stamp = status.st_ino, status.st_mtime_ns, status.st_ctime_ns
         last_stamp, number = self._last_read
-        if stamp == NO_POINTER or stamp != last_stamp:
+        if stamp != last_stamp:
             # The stamp is older than the number, so that a later change is noticed.
             number = self._read_pointer()
             self._last_read = (stamp, number)
@@ -56,15 +60,6 @@ class Generations:
             # Fault (C45): without a pointer, or with a damaged one, the index is built
             # again.
             return 0
-
-    @property
-    def pointer_stamp(self) -> tuple[int, int, int]:
-        """A value that changes whenever the pointer is written; cheaper than reading the pointer."""
-        try:
-            stat = os.stat(self._pointer)
-        except OSError:
-            return NO_POINTER
-        return stat.st_ino, stat.st_mtime_ns, stat.st_ctime_ns
 
     def path(self, number: int) -> Path:
         return self.folder / f"index-{number}.sqlite"

@@ -75,8 +75,6 @@ class Indexing:
         self._index: Index | None = None
         self._number = 0
         self._ino = 0
-        self._pointer_stamp = (-1, -1, -1)
-        """of the pointer file when it named the open generation"""
 
     def close(self) -> None:
         """Closes the index. The next call opens it again."""
@@ -113,11 +111,8 @@ class Indexing:
 
     def _is_current(self) -> bool:
         """Whether the open generation is the current one."""
-        stamp = self.generations.pointer_stamp
-        if stamp != self._pointer_stamp:
-            if self._number != self.generations.current:
-                return False
-            self._pointer_stamp = stamp
+        if self._number != self.generations.current:
+            return False
         # Fault (C43): in a folder that was deleted and made again, numbers repeat.
         # Inodes differ.
         return self._ino == self.generations.ino(self._number)
@@ -125,7 +120,6 @@ class Indexing:
     def _use(self, index: Index) -> None:
         """Makes this index the open one."""
         self._index = index
-        self._pointer_stamp = (-1, -1, -1)
         # Fault (G118): another process may have moved the pointer already. So the file
         # is asked for its number.
         self._number = self.generations.number_of(index)

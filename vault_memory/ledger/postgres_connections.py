@@ -49,7 +49,7 @@ SELECT current_setting('TimeZone') = 'UTC'
    AND current_setting('statement_timeout') = '{STATEMENT_SECONDS}s'
    AND current_setting('synchronous_commit') = 'on'
 """
-POOLER = "a pooler before it drops the settings of a session"
+POOLER = "a pooler in front of it drops the settings of a session"
 POOLER_HINT = (
     "let `fleet.database` name PostgreSQL directly: a host opens at most"
     f" {MOST_CONNECTIONS} connections"

@@ -1,9 +1,12 @@
 """What the upkeep of one vault needs from a watcher."""
 
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from vault_memory.vault.watch.change_queue import QueueMarker
 from vault_memory.vault.watch.watcher import Mode
+
+if TYPE_CHECKING:
+    from vault_memory.contract.status_answers import WatcherJson
 
 
 class UpkeepWatch(Protocol):
@@ -32,3 +35,31 @@ class UpkeepWatch(Protocol):
 
     def note_missed(self, path: str) -> None:
         """Notes that a sweep found a change of this note, whose event should have come."""
+
+
+class WatchState(Protocol):
+    """What is said of a watcher, to people and to programs."""
+
+    @property
+    def mode(self) -> Mode: ...
+
+    @property
+    def healthy(self) -> bool: ...
+
+    @property
+    def reason(self) -> str: ...
+
+
+def watcher_status(
+    watch: WatchState,
+    trouble: str,
+) -> "WatcherJson":
+    """Returns the state of a watcher, a part of the `status` of a vault.
+
+    `trouble` is why the vault cannot be read now; empty when it can.
+    """
+    return {
+        "mode": watch.mode,
+        "healthy": watch.healthy and not trouble,
+        "reason": trouble or watch.reason,
+    }

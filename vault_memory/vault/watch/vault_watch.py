@@ -435,10 +435,7 @@ class VaultWatch:
             self._tell_change()
 
     def _tell(self) -> None:
-        with self._hinting:
-            must_tell = self._note_call()
-        if must_tell:
-            self._tell_change()
+        self._put(lambda queue: None)
 
     def _note_call(self) -> bool:
         """Whether the owner has to be called, without the lock: it may wait for locks of its own."""
