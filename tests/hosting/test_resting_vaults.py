@@ -77,9 +77,10 @@ def test_a_vault_is_scanned_once_while_nothing_changes(
         scans = beginnings.count("begin")
 
         add_line(vaults.path / "north", "The puffin sleeps")
+        # No search until the change opens the vault: one that comes before the event may
+        # open the vault without a scan, and the open vault then reads the event itself.
+        assert until(lambda: beginnings.count("begin") > scans)
         assert until(lambda: finds(host, north, "puffin"))
-
-        assert beginnings.count("begin") > scans
 
 
 @pytest.mark.scenario("C62")
