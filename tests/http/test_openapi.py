@@ -20,8 +20,19 @@ from vault_memory.http.tokens import Tokens
 MODES = (GenerationMode.POSITIVE, GenerationMode.NEGATIVE)
 OPEN = {"health", "document"}
 """They take nothing, so nothing that they are sent is wrong"""
-MORE_THAN_A_SCHEMA_SAYS = {"read_note", "record_turn", "remember", "compact", "search"}
-"""Some paths and conversations are none in a vault, some words are no date, and a text of blanks is none. And 1.0 is whole to a schema, but not to us."""
+MORE_THAN_A_SCHEMA_SAYS = {
+    "compact",
+    "context",
+    "read_note",
+    "record_turn",
+    "remember",
+    "search",
+}
+"""Operations that refuse some requests that the schema allows.
+
+Some paths and conversations are none in a vault, some words are no date, a past day may be in the
+future, and a text of blanks is none. And 1.0 is whole to a schema, but not to the server.
+"""
 
 load_all_checks()
 
