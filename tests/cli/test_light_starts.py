@@ -82,7 +82,7 @@ def loaded_modules(
 def vault_with_lamp(outside: Outside) -> Iterator[Outside]:
     outside.write("memory/a.md", "- the lamp is trimmed at nine\n")
     # A socket whose name is too long for the system needs one more module.
-    with tempfile.TemporaryDirectory(prefix="vm-", dir="/tmp") as state:
+    with tempfile.TemporaryDirectory(prefix="light-", dir="/tmp") as state:
         outside.settings["VAULT_MEMORY_STATE"] = state
         for arguments in (
             ["index", "--no-embed"],

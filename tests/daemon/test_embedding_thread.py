@@ -292,7 +292,8 @@ def test_embedding_stops_soon_in_the_middle_of_a_batch(
         code, seconds = daemon.stop()
 
         assert code == 0
-        assert seconds < 5
+        # 2 s for the batch, and what a busy machine adds
+        assert seconds < 15
     assert missing(outside) > 0
 
 
