@@ -67,7 +67,7 @@ def test_a_daemon_told_to_stop_ends_soon_and_leaves_no_socket(
         code, seconds = daemon.stop(number)
 
         assert code == 0
-        assert seconds < 15
+        assert seconds < 5
         assert not outside.socket.exists()
         assert not (outside.state / "daemon.pid").exists()
 

@@ -241,10 +241,7 @@ def test_an_unreadable_note_is_reported_as_stale_and_delays_no_search(outside: O
                 == ["memory/a.md"]
             )
         )
-        seconds = []
+        started = time.monotonic()
         for _ in range(50):
-            started = time.monotonic()
             daemon.search("tea", scopes=["user:main"])
-            seconds.append(time.monotonic() - started)
-        # If searches waited for the note, each of them would take that long.
-        assert min(seconds) < GRACE_SECONDS
+        assert time.monotonic() - started < 50 * GRACE_SECONDS

@@ -239,8 +239,7 @@ def test_a_daemon_stops_at_once_although_the_server_never_answers(
                 code, seconds = daemon.stop()
 
     assert code == 0
-    # 1 s for the sync, and what a busy machine adds
-    assert seconds < 15
+    assert seconds < 5  # 1 s for the sync, on a machine that has nothing else to do
 
 
 @pytest.mark.parametrize("rounds", [3, pytest.param(6, marks=pytest.mark.deep)])

@@ -157,8 +157,7 @@ def test_a_hanging_channel_delays_no_edit(desk: Desk, channel: Channel):
     began = time.monotonic()
     for number in range(3):
         desk.append(f"tea {number}", source="tool")
-    # Far less than the 10 s that the channel takes
-    assert time.monotonic() - began < 8
+    assert time.monotonic() - began < 3.0  # far less than the channel takes
     assert [line for line in desk.text().splitlines() if "tea " in line] == [
         "- tea 0",
         "- tea 1",

@@ -136,8 +136,7 @@ def test_a_slowly_dripping_server_is_abandoned_at_the_deadline(part: str) -> Non
             remote.get("a.md", max_bytes=10_000)
         with pytest.raises(OutcomeUnknown):
             remote.put("a.md", b"x", expected=None)
-        # The whole answer takes 20 s.
-        assert time.monotonic() - began < 15
+        assert time.monotonic() - began < 6
         remote.close()
 
 

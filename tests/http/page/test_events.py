@@ -434,7 +434,7 @@ def test_a_server_with_twelve_open_pages_ends_at_once(
         assert all(tab.is_over.wait(10) for tab in tabs)
     print(f"ended after {seconds:.2f} s")
     # uvicorn itself would wait ten seconds for the streams.
-    assert seconds < 8
+    assert seconds < 4
 
 
 # ---- the parts ---------------------------------------------------------------------------

@@ -262,8 +262,7 @@ def test_a_slowly_dripping_server_is_abandoned_at_the_timeout(
     with pytest.raises(EmbedderUnavailable, match=r"no answer within 0\.3 s"):
         ApiEmbedder(settings_for(server, timeout_seconds=0.3)).embed(["tea"])
 
-    # The whole answer takes more than an hour.
-    assert time.monotonic() - started < 15
+    assert time.monotonic() - started < 5
 
 
 def test_a_timeout_is_reported_the_same_when_its_timer_fires_late(
