@@ -9,11 +9,8 @@ if TYPE_CHECKING:
     from vault_memory.contract.status_answers import WatcherJson
 
 
-class UpkeepWatch(Protocol):
-    """The part of a watcher that is not the taking of hints: its owner does that.
-
-    `Watcher` is one. A host has one for each vault, over a single instance of inotify.
-    """
+class WatchState(Protocol):
+    """What people and programs are told of a watcher."""
 
     @property
     def mode(self) -> Mode:
@@ -27,6 +24,13 @@ class UpkeepWatch(Protocol):
     def reason(self) -> str:
         """Why the vault is polled, or the last trouble; "" without trouble."""
 
+
+class UpkeepWatch(WatchState, Protocol):
+    """The part of a watcher that is not the taking of hints: its owner does that.
+
+    `Watcher` is one. A host has one for each vault, over a single instance of inotify.
+    """
+
     def mark(self) -> QueueMarker:
         """Returns a marker that comes among the hints after everything that happened so far."""
 
@@ -35,19 +39,6 @@ class UpkeepWatch(Protocol):
 
     def note_missed(self, path: str) -> None:
         """Notes that a sweep found a change of this note, whose event should have come."""
-
-
-class WatchState(Protocol):
-    """What is said of a watcher, to people and to programs."""
-
-    @property
-    def mode(self) -> Mode: ...
-
-    @property
-    def healthy(self) -> bool: ...
-
-    @property
-    def reason(self) -> str: ...
 
 
 def watcher_status(
