@@ -142,6 +142,40 @@ def test_uninstall_removes_exactly_what_install_added(
     } == before
 
 
+EMPTY_SHAPES = (
+    "",
+    "\n",
+    "{}",
+    "{ }\n",
+    "{\n}\n",
+    "{\n\n  }\r\n",
+    '{"mcpServers": { }}',
+    '{\n  "mcpServers": {\n  },\n  "hooks": { }\n}\n',
+    '{"mcp": {\t}, "servers": { }, "context_servers": {\n}}',
+    '{"hooks": {"Stop": [ ], "SessionStart": [\n]}}',
+    '{"plugins": {"allow": [ ]}, "permissions": {"allow": [\n  ]}}',
+)
+"""Configurations in which a person left an object, a list or the whole file empty"""
+
+
+@pytest.mark.parametrize("host", HOSTS)
+def test_uninstall_gives_an_empty_object_back_as_it_was(
+    outside: Outside, install: Install, host: str
+) -> None:
+    files = [outside.home / name for name in FILES[host]]
+    files = [file for file in shared_files(files) if file.suffix == ".json"]
+    for shape in EMPTY_SHAPES if files else ():
+        for file in files:
+            file.parent.mkdir(parents=True, exist_ok=True)
+            file.write_bytes(shape.encode())
+
+        install(host)
+        install(host)
+        install(host, "--uninstall")
+
+        assert [file.read_bytes() for file in files] == [shape.encode()] * len(files)
+
+
 @pytest.mark.parametrize("host", HOSTS)
 def test_new_files_are_private_and_removed_by_uninstall(
     outside: Outside, install: Install, host: str

@@ -11,14 +11,19 @@ from itertools import pairwise
 from typing import Any
 
 from vault_memory.hosts import jsonc_edit, toml_block
-from vault_memory.hosts.jsonc_reader import NotJson, read
+from vault_memory.hosts.jsonc_reader import Node, NotJson, read
 
+_BLANK_FILE = "\0blank file"
+"""The first part of an entry among the created paths that holds the text of a file without a value"""
 SERVER_NAME = "vault-memory"
 """The name under which a host knows the MCP server"""
 
 KeyPath = tuple[str, ...]
 CreatedPaths = tuple[KeyPath, ...]
-"""Paths of the objects, lists and texts that `install` created in a file"""
+"""Paths of the objects, lists and texts that `install` created in a file.
+
+A path that ends in blanks is that of an empty object or list, with what is between its brackets.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -200,8 +205,10 @@ class JsonEdit:
 
         `created` is what earlier calls created. Raises NotJson.
         """
-        text = self._check(text)
         paths = list(created or ())
+        if not text.strip() and created is None:
+            paths.append((_BLANK_FILE, text))
+        text = self._check(text)
         for entry in self.entries:
             match entry:
                 case ListedText(is_wanted=False):
@@ -239,7 +246,7 @@ class JsonEdit:
                 case _:
                     text = entry.remove(text)
             text = _without_empty(text, entry.container, created)
-        return text
+        return _as_blank_file(text, created or ()) if self.is_empty(text) else text
 
     def is_empty(self, text: str) -> bool:
         return text.strip() in ("", "{}")
@@ -382,7 +389,9 @@ def _put_entry(
     created: list[KeyPath],
 ) -> str:
     """Return the text with the entry; add to `created` what did not exist before."""
-    for path in _missing_prefixes(text, entry.container):
+    missing = _missing_prefixes(text, entry.container)
+    existing = missing[0][:-1] if missing else entry.container
+    for path in (*_blank_mark(text, existing), *missing):
         if path not in created:
             created.append(path)
     changed = entry.put(text)
@@ -415,13 +424,54 @@ def _without_empty(
     container: KeyPath,
     created: Collection[KeyPath] | None,
 ) -> str:
-    """Remove the objects and lists down to `container` that we created and are empty now."""
-    for path in reversed(_prefixes(container)):
+    """Remove the objects and lists down to `container` that we created and are empty now.
+
+    One that was there before gets back the blanks between its brackets.
+    """
+    for path in reversed([(), *_prefixes(container)]):
         node = jsonc_edit.node_at(text, path)
-        is_empty = node is not None and not node.children
-        if is_empty and (created is None or path in created):
+        if node is None or node.children:
+            continue
+        if path and (created is None or path in created):
             text = jsonc_edit.remove(text, path)
+        else:
+            text = _with_blanks(text, node, path, created or ())
     return text
+
+
+def _with_blanks(
+    text: str,
+    node: Node,
+    path: KeyPath,
+    created: Collection[KeyPath],
+) -> str:
+    """Return the text with the blanks that an empty object or list had before `install`."""
+    start, end = node.inside
+    for mark in created:
+        if start == end and mark[:-1] == path and mark[-1].isspace():
+            return text[:start] + mark[-1] + text[end:]
+    return text
+
+
+def _as_blank_file(
+    text: str,
+    created: Collection[KeyPath],
+) -> str:
+    """Return the text that a file without a value had before `install`, else `text`."""
+    return next((mark[1] for mark in created if mark[0] == _BLANK_FILE), text)
+
+
+def _blank_mark(
+    text: str,
+    path: KeyPath,
+) -> CreatedPaths:
+    """Return the path of an object or list that holds blanks alone, with these blanks."""
+    node = jsonc_edit.node_at(text, path)
+    if node is None or node.children or not (node.is_object or node.is_list):
+        return ()
+    start, end = node.inside
+    blanks = text[start:end]
+    return ((*path, blanks),) if blanks.isspace() else ()
 
 
 def _missing_prefixes(
