@@ -1,12 +1,13 @@
 """Creates vaults, with or without example notes."""
 
 import os
+import shlex
 import shutil
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Literal
 
-from vault_memory.errors import VaultError
+from vault_memory.errors import VaultError, VaultUnreachable
 from vault_memory.vault.marker import NAME as MARKER
 from vault_memory.vault.marker import Marker, ensure_marker, read_marker
 from vault_memory.vault.state_dir import StateFolder, claim, mark, state_root
@@ -34,8 +35,15 @@ def make_vault(
 
     Only a folder without files gets example notes. Raises VaultError.
     """
+    parent = Path(os.path.abspath(root)).parent
+    # Fault: a mistyped path would become a row of new folders with a vault at its end.
+    if not parent.is_dir():
+        raise VaultUnreachable(
+            f"the folder `{parent}` does not exist, so no vault can be made in it",
+            hint=f"correct the path, or make the folder first: `mkdir -p {shlex.quote(str(parent))}`",
+        )
     try:
-        root.mkdir(parents=True, exist_ok=True)
+        root.mkdir(exist_ok=True)
         has_files = any(root.iterdir())
     except OSError as error:
         raise VaultError(
