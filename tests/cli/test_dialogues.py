@@ -77,6 +77,46 @@ def test_without_a_terminal_a_short_id_is_undone_if_it_is_unique(
     assert "likes tea" not in text(vault)
 
 
+def test_undo_alone_offers_the_newest_change(vault: Outside, record_id: str) -> None:
+    refused = vault.run("undo")
+    assert refused.code == 2
+    assert f"`{NOTE}`: `vault-memory undo {record_id}`" in refused.err
+    assert vault.run("undo", "--json").error["hint"]
+    assert "likes tea" in text(vault)
+
+    agreed = opened(vault, "undo")
+    agreed.wait_for("Undo this change?")
+    assert "-- likes tea" in agreed.plain
+    agreed.type("y\n")
+    assert agreed.end() == 0
+    assert "likes tea" not in text(vault)
+
+
+def test_restore_without_a_version_offers_the_one_before(
+    vault: Outside, record_id: str
+) -> None:
+    after = text(vault)
+
+    refused = vault.run("restore", NOTE)
+    assert refused.code == 2
+    earlier = vault.ok("history", NOTE)["versions"][1]["revision"]
+    assert f"`vault-memory restore {NOTE} --revision {earlier[:16]}`" in refused.err
+    assert text(vault) == after
+
+    declined = opened(vault, "restore", NOTE)
+    declined.wait_for("Restore the version of")
+    declined.type("n\n")
+    assert declined.end() == 130
+    assert text(vault) == after
+
+    agreed = opened(vault, "restore", NOTE)
+    agreed.wait_for("Restore the version of")
+    assert "-- likes tea" in agreed.plain
+    agreed.type("y\n")
+    assert agreed.end() == 0
+    assert "likes tea" not in text(vault)
+
+
 def test_each_proposal_is_decided_on_the_terminal(vault: Outside) -> None:
     propose(vault, REPLACE, REMOVE)
 

@@ -8,7 +8,7 @@ from vault_memory.cli import edit_rendering
 from vault_memory.cli.note_names import of_named_note
 from vault_memory.cli.options import Context, common, dry_run
 from vault_memory.cli.rendering import emit_edit, exit_code_of, painted, record_block
-from vault_memory.errors import UsageError
+from vault_memory.errors import NoteNotFound, UsageError
 from vault_memory.lazy import lazy_module
 
 if TYPE_CHECKING:
@@ -71,16 +71,18 @@ def _records(
 
 
 @click.command()
-@click.argument("record_id", metavar="ID")
+@click.argument("record_id", metavar="[ID]", required=False)
 @dry_run
 @common
 @click.pass_obj
 def undo(
     context: Context,
-    record_id: str,
+    record_id: str | None,
     dry_run: bool,
 ) -> int:
     """Undo the change of the audit record ID. The beginning of an id is enough.
+
+    Without an id the command names the newest change. On a terminal it shows that change, and asks.
 
     If the note has not changed since, it becomes what it was, byte for byte. Otherwise
     only the change of the record is taken back, and all later changes stay. An undo
@@ -92,11 +94,40 @@ def undo(
       vault-memory undo 01a2080e --dry-run
     """
     with context.open() as memory:
-        if not dry_run and context.can_ask():
+        if record_id is None:
+            record_id = _newest_change(context, memory)
+            _confirm_undo(context, memory, record_id)
+        elif not dry_run and context.can_ask() and not _is_whole(memory, record_id):
+            # Fault: a mistyped short id may be the beginning of another record's id.
             _confirm_undo(context, memory, record_id)
         edit = memory.undo(record_id, dry_run=dry_run, now=context.now)
     emit_edit(context, edit, dry_run=dry_run)
     return exit_code_of(edit)
+
+
+def _newest_change(
+    context: Context,
+    memory: "VaultMemory",
+) -> str:
+    """Return the id of the newest change, if a person can be asked about it. Raises UsageError."""
+    changes = [record for record in memory.log() if record.before != record.after]
+    if not changes:
+        raise UsageError("nothing was changed yet", hint="there is nothing to undo")
+    newest = changes[-1]
+    if context.can_ask():
+        return newest.id
+    raise UsageError(
+        "`undo` needs the id of a change",
+        hint=f"the newest one is of `{newest.note}`: `vault-memory undo {newest.id}`; "
+        "`vault-memory log` lists all",
+    )
+
+
+def _is_whole(
+    memory: "VaultMemory",
+    record_id: str,
+) -> bool:
+    return any(record.id == record_id for record in memory.log())
 
 
 def _confirm_undo(
@@ -104,10 +135,7 @@ def _confirm_undo(
     memory: "VaultMemory",
     record_id: str,
 ) -> None:
-    """Show what the beginning of an id would undo, and ask. Raises click.Abort for a no."""
-    # Fault: a mistyped short id may be the beginning of another record's id.
-    if any(record.id == record_id for record in memory.log()):
-        return
+    """Show what an id would undo, and ask. Raises click.Abort for a no."""
     preview = json_contract.of_edit(
         memory.undo(record_id, dry_run=True, now=context.now)
     )
@@ -147,7 +175,6 @@ def history(
 @click.argument("note")
 @click.option(
     "--revision",
-    required=True,
     metavar="REVISION",
     help="The version from `history`; its beginning is enough.",
 )
@@ -162,21 +189,23 @@ def history(
 def restore(
     context: Context,
     note: str,
-    revision: str,
+    revision: str | None,
     expected: str | None,
     dry_run: bool,
 ) -> int:
     """Restore an earlier version of NOTE. `undo` can take this back.
 
-    NOTE is a path in the vault, or the name or an alias of one note.
+    NOTE is a path in the vault, or the name or an alias of one note. Without --revision the command
+    names the version before the current one. On a terminal it shows that version, and asks.
     """
     with context.open() as memory:
+        chosen = revision or _version_before(context, memory, note)
         edit = of_named_note(
             memory,
             note,
             lambda path: memory.restore(
                 path,
-                revision,
+                chosen,
                 expected=expected,
                 dry_run=dry_run,
                 now=context.now,
@@ -186,6 +215,42 @@ def restore(
         context.say(f"`{note}` is {edit.note}")
     emit_edit(context, edit, dry_run=dry_run)
     return exit_code_of(edit)
+
+
+def _version_before(
+    context: Context,
+    memory: "VaultMemory",
+    note: str,
+) -> str:
+    """Return the version before the current one, if a person agrees to it. Raises UsageError."""
+    versions = of_named_note(memory, note, memory.history)
+    try:
+        current = of_named_note(memory, note, memory.read).revision
+    except NoteNotFound:
+        # A deleted note has versions, too.
+        current = ""
+    earlier = [version for version in versions if version.revision != current]
+    if not earlier:
+        raise UsageError(
+            f"there is no earlier version of `{note}`",
+            hint=f"`vault-memory history {note}` lists the versions that are kept",
+        )
+    revision = earlier[0].revision
+    if not context.can_ask():
+        raise UsageError(
+            "`restore` needs a version",
+            hint=f"the one before is of {earlier[0].ts}: "
+            f"`vault-memory restore {note} --revision {revision[:16]}`",
+        )
+    preview = of_named_note(
+        memory,
+        note,
+        lambda path: memory.restore(path, revision, dry_run=True, now=context.now),
+    )
+    text = edit_rendering.text_of(json_contract.of_edit(preview), painted)
+    context.line(text)
+    click.confirm(f"Restore the version of {earlier[0].ts}?", abort=True, err=True)
+    return revision
 
 
 @click.command()
