@@ -17,6 +17,7 @@ COMMANDS: dict[str, tuple[str, ...]] = {
     "status": ("status",),
     "log": ("log",),
     "facts": ("facts", "--user", "ann"),
+    "entity": ("entity", "ann"),
     "doctor": ("doctor",),
 }
 WIDTHS = (80, 40)

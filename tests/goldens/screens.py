@@ -1,4 +1,4 @@
-"""What people see: six commands on terminals of two widths, without colours, and in a pipe.
+"""What people see: seven commands on terminals of two widths, without colours, and in a pipe.
 
 Each stored file holds all captures of one command. The line above a capture is as wide as its
 terminal, so that a line that is too long stands out. Colours are written as `{bold}` and `{/}`.
@@ -80,6 +80,7 @@ COMMANDS: dict[str, tuple[tuple[str, ...], ...]] = {
     "status": (("status",),),
     "log": (("log",),),
     "facts": (("facts", "--user", "mira"),),
+    "entity": (("entity", "mira"),),
     "doctor": (("doctor",),),
 }
 

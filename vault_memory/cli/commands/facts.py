@@ -165,16 +165,18 @@ def entity(
             now=context.now,
         )
     answer = facts_json.of_about(info)
-    context.emit(answer, lambda: _entity_text(info))
+    context.emit(
+        answer,
+        lambda: _entity_text(info),
+        view=lambda screen: fact_tables.entity_view(info, screen),
+    )
     if not (info.facts or info.mentions):
         remarks.print_unknown_name(context, name)
     remarks.print_unknown_scopes(context, answer)
 
 
 def _entity_text(info: "About") -> str:
-    aliases = f" (also {', '.join(info.aliases)})" if info.aliases else ""
-    title = f"{styled(info.name, bold=True)}: {info.type}{aliases}"
-    lines = [f"{title}, named in {_places(info.mentions)}"]
+    lines = [fact_tables.entity_title(info, styled(info.name, bold=True))]
     if info.summary:
         lines.append(info.summary)
     lines += _lines(info.facts)
@@ -491,9 +493,3 @@ def _line(
     label = styled(fact.id if fact.text else "(follows)", dim=True)
     subject = styled(fact.subject, bold=True)
     return f"{label:<10}  {subject}  {unclear.shown_line(fact, values)}"
-
-
-def _places(count: int) -> str:
-    if count == 1:
-        return "1 place"
-    return f"{count} places"
