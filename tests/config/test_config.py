@@ -185,3 +185,49 @@ def test_a_predicate_that_is_named_twice_is_reported(tmp_path):
 
     with pytest.raises(config.ConfigError, match="names `dating` 2 times"):
         load(tmp_path, row + row)
+
+
+@pytest.mark.parametrize(
+    ("text", "names"),
+    [
+        ('[brain]\nkind = "ollama"\n', "`openai`, `command`, `rules`"),
+        ('[embedding]\nkind = "torch"\n', "`onnx`, `sentence`, `api`, `off`"),
+        ('[remote]\nmode = "both"\n', "`two-way`, `pull`, `push`"),
+        ('[curation]\nhuman_items = "ask"\n', "`propose`, `edit`"),
+        ('[recall]\nmode = "clever"\n', "`balanced`"),
+    ],
+)
+def test_a_value_out_of_a_few_is_refused_with_what_is_valid(tmp_path, text, names):
+    with pytest.raises(ConfigError, match="Expected one of `") as refused:
+        load(tmp_path, text)
+
+    assert names in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "is_valid"),
+    [
+        ("fleet.address", "10.0.0.5:8377", False),
+        ("fleet.address", "host.example.org", False),
+        ("fleet.address", "http://", False),
+        ("fleet.address", "http://10.0.0.5:port", False),
+        ("fleet.address", "ftp://10.0.0.5", False),
+        ("fleet.address", "http://10.0.0.5:8377", True),
+        ("fleet.address", "https://memory.example.org", True),
+        ("fleet.address", "http://[::1]:8377", True),
+        ("fleet.address", "", True),
+        ("brain.base_url", "localhost:11434/v1", False),
+        ("brain.base_url", "http://localhost:11434/v1", True),
+        ("embedding.base_url", "localhost:11434/v1", False),
+        ("curation.summary_url", "chat.example.org/hook", False),
+    ],
+)
+def test_the_address_of_a_server_begins_with_its_scheme(tmp_path, key, value, is_valid):
+    section, name = key.split(".")
+    text = f'[{section}]\n{name} = "{value}"\n'
+
+    if is_valid:
+        assert getattr(getattr(load(tmp_path, text), section), name) == value
+    else:
+        with pytest.raises(ConfigError, match="begins with http:// or https://"):
+            load(tmp_path, text)

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal, get_args, get_origin
 
 from vault_memory.config.sections import (
     LOOPBACK_HOSTS,
+    REMOTE_SCHEMES,
     BrainSettings,
     ChannelSleepCycle,
     Config,
@@ -162,7 +163,8 @@ def _config_error(problems: list[str]) -> ConfigError:
     listing = "\n".join(f"  - {problem}" for problem in problems)
     return ConfigError(
         f"the configuration has problems:\n{listing}",
-        hint="correct them; `docs/reference/configuration.md` lists every key",
+        hint="correct them with `vault-memory config edit`; "
+        "`docs/reference/configuration.md` lists every key",
         problems=problems,
     )
 
@@ -180,7 +182,7 @@ def _read(file: Path) -> dict[str, Any]:
     except UnicodeDecodeError as error:
         raise ConfigError(
             f"`{file}` is not UTF-8: {error}",
-            hint="save it as UTF-8",
+            hint="save it as UTF-8: `vault-memory config edit` opens it",
         ) from None
     # Imported here: most vaults have no configuration file.
     import tomllib
@@ -190,7 +192,7 @@ def _read(file: Path) -> dict[str, Any]:
     except tomllib.TOMLDecodeError as error:
         raise ConfigError(
             f"`{file}` is not valid TOML: {error}",
-            hint="correct the line that the message names",
+            hint="correct the line that the message names: `vault-memory config edit` opens it",
         ) from None
 
 
@@ -388,8 +390,11 @@ def _as_type(value: Any, expected: Any) -> Any:
     """Convert a value to the type of its key. Raises ValueError with the reason."""
     if type(value) is expected:
         return value
-    if get_origin(expected) is Literal and value in get_args(expected):
-        return value
+    if get_origin(expected) is Literal:
+        if value in get_args(expected):
+            return value
+        choices = ", ".join(f"`{choice}`" for choice in get_args(expected))
+        raise ValueError(f"Expected one of {choices}")
     if expected is bool and value in ("true", "false"):
         return value == "true"
     # Imported here: it costs a short-lived command 20 ms, and most values need no conversion.
@@ -426,7 +431,30 @@ def _check_zone(text: str) -> str:
     return ""
 
 
-_CHECKS = {"cron": _check_schedule, "zone": _check_zone}
+def _check_web_address(text: str) -> str:
+    """Return what is wrong with the address of a web server; empty when it is valid."""
+    # Imported here: most configurations have no address.
+    from urllib.parse import urlsplit
+
+    try:
+        url = urlsplit(text)
+        # Reading the port checks it.
+        is_valid = bool(url.hostname) and url.port != 0
+    except ValueError:
+        is_valid = False
+    # Fault: without the scheme, other hosts would wait for an answer that never comes.
+    if not text or (is_valid and url.scheme in REMOTE_SCHEMES):
+        return ""
+    return "Expected an address that begins with http:// or https://, such as `http://10.0.0.5:8377`"
+
+
+_CHECKS = {
+    "address": _check_web_address,
+    "base_url": _check_web_address,
+    "summary_url": _check_web_address,
+    "cron": _check_schedule,
+    "zone": _check_zone,
+}
 """Name of a key → function that returns what is wrong with its text"""
 
 

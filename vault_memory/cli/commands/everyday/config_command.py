@@ -77,15 +77,23 @@ def config(
     }
     texts = {
         "path": str(file),
-        "show": text.rstrip() or "there is no file: each key has its default",
+        "show": text.rstrip() or _state_of(file),
         "set": f"wrote {file}",
     }
-    state = "\n".join(problems) or f"{file} has no problems"
+    state = "\n".join(problems) or _state_of(file)
     context.emit(answer, lambda: texts.get(action, state))
     if action in ("check", "edit") and problems:
         context.say("hint: correct them with `vault-memory config edit`")
         return ConfigError.exit_code
     return 0
+
+
+def _state_of(file: Path) -> str:
+    """Describe a file without problems in one sentence."""
+    # Fault: a person who edits a file elsewhere would be told that it is right.
+    if not file.exists():
+        return f"there is no file {file}: each key has its default"
+    return f"{file} has no problems"
 
 
 def _edit(
