@@ -180,3 +180,11 @@ def test_an_error_names_the_argument_and_what_it_takes(memory: VaultMemory):
 
     assert refused.value.message == "`limit` is a whole number or None, not 'three'"
     assert refused.value.hint == "pass `limit` as a whole number or None"
+
+
+@pytest.mark.parametrize("kind", [str, Path, lambda place: None])
+def test_a_vault_that_is_not_open_is_told_how_to_open_it(tmp_path: Path, kind: Any):
+    with pytest.raises(UsageError) as refused:
+        VaultMemory(kind(tmp_path))
+
+    assert refused.value.hint == "write `VaultMemory.open(PATH)`"

@@ -193,6 +193,58 @@ def test_check_names_place_and_reason_of_each_problem(vault: Outside) -> None:
     assert "hint: " in done.err
 
 
+def test_check_says_that_there_is_no_file(vault: Outside) -> None:
+    file = config_file(vault)
+
+    for action in ("check", "show"):
+        assert vault.run("config", action).out == (
+            f"there is no file {file}: each key has its default\n"
+        )
+    assert not vault.ok("config", "check")["exists"]
+    file.write_text("[recall]\nlimit = 3\n")
+    assert vault.run("config", "check").out == f"{file} has no problems\n"
+
+
+@pytest.mark.parametrize(
+    "text", ["[recall\n", '[brain]\nkind = "ollama"\n', "x = 1\n", "\x80"]
+)
+def test_doctor_names_a_wrong_configuration_and_checks_the_rest(
+    vault: Outside, text: str
+) -> None:
+    file = config_file(vault)
+    file.write_bytes(text.encode("latin-1"))
+
+    done = vault.run("doctor", "--json")
+
+    assert done.code == 1
+    first, *others = done.json["checks"]
+    assert (first["name"], first["state"]) == ("configuration", "fail")
+    assert str(file) in first["reason"]
+    assert first["fix"] == "vault-memory config edit"
+    assert {"vault", "state folder"} <= {check["name"] for check in others}
+    refused = vault.run("web", "--no-browser")
+    assert refused.code == 3
+    assert "`vault-memory config edit`" in refused.err
+
+
+def test_doctor_names_each_kind_of_awkward_name_once(vault: Outside) -> None:
+    for number in range(9):
+        vault.write(f"Users/ann/memories/what {number}?.md", "- a question\n")
+    vault.write("Users/ann/memories/dot..md", "- fine\n")
+    vault.write("Users/ann/memories/aux.md", "- reserved\n")
+
+    reasons = [
+        check["reason"]
+        for check in vault.ok("doctor")["checks"]
+        if check["name"] == "names"
+    ]
+
+    assert len(reasons) == 2
+    assert reasons[0].startswith("`Users/ann/memories/aux.md`: ")
+    assert reasons[1].startswith("9 files (`Users/ann/memories/what 0?.md`, ")
+    assert reasons[1].endswith(" and 4 more): '?' cannot be in a name on Windows")
+
+
 def test_a_broken_file_is_opened_by_edit_and_checked(
     vault: Outside, editor: Path
 ) -> None:

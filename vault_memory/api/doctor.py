@@ -1,6 +1,7 @@
 """The checks of `doctor`. Each result is a sentence with a state, and a fix if there is one."""
 
 import os
+import shlex
 import stat
 import sys
 import time
@@ -8,12 +9,22 @@ from collections.abc import Callable, Iterator, Mapping
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
+from vault_memory.api.checks import (
+    MOST_NAMES,
+    by_reason,
+    counted,
+    failed,
+    passed,
+    some,
+    warned,
+)
 from vault_memory.api.status_report import LAYOUT_COMMAND
 from vault_memory.database.connection import DatabaseError, quick_check
 from vault_memory.edits.people import people_in, twins
 from vault_memory.edits.reports import Check
 from vault_memory.errors import (
     BrainUnavailable,
+    ConfigError,
     EmbedderUnavailable,
     NoteNotFound,
     NoteUnreadable,
@@ -59,8 +70,6 @@ REVERTED_NOTES = 3
 """As many reverted notes suggest a restored backup; a person may revert one or two"""
 SAMPLED_CHUNKS = 300
 """Chunks of which the language is guessed"""
-MOST_NAMES = 5
-"""Names listed in one sentence"""
 RECENT_SECONDS = 7 * 86_400
 JOURNAL_CHECK, SYNC_CHECK = "journal", "sync state"
 _INDEX_CHECKS = {"index", "index equals notes"}
@@ -94,6 +103,23 @@ def examine(
     return _run_checks(memory)
 
 
+def examine_without_configuration(
+    memory: "VaultMemory",
+    error: ConfigError,
+) -> list[Check]:
+    """Run the checks that need no setting, for a vault whose configuration cannot be read.
+
+    `memory` is open with the default settings.
+    """
+    # Fault: the index must not be brought up to date with another layout than the vault's.
+    functions = (_vault, _state_folder, _other_databases, _past)
+    return [
+        failed("configuration", error.message, "vault-memory config edit"),
+        *(check for run in functions for check in _guarded(run, memory)),
+        warned("other checks", "they need the configuration, and did not run", ""),
+    ]
+
+
 def _run_checks(memory: "VaultMemory") -> list[Check]:
     return [check for run in _CHECKS for check in _guarded(run, memory)]
 
@@ -120,38 +146,15 @@ def _guarded(
     try:
         yield from run(memory)
     except VaultMemoryError as error:
-        yield _failed(name, error.message, error.hint)
+        yield failed(name, error.message, error.hint)
     except DatabaseError as error:
-        yield _failed(name, f"the database says: {error}", FIX)
-
-
-def _passed(
-    name: str,
-    reason: str,
-) -> Check:
-    return Check(name, "ok", reason, "")
-
-
-def _warned(
-    name: str,
-    reason: str,
-    fix: str,
-) -> Check:
-    return Check(name, "warn", reason, fix)
-
-
-def _failed(
-    name: str,
-    reason: str,
-    fix: str,
-) -> Check:
-    return Check(name, "fail", reason, fix)
+        yield failed(name, f"the database says: {error}", FIX)
 
 
 def _vault(memory: "VaultMemory") -> Iterator[Check]:
     memory.vault.check_identity()
     vault_id = memory.vault.indexing.marker.vault
-    yield _passed("vault", f"{memory.root} has the id {vault_id}")
+    yield passed("vault", f"{memory.root} has the id {vault_id}")
 
 
 def _state_folder(memory: "VaultMemory") -> Iterator[Check]:
@@ -160,20 +163,20 @@ def _state_folder(memory: "VaultMemory") -> Iterator[Check]:
     # The index in this folder has the text of all notes.
     if mode & 0o077:
         reason = f"{folder} is open to others"
-        yield _warned("state folder", reason, f"chmod 700 {folder}")
+        yield warned("state folder", reason, f"chmod 700 {folder}")
     else:
-        yield _passed("state folder", f"{folder} is private")
+        yield passed("state folder", f"{folder} is private")
 
 
 def _index(memory: "VaultMemory") -> Iterator[Check]:
     index = memory.vault.indexing.index()
     damage = row_counts.damage(index)
     if damage:
-        yield _failed("index", f"the database is damaged: {damage}", FIX)
+        yield failed("index", f"the database is damaged: {damage}", FIX)
         return
     notes, chunks = index.counts()
     generation = memory.vault.indexing.generations.current
-    yield _passed("index", f"{notes} notes, {chunks} chunks, generation {generation}")
+    yield passed("index", f"{notes} notes, {chunks} chunks, generation {generation}")
 
 
 def _other_databases(memory: "VaultMemory") -> Iterator[Check]:
@@ -187,7 +190,7 @@ def _other_databases(memory: "VaultMemory") -> Iterator[Check]:
             yield _readable(name, file)
     for name, file in files.items():
         for copy in _damaged_copies(file):
-            yield _warned(
+            yield warned(
                 name,
                 f"it was damaged once; the damaged file is kept: {copy}",
                 "look through `vault-memory history NOTE`; "
@@ -201,8 +204,8 @@ def _readable(
 ) -> Check:
     verdict = quick_check(file)
     if verdict != "ok":
-        return _failed(name, f"`{file.name}` is damaged: {verdict}", FIX)
-    return _passed(name, f"every page of `{file.name}` can be read")
+        return failed(name, f"`{file.name}` is damaged: {verdict}", FIX)
+    return passed(name, f"every page of `{file.name}` can be read")
 
 
 def _damaged_copies(file: "Path") -> Iterator["Path"]:
@@ -222,9 +225,9 @@ def _index_equals_notes(memory: "VaultMemory") -> Iterator[Check]:
         if _revision_on_disk(memory, path) != indexed.revision
     ]
     if differing:
-        yield _failed(name, f"differs for {_some(differing)}", FIX)
+        yield failed(name, f"differs for {some(differing)}", FIX)
     else:
-        yield _passed(name, "every note was read and compared by its SHA-256")
+        yield passed(name, "every note was read and compared by its SHA-256")
 
 
 def _revision_on_disk(
@@ -243,25 +246,28 @@ def _layout(memory: "VaultMemory") -> Iterator[Check]:
     """Count the Markdown files that no layout claims: search does not read them."""
     report = memory.vault.layout_report()
     survey = report.survey
-    names = f" ({_some(list(survey.examples))})" if survey.examples else ""
+    names = f" ({some(list(survey.examples))})" if survey.examples else ""
     reason = (
         f"Markdown files: {survey.claimed:,} are memory, {survey.unclaimed:,} are not"
         f"{names}, {survey.excluded:,} are excluded"
     )
     if survey.is_mostly_unclaimed:
-        yield _warned("layout", reason, LAYOUT_COMMAND)
+        yield warned("layout", reason, LAYOUT_COMMAND)
     else:
-        yield _passed("layout", reason)
+        yield passed("layout", reason)
     if report.remark:
-        yield _warned("configuration", report.remark, "")
+        yield warned("configuration", report.remark, "")
 
 
 def _parked(memory: "VaultMemory") -> Iterator[Check]:
-    for path, (reason, _) in memory.vault.indexing.index().parked().items():
+    parked = memory.vault.indexing.index().parked()
+    reasons = {path: reason for path, (reason, _) in parked.items()}
+    for reason, paths in by_reason(reasons).items():
         fix = "split it into smaller notes"
         if reason == ENDED_TWICE:
-            fix = f"vault-memory index {path}"
-        yield _warned("parked", f"`{path}` is not read: {reason}", fix)
+            fix = f"vault-memory index {' '.join(map(shlex.quote, paths[:MOST_NAMES]))}"
+        verb = "is" if len(paths) == 1 else "are"
+        yield warned("parked", f"{counted(paths)} {verb} not read: {reason}", fix)
 
 
 def _fact_lines(memory: "VaultMemory") -> Iterator[Check]:
@@ -273,9 +279,9 @@ def _fact_lines(memory: "VaultMemory") -> Iterator[Check]:
         page = document.parse(memory.vault.folder.read(path).raw)
         unread = fact.unread_lines(page)
         if unread:
-            yield _warned(
+            yield warned(
                 "facts",
-                f"{len(unread)} lines of `{path}` state no fact: {_some(unread)}",
+                f"{len(unread)} lines of `{path}` state no fact: {some(unread)}",
                 "a fact is written as `- predicate: object (since 2026-01-31)` "
                 "below a heading with its subject",
             )
@@ -285,9 +291,9 @@ def _past(memory: "VaultMemory") -> Iterator[Check]:
     """Check whether the vault was restored from a backup, or the audit log was edited."""
     older = memory.edits.reverted_notes()
     if len(older) >= REVERTED_NOTES:
-        yield _warned(
+        yield warned(
             "earlier versions",
-            f"{len(older)} notes went back to earlier versions: {_some(sorted(older))}",
+            f"{len(older)} notes went back to earlier versions: {some(sorted(older))}",
             "the newer ones are kept: `vault-memory history NOTE` lists them, "
             "`vault-memory restore NOTE REVISION` brings one back",
         )
@@ -295,7 +301,7 @@ def _past(memory: "VaultMemory") -> Iterator[Check]:
         problem = "records were removed"
         if bad_lines:
             problem = f"{bad_lines} lines are not records"
-        yield _warned(
+        yield warned(
             "audit",
             f"the audit log of `{note}` has a gap: {problem}",
             "the missing changes cannot be undone; "
@@ -317,23 +323,23 @@ def _ledgers(memory: "VaultMemory") -> Iterator[Check]:
 def _names(memory: "VaultMemory") -> Iterator[Check]:
     listing = memory.vault.folder.listing()
     yield from _similar_names(memory, listing)
-    for path in listing.entries:
-        reason = awkward(path.rpartition("/")[2])
-        if reason:
-            yield _warned("names", f"`{path}`: {reason}", "rename it")
-    for path, reason in listing.unknown.items():
-        yield _warned("names", f"`{path}` cannot be looked at: {reason}", "")
+    awkward_names = {path: awkward(path.rpartition("/")[2]) for path in listing.entries}
+    for reason, paths in by_reason(awkward_names).items():
+        fix = "rename it" if len(paths) == 1 else "rename them"
+        yield warned("names", f"{counted(paths)}: {reason}", fix)
+    for reason, paths in by_reason(listing.unknown).items():
+        yield warned("names", f"{counted(paths)} cannot be looked at: {reason}", "")
     if listing.copies:
         verb = "waits" if len(listing.copies) == 1 else "wait"
-        yield _warned(
+        yield warned(
             "conflict copies",
-            f"{_some(sorted(listing.copies))} {verb} for you",
+            f"{some(sorted(listing.copies))} {verb} for you",
             "`vault-memory conflicts` shows and settles them",
         )
     bot_folders = bots(listing.entries)
     if len(bot_folders) > 1 and not memory.vault.config.layout.bot:
-        reason = f"folders of {_some(sorted(bot_folders))} are all read"
-        yield _warned("bots", reason, "set `bot` in [layout]")
+        reason = f"folders of {some(sorted(bot_folders))} are all read"
+        yield warned("bots", reason, "set `bot` in [layout]")
 
 
 def _similar_names(
@@ -342,11 +348,11 @@ def _similar_names(
 ) -> Iterator[Check]:
     """Look for notes and people whose names differ only in case or in the form of accents."""
     for group in clashes(listing.entries):
-        reason = f"{_some(list(group))} are one name on some systems"
-        yield _warned("names", reason, "rename all but one")
+        reason = f"{some(list(group))} are one name on some systems"
+        yield warned("names", reason, "rename all but one")
     for people in twins((*people_in(memory.root), *_users(memory))):
-        reason = f"the people {_some(list(people))} cannot be told apart"
-        yield _warned("names", reason, "rename all but one")
+        reason = f"the people {some(list(people))} cannot be told apart"
+        yield warned("names", reason, "rename all but one")
 
 
 def _users(memory: "VaultMemory") -> Iterator[str]:
@@ -359,22 +365,22 @@ def _users(memory: "VaultMemory") -> Iterator[str]:
 def _embedder(memory: "VaultMemory") -> Iterator[Check]:
     settings = memory.vault.config.embedding
     if settings.kind == "off":
-        yield _passed("embedder", "switched off: search works by keywords")
+        yield passed("embedder", "switched off: search works by keywords")
         return
     cache = memory.vault.semantic.cache
     problem = embedders.available(settings, cache=cache)
     if problem:
         fix = embedders.remedy(settings, cache=cache)
-        yield _warned("embedder", f"search works by keywords only: {problem}", fix)
+        yield warned("embedder", f"search works by keywords only: {problem}", fix)
         return
     embedders.check_files(settings, cache=cache, vault=memory.root)
     if settings.kind == "api":
         yield _embedding_server(memory)
     else:
-        yield _passed("embedder", f"{settings.kind}, model {settings.model}")
+        yield passed("embedder", f"{settings.kind}, model {settings.model}")
     is_minilm = settings.kind != "api" and settings.model == "minilm"
     if is_minilm and not main_language.is_english(_sample(memory)):
-        yield _warned(
+        yield warned(
             "language",
             "most notes are not in English, and the model `minilm` knows only English",
             "vault-memory models install multilingual --use",
@@ -391,8 +397,8 @@ def _embedding_server(memory: "VaultMemory") -> Check:
             embedder.embed(["word"], query=True)
     except EmbedderUnavailable as error:
         reason = f"search works by keywords only: {error.message}"
-        return _warned("embedder", reason, error.hint or "see [embedding]")
-    return _passed("embedder", f"{settings.base_url} answers, model {settings.model}")
+        return warned("embedder", reason, error.hint or "see [embedding]")
+    return passed("embedder", f"{settings.base_url} answers, model {settings.model}")
 
 
 def _sample(memory: "VaultMemory") -> list[str]:
@@ -404,38 +410,38 @@ def _brain(memory: "VaultMemory") -> Iterator[Check]:
     settings = memory.vault.config.brain
     if settings.kind == "rules":
         reason = "no language model: what is worth remembering is found by phrases"
-        yield _passed("brain", reason)
+        yield passed("brain", reason)
         return
     problem = factory.brain_trouble(settings, vault=memory.root)
     if problem:
         reason = f"phrases replace the language model: {problem}"
-        yield _warned("brain", reason, "see [brain]")
+        yield warned("brain", reason, "see [brain]")
         return
     try:
         way = token_budget.chosen_way(memory.vault, datetime.now(UTC))
     except BrainUnavailable as error:
         reason = f"phrases replace the language model: {error.message}"
-        yield _warned("brain", reason, error.hint or "see [brain]")
+        yield warned("brain", reason, error.hint or "see [brain]")
         return
     asked = "with whole answers" if way == "full" else "with one word for each turn"
-    yield _passed("brain", f"{settings.kind} answers, {asked}")
+    yield passed("brain", f"{settings.kind} answers, {asked}")
 
 
 def _watcher(memory: "VaultMemory") -> Iterator[Check]:
     if sys.platform != "linux":
         reason = "changes are found by polling: events are used on Linux only"
-        yield _passed("watcher", reason)
+        yield passed("watcher", reason)
     elif problem := mounts.watchable(memory.root):
-        yield _warned("watcher", f"changes are found by polling: {problem}", "")
+        yield warned("watcher", f"changes are found by polling: {problem}", "")
     else:
-        yield _passed("watcher", "the system reports changes")
+        yield passed("watcher", "the system reports changes")
 
 
 def _sync(memory: "VaultMemory") -> Iterator[Check]:
     """Check the state of sync on this device, without a request to the server."""
     remote = memory.vault.config.remote
     if not remote.url:
-        yield _passed("sync", "no remote is set up")
+        yield passed("sync", "no remote is set up")
         return
     other_clients.refuse_other_clients(memory.root)
     remote_password.password_of(remote, memory.vault.environment, memory.root)
@@ -443,16 +449,16 @@ def _sync(memory: "VaultMemory") -> Iterator[Check]:
     for error in state.errors:
         about = f"`{error.path}`: " if error.path else ""
         reason = f"{about}{error.reason}"
-        yield _warned("sync", reason, "vault-memory remote test")
+        yield warned("sync", reason, "vault-memory remote test")
     if state.held:
         fix = "look, then `vault-memory sync --approve-deletes`"
-        yield _warned("sync", state.held[0].reason, fix)
+        yield warned("sync", state.held[0].reason, fix)
     if state.errors or state.held:
         return
     last = "not synced yet"
     if state.last_good:
         last = f"last in step {state.last_good}"
-    yield _passed("sync", f"{remote.url}: {last}")
+    yield passed("sync", f"{remote.url}: {last}")
 
 
 def _hooks(memory: "VaultMemory") -> Iterator[Check]:
@@ -466,7 +472,7 @@ def _hooks(memory: "VaultMemory") -> Iterator[Check]:
         return
     if age < RECENT_SECONDS:
         error = "".join(lines[-1:])
-        yield _warned("hooks", f"a hook failed recently: {error}", f"see {log}")
+        yield warned("hooks", f"a hook failed recently: {error}", f"see {log}")
 
 
 _CHECKS = (
@@ -487,10 +493,3 @@ _CHECKS = (
     _sync,
     _hooks,
 )
-
-
-def _some(names: list[str]) -> str:
-    listed = ", ".join(f"`{name}`" for name in names[:MOST_NAMES])
-    if len(names) > MOST_NAMES:
-        listed += f" and {len(names) - MOST_NAMES} more"
-    return listed

@@ -11,6 +11,7 @@ from vault_memory.config.sections import Config
 from vault_memory.context.calls import ContextCalls
 from vault_memory.conversations.calls import ConversationCalls
 from vault_memory.edits.calls import EditCalls
+from vault_memory.errors import UsageError
 from vault_memory.lazy import lazy_module
 from vault_memory.rules.call_values import check_path
 from vault_memory.search.calls import SearchCalls
@@ -61,6 +62,11 @@ class VaultParts:
         searcher: SearchCalls | None = None,
     ) -> None:
         """Use `VaultMemory.open` instead."""
+        if not isinstance(vault, OpenVault):
+            raise UsageError(
+                f"VaultMemory takes a vault that is open, not {vault!r}",
+                hint="write `VaultMemory.open(PATH)`",
+            )
         self.vault = vault
         self.root = vault.root
         self.layout = vault.layout

@@ -8,17 +8,26 @@ import click
 
 from vault_memory.cli.layout_choice import layout_option, open_with_layout
 from vault_memory.cli.options import Context, common
+from vault_memory.errors import ConfigError
 from vault_memory.lazy import lazy_module
 
 if TYPE_CHECKING:
-    from vault_memory.api import json_contract
+    from vault_memory.api import doctor as doctor_checks
+    from vault_memory.api import json_contract, vault_memory
     from vault_memory.cli import daemon_or_local, host_checks
     from vault_memory.cli.views import check_lines, status_words
+    from vault_memory.config import sections
     from vault_memory.contract.status_answers import StatusJson, WatcherJson
     from vault_memory.daemon import client, query_or_local
+    from vault_memory.edits.reports import Check
     from vault_memory.hosting import host_folder
     from vault_memory.hosting.host_folder import HostPlace
+    from vault_memory.search import open_vault
 else:
+    doctor_checks = lazy_module("vault_memory.api.doctor")
+    vault_memory = lazy_module("vault_memory.api.vault_memory")
+    sections = lazy_module("vault_memory.config.sections")
+    open_vault = lazy_module("vault_memory.search.open_vault")
     check_lines = lazy_module("vault_memory.cli.views.check_lines")
     status_words = lazy_module("vault_memory.cli.views.status_words")
     json_contract = lazy_module("vault_memory.api.json_contract")
@@ -99,8 +108,11 @@ def doctor(
 
     Exit code 1 means that a check failed.
     """
-    with open_with_layout(context, layout) as memory:
-        checks = [*memory.doctor(fix=fix), *host_checks.checks(memory)]
+    try:
+        with open_with_layout(context, layout) as memory:
+            checks = [*memory.doctor(fix=fix), *host_checks.checks(memory)]
+    except ConfigError as error:
+        checks = _checks_without_configuration(context, error)
     context.emit(
         json_contract.of_doctor(checks),
         lambda: check_lines.checks_text(checks, None),
@@ -108,6 +120,17 @@ def doctor(
     )
     if any(check.state == "fail" for check in checks):
         raise click.exceptions.Exit(1)
+
+
+def _checks_without_configuration(
+    context: Context,
+    error: ConfigError,
+) -> "list[Check]":
+    """Check a vault whose configuration is wrong. Raises ConfigError when its file is missing."""
+    open_vault.config_file_of(context.vault, context.config, os.environ)
+    defaults = sections.Config()
+    with vault_memory.VaultMemory.open(context.vault, defaults, marks=False) as memory:
+        return doctor_checks.examine_without_configuration(memory, error)
 
 
 def nested_lines(
