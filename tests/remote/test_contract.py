@@ -4,7 +4,9 @@ Servers that ignore preconditions pass too, since the remote then looks before i
 """
 
 import contextlib
+import os
 import threading
+import time
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from itertools import count
@@ -582,3 +584,37 @@ def test_a_missing_root_is_not_reported_as_an_empty_folder(
 
     with pytest.raises(RootMissing):
         remote.list()
+
+
+@pytest.mark.parametrize("kind", real.HONEST)
+def test_a_file_with_a_time_in_the_future_is_replaced_by_its_tag_only(
+    kind: str, request: pytest.FixtureRequest
+) -> None:
+    server: real.Server = request.getfixturevalue("server_named")(kind)
+    name = f"contract{next(_numbers)}"
+    account = Account(server.user, server.password)
+    remote = WebDav(server.make_folder(name), account, sleep=lambda seconds: None)
+    remote.traits = remote.probe()
+    file = server.root_dir / name / "a.md"
+
+    def from_the_future(raw: bytes) -> str:
+        file.write_bytes(raw)
+        owner = server.root_dir.stat()
+        os.chown(file, owner.st_uid, owner.st_gid)
+        os.utime(file, (time.time() + 9000, time.time() + 9000))
+        return tag(remote, "a.md")
+
+    first = from_the_future(b"- one\n")
+    remote.put("a.md", b"- one\n- mine\n", expected=first)
+    assert file.read_bytes() == b"- one\n- mine\n"
+
+    second = from_the_future(b"- two\n")
+    from_the_future(b"- theirs, and longer\n")
+    for act in (
+        lambda: remote.put("a.md", b"- mine\n", expected=second),
+        lambda: remote.move("a.md", "b.md", expected=second),
+        lambda: remote.delete("a.md", expected=second),
+    ):
+        with pytest.raises(RemoteChanged):
+            act()
+    assert file.read_bytes() == b"- theirs, and longer\n"

@@ -1,5 +1,6 @@
 """How many requests a pass makes: one when nothing happened, a handful for an edit, one a note for the first upload."""
 
+import os
 import threading
 from collections.abc import Callable
 from dataclasses import replace
@@ -7,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.remote.servers import real
 from tests.remote.servers.direct import DirectAdapter
 from tests.remote.servers.front import Front
 from tests.remote.servers.nextcloud import FakeNextcloud
@@ -16,6 +18,7 @@ from vault_memory.remote.contract import Capabilities
 from vault_memory.remote.http_transport import Account
 from vault_memory.remote.in_memory import PLAIN, RamRemote, RamServer
 from vault_memory.remote.nextcloud import Nextcloud
+from vault_memory.remote.webdav import WebDav
 
 NOTES = {
     f"{folder}{number}.md": f"- {folder} {number}\n"
@@ -180,3 +183,42 @@ def test_uploading_a_thousand_notes_takes_one_request_each_over_few_connections(
     assert report.requests <= 1100
     assert len(addresses) <= 8
     assert len(fake.files()) == 1000
+
+
+@pytest.mark.parametrize("kind", real.HONEST)
+@pytest.mark.parametrize("change", ["none", "edit", "rename", "delete"])
+def test_a_time_in_the_future_costs_nothing_on_later_passes(
+    base: Path, kind: str, change: str, request: pytest.FixtureRequest
+):
+    server: real.Server = request.getfixturevalue("server_named")(kind)
+    name = f"future-{base.name}"
+    account = Account(server.user, server.password)
+    remote = WebDav(server.make_folder(name), account, sleep=lambda seconds: None)
+    device = Device(base, "laptop", remote, Clock())
+    for path, text in NOTES.items():
+        device.save(path, text)
+    settle(device)
+    idle = min(requests_of_pass(device) for _ in range(3))
+    file = server.root_dir / name / "a" / "future.md"
+    file.write_text("- from the future\n")
+    owner, later = server.root_dir.stat(), device.clock.seconds() + 30 * 24 * 3600
+    os.chown(file, owner.st_uid, owner.st_gid)
+    os.utime(file, (later, later))
+    settle(device)
+    here = device.vault / "a/future.md"
+    match change:
+        case "edit":
+            device.save("a/future.md", "- from the future\n- and of today\n")
+        case "rename":
+            here.rename(device.vault / "a/renamed.md")
+        case "delete":
+            here.unlink()
+    device.settle()
+    settle(device)
+
+    assert min(requests_of_pass(device) for _ in range(3)) == idle
+    listed = {entry.path for entry in remote.list("a").entries if not entry.is_folder}
+    assert listed == {path for path in device.files() if path.count("/") == 1}
+    if file.exists():
+        assert file.read_text() == device.text("a/future.md")
+    remote.close()

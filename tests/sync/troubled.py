@@ -154,6 +154,11 @@ class Troubled:
         self._remote.rmcol(path)
         self._after(path)
 
+    def rmtree(self, path: str) -> None:
+        self._before(path)
+        self._remote.rmtree(path)
+        self._after(path)
+
     def versions(self, path: str, *, fileid: str = "") -> tuple[FileVersion, ...]:
         self._before(path)
         return self._remote.versions(path, fileid=fileid)

@@ -210,6 +210,7 @@ class CapabilitiesJson(TypedDict):
     infinity: bool
     versions: bool
     bulk: bool
+    trash: bool
 
 
 class RemoteTestJson(TypedDict):

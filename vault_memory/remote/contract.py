@@ -81,6 +81,8 @@ class Capabilities:
     """the server keeps what a write replaced"""
     bulk: bool = False
     """one request uploads many new files"""
+    trash: bool = False
+    """the server keeps what is deleted, a folder with everything below it"""
     parents: ClassVar[bool] = True
     """a file needs the folder above it; not stored, since it belongs to the kind of server"""
 
@@ -237,6 +239,13 @@ class Remote(Protocol):
 
     def rmcol(self, path: str) -> None:
         """Remove a folder, if a new listing of it is empty. Raises FolderNotEmpty."""
+        ...
+
+    def rmtree(self, path: str) -> None:
+        """Remove a folder with everything below it, on no condition.
+
+        Raises Refused where the server has no trash.
+        """
         ...
 
     def versions(

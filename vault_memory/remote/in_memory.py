@@ -19,6 +19,8 @@ from vault_memory.remote.contract import (
     Traffic,
 )
 from vault_memory.remote.remote_errors import (
+    NO_TRASH,
+    OWN_FOLDER,
     FolderNotEmpty,
     NotUnderstood,
     ParentMissing,
@@ -37,6 +39,7 @@ NEXTCLOUD = Capabilities(
     normalises_names=True,
     infinity=True,
     versions=True,
+    trash=True,
 )
 
 
@@ -59,6 +62,8 @@ class RamServer:
     clock: Callable[[], float] = time
     fingerprint: str = ""
     lock: threading.RLock = field(default_factory=threading.RLock)
+    trash: list[tuple[str, bytes | None]] = field(default_factory=list)
+    """what was deleted with its folder, where the server has a trash"""
     _nodes: dict[str, _Node] = field(default_factory=dict)
     _count: int = 0
 
@@ -221,12 +226,23 @@ class RamRemote:
         with self._request():
             key = self._key(path)
             if key == "":
-                raise Refused(path, "it is the remote's own folder")
+                raise Refused(path, OWN_FOLDER)
             if self._find(key).raw is not None:
                 raise RemoteChanged(path)
             if any(_parent(child) == key for child in self.server._nodes if child):
                 raise FolderNotEmpty(path)
             del self.server._nodes[key]
+            self._touch(_parent(key))
+
+    def rmtree(self, path: str) -> None:
+        if not path or not self.traits.trash:
+            raise Refused(path, NO_TRASH if path else OWN_FOLDER)
+        with self._request():
+            key = self._key(path)
+            if self._find(key).raw is not None:
+                raise RemoteChanged(path)
+            for each in [each for each in self.server._nodes if _is_below(each, key)]:
+                self.server.trash.append((each, self.server._nodes.pop(each).raw))
             self._touch(_parent(key))
 
     def versions(

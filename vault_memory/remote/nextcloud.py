@@ -46,6 +46,7 @@ TRAITS = Capabilities(
     normalises_names=True,
     infinity=True,
     versions=True,
+    trash=True,
 )
 LARGEST_ATOMIC = 16_384
 """The most bytes of an overwrite that arrives completely or not at all; measured: 60 kB became 16 kB"""
@@ -87,12 +88,16 @@ class Nextcloud(WebDav):
         return None
 
     def probe(self) -> Capabilities:
-        """Probe as for any server; a Nextcloud always keeps checksums."""
+        """Probe as for any server; a Nextcloud always keeps checksums, and announces more."""
         traits = super().probe()
+        announced = self._announced()
         # Fault: a bulk upload overwrites the new file of another client. Only versions show that.
         is_safe = traits.versions and traits.fileids
         self.traits = replace(
-            traits, checksums=True, bulk=is_safe and self._announces_bulk()
+            traits,
+            checksums=True,
+            bulk=is_safe and _has(announced, "dav", "bulkupload"),
+            trash=_has(announced, "files", "undelete"),
         )
         return self.traits
 
@@ -188,11 +193,11 @@ class Nextcloud(WebDav):
             self.refuse("bulk", "", answer)
         return answer
 
-    def _announces_bulk(self) -> bool:
-        """Whether the server announces bulk uploads."""
+    def _announced(self) -> Mapping[str, object]:
+        """What the server announces that it can do; nothing when it cannot be read."""
         place = self._bulk_place()
         if place is None:
-            return False
+            return {}
         start = place[0].partition("/remote.php/")[0]
         target = f"{start}/ocs/v2.php/cloud/capabilities?format=json"
         try:
@@ -200,21 +205,14 @@ class Nextcloud(WebDav):
                 Request("poll", target, headers=("OCS-APIRequest: true",))
             )
             if answer.status != 200:
-                return False
+                return {}
             features = json.loads(answer.body)["ocs"]["data"]["capabilities"]
-            return bool(features.get("dav", {}).get("bulkupload"))
-        except (
-            RemoteError,
-            ValueError,
-            LookupError,
-            TypeError,
-            AttributeError,
-        ) as error:
+        except (RemoteError, ValueError, LookupError, TypeError) as error:
             logger.info(
-                "the server does not say whether it supports bulk uploads: %s",
-                type(error).__name__,
+                "the server does not say what it supports: %s", type(error).__name__
             )
-            return False
+            return {}
+        return features if isinstance(features, dict) else {}
 
     def _bulk_place(self) -> tuple[str, str] | None:
         """The target of bulk uploads, and the remote's folder among the account's files; None without one."""
@@ -469,6 +467,12 @@ class Nextcloud(WebDav):
         except (RemoteError, ValueError):
             return False
         return isinstance(status, dict) and status.get("maintenance") is True
+
+
+def _has(features: Mapping[str, object], app: str, name: str) -> bool:
+    """Whether an app of the server announces a feature."""
+    announced = features.get(app)
+    return isinstance(announced, dict) and bool(announced.get(name))
 
 
 def _results_of(answer: HttpAnswer) -> Mapping[str, bulk_upload.BulkResult]:

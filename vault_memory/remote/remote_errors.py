@@ -6,6 +6,8 @@ Unknown never counts as absent, and a write that may have happened never counts 
 from vault_memory.errors import VaultMemoryError
 
 AGAIN = "run `vault-memory sync` again"
+OWN_FOLDER = "it is the remote's own folder"
+NO_TRASH = "the server has no trash for folders"
 REFUSED = "choose another name or folder, or ask who runs the server"
 AWS_KEYS = (
     "name a file with the right keys with `vault-memory remote add URL --credentials-file FILE`, "

@@ -337,6 +337,7 @@ class SyncEngine:
                 folds_unicode=self._remote.traits.normalises_names,
                 refuses=self._remote.refuses,
             ),
+            has_folders=self._remote.traits.parents,
             stamp=safety_limits.stamp(scan.now, last),
         )
 

@@ -54,6 +54,8 @@ class Settings:
     """in bytes: larger files are not synced"""
     local_names: Names = Names()
     remote_names: Names = Names()
+    has_folders: bool = True
+    """the server has folders that can be renamed; False: only files with long names"""
     alike: frozenset[tuple[str, str]] = frozenset()
     """pairs of a path in the base and a new local path that has half of its lines or more"""
     stamp: str = "0000-00-00 000000"

@@ -153,6 +153,7 @@ def _capabilities(traits: Capabilities) -> "CapabilitiesJson":
         "infinity": traits.infinity,
         "versions": traits.versions,
         "bulk": traits.bulk,
+        "trash": traits.trash,
     }
 
 

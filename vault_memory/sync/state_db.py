@@ -266,6 +266,20 @@ class SyncState:
         """Record that the server has nothing at a path any more."""
         self._connection.execute("DELETE FROM entries WHERE path = ?", (path,))
 
+    def move_entries(
+        self,
+        path: str,
+        to: str,
+    ) -> None:
+        """Record that this device renamed a path on the server, with everything below it."""
+        olds = [old for old in self.entries() if within(old, path)]
+        self._connection.executemany(
+            "UPDATE OR REPLACE entries SET path = ? WHERE path = ?",
+            [(to + old.removeprefix(path), old) for old in olds],
+        )
+        self.clear_folder_tags(path)
+        self.clear_folder_tags(to)
+
     def clear_folder_tags(self, path: str) -> None:
         """Forget the tags of the folders above a path that this device wrote to."""
         # Fault: our own write changes these tags. The change would count as a hidden write.

@@ -119,6 +119,9 @@ class ListedRemote:
     def rmcol(self, path: str) -> None:
         self._remote.rmcol(path)
 
+    def rmtree(self, path: str) -> None:
+        self._remote.rmtree(path)
+
     def versions(
         self,
         path: str,

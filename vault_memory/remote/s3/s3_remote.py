@@ -21,6 +21,8 @@ from vault_memory.remote.contract import (
 )
 from vault_memory.remote.http_transport import Account
 from vault_memory.remote.remote_errors import (
+    NO_TRASH,
+    OWN_FOLDER,
     FolderNotEmpty,
     NotUnderstood,
     Refused,
@@ -255,7 +257,7 @@ class S3:
     def rmcol(self, path: str) -> None:
         """Remove the marker of a folder that has no files."""
         if not path:
-            raise Refused(path, "it is the remote's own folder")
+            raise Refused(path, OWN_FOLDER)
         marker = self.at.marker(path)
         # Two keys suffice: the marker, and a file.
         page = self._bucket.page(path, Prefix=marker, MaxKeys=2)
@@ -266,6 +268,10 @@ class S3:
             raise FolderNotEmpty(path)
         etag, _ = etag_of(str(items[0].get("ETag", "")))
         self._bucket.delete(marker, path, etag)
+
+    def rmtree(self, path: str) -> None:
+        """Raise Refused: a store has no trash for folders."""
+        raise Refused(path, NO_TRASH)
 
     def earlier_versions(self) -> Iterator[tuple[str, FileVersion]]:
         """Yield each replaced or deleted version of all files, with its path."""

@@ -1,6 +1,6 @@
 """Both sides of a sync and the sync state: the steps that all actions share."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -169,8 +169,7 @@ class SyncSession:
         `replaceable`: the server keeps the bytes that are overwritten, so nothing has to wait.
         """
         # Fault: another write in the second of the tag hides behind it. So the bytes are fetched
-        # once the tag is older than a second. This device's clock measures that, since a file may
-        # have a time in the future.
+        # once the tag is older than a second.
         if path not in self.state.racy():
             return
         since = self.state.doubted_since(path, tag)
@@ -183,12 +182,26 @@ class SyncSession:
             raise ActionOutdated
         if replaceable and not fetched.confirmed:
             return  # the server's versions will show what hides behind the tag
-        with self.state.transaction():
-            since = self.state.mark_doubtful(path, fetched.etag, now)
-        if not fetched.confirmed and now.timestamp() - since < SECOND_LOOK:
+        is_doubtful = self.is_doubtful(path, fetched.etag, now)
+        if not fetched.confirmed and is_doubtful:
             raise ActionOutdated
         with self.state.transaction():
             self.state.clear_racy(path)
+
+    def is_doubtful(
+        self,
+        path: str,
+        tag: str,
+        now: datetime,
+    ) -> bool:
+        """Whether another write may still get a tag that was just fetched.
+
+        This device's clock measures how long the tag was seen: a file may have a time in the future,
+        and then the server never calls its tag reliable.
+        """
+        with self.state.transaction():
+            since = self.state.mark_doubtful(path, tag, now)
+        return now.timestamp() - since < SECOND_LOOK
 
     # --- The vault ---
 
@@ -417,6 +430,13 @@ class SyncSession:
         with self.state.transaction():
             self.state.forget(path)
             self.state.delete_entry(path)
+
+    def forget_deleted(self, paths: Iterable[str]) -> None:
+        """Forget what this device has deleted on the server."""
+        with self.state.transaction():
+            for path in paths:
+                self.forget(path)
+                self.state.clear_folder_tags(path)
 
     def end_upload(self, path: str) -> None:
         with self.state.transaction():

@@ -72,7 +72,9 @@ class LocalScanner:
     def scan(self, now: float) -> LocalScan:
         """Scan the whole vault. Raises VaultUnreachable."""
         listing = self._folder.listing(suffixes=("",))
-        nodes: dict[str, Node] = {path: Dir() for path in listing.folders if path}
+        nodes: dict[str, Node] = {
+            path: Dir(self._folder_id(path)) for path in listing.folders if path
+        }
         nodes |= {path: Link() for path in listing.links}
         nodes |= {path: Unknown(reason) for path, reason in listing.unknown.items()}
         cache = _HashCache(self._state.hashes())
@@ -88,6 +90,13 @@ class LocalScanner:
         with self._state.transaction():
             self._state.store_hashes(cache.new)
         return LocalScan(nodes, being_saved)
+
+    def _folder_id(self, path: str) -> str:
+        """The inode of a folder, which survives a rename; empty when it has just gone."""
+        try:
+            return str(os.lstat(os.path.join(self._folder.root, path)).st_ino)
+        except OSError:
+            return ""
 
     def _file(
         self,

@@ -10,9 +10,9 @@ from dataclasses import dataclass, replace
 
 from vault_memory.sync.actions import Move, MoveBase, MoveLocal, MoveRemote
 from vault_memory.sync.plan.name_clashes import MOVING, beside, moving
+from vault_memory.sync.plan.rename_pairs import Pair, Renamed, pairs
 from vault_memory.sync.settings import Settings
 from vault_memory.sync.trees import (
-    BaseDir,
     BaseFile,
     BaseNode,
     Dir,
@@ -26,17 +26,6 @@ from vault_memory.sync.trees import (
     unchanged,
     within,
 )
-
-Renamed = dict[str, str]
-"""Old name → new name, on one side"""
-
-
-@dataclass(frozen=True, slots=True)
-class Pair:
-    """An old name and the new one."""
-
-    src: str
-    dst: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,94 +107,6 @@ def _all_ends(moves: Iterable[Move | MoveBase]) -> set[str]:
         if not isinstance(move, MoveBase) and move.record:
             ends.add(move.record)
     return ends
-
-
-# --- Which names belong together --------------------------------------------------------------
-
-
-def pairs(
-    view: View,
-    side: Side,
-    settings: Settings,
-) -> Renamed:
-    """Find what one side has renamed."""
-    tree = view.side(side)
-    by_id = _paths_by_id(tree)
-    renamed: Renamed = {}
-    for src, was in view.base.items():
-        id = was.local_id if side == "local" else was.remote_id
-        dst = by_id.get(id) if id else None
-        if not dst or dst == src or not _has_left(was, tree.nodes.get(src)):
-            continue
-        if _is_same_thing(was, tree.nodes[dst], Pair(src, dst), side, settings):
-            renamed[src] = dst
-    return _topmost(_onto_nothing(renamed, view))
-
-
-def _paths_by_id(tree: Tree) -> dict[str, str | None]:
-    """The path of each id; None for an id that several paths have."""
-    paths: dict[str, str | None] = {}
-    for path, node in tree.nodes.items():
-        if isinstance(node, File | Dir) and node.id:
-            # Fault: hard links share an inode. Which of the names was renamed is
-            # unknown, so none counts.
-            paths[node.id] = None if node.id in paths else path
-    return paths
-
-
-def _has_left(
-    was: BaseNode,
-    node: Node | None,
-) -> bool:
-    """Whether the old name is free, or has something else."""
-    if isinstance(was, BaseDir):
-        return not isinstance(node, Dir)
-    return not (isinstance(node, File) and unchanged(was, node))
-
-
-def _is_same_thing(
-    was: BaseNode,
-    node: Node,
-    pair: Pair,
-    side: Side,
-    settings: Settings,
-) -> bool:
-    """Whether a node is what left its old name."""
-    # Fault: a move would take away a note that the bot needs at this path, such as
-    # USER.md.
-    if settings.must_exist.intersection((pair.src, pair.dst)):
-        return False
-    if isinstance(was, BaseDir) or not isinstance(node, File):
-        return isinstance(was, BaseDir) and isinstance(node, Dir)
-    if side == "remote":
-        return True
-    # Fault: a file system reuses inodes. An inode alone does not prove a rename.
-    return node.hash == was.hash or (pair.src, pair.dst) in settings.alike
-
-
-def _onto_nothing(
-    renamed: Renamed,
-    view: View,
-) -> Renamed:
-    """Drop pairs whose new name was another note: that note was changed, not renamed."""
-    while wrong := [
-        src for src, dst in renamed.items() if dst in view.base and dst not in renamed
-    ]:
-        for src in wrong:
-            del renamed[src]
-    return renamed
-
-
-def _topmost(renamed: Renamed) -> Renamed:
-    """Drop pairs that moved along with their directory.
-
-    What was renamed inside a moved directory comes in the next pass.
-    """
-    return {
-        src: dst
-        for src, dst in renamed.items()
-        if not any(within(dst, renamed.get(top, "/")) for top in ancestors(src))
-    }
 
 
 # --- Renames of both sides --------------------------------------------------------------------

@@ -67,6 +67,7 @@ class FakeNextcloud(Controls):
         self.pollinterval = pollinterval
         self.is_in_maintenance = False
         self.keeps_versions = True
+        self.keeps_trash = True
         self._between = None
         self.log: list[Seen] = []
         self.door = Door(clock, seed)
@@ -158,7 +159,7 @@ class FakeNextcloud(Controls):
             case "POST", "/index.php/login/v2/poll":
                 return self.flow.poll(_origin(headers), body)
         if path.endswith("/cloud/capabilities"):
-            return capabilities(self.pollinterval)
+            return capabilities(self.pollinterval, undelete=self.keeps_trash)
         if path.startswith("/ocs/"):
             user, _ = self.door.enter(headers, address)
             return cloud(path, method, user, self.door, headers)

@@ -33,14 +33,14 @@ def status(*, maintenance: bool) -> Response:
     return json_response(200, json.dumps(said, separators=(",", ":")))
 
 
-def capabilities(pollinterval: int) -> Response:
+def capabilities(pollinterval: int, *, undelete: bool = True) -> Response:
     """``/ocs/v2.php/cloud/capabilities?format=json``"""
     features = {
         "core": {"pollinterval": pollinterval, "webdav-root": "remote.php/webdav"},
         "dav": {"chunking": "1.0", "bulkupload": "1.0"},
         "files": {
             "bigfilechunking": True,
-            "undelete": True,
+            "undelete": undelete,
             "versioning": True,
             "forbidden_filenames": [".htaccess"],
         },
