@@ -276,7 +276,7 @@ def _is_item(
 
 def _normalised(item: bytes) -> str:
     """Returns the text of an item in the form that the audit log compares."""
-    return items.normalised(note_items.text_of(item))
+    return items.normalised_text(note_items.text_of(item))
 
 
 class Authors:

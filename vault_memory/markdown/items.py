@@ -12,7 +12,7 @@ import unicodedata
 from collections.abc import Callable
 from typing import NamedTuple
 
-from vault_memory.markdown.chunking.chunk_text import BLOCK_ID, MARKER
+from vault_memory.markdown.item_text import BLOCK_ID, MARKER, escaped, unescaped
 
 _NESTED = re.compile(r"\n[ \t]+(?:[-*+]|\d{1,9}[.)])[ \t]")
 _TYPE = re.compile(r"\[([^\W\d_][\w -]{1,39})\](?![(\[:])[ \t]*")
@@ -91,6 +91,21 @@ def normalised(text: str) -> str:
     return text.rstrip(" .。")
 
 
+def parse_text(text: str) -> ItemFields:
+    """Read the text of an item: `24. Dezember` is a day, not the 24th item of a list."""
+    return parse_item(_without_marker(text))
+
+
+def normalised_text(text: str) -> str:
+    """Return what `normalised` returns for an item with this text."""
+    return normalised(_without_marker(text))
+
+
+def _without_marker(text: str) -> str:
+    # Nothing but a marker begins with a dash and a blank.
+    return text if text.startswith("-") else escaped(text)
+
+
 def split_metadata(text: str) -> tuple[str, dict[str, str]]:
     """Return a text without its trailing `(date, key:value, …)`, and that metadata.
 
@@ -167,7 +182,7 @@ def _own_text(text: str) -> tuple[str, str]:
     marker = MARKER.match(text)
     if marker:
         text = text[marker.end() :]
-    text = text.rstrip()
+    text = unescaped(text.rstrip())
     block_id = BLOCK_ID.search(text)
     if block_id and block_id.end() == len(text):
         return " ".join(text[: block_id.start()].split()), block_id[1]

@@ -6,8 +6,9 @@ from hashlib import sha256
 from typing import NamedTuple
 
 from vault_memory.markdown.document import SectionedDoc, parse
-from vault_memory.markdown.editable_region import Region, item_marker, top_region
-from vault_memory.markdown.items import normalised
+from vault_memory.markdown.editable_region import Region, top_region
+from vault_memory.markdown.item_text import marker_end, parts_of, unescaped
+from vault_memory.markdown.items import normalised_text
 
 ID_LENGTH = 10
 """Hex digits of the id of an item or a proposal"""
@@ -26,12 +27,24 @@ class NoteItem(NamedTuple):
     """After its nested items"""
     depth: int
     text: str
-    """Its own text in one line, without its marker"""
+    """Its own text in one line, without marker, box and escapes"""
+    own: bytes
+    """Its own lines"""
 
     @property
     def key(self) -> tuple[str, str]:
         """The section and the normalised text, by which an item is recognised."""
-        return self.heading, normalised(self.text)
+        return self.heading, normalised_text(self.text)
+
+    @property
+    def box(self) -> str:
+        """The letter in the box of a task, or nothing."""
+        return parts_of(self.own).box.decode("utf-8", "replace")[1:2]
+
+    @property
+    def paragraph(self) -> str:
+        """Its first paragraph in one line, without block id."""
+        return one_line(parts_of(self.own).paragraph)
 
 
 def items_of(doc: SectionedDoc) -> list[NoteItem]:
@@ -49,22 +62,32 @@ def section_items(
 ) -> list[NoteItem]:
     """Return the items in the top region of section `at`; a nested item follows its parent."""
     section = doc.sections[at]
-    body = section.body
-    spans = top_region(body).items
+    return region_items(section.body, top_region(section.body), at, section.name)
+
+
+def region_items(
+    body: bytes,
+    region: Region,
+    at: int = 0,
+    heading: str = "",
+) -> list[NoteItem]:
+    """Return the items in a region of the body of section `at`."""
+    spans = region.items
     next_starts = [span.start for span in spans[1:]] + [len(body)]
     items: list[NoteItem] = []
     for span, next_start in zip(spans, next_starts, strict=False):
         own_end = min(next_start, span.end)
-        text = text_of(body[span.start : own_end])
+        own = body[span.start : own_end]
         items.append(
             NoteItem(
                 section=at,
-                heading=section.name,
+                heading=heading,
                 start=span.start,
                 own_end=own_end,
                 end=span.end,
                 depth=span.depth,
-                text=text,
+                text=text_of(own),
+                own=own,
             )
         )
     return items
@@ -79,29 +102,22 @@ def section_named(
     return names.index(name) if name in names else None
 
 
-def own_bytes(
-    body: bytes,
-    region: Region,
-) -> list[bytes]:
-    """Return the bytes of each item of a region up to its first nested item."""
-    next_starts = [*(item.start for item in region.items[1:]), len(body)]
-    return [
-        body[item.start : min(next_start, item.end)]
-        for item, next_start in zip(region.items, next_starts, strict=False)
-    ]
-
-
 def own_texts(
     body: bytes,
     region: Region,
 ) -> tuple[str, ...]:
     """Return the own text of each item of a region, in order."""
-    return tuple(map(text_of, own_bytes(body, region)))
+    return tuple(item.text for item in region_items(body, region))
 
 
 def text_of(own: bytes) -> str:
-    """Return the text of an item's own lines, in one line and without its marker."""
-    return " ".join(own[len(item_marker(own)) :].decode("utf-8", "replace").split())
+    """Return the text of an item's own lines, in one line, without marker, box and escapes."""
+    return one_line(own[marker_end(own) :])
+
+
+def one_line(text: bytes) -> str:
+    """Return the text of an item's lines without their marker, in one line and without escapes."""
+    return unescaped(" ".join(text.decode("utf-8", "replace").split()))
 
 
 def said(line: str) -> str:
@@ -151,7 +167,7 @@ def item_id(
     text: str,
 ) -> str:
     """Return the id of an item. It needs no mark in the note, and is the same on every device."""
-    return short_hash(scope, kind, normalised(text))
+    return short_hash(scope, kind, normalised_text(text))
 
 
 def short_hash(*parts: str) -> str:

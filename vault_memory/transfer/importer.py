@@ -10,7 +10,7 @@ from vault_memory.edits.calls import aware as moment
 from vault_memory.errors import NoteUnreadable, UsageError, VaultMemoryError
 from vault_memory.lazy import lazy_module
 from vault_memory.markdown.document import parse
-from vault_memory.markdown.items import normalised
+from vault_memory.markdown.items import normalised_text
 from vault_memory.markdown.note_items import folded, items_of
 from vault_memory.rules.paths.filenames import inside
 from vault_memory.transfer.import_report import ImportReport, ImportRequest
@@ -271,10 +271,12 @@ class _DatabaseImporter:
 def _known_texts(raws: Collection[bytes]) -> Callable[[ImportedText], bool]:
     """Return a function that checks whether these notes, or an earlier call, have a text."""
     contents = "\n".join(folded(raw.decode("utf-8", "replace")) for raw in raws)
-    items = {normalised(item.text) for raw in raws for item in items_of(parse(raw))}
+    items = {
+        normalised_text(item.text) for raw in raws for item in items_of(parse(raw))
+    }
 
     def is_known(text: ImportedText) -> bool:
-        key = normalised(text.line)
+        key = normalised_text(text.line)
         if key in items:
             return True
         if len(text.text) >= COMPARABLE_LETTERS and folded(text.text) in contents:

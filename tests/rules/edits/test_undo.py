@@ -250,6 +250,24 @@ def test_an_undo_in_a_changed_note_can_itself_be_undone_after_more_changes():
     )
 
 
+def test_the_undo_of_a_tick_in_a_changed_note_keeps_the_newer_task():
+    tick = {"op": "replace", "heading": "A", "match": "tea", "line": "[x] tea"}
+    _, record = run(b"## A\n* [ ] tea\n", tick)
+
+    undone = undo(record, b"## A\n* [x] tea\n* [ ] tea\n- more\n")
+
+    assert undone.raw == b"## A\n* [ ] tea\n* [ ] tea\n- more\n"
+
+
+def test_the_undo_of_a_replacement_keeps_what_a_person_added_to_the_item():
+    op = {"op": "replace", "heading": "A", "match": "tea", "line": "24. tea"}
+    _, record = run(b"## A\n- tea\n", op)
+
+    undone = undo(record, b"## A\n- 24\\. tea ^id\n  key:: value\n\n  More.\n")
+
+    assert undone.raw == b"## A\n- tea ^id\n  key:: value\n\n  More.\n"
+
+
 def test_a_redacted_record_cannot_be_undone():
     after, record = run(NOTE, append("my secret"), append("six"))
     redacted = through_the_file(redact(record, lambda text: "secret" in text))

@@ -62,7 +62,8 @@ def append(
 ) -> int:
     """Add LINE as an item to the section HEADING of NOTE.
 
-    A line that is already there is not added again. LINE may begin with its marker, `- `.
+    A line that is already there is not added again, unless it is a task that is done. LINE may
+    begin with a dash, or with the marker of its list; anything else is text: "24. December".
 
     \b
     Example:
@@ -156,7 +157,12 @@ def replace(
 ) -> int:
     """Rewrite the item that contains MATCH in the section HEADING of NOTE as LINE.
 
-    Its marker, its indent and its nested items stay. MATCH must be in exactly one item.
+    LINE takes the place of the first paragraph. Marker, box, nested items and what else belongs to
+    the item stay. A box in LINE ticks a task. MATCH must be in exactly one item.
+
+    \b
+    Example:
+      vault-memory replace USER.md Tasks "water plants" "[x] water plants"
     """
     op = {
         "op": "replace",

@@ -239,20 +239,31 @@ def _express_as_ops(change: _Change) -> list[Op]:
     """Returns ops that make exactly this change; none where ops cannot express it."""
     old_items = items_of(parse(change.before))
     new_items = items_of(parse(change.after))
-    old_keys = Counter(item.key for item in old_items)
-    new_keys = Counter(item.key for item in new_items)
+    old_keys = Counter(map(_with_box, old_items))
+    new_keys = Counter(map(_with_box, new_items))
     added_keys, removed_keys = new_keys - old_keys, old_keys - new_keys
-    added_items = [item for item in new_items if item.key in added_keys]
-    removed_items = [item for item in old_items if item.key in removed_keys]
+    added_items = [item for item in new_items if _with_box(item) in added_keys]
+    removed_items = [item for item in old_items if _with_box(item) in removed_keys]
     ops: list[Op] = [
         *(Remove(item.heading, item.text) for item in removed_items),
-        *(Append(item.heading, item.text) for item in added_items),
+        *(Append(item.heading, _line_of(item)) for item in added_items),
     ]
     if len(added_items) == len(removed_items) == 1:
         [removed_item], [added_item] = removed_items, added_items
         if removed_item.heading == added_item.heading:
-            ops = [Replace(removed_item.heading, removed_item.text, added_item.text)]
+            ops = [
+                Replace(removed_item.heading, removed_item.text, _line_of(added_item))
+            ]
     outcome = apply_ops(parse(change.before), ops)
     # Fault: ops know items only. An edit that also changes a blank line or a heading
     # would be proposed as another one.
     return ops if render(outcome.doc) == change.after else []
+
+
+def _with_box(item: NoteItem) -> tuple[str, tuple[str, str]]:
+    return item.box, item.key
+
+
+def _line_of(item: NoteItem) -> str:
+    """Returns the line with which an op writes an item."""
+    return f"[{item.box}] {item.text}" if item.box else item.text

@@ -15,7 +15,7 @@ from vault_memory.learning.enrichment.asked_keys import note_asked
 from vault_memory.learning.known_items import items_in, memory_notes
 from vault_memory.learning.policy.edit_cause import EditCause
 from vault_memory.markdown.document import SectionedDoc
-from vault_memory.markdown.items import parse_item
+from vault_memory.markdown.items import parse_item, parse_text
 from vault_memory.rules.conflicts.contradictions import (
     ConflictRules,
     Contradiction,
@@ -365,7 +365,7 @@ def _item(
     *,
     is_rule: bool = False,
 ) -> Statement:
-    fields = parse_item(text)
+    fields = parse_text(text)
     return Statement(
         id=content_key(scope, text),
         note=note,

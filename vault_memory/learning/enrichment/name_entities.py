@@ -16,7 +16,7 @@ from vault_memory.learning.enrichment.asked_keys import (
 )
 from vault_memory.learning.known_items import items_in, memory_notes
 from vault_memory.learning.policy.edit_cause import EditCause
-from vault_memory.markdown.items import parse_item
+from vault_memory.markdown.items import parse_item, parse_text
 from vault_memory.rules.facts.entities import Entities, extract
 from vault_memory.rules.facts.fact import ALIAS, TYPE, Fact, folded, read_facts
 from vault_memory.rules.facts.found_entities import FoundEntity, read_entities
@@ -165,7 +165,7 @@ def _in_items(cycle: "LearningCycle") -> tuple[list[FoundEntity], list[str]]:
     if not items:
         return [], sorted(read)
     by_id = {key[:ID_LENGTH]: text for key, text in items.items()}
-    lines = "\n".join(f"[{id_}] {parse_item(text).text}" for id_, text in by_id.items())
+    lines = "\n".join(f"[{id_}] {parse_text(text).text}" for id_, text in by_id.items())
     try:
         template = cycle.deps.instructions("entities")
         system = filled(template, {"types": ", ".join(ENTITY_TYPES)})

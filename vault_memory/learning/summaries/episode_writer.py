@@ -17,7 +17,7 @@ from vault_memory.learning.summaries.episode_notes import (
     spoken,
 )
 from vault_memory.markdown import document, note_items
-from vault_memory.markdown.items import parse_item
+from vault_memory.markdown.items import parse_text
 from vault_memory.rules.learning.summaries import episodes as rules
 from vault_memory.rules.learning.summaries.episodes import (
     EpisodeRules,
@@ -200,7 +200,7 @@ class EpisodeWriter:
         place = self._edits.vault.layout.place(note)
         assert place is not None, "the layout has a place for episodes"
         id_ = note_items.item_id(place.scope, place.kind, lines[0])
-        texts = [parse_item(line).text for line in lines]
+        texts = [parse_text(line).text for line in lines]
         return Compacted(id_, note, "\n".join(texts))
 
     def _view(self) -> NoteView:

@@ -8,12 +8,7 @@ import re
 from hashlib import sha256
 from typing import NamedTuple
 
-MARKER = re.compile(
-    r"[ \t]*(?:[-*+]|\d{1,9}[.)])(?:[ \t]+|$)(?:\[[ xX-]\](?:[ \t]+|$))?"
-)
-"""The marker of an item, with the box of a task"""
-
-BLOCK_ID = re.compile(r"[ \t]+\^([A-Za-z0-9-]+)[ \t]*$", re.MULTILINE)
+from vault_memory.markdown.item_text import BLOCK_ID, MARKER, unescaped
 
 COMMENT = re.compile(r"(?<![\w%])%%(?!%).*?%%(?!\w)", re.DOTALL)
 """A comment of Obsidian, which is not searched"""
@@ -60,10 +55,7 @@ def embed_text(
     # The checks before the patterns are there because most texts need none of them.
     if text.startswith(("#", " ")) or text.endswith(("-", "=", "#", " ")):
         text = _HEADING_MARKS.sub("", text)
-    if "\n" in text:
-        text = _MARKERS.sub("", text)
-    elif marker := MARKER.match(text):
-        text = text[marker.end() :]
+    text = _without_markers(text)
     if "^" in text:
         text = BLOCK_ID.sub("", text)
     if "%%" in text:
@@ -73,6 +65,17 @@ def embed_text(
         text = f"{who}: {text}"
     if heading:
         text = f"{' › '.join(heading)}\n{text}"
+    return text
+
+
+def _without_markers(text: str) -> str:
+    """Return the texts of items without their markers and escapes."""
+    if "\n" in text:
+        text = _MARKERS.sub("", text)
+    elif marker := MARKER.match(text):
+        text = text[marker.end() :]
+    if "\\" in text:
+        text = "\n".join(map(unescaped, text.split("\n")))
     return text
 
 

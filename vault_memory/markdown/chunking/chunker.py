@@ -16,7 +16,7 @@ from vault_memory.markdown.blocks.incremental import Seam, seam
 from vault_memory.markdown.blocks.model import Block
 from vault_memory.markdown.blocks.outline import LONG, MOST, Outline, outline
 from vault_memory.markdown.chunking.chunk_limit import capped
-from vault_memory.markdown.chunking.chunk_text import MARKER, SPEAKER, Chunk
+from vault_memory.markdown.chunking.chunk_text import SPEAKER, Chunk
 from vault_memory.markdown.chunking.hidden_blocks import (
     front_stretches,
     hidden_blocks,
@@ -25,6 +25,7 @@ from vault_memory.markdown.chunking.hidden_blocks import (
     may_hide,
 )
 from vault_memory.markdown.chunking.splitter import CAP, cut
+from vault_memory.markdown.item_text import MARKER
 from vault_memory.markdown.items import day, read_metadata
 
 _TABLE = re.compile(r"^[ \t]*\|?[ \t]*:?-+:?[ \t]*\|[-:| \t]*$", re.MULTILINE)

@@ -1,27 +1,36 @@
 """Applies ops to the bytes of a note. Only named lines change; the result is parsed and compared."""
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, assert_never
 
 from vault_memory.lazy import lazy_module
 from vault_memory.markdown.document import Section, SectionedDoc, is_text, parse, render
 from vault_memory.markdown.editable_region import (
     Region,
-    item_marker,
-    items_of_lines,
+    marker_after,
     marker_after_last,
     top_region,
 )
+from vault_memory.markdown.item_text import (
+    parts_of,
+    rewritten,
+    split_box,
+    without_marker,
+    written_item,
+)
 from vault_memory.markdown.note_items import (
+    NoteItem,
     archived_bytes,
     folded,
     line_end,
-    own_bytes,
     own_texts,
+    region_items,
     said,
+    text_of,
     texts_in,
 )
+from vault_memory.rules.edits.op_target import matching_items
 from vault_memory.rules.edits.ops import (
     AddHeading,
     Append,
@@ -65,6 +74,19 @@ class _BodyEdit:
     removed: bytes = b""
     heading: bytes = b""
     """the heading's line, when it got a line end"""
+    ops: tuple[Op, ...] = ()
+    """the ops with the texts that they wrote, where these lack the marker of the list"""
+
+    def applied(
+        self,
+        ops: list[Op],
+        remark: str,
+    ) -> list[Applied]:
+        """Returns the result of each op."""
+        return [
+            Applied(op, outcome, self.removed, remark)
+            for op, outcome in zip(self.ops or ops, self.outcomes, strict=True)
+        ]
 
 
 def apply_ops(
@@ -173,11 +195,7 @@ def _edit_section(
             edit = _replace(section, region, op)
         case _:
             assert_never(op)
-    remark = _remark_on_twins(doc, section.name)
-    applied = [
-        Applied(op, outcome, edit.removed, remark)
-        for op, outcome in zip(ops, edit.outcomes, strict=True)
-    ]
+    applied = edit.applied(ops, _remark_on_twins(doc, section.name))
     if "applied" not in edit.outcomes:
         return doc, applied
     new_doc = _with_body(doc, index, edit)
@@ -238,26 +256,41 @@ def _append(
     region: Region,
     ops: list[Append],
 ) -> _BodyEdit:
-    texts = own_texts(section.body, region)
-    existing = set(map(folded, texts))
-    new_lines: list[str] = []
+    items = region_items(section.body, region)
+    existing = {_task_key(item.box, item.text) for item in items}
+    marker = marker_after_last(section.body, region)
+    read_ops: list[Op] = []
+    new_items: list[bytes] = []
     new_texts: list[str] = []
     outcomes: list[str] = []
     for op in ops:
-        if folded(op.line) in existing:
+        op = replace(op, line=without_marker(op.line, marker))
+        read_ops.append(op)
+        key = _task_key(split_box(op.line)[0], said(op.line))
+        if key in existing:
             outcomes.append("noop_dup")
             continue
         outcomes.append("applied")
-        new_lines.append(op.line)
+        existing.add(key)
+        new_items.append(written_item(marker, op.line))
         new_texts.append(said(op.line))
-        existing.add(folded(new_texts[-1]))
-    if not new_lines:
-        return _BodyEdit(tuple(outcomes))
+        marker = marker_after(new_items[-1])
+    if not new_items:
+        return _BodyEdit(tuple(outcomes), ops=tuple(read_ops))
     eol = line_end(raw)
-    marker = marker_after_last(section.body, region)
-    block = eol.join(items_of_lines(marker, new_lines))
-    heading, body = _insert_block(eol, section, region, block)
-    return _BodyEdit(tuple(outcomes), body, (*texts, *new_texts), heading=heading)
+    heading, body = _insert_block(eol, section, region, eol.join(new_items))
+    return _BodyEdit(
+        tuple(outcomes),
+        body,
+        (*(item.text for item in items), *new_texts),
+        heading=heading,
+        ops=tuple(read_ops),
+    )
+
+
+def _task_key(box: str, text: str) -> tuple[str, str]:
+    """Returns what two items share that say the same. A task that is done is not to be done again."""
+    return "" if box == " " else box.casefold(), folded(text)
 
 
 def _insert_block(
@@ -290,16 +323,13 @@ def _remove(
     region: Region,
     op: Remove | Archive,
 ) -> _BodyEdit:
-    texts = own_texts(section.body, region)
-    index = _find_item(texts, op)
-    if index is None:
+    items = region_items(section.body, region)
+    removed = _find_item(items, op)
+    if removed is None:
         return _BodyEdit(("noop_no_match",))
-    removed = region.items[index]
     body = section.body[: removed.start] + section.body[removed.end :]
     remaining = tuple(
-        text
-        for item, text in zip(region.items, texts, strict=True)
-        if not removed.start <= item.start < removed.end
+        item.text for item in items if not removed.start <= item.start < removed.end
     )
     removed_bytes = section.body[removed.start : removed.end]
     return _BodyEdit(("applied",), body, remaining, removed_bytes)
@@ -310,21 +340,24 @@ def _replace(
     region: Region,
     op: Replace,
 ) -> _BodyEdit:
-    body = section.body
-    texts = own_texts(body, region)
-    index = _find_item(texts, op)
-    if index is None:
+    """Rewrites the first paragraph of an item, and the box where the line has one."""
+    items = region_items(section.body, region)
+    item = _find_item(items, op)
+    if item is None:
         return _BodyEdit(("noop_no_match",))
-    new_text = said(op.line)
-    if texts[index] == new_text:
-        return _BodyEdit(("noop_dup",))
-    item = region.items[index]
-    own = own_bytes(body, region)[index]
-    trailing_blanks = own[len(own.rstrip(b" \t\r\n")) :]
-    new_own = item_marker(own) + op.line.encode() + trailing_blanks
-    new_body = body[: item.start] + new_own + body[item.start + len(own) :]
-    expected = (*texts[:index], new_text, *texts[index + 1 :])
-    return _BodyEdit(("applied",), new_body, expected, own)
+    old = parts_of(item.own)
+    op = replace(op, line=without_marker(op.line, old.marker))
+    box, _ = split_box(op.line)
+    if said(op.line) == item.paragraph and box in ("", item.box):
+        return _BodyEdit(("noop_dup",), ops=(op,))
+    new_own = rewritten(old, op.line)
+    if new_own is None:
+        raise OpRefused("would_change_structure")
+    body = section.body
+    new_body = body[: item.start] + new_own + body[item.own_end :]
+    expected = [text_of(new_own) if other is item else other.text for other in items]
+    removed = item.own.removesuffix(old.rest)
+    return _BodyEdit(("applied",), new_body, tuple(expected), removed, ops=(op,))
 
 
 def _add_heading(
@@ -406,7 +439,7 @@ def _render_section(
         gap += eol
     if not is_empty and not unix_raw.endswith(b"\n\n"):
         gap += eol
-    items = [b"- " + line.encode() for line in op.lines]
+    items = [written_item(b"- ", line) for line in op.lines]
     section = eol.join([b"## " + op.heading.encode(), b"", *items])
     return gap + section + (eol if ended else b"")
 
@@ -441,19 +474,13 @@ def _verify(
 
 
 def _find_item(
-    texts: tuple[str, ...],
+    items: list[NoteItem],
     op: ItemOp,
-) -> int | None:
-    """Returns the index of the item that an op names. Raises OpRefused when several match."""
-    pattern = folded(op.match)
-    if op.exact:
-        for index, text in enumerate(texts):
-            if pattern == folded(text):
-                return index
-        return None
-    matches = [index for index, text in enumerate(texts) if pattern in folded(text)]
+) -> NoteItem | None:
+    """Returns the item that an op names. Raises OpRefused when several match."""
+    matches = matching_items(op, items)
     # Fault: which of the items is meant is unclear. To take the first could change a
     # line that the op does not mean.
-    if len(matches) > 1:
+    if len(matches) > 1 and not op.exact:
         raise OpRefused("multiple_matches")
     return matches[0] if matches else None

@@ -29,7 +29,7 @@ from itertools import (
 from operator import attrgetter
 
 from vault_memory.markdown.document import parse
-from vault_memory.markdown.items import normalised
+from vault_memory.markdown.items import normalised_text
 from vault_memory.markdown.note_items import (
     items_of,
     text_of,
@@ -230,7 +230,7 @@ def _with_inseparable(
 def _inseparable(applied: RecordedOp) -> Iterator[frozenset[str]]:
     """Yields the texts of an op that stay together or go together."""
     for raw in filter(None, (applied.removed, applied.added)):
-        yield frozenset(map(normalised, texts_in(raw)))
+        yield frozenset(map(normalised_text, texts_in(raw)))
     op = op_of(applied.op)
     if isinstance(op, AddHeading):
         yield texts_of(op)
@@ -306,7 +306,7 @@ def _if_named(
     texts: Set[str],
 ) -> bytes:
     """Returns bytes of a note if they have an item whose text matters; else nothing."""
-    is_relevant = not texts.isdisjoint(map(normalised, texts_in(raw)))
+    is_relevant = not texts.isdisjoint(map(normalised_text, texts_in(raw)))
     return raw if is_relevant else b""
 
 
@@ -355,7 +355,7 @@ def _shorten_diff(
     rows: dict[bytes, list[bytes]] = {b"-": [], b"+": [], b" ": []}
     hunks = map(attrgetter("rows"), hunks_of(diff))
     for sign, line in chain.from_iterable(hunks):
-        if line.strip() in plan.lines or normalised(text_of(line)) in plan.texts:
+        if line.strip() in plan.lines or normalised_text(text_of(line)) in plan.texts:
             rows[sign].append(sign + line.rstrip(b"\n") + b"\n")
     counts = len(rows[b"-"]), len(rows[b"+"])
     if not any(counts):

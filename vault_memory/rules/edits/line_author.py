@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Iterator, Sequence
 
-from vault_memory.markdown.items import normalised
+from vault_memory.markdown.items import normalised_text
 from vault_memory.markdown.note_items import text_of
 from vault_memory.rules.edits.audit_record import Record
 
@@ -12,9 +12,9 @@ def record_of_line(
     text: str,
 ) -> Record | None:
     """Returns the newest record that added an item with this text; None: a person wrote it."""
-    wanted = normalised(text)
+    wanted = normalised_text(text)
     for record in reversed(records):
-        if any(normalised(line) == wanted for line in added_lines(record)):
+        if any(normalised_text(line) == wanted for line in added_lines(record)):
             return record
     return None
 

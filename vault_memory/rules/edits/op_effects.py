@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, assert_never
 
 from vault_memory.lazy import lazy_module
+from vault_memory.markdown.item_text import written_item
 from vault_memory.markdown.note_items import archived_bytes
 from vault_memory.rules.edits.audit_record import RecordedOp
 from vault_memory.rules.edits.ops import (
@@ -111,12 +112,12 @@ def _effects_of_op(
 
 
 def _item_bytes(line: str) -> bytes:
-    return b"- " + line.encode()
+    return written_item(b"- ", line)
 
 
 def _section_bytes(
     heading: str,
     lines: Sequence[str],
 ) -> bytes:
-    items = [f"- {line}\n" for line in lines]
-    return "".join([f"## {heading}\n\n", *items]).encode()
+    items = [_item_bytes(line) + b"\n" for line in lines]
+    return b"".join([f"## {heading}\n\n".encode(), *items])

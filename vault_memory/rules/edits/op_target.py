@@ -1,11 +1,12 @@
-"""The items that an op names, as policy judges it."""
+"""The items that an op names."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from vault_memory.markdown.document import SectionedDoc
+from vault_memory.markdown.item_text import is_open, split_box, unescaped
 from vault_memory.markdown.note_items import NoteItem, folded
-from vault_memory.rules.edits.ops import Append, ItemOp, Op, as_json, op_of
+from vault_memory.rules.edits.ops import Append, ItemOp, Op, Replace, as_json, op_of
 from vault_memory.rules.edits.ownership import text_of_line
 
 
@@ -22,17 +23,64 @@ class Target:
     """the item that the op names, and what is nested in it"""
 
 
+def matching_items(
+    op: ItemOp,
+    items: Sequence[NoteItem],
+) -> list[NoteItem]:
+    """Returns the items that an op names by their text, or by box and text: `[x] water plants`.
+
+    Of a task that the section has done and open, a replacement means the open one.
+    """
+    matches = [item for item in items if is_named(op, item)]
+    is_same_task = len({folded(item.text) for item in matches}) == 1
+    if isinstance(op, Replace) and is_same_task:
+        return [item for item in matches if is_open(item.box)] or matches
+    return matches
+
+
+def is_named(
+    op: ItemOp,
+    item: NoteItem,
+) -> bool:
+    """Returns whether an op names an item."""
+    if is_complete(op, item):
+        return True
+    if op.exact:
+        return False
+    # Fault: words of a further paragraph would rewrite the first one, which they do not name.
+    text = item.paragraph if isinstance(op, Replace) else item.text
+    return any(words in folded(text) for words in _words_named(op, item))
+
+
+def is_complete(
+    op: ItemOp,
+    item: NoteItem,
+) -> bool:
+    """Returns whether an op names all that an item says, or all that the op would rewrite."""
+    texts = {folded(item.text)}
+    if isinstance(op, Replace):
+        texts.add(folded(item.paragraph))
+    return not texts.isdisjoint(_words_named(op, item))
+
+
+def _words_named(
+    op: ItemOp,
+    item: NoteItem,
+) -> list[str]:
+    """Returns the words by which an op may name an item; with a box only an item with that box."""
+    pattern = folded(unescaped(op.match.strip()))
+    box, words = split_box(pattern)
+    if box and words and box == item.box.casefold():
+        return [pattern, words]
+    return [pattern]
+
+
 def touched_items(
     op: ItemOp,
     items: list[NoteItem],
 ) -> list[NoteItem]:
     """Returns the item that an op names, and what is nested in it."""
-    pattern = folded(op.match)
-    if op.exact:
-        matches = (item for item in items if pattern == folded(item.text))
-    else:
-        matches = (item for item in items if pattern in folded(item.text))
-    named = next(matches)
+    named = matching_items(op, items)[0]
     return [named, *(item for item in items if named.start < item.start < named.end)]
 
 
@@ -47,9 +95,7 @@ def exact_op(
     # Fault: the same part of a text may match another item tomorrow, when the proposal
     # is approved.
     exact = replace(op, match=touched[0].text)
-    pattern = folded(exact.match)
-    matches = sum(pattern in folded(item.text) for item in items)
-    if matches != 1 or op_of(as_json(exact)) is None:
+    if matching_items(exact, items) != touched[:1] or op_of(as_json(exact)) is None:
         return op
     return exact
 

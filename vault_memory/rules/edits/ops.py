@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from typing import Literal, assert_never
 
 from vault_memory.markdown.document import SectionedDoc
+from vault_memory.markdown.item_text import split_box, without_dash
 
 LONGEST_LINE = 2_000
 """In characters: of a line or a match"""
@@ -138,7 +139,6 @@ class OpRefused(Exception):
 _LINE_BREAKS = re.compile("[\n\r\v\f\x1c\x1d\x1e\x85\u2028\u2029\0]")
 _SURROGATES = re.compile("[\\ud800-\\udfff]")
 _HASHES = re.compile(r"#{1,6}(?:[ \t]|$)")
-_MARKER = re.compile(r"(?:[-*+]|\d{1,9}[.)])(?:[ \t]+|$)")
 
 
 def read_op(value: object) -> Op:
@@ -314,12 +314,10 @@ def _clean_match(text: str) -> str:
 
 
 def _clean_line(text: str) -> str:
-    """Returns the text of an item without the list marker that models like to add."""
-    line = text.strip()
-    marker = _MARKER.match(line)
-    if marker:
-        line = line[marker.end() :].strip()
-    if not line:
+    """Returns the text of an item. Whether another marker than a dash is meant says its list."""
+    line = without_dash(text.strip())
+    # Fault: a box alone would take the words of the task that it ticks.
+    if not split_box(line)[1]:
         raise OpRefused("empty_line")
     # Fault: an item with a heading in it would be a section to other Markdown programs.
     if _HASHES.match(line):

@@ -13,7 +13,7 @@ from functools import lru_cache
 from operator import is_
 
 from vault_memory.markdown.document import SectionedDoc
-from vault_memory.markdown.items import normalised
+from vault_memory.markdown.items import normalised_text
 from vault_memory.markdown.note_items import NoteItem, items_of, said, texts_in
 from vault_memory.rules.edits.audit_record import Proposal, Record, RecordedOp
 from vault_memory.rules.edits.op_effects import Effect, effects_of
@@ -236,7 +236,7 @@ def mentioned_texts(applied: RecordedOp) -> frozenset[str]:
 @lru_cache(maxsize=LINES)
 def text_of_line(line: str) -> str:
     """Returns the normalised text of an item that is written with this line."""
-    return normalised(said(line))
+    return normalised_text(said(line))
 
 
 def _written_keys(value: object) -> set[Key]:
@@ -283,7 +283,7 @@ def _keys_in(
 ) -> set[Key]:
     if not raw:
         return set()
-    return {(heading, normalised(text)) for text in texts_in(raw)}
+    return {(heading, normalised_text(text)) for text in texts_in(raw)}
 
 
 def listed_keys(value: object) -> set[Key]:
@@ -323,7 +323,7 @@ def _allowed_texts(applied: RecordedOp) -> set[str]:
     text = applied.op.get("text")
     if applied.op.get("op") != "lift" or not isinstance(text, str):
         return set()
-    return {normalised(said(text))}
+    return {normalised_text(said(text))}
 
 
 def _renamed_keys(

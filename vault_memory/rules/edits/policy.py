@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from typing import Literal, assert_never
 
 from vault_memory.markdown.document import SectionedDoc
-from vault_memory.markdown.items import normalised, parse_item
+from vault_memory.markdown.items import normalised_text, parse_item
 from vault_memory.markdown.note_items import (
     NoteItem,
     items_of,
@@ -421,7 +421,7 @@ class _PolicyRun:
     def _without_retired_rules(self, lines: tuple[str, ...]) -> tuple[str, ...]:
         """Leaves out rules that retire into the archive: they were said when they were written."""
         return tuple(
-            line for line in lines if normalised(line) not in self._existing_rules
+            line for line in lines if normalised_text(line) not in self._existing_rules
         )
 
     def _contain_rule(self, text: NewText, unsaid: list[str]) -> bool:

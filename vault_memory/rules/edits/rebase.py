@@ -16,6 +16,7 @@ from vault_memory.markdown.note_items import (
     texts_in,
 )
 from vault_memory.rules.edits.audit_record import Proposal, propose
+from vault_memory.rules.edits.op_target import is_named, matching_items
 from vault_memory.rules.edits.ops import (
     AddHeading,
     Append,
@@ -135,7 +136,7 @@ class _Rebase:
         op: Replace,
         rewritten: NoteItem,
     ) -> bool:
-        return self._by_bot or folded(op.match) not in folded(rewritten.text)
+        return self._by_bot or not is_named(op, rewritten)
 
     def _follow_item(
         self,
@@ -237,12 +238,7 @@ def _only_match(
     op: Replace,
     items: Sequence[NoteItem],
 ) -> NoteItem | None:
-    pattern = folded(op.match)
-    matches = [
-        item
-        for item in items
-        if item.heading == op.heading and pattern in folded(item.text)
-    ]
+    matches = matching_items(op, _items_below(op.heading, items))
     return matches[0] if len(matches) == 1 else None
 
 
@@ -264,11 +260,10 @@ def _section_of_item(
     newer: SectionedDoc,
 ) -> str:
     """Returns the section to which an item moved; `heading` when it is still there, or gone."""
-    pattern = folded(op.match)
     headings = [
         section.name
         for index, section in enumerate(newer.sections)
-        if any(pattern in item.text.casefold() for item in section_items(newer, index))
+        if any(is_named(op, item) for item in section_items(newer, index))
     ]
     if len(headings) == 1 and heading not in headings:
         return headings[0]

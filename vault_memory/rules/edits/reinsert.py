@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 from vault_memory.markdown.document import Section, SectionedDoc, parse, render
 from vault_memory.markdown.editable_region import top_region
+from vault_memory.markdown.item_text import parts_of, tail_after
 from vault_memory.markdown.note_items import (
     NoteItem,
     dedented,
@@ -81,9 +82,11 @@ def _exact_items(
     ]
     if same_bytes:
         return same_bytes
-    return [
+    box = parts_of(block).box
+    same_text = [
         item for item in items if item.end == item.own_end and (item.text,) == texts
     ]
+    return [item for item in same_text if parts_of(item.own).box == box] or same_text
 
 
 def drop_item(
@@ -105,18 +108,19 @@ def swap_item(
     item: NoteItem,
     own: bytes,
 ) -> ReinsertStep | None:
-    """Replaces an item's own lines; its nested items stay. None when that changes other items."""
+    """Replaces an item's first paragraph; the rest of it stays. None when other items change."""
     body = doc.sections[item.section].body
-    old_own = body[item.start : item.own_end]
-    trailing_blanks = old_own[len(old_own.rstrip()) :]
-    new_own = own.rstrip() + trailing_blanks
-    new_body = body[: item.start] + new_own + body[item.own_end :]
+    old = parts_of(item.own)
+    old_own = item.own.removesuffix(old.rest)
+    new_own = own.rstrip() + tail_after(own.decode("utf-8", "replace"), old)
+    start = item.start + len(old_own)
+    new_body = body[: item.start] + new_own + body[start:]
     new_doc = _with_body(doc, item.section, new_body)
     if new_doc is None:
         return None
     items = section_items(doc, item.section)
     expected = _outline(items)
-    expected[items.index(item)] = (text_of(new_own), item.depth)
+    expected[items.index(item)] = (text_of(new_own + old.rest), item.depth)
     if _outline(section_items(new_doc, item.section)) != expected:
         return None
     return ReinsertStep(new_doc, removed=old_own, added=new_own)

@@ -5,13 +5,13 @@ from collections.abc import Collection
 
 from vault_memory.markdown.document import SectionedDoc
 from vault_memory.markdown.note_items import (
-    folded,
     items_of,
     section_items,
     section_named,
 )
 from vault_memory.rules.edits.apply_ops import apply_ops
 from vault_memory.rules.edits.audit_record import Proposal
+from vault_memory.rules.edits.op_target import is_complete
 from vault_memory.rules.edits.ops import ItemOp
 from vault_memory.rules.edits.ownership import texts_of
 from vault_memory.rules.edits.stale_save import WHY as NO_LONGER_THERE
@@ -80,4 +80,4 @@ def _names_complete_item(
     index = section_named(doc, op.heading)
     if index is None:
         return False
-    return folded(op.match) in {folded(item.text) for item in section_items(doc, index)}
+    return any(is_complete(op, item) for item in section_items(doc, index))

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from vault_memory.markdown.document import SectionedDoc, parse
-from vault_memory.markdown.items import normalised
+from vault_memory.markdown.items import normalised_text
 from vault_memory.markdown.merging.similarity import made_of
 from vault_memory.markdown.note_items import NoteItem, items_of, texts_in
 from vault_memory.rules.edits.audit_record import (
@@ -22,7 +22,7 @@ from vault_memory.rules.edits.audit_record import (
 )
 from vault_memory.rules.edits.op_effects import effects_of
 from vault_memory.rules.edits.ops import AddHeading, Append, Op, Replace, op_of
-from vault_memory.rules.edits.ownership import Ownership, texts_of
+from vault_memory.rules.edits.ownership import Ownership, text_of_line, texts_of
 
 WHY = "it is no longer in the note; whoever saved it may not have seen it"
 
@@ -139,11 +139,11 @@ def _op_to_restore(
     replaced: dict[tuple[str, str], str],
 ) -> Op:
     """Returns an op to write a line again, over the text it had replaced when that came back."""
-    old_text = replaced.get((heading, normalised(line)))
+    old_text = replaced.get((heading, text_of_line(line)))
     matches = [
         item.text
         for item in items_of(doc)
-        if item.heading == heading and normalised(item.text) == old_text
+        if item.heading == heading and normalised_text(item.text) == old_text
     ]
     if len(matches) == 1:
         return Replace(heading, matches[0], line)
@@ -160,7 +160,7 @@ def _replaced_texts(records: Iterable[Record]) -> dict[tuple[str, str], str]:
                 continue
             for effect in effects_of(applied):
                 old_text = next(iter(texts_in(effect.removed)), "")
-                replaced[op.heading, normalised(op.line)] = normalised(old_text)
+                replaced[op.heading, text_of_line(op.line)] = normalised_text(old_text)
     return replaced
 
 

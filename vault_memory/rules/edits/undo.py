@@ -14,6 +14,7 @@ from vault_memory.errors import VaultMemoryError
 from vault_memory.markdown.document import SectionedDoc, is_text, parse, render
 from vault_memory.markdown.note_items import (
     NoteItem,
+    dedented,
     section_items,
     section_named,
     texts_in,
@@ -212,14 +213,24 @@ def _with_nested(
 ) -> NoteItem | None:
     """Returns the only item with the text that a replacement wrote.
 
-    Its nested items do not matter, because a replacement never touches them.
+    What else belongs to it does not matter, because a replacement never touches that.
     """
     index = section_named(doc, effect.heading)
     if index is None or not effect.removed:
         return None
-    texts = texts_in(effect.added)
-    matches = [item for item in section_items(doc, index) if (item.text,) == texts]
+    box, paragraph = _box_and_paragraph(effect.added)
+    matches = [
+        item
+        for item in section_items(doc, index)
+        if item.paragraph == paragraph and box in ("", item.box)
+    ]
     return matches[0] if len(matches) == 1 else None
+
+
+def _box_and_paragraph(added: bytes) -> tuple[str, str]:
+    """Returns the box and the first paragraph of the item that a replacement wrote."""
+    item = section_items(parse(b"## \n" + dedented(added)), 0)[:1]
+    return (item[0].box, item[0].paragraph) if item else ("", "")
 
 
 def _ops_for_person(

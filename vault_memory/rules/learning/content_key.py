@@ -8,7 +8,7 @@ import re
 import unicodedata
 from hashlib import sha256
 
-from vault_memory.markdown.items import parse_item
+from vault_memory.markdown.items import parse_text
 
 KEY_LENGTH = 16
 """Hex digits of a key"""
@@ -29,7 +29,7 @@ def content_key(
     text: str,
 ) -> str:
     """Returns the key of an item's text; it never equals a key of another scope."""
-    content = f"{scope}\n{bare_statement(parse_item(text).text)}"
+    content = f"{scope}\n{bare_statement(parse_text(text).text)}"
     return sha256(content.encode("utf-8", "replace")).hexdigest()[:KEY_LENGTH]
 
 

@@ -11,7 +11,7 @@ from dataclasses import replace
 from functools import partial
 from typing import Any
 
-from vault_memory.markdown.items import parse_item
+from vault_memory.markdown.items import parse_item, parse_text
 from vault_memory.markdown.note_items import folded
 from vault_memory.rules.learning.answer_schema import CHANNEL_KEYS, KEYS, TOPICS, TYPES
 from vault_memory.rules.learning.candidate import (
@@ -293,7 +293,7 @@ class _AnswerReader:
 
     def _read_memory_block(self, block: JsonBlock) -> None:
         cited = self._cited_turns(block.text)
-        fields = parse_item(block.text)
+        fields = parse_text(block.text)
         text = one_line(without_citations(fields.text, (*cited, fields.ref)))
         if not text or text.upper() == NOTHING_NEW:
             return

@@ -14,7 +14,7 @@ from functools import lru_cache
 from math import ceil
 from typing import Literal, NamedTuple
 
-from vault_memory.markdown.items import parse_item
+from vault_memory.markdown.items import parse_item, parse_text
 from vault_memory.rules.learning.content_key import bare_statement
 from vault_memory.rules.learning.distinctions import are_rivals, is_relative
 from vault_memory.rules.search.tokens import without_last_letters, words
@@ -160,7 +160,7 @@ def twin(
 @lru_cache(maxsize=CACHED)
 def compared(text: str) -> Compared:
     """Returns an item in the form in which items are compared."""
-    fields = parse_item(text)
+    fields = parse_text(text)
     bare = bare_statement(fields.text)
     return Compared(
         fields.text,

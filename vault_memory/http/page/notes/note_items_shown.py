@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, NamedTuple
 
 from vault_memory.markdown.document import SectionedDoc, parse
-from vault_memory.markdown.items import normalised
+from vault_memory.markdown.items import normalised_text
 from vault_memory.markdown.note_items import NoteItem, items_of
 from vault_memory.rules.edits.line_author import added_lines
 
@@ -54,7 +54,7 @@ def _shown(
 ) -> ShownItem:
     body = doc.sections[item.section].body
     line = lines[item.section] + count_lines(body[: item.start])
-    record = added_by.get(normalised(item.text))
+    record = added_by.get(normalised_text(item.text))
     author = AUTHORS.get(record.source, PERSON) if record else PERSON
     record_id = record.id if record else ""
     return ShownItem(item.heading, item.text, line, author, record_id)
@@ -80,5 +80,5 @@ def _records_by_text(records: "Iterable[Record]") -> "dict[str, Record]":
     by_text = {}
     for record in records:
         for text in added_lines(record):
-            by_text[normalised(text)] = record
+            by_text[normalised_text(text)] = record
     return by_text

@@ -12,7 +12,7 @@ from datetime import date, datetime, timedelta
 from itertools import islice
 
 from vault_memory.markdown.document import SectionedDoc
-from vault_memory.markdown.items import ItemFields, parse_item
+from vault_memory.markdown.items import ItemFields, parse_item, parse_text
 from vault_memory.markdown.note_items import items_of, short_hash
 from vault_memory.rules.edits.ops import (
     AddHeading,
@@ -119,7 +119,7 @@ class ExistingEpisode:
     @property
     def fields(self) -> list[ItemFields]:
         """The items without their metadata, and the metadata."""
-        return [parse_item(text) for text in self.texts]
+        return [parse_text(text) for text in self.texts]
 
     @property
     def sentences(self) -> tuple[str, ...]:
