@@ -40,7 +40,7 @@ class LayoutSettings(NamedTuple):
     """More paths that are memory, tried before the built-in layouts"""
     exclude: tuple[str, ...] = ()
     """Globs of files and folders that are no memory, such as `Templates` or `Archive/**/*.md`; they
-    override every pattern"""
+    override every pattern; at most 16, each of 200 letters and 8 stars"""
     daily: str = ""
     """Pattern of the daily notes, such as `Daily/{date:YYYY/MM/YYYY-MM-DD}.md`: the bot adds to
     them what it learned on a day; empty: dated notes are in the folder `memory` or `memories`"""
@@ -374,7 +374,8 @@ class RemoteSettings(NamedTuple):
     include: tuple[str, ...] = ()
     """Patterns of paths to sync, such as `Users/mira`; empty: all paths"""
     exclude: tuple[str, ...] = ()
-    """Patterns of paths not to sync, such as `*.mp4`; they override `include`"""
+    """Patterns of paths not to sync, such as `*.mp4`; they override `include`; at most 16, each of
+    200 letters and 8 stars"""
     insist: bool = False
     """Sync both ways although the server ignores preconditions; safe if only this device writes"""
     allow_http: bool = False

@@ -106,7 +106,10 @@ class SearchQuestion(Struct, frozen=True, forbid_unknown_fields=True):
     ] = None
     paths: Annotated[
         list[Line] | None,
-        Meta(description="Only notes below one of these paths; `*` and `**` are globs"),
+        Meta(
+            description="Only notes below one of these paths; `*` and `**` are globs; "
+            "at most 16, each of 200 letters and 8 stars"
+        ),
     ] = None
     copies: Annotated[
         bool, Meta(description="Each line that says the same as another is a hit, too")

@@ -496,5 +496,5 @@ def _read_filters(options: SearchOptions) -> _ReadFilters:
         *filter_values.days(options.since, options.until, options.now),
         filter_values.texts(options.tags, "tags"),
         filter_values.fields(options.where, "where"),
-        filter_values.texts(options.paths, "paths"),
+        filter_values.paths(options.paths, "paths"),
     )

@@ -9,8 +9,10 @@ from vault_memory.errors import UsageError
 from vault_memory.lazy import lazy_module
 
 if TYPE_CHECKING:
+    from vault_memory.rules.paths import globs
     from vault_memory.rules.search import day_bounds
 else:
+    globs = lazy_module("vault_memory.rules.paths.globs")
     day_bounds = lazy_module("vault_memory.rules.search.day_bounds")
 
 Day = date | str
@@ -99,6 +101,21 @@ def texts(
             )
         names.append(value)
     return tuple(names)
+
+
+def paths(
+    values: object,
+    option: str,
+) -> tuple[str, ...]:
+    """Return the globs of a filter."""
+    listed = texts(values, option)
+    problem = globs.problem_of_all(listed)
+    if problem:
+        raise UsageError(
+            f"`{option}`: {problem}",
+            hint="name a folder, such as `memory`, or a glob, such as `Projects/**/*.md`",
+        )
+    return listed
 
 
 def fields(

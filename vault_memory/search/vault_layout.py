@@ -12,7 +12,7 @@ from typing import Literal
 from vault_memory import places
 from vault_memory.config import state_file
 from vault_memory.config.sections import LayoutSettings
-from vault_memory.rules.paths import layout_survey
+from vault_memory.rules.paths import globs, layout_survey
 from vault_memory.rules.paths.layout import Layout, Pattern
 from vault_memory.rules.paths.layout_survey import LayoutProposal, Survey
 from vault_memory.rules.paths.presets import preset
@@ -73,11 +73,11 @@ def settle(
     if chosen is None:
         return settings
     # What a person excludes stays excluded, whatever the layout says.
-    exclude = dict.fromkeys((*settings.exclude, *chosen.exclude))
+    exclude = tuple(dict.fromkeys((*settings.exclude, *chosen.exclude)))
     return settings._replace(
         name=chosen.name,
         daily=settings.daily or chosen.daily,
-        exclude=tuple(exclude),
+        exclude=exclude[: max(globs.MOST_GLOBS, len(settings.exclude))],
     )
 
 

@@ -21,6 +21,7 @@ from vault_memory.remote.remote_errors import (
     Unauthorised,
     WrongRegion,
 )
+from vault_memory.rules.paths import globs
 from vault_memory.rules.paths.layout import Layout
 from vault_memory.sync.apply.session import Writing
 from vault_memory.sync.engine import DEFAULT_OPTIONS, LAST_GOOD, SyncEngine
@@ -119,6 +120,12 @@ class SyncConnection:
 
     def _open_engine(self) -> SyncEngine:
         config = self._config
+        for key, patterns in (("include", config.include), ("exclude", config.exclude)):
+            problem = globs.problem_of_all(patterns)
+            if problem:
+                raise ConfigError(
+                    f"`remote.{key}`: {problem}", hint="correct it in the configuration"
+                )
         settings = Settings(
             mode=MODES[config.mode],
             include=config.include,

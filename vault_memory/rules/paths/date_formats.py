@@ -4,8 +4,9 @@ The tokens are those of moment.js that name a day. Names of months and weekdays 
 """
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from datetime import date
+from typing import Any
 
 ISO = "YYYY-MM-DD"
 _MONTHS = (
@@ -101,7 +102,7 @@ def _last_positions(date_format: str) -> dict[int, str]:
     return {start: unit for unit, (_, start) in positions.items()}
 
 
-def day_of(match: "re.Match[str]") -> date:
+def day_of(match: "re.Match[str] | Mapping[str, Any]") -> date:
     """Returns the day that the groups of a match name. Raises ValueError."""
     year = int(match["year"])
     # As in moment.js, two digits are a year of this century.

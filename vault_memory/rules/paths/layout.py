@@ -11,18 +11,24 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import date
 from functools import lru_cache
 from itertools import product
-from typing import TYPE_CHECKING, NamedTuple, get_args
+from typing import TYPE_CHECKING, Any, NamedTuple, get_args
 
 from vault_memory.contract import NoteKind, SearchedKind
 from vault_memory.lazy import lazy_module
 from vault_memory.rules.paths.filenames import CANVAS, MARKDOWN, ignored
 
 if TYPE_CHECKING:
-    from vault_memory.rules.paths import date_formats, globs, pattern_check
+    from vault_memory.rules.paths import (
+        date_formats,
+        globs,
+        pattern_check,
+        pattern_steps,
+    )
 else:
     date_formats = lazy_module("vault_memory.rules.paths.date_formats")
     globs = lazy_module("vault_memory.rules.paths.globs")
     pattern_check = lazy_module("vault_memory.rules.paths.pattern_check")
+    pattern_steps = lazy_module("vault_memory.rules.paths.pattern_steps")
 
 KINDS: tuple[NoteKind, ...] = get_args(NoteKind)
 NOT_INDEXED = frozenset(KINDS) - frozenset(get_args(SearchedKind))
@@ -168,6 +174,8 @@ _EXPRESSIONS = {
 }
 _DATE_AND_NAME = rf"{_DATE}(?:[-_](?P<name>{_LETTER}+))?"
 _CAPTURE = re.compile(r"\{([^{}]*)\}")
+_TWO_IN_A_NAME = re.compile(r"\}[^/{}]*\{")
+_WILDCARD = re.compile(r"(\*\*/|\*)")
 _LAST_VARIABLE = re.compile(r"[}*]")
 _AUDIT = r"(?s)(.+\.(?i:md|markdown))\.audit(?:\.[^/]+)?\.jsonl"
 
@@ -203,15 +211,13 @@ class _Rule:
         self.name = name if _is_literal(name) else None
         """the file name of its paths; None stands for any"""
         self.captures: frozenset[str] = frozenset()
-        self.match: Callable[[str], re.Match[str] | None] = self._first_match
+        self.match: Callable[[str], _Match | None] = self._first_match
 
-    def _first_match(self, path: str) -> re.Match[str] | None:
+    def _first_match(self, path: str) -> "_Match | None":
         if not path.endswith(_LAST_VARIABLE.split(self._pattern.path)[-1]):
             return None
-        regex = re.compile(_expression(self._pattern))
-        self.captures = frozenset(regex.groupindex)
-        self.match = regex.fullmatch
-        return regex.fullmatch(path)
+        self.captures, self.match = _matcher(self._pattern)
+        return self.match(path)
 
 
 _VARIABLE = frozenset("{}*")
@@ -223,29 +229,64 @@ def _is_literal(segment: str) -> bool:
     return _VARIABLE.isdisjoint(segment)
 
 
-def _expression(pattern: Pattern) -> str:
-    """Returns the regular expression of a pattern."""
-    segments = _CAPTURE.split(pattern.path)
-    literals = segments[0::2]
-    captures = segments[1::2]
-    expressions = dict(_EXPRESSIONS)
-    if pattern.kind == "dated" and "name" not in captures:
-        expressions["date"] = _DATE_AND_NAME
-    expression = _literal_expression(literals[0])
-    for capture, literal in zip(captures, literals[1:], strict=True):
-        _, colon, date_format = capture.partition(":")
-        if colon:
-            expression += date_formats.expression(date_format)
+_Match = re.Match[str] | Mapping[str, Any]
+"""What a pattern captured, by name"""
+_Matcher = Callable[[str], _Match | None]
+
+
+def _matcher(pattern: Pattern) -> tuple[frozenset[str], _Matcher]:
+    """Returns the names of the captures of a pattern, and the function that matches a path."""
+    tokens = _tokens(pattern)
+    expressions = {
+        index: re.compile(_capture_expression(pattern, capture))
+        for index, (literal, capture) in enumerate(tokens)
+        if not literal
+    }
+    names = frozenset(
+        name for regex in expressions.values() for name in regex.groupindex
+    )
+    if "*" not in pattern.path and not _TWO_IN_A_NAME.search(pattern.path):
+        texts = (
+            re.escape(literal) or expressions[index].pattern
+            for index, (literal, _) in enumerate(tokens)
+        )
+        return names, re.compile("".join(texts)).fullmatch
+    # Fault: an expression with several variables in a row takes hours for one long name.
+    steps = pattern_steps.steps_of(tokens, expressions)
+
+    def match(path: str) -> _Match | None:
+        texts = pattern_steps.match(steps, path)
+        return None if texts is None else pattern_steps.groups(texts, expressions)
+
+    return names, match
+
+
+def _tokens(pattern: Pattern) -> list[tuple[str, str]]:
+    """Returns the literals and the captures of a pattern in order, as pairs of which one is empty."""
+    tokens: list[tuple[str, str]] = []
+    for position, text in enumerate(_CAPTURE.split(pattern.path)):
+        if position % 2:
+            tokens.append(("", text))
         else:
-            expression += expressions[capture]
-        expression += _literal_expression(literal)
-    return expression
+            literals = filter(None, _WILDCARD.split(text))
+            tokens += [(literal, "") for literal in literals]
+    return tokens
 
 
-def _literal_expression(text: str) -> str:
-    return globs.expression(text) if "*" in text else re.escape(text)
+def _capture_expression(
+    pattern: Pattern,
+    capture: str,
+) -> str:
+    _, colon, date_format = capture.partition(":")
+    if colon:
+        return date_formats.expression(date_format)
+    if capture == "date" and pattern.kind == "dated" and "{name}" not in pattern.path:
+        return _DATE_AND_NAME
+    return _EXPRESSIONS[capture]
 
 
+LONGEST_PATH = 4096
+"""Letters of a path; operating systems have no longer ones"""
 MOST_CACHED = 20_000
 """The number of paths whose places are cached"""
 MOST_CACHED_RULES = 64
@@ -282,6 +323,9 @@ class Layout:
 
     def place(self, path: str) -> Place | None:
         """Returns the place of a path, or None for a path that is left alone."""
+        # Fault: a request may name any text, which must neither be matched nor kept.
+        if len(path) > LONGEST_PATH:
+            return None
         place = self._cache.get(path, _UNCACHED)
         if isinstance(place, str):
             place = self._find_place(path)
@@ -303,7 +347,10 @@ class Layout:
             if has_other_ending and rule.name is not None:
                 continue
             match = rule.match(path)
-            place = self._place_of_match(rule, match, name) if match else None
+            # A match without captures is empty.
+            if match is None:
+                continue
+            place = self._place_of_match(rule, match, name)
             if place:
                 return place
         return self._place_of_audit(path) if path.endswith(_LOGS) else None
@@ -327,7 +374,7 @@ class Layout:
     def _place_of_match(
         self,
         rule: _Rule,
-        match: "re.Match[str]",
+        match: "_Match",
         name: str,
     ) -> Place | None:
         if ignored(name):
@@ -345,7 +392,7 @@ class Layout:
     def _scope(
         self,
         rule: _Rule,
-        match: "re.Match[str]",
+        match: "_Match",
     ) -> str:
         if not rule.capture:
             return rule.prefix
@@ -390,7 +437,7 @@ def _by_folder_and_name(
 
 
 def _title(
-    match: "re.Match[str]",
+    match: "_Match",
     captures: frozenset[str],
 ) -> str | None:
     if "path" in captures:
@@ -402,7 +449,7 @@ _DAYS = frozenset({"date", "week", "day"})
 
 
 def _day(
-    match: "re.Match[str]",
+    match: "_Match",
     captures: frozenset[str],
 ) -> date | None:
     try:

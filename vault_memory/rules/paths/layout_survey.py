@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
+from vault_memory.rules.paths import globs
 from vault_memory.rules.paths.daily_notes import pattern_by_names
 from vault_memory.rules.paths.filenames import MARKDOWN
 from vault_memory.rules.paths.layout import Layout, Pattern
@@ -97,7 +98,9 @@ def proposals(
         if name in ("obsidian", "logseq", "plain"):
             daily = signs.daily if signs.program == name else ""
             daily = daily or by_names
-            excluded = tuple(dict.fromkeys((*exclude, *_templates(paths, signs))))
+            more = _templates(paths, signs)
+            # What a person excludes comes first, and the list stays within its limit.
+            excluded = tuple(dict.fromkeys((*exclude, *more)))[: globs.MOST_GLOBS]
         layout = Layout(
             patterns, user=user, bot=bot, exclude=excluded, preset=preset(name, daily)
         )
@@ -123,7 +126,8 @@ def _templates(
 ) -> tuple[str, ...]:
     """Returns globs of the folders of templates, by settings or by their usual names."""
     if signs.templates:
-        return tuple(f"{folder}/**" for folder in signs.templates)
+        by_settings = (f"{folder}/**" for folder in signs.templates)
+        return tuple(glob for glob in by_settings if not globs.problem_of(glob))
     folders = {path.partition("/")[0] for path in paths if "/" in path}
     return tuple(
         f"{folder}/**" for folder in sorted(folders) if folder.casefold() in _TEMPLATES

@@ -1,7 +1,7 @@
 """Checks the patterns and the exclusions that a person wrote into the configuration."""
 
 import re
-from collections.abc import Iterable
+from collections.abc import Sequence
 
 from vault_memory.errors import ConfigError
 from vault_memory.rules.paths import date_formats, globs
@@ -19,14 +19,11 @@ def check_pattern(pattern: Pattern) -> None:
         raise ConfigError(f"layout pattern `{pattern.path}`: {problem}", hint=_HINT)
 
 
-def check_exclusions(exclude: Iterable[str]) -> None:
+def check_exclusions(exclude: Sequence[str]) -> None:
     """Raises ConfigError when a glob of `exclude` is invalid."""
-    for glob in exclude:
-        problem = globs.problem_of(glob)
-        if not glob.strip("/"):
-            problem = "it is empty"
-        if problem:
-            raise ConfigError(f"layout exclusion `{glob}`: {problem}", hint=_HINT)
+    problem = globs.problem_of_all(exclude)
+    if problem:
+        raise ConfigError(f"layout exclusion {problem}", hint=_HINT)
 
 
 def _problem_of(pattern: Pattern) -> str:
@@ -34,7 +31,7 @@ def _problem_of(pattern: Pattern) -> str:
     problems = (
         *map(_problem_of_capture, _CAPTURE.findall(pattern.path)),
         _problem_of_path(pattern.path),
-        globs.problem_of(_CAPTURE.sub("", pattern.path)),
+        globs.problem_of(_CAPTURE.sub("_", pattern.path)),
         _problem_of_kind(pattern.kind),
         _problem_of_scope(pattern),
     )

@@ -3,11 +3,11 @@
 None of that ever counts as a deletion (rows 18 to 20 and 36).
 """
 
-import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from functools import lru_cache
 
+from vault_memory.rules.paths import globs
 from vault_memory.rules.paths.conflict_names import conflict_copy
 from vault_memory.rules.paths.filenames import awkward, ignored, unreadable
 from vault_memory.sync.settings import Names, Settings
@@ -51,21 +51,17 @@ class Exclusions:
 
 
 @lru_cache(maxsize=256)
-def _pattern(glob: str) -> re.Pattern[str]:
-    anchored = "/" in glob.rstrip("/")
-    tokens = re.split(r"(\*\*/?|\*|\?)", glob.strip("/"))
-    wild = {"**/": "(?:.*/)?", "**": ".*", "*": "[^/]*", "?": "[^/]"}
-    body = "".join(wild.get(token) or re.escape(token) for token in tokens)
-    prefix = "" if anchored else "(?:.*/)?"
-    return re.compile(rf"(?s){prefix}{body}(?:/.*)?")
+def _matcher(patterns: tuple[str, ...]) -> Callable[[str], bool]:
+    return globs.file_matcher(patterns)
 
 
 def matches(
     path: str,
-    globs: Iterable[str],
+    patterns: Iterable[str],
 ) -> bool:
     """Whether a pattern names the path or a directory above it; one without ``/`` fits at any depth."""
-    return any(_pattern(glob).fullmatch(path) for glob in globs)
+    patterns = tuple(patterns)
+    return bool(patterns) and _matcher(patterns)(path)
 
 
 def junk(name: str) -> bool:
