@@ -355,3 +355,24 @@ def test_a_bot_asks_what_held_what_was_known_and_where_it_comes_from(
 def _ids_of_homes(memory: VaultMemory) -> list[str]:
     timeline = memory.timeline("mira", scopes=SCOPES)
     return [fact.id for fact in timeline if fact.object in ("Oslo", "Bergen")]
+
+
+FREEZING = {
+    "stars before a letter that is missing": "*a" * 14 + "*b",
+    "four hundred folders": "**/" * 400,
+    "too many letters": "a" * 201,
+    "seventeen globs": [f"folder{number}" for number in range(17)],
+}
+
+
+@pytest.mark.parametrize("paths", FREEZING.values(), ids=FREEZING)
+def test_paths_over_a_limit_are_refused_with_the_limit(
+    served: Served, paths: str | list[str]
+):
+    globs = [paths] if isinstance(paths, str) else paths
+    asked = {"query": "boat", "paths": globs}
+
+    answer = served.client(MIRA).post("/v1/search", json=asked)
+
+    assert answer.status_code == 400
+    assert "at most" in answer.json()["error"]["message"]

@@ -708,3 +708,14 @@ def test_both_transports_list_the_same_tools_and_version(
 
     assert listed == tools.list_tools()["tools"]
     assert server_info.version == tools.SERVER["version"] == version("vault-memory")
+
+
+@pytest.mark.parametrize(
+    "paths",
+    [["*a" * 14 + "*b"], ["**/" * 400], ["a" * 201], ["a"] * 17],
+    ids=["stars", "folders", "letters", "globs"],
+)
+def test_a_search_with_paths_over_a_limit_is_refused_with_the_limit(
+    shelf: VaultMemory, paths: list[str]
+):
+    assert "at most" in refusal(shelf, "memory_search", query="ferry", paths=paths)
