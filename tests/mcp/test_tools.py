@@ -718,4 +718,6 @@ def test_both_transports_list_the_same_tools_and_version(
 def test_a_search_with_paths_over_a_limit_is_refused_with_the_limit(
     shelf: VaultMemory, paths: list[str]
 ):
-    assert "at most" in refusal(shelf, "memory_search", query="ferry", paths=paths)
+    said = refusal(shelf, "memory_search", query="ferry", paths=paths)
+
+    assert "at most" in said or "length <= 200" in said
