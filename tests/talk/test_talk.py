@@ -18,11 +18,13 @@ from hypothesis import strategies as st
 
 from tests.http.served import Served, serving
 from vault_memory.api.vault_memory import VaultMemory
+from vault_memory.config import load
 from vault_memory.config.sections import Config, EmbeddingSettings
 from vault_memory.config.server_sections import TalkPerson, TalkRoom, TalkSettings
+from vault_memory.errors import ConfigError
 from vault_memory.http.talk_webhook import TalkSecretUnsafe, talk_routes
 from vault_memory.talk.activity_streams import Garbled, read_event, rendered
-from vault_memory.talk.recorder import REMEMBERED, RoomUnknown
+from vault_memory.talk.recorder import REMEMBERED, ReactionsUntrue, RoomUnknown
 
 SECRET = "s" * 20 + "0123456789abcdef" * 4
 RANDOM = "Zq4/" * 16
@@ -158,7 +160,7 @@ def settings(folder: Path, **more: Any) -> TalkSettings:
     return TalkSettings(
         str(file),
         "https://CLOUD.example.org",
-        **{**said, "forget_reaction": "🗑️", **more},
+        **{**said, "forget_reaction": "🗑️", "version": "22.0.9", **more},
     )
 
 
@@ -717,6 +719,63 @@ def test_without_a_configured_reaction_nothing_can_be_retracted(tmp_path: Path):
         cloud.tells(message("greased"), reaction(), reaction(emoji=""))
 
         assert cloud.said() == ["greased"]
+
+
+OLD = ("", "21", "21.1.7", "21.1.10", "22", "22.0", "22.0.8", "9.99.99")
+MENDED = ("22.0.9", "22.0.10", "22.1", "23", "23.0.0", " 22.0.9 ", "100.0")
+
+
+@pytest.mark.parametrize("version", OLD)
+def test_a_reaction_that_retracts_is_refused_for_a_talk_that_names_the_wrong_person(
+    shared: Cloud, tmp_path: Path, version: str
+):
+    with pytest.raises(ReactionsUntrue) as refused:
+        talk_routes(shared.memory, settings(tmp_path, version=version))
+
+    assert "22.0.9" in refused.value.message
+    assert "installed_version" in refused.value.message
+    assert talk_routes(
+        shared.memory, settings(tmp_path, version=version, forget_reaction=" \ufe0f")
+    )
+
+
+@pytest.mark.parametrize("version", MENDED)
+def test_a_reaction_retracts_with_a_talk_that_names_who_reacted(
+    shared: Cloud, tmp_path: Path, version: str
+):
+    assert talk_routes(shared.memory, settings(tmp_path, version=version))
+
+
+@pytest.mark.parametrize("version", ["22.0.9-rc.1", "v22.0.9", "new", "22,0,9", "²²"])
+def test_a_version_of_talk_that_is_no_release_is_refused(
+    shared: Cloud, tmp_path: Path, version: str
+):
+    with pytest.raises(ReactionsUntrue):
+        talk_routes(shared.memory, settings(tmp_path, version=version))
+
+
+def test_a_configuration_file_with_an_unstated_talk_is_refused_with_its_place(
+    tmp_path: Path,
+):
+    file = tmp_path / "vault-memory.toml"
+    file.write_text('[talk]\nforget_reaction = "🗑"\n')
+
+    with pytest.raises(ConfigError) as refused:
+        load(file, {})
+
+    assert "talk" in refused.value.message.partition("needs Talk 22.0.9")[0]
+    file.write_text('[talk]\nforget_reaction = "🗑"\nversion = "22.0.16"\n')
+    assert load(file, {}).talk.version == "22.0.16"
+
+
+def test_a_message_of_another_server_is_refused_with_the_address_that_it_named(
+    shared: Cloud,
+):
+    answer = shared.send(message("greased"), backend="https://other.example.org/")
+
+    assert answer.status_code == 401
+    assert "https://other.example.org/" in answer.text
+    assert "overwrite.cli.url" in answer.text
 
 
 # ---- the configuration ----------------------------------------------------------------------------------------------

@@ -37,6 +37,7 @@ from vault_memory.config.server_sections import (
     Serve,
     ServeToken,
     TalkSettings,
+    talk_problems,
 )
 from vault_memory.errors import ConfigError
 from vault_memory.lazy import lazy_module
@@ -147,13 +148,11 @@ def load(file: Path | None, environment: Mapping[str, str]) -> Config:
     loader.merge(raw, environment)
     config: Config = loader.build(Config, raw, "") if raw else Config()
     if not loader.problems and config.remote.url:
-        for reason in remote_problems(config.remote):
-            loader.report("remote.url", reason)
+        loader.report_all("remote.url", remote_problems(config.remote))
     if not loader.problems:
-        for reason in lifecycle_problems(config.lifecycle):
-            loader.report("lifecycle", reason)
-        for reason in facts_problems(config.facts):
-            loader.report("facts.predicates", reason)
+        loader.report_all("lifecycle", lifecycle_problems(config.lifecycle))
+        loader.report_all("facts.predicates", facts_problems(config.facts))
+        loader.report_all("talk", talk_problems(config.talk))
     if loader.problems:
         raise _config_error(loader.problems)
     return config
@@ -209,6 +208,10 @@ class _Loader:
     def report(self, place: str, reason: str) -> None:
         """Add a problem with the key at `place`."""
         self.problems.append(f"{self._source}: `{place}`: {reason}")
+
+    def report_all(self, place: str, reasons: list[str]) -> None:
+        """Add several problems with the key at `place`."""
+        self.problems += [f"{self._source}: `{place}`: {reason}" for reason in reasons]
 
     def merge(self, raw: dict[str, Any], environment: Mapping[str, str]) -> None:
         """Move each key into its table, and set the values of environment variables."""
@@ -433,7 +436,6 @@ def _check_zone(text: str) -> str:
 
 def _check_web_address(text: str) -> str:
     """Return what is wrong with the address of a web server; empty when it is valid."""
-    # Imported here: most configurations have no address.
     from urllib.parse import urlsplit
 
     try:

@@ -1,6 +1,13 @@
 """The sections of the configuration about servers: `serve`, `web`, `talk` and `fleet`."""
 
+import re
 from typing import NamedTuple
+
+TRUE_REACTIONS = (22, 0, 9)
+"""The first version of Talk whose events name the author of a reaction"""
+EMOJI_VARIANT = "\ufe0f"
+"""Emoji presentation selector, which only some clients send"""
+_VERSION = re.compile(r"[0-9]{1,4}(\.[0-9]{1,4}){0,3}")
 
 
 class ServeToken(NamedTuple):
@@ -95,16 +102,44 @@ class TalkSettings(NamedTuple):
     """The file with the secret of the installed Talk bot, outside the vault and readable only by
     its owner; empty: no recording"""
     backend: str = ""
-    """URL of the Nextcloud, such as `https://cloud.example.org/`; messages of other servers are
-    refused"""
+    """URL of the Nextcloud as its `overwrite.cli.url` has it, such as `https://cloud.example.org/`;
+    messages of other servers are refused"""
+    version: str = ""
+    """Version of the Talk app, such as `22.0.9`; `forget_reaction` needs one that names the author
+    of a reaction"""
     rooms: tuple[TalkRoom, ...] = ()
     """Rooms with a channel of another name; all other rooms use their token as the channel"""
     people: tuple[TalkPerson, ...] = ()
     """Accounts with another name in the vault; all other accounts keep their name"""
     forget_reaction: str = ""
-    """The reaction with which users retract their own message, such as `🗑`; empty: none"""
+    """The reaction with which users retract their own message, such as `🗑`; empty: none. Needs
+    `version` 22.0.9 or later"""
     forget_by: tuple[str, ...] = ()
     """Accounts that may retract messages of all users"""
+
+
+def talk_problems(talk: TalkSettings) -> list[str]:
+    """Return why a reaction may not retract messages; empty when it may, or none is set."""
+    version = _VERSION.fullmatch(talk.version.strip())
+    if talk.version and version is None:
+        return [
+            f"`version` is {talk.version!r}; expected the numbers of a release, such as `22.0.9`"
+        ]
+    if not talk.forget_reaction.strip(f"{EMOJI_VARIANT} "):
+        return []
+    # Fault: earlier versions name the author of the message as the author of a reaction. Anybody
+    # could delete the messages of everybody. No event shows the version, so a person states it.
+    numbers = tuple(map(int, version[0].split("."))) if version else ()
+    if numbers >= TRUE_REACTIONS:
+        return []
+    stated = f"`version` is {talk.version!r}" if version else "`version` is not set"
+    return [
+        f"`forget_reaction` needs Talk 22.0.9 or later, and {stated}. "
+        "Earlier ones name the author of a message as the one who reacted, "
+        "so anybody could delete it. Update Talk, and set `version` to what "
+        "`occ config:app:get spreed installed_version` prints; "
+        "or leave `forget_reaction` out"
+    ]
 
 
 class FleetSettings(NamedTuple):

@@ -41,7 +41,10 @@ def talk_routes(
     memory: VaultMemory,
     settings: Settings,
 ) -> list[Route]:
-    """Returns the route, if a secret is configured. Raises TalkSecretUnsafe, RoomUnknown."""
+    """Returns the route, if a secret is configured.
+
+    Raises TalkSecretUnsafe, RoomUnknown, ReactionsUntrue.
+    """
     if not settings.secret_file:
         return []
     secret = _secret(Path(settings.secret_file).expanduser(), memory.root)
@@ -108,7 +111,10 @@ def _refusal(
     server = _single(headers, "x-nextcloud-talk-backend")
     if backend and _normalised(backend) != _normalised(server):
         return refusal(
-            401, "unauthorised", "this is from another server than `talk.backend`"
+            401,
+            "unauthorised",
+            f"this is from {server!r}, another server than `talk.backend` names; "
+            "that has to be `overwrite.cli.url` of the Nextcloud",
         )
     return None
 

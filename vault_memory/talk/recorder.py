@@ -14,6 +14,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Literal
 
 from vault_memory.config import state_file
+from vault_memory.config.server_sections import EMOJI_VARIANT, talk_problems
 from vault_memory.config.server_sections import TalkSettings as Settings
 from vault_memory.errors import ConfigError, UsageError
 from vault_memory.lazy import lazy_module
@@ -37,8 +38,10 @@ ACCOUNTS = "users"
 BOTS = "bots"
 REMEMBERED = 500
 """Message numbers to remember for each room. Numbers count up; lower ones are ignored"""
-_VARIANT = "\ufe0f"
-"""Emoji presentation selector, which only some clients send"""
+
+
+class ReactionsUntrue(ConfigError):
+    """The stated version of Talk does not say who reacted."""
 
 
 class RoomUnknown(ConfigError):
@@ -86,11 +89,13 @@ class Talk:
         memory: "VaultMemory",
         settings: Settings,
     ) -> None:
-        """Raises RoomUnknown."""
+        """Raises RoomUnknown, ReactionsUntrue."""
+        for problem in talk_problems(settings):
+            raise ReactionsUntrue(f"`talk`: {problem}")
         self._memory = memory
         self._channels = {room.token: room.channel for room in settings.rooms}
         self._people = {person.id: person.user for person in settings.people}
-        self._sign = settings.forget_reaction.replace(_VARIANT, "").strip()
+        self._sign = settings.forget_reaction.replace(EMOJI_VARIANT, "").strip()
         self._may_forget = frozenset(settings.forget_by)
         self._file = memory.vault.state.path / "talk.json"
         for room in settings.rooms:
@@ -131,7 +136,10 @@ class Talk:
         now: datetime | None = None,
     ) -> bool:
         """Retracts a message if the reaction asks for it, and its author may. Returns whether."""
-        if not self._sign or reacted.emoji.replace(_VARIANT, "").strip() != self._sign:
+        if (
+            not self._sign
+            or reacted.emoji.replace(EMOJI_VARIANT, "").strip() != self._sign
+        ):
             return False
         turn_id = _turn_id(reacted.room, reacted.number)
         scope = f"channel:{self._channel(reacted.room)}"
