@@ -76,8 +76,8 @@ class SyncCalls:
     ) -> "SyncReport":
         """Bring the vault and its remote in step; with `once` repeat passes until nothing is left to do.
 
-        A server whose notes returned to earlier texts stops the sync: `approve_restore` accepts these texts,
-        `refuse_restore` uploads the texts of this vault again. `approve_deletes` allows the deletions that a safety
+        Notes that returned to earlier texts together, on one side, are held: `approve_restore` accepts these
+        texts, `refuse_restore` brings the newer ones back. `approve_deletes` allows the deletions that a safety
         limit stopped.
 
         Raises NoRemote, PasswordUnsafe, AnotherClient, NotTwoWay, Unauthorised and other RemoteErrors, Locked.

@@ -29,7 +29,7 @@ from vault_memory.sync.local_vault import LocalVault
 from vault_memory.sync.observe.other_clients import refuse_other_clients
 from vault_memory.sync.pass_options import PassOptions
 from vault_memory.sync.pass_report import PassReport
-from vault_memory.sync.plan.safety_limits import OLDER
+from vault_memory.sync.plan.safety_limits import OLDER, OLDER_HERE
 from vault_memory.sync.report import Remark
 from vault_memory.sync.settings import Mode, Settings
 from vault_memory.sync.state_db import quarantine_state
@@ -328,7 +328,7 @@ def held_of(report: PassReport) -> tuple[Remark, ...]:
     remarks = [Remark("", report.halted)] if report.halted else []
     for path, reason in report.held:
         is_delete = reason.startswith(DELETES) and not _is_read_only(reason)
-        if is_delete or reason.endswith(OLDER):
+        if is_delete or reason.endswith((OLDER, OLDER_HERE)):
             remarks.append(Remark(path, reason))
     return tuple(remarks)
 

@@ -39,7 +39,11 @@ from vault_memory.sync.observe.remote_scan import (
     RemoteScanner,
     nodes_of,
 )
-from vault_memory.sync.observe.server_backup import BackupDetector, RevertedNotes
+from vault_memory.sync.observe.server_backup import (
+    FACT_HERE,
+    BackupDetector,
+    RevertedNotes,
+)
 from vault_memory.sync.observe.server_identity import ServerIdentityCheck
 from vault_memory.sync.pass_options import PassOptions
 from vault_memory.sync.pass_report import PassReport, report_of, verb_of
@@ -101,6 +105,8 @@ class _Draft:
     base: Base
     local: Tree
     reverted: RevertedNotes
+    older_here: Mapping[str, str]
+    """notes of the vault that returned to earlier texts, with these texts"""
 
 
 class SyncEngine:
@@ -204,7 +210,10 @@ class SyncEngine:
         if options.dry_run:
             planned = tuple((action.path, verb_of(action)) for action in plan.actions)
             return replace(report_of(plan, result, scan.local), planned=planned)
-        self._backups.remember_held(draft.reverted, draft.base, plan.restored)
+        self._backups.remember_held(draft.reverted.texts, draft.base, plan.restored)
+        self._backups.remember_held(
+            draft.older_here, draft.base, plan.older_here, fact_name=FACT_HERE
+        )
         self._executor.execute(
             (*plan.actions, *refetches), now, options.progress, result
         )
@@ -273,12 +282,23 @@ class SyncEngine:
         left_alone: Mapping[str, str],
         options: PassOptions,
     ) -> _Draft:
-        """Draft a plan; when a person rejects the server's earlier texts, draft it on our texts."""
+        """Draft a plan; when a person rejects the earlier texts, draft it on the newer ones."""
         draft = self._draft(scan, left_alone, options)
-        refuses = options.refuse_restore and not options.dry_run
-        if not (draft.plan.restored and refuses):
+        if not options.refuse_restore or options.dry_run:
             return draft
-        self._backups.prefer_local_texts(draft.reverted, draft.base, draft.local)
+        if draft.plan.restored:
+            self._backups.prefer_local_texts(draft.reverted, draft.base, draft.local)
+        elif draft.plan.older_here:
+            self._backups.bring_newer_back(
+                draft.older_here,
+                draft.base,
+                draft.local,
+                draft.reverted.remote,
+                scan.now,
+            )
+            scan = replace(scan, local=self._local_scanner.scan(scan.at))
+        else:
+            return draft
         return self._draft(scan, left_alone, options)
 
     def _draft(
@@ -306,10 +326,15 @@ class SyncEngine:
         takes_texts = self._settings.mode in ("both", "pull")
         if takes_texts and not options.approve_restore:
             reverted = self._backups.find_reverted(base, local, remote, scan.at)
-        settings = self._settings_for(scan, base, reverted, options)
-        return _Draft(
-            planner.plan(base, local, reverted.remote, settings), base, local, reverted
+        older_here: Mapping[str, str] = {}
+        if self._settings.mode in ("both", "push") and not options.approve_restore:
+            older_here = self._backups.find_older_here(base, local)
+        settings = replace(
+            self._settings_for(scan, base, reverted, options),
+            older_here=frozenset(older_here),
         )
+        plan = planner.plan(base, local, reverted.remote, settings)
+        return _Draft(plan, base, local, reverted, older_here)
 
     def _settings_for(
         self,
@@ -327,6 +352,7 @@ class SyncEngine:
             approve_deletes=options.approve_deletes,
             approve_restore=options.approve_restore,
             gone_back=frozenset(reverted.texts),
+            folder_gone_back=reverted.is_folder,
             restored_before=reverted.before,
             must_exist=frozenset(path for path in base if must_exist(path)),
             fights=safety_limits.fights(self.state.rewrites(scan.at), scan.at),

@@ -15,9 +15,9 @@ class PassOptions:
     approve_deletes: bool = False
     """a person approved the deletions that a safety limit stopped"""
     approve_restore: bool = False
-    """a person accepts the earlier texts of the server (B9)"""
+    """a person accepts the earlier texts of one side (B9)"""
     refuse_restore: bool = False
-    """a person rejects the earlier texts of the server: ours are uploaded again (B9)"""
+    """a person rejects the earlier texts of one side: it gets the newer ones again (B9)"""
     ask: bool = True
     """False: plan against the last listing of the server, so that one edit is uploaded at once"""
     resting: Mapping[str, str] = field(default_factory=dict)

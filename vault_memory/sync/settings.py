@@ -35,9 +35,13 @@ class Settings:
     approve_deletes: bool = False
     """a person approved many deletions at once"""
     approve_restore: bool = False
-    """a person accepted the earlier texts of the server"""
+    """a person accepted the earlier texts"""
     gone_back: frozenset[str] = frozenset()
     """notes whose text on the server is an earlier version, or that B9 stopped before"""
+    folder_gone_back: bool = False
+    """all notes of a folder on the server are earlier versions"""
+    older_here: frozenset[str] = frozenset()
+    """local notes that returned to earlier texts together with all others of a folder"""
     restored_before: bool = False
     """B9 stopped notes in an earlier pass, and no person has answered since"""
     no_deletes: str = ""

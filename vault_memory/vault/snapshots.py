@@ -268,6 +268,13 @@ class Snapshots:
         rows = self._journal.execute(_GONE_BACK)
         return [(str(path), str(now), str(newer)) for path, now, newer in rows]
 
+    def edited_paths(self) -> frozenset[str]:
+        """Returns the paths of which more than one text is known."""
+        rows = self._journal.execute(
+            "SELECT path FROM versions GROUP BY path HAVING count(DISTINCT revision) > 1"
+        )
+        return frozenset(str(path) for (path,) in rows)
+
     def newest(self) -> float | None:
         """Returns when the newest of all versions was seen."""
         rows = self._journal.execute(

@@ -76,12 +76,12 @@ class SyncOptions:
 @click.option(
     "--approve-restore",
     is_flag=True,
-    help="Accept the earlier texts of the server that are held, once.",
+    help="Accept the earlier texts that are held, once.",
 )
 @click.option(
     "--refuse-restore",
     is_flag=True,
-    help="Upload your texts again instead of the earlier ones that are held.",
+    help="Keep the newer texts instead of the earlier ones that are held.",
 )
 @common
 @click.pass_obj
@@ -261,11 +261,19 @@ def _decisions(report: "SyncReport") -> Iterator[str]:
     restored = [
         remark for remark in report.held if remark.reason.endswith(safety_limits.OLDER)
     ]
-    if len(restored) < len(report.held):
+    older_here = [
+        remark
+        for remark in report.held
+        if remark.reason.endswith(safety_limits.OLDER_HERE)
+    ]
+    if len(restored) + len(older_here) < len(report.held):
         yield "to approve: `vault-memory sync --approve-deletes`"
     if restored:
         yield "if the server is right: `vault-memory sync --approve-restore`"
         yield "if your notes are right: `vault-memory sync --refuse-restore` uploads them again"
+    if older_here:
+        yield "if the earlier texts are right: `vault-memory sync --approve-restore`"
+        yield "if not: `vault-memory sync --refuse-restore` brings the newer ones back"
 
 
 def _remarks(

@@ -1,12 +1,14 @@
-"""Detects notes on the server that returned to earlier texts: it may have been restored from a backup.
+"""Detects notes that returned to earlier texts: a side may have been restored from a backup.
 
 A restored server that does not report it looks like one on which people edited and deleted notes. Its
 texts give it away: all of them are earlier versions. They are fetched only when many notes differ at
 once, and serve the download later.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, replace
+from datetime import datetime
 
 from vault_memory.remote.remote_errors import (
     NotUnderstood,
@@ -16,13 +18,24 @@ from vault_memory.remote.remote_errors import (
     RemoteLocked,
     RemoteMissing,
 )
-from vault_memory.sync.apply.session import SyncSession
+from vault_memory.sync.apply.session import ActionOutdated, SyncSession
 from vault_memory.sync.plan import safety_limits
-from vault_memory.sync.trees import Base, BaseFile, File, Tree, View
+from vault_memory.sync.plan.returned_folders import FEWEST, returned_together
+from vault_memory.sync.settings import MERGED
+from vault_memory.sync.trees import (
+    Base,
+    BaseFile,
+    File,
+    Tree,
+    View,
+    hash_of,
+)
 from vault_memory.vault.snapshots import revision_of
 
 FACT = "gone back"
 """Key of the sync state: the notes that B9 stops, each with its earlier text and the base"""
+FACT_HERE = "gone back here"
+"""The same for notes of the vault"""
 NEW_TEXTS = 3
 """With so many new texts, and more of them than reverted notes, the server was not restored"""
 
@@ -37,6 +50,8 @@ class RevertedNotes:
     """the server, with the hashes of the fetched texts"""
     before: bool = False
     """whether B9 stopped some of them in an earlier pass, and no person has answered since"""
+    is_folder: bool = False
+    """whether these are all notes of a folder of which earlier texts are known"""
 
 
 class BackupDetector:
@@ -58,16 +73,74 @@ class BackupDetector:
         vanished = safety_limits.vanished_there(base, local, remote)
         stopped = {
             path: text
-            for path, text in self._stopped_before(base).items()
+            for path, text in self._stopped_before(FACT, base).items()
             if path in changed
         }
         has_stopped = self._state.meta(FACT) is not None
         # In a storm of new tags every file is fetched anyway (B3).
         is_storm = safety_limits.storm(View(base, local, remote))
         may_be_restored = safety_limits.may_be_restored(len(changed), len(vanished))
-        if is_storm or not (has_stopped or may_be_restored):
+        notes = self._notes_with_earlier_texts(changed, remote)
+        is_likely = may_be_restored or returned_together(notes, set(changed))
+        if is_storm or not (has_stopped or is_likely):
             return RevertedNotes(stopped, remote, before=has_stopped)
-        return self._compare_texts(changed, stopped, base, remote, at)
+        reverted = self._compare_texts(changed, stopped, base, remote, at)
+        is_folder = bool(returned_together(notes, reverted.texts.keys()))
+        return replace(reverted, is_folder=is_folder)
+
+    def _notes_with_earlier_texts(
+        self,
+        changed: list[str],
+        remote: Tree,
+    ) -> set[str]:
+        """The notes on the server that may return to an earlier text, the changed ones among them."""
+        if len(changed) < FEWEST:
+            return set()
+        with self._session.writing() as writer:
+            edited = writer.snapshots.edited_paths()
+        notes = {path for path in edited if path.endswith(MERGED)}
+        return set(changed) | (notes & remote.nodes.keys())
+
+    def find_older_here(
+        self,
+        base: Base,
+        local: Tree,
+    ) -> dict[str, str]:
+        """The notes of the vault that a person restored, each with its earlier text."""
+        changed = dict(_edited_here(base, local))
+        stopped = self._stopped_before(FACT_HERE, base)
+        older = {path: text for path, text in stopped.items() if path in changed}
+        new = {path: text for path, text in changed.items() if path not in older}
+        if len(new) < FEWEST:
+            return older
+        returned = {
+            path: text for path, text in new.items() if self._is_older(path, text, base)
+        }
+        together = returned_together(new, returned.keys())
+        if len(returned) >= safety_limits.BACK and 2 * len(returned) >= len(new):
+            together = frozenset(returned)
+        return older | {path: returned[path] for path in together}
+
+    def _is_older(
+        self,
+        path: str,
+        hashed: str,
+        base: Base,
+    ) -> bool:
+        """Whether a person put a text in place that is older than that of the base."""
+        was = base[path]
+        assert isinstance(was, BaseFile)
+        with self._session.writing() as writer:
+            snapshots = writer.snapshots
+            chain = snapshots.chain(path)
+            renamed = snapshots.before(path, was.hash)
+        # An edit that is undone here returns to an earlier text, and is meant.
+        if chain and chain[0].revision == hashed and chain[0].by != "person":
+            return False
+        revisions = [version.revision for version in chain]
+        newer = revisions.index(was.hash) if was.hash in revisions else 0
+        older = {*revisions[newer + 1 :], *(version.revision for version in renamed)}
+        return hashed in older
 
     def _compare_texts(
         self,
@@ -97,30 +170,32 @@ class BackupDetector:
 
     def remember_held(
         self,
-        reverted: RevertedNotes,
+        texts: Mapping[str, str],
         base: Base,
-        restored: str,
+        reason: str,
+        *,
+        fact_name: str = FACT,
     ) -> None:
         """Remember which notes B9 stops.
 
-        `restored`: why B9 stops them; empty when it does not.
+        `reason`: why B9 stops them; empty when it does not.
         """
         # Fault (E94): another device edits one of the notes. Without this record, the
         # next pass would take over the earlier texts of the others.
         fact: dict[str, list[str]] | None = None
-        if restored:
+        if reason:
             fact = {}
-            for path, text in reverted.texts.items():
+            for path, text in texts.items():
                 was = base[path]
                 if isinstance(was, BaseFile):
                     fact[path] = [text, was.hash]
-        if fact == self._state.meta(FACT):
+        if fact == self._state.meta(fact_name):
             return
         with self._state.transaction():
             if fact is None:
-                self._state.delete_meta(FACT)
+                self._state.delete_meta(fact_name)
             else:
-                self._state.set_meta(FACT, fact)
+                self._state.set_meta(fact_name, fact)
 
     def prefer_local_texts(
         self,
@@ -144,9 +219,35 @@ class BackupDetector:
                 self._state.set_base(path, earlier)
             self._state.delete_meta(FACT)
 
-    def _stopped_before(self, base: Base) -> dict[str, str]:
+    def bring_newer_back(
+        self,
+        older: Mapping[str, str],
+        base: Base,
+        local: Tree,
+        remote: Tree,
+        now: datetime,
+    ) -> None:
+        """Write the newer texts into the vault again: a person rejected the earlier ones.
+
+        What was added to an earlier text meanwhile stays. What vanished with it is downloaded again.
+        """
+        with self._state.transaction():
+            for path in safety_limits.vanished_there(base, remote, local):
+                self._state.forget(path)
+            self._state.delete_meta(FACT_HERE)
+        for path, text in older.items():
+            newer = self._session.sent_bytes(hash_of(base[path]))
+            if newer is not None:
+                with suppress(ActionOutdated):
+                    self._session.write_local(path, newer, text, now)
+
+    def _stopped_before(
+        self,
+        fact_name: str,
+        base: Base,
+    ) -> dict[str, str]:
         """The earlier texts that B9 stopped in the last pass, for notes whose base is still the same."""
-        fact = self._state.meta(FACT)
+        fact = self._state.meta(fact_name)
         stopped: dict[str, str] = {}
         if not isinstance(fact, dict):
             return stopped
@@ -194,3 +295,15 @@ class BackupDetector:
         self._session.prefetched[path] = fetched
         self._session.remember_fetched(path, fetched)
         return revision_of(fetched.raw)
+
+
+def _edited_here(
+    base: Base,
+    local: Tree,
+) -> Iterator[tuple[str, str]]:
+    """Yield the notes and logs of the vault that differ from the base, with their hashes."""
+    for path, node in local.nodes.items():
+        if not isinstance(node, File) or not path.endswith(MERGED):
+            continue
+        if node.hash and hash_of(base.get(path)) not in ("", node.hash):
+            yield path, node.hash

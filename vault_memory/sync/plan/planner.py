@@ -58,6 +58,8 @@ class SyncPlan:
     """why no deletions are made (B1); `approve_deletes` allows them"""
     restored: str = ""
     """why earlier texts of the server are not taken over (B9); `approve_restore` allows them"""
+    older_here: str = ""
+    """why earlier texts of the vault are not uploaded (B9); `approve_restore` allows them"""
 
 
 def plan(
@@ -92,9 +94,12 @@ def plan(
         planner = PathPlanner(view, settings, used_names, immovable)
         actions += _decide(planner)
         waiting = planner.waiting
-    braked = safety_limits.too_many(base, actions, settings)
-    restored = safety_limits.restored(view, settings)
-    allowed, stopped = _split(actions, settings, braked, restored)
+    limits = safety_limits.HoldReasons(
+        braked=safety_limits.too_many(base, actions, settings),
+        restored=safety_limits.restored(view, settings),
+        older_here=safety_limits.older_here(settings),
+    )
+    allowed, stopped = _split(actions, settings, limits)
     has_stopped_deletes = any(
         isinstance(entry.action, safety_limits.DELETES) for entry in stopped
     )
@@ -103,8 +108,9 @@ def plan(
         actions=in_order(allowed),
         held=tuple(stopped),
         waiting=waiting,
-        braked=braked if has_stopped_deletes else "",
-        restored=restored,
+        braked=limits.braked if has_stopped_deletes else "",
+        restored=limits.restored,
+        older_here=limits.older_here,
     )
 
 
@@ -146,8 +152,7 @@ def _refetch_changed(view: View) -> list[Action]:
 def _split(
     actions: Iterable[Action],
     settings: Settings,
-    braked: str,
-    restored: str,
+    limits: safety_limits.HoldReasons,
 ) -> tuple[list[Action], list[HeldAction]]:
     """Separate the allowed actions from those that the mode or a safety limit stops."""
     allowed: list[Action] = []
@@ -155,11 +160,9 @@ def _split(
     for action in actions:
         if settings.mode == "pull" and isinstance(action, Merge):
             action = replace(action, upload=False)
-        reason = _forbidden_by_mode(action, settings)
-        if not reason and restored and safety_limits.is_from_backup(action, settings):
-            reason = restored
-        if not reason and isinstance(action, safety_limits.DELETES):
-            reason = braked
+        reason = _forbidden_by_mode(action, settings) or limits.why_held(
+            action, settings
+        )
         if reason:
             stopped.append(HeldAction(action, reason))
         else:

@@ -119,15 +119,16 @@ def _is_same_thing(
         within(path, pair.src) or within(path, pair.dst) for path in settings.must_exist
     ):
         return False
-    if isinstance(was, BaseDir) or not isinstance(node, File):
-        is_folder = isinstance(was, BaseDir) and isinstance(node, Dir)
-        if not is_folder or side == "remote":
-            return is_folder
-        return settings.has_folders and _has_brought_a_file(pair, view)
-    if side == "remote":
-        return True
-    # Fault: a file system reuses inodes. An inode alone does not prove a rename.
-    return node.hash == was.hash or (pair.src, pair.dst) in settings.alike
+    match was, node:
+        case (BaseFile(), File()) | (BaseDir(), Dir()) if side == "remote":
+            return True
+        # Fault: a file system reuses inodes. An inode alone does not prove a rename.
+        case BaseFile(), File():
+            return node.hash == was.hash or (pair.src, pair.dst) in settings.alike
+        case BaseDir(), Dir():
+            return settings.has_folders and _has_brought_a_file(pair, view)
+        case _:
+            return False
 
 
 def _has_brought_a_file(

@@ -18,6 +18,7 @@ from vault_memory.sync.actions import (
     RemoveLocalDir,
     RemoveRemoteDir,
     TrashLocal,
+    Upload,
 )
 from vault_memory.sync.settings import MERGED, Settings
 from vault_memory.sync.trees import (
@@ -44,6 +45,8 @@ BACK = 3
 """So many notes that return to earlier texts, or vanish together with one, are not a person's edit (B9)"""
 OLDER = "as on a server that was restored from a backup"
 """How the reason ends for what B9 holds"""
+OLDER_HERE = "as after older files were copied into the vault"
+"""The same where the vault has the earlier texts"""
 REWRITES = 6
 """More rewrites than that by writers in turns are a fight (B6) …"""
 WITHIN = 60.0
@@ -255,8 +258,32 @@ def _looks_restored(
     # must still wait.
     if settings.restored_before and reverted + vanished > 0:
         return True
+    # Fault: a small folder is restored, and its notes are too few to count.
+    if settings.folder_gone_back:
+        return True
     is_most = 2 * reverted >= changed
     return is_most and may_be_restored(reverted, vanished)
+
+
+def older_here(settings: Settings) -> str:
+    """B9 for the vault: the reason why its earlier texts are not uploaded, or nothing."""
+    # Fault: a person restores older files over the vault of one device. Uploaded, they
+    # would remove the newer lines on all devices.
+    if settings.approve_restore or not settings.older_here:
+        return ""
+    count = len(settings.older_here)
+    notes = "1 note" if count == 1 else f"{count} notes"
+    return f"{notes} would go back to earlier texts on the server, {OLDER_HERE}"
+
+
+def is_from_older_files(
+    action: Action,
+    settings: Settings,
+) -> bool:
+    """Whether B9 holds this action, since the vault has earlier texts."""
+    if isinstance(action, Upload | Merge):
+        return action.path in settings.older_here
+    return isinstance(action, DeleteRemote | RemoveRemoteDir)
 
 
 def is_from_backup(
@@ -271,6 +298,30 @@ def is_from_backup(
     if isinstance(action, Download | Merge):
         return action.path in settings.gone_back
     return isinstance(action, FROM_BACKUP)
+
+
+@dataclass(frozen=True, slots=True)
+class HoldReasons:
+    """Why a plan is stopped in part; empty where it is not."""
+
+    braked: str
+    """B1"""
+    restored: str
+    """B9"""
+    older_here: str
+    """B9 for the vault"""
+
+    def why_held(
+        self,
+        action: Action,
+        settings: Settings,
+    ) -> str:
+        """The reason why an action is not done, or nothing."""
+        if self.restored and is_from_backup(action, settings):
+            return self.restored
+        if self.older_here and is_from_older_files(action, settings):
+            return self.older_here
+        return self.braked if isinstance(action, DELETES) else ""
 
 
 def _is_picture(action: Download) -> bool:
