@@ -105,7 +105,7 @@ EXIT_CODES = {
     4: "the vault or the server cannot be reached",
     5: "a person has to decide, for instance about a conflict",
     6: "another process holds the lock",
-    75: "something waits or failed for now; try again later",
+    75: "kept, and done later: an edit or an upload waits; what was not kept exits with 1",
 }
 
 

@@ -32,6 +32,23 @@ def state_root(environment: Mapping[str, str]) -> str:
     )
 
 
+def make_private(folder: str | os.PathLike[str]) -> None:
+    """Makes a folder that only its owner can open, and the missing folders above it."""
+    path = os.fspath(folder)
+    try:
+        os.mkdir(path, 0o700)
+    except FileNotFoundError:
+        make_private(os.path.dirname(path))
+        make_private(path)
+        return
+    except FileExistsError:
+        if not os.path.isdir(path):
+            raise
+        return
+    # Fault: the umask takes rights away from the mode of `mkdir`, also those of the owner.
+    os.chmod(path, 0o700)
+
+
 def cache_root(environment: Mapping[str, str]) -> str:
     """Where downloaded models lie: VAULT_MEMORY_CACHE, else the user's cache directory."""
     return environment.get("VAULT_MEMORY_CACHE") or _folder_of_user(

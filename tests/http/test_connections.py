@@ -434,3 +434,51 @@ def test_half_of_the_descriptors_are_reserved_for_files(
         resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
 
     assert (limits.most, limits.most_of_address) == (most, of_address)
+
+
+LOOSE = {
+    "a bare LF behind a header": b"POST /mcp HTTP/1.1\r\nHost: localhost\nX: y\r\n\r\n",
+    "a bare LF behind the request line": b"GET /healthz HTTP/1.1\nHost: localhost\r\n\r\n",
+    "bare LFs only": b"GET /healthz HTTP/1.1\nHost: localhost\n\n",
+    "a bare LF at the end of the head": b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n\n",
+    "a header that continues after a blank": b"POST /mcp HTTP/1.1\r\nHost: localhost\r\nX: y\r\n z\r\n\r\n",
+    "a header that continues after a tab": b"GET /v1/facts HTTP/1.1\r\nHost: localhost\r\nX: y\r\n\tz\r\n\r\n",
+    "a folded length": b"POST /mcp HTTP/1.1\r\nHost: localhost\r\nContent-Length:\r\n 2\r\n\r\n{}",
+    "folded trailers": b"POST /v1/search HTTP/1.1\r\n"
+    + HEAD
+    + TOKEN
+    + JSON
+    + b"Transfer-Encoding: chunked\r\n"
+    + b"\r\n0\r\nX: y\r\n z\r\n\r\n",
+}
+
+
+@pytest.mark.parametrize("request_bytes", LOOSE.values(), ids=LOOSE)
+@pytest.mark.parametrize("step", [1, 1 << 16], ids=["byte by byte", "at once"])
+def test_a_head_that_a_proxy_may_read_in_another_way_is_refused(
+    served: Served,
+    strangers: Callable[[str], Strangers],
+    request_bytes: bytes,
+    step: int,
+) -> None:
+    connection = strangers(served.url).connect()
+
+    for start in range(0, len(request_bytes), step):
+        with contextlib.suppress(OSError):
+            connection.sendall(request_bytes[start : start + step])
+    connection.shutdown(socket.SHUT_WR)
+
+    answer = rest(connection)
+    assert answer.startswith(b"HTTP/1.1 400 "), answer
+    assert answer.count(b"HTTP/1.1") == 1
+
+
+def test_a_body_may_have_any_lines(
+    served: Served, strangers: Callable[[str], Strangers]
+) -> None:
+    body = b'{"query":\n "boat"\n\n}'
+    head = b"POST /v1/search HTTP/1.1\r\n" + HEAD + TOKEN + JSON
+    length = f"Content-Length: {len(body)}\r\nConnection: close\r\n\r\n".encode()
+    connection = strangers(served.url).connect(head + length + body)
+
+    assert rest(connection).startswith(b"HTTP/1.1 200")

@@ -331,7 +331,7 @@ def test_a_later_lease_shuts_out_the_earlier_holder(open_ledger: Open) -> None:
     for call in calls:
         with pytest.raises(LeaseLost) as error:
             call()
-        assert (error.value.code, error.value.exit_code) == ("lease_lost", 75)
+        assert (error.value.code, error.value.exit_code) == ("lease_lost", 1)
 
     assert south.kept(new) == [(seq, b"op", None)]
     assert south.vault(vault).holder is not None

@@ -194,7 +194,7 @@ def test_a_server_that_is_away_is_a_temporary_error(own_server: PostgresServer) 
         for call in (ledger.vaults, ledger.hosts, lambda: PostgresLedger(url)):
             with pytest.raises(LedgerAway) as error:
                 call()
-            assert error.value.exit_code == 75
+            assert error.value.exit_code == 1
 
 
 def test_more_threads_than_connections_wait_for_each_other(

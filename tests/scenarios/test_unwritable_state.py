@@ -71,12 +71,12 @@ def test_with_a_full_disk_status_is_still_reported(
     assert done.json["index"]["stale_files"] == ["memory/new.md"]
 
 
-def test_with_a_full_disk_a_write_exits_with_75_to_be_retried(
+def test_with_a_full_disk_a_write_that_is_not_kept_exits_with_1(
     outside: Outside, full: list[str]
 ) -> None:
     done = outside.run("append", "USER.md", "Tea", "oolong", "--json", before=full)
 
-    assert done.code == 75, done
+    assert done.code == 1, done
     assert "space" in done.error["hint"]
     assert "oolong" not in (outside.vault / "USER.md").read_text()
 
@@ -88,7 +88,7 @@ def test_with_a_full_disk_indexing_reports_the_full_disk(
 
     done = outside.run("index", "--no-embed", "--json", before=full)
 
-    assert done.code == 75, done
+    assert done.code == 1, done
     assert "full" in done.error["message"]
 
 
@@ -127,6 +127,6 @@ def test_during_a_long_write_indexing_asks_to_be_retried(
     with busy(outside):
         done = outside.run("index", "--no-embed", "--json")
 
-    assert done.code == 75
+    assert done.code == 1
     assert "bug" not in done.out
     assert "again" in done.error["hint"]

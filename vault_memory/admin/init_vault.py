@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Literal
 
+from vault_memory import places
 from vault_memory.errors import VaultError, VaultUnreachable
 from vault_memory.vault.marker import NAME as MARKER
 from vault_memory.vault.marker import Marker, ensure_marker, read_marker
@@ -75,7 +76,7 @@ def settle_copy(
         return mark(root, environment)
     if origin == "moved":
         state = StateFolder(state_root(environment) / marker.vault)
-        state.path.mkdir(parents=True, exist_ok=True, mode=0o700)
+        places.make_private(state.path)
         claim(state, root)
         return marker
     os.unlink(root / MARKER)

@@ -318,7 +318,7 @@ def note_start(
         return
     file = os.path.join(state, places.STARTS, host)
     try:
-        os.makedirs(os.path.dirname(file), mode=0o700, exist_ok=True)
+        places.make_private(os.path.dirname(file))
         # The time is that of the file, so that no reader meets half of a text.
         with open(file, "ab"):
             os.utime(file)

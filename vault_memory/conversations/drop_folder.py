@@ -22,6 +22,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import NamedTuple
 
+from vault_memory import places
 from vault_memory.config import state_file
 from vault_memory.rules.conversations.turn import read_dropped
 from vault_memory.vault.jsonl_log import append_record
@@ -62,7 +63,7 @@ class DropFolder:
     def make(self) -> Path:
         """Returns the folder, which it creates if needed; only its owner can read it."""
         # Fault: other users of the machine could read or add turns.
-        self.path.mkdir(parents=True, exist_ok=True, mode=0o700)
+        places.make_private(self.path)
         return self.path
 
     def is_waiting(self) -> bool:

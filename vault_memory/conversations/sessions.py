@@ -13,6 +13,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import NamedTuple
 
+from vault_memory import places
 from vault_memory.config import state_file
 from vault_memory.config.durable import sync_folder
 
@@ -304,7 +305,7 @@ def _write(
     content: dict[str, str],
     at: datetime,
 ) -> None:
-    file.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+    places.make_private(file.parent)
     # Fault: a reader must never see a new session with the time at which its file was
     # made.
     state_file.write(file, json.dumps(content), modified=at.timestamp())

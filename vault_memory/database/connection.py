@@ -21,7 +21,6 @@ class DatabaseDamaged(VaultMemoryError):
 class DatabaseUnwritable(VaultMemoryError):
     """The database cannot be written now: its disk is full or read-only, or it is in use."""
 
-    exit_code = 75
     http_status = 503
 
     def __init__(

@@ -15,6 +15,7 @@ from typing import Any
 
 import apsw
 
+from vault_memory import places
 from vault_memory.config.durable import sync_folder
 from vault_memory.database.connection import (
     Connection,
@@ -337,7 +338,7 @@ def _is_empty(path: Path) -> bool:
 def _locked(path: Path) -> Iterator[None]:
     """Let one process at a time replace the file."""
     # Fault (B43): the user may have deleted the state folder under a running process.
-    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    places.make_private(path.parent)
     flags = os.O_RDWR | os.O_CREAT | os.O_CLOEXEC
     lock = os.open(f"{path}.lock", flags, 0o600)
     try:

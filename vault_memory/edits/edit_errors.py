@@ -142,7 +142,6 @@ def _escaped(name: str) -> str:
 class TurnNotRecorded(VaultError):
     """The transcript cannot be written now, so the turn is not recorded."""
 
-    exit_code = 75
     http_status = 503
 
     def __init__(
@@ -161,7 +160,6 @@ class TurnNotRecorded(VaultError):
 class NotRecorded(VaultError):
     """The audit log cannot be written now, so nothing was done."""
 
-    exit_code = 75
     http_status = 503
 
     def __init__(

@@ -17,6 +17,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
+from vault_memory import places
 from vault_memory.edits.audit_log import AuditLog
 from vault_memory.edits.audit_recorder import AuditRecorder, Listeners
 from vault_memory.edits.backup_detection import adopt_salvaged, after_opening
@@ -484,9 +485,8 @@ class NoteEditor:
     @contextmanager
     def _locked(self, now: datetime) -> Iterator[None]:
         """Locks the vault against other editors."""
-        # Fault (B43): a user may delete the state folder under a process that lives for
-        # long, such as `mcp`.
-        self._state.mkdir(mode=0o700, parents=True, exist_ok=True)
+        # Fault (B43): a user may delete the state folder while `mcp` runs.
+        places.make_private(self._state)
         fd = os.open(self._state / LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
         try:
             fcntl.flock(fd, fcntl.LOCK_EX)

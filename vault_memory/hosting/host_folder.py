@@ -7,6 +7,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import NamedTuple
 
+from vault_memory import places
 from vault_memory.config import state_file
 from vault_memory.errors import Locked
 from vault_memory.hosting.vault_folders import DEEPEST
@@ -100,7 +101,7 @@ def only_host(
     folder: HostFolder,
 ) -> Iterator[None]:
     """Makes this process the host of the folder. Raises HostRuns."""
-    folder.path.mkdir(parents=True, exist_ok=True, mode=0o700)
+    places.make_private(folder.path)
     try:
         with state_file.lock(folder.lock_file, patience=0):
             folder.pid_file.write_text(str(os.getpid()), encoding="ascii")

@@ -6,6 +6,7 @@ from contextlib import suppress
 from datetime import datetime
 from pathlib import Path
 
+from vault_memory import places
 from vault_memory.lazy import lazy_module
 
 # `typing` has the same name, but takes time to load.
@@ -42,7 +43,7 @@ def log_failure(
     with suppress(Exception):
         if folder is None:
             folder = state_dir.state_root(environment)
-            folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+            places.make_private(folder)
         _append(state_dir.StateFolder(folder).hook_log, line)
 
 

@@ -7,18 +7,41 @@ and sends nothing keeps all others out.
 
 import asyncio
 import json
+import re
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
 import h11
+from h11._receivebuffer import ReceiveBuffer
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 LONGEST_HEAD = 16 * 1024
 """Bytes of a request line with its headers"""
 LONGEST_READ = 64 * 1024
 """Bytes of one read of a connection; asyncio reads 256 KiB"""
+
+
+_LOOSE_LINE = re.compile(rb"(?<!\r)\n|\n[ \t]")
+"""A line that ends without CR, or that continues the one before it"""
+
+
+class StrictLines(ReceiveBuffer):
+    """The bytes that h11 has not read yet. A head has lines that every proxy reads in the same way.
+
+    RFC 9112 lets a server refuse both forms that h11 accepts: a bare LF at the end of a line
+    (section 2.2), and a line that continues the one before it (section 5.2).
+    """
+
+    def maybe_extract_lines(self) -> list[bytearray] | None:
+        """Returns the lines of a head or of trailers; None while they are incomplete."""
+        unread = bytes(self._data)
+        lines = super().maybe_extract_lines()
+        # Fault: a proxy in front of this server may read another header, or another request.
+        if lines and _LOOSE_LINE.search(unread[: len(unread) - len(self)]):
+            raise h11.LocalProtocolError("a line of the head is folded or has no CR")
+        return lines
 
 
 @dataclass(slots=True)
@@ -46,6 +69,7 @@ class Connection(H11Protocol):
 
     def __init__(self, *args: Any, limits: Limits, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
+        self.conn._receive_buffer = StrictLines()
         self.app_state = {**self.app_state, "connection": self}
         self.address = ""
         self.since = self.loop.time()

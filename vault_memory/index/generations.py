@@ -10,6 +10,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from vault_memory import places
 from vault_memory.database.connection import DatabaseDamaged, DatabaseError, is_damage
 from vault_memory.errors import IndexTooNew, VaultMemoryError
 from vault_memory.index.schema import STEPS
@@ -105,7 +106,7 @@ class Generations:
         fill: Callable[[Index], object],
     ) -> Index:
         """Build the next generation with `fill`, use it, and remove the ones before."""
-        self.folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+        places.make_private(self.folder)
         before = self.current
         # Fault (G118): an interrupted build may have left a file of the next number,
         # and another process may still read it.

@@ -13,6 +13,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
+from vault_memory import places
 from vault_memory.errors import NoteUnreadable
 from vault_memory.index.store import Index
 from vault_memory.vault.reader import Note
@@ -72,7 +73,7 @@ def _leave_crumb(
         return None
     crumb = _crumb(index, note.path)
     try:
-        crumb.parent.mkdir(mode=0o700, exist_ok=True)
+        places.make_private(crumb.parent)
         descriptor = os.open(crumb, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
     except OSError:
         # A full disk or a read-only folder must not keep the note out of the index.

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from vault_memory import config as configuration
+from vault_memory import places
 from vault_memory.database.connection import (
     DatabaseError,
     DatabaseUnwritable,
@@ -185,7 +186,7 @@ class Indexing:
                 if not self.ingest(index).scan().changed:
                     break
 
-        self.generations.folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+        places.make_private(self.generations.folder)
         # Fault: two processes that begin at once would build the same index twice. The
         # second waits, and finds the index of the first.
         with state_file.lock(self.generations.folder / "build.lock"):

@@ -14,6 +14,7 @@ from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any, Self
 
+from vault_memory import places
 from vault_memory.config import state_file
 from vault_memory.errors import Locked
 from vault_memory.markdown.note_items import short_hash
@@ -258,7 +259,7 @@ class CheckpointStore:
     def held(self) -> Iterator[None]:
         """Keeps other processes from learning meanwhile. Raises NightRuns."""
         # Fault: other users of the machine could read who spoke when.
-        self.folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+        places.make_private(self.folder)
         with ExitStack() as stack:
             try:
                 # Fault: a second night on the same checkpoint would write each memory twice.
@@ -280,7 +281,7 @@ def _append(
     file: Path,
     text: str,
 ) -> None:
-    file.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+    places.make_private(file.parent)
     with file.open("a", encoding="utf-8") as log:
         log.write(text)
         log.flush()
@@ -293,6 +294,6 @@ def _replace(
     file: Path,
     text: str,
 ) -> None:
-    file.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+    places.make_private(file.parent)
     # Fault: a crash in the middle of the write would leave half a checkpoint.
     state_file.write(file, text, durable=True)

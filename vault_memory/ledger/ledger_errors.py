@@ -51,7 +51,6 @@ class TokenTaken(UsageError):
 class LeaseLost(VaultMemoryError):
     """Another host holds the vault by now, or the lease was given back."""
 
-    exit_code = 75
     http_status = 503
 
     def __init__(
@@ -69,7 +68,6 @@ class LeaseLost(VaultMemoryError):
 class LedgerAway(VaultMemoryError):
     """The database of the fleet does not answer now."""
 
-    exit_code = 75
     http_status = 503
 
     def __init__(

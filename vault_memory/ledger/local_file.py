@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from vault_memory import places
 from vault_memory.database.connection import (
     BUSY,
     BUSY_MILLISECONDS,
@@ -189,7 +190,7 @@ def _reporting_refusals(path: Path) -> Iterator[None]:
 
 def _make(path: Path) -> None:
     """Make an empty file that only its owner can read, unless the path exists."""
-    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    places.make_private(path.parent)
     try:
         # Fault: the file has the secret of the fleet and words of people. SQLite would
         # make it, and its log, with the usual rights.

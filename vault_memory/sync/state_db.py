@@ -14,6 +14,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from vault_memory import places
 from vault_memory.database.connection import (
     Connection,
     DatabaseDamaged,
@@ -449,7 +450,7 @@ class SyncState:
 
 def open_state(folder: Path) -> SyncState:
     """Open the sync state in a folder; a damaged one is quarantined, and a new one is created."""
-    folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+    places.make_private(folder)
     try:
         return SyncState(connect(folder / FILE, durable=True))
     except (DatabaseDamaged, DatabaseError) as error:

@@ -81,7 +81,8 @@ def _append_lines(
     folder_path, _, name = path.rpartition("/")
     folder = _open_folder(files, folder_path)
     try:
-        fd = os.open(name, _APPEND, 0o666, dir_fd=folder)
+        # Fault: what was said must not be readable for others, not even for a moment.
+        fd = os.open(name, _APPEND, 0o600, dir_fd=folder)
         try:
             appended = _append(fd, lines)
         finally:

@@ -2,6 +2,7 @@
 
 import json
 import os
+import stat
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
@@ -21,6 +22,8 @@ PLACES = "places"
 """Folder with a file for each folder that was a vault: the vaults' ids, named by the path's hash"""
 COMPLETE = "complete"
 """File in `PLACES` that says that the states of older versions are registered"""
+OTHERS = 0o077
+"""Rights of all but the owner"""
 _PLACE = "place.json"
 """File in a state folder with the path of its vault"""
 
@@ -289,11 +292,16 @@ def _entry(
 def _make(folder: Path) -> None:
     hint = "free it, or name another folder in VAULT_MEMORY_STATE; the notes are not touched"
     try:
-        folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+        places.make_private(folder)
     except OSError as error:
         raise ConfigError(
             f"the state folder `{folder}` cannot be made: {error.strerror}", hint=hint
         ) from None
+    status = folder.stat()
+    # Fault: a folder that somebody made by hand may be open to others, and the journal in it
+    # has the text of every note.
+    if status.st_mode & OTHERS and status.st_uid == os.geteuid():
+        folder.chmod(stat.S_IMODE(status.st_mode) & ~OTHERS)
     if not os.access(folder, os.R_OK | os.W_OK | os.X_OK):
         raise ConfigError(f"the state folder `{folder}` cannot be written", hint=hint)
 

@@ -18,6 +18,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+from vault_memory import places
 from vault_memory.config.durable import sync_folder
 from vault_memory.hosting.fleet.config_part import without_secrets
 from vault_memory.hosting.fleet.database_copy import copy_database
@@ -164,7 +165,7 @@ def install(
         file.unlink()
     for stored in bundle.files:
         file = state / stored.path
-        file.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        places.make_private(file.parent)
         # Fault (B45): SQLite would apply the log of an old database to the new one.
         for ending in ("-wal", "-shm"):
             file.with_name(file.name + ending).unlink(missing_ok=True)

@@ -70,7 +70,6 @@ class HomeChanged(VaultMemoryError):
 class VaultInUse(VaultMemoryError):
     """A host holds the vault, and does not give it back."""
 
-    exit_code = 75
     http_status = 503
 
     def __init__(
@@ -89,7 +88,6 @@ class VaultInUse(VaultMemoryError):
 class HostsSilent(VaultMemoryError):
     """A host does not do in time what it was asked to do."""
 
-    exit_code = 75
     http_status = 503
 
     def __init__(self, hosts: list[str]) -> None:

@@ -12,6 +12,7 @@ from contextlib import suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
+from vault_memory import places
 from vault_memory.config import state_file
 from vault_memory.sync.state_db import FILE as SYNC_STATE
 from vault_memory.vault.device_id import FILE as DEVICE
@@ -53,8 +54,8 @@ class Scratch:
 
     def prepare(self) -> None:
         """Make the folders, the marker and the name of the device, where they are missing."""
-        self.root.mkdir(parents=True, exist_ok=True, mode=0o700)
-        self.state.mkdir(parents=True, exist_ok=True, mode=0o700)
+        places.make_private(self.root)
+        places.make_private(self.state)
         if read_marker(self.root) is None:
             # Fault: the folder was deleted, and its notes are in the home. The state of a sync
             # would take their absence for deletions.

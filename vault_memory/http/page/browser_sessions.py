@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 
 import msgspec
 
+from vault_memory import places
 from vault_memory.config import state_file
 
 FILE = "web-sessions.json"
@@ -167,7 +168,7 @@ class BrowserSessions:
     @contextmanager
     def _changing(self) -> Iterator[_Stored]:
         """Gives what the file has, and writes it back with the changes."""
-        self._lock.parent.mkdir(parents=True, exist_ok=True)
+        places.make_private(self._lock.parent)
         with state_file.lock(self._lock):
             stored = _load(self._file)
             now = self._clock()

@@ -8,6 +8,7 @@ from typing import Any
 
 import msgspec
 
+from vault_memory import places
 from vault_memory.config import state_file
 from vault_memory.errors import ConfigError, Locked
 from vault_memory.http.page.browser_sessions import Rights, key_prefix
@@ -79,7 +80,7 @@ def announced_host(
     are made later. Raises Locked when another host announces this folder.
     """
     state = _host_state(vaults, states)
-    state.mkdir(parents=True, exist_ok=True, mode=0o700)
+    places.make_private(state)
     with announced(state, RunningPage(url, Rights(), is_host=True)):
         yield
 

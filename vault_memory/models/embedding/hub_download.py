@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import urljoin, urlsplit
 
+from vault_memory import places
 from vault_memory.config import state_file
 from vault_memory.errors import EmbedderUnavailable
 from vault_memory.models.embedding.fingerprint import file_sha256
@@ -129,7 +130,7 @@ def fetch(
     """
     target = folder / pin.name
     try:
-        folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+        places.make_private(folder)
         # Two processes that append to one partial file would mix their bytes.
         with state_file.lock(folder / f".{pin.name}.lock"):
             if not (target.is_file() and file_sha256(target) == pin.sha256):

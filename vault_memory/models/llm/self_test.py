@@ -12,6 +12,7 @@ from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
+from vault_memory import places
 from vault_memory.config import state_file
 from vault_memory.models.base import Brain
 from vault_memory.models.llm.templates import instructions
@@ -82,7 +83,7 @@ def way_of(
     verdict = stored_verdict(state, model)
     if verdict is None:
         verdict = judge(load(), model)
-        state.mkdir(parents=True, exist_ok=True, mode=0o700)
+        places.make_private(state)
         state_file.write(state / FILE, json.dumps(asdict(verdict)))
     return verdict.way
 

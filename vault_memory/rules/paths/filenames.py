@@ -37,6 +37,19 @@ _JUNK = r"""(?xis)
     """
 
 
+INBOX = "INBOX.md"
+LOG = ".jsonl"
+"""Ending of transcripts, of the audit and of the ledgers of the nights"""
+
+
+def is_private(name: str) -> bool:
+    """Returns whether only the owner may read a file from its first byte on, whatever the umask.
+
+    These are the files in which a person speaks, or is spoken about, without having saved them.
+    """
+    return name.endswith((LOG, f".{INBOX}")) or name == INBOX
+
+
 def ignored(name: str) -> bool:
     """Returns whether a name is a temporary file of another program, or a conflict copy."""
     if _PLAIN(name) and "onflict" not in name:

@@ -13,6 +13,7 @@ import errno
 import stat
 from dataclasses import dataclass
 
+from vault_memory.rules.paths.filenames import is_private
 from vault_memory.vault.fs import UNSUPPORTED, Files, FileStatus
 from vault_memory.vault.snapshots import revision_of
 from vault_memory.vault.write.preconditions import CurrentFile
@@ -86,7 +87,8 @@ def swap_in(
     """
     unfinished = temp + UNFINISHED
     try:
-        write_whole(files, folder, unfinished, new, live)
+        private = is_private(name)
+        write_whole(files, folder, unfinished, new, live, private=private)
         # Fault (A1): an editor saves while the temporary is written. Checking here
         # spares most such swaps; the comparison of the displaced file finds the others.
         if live is not None and files.look(folder, name) != live.info:
@@ -270,10 +272,15 @@ def write_whole(
     temp: str,
     new: bytes,
     live: CurrentFile | None,
+    *,
+    private: bool,
 ) -> None:
-    """Writes a complete, durable file with the metadata of the note that it will replace."""
+    """Writes a complete, durable file with the metadata of the note that it will replace.
+
+    Without such a note, only the owner can read a `private` file.
+    """
     # Fault (A31): a private note must not be readable by others through its temporary.
-    fd = files.create(folder, temp, private=live is not None)
+    fd = files.create(folder, temp, private=private or live is not None)
     try:
         files.write(fd, new)
         if live is not None:

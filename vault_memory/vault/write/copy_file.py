@@ -3,6 +3,7 @@
 The name of a copy is one that sync programs carry along, and never the name of another file.
 """
 
+from vault_memory.rules.paths.filenames import is_private
 from vault_memory.vault.fs import Files
 from vault_memory.vault.write.atomic_swap import (
     UNFINISHED,
@@ -52,7 +53,8 @@ def put_copy(
     # Under this name, recovery removes it.
     unfinished = write.temp + UNFINISHED
     try:
-        write_whole(files, folder, unfinished, raw, live)
+        private = is_private(write.name)
+        write_whole(files, folder, unfinished, raw, live, private=private)
         for number in range(1, MOST):
             candidate = copy_name(write.name, write.stamp, number=number)
             if _claim_name(files, folder, unfinished, candidate, raw):

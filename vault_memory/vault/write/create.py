@@ -3,7 +3,7 @@
 import os
 import secrets
 
-from vault_memory.rules.paths.filenames import inside
+from vault_memory.rules.paths.filenames import inside, is_private
 from vault_memory.vault.fs import RealFiles
 from vault_memory.vault.write.atomic_swap import move_new, try_unlink
 from vault_memory.vault.write.attempt import make_folders
@@ -26,7 +26,7 @@ def add_file(
         try:
             # Fault: a sync client uploads what it sees. Under the final name it could
             # take half of the file.
-            _write_temporary(files, folder, temp, raw)
+            _write_temporary(files, folder, temp, raw, private=is_private(name))
             # Fault: a plain rename would overwrite a file that a person made in the
             # meantime.
             move_new(files, folder, temp, name)
@@ -45,8 +45,10 @@ def _write_temporary(
     folder: int,
     temp: str,
     raw: bytes,
+    *,
+    private: bool,
 ) -> None:
-    fd = files.create(folder, temp, private=False)
+    fd = files.create(folder, temp, private=private)
     try:
         files.write(fd, raw)
         files.fsync(fd)

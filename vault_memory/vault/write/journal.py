@@ -17,6 +17,7 @@ from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
+from vault_memory import places
 from vault_memory.database.connection import Connection, DatabaseError
 from vault_memory.database.migrations import migrate, statements
 from vault_memory.database.self_repair import RepairingConnection
@@ -53,7 +54,6 @@ Outcome = Literal["", "written", "merged", "copied", "unchanged", "trashed"]
 class JournalUnavailable(VaultError):
     """The journal cannot be written now, so no note was written."""
 
-    exit_code = 75
     http_status = 503
 
     def __init__(self, reason: str) -> None:
@@ -402,7 +402,7 @@ def open_journal(folder: Path) -> Journal:
     """
     # Fault: the journal has the text of every note. Other users of the computer must
     # not read it.
-    folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+    places.make_private(folder)
     connection = RepairingConnection(folder / FILE, _prepare, _salvage)
     journal = Journal(connection)
     if journal.ops("planned"):

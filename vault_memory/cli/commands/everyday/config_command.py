@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from vault_memory import places
 from vault_memory.cli.options import Context, common
 from vault_memory.errors import ConfigError, UsageError
 from vault_memory.lazy import lazy_module
@@ -102,7 +103,7 @@ def _edit(
 ) -> None:
     # An editor that starts with an empty name cannot save into a folder that is missing.
     if not file.exists():
-        file.parent.mkdir(parents=True, exist_ok=True)
+        places.make_private(file.parent)
         file.write_text(NEW_FILE, encoding="utf-8")
     open_note.start(open_note.editor_command(file))
 

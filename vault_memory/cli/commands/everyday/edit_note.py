@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from vault_memory import places
 from vault_memory.cli.commands.edit import named_note
 from vault_memory.cli.commands.everyday.open_note import editor_command, start
 from vault_memory.cli.options import Context, common, dry_run
@@ -144,7 +145,7 @@ def _new_draft(
         drafts = memory.vault.state.path / DRAFTS
     if present is None:
         context.say(f"`{path}` is a new note")
-    drafts.mkdir(mode=0o700, parents=True, exist_ok=True)
+    places.make_private(drafts)
     file = Path(tempfile.mkdtemp(dir=drafts)) / Path(path).name
     # Other users of the computer must not read it.
     fd = os.open(file, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)

@@ -11,6 +11,7 @@ from urllib.parse import urlsplit
 
 from starlette.types import ASGIApp
 
+from vault_memory import places
 from vault_memory.config import state_file
 from vault_memory.config.server_sections import Serve
 from vault_memory.errors import Locked
@@ -48,7 +49,7 @@ def serve(
     Raises Locked when another process has the scratch of this host.
     """
     address = fleet.config.fleet.address or _address_of(listening)
-    fleet.scratch.mkdir(parents=True, exist_ok=True, mode=0o700)
+    places.make_private(fleet.scratch)
     own = HostName(fleet.host, address, fleet.config.fleet.most_open)
     try:
         # Fault: two processes of one name would write to one scratch.

@@ -8,6 +8,7 @@ import json
 from collections.abc import Collection
 from pathlib import Path
 
+from vault_memory import places
 from vault_memory.config import state_file
 
 FILE = "web-seen.json"
@@ -32,7 +33,7 @@ class SeenMarks:
     ) -> None:
         """Move the mark forward to a record."""
         key = _digest(scopes)
-        self._lock.parent.mkdir(parents=True, exist_ok=True)
+        places.make_private(self._lock.parent)
         with state_file.lock(self._lock):
             marks = self._marks()
             # Fault: an old view that is still open in another tab would move the mark back.
