@@ -377,3 +377,29 @@ def test_paths_over_a_limit_are_refused_with_the_limit(
     assert answer.status_code == 400
     message = answer.json()["error"]["message"]
     assert "at most" in message or "length <= 200" in message
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "body"),
+    [
+        ("POST", "/v1/search", {"query": "boat"}),
+        ("POST", "/v1/context", {"prompt": "the boat"}),
+        ("POST", "/v1/turns", {"session": "s", "role": "user", "text": "hello"}),
+        ("POST", "/v1/remember", {"text": "the boat is blue"}),
+        ("GET", "/v1/notes", None),
+        ("GET", f"/v1/notes/{NOTE}", None),
+        ("GET", "/v1/facts", None),
+        ("GET", "/v1/held", None),
+    ],
+)
+def test_a_vault_that_is_closed_during_a_call_is_unavailable_and_no_bug(
+    memory: VaultMemory, serve: Serve, method: str, path: str, body: object
+):
+    client = serve(memory).client(MIRA)
+    memory.close()
+
+    answer = client.request(method, path, json=body)
+
+    assert answer.status_code == 503, answer.text
+    assert answer.json()["error"]["code"] == "vault_unavailable"
+    assert str(memory.root) not in answer.text

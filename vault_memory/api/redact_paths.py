@@ -19,7 +19,7 @@ def folders_of(memory: "VaultMemory") -> list[str]:
         str(memory.root),
         os.path.realpath(memory.root),
         str(memory.vault.state.path),
-        str(memory.vault.semantic.cache),
+        str(memory.vault.cache),
         str(Path.home()),
     }
     # The home of a service account may be the root, which is in every path.

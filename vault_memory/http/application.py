@@ -48,6 +48,7 @@ from vault_memory.http.responses import (
 from vault_memory.http.routes import ENDPOINTS, Endpoint, open_routes
 from vault_memory.http.tokens import Tokens
 from vault_memory.rules.paths.caller import Caller
+from vault_memory.search.open_vault import VaultClosed
 
 logger = logging.getLogger(__name__)
 
@@ -209,6 +210,8 @@ def _route(
             raise
         except (VaultUnknown, VaultUnavailable) as error:
             return _without_vault(error)
+        except VaultClosed:
+            return unavailable(VaultUnavailable())
         except Exception:
             logger.exception("%s failed", endpoint.name)
             return broken()
@@ -234,6 +237,7 @@ async def _answer(
         # Vaults are files, and files block: the call runs in a thread.
         return reply(await anyio.to_thread.run_sync(call))
     except VaultMemoryError as error:
+        _check_open(memory)
         return failure(error, memory)
     except (DatabaseError, OSError) as error:
         logger.warning("%s: %s", endpoint.name, error)
@@ -243,6 +247,14 @@ async def _answer(
             "the disk or the index does not answer now",
             "try again later",
         )
+
+
+def _check_open(memory: VaultMemory) -> None:
+    """Raises VaultUnavailable for a vault that was closed while a call used it."""
+    # Fault: the lease of a fleet was lost, and another host has the vault. That is no mistake of
+    # the caller, and no bug.
+    if memory.vault.is_closed:
+        raise VaultUnavailable
 
 
 async def _payload(

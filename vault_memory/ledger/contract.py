@@ -266,11 +266,13 @@ class Ledger(Protocol):
         vault: str,
         op: bytes,
         op_id: str,
+        lease: Lease | None = None,
     ) -> int:
         """Store an operation and return its `seq`. It is durable when this returns.
 
         The vault becomes due at once if no host holds it. The same `op_id` again, within a day
-        after it was folded, stores nothing and returns the first `seq`. Raises UnknownVault.
+        after it was folded, stores nothing and returns the first `seq`. A host names its `lease`:
+        what it stores, the next holder finds at once. Raises UnknownVault, LeaseLost.
         """
         ...
 

@@ -230,6 +230,7 @@ class LocalLedger:
         vault: str,
         op: bytes,
         op_id: str,
+        lease: Lease | None = None,
     ) -> int:
         with self._file.transaction() as connection:
             stored = rows_of(
@@ -239,6 +240,8 @@ class LocalLedger:
             )
             if stored:
                 return int(stored[0][0])
+            if lease is not None:
+                _need_lease(connection, lease)
             numbers = rows_of(connection, local_queries.NEXT_SEQ, (vault,))
             if not numbers:
                 raise UnknownVault(vault)

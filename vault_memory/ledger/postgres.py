@@ -238,12 +238,16 @@ class PostgresLedger:
         vault: str,
         op: bytes,
         op_id: str,
+        lease: Lease | None = None,
     ) -> int:
-        values = {"vault": _known_id(vault), "op": op, "op_id": op_id}
+        epoch = None if lease is None else lease.epoch
+        values = {"vault": _known_id(vault), "op": op, "op_id": op_id, "epoch": epoch}
         rows = self._connections.rows(postgres_queries.KEEP, values)
         if not rows:
             # The operation was kept before, or the ledger has no such vault.
             rows = self._rows(postgres_queries.SEQ, vault, op_id)
+        if not rows and lease is not None:
+            raise LeaseLost(lease)
         if not rows:
             raise UnknownVault(vault)
         return int(rows[0][0])

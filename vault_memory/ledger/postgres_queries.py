@@ -143,6 +143,7 @@ KEEP = """
             last_seq = last_seq + 1,
             due = least(due, now())
         WHERE id = %(vault)s
+            AND (%(epoch)s::bigint IS NULL OR epoch = %(epoch)s AND holder IS NOT NULL)
         RETURNING id, last_seq)
     INSERT INTO vault_memory.kept(vault, seq, op_id, op)
     SELECT id, last_seq, %(op_id)s, %(op)s FROM number

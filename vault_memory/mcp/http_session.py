@@ -6,6 +6,7 @@ from typing import Any
 
 from vault_memory.api.redact_paths import folders_of, hidden, without_paths
 from vault_memory.api.vault_memory import VaultMemory
+from vault_memory.api.vault_service import VaultUnavailable
 from vault_memory.errors import NoteNotFound, VaultMemoryError
 from vault_memory.rules.context.quotations import in_marks, quotation, safe, shown_name
 from vault_memory.rules.context.quoting import FLAG, HARMLESS, one_line
@@ -97,6 +98,9 @@ class Serving:
 
     def explain(self, error: VaultMemoryError) -> str:
         """An error in words for a model: what happened, and what to do next."""
+        # Fault: another host has the vault by now, and the reason would be about this one.
+        if self.memory.vault.is_closed:
+            error = VaultUnavailable()
         paragraphs = [*_message(error)]
         if hint := HINTS.get(error.code, error.hint):
             paragraphs.append(f"hint: {hint}")

@@ -228,6 +228,11 @@ class OpenVault:
         return self._indexing
 
     @property
+    def cache(self) -> Path:
+        """The folder of downloaded models, also after `close`."""
+        return self._semantic.cache
+
+    @property
     def semantic(self) -> Semantic:
         """The embedder, loaded or not."""
         self.check_open()

@@ -1,5 +1,7 @@
 """A text that a person takes back leaves the home, its versions, the ledger and all hosts."""
 
+import io
+from contextlib import redirect_stdout
 from pathlib import Path
 from typing import Any
 
@@ -9,6 +11,8 @@ from tests.contract.shapes import problems
 from tests.hosting.fleet.running import OperatedFleet, running_host, until
 from tests.remote.servers.faults import Answer, Rule, Script
 from tests.remote.servers.s3_proxy import S3Proxy
+from vault_memory.cli import main
+from vault_memory.hosting.fleet import fleet_forget
 from vault_memory.hosting.fleet.bundle_store import NAME
 from vault_memory.vault.marker import ensure_marker
 
@@ -138,3 +142,28 @@ def test_the_receipt_names_versions_that_the_account_may_not_read(
 def test_a_text_is_forgotten_only_when_that_is_said(operated: OperatedFleet) -> None:
     answer = operated.ask("fleet", "forget", "ann", SECRET)
     assert answer["error"]["code"] == "cannot_ask"
+
+
+def test_a_copy_on_a_host_that_does_not_answer_is_named_and_exits_with_1(
+    fleet_of_hosts: OperatedFleet, vault: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    home = fleet_of_hosts.store.new_url()
+    added = fleet_of_hosts.ask(
+        "fleet", "add", "ann", "--home", home, "--from", str(vault)
+    )
+    with running_host(fleet_of_hosts, "east") as east:
+        assert east.ask(added["token"], "/v1/search", query="x").status_code == 200
+        assert fleet_of_hosts.ask("fleet", "drain", "east")
+        assert east.process.wait(60) == 0
+    monkeypatch.setattr(fleet_forget, "HOST_SECONDS", 0.0)
+    for name, value in fleet_of_hosts.environment.items():
+        monkeypatch.setenv(name, value)
+    config = str(fleet_of_hosts.folder / "operator.toml")
+    arguments = ["fleet", "forget", "ann", SECRET, "--yes", "--config", config]
+
+    output = io.StringIO()
+    with redirect_stdout(output), pytest.raises(SystemExit) as ended:
+        main(arguments)
+
+    assert ended.value.code == 1
+    assert "not reached: the local copy on the host `east`" in output.getvalue()

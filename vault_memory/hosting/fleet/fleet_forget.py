@@ -61,6 +61,8 @@ class FleetForgotten(NamedTuple):
     """hosts that have deleted their local copies"""
     unreached: tuple[str, ...] = ()
     """what may still have the text"""
+    is_complete: bool = True
+    """whether the fleet has no copy left; `unreached` names what is outside of it, too"""
 
     def as_json(self) -> "FleetForgottenJson":
         """Return the answer of `fleet forget`."""
@@ -90,21 +92,25 @@ def forget(
         with visit.changing() as memory:
             report = memory.forget(text)
         is_home_clean = visit.flush().is_complete
-        unreached = [BACKUPS, *ledger.erase_traces()]
-        if not is_home_clean:
-            unreached.insert(0, "files of the home that wait for another program")
+        outside = [BACKUPS, *ledger.erase_traces()]
+        copies: list[str] = []
         if ledger.vault(name).waiting:
-            unreached.insert(0, "operations in the ledger that the vault refuses")
+            copies.append("operations in the ledger that the vault refuses")
+        if not is_home_clean:
+            copies.append("files of the home that wait for another program")
         # Fault: a person may have put the text into a file that is too large for sync.
         large_files = left_alone(visit.bundles.remote, visit.scratch.root)
         if count := sum(1 for _ in large_files):
-            unreached.insert(0, LARGE_FILES.format(count=count))
+            copies.append(LARGE_FILES.format(count=count))
         versions, kept_versions = _erase_versions(fleet, visit, matcher)
-        unreached += kept_versions
+        # The server of the home, and not the fleet, keeps such versions.
+        by_server = [place for place in kept_versions if place == SERVER_VERSIONS]
+        copies += [place for place in kept_versions if place != SERVER_VERSIONS]
         silent = _silent_hosts(ledger, visit, asked)
         erased = tuple(host for host in asked if host not in silent)
-        unreached += [f"the local copy on the host `{host}`" for host in silent]
-        return FleetForgotten(report, versions, erased, tuple(unreached))
+        copies += [f"the local copy on the host `{host}`" for host in silent]
+        unreached = (*copies, *outside, *by_server)
+        return FleetForgotten(report, versions, erased, unreached, not copies)
 
 
 # --- The home ---

@@ -9,6 +9,7 @@ from vault_memory.hosting.fleet import acknowledged_ops
 from vault_memory.hosting.fleet.acknowledged_ops import AcknowledgedOp
 from vault_memory.hosting.fleet.op_replay import OpReplay
 from vault_memory.ledger.contract import KeptOp, Lease, Ledger
+from vault_memory.vault.marker import NAME as MARKER
 
 logger = logging.getLogger(__name__)
 
@@ -25,8 +26,15 @@ class KeptOps:
         """The place of the first operation that the vault refuses"""
         self._lease = lease
         self._ledger = ledger
+        self._missing: dict[int, str] = {}
+        """the notes of operations whose effect is not in the scratch, by their place"""
         self._executed: dict[int, AcknowledgedOp] = {}
         """operations whose effect is in the scratch, by their place in the ledger"""
+
+    @property
+    def missing_notes(self) -> frozenset[str]:
+        """The notes that lack the words of an operation: no answer about them is fresh."""
+        return frozenset(self._missing.values())
 
     @property
     def has_executed(self) -> bool:
@@ -36,12 +44,19 @@ class KeptOps:
     def keep(
         self,
         op: AcknowledgedOp,
-        *,
-        is_executed: bool = True,
+        waits_for: str = "",
     ) -> None:
-        """Store an operation durably. Raises LedgerAway: then it may be stored or not."""
-        seq = self._ledger.keep(self._lease.vault, op.as_bytes(), op.op_id)
-        if is_executed:
+        """Store an operation durably. `waits_for`: the note in which it is not executed yet.
+
+        Raises LeaseLost, LedgerAway: after the latter, it may be stored or not.
+        """
+        vault = self._lease.vault
+        # Fault: this host was stopped before this line, and another one holds the vault by now.
+        # Acknowledged here, the words would be missing there until its next flush.
+        seq = self._ledger.keep(vault, op.as_bytes(), op.op_id, self._lease)
+        if waits_for:
+            self._missing[seq] = waits_for
+        else:
             self._executed[seq] = op
 
     def waiting(self) -> list[KeptOp]:
@@ -59,11 +74,13 @@ class KeptOps:
         replay = OpReplay(memory, [op for op in ops.values() if op is not None])
         for seq, op in ops.items():
             if op is None or not _is_replayed(replay, op):
+                self._missing[seq] = _note_of(op)
                 # The operation stays in the ledger, and so do those after it.
                 self.first_refused = min(seq, self.first_refused or seq)
             else:
                 # Fault: the text is newer now, so the operation may have done something else.
                 self._executed[seq] = self._with_outcome(memory, seq, op)
+                self._missing.pop(seq, None)
 
     def note_outcomes(self, memory: VaultMemory) -> None:
         """Keep what operations have written meanwhile, before any of it goes home."""
@@ -103,6 +120,12 @@ class KeptOps:
         op = replace(op, outcome=outcome)
         self._ledger.outcome(self._lease, seq, op.as_bytes())
         return op
+
+
+def _note_of(op: AcknowledgedOp | None) -> str:
+    """Return the note that an operation changes, as far as it is known."""
+    note = "" if op is None else op.outcome.note or op.arguments.get("note")
+    return str(note or MARKER)
 
 
 def _is_replayed(

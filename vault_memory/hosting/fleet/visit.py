@@ -12,7 +12,7 @@ there, and never writes to the home: the visit after it does, once the home answ
 import contextlib
 import logging
 import threading
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import replace
 from datetime import UTC, datetime
 
@@ -197,7 +197,7 @@ class Visit:
             if answer is None:
                 raise VaultUnavailable
             if answer.note is not None:
-                self._ops.keep(op, is_executed=False)
+                self._ops.keep(op, waits_for=answer.note)
             return answer
 
     # --- The way home ---
@@ -388,7 +388,7 @@ class Visit:
         config = self._settings.configure(loaded)
         config = config._replace(remote=self._home.settings)
         memory = VaultMemory.open(self.scratch.root, config, environment=environment)
-        memory.searcher.unread_notes = lambda: self._stale
+        memory.searcher.unread_notes = self._unread_notes
         memory.sync.open_remote = lambda settings, password: self._home.reconnected()
         return memory
 
@@ -432,12 +432,22 @@ class Visit:
 
     def _note_away(self) -> None:
         """Name all notes as stale: people may have saved in the home, which does not answer."""
-        if self._stale:
-            return
+        if not self._stale:
+            self._stale = self._all_notes()
+
+    def _all_notes(self) -> tuple[str, ...]:
         vault = self.memory.vault
         with vault.lock:
             notes = list_notes(vault.indexing.index(), None)
-        self._stale = tuple(note.note for note in notes)
+        return tuple(note.note for note in notes)
+
+    def _unread_notes(self) -> Collection[str]:
+        """Return the notes that may be newer than what a search reads."""
+        missing = self._ops.missing_notes
+        if not missing:
+            return self._stale
+        # Fault: an acknowledged operation waits, and a search would say that there is nothing.
+        return {*missing, *self._all_notes()}
 
     def _check_home(self) -> None:
         """List the home. Raises LeaseLost when it has the bundle of another host."""

@@ -43,7 +43,7 @@ LOG = ".jsonl"
 
 
 def is_private(name: str) -> bool:
-    """Returns whether only the owner may read a file from its first byte on, whatever the umask.
+    """Returns whether only the owner may read a file, under each umask and from its first byte on.
 
     These are the files in which a person speaks, or is spoken about, without having saved them.
     """

@@ -4,9 +4,11 @@ import logging
 import os
 import signal
 import socket
+import time
 from collections.abc import Callable, Mapping
+from functools import partial
 from importlib.util import find_spec
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 from urllib.parse import urlsplit
 
 from starlette.types import ASGIApp
@@ -27,6 +29,7 @@ from vault_memory.http.many_vaults import HostRoutes, many_vaults_application
 from vault_memory.http.prometheus import Requests
 from vault_memory.lazy import lazy_module
 from vault_memory.ledger.contract import Ledger
+from vault_memory.ledger.ledger_errors import LedgerAway
 
 if TYPE_CHECKING:
     from vault_memory.mcp import transports
@@ -36,6 +39,21 @@ else:
 logger = logging.getLogger(__name__)
 
 LOCK = "host.lock"
+FIRST_PAUSE, LONGEST_PAUSE = 0.5, 5.0
+"""Seconds between two questions to a ledger that does not answer"""
+Answer = TypeVar("Answer")
+
+
+def when_it_answers(ask: Callable[[], Answer]) -> Answer:
+    """Ask the ledger until it answers, which may be much later. Raises all but LedgerAway."""
+    pause = FIRST_PAUSE
+    while True:
+        try:
+            return ask()
+        except LedgerAway as error:
+            logger.warning("%s; the host waits for it", error.message)
+        time.sleep(pause)
+        pause = min(LONGEST_PAUSE, 2 * pause)
 
 
 def serve(
@@ -69,7 +87,7 @@ def _serve(
     own: HostName,
     ready: Callable[[str], None],
 ) -> None:
-    warn_of_address(ledger, own)
+    when_it_answers(partial(warn_of_address, ledger, own))
     host = FleetHost(ledger, fleet.visit_settings(), own, _end_this_process)
     tokens = LedgerTokens(ledger)
     settings = _with_address(fleet.config.serve, own.address)
@@ -88,7 +106,7 @@ def _serve(
         host.ready()
         ready(own.address)
 
-    host.start()
+    when_it_answers(host.start)
     try:
         listen.listen(app, listening, say_ready)
     finally:

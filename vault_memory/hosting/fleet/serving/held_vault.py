@@ -11,7 +11,7 @@ from vault_memory.hosting.fleet.acknowledged_ops import AcknowledgedOp, Call
 from vault_memory.hosting.fleet.fleet_errors import Pending
 from vault_memory.hosting.fleet.visit import Visit
 from vault_memory.ledger.contract import Lease
-from vault_memory.ledger.ledger_errors import LedgerAway
+from vault_memory.ledger.ledger_errors import LeaseLost, LedgerAway
 from vault_memory.vault.marker import new_id
 
 if TYPE_CHECKING:
@@ -202,6 +202,9 @@ class AcknowledgedMemory:
         except LedgerAway as error:
             self._vault.note_kept()
             raise Pending(error.code) from None
+        except LeaseLost:
+            self._vault.visit.lost = True
+            raise
         self._vault.note_kept()
         self.is_durable = True
         return answer
