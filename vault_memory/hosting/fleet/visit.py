@@ -432,8 +432,7 @@ class Visit:
 
     def _note_away(self) -> None:
         """Name all notes as stale: people may have saved in the home, which does not answer."""
-        if not self._stale:
-            self._stale = self._all_notes()
+        self._stale = self._stale or self._all_notes()
 
     def _all_notes(self) -> tuple[str, ...]:
         vault = self.memory.vault
@@ -444,10 +443,8 @@ class Visit:
     def _unread_notes(self) -> Collection[str]:
         """Return the notes that may be newer than what a search reads."""
         missing = self._ops.missing_notes
-        if not missing:
-            return self._stale
         # Fault: an acknowledged operation waits, and a search would say that there is nothing.
-        return {*missing, *self._all_notes()}
+        return {*missing, *self._all_notes()} if missing else self._stale
 
     def _check_home(self) -> None:
         """List the home. Raises LeaseLost when it has the bundle of another host."""
