@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -12,7 +13,7 @@ from vault_memory.http.tokens import Tokens
 from vault_memory.rules.paths.layout import Layout
 from vault_memory.vault.marker import NAME as MARKER
 from vault_memory.vault.marker import read_marker
-from vault_memory.vault.state_dir import StateFolder, state_root
+from vault_memory.vault.state_dir import StateFolder, state_root, vaults_at
 
 FileSignature = tuple[int, int, int] | None
 """Time of the last change of content or rights, inode and size; None without a file"""
@@ -88,6 +89,24 @@ def read_entry(
         files=tuple(files),
         signature=tuple(signatures),
     )
+
+
+def earlier_tokens(
+    root: str,
+    vault: str,
+    environment: Mapping[str, str],
+) -> list[Tokens]:
+    """Returns the tokens of the vaults that this folder was before it had the id `vault`."""
+    states = state_root(environment)
+    loaded = []
+    for earlier in vaults_at(os.path.realpath(root), states):
+        if earlier == vault:
+            continue
+        with suppress(VaultMemoryError, OSError):
+            file = StateFolder(states / earlier).config_file
+            rows = configuration.load(file, environment).serve.tokens
+            loaded.append(Tokens.load(rows, root=Path(root)))
+    return loaded
 
 
 def _load_tokens(

@@ -5,13 +5,16 @@ import os
 import threading
 import time
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from vault_memory.hosting.catalog_entry import CatalogEntry, read_entry
+from vault_memory.api.redact_paths import without_paths
+from vault_memory.hosting.catalog_entry import CatalogEntry, earlier_tokens, read_entry
 from vault_memory.hosting.vault_folders import check_folder, vault_folders
+from vault_memory.http.tokens import Tokens
 from vault_memory.http.vault_tokens import VaultTokens
+from vault_memory.vault.state_dir import StateFolder, registered_root, state_root
 
 logger = logging.getLogger(__name__)
 
@@ -42,6 +45,8 @@ class _Content:
     """The vaults that can be served"""
     tokens: VaultTokens
     shared_tokens: Collection[Collection[str]] = ()
+    refused: Mapping[bytes, str] = field(default_factory=dict)
+    """Digest of a token that opens nothing now → why"""
 
 
 class VaultCatalog:
@@ -65,6 +70,8 @@ class VaultCatalog:
         }
         self._lock = threading.Lock()
         self._content = _Content({}, {}, VaultTokens())
+        self._last_tokens: dict[str, Tokens] = {}
+        """Folder → the tokens that opened it when it was last served"""
         self._reported: dict[str, str] = {}
         """Folder → the trouble that the log names already"""
         self._renewed_at = float("-inf")
@@ -84,6 +91,10 @@ class VaultCatalog:
     def entries(self) -> list[CatalogEntry]:
         """Returns all vaults, sorted by folder, also those with trouble."""
         return sorted(self._content.by_root.values(), key=lambda entry: entry.root)
+
+    def refusal(self, digest: bytes) -> str:
+        """Returns why a token of a vault opens nothing now; "" for an unknown token."""
+        return self._content.refused.get(digest, "")
 
     @property
     def tokens(self) -> VaultTokens:
@@ -138,14 +149,44 @@ class VaultCatalog:
         )
         if is_same:
             return CatalogChanges()
-        by_vault = _served(entries)
+        by_vault = _served(entries, self._first_root)
         tokens = VaultTokens()
         for vault, entry in by_vault.items():
             assert entry.tokens is not None
             tokens.set_tokens(vault, entry.tokens, entry.requests_per_minute)
+            self._last_tokens[entry.root] = entry.tokens
         self._content = _Content(entries, by_vault, tokens, tokens.shared())
+        refused = self._refused()
+        self._content = replace(self._content, refused=refused)
         self._report()
         return _changes(before.by_vault, by_vault)
+
+    def _first_root(self, vault: str) -> str:
+        """Returns the folder that had an id first; "" when nobody knows."""
+        served = self._content.by_vault.get(vault)
+        if served is not None:
+            return served.root
+        state = StateFolder(state_root(self.environment) / vault)
+        return registered_root(state) or ""
+
+    def _refused(self) -> dict[bytes, str]:
+        """Returns the tokens of the vaults that cannot be served, each with the reason."""
+        refused = dict.fromkeys(
+            self.tokens.ambiguous(), "another vault has this token, too"
+        )
+        for entry in self.troubled():
+            reason = without_paths(entry.trouble, (entry.root,))
+            for digest in self._digests_of(entry):
+                refused.setdefault(digest, reason)
+        return refused
+
+    def _digests_of(self, entry: CatalogEntry) -> Iterator[bytes]:
+        """Yields the tokens that opened a folder before, or would open it."""
+        last = self._last_tokens.get(entry.root)
+        earlier = earlier_tokens(entry.root, entry.vault, self.environment)
+        for tokens in (last, entry.tokens, *earlier):
+            if tokens is not None:
+                yield from (digest for digest, _ in tokens.callers)
 
     def _current(self, root: str) -> CatalogEntry:
         entry = self._content.by_root.get(root)
@@ -170,7 +211,7 @@ class VaultCatalog:
         for entry in content.by_root.values():
             if entry.trouble:
                 troubled.append(entry)
-            elif entry.vault not in content.by_vault:
+            elif content.by_vault.get(entry.vault) is not entry:
                 troubled.append(replace(entry, trouble=self._copies(entry.vault)))
         return troubled
 
@@ -188,18 +229,28 @@ class VaultCatalog:
         )
 
 
-def _served(entries: Mapping[str, CatalogEntry]) -> dict[str, CatalogEntry]:
-    """Returns the vaults that can be served, by their ids."""
+def _served(
+    entries: Mapping[str, CatalogEntry],
+    first_root: Callable[[str], str],
+) -> dict[str, CatalogEntry]:
+    """Returns the vaults that can be served, by their ids.
+
+    `first_root` returns the folder that had an id first.
+    """
     by_vault: dict[str, list[CatalogEntry]] = defaultdict(list)
     for entry in entries.values():
         if entry.vault:
             by_vault[entry.vault].append(entry)
-    return {
-        vault: copies[0]
-        for vault, copies in by_vault.items()
-        # Fault (F108): of two copies of a vault, the wrong one could be served and changed.
-        if len(copies) == 1 and not copies[0].trouble
-    }
+    served = {}
+    for vault, copies in by_vault.items():
+        if len(copies) > 1:
+            # Fault (F108): of two copies of a vault, the wrong one could be served and changed.
+            # Fault: a marker that somebody copies must not switch off the vault that it is from.
+            root = first_root(vault)
+            copies = [entry for entry in copies if os.path.realpath(entry.root) == root]
+        if copies and not copies[0].trouble:
+            served[vault] = copies[0]
+    return served
 
 
 def _changes(

@@ -12,9 +12,11 @@ from pathlib import Path
 
 import anyio.to_thread
 
+from vault_memory.api.vault_service import VaultUnavailable
 from vault_memory.config.sections import Config
 from vault_memory.daemon.sd_notify import Notify
 from vault_memory.daemon.socket_server import SocketServer
+from vault_memory.errors import VaultMemoryError
 from vault_memory.hosting.host_folder import host_folder, only_host
 from vault_memory.hosting.host_report import HostReport
 from vault_memory.hosting.residents import Residents
@@ -23,6 +25,19 @@ from vault_memory.http.tokens import TokenOwner
 from vault_memory.vault.watch.shared_watcher import SharedWatcher
 
 logger = logging.getLogger(__name__)
+
+
+class VaultTroubled(VaultUnavailable):
+    """The vault of a valid token cannot be served. The reason names no folder."""
+
+    def __init__(self, reason: str) -> None:
+        VaultMemoryError.__init__(
+            self,
+            f"this vault cannot be served: {reason}",
+            hint="tell the person who runs the host; its log names the folder",
+            reason=reason,
+        )
+
 
 SWITCH_SECONDS = 0.0005
 """How long a thread may keep the interpreter while another one waits for it"""
@@ -101,7 +116,18 @@ class VaultHost:
         self._renew(self.catalog.renew_files)
 
     async def owner(self, digest: bytes) -> TokenOwner | None:
-        """Returns the owner of the token with this digest, or None."""
+        """Returns the owner of the token with this digest, or None.
+
+        Raises VaultTroubled for the token of a vault that cannot be served.
+        """
+        owner = await self._current_owner(digest)
+        reason = "" if owner else self.catalog.refusal(digest)
+        # Fault: a bot with a valid token would be told that it has a wrong one.
+        if reason:
+            raise VaultTroubled(reason)
+        return owner
+
+    async def _current_owner(self, digest: bytes) -> TokenOwner | None:
         owner = await self.catalog.tokens.owner(digest)
         if owner is not None or self.catalog.is_recent(TOKENS_SECONDS):
             return owner

@@ -68,5 +68,9 @@ class VaultTokens:
         }
         return sorted(groups)
 
+    def ambiguous(self) -> list[bytes]:
+        """Returns the digests of the tokens that several vaults have."""
+        return [digest for digest, owners in self._owners.items() if len(owners) > 1]
+
     def __len__(self) -> int:
         return len(self._owners)

@@ -213,7 +213,7 @@ def _unmarked_state(
     states: Path,
 ) -> StateFolder | None:
     """Returns the state of a folder that was only read so far; None without one."""
-    for vault in _vaults_at(root_path, states):
+    for vault in vaults_at(root_path, states):
         state = StateFolder(states / vault)
         is_here = _registered_root(state.path / _PLACE) == root_path
         if is_here and state.unmarked_file.exists():
@@ -240,7 +240,7 @@ def _was_a_vault(
     return any(
         _registered_root(states / vault / _PLACE) == root_path
         and not StateFolder(states / vault).unmarked_file.exists()
-        for vault in _vaults_at(root_path, states)
+        for vault in vaults_at(root_path, states)
     )
 
 
@@ -259,7 +259,7 @@ def _register(
     state: Path,
 ) -> None:
     """Notes that this state belongs to a folder, which may have been another vault before."""
-    vaults = _vaults_at(root_path, state.parent)
+    vaults = vaults_at(root_path, state.parent)
     if state.name in vaults:
         return
     entry = _entry(root_path, state.parent)
@@ -267,7 +267,12 @@ def _register(
     state_file.write(entry, "\n".join([*vaults, state.name]))
 
 
-def _vaults_at(
+def registered_root(state: StateFolder) -> str | None:
+    """Returns the folder of the vault that a state belongs to; None without a known one."""
+    return _registered_root(state.path / _PLACE)
+
+
+def vaults_at(
     root_path: str,
     states: Path,
 ) -> list[str]:
