@@ -267,3 +267,42 @@ def test_an_edit_waits_for_a_person_who_just_saved(outside: Outside):
 
     assert found["audit_id"]
     assert Path(outside.vault / "USER.md").read_text() == NOTE + "- black\n"
+
+
+@pytest.mark.parametrize(
+    ("op", "outcome", "sentence"),
+    [
+        (("remove", "purple"), "noop_no_match", "no item of the section contains that"),
+        (("replace", "purple", "x"), "noop_no_match", "`vault-memory read NOTE`"),
+        (("archive", "purple"), "noop_no_match", "no item of the section contains"),
+        (("replace", "green", "green"), "noop_dup", "the item says that already"),
+    ],
+)
+def test_an_op_that_found_nothing_to_change_exits_with_1_and_says_why(
+    person: Outside, op: tuple[str, ...], outcome: str, sentence: str
+):
+    name, *words = op
+    arguments = (name, "USER.md", "Tea", *words, *AHEAD)
+
+    done = person.run(*arguments)
+    [applied] = edit(person, *arguments[: 3 + len(words)], code=1)["applied"]
+
+    assert (done.code, done.err.count("Traceback")) == (1, 0)
+    assert done.out.startswith(f"{outcome}: {name} ")
+    assert sentence in done.out
+    assert applied["outcome"] == outcome
+    assert sentence in applied["remark"]
+    assert text(person) == NOTE
+
+
+def test_an_op_beside_one_that_found_nothing_exits_with_0(person: Outside):
+    ops = [
+        {"op": "remove", "heading": "Tea", "match": "purple"},
+        {"op": "append", "heading": "Tea", "line": "black"},
+    ]
+    file = person.home / "ops.json"
+    file.write_text(json.dumps(ops))
+
+    edit(person, "apply", "USER.md", "--ops", str(file))
+
+    assert text(person) == NOTE + "- black\n"

@@ -8,7 +8,9 @@ import pytest
 from tests.scenarios.outside import Outside
 
 MIRA = ("--user", "mira")
-REFUSED_OPS = ("heading_missing", "unknown_op")
+NOT_FOUND = "no item of the section contains that; `vault-memory read NOTE` shows"
+NO_SECTION = "the note has no such section; name one of these, or add one"
+REFUSED_OPS = (NO_SECTION, NOT_FOUND, "unknown_op")
 """An op that is refused is an answer, with its reason"""
 NEW_TURN = ("record", "--session", "s", "--role", "user", *MIRA)
 # Command → a part of the sentence, and the exit code.
@@ -131,8 +133,8 @@ WRONG: list[tuple[tuple[str, ...], str, int]] = [
     (("read", "link.md"), "link.md", 1),
     (("append", "image.md", "Lamps", "a red lamp"), "image.md", 2),
     (("append", "none.md", "Lamps", "a red lamp"), "none.md", 2),
-    (("append", "MEMORY.md", "Moon", "a red lamp"), "heading_missing", 1),
-    (("remove", "MEMORY.md", "Lamps", "purple"), "noop_no_match", 0),
+    (("append", "MEMORY.md", "Moon", "a red lamp"), NO_SECTION, 1),
+    (("remove", "MEMORY.md", "Lamps", "purple"), NOT_FOUND, 1),
     (("apply", "MEMORY.md", "--ops", "none.json"), "none.json", 2),
     (("apply", "MEMORY.md", "--ops", "wrong.json"), "the ops are not JSON", 2),
     (("import", "none.db"), "none.db", 2),

@@ -272,3 +272,46 @@ def test_a_decided_proposal_that_reappears_on_the_page_is_removed_again(desk: De
 
     assert proposal not in desk.text(PAGE)
     assert states(desk) == ["rejected"]
+
+
+SECTION = {"op": "add_heading", "heading": "Moon", "lines": ["full", "24. new"]}
+
+
+def propose_section(desk: Desk) -> str:
+    [proposal] = desk.do(SECTION, source="tool", origin="web").proposed
+    return proposal.id
+
+
+@pytest.mark.parametrize(
+    ("section", "after"),
+    [
+        ("## Moon\n", "## Moon\n- full\n- 24\\. new\n"),
+        ("## Moon\n* old\n", "## Moon\n* old\n* full\n* 24\\. new\n"),
+        ("## Moon\n- full\n", "## Moon\n- full\n- 24\\. new\n"),
+    ],
+)
+def test_a_proposed_section_that_has_appeared_since_gets_the_lines(
+    desk: Desk, section: str, after: str
+):
+    before = desk.text()
+    proposal = propose_section(desk)
+    desk.save(f"{before}\n{section}")
+
+    desk.curator.inbox.review("USER.md", desk.now)
+    assert open_ids(desk) == [proposal]
+    desk.save(desk.text(PAGE).replace("- [ ]", "- [x]"), PAGE)
+    desk.curator.inbox.carry_out(PAGE, desk.now)
+
+    assert desk.text() == f"{before}\n{after}"
+    assert states(desk) == ["approved"]
+    desk.undo(desk.records()[-1]["id"])
+    assert desk.text() == f"{before}\n{section}"
+
+
+def test_a_proposed_section_with_all_its_lines_is_no_question(desk: Desk):
+    propose_section(desk)
+    desk.save(desk.text() + "\n## Moon\n- 24. new\n- Full\n")
+
+    desk.curator.inbox.review("USER.md", desk.now)
+
+    assert states(desk) == ["stale"]

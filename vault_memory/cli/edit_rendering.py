@@ -5,7 +5,7 @@ Works on the JSON of the report, and loads no click, so that an op starts fast.
 
 from collections.abc import Callable, Iterator, Mapping
 
-from vault_memory.rules.edits.op_words import in_words
+from vault_memory.rules.edits.op_words import did_nothing, explained, in_words
 
 TYPE_CHECKING = False  # as in `typing`, which would cost each op 10 ms
 if TYPE_CHECKING:
@@ -32,6 +32,15 @@ def exit_code_of(answer: "Mapping[str, Any]") -> int:
     if answer["rejected"] and not has_effect:
         return 1
     return 0
+
+
+def exit_code_of_ops(answer: "Mapping[str, Any]") -> int:
+    """Return the same for ops by hand; a removal or replacement that did nothing is a failure."""
+    idle = [op for op in answer["applied"] if did_nothing(op["op"], op["outcome"])]
+    has_effect = answer["proposed"] or answer["pending"]
+    if idle and len(idle) == len(answer["applied"]) and not has_effect:
+        return 1
+    return exit_code_of(answer)
 
 
 def text_of(
@@ -112,6 +121,6 @@ def _outcomes(answer: "Mapping[str, Any]") -> Iterator[str]:
         detail = f"({op['why']}; id {op['id']})"
         yield f"proposed: {short_op(op['op'])} {detail}"
     for op in answer["rejected"]:
-        headings = op.get("headings")
-        detail = f" (the headings are: {', '.join(headings)})" if headings else ""
+        explanation = explained(op["reason"], op["op"], op.get("headings", ()))
+        detail = f" ({explanation})" if explanation else ""
         yield f"rejected: {short_op(op['op'])}: {op['reason']}{detail}"

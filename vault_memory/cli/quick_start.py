@@ -258,7 +258,7 @@ def _show_edit(
         if remark:
             remarks.append(terminal.escaped(remark))
     code = show(arguments, f"{text}\n", remarks)
-    return code or edit_rendering.exit_code_of(answer)
+    return code or edit_rendering.exit_code_of_ops(answer)
 
 
 def show(

@@ -21,6 +21,7 @@ __all__ = [
     "coloured_diff",
     "emit_edit",
     "exit_code_of",
+    "exit_code_of_ops",
     "outcomes_of",
     "painted",
     "record_block",
@@ -31,6 +32,11 @@ __all__ = [
 def exit_code_of(edit: "Edit") -> int:
     """Return 75 for a pending edit, 1 when every op was refused, else 0."""
     return edit_rendering.exit_code_of(json_contract.of_edit(edit))
+
+
+def exit_code_of_ops(edit: "Edit") -> int:
+    """Return the exit code of ops by hand."""
+    return edit_rendering.exit_code_of_ops(json_contract.of_edit(edit))
 
 
 def emit_edit(

@@ -265,6 +265,23 @@ class EditCalls(AuditCalls):
         with self.transaction():
             return self.editor.inbox.carry_out(page, aware(None))
 
+    def apply_all_decisions(self, *, now: datetime | None = None) -> list[str]:
+        """Carry out what people decided on INBOX pages, for a vault without a daemon.
+
+        Returns the pages with decisions that have not settled yet: call again later.
+        """
+        unsettled = []
+        for page in self.inbox_pages():
+            try:
+                with self.transaction():
+                    inbox = self.editor.inbox
+                    if not inbox.carry_out(page, aware(now)) and inbox.is_decided(page):
+                        unsettled.append(page)
+            except VaultMemoryError as error:
+                # A page that cannot be read, or a note that cannot be written, waits.
+                logger.warning("what `%s` says waits: %s", page, error)
+        return unsettled
+
     def review(self, notes: Iterable[str]) -> None:
         """Strike through the proposals for these notes that became obsolete."""
         with self.transaction():

@@ -7,6 +7,7 @@ from typing import Any
 from vault_memory.edits.commands import EditCommand
 from vault_memory.edits.plans.plan import EditPlan
 from vault_memory.rules.edits.audit_record import Record, summary
+from vault_memory.rules.edits.op_words import explained
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,6 +18,7 @@ class AppliedOp:
     outcome: str
     """applied, noop_dup or noop_no_match"""
     remark: str = ""
+    """e.g. why it had nothing to do, with the next step"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,7 +90,10 @@ def edit_of(
         record.note,
         record.before or None,
         record.after or None,
-        tuple([AppliedOp(op.op, op.outcome, op.remark) for op in record.applied]),
+        tuple(
+            AppliedOp(op.op, op.outcome, op.remark or explained(op.outcome, op.op))
+            for op in record.applied
+        ),
         tuple(
             RejectedOp(json_op["op"], refusal.reason, refusal.headings)
             for refusal, json_op in zip(record.rejected, rejected, strict=True)

@@ -148,6 +148,14 @@ class Inbox:
         self._catch_up(page, note, unseen, now)
         return True
 
+    def is_decided(self, page: str) -> bool:
+        """Returns whether a person decided something on a page."""
+        note = self._read(page)
+        proposals = self._undecided_on(page)
+        on_page = [item for item in proposals if self._was_shown(page, item.id, note)]
+        marks = inbox_page.read_inbox(note.raw if note else None, on_page)
+        return bool(marks.approved or marks.rejected)
+
     def review(
         self,
         note: str,

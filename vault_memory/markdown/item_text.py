@@ -49,7 +49,7 @@ class OwnParts(NamedTuple):
     """The first paragraph"""
     tail: bytes
     """The block id, blanks and line end after the paragraph"""
-    rest: bytes
+    below: bytes
     """Further paragraphs, fences, quotes, tables, pictures, properties"""
 
 
@@ -82,13 +82,13 @@ def rewritten(
 ) -> bytes | None:
     """Return an item's own lines with another first paragraph; None where that would break them."""
     # Fault: the line would open a fence around the rest of the item, or leave half of one.
-    has_more = bool(old.rest.strip()) or len(old.paragraph.splitlines()) > 1
+    has_more = bool(old.below.strip()) or len(old.paragraph.splitlines()) > 1
     if has_more and any(map(_BEGINS_BLOCK.match, (old.paragraph, line.encode()))):
         return None
     marker = old.marker if old.marker.endswith((b" ", b"\t")) else old.marker + b" "
     if not split_box(line)[0]:
         marker += old.box
-    return written_item(marker, line) + tail_after(line, old) + old.rest
+    return written_item(marker, line) + tail_after(line, old) + old.below
 
 
 def tail_after(

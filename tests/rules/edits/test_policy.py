@@ -365,7 +365,12 @@ def test_ops_that_could_not_be_applied_are_not_proposed():
         (
             {"op": "add_heading", "heading": "A", "lines": ["x"]},
             note("y"),
-            "there is such a section now",
+            "",
+        ),
+        (
+            {"op": "add_heading", "heading": "A", "lines": ["x", "y"]},
+            note("y", "x"),
+            "it is there already",
         ),
         ({"op": "burn"}, note("y"), "it does not fit any more (unknown_op)"),
     ],

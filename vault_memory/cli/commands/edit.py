@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from vault_memory.cli.options import Context, common, dry_run, edit_source
-from vault_memory.cli.rendering import emit_edit, exit_code_of
+from vault_memory.cli.rendering import emit_edit, exit_code_of_ops
 from vault_memory.errors import UsageError
 from vault_memory.lazy import lazy_module
 
@@ -215,7 +215,7 @@ def _apply(
         note = named_note(context, memory, note)
         edit = memory.apply(note, ops, now=context.now, **options)
     emit_edit(context, edit, dry_run=options["dry_run"])
-    return exit_code_of(edit)
+    return exit_code_of_ops(edit)
 
 
 def named_note(

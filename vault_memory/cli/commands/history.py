@@ -267,8 +267,8 @@ def inbox(
 
     On a terminal the command asks about each of them: approve, reject, edit, skip or quit.
 
-    INBOX.md beside the notes has the same proposals. A ticked box there approves one, and
-    the daemon then makes the edit.
+    INBOX.md beside the notes has the same proposals. A ticked box there approves one: the
+    daemon makes the edit, or this command, `index` and `sleep`.
 
     \b
     Example:
@@ -281,6 +281,7 @@ def inbox(
         )
     with context.open() as memory:
         if decision is None or proposal_id is None:
+            inbox_review.carry_out_pages(context, memory)
             proposals = memory.inbox()
             if proposals and context.can_ask():
                 inbox_review.review(context, memory, proposals)

@@ -12,8 +12,10 @@ from vault_memory.lazy import lazy_module
 if TYPE_CHECKING:
     from vault_memory.api import json_contract
     from vault_memory.api.vault_memory import VaultMemory
+    from vault_memory.cli.commands.everyday import inbox_review
 else:
     json_contract = lazy_module("vault_memory.api.json_contract")
+    inbox_review = lazy_module("vault_memory.cli.commands.everyday.inbox_review")
 
 
 @click.command()
@@ -36,6 +38,7 @@ def index(
 ) -> None:
     """Update the index for all notes, or for those under PATHS (relative to the vault)."""
     with open_with_layout(context, layout) as memory, context.progress() as progress:
+        inbox_review.carry_out_pages(context, memory)
         report = memory.index(
             paths,
             rebuild=rebuild,

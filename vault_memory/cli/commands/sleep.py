@@ -22,9 +22,11 @@ from vault_memory.lazy import lazy_module
 
 if TYPE_CHECKING:
     from vault_memory.api import json_contract
+    from vault_memory.cli.commands.everyday import inbox_review
     from vault_memory.contract import Source
 else:
     json_contract = lazy_module("vault_memory.api.json_contract")
+    inbox_review = lazy_module("vault_memory.cli.commands.everyday.inbox_review")
 
 TRY_LATER = 75
 EXIT_CODES = {"pending": TRY_LATER, "refused": 1}
@@ -83,6 +85,7 @@ def sleep(
     with context.open() as memory:
         if not dry_run:
             memory.conversations.take_dropped()
+            inbox_review.carry_out_pages(context, memory)
         report = memory.sleep(
             scopes=scopes,
             due=due,

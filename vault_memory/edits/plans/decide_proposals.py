@@ -7,7 +7,6 @@ from vault_memory.edits.commands import EditCommand, ProposalDecision
 from vault_memory.edits.plans.plan import EditPlan, PlanInputs, any_applied
 from vault_memory.lazy import lazy_module
 from vault_memory.markdown.document import SectionedDoc, parse, render
-from vault_memory.rules.edits.apply_ops import apply_ops
 from vault_memory.rules.edits.audit_record import Proposal, proposals_of
 from vault_memory.rules.edits.ops import Applied
 
@@ -53,7 +52,7 @@ def _approve(
     doc: SectionedDoc,
 ) -> tuple[str, SectionedDoc, tuple[Applied, ...]]:
     """Applies the proposed op. Returns why it is stale, or an empty string; then the text and the applied ops."""
-    outcome = apply_ops(doc, [dict(proposal.op)])
+    outcome = stale_proposal.apply_proposed(proposal, doc)
     stale = stale_proposal.why_stale(proposal, doc)
     # The user may have made the proposed change by hand before approving it.
     is_duplicate = any(op.outcome == "noop_dup" for op in outcome.applied)

@@ -356,7 +356,7 @@ def _replace(
     body = section.body
     new_body = body[: item.start] + new_own + body[item.own_end :]
     expected = [text_of(new_own) if other is item else other.text for other in items]
-    removed = item.own.removesuffix(old.rest)
+    removed = item.own.removesuffix(old.below)
     return _BodyEdit(("applied",), new_body, tuple(expected), removed, ops=(op,))
 
 

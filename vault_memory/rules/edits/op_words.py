@@ -4,7 +4,7 @@ Works on the JSON of an op, also of one that an older or newer version recorded.
 heavy, because the commands that must start fast use it.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 _ON_ONE_LINE = {
     "append": "append to {heading}: {line}",
@@ -21,6 +21,14 @@ _AS_QUESTION = {
     "replace": 'change in {note} › {heading}: "{match}" to "{line}"',
     "archive": 'move to the archive of {note}, from {heading}: "{match}"',
 }
+_NEXT_STEPS = {
+    "noop_no_match": "no item of the section contains that;"
+    " `vault-memory read NOTE` shows what it says",
+    "heading_missing": "the note has no such section; {sections}",
+    "heading_exists": "the note has this section already; add items to it with `append`",
+    "multiple_matches": "several items contain that; give more of the words of one of them",
+}
+_ITEM_OPS = frozenset({"remove", "replace", "archive"})
 COUNTED = {
     "append": "+{} appended",
     "remove": "-{} removed",
@@ -39,6 +47,32 @@ COUNTED = {
     "save": "saved",
 }
 """How the log counts the applied ops of each kind, in the order in which it lists them"""
+
+
+def explained(
+    code: str,
+    op: object,
+    headings: Sequence[str] = (),
+) -> str:
+    """Returns why an op did nothing, as a sentence with the next step; empty where nothing helps.
+
+    `code` is an outcome or the reason of a refusal, `headings` are those of the note.
+    """
+    name = op.get("op") if isinstance(op, Mapping) else None
+    if code == "noop_no_match" and name not in _ITEM_OPS:
+        return ""
+    if code == "noop_dup":
+        return "the item says that already" if name == "replace" else ""
+    sections = "add one with `vault-memory add-heading`"
+    if headings:
+        sections = f"name one of these, or {sections}: {', '.join(headings)}"
+    return _NEXT_STEPS.get(code, "").format(sections=sections)
+
+
+def did_nothing(op: object, outcome: str) -> bool:
+    """Returns whether an op that should change an item found nothing to change."""
+    name = op.get("op") if isinstance(op, Mapping) else None
+    return outcome != "applied" and name in _ITEM_OPS
 
 
 class _OpFields(dict[str, object]):

@@ -111,7 +111,7 @@ def swap_item(
     """Replaces an item's first paragraph; the rest of it stays. None when other items change."""
     body = doc.sections[item.section].body
     old = parts_of(item.own)
-    old_own = item.own.removesuffix(old.rest)
+    old_own = item.own.removesuffix(old.below)
     new_own = own.rstrip() + tail_after(own.decode("utf-8", "replace"), old)
     start = item.start + len(old_own)
     new_body = body[: item.start] + new_own + body[start:]
@@ -120,7 +120,7 @@ def swap_item(
         return None
     items = section_items(doc, item.section)
     expected = _outline(items)
-    expected[items.index(item)] = (text_of(new_own + old.rest), item.depth)
+    expected[items.index(item)] = (text_of(new_own + old.below), item.depth)
     if _outline(section_items(new_doc, item.section)) != expected:
         return None
     return ReinsertStep(new_doc, removed=old_own, added=new_own)

@@ -12,7 +12,7 @@ from vault_memory.markdown.note_items import (
 from vault_memory.rules.edits.apply_ops import apply_ops
 from vault_memory.rules.edits.audit_record import Proposal
 from vault_memory.rules.edits.op_target import is_complete
-from vault_memory.rules.edits.ops import ItemOp
+from vault_memory.rules.edits.ops import AddHeading, Append, ItemOp, Outcome, op_of
 from vault_memory.rules.edits.ownership import texts_of
 from vault_memory.rules.edits.stale_save import WHY as NO_LONGER_THERE
 from vault_memory.rules.facts.fact import Fact, unclear_mark
@@ -23,7 +23,6 @@ _STALE = {
     "noop_no_match": "the item was changed or is gone",
     "multiple_matches": "several items say this now",
     "heading_missing": "the section is gone",
-    "heading_exists": "there is such a section now",
 }
 
 _RIVAL = re.compile(re.escape(ANOTHER_VALUE).replace(r"\{\}", r"(\w+)"))
@@ -53,11 +52,13 @@ def why_stale(
     doc: SectionedDoc,
 ) -> str:
     """Returns why a proposal no longer fits the note, or ``""`` when it fits."""
-    outcome = apply_ops(doc, [dict(proposal.op)])
+    outcome = apply_proposed(proposal, doc)
     if outcome.rejected:
         reason = outcome.rejected[0].reason
         return _STALE.get(reason, f"it does not fit any more ({reason})")
-    applied = outcome.applied[0]
+    # Of a section that has appeared meanwhile, one line may be new and another not.
+    changes = [applied for applied in outcome.applied if applied.outcome == "applied"]
+    applied = (*changes, *outcome.applied)[0]
     # A person has added to the item since: the match still finds it, but it says more now.
     if (
         applied.outcome == "applied"
@@ -70,6 +71,20 @@ def why_stale(
         if texts_of(proposal.op) <= texts:
             return _STALE["noop_dup"]
     return _STALE.get(applied.outcome, "")
+
+
+def apply_proposed(
+    proposal: Proposal,
+    doc: SectionedDoc,
+) -> Outcome:
+    """Applies the proposed op; lines for a section that has appeared since are appended to it."""
+    outcome = apply_ops(doc, [dict(proposal.op)])
+    op = op_of(proposal.op)
+    reasons = [refusal.reason for refusal in outcome.rejected]
+    # Fault: a person who makes the section would lose the lines that were asked for.
+    if isinstance(op, AddHeading) and reasons == ["heading_exists"]:
+        return apply_ops(doc, [Append(op.heading, line) for line in op.lines])
+    return outcome
 
 
 def _names_complete_item(

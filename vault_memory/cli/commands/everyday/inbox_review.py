@@ -1,5 +1,6 @@
-"""Asks a person on a terminal about each proposal of the bot."""
+"""Carries out what a person decided in INBOX.md, and asks on a terminal about the rest."""
 
+import time
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
@@ -12,15 +13,31 @@ from vault_memory.lazy import lazy_module
 
 if TYPE_CHECKING:
     from vault_memory.api.vault_memory import VaultMemory
+    from vault_memory.edits import inbox
     from vault_memory.rules.edits import inbox_page
     from vault_memory.rules.edits.audit_record import Proposal
 else:
+    inbox = lazy_module("vault_memory.edits.inbox")
     inbox_page = lazy_module("vault_memory.rules.edits.inbox_page")
 
 KEYS = ("a", "r", "e", "s", "q")
 QUESTION = "[a]pprove, [r]eject, [e]dit, [s]kip or [q]uit"
 EDITABLE = "line"
 """The text of an op that a person may rewrite"""
+
+
+def carry_out_pages(
+    context: Context,
+    memory: "VaultMemory",
+) -> None:
+    """Carry out what people decided on INBOX pages; a page that was just saved has to settle."""
+    unsettled = memory.edits.apply_all_decisions(now=context.now)
+    if unsettled:
+        context.say(
+            f"waiting until {', '.join(unsettled)}, which was just saved, settles"
+        )
+        time.sleep(inbox.SETTLED_SECONDS)
+        memory.edits.apply_all_decisions(now=context.now)
 
 
 def review(
@@ -83,6 +100,7 @@ def _apply_edited(
     op = {**proposal.op, EDITABLE: line}
     edit = memory.apply(proposal.note, [op], source="cli", now=context.now)
     emit_edit(context, edit)
-    # Fault: a proposal whose edit was refused or waits must not get lost.
-    if edit.applied and not edit.pending:
+    # Fault: a proposal whose edit was refused, waits, or found nothing must not get lost.
+    has_found = any(op.outcome != "noop_no_match" for op in edit.applied)
+    if has_found and not edit.pending:
         memory.reject(proposal.id, now=context.now)
