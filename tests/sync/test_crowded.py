@@ -12,7 +12,7 @@ from tests.sync import crowded
 from tests.sync.conftest import MEMORY
 from tests.sync.crowded import in_a_crowd
 from vault_memory.sync.apply.overwrite_check import OverwriteCheck
-from vault_memory.sync.apply.unread_overwrites import StartFinder
+from vault_memory.sync.apply.transfers import FileTransfers
 
 SEEDS = range(20)
 
@@ -29,17 +29,11 @@ def test_hundreds_of_crowded_runs_lose_nothing(base: Path, seed: int):
 
 
 def never_asks(patch: pytest.MonkeyPatch) -> None:
-    patch.setattr(StartFinder, "find", lambda self, path, was, fetched, now: None)
+    patch.setattr(FileTransfers, "_unread", lambda self, path, was, fetched, now: None)
 
 
 def never_looks_behind(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(OverwriteCheck, "search", lambda self, result, now, only=None: {})
-
-
-def takes_every_text_for_read(patch: pytest.MonkeyPatch) -> None:
-    patch.setattr(
-        "vault_memory.sync.apply.unread_overwrites.has_read", lambda raw, steps: True
-    )
 
 
 def trusts_every_tag(patch: pytest.MonkeyPatch) -> None:
@@ -49,7 +43,7 @@ def trusts_every_tag(patch: pytest.MonkeyPatch) -> None:
     never_looks_behind(patch)
 
 
-VARIANTS = [never_asks, never_looks_behind, takes_every_text_for_read, trusts_every_tag]
+VARIANTS = [never_asks, never_looks_behind, trusts_every_tag]
 
 
 @pytest.mark.parametrize("variant", VARIANTS, ids=lambda variant: variant.__name__)

@@ -487,14 +487,14 @@ def test_a_line_uploaded_with_the_time_of_an_earlier_version_survives(
     cloud.fake.other_client_put("USER.md", its("white\n- black"))
     cloud.laptop.run_pass()
     cloud.laptop.save("USER.md", cloud.laptop.text("USER.md") + "- mine\n")
-    stale = its("other")
+    stale = its("another")
     cloud.fake.race_next_put(
         lambda: bulk_upload(cloud.fake, "USER.md", stale, mtime=early)
     )
 
     cloud.laptop.run_pass()
 
-    assert {"- green", "- black", "- mine", "- other"} <= lines(
+    assert {"- green", "- black", "- mine", "- another"} <= lines(
         cloud.together()["USER.md"]
     )
 

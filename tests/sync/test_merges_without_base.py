@@ -18,6 +18,7 @@ from tests.sync.clouded import bulk_upload
 from tests.sync.test_crowded_losses import its, lines
 from tests.sync.test_scenarios_servers import TEXT, Cloud
 from vault_memory.remote.remote_errors import RemoteError
+from vault_memory.sync.trees import BaseFile
 
 REQUESTS = ("GET", "PROPFIND", "PUT")
 
@@ -173,3 +174,50 @@ def test_every_line_of_both_sides_survives_any_interruption_of_a_merge_without_b
     swap_file.unlink(missing_ok=True)
 
     assert {"- its only", *lines(here.encode())} <= live_lines(cloud)
+
+
+CALLS = ("- call Anna\n", "- call Ben\n")
+
+
+@pytest.mark.parametrize("edited", [False, True])
+@pytest.mark.parametrize(
+    "theirs",
+    [f"{TEXT}{CALLS[1]}- more\n", f"{TEXT}{CALLS[1]}", f"## Tea\n\n{CALLS[1]}"],
+)
+def test_a_line_saved_during_a_download_survives_the_next_write_of_another_device(
+    cloud: Cloud, theirs: str, edited: bool
+):
+    cloud.agreed()
+    cloud.fake.other_client_put("USER.md", its("its"))
+    cloud.clock.pass_by(3)
+    if edited:
+        cloud.laptop.save("USER.md", f"- mine\n{TEXT}")
+    before = cloud.laptop.text("USER.md")
+    typed = Meanwhile(
+        lambda: cloud.laptop.save("USER.md", before + CALLS[0]), after=True
+    )
+    cloud.script.add(typed, "GET")
+    cloud.laptop.run_pass()
+    assert CALLS[0] in cloud.laptop.text("USER.md")
+    cloud.clock.pass_by(3)
+    cloud.fake.other_client_put("USER.md", theirs.encode())
+
+    three_passes(cloud)
+
+    assert {"- call Anna", "- call Ben"} <= live_lines(cloud)
+
+
+@pytest.mark.parametrize("saved", [False, True])
+def test_the_bytes_of_every_base_are_stored(cloud: Cloud, saved: bool):
+    cloud.agreed()
+    for number in range(3):
+        cloud.fake.other_client_put("USER.md", its(f"its {number}"))
+        cloud.clock.pass_by(3)
+        if saved:
+            typed = Meanwhile(lambda: type_a_line(cloud), after=True)
+            cloud.script.add(typed, "GET")
+        cloud.laptop.run_pass()
+        with cloud.laptop.writing() as writer:
+            for was in cloud.laptop.sync.state.base().values():
+                if isinstance(was, BaseFile):
+                    assert writer.snapshots.knows(was.hash)

@@ -217,6 +217,13 @@ class SyncEngine:
         self._executor.execute(
             (*plan.actions, *refetches), now, options.progress, result
         )
+        if options.ask:
+            self._session.unread.observe(
+                scan.remote.entries,
+                self.state.base(),
+                scan.at,
+                listed=scan.remote.listed,
+            )
         report = report_of(plan, result, scan.local)
         is_good = options.ask and not report.failed
         self._record_pass(plan, now if is_good else None)
@@ -238,11 +245,7 @@ class SyncEngine:
             return _Scan(local, self._remote_scanner.last_scan(), now)
         missing = self.state.missing_since("remote")
         recheck = self.state.racy() | frozenset(missing)
-        scan = _Scan(local, self._remote_scanner.scan(recheck=recheck), now)
-        self._session.deliveries.observe(
-            scan.remote.entries, self.state.base(), scan.at, listed=scan.remote.listed
-        )
-        return scan
+        return _Scan(local, self._remote_scanner.scan(recheck=recheck), now)
 
     def _refuse_other_server(
         self,
@@ -458,7 +461,7 @@ class SyncEngine:
         )
         if is_open or not all(isinstance(action, COMPLETE) for action in plan.actions):
             return False
-        return all(map(self._session.deliveries.is_whole, result.uploaded))
+        return all(map(self._session.unread.is_whole, result.uploaded))
 
 
 class _OtherServer(Exception):

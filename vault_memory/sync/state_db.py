@@ -56,6 +56,13 @@ STEPS = (
     CREATE TABLE rewrites(path TEXT NOT NULL, at REAL NOT NULL, by TEXT NOT NULL);
     CREATE TABLE info(name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
     """,
+    """
+    CREATE TABLE sent(
+        number INTEGER NOT NULL, path TEXT NOT NULL, revision TEXT NOT NULL, before TEXT NOT NULL,
+        size INTEGER NOT NULL, at REAL NOT NULL, modified INTEGER NOT NULL, evidence TEXT NOT NULL,
+        in_parts INTEGER NOT NULL, tries INTEGER NOT NULL, PRIMARY KEY(path, number)) WITHOUT ROWID;
+    DELETE FROM info WHERE name LIKE 'delivery %' OR name LIKE 'unanswered %';
+    """,
 )
 
 
@@ -142,7 +149,7 @@ class SyncState:
 
     def forget(self, path: str) -> None:
         """Forget a path that neither side has any more, or that is no longer synced."""
-        for table in ("base", "behind", "absent", "hashed"):
+        for table in ("base", "behind", "absent", "hashed", "sent"):
             self._connection.execute(f"DELETE FROM {table} WHERE path = ?", (path,))
 
     def move(
@@ -153,26 +160,12 @@ class SyncState:
         """Record that a path, and everything below it, has a new name on both sides."""
         for old in [each for each in self.base() if within(each, path)]:
             new = to + old.removeprefix(path)
-            for table in ("base", "behind"):
+            # What an earlier file of that name had sent concerns no file any more.
+            self._connection.execute("DELETE FROM sent WHERE path = ?", (new,))
+            for table in ("base", "behind", "sent"):
                 self._connection.execute(
                     f"UPDATE OR REPLACE {table} SET path = ? WHERE path = ?", (new, old)
                 )
-            for prefix in ("delivery ", "unanswered "):
-                self._move_meta(prefix, old, new)
-
-    def _move_meta(
-        self,
-        prefix: str,
-        path: str,
-        to: str,
-    ) -> None:
-        fact = self.meta(prefix + path)
-        if fact is None:
-            return
-        self.delete_meta(prefix + path)
-        if isinstance(fact, dict):
-            fact = {**fact, "path": to}
-        self.set_meta(prefix + to, fact)
 
     def racy(self) -> frozenset[str]:
         """The paths whose bytes must be fetched again, since their tag may hide another write."""

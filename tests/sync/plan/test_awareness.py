@@ -2,16 +2,17 @@
 
 from itertools import pairwise
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from vault_memory.sync.plan.awareness import (
-    Step,
-    has_read,
+    SentText,
+    first_unread,
+    is_superseded,
     items_of,
     join_records,
-    torn_end,
-    without_line,
+    with_unread,
     without_torn,
 )
 
@@ -36,17 +37,15 @@ def note(lines: set[bytes]) -> bytes:
     return b"## Tea\n" + b"".join(line + b"\n" for line in sorted(lines))
 
 
-def steps_of(texts: list[set[bytes]]) -> list[Step]:
-    steps = [
-        Step(
-            note(text),
-            note(before),
-            frozenset[bytes]().union(*texts[: at + 1]),
-            at_once=True,
+def uploads_of(texts: list[set[bytes]]) -> list[SentText]:
+    """Each text as an upload over the one before it, the newest first."""
+    uploads = [
+        SentText(
+            note(text), note(before), frozenset[bytes]().union(*texts[: number + 1])
         )
-        for at, (before, text) in enumerate(pairwise(texts))
+        for number, (before, text) in enumerate(pairwise(texts))
     ]
-    return steps[::-1]
+    return uploads[::-1]
 
 
 @given(histories())
@@ -55,7 +54,7 @@ def test_a_line_counts_as_removed_only_if_its_remover_had_read_it(
 ):
     texts, at, its = history
 
-    if has_read(note(its), steps_of(texts)):
+    if first_unread(note(its), uploads_of(texts)) is None:
         assert texts[-1] - its <= texts[at]
 
 
@@ -65,25 +64,80 @@ def test_a_writer_that_keeps_the_newest_line_has_read_all_lines(
 ):
     texts, _, its = history
     newest = b"the newest"
+    uploads = uploads_of([*texts, texts[-1] | {newest}])
 
-    assert has_read(note(its | {newest}), steps_of([*texts, texts[-1] | {newest}]))
+    assert first_unread(note(its | {newest}), uploads) is None
 
 
-def test_a_reader_must_have_all_new_lines_of_a_text_written_elsewhere():
-    step = Step(
-        b"- one\n- two\n- three\n", b"- one\n", frozenset({b"- one"}), at_once=False
-    )
+def test_a_reader_must_have_all_lines_of_an_upload_that_came_in_parts():
+    upload = SentText(b"- one\n- two\n- three\n", b"- one\n", at_once=False)
 
-    assert not has_read(b"- one\n- two\n", [step])
-    assert has_read(b"- two\n- three\n", [step])
+    assert first_unread(b"- one\n- two\n", [upload]) == upload
+    assert first_unread(b"- one\n- two\n- three\n- four\n", [upload]) is None
 
 
 def test_a_line_merged_from_another_device_does_not_prove_a_reading():
-    step = Step(
-        b"- one\n- its\n", b"- one\n", frozenset({b"- one", b"- its"}), at_once=True
+    upload = SentText(b"- one\n- its\n", b"- one\n", frozenset({b"- its"}))
+
+    assert first_unread(b"- its\n", [upload]) == upload
+
+
+def test_a_text_is_compared_with_the_earliest_of_the_uploads_that_its_author_had_not_read():
+    first = SentText(b"- one\n- two\n", b"- one\n")
+    second = SentText(b"- one\n- two\n- three\n", b"- one\n- two\n")
+
+    assert first_unread(b"- one\n- its\n", [second, first]) == first
+    assert first_unread(b"- one\n- two\n- its\n", [second, first]) == second
+    assert first_unread(b"- one\n- three\n- its\n", [second, first]) is None
+
+
+GROWN = {
+    "words at the end": (b"- buy milk\n", b"- buy milk and eggs\n"),
+    "the rest of a word": (b"- buy mi\n", b"- buy milk\n"),
+    "a word in the middle": (b"- buy milk\n", b"- buy oat milk\n"),
+    "a ticked box": (b"- [ ] buy milk\n", b"- [x] buy milk\n"),
+    "Japanese": ("- 牛乳\n".encode(), "- 牛乳を買う\n".encode()),
+}
+
+
+@pytest.mark.parametrize("kind", list(GROWN))
+def test_a_longer_form_of_our_line_proves_that_its_author_had_read_ours(kind: str):
+    ours, theirs = GROWN[kind]
+
+    assert first_unread(theirs, [SentText(ours, b"")]) is None
+
+
+@pytest.mark.parametrize(
+    "theirs", [b"- call Ben on Monday\n", b"- call Anna\n", b"- swim\n", b""]
+)
+def test_a_line_that_lacks_a_word_of_ours_proves_nothing(theirs: bytes):
+    upload = SentText(b"- call Anna on Monday\n", b"")
+
+    assert first_unread(theirs, [upload]) == upload
+
+
+def test_a_removed_line_that_stands_again_shows_an_author_who_had_not_read_the_removal():
+    upload = SentText(b"- one\n", b"- one\n- two\n")
+
+    assert first_unread(b"- one\n- two\n- its\n", [upload]) == upload
+    assert first_unread(b"- one\n- its\n", [upload]) is None
+
+
+def test_an_unread_line_stays_and_an_edited_one_does_not_come_back():
+    before = b"- tea\n- buy milk\n"
+
+    assert with_unread(before, b"- tea\n- its\n", "").count(b"- buy milk\n") == 1
+    assert with_unread(before, b"- tea\n- buy milk and eggs\n", "") == (
+        b"- tea\n- buy milk and eggs\n"
     )
 
-    assert not has_read(b"- its\n", [step])
+
+def test_a_text_is_superseded_by_one_that_goes_on_with_all_its_lines():
+    base, first = b"- tea\n", b"- tea\n- buy milk\n"
+
+    assert is_superseded(first, b"- tea\n- buy milk and eggs\n", base)
+    assert is_superseded(first, b"- buy milk\n- its\n", base)
+    assert not is_superseded(first, b"- tea\n- its\n", base)
 
 
 def test_headings_are_not_counted_as_items():
@@ -110,23 +164,3 @@ def test_a_truncated_record_is_dropped_when_the_complete_record_exists():
         b'{"id": "22"}',
         b'{"id": "3"}',
     ]
-
-
-@given(st.lists(st.integers(0, 10**6), min_size=1, unique=True), st.data())
-def test_a_truncated_upload_contains_only_lines_of_the_complete_upload(
-    numbers: list[int], data
-):
-    whole = b"".join(b"- line%dx\n" % number for number in numbers)
-    half = whole[: data.draw(st.integers(0, len(whole)))]
-
-    rest = without_line(half, torn_end(half, whole))
-
-    assert items_of(rest) <= items_of(whole)
-    assert whole.startswith(rest)
-
-
-def test_a_last_line_is_kept_unless_a_later_text_continues_it():
-    assert torn_end(b"- tea\n- gre", b"- tea\n- black\n") == b""
-    assert torn_end(b"- tea\n- gre\n", b"- tea\n- green\n") == b""
-    assert torn_end(b"- tea\n- gre", b"- gre\n- green\n") == b""
-    assert without_line(b"- tea\n- gre", b"") == b"- tea\n- gre"

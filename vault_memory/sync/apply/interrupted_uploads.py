@@ -1,6 +1,7 @@
 """Finds out the outcome of uploads without an answer: the server has our text, a part of it, or another text."""
 
 import logging
+from dataclasses import replace
 from datetime import datetime
 
 from vault_memory.remote.contract import Fetched, PutResult
@@ -25,7 +26,7 @@ from vault_memory.sync.apply.session import (
     SyncSession,
     as_stored,
 )
-from vault_memory.sync.apply.unproven_uploads import SentText
+from vault_memory.sync.apply.unread_uploads import SentUpload, stored_upload
 from vault_memory.sync.state_db import OpenUpload
 from vault_memory.sync.trees import BaseFile, hash_of
 from vault_memory.vault.reader import Note
@@ -63,7 +64,7 @@ def repair(
             logger.info("%s; the next pass compares it again", error.message)
             # Fault: the server has a part of the text, and refuses the complete one. Lines that the
             # part lacks would count as removed, or lines that others based on the part.
-            session.deliveries.mark_unanswered(upload.path, upload.hash)
+            _record_unanswered(session, upload, now)
             session.end_upload(upload.path)
     # Fault: another write could delete the version with the text that an earlier one replaced.
     waiting = OverwriteCheck(session).search(result, now)
@@ -100,7 +101,7 @@ class _InterruptedUpload:
             fetched = _fetch(session, path)
         except RemoteMissing:
             # Fault: the server stored it, or a part, and another device has renamed it.
-            session.deliveries.mark_unanswered(path, sent_hash)
+            _record_unanswered(session, self._upload, now)
             session.end_upload(path)
             return
         revision = revision_of(fetched.raw)
@@ -109,14 +110,13 @@ class _InterruptedUpload:
         if is_other:
             self._remember(ours, fetched, now)
         if revision == sent_hash:
-            sent = SentText(path=path, raw=fetched.raw, before=before)
-            session.record_base(path, fetched.raw, as_stored(fetched))
-            session.deliveries.record_ours(sent, now)
+            session.record_base(path, fetched.raw, as_stored(fetched), now)
+            session.unread.record(stored_upload(path, fetched.raw, before, now))
         elif ours is not None and ours.startswith(fetched.raw) and is_other:
             self._complete(ours, fetched, result, now)
         elif is_other:
             # Fault: the server stored our text or a part of it before another program wrote.
-            session.deliveries.mark_unanswered(path, sent_hash)
+            _record_unanswered(session, self._upload, now)
         session.end_upload(path)
 
     def _complete(
@@ -145,9 +145,9 @@ class _InterruptedUpload:
         )
         with session.state.transaction():
             self._overwrites.remember(write, now)
-        session.record_base(path, ours, stored)
-        sent = SentText(path=path, raw=ours, before=hash_of(was), in_parts=True)
-        session.deliveries.record_ours(sent, now)
+        session.record_base(path, ours, stored, now)
+        sent = stored_upload(path, ours, hash_of(was), now)
+        session.unread.record(replace(sent, in_parts=True))
 
     def _remember(
         self,
@@ -180,6 +180,26 @@ class _InterruptedUpload:
         if isinstance(note, Note) and note.revision == self._upload.hash:
             return note.raw
         return self._session.sent_bytes(self._upload.hash)
+
+
+def _record_unanswered(
+    session: SyncSession,
+    upload: OpenUpload,
+    now: datetime,
+) -> None:
+    """Record that the outcome of an upload is unknown, and that the server has another text.
+
+    The other text may be based on a part of ours.
+    """
+    sent = SentUpload(
+        path=upload.path,
+        revision=upload.hash,
+        before=hash_of(session.state.base_of(upload.path)),
+        size=upload.size,
+        at=now.timestamp(),
+        evidence="unanswered",
+    )
+    session.unread.record(sent)
 
 
 def may_have_arrived(

@@ -23,8 +23,6 @@ class KnownList:
     """by id"""
     modified: int = 0
     """the time that the server gave that text; 0 when it is not known"""
-    before_write: bool = False
-    """whether it was listed before a write of ours: if that write fails, another text was the last"""
 
     def has(self, version: FileVersion) -> bool:
         """Whether this version was listed with its size."""
@@ -46,7 +44,9 @@ class KnownVersions:
         fact = self._state.meta(_FACT + path)
         if not isinstance(fact, dict) or "sizes" not in fact:
             return None
-        return KnownList(**fact) if fact["revision"] == revision else None
+        if fact["revision"] != revision:
+            return None
+        return KnownList(**fact)
 
     def begin(
         self,

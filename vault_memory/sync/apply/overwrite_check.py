@@ -5,13 +5,13 @@ first, keeps the tag. Where the server keeps versions, they show such a text. It
 of the other side.
 """
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
 from datetime import datetime
 from typing import Any
 
 from vault_memory.errors import VaultError
-from vault_memory.remote.contract import Fetched, FileVersion
 from vault_memory.remote.remote_errors import (
     NotUnderstood,
     Refused,
@@ -35,15 +35,17 @@ from vault_memory.sync.apply.session import (
     ActionOutdated,
     SyncSession,
 )
-from vault_memory.sync.apply.unproven_uploads import UNNOTICED_SECONDS, Delivery
+from vault_memory.sync.apply.unread_uploads import stored_upload
 from vault_memory.sync.apply.unseen_merge import UnseenMerge
 from vault_memory.sync.apply.unseen_texts import OVERWROTE, UnseenTexts
-from vault_memory.sync.trees import BaseFile
+from vault_memory.sync.plan.awareness import is_superseded
+from vault_memory.sync.state_db import OpenUpload
+from vault_memory.sync.trees import BaseFile, hash_of
 from vault_memory.vault.reader import Note
 from vault_memory.vault.snapshots import revision_of
 
-MOST_RECENT = 6
-"""Recent versions that are read to prove that a device had read our text; with more, it counts as not"""
+TRIES = 3
+"""How often a text is sent that the server stores in part; then a person reads of it"""
 GIVE_UP_SECONDS = 24 * 3600.0
 REST_SECONDS = 600.0
 """How long no other write goes over one that cannot be checked"""
@@ -146,58 +148,7 @@ class OverwriteCheck:
         versions = session.remote.versions(path, fileid=was.remote_id)
         entry = session.state.entry_of(path)
         modified = entry.modified if entry and entry.etag == was.tag else 0
-        listed = KnownList(was.hash, sizes_of(versions), modified, before_write=True)
-        self._known.save(path, listed)
-
-    # --- What another device had read ---
-
-    def is_successor(
-        self,
-        path: str,
-        was: BaseFile,
-        delivery: Delivery,
-        fetched: Fetched,
-        texts: Collection[str],
-    ) -> bool:
-        """Whether a device like this one based a text on our last one, as the server's versions prove.
-
-        `texts`: the revisions that were here.
-        """
-        # A device gives its text a later time than that of the text that it replaces.
-        if not 0 < delivery.modified < fetched.modified:
-            return False
-        # Only a device like this one sends such a checksum.
-        if fetched.checksum != revision_of(fetched.raw):
-            return False
-        listed = self._known.of(path, was.hash)
-        if listed is None or listed.before_write:
-            return False
-        versions = self._session.remote.versions(path, fileid=was.remote_id)
-        recent = _recent_others(versions, listed, delivery, fetched)
-        if recent is None or len(recent) > MOST_RECENT:
-            return False
-        # Fault: a program writes with the time and length of ours, or of a text before it, and its
-        # text shares that entry. Only the bytes show which text the entry has.
-        for version in recent:
-            is_ours = _has_shape(version, delivery.modified, delivery.size)
-            if not self._holds(path, version, [was.hash] if is_ours else texts):
-                return False
-        return True
-
-    def _holds(
-        self,
-        path: str,
-        version: FileVersion,
-        revisions: Collection[str],
-    ) -> bool:
-        """Whether a version has the bytes of one of these revisions."""
-        try:
-            raw = self._session.remote.get_version(
-                path, version, max_bytes=self._session.largest
-            )
-        except (RemoteMissing, Refused):
-            return False
-        return revision_of(raw) in revisions
+        self._known.save(path, KnownList(was.hash, sizes_of(versions), modified))
 
     # --- The check ---
 
@@ -279,15 +230,42 @@ class OverwriteCheck:
         # chance. The server may have kept only a part of ours: its entry is the one of our time.
         for version in versions:
             if version.modified == overwrite.ours_modified:
-                session.deliveries.confirm(
+                session.unread.confirm(
                     path, overwrite.ours, version.size, version.modified
                 )
+        unseen = self._still_unseen(overwrite, unseen)
         if unseen:
             self._merge.take_over(overwrite, unseen, result, now)
+            last = revision_of(unseen[-1])
+            session.unread.correct_before(path, overwrite.ours, last)
         # Fault: a text that another program wrote over ours has an earlier time. In the list it
         # would count as older than ours, and a text that is based on it as one based on ours.
         listed = KnownList(overwrite.ours, sizes_of(read), overwrite.ours_modified)
         self._known.save(path, listed)
+
+    def _still_unseen(
+        self,
+        overwrite: Overwrite,
+        unseen: Sequence[bytes],
+    ) -> list[bytes]:
+        """The unseen texts, the oldest first, without those that another author has gone on with."""
+        path = overwrite.path
+        if not unseen or not path.endswith(TEXT):
+            return list(unseen)
+        # Fault: another author saves a line again and again after our write. Its earlier forms
+        # would come back.
+        later = list(unseen)
+        with suppress(RemoteMissing, Refused):
+            current = self._session.remote.get(path, max_bytes=self._session.largest)
+            ours = {overwrite.ours, *(revision for revision, _ in overwrite.writes)}
+            if revision_of(current.raw) not in ours:
+                later.append(current.raw)
+        base = self._session.sent_bytes(overwrite.base) or b""
+        return [
+            raw
+            for number, raw in enumerate(unseen, 1)
+            if not any(is_superseded(raw, text, base) for text in later[number:])
+        ]
 
     def _upload_again(
         self,
@@ -304,12 +282,35 @@ class OverwriteCheck:
         if not was.hash == note.revision == overwrite.ours:
             return
         try:
-            if not session.upload_again(note, was.tag, now):
+            if not upload_again(session, note, was.tag, now):
                 result.failed[path] = SHORT.format(kept=size, whole=overwrite.ours_size)
         except RemoteChanged:
             # Another program has already written over the first part.
             session.end_upload(path)
             result.outdated.add(path)
+
+
+def upload_again(
+    session: SyncSession,
+    note: Note,
+    expected: str,
+    now: datetime,
+) -> bool:
+    """Upload a text again of which the server kept the first part. False: it repeats that."""
+    path = note.path
+    was = session.state.base_of(path)
+    last = session.unread.last(path, was)
+    tries = last.tries + 1 if last else 1
+    upload = OpenUpload(path, note.revision, len(note.raw), expected)
+    with session.state.transaction():
+        session.state.begin_uploads([upload])
+    session.record_version(path, note.raw, now)
+    stored = session.upload(path, note.raw, expected)
+    sent = stored_upload(path, note.raw, hash_of(was), now)
+    with session.state.transaction():
+        session.record_base(path, note.raw, stored, now)
+        session.unread.record(replace(sent, tries=tries))
+    return tries <= TRIES
 
 
 def _with_earlier(
@@ -328,34 +329,3 @@ def _with_earlier(
         young=True,
         writes=((overwrite.ours, overwrite.base), *map(tuple, writes)),
     )
-
-
-def _recent_others(
-    versions: Sequence[FileVersion],
-    listed: KnownList,
-    delivery: Delivery,
-    fetched: Fetched,
-) -> list[FileVersion] | None:
-    """The recent versions except the current text; None when an unknown version is listed."""
-    if not versions:
-        return None
-    earlier = [
-        version
-        for version in versions
-        if not _has_shape(version, fetched.modified, len(fetched.raw))
-    ]
-    for version in earlier:
-        is_ours = _has_shape(version, delivery.modified, delivery.size)
-        if not is_ours and not listed.has(version):
-            return None
-    since = delivery.modified - UNNOTICED_SECONDS
-    return [version for version in earlier if version.modified >= since]
-
-
-def _has_shape(
-    version: FileVersion,
-    modified: int,
-    size: int,
-) -> bool:
-    """Whether a version has this time and this size."""
-    return (version.modified, version.size) == (modified, size)

@@ -5,7 +5,6 @@ from dataclasses import dataclass
 
 from vault_memory.remote.contract import FileVersion, PutResult
 from vault_memory.sync.apply.known_versions import KnownList
-from vault_memory.sync.apply.unproven_uploads import UNNOTICED_SECONDS
 from vault_memory.sync.trees import BaseFile
 
 LATELY = 3
@@ -134,16 +133,6 @@ def is_later(
     return latest < version.modified <= write.date + passed + 1
 
 
-def may_hide_another(
-    write: Overwrite,
-    version: FileVersion,
-) -> bool:
-    """Whether a listed version may have another text by now."""
-    # Fault: a program that has read a text of the last minute uploads another one with its time and
-    # length. The upload takes the entry of the text that was read, and the list stays the same.
-    return write.crossed and version.modified >= write.date - UNNOTICED_SECONDS
-
-
 def candidates(
     write: Overwrite,
     versions: Sequence[FileVersion],
@@ -151,23 +140,23 @@ def candidates(
     *,
     passed: float,
 ) -> list[FileVersion]:
-    """The versions that may hold an unseen text: new ones first, each kind the newest first.
+    """The versions that may hold an unseen text, the newest first.
 
-    `listed`: the versions that existed before our write; None when unknown.
+    `listed`: the versions that existed before our write; None when unknown. Others replaced their
+    texts, so there is nothing to rescue.
     `passed` are the seconds since our write.
     """
     new: list[FileVersion] = []
-    listed_before: list[FileVersion] = []
     for version in versions:
         if _is_replaced_text(write, version):
             if listed is None and earliest(write) == write.modified:
                 break  # the versions that follow are older
-        elif _was_listed(write, version, listed):
-            if may_hide_another(write, version):
-                listed_before.append(version)
-        elif _may_be_unseen(write, version, listed, passed):
+            continue
+        if not _was_listed(write, version, listed) and _may_be_unseen(
+            write, version, listed, passed
+        ):
             new.append(version)
-    return new + listed_before
+    return new
 
 
 def _is_replaced_text(

@@ -11,11 +11,11 @@ from vault_memory.remote.contract import Entry, Fetched, PutResult, Remote
 from vault_memory.remote.remote_errors import RemoteChanged
 from vault_memory.rules.paths.filenames import MARKDOWN
 from vault_memory.sync.apply.local_renames import Disk
-from vault_memory.sync.apply.unproven_uploads import Deliveries, SentText
+from vault_memory.sync.apply.unread_uploads import UnreadUploads
 from vault_memory.sync.observe.local_scan import LocalScanner
 from vault_memory.sync.plan.awareness import join_records
-from vault_memory.sync.state_db import NEW, UNSIGNED, YOUNG, OpenUpload, SyncState
-from vault_memory.sync.trees import BaseFile, BaseNode, hash_of
+from vault_memory.sync.state_db import NEW, UNSIGNED, YOUNG, SyncState
+from vault_memory.sync.trees import BaseFile, BaseNode
 from vault_memory.vault.reader import Note
 from vault_memory.vault.snapshots import Version, revision_of
 from vault_memory.vault.write.journal import By
@@ -28,8 +28,6 @@ VERSIONS = 60
 """How many earlier versions another client may have started from"""
 HOLD_SECONDS = 120.0
 """How long a text that looks cut off waits for the device that sends it"""
-TRIES = 3
-"""How often a text is sent that the server stores in part; then a person reads of it"""
 SHORT = "the server keeps only the first {kept} of {whole} bytes of it"
 HALF = "half"
 SECOND_LOOK = 3.0
@@ -60,14 +58,15 @@ class SyncSession:
     """whether this pass scanned the server before it planned"""
     writes_here: bool = True
     """False: only the server is written"""
-    deliveries: Deliveries = field(init=False)
+    unread: UnreadUploads = field(init=False)
+    """uploads of this device that others may not have read"""
     prefetched: dict[str, Fetched] = field(default_factory=dict)
     """what the plan of this pass has fetched, so that it is not fetched twice"""
     _delayed_writes: set[str] = field(default_factory=set)
     """op ids of the writes of this pass that wait for an editor"""
 
     def __post_init__(self) -> None:
-        self.deliveries = Deliveries(self.state)
+        self.unread = UnreadUploads(self.state)
 
     # --- Reading the server ---
 
@@ -133,18 +132,22 @@ class SyncSession:
     ) -> bool:
         """Whether the server kept only the first part of our last upload, though it reported success."""
         was = self.state.base_of(path)
-        delivery = self.deliveries.of(path, was)
+        upload = self.unread.last(path, was)
         # Once a listing has shown the complete upload, a shorter text is an edit.
-        if delivery is None or delivery.whole or not isinstance(was, BaseFile):
+        if (
+            upload is None
+            or upload.evidence == "whole"
+            or not isinstance(was, BaseFile)
+        ):
             return False
         # Fault: taken for an edit, the first part would remove the other lines here, too.
-        sent = self.sent_bytes(delivery.revision)
+        sent = self.sent_bytes(upload.revision)
         if sent is None or not _is_first_part(fetched.raw, sent):
             return False
         if fetched.etag == was.tag:
             return True
         # An earlier version under another tag was restored by a person.
-        return revision_of(fetched.raw) not in self.versions_here(path)
+        return not self.was_here(path, revision_of(fetched.raw))
 
     def remember_fetched(
         self,
@@ -268,22 +271,25 @@ class SyncSession:
                     writer.discard(op.op_id)
         self._delayed_writes.clear()
 
-    def versions_here(self, path: str) -> dict[str, bytes]:
-        """The latest versions of a note by revision, the newest first."""
+    def versions_here(self, path: str) -> list[Version]:
+        """The latest versions of a note, the newest first."""
         was = self.state.base_of(path)
         with self.writing() as writer:
-            snapshots = writer.snapshots
-            revisions = [version.revision for version in snapshots.chain(path)]
-            revisions = list(dict.fromkeys(revisions))
-            if isinstance(was, BaseFile) and was.hash not in revisions[:-1]:
+            versions = writer.snapshots.chain(path)
+            revisions = {version.revision for version in versions[:-1]}
+            if isinstance(was, BaseFile) and was.hash not in revisions:
                 # Fault: a renamed note has its earlier versions under its last name, and another
                 # client may start from one of them.
-                earlier = snapshots.before(path, was.hash)
-                revisions += [was.hash, *(version.revision for version in earlier)]
-            latest = list(dict.fromkeys(revisions))[: VERSIONS + 1]
-            return {
-                revision: snapshots.bytes_of(revision) or b"" for revision in latest
-            }
+                versions += writer.snapshots.before(path, was.hash)
+        return versions[: VERSIONS + 1]
+
+    def was_here(
+        self,
+        path: str,
+        revision: str,
+    ) -> bool:
+        """Whether a revision is one of these versions."""
+        return any(version.revision == revision for version in self.versions_here(path))
 
     def sent_bytes(self, revision: str) -> bytes | None:
         """The bytes of a revision; None when they are no longer stored."""
@@ -346,28 +352,6 @@ class SyncSession:
             after = entry.modified
         return self.remote.put(path, raw, expected=expected, after=after)
 
-    def upload_again(
-        self,
-        note: Note,
-        expected: str,
-        now: datetime,
-    ) -> bool:
-        """Upload a text again of which the server kept the first part. False: it repeats that."""
-        path = note.path
-        was = self.state.base_of(path)
-        delivery = self.deliveries.of(path, was)
-        tries = delivery.tries + 1 if delivery else 1
-        upload = OpenUpload(path, note.revision, len(note.raw), expected)
-        with self.state.transaction():
-            self.state.begin_uploads([upload])
-        self.record_version(path, note.raw, now)
-        stored = self.upload(path, note.raw, expected)
-        sent = SentText(path=path, raw=note.raw, before=hash_of(was), tries=tries)
-        with self.state.transaction():
-            self.record_base(path, note.raw, stored)
-            self.deliveries.record_ours(sent, now)
-        return tries <= TRIES
-
     # --- The sync state ---
 
     def record_base(
@@ -375,6 +359,7 @@ class SyncSession:
         path: str,
         raw: bytes,
         stored: PutResult,
+        now: datetime,
         *,
         made: bool = False,
     ) -> None:
@@ -382,6 +367,9 @@ class SyncSession:
 
         Asks the server for the tag if it reported none. Raises ActionOutdated.
         """
+        # Fault: a text that is the base, and whose bytes are stored nowhere, leaves the next merge
+        # without a common text.
+        self._keep_bytes(path, raw, now)
         tag, fileid, confirmed = stored.etag, stored.fileid, stored.confirmed
         if not tag:
             entry = self.remote.look(path)
@@ -404,6 +392,19 @@ class SyncSession:
                 Entry(path, False, tag, len(raw), modified, fileid, checksum)
             )
             self.state.end_upload(path)
+
+    def _keep_bytes(
+        self,
+        path: str,
+        raw: bytes,
+        now: datetime,
+    ) -> None:
+        """Record a version of a note or log, unless its bytes are stored."""
+        if path.endswith((*TEXT, *RECORDS)):
+            with self.writing() as writer:
+                if not writer.snapshots.knows(revision_of(raw)):
+                    at = now.timestamp()
+                    writer.snapshots.record(path, raw, at=at, by="sync")
 
     def _why_racy(
         self,

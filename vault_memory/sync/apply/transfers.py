@@ -1,13 +1,14 @@
 """Downloads, merges and deletes files, and writes copies; each step checks its preconditions first."""
 
 import secrets
+from collections.abc import Sequence
 from datetime import datetime
 
 from vault_memory.markdown.merging.three_way import merge
 from vault_memory.remote.contract import Fetched
 from vault_memory.remote.remote_errors import RemoteMissing
 from vault_memory.sync.actions import Download, KeepBoth, Merge, TrashLocal
-from vault_memory.sync.apply.overwrite_check import OverwriteCheck
+from vault_memory.sync.apply.overwrite_check import OverwriteCheck, upload_again
 from vault_memory.sync.apply.own_writes import FinishedWrite
 from vault_memory.sync.apply.progress import PassResult
 from vault_memory.sync.apply.session import (
@@ -19,18 +20,23 @@ from vault_memory.sync.apply.session import (
     SyncSession,
     as_stored,
 )
-from vault_memory.sync.apply.unproven_uploads import SentText
-from vault_memory.sync.apply.unread_overwrites import (
-    StartFinder,
-    merge_additions,
-    with_additions,
+from vault_memory.sync.apply.unread_uploads import (
+    UNNOTICED_SECONDS,
+    SentUpload,
+    stored_upload,
 )
-from vault_memory.sync.plan.awareness import join_records, without_torn
+from vault_memory.sync.plan.awareness import (
+    SentText,
+    first_unread,
+    items_of,
+    join_records,
+    with_unread,
+    without_torn,
+)
 from vault_memory.sync.state_db import OpenUpload
 from vault_memory.sync.trees import BaseFile
 from vault_memory.vault.reader import Note
-from vault_memory.vault.snapshots import revision_of
-from vault_memory.vault.version_distance import nearest
+from vault_memory.vault.snapshots import Version, revision_of
 
 
 class FileTransfers:
@@ -39,7 +45,6 @@ class FileTransfers:
     def __init__(self, session: SyncSession) -> None:
         self._session = session
         self._overwrites = OverwriteCheck(session)
-        self._starts = StartFinder(session, self._overwrites)
 
     def download(
         self,
@@ -63,6 +68,10 @@ class FileTransfers:
         if outcome == "copied":
             result.conflicts.append(action.path)
             raise ActionOutdated
+        if outcome == "merged":
+            # A person saved the note meanwhile: it never had the server's text alone.
+            self._session.record_version(action.path, fetched.raw, now, by="sync")
+            self._record_note(action.path, now)
         self._record_theirs(action.path, fetched, now)
         result.downloaded.append(action.path)
 
@@ -74,7 +83,7 @@ class FileTransfers:
         now: datetime,
     ) -> None:
         """Upload the current text over the first part of the last one, which the server kept."""
-        if self._session.upload_again(note, fetched.etag, now):
+        if upload_again(self._session, note, fetched.etag, now):
             result.uploaded.append(note.path)
             return
         reason = SHORT.format(kept=len(fetched.raw), whole=len(note.raw))
@@ -90,13 +99,69 @@ class FileTransfers:
         was = self._session.state.base_of(action.path)
         if not isinstance(was, BaseFile) or was.hash != action.hash:
             return None
-        start = self._starts.find(action.path, was, fetched, now)
+        unread = self._unread(action.path, was, fetched, now)
         ours = self._session.sent_bytes(was.hash)
-        if start is None or ours is None:
+        if unread is None or ours is None:
             return None
-        if action.path.endswith(RECORDS):
-            return join_records([ours, fetched.raw])
-        return merge_additions(start, ours, fetched.raw, now)
+        return _merged_beside(action.path, unread, ours, fetched.raw, now)
+
+    def _unread(
+        self,
+        path: str,
+        was: BaseFile,
+        fetched: Fetched,
+        now: datetime,
+    ) -> SentText | None:
+        """The upload of this device that the author of the server's text had not read."""
+        session = self._session
+        entry = session.state.entry_of(path)
+        modified = entry.modified if entry and entry.etag == fetched.etag else 0
+        chain = session.unread.chain(path, was)
+        if not chain or not path.endswith((*TEXT, *RECORDS)):
+            return None
+        if not chain[0].may_be_unread(modified, now.timestamp()):
+            return None
+        # A part of an upload may be equal to an earlier version.
+        may_be_part = chain[0].evidence in ("unanswered", "part")
+        if not may_be_part and self._is_restored(path, fetched):
+            return None
+        sent = [self._sent_text(upload, chain) for upload in chain]
+        return first_unread(fetched.raw, sent)
+
+    def _sent_text(
+        self,
+        upload: SentUpload,
+        chain: Sequence[SentUpload],
+    ) -> SentText:
+        session = self._session
+        versions = session.versions_here(upload.path)
+        revisions = [version.revision for version in versions]
+        if upload.revision in revisions:
+            versions = versions[revisions.index(upload.revision) :]
+        of_others = [version for version in versions if version.by == "sync"]
+        older = [
+            items_of(session.sent_bytes(revision) or b"")
+            for revision in {version.revision for version in of_others}
+            if revision != upload.revision
+        ]
+        return SentText(
+            session.sent_bytes(upload.revision) or b"",
+            session.sent_bytes(upload.before) or b"",
+            frozenset[bytes]().union(*older),
+            _was_read(upload, chain, of_others),
+            upload.was_at_once,
+        )
+
+    def _is_restored(
+        self,
+        path: str,
+        fetched: Fetched,
+    ) -> bool:
+        """Whether a person restored an earlier version on the server. A device never does."""
+        revision = revision_of(fetched.raw)
+        if fetched.checksum == revision:
+            return False
+        return self._session.was_here(path, revision)
 
     def _store_merged(
         self,
@@ -120,8 +185,17 @@ class FileTransfers:
         # Fault: an editor saves the note at this moment. Then the merged text that is uploaded
         # is never in the vault, and without its version no merge can tell which lines it added.
         self._session.record_version(path, merged, now, by="sync")
+        if outcome == "merged":
+            self._record_note(path, now)
+
+    def _record_note(
+        self,
+        path: str,
+        now: datetime,
+    ) -> None:
+        """Record the note as the latest version."""
         note = self._session.local.read(path)
-        if outcome == "merged" and isinstance(note, Note):
+        if isinstance(note, Note):
             self._session.record_version(path, note.raw, now)
 
     def _record_theirs(
@@ -131,11 +205,8 @@ class FileTransfers:
         now: datetime,
     ) -> None:
         """Record the server's text as the base, and as a rewrite by another program."""
-        was = self._session.state.base_of(path)
         with self._session.state.transaction():
-            self._session.record_base(path, fetched.raw, as_stored(fetched))
-            if isinstance(was, BaseFile):
-                self._session.deliveries.record_theirs(path, fetched.raw, was.hash, now)
+            self._session.record_base(path, fetched.raw, as_stored(fetched), now)
             self._session.record_rewrite(path, "them", now)
 
     def merge(
@@ -151,7 +222,7 @@ class FileTransfers:
         fetched = self._session.fetch(path, action.tag, now)
         self._session.record_version(path, note.raw, now)
         if fetched.raw == note.raw:
-            self._session.record_base(path, note.raw, as_stored(fetched))
+            self._session.record_base(path, note.raw, as_stored(fetched), now)
             return
         if action.upload and self._session.is_cut_short(path, fetched):
             self._upload_again(note, fetched, result, now)
@@ -162,7 +233,6 @@ class FileTransfers:
             return
         self._store_merged(path, action.hash, merged, fetched, now)
         self._record_theirs(path, fetched, now)
-        self._session.deliveries.clear_unanswered(path)
         if merged != fetched.raw and action.upload:
             young = young or not fetched.confirmed
             self._upload_merged(path, merged, fetched, now, young=young)
@@ -187,7 +257,6 @@ class FileTransfers:
         with session.state.transaction():
             session.state.begin_uploads([upload])
         stored = session.upload(path, merged, fetched.etag)
-        sent = SentText(path=path, raw=merged, before=revision_of(fetched.raw))
         with session.state.transaction():
             was = session.state.base_of(path)
             if isinstance(was, BaseFile):
@@ -195,8 +264,9 @@ class FileTransfers:
                     path=path, raw=merged, replaced=was, stored=stored, young=young
                 )
                 self._overwrites.remember(write, now)
-            session.record_base(path, merged, stored)
-            session.deliveries.record_ours(sent, now)
+            session.record_base(path, merged, stored, now)
+            sent = stored_upload(path, merged, revision_of(fetched.raw), now)
+            session.unread.record(sent)
 
     def _move_local_aside(
         self,
@@ -213,7 +283,7 @@ class FileTransfers:
             (path, f"both sides changed it; the local text is in `{copy}`")
         )
         self._session.write_local(path, fetched.raw, None, now)
-        self._session.record_base(path, fetched.raw, as_stored(fetched))
+        self._session.record_base(path, fetched.raw, as_stored(fetched), now)
 
     def _merged(
         self,
@@ -229,13 +299,12 @@ class FileTransfers:
             return None
         was = self._session.state.base_of(action.path)
         if isinstance(was, BaseFile) and was.hash == action.base:
-            start = self._starts.find(action.path, was, fetched, now)
-            if start is not None:
-                return merge_additions(start, ours, fetched.raw, now)
+            unread = self._unread(action.path, was, fetched, now)
+            if unread is not None:
+                return _merged_beside(action.path, unread, ours, fetched.raw, now)
         base = self._common_text(action, fetched.raw)
         date = f"{now:%Y-%m-%d}"
-        theirs = self._without_cut_off_lines(action.path, base, fetched.raw, date)
-        return merge(base, ours, theirs, between_people=True, date=date).result
+        return merge(base, ours, fetched.raw, between_people=True, date=date).result
 
     def _common_text(
         self,
@@ -257,24 +326,7 @@ class FileTransfers:
         revision = revision_of(theirs)
         if revision in texts and not self._is_another_note(action, revision):
             return texts[revision]
-        if action.base:
-            return texts.get(nearest(theirs, texts.items()) or "")
         return None
-
-    def _without_cut_off_lines(
-        self,
-        path: str,
-        base: bytes | None,
-        theirs: bytes,
-        date: str,
-    ) -> bytes:
-        """The server's text, completed if its author may have read only a part of an upload of ours."""
-        revision = self._session.deliveries.unanswered_revision(path)
-        if base is None or not revision:
-            return theirs
-        # Fault: the server cut our upload off. The lines that the text lacks were not removed.
-        upload = self._session.sent_bytes(revision) or b""
-        return with_additions(base, without_torn(theirs, upload, [base]), date)
 
     def _is_another_note(
         self,
@@ -342,3 +394,35 @@ class FileTransfers:
             if action.side == "remote":
                 self._session.state.delete_entry(action.path)
         result.conflicts.append(action.copy)
+
+
+def _was_read(
+    upload: SentUpload,
+    chain: Sequence[SentUpload],
+    of_others: Sequence[Version],
+) -> bool:
+    """Whether everybody who writes over an upload has read the text that it replaced.
+
+    A client reads at most a minute before it writes.
+    """
+    times = [earlier.at for earlier in chain if earlier.revision == upload.before]
+    times += [version.at for version in of_others if version.revision == upload.before]
+    return bool(times) and upload.at - times[0] >= UNNOTICED_SECONDS
+
+
+def _merged_beside(
+    path: str,
+    unread: SentText,
+    ours: bytes,
+    theirs: bytes,
+    now: datetime,
+) -> bytes | None:
+    """Our text with what an author adds who had not read an upload of ours; None: not mergeable."""
+    if path.endswith(RECORDS):
+        return join_records([ours, theirs])
+    date = f"{now:%Y-%m-%d}"
+    if not unread.at_once:
+        theirs = without_torn(theirs, unread.raw, [unread.before])
+    if not unread.at_once or not unread.before_was_read:
+        theirs = with_unread(unread.before, theirs, date)
+    return merge(unread.before, ours, theirs, between_people=True, date=date).result

@@ -7,12 +7,10 @@ from vault_memory.markdown.merging.three_way import merge
 from vault_memory.sync.apply.own_writes import NOTHING, Overwrite
 from vault_memory.sync.apply.progress import PassResult
 from vault_memory.sync.apply.session import RECORDS, TEXT, ActionOutdated, SyncSession
-from vault_memory.sync.apply.unseen_texts import OLDER
-from vault_memory.sync.plan.awareness import join_records
+from vault_memory.sync.plan.awareness import join_records, with_unread
 from vault_memory.sync.plan.name_clashes import beside
 from vault_memory.sync.plan.safety_limits import stamp
 from vault_memory.vault.reader import Note
-from vault_memory.vault.version_distance import nearest
 
 _SAME_MOMENT = "another program stored it at the same moment as this device"
 JOINED = f"{_SAME_MOMENT}; the note has both texts now"
@@ -88,33 +86,14 @@ class UnseenMerge:
         if overwrite.path.endswith(RECORDS):
             return join_records([local, theirs])
         date = f"{now:%Y-%m-%d}"
-        base = self._nearest_base(overwrite, theirs)
+        base: bytes | None = None
+        if overwrite.base != NOTHING.hash:
+            base = self._session.sent_bytes(overwrite.base)
         if base is not None:
             # Fault: some clients send no precondition, and base their text on an older version than
             # the one that we replaced. The lines that it lacks came later, and were not removed.
-            additions = merge(None, base, theirs, between_people=True, date=date)
-            theirs = additions.result or theirs
+            theirs = with_unread(base, theirs, date)
         return merge(base, local, theirs, between_people=True, date=date).result
-
-    def _nearest_base(
-        self,
-        overwrite: Overwrite,
-        theirs: bytes,
-    ) -> bytes | None:
-        """The version that another program's text is most likely based on; None for a new file."""
-        replaced = overwrite.base
-        with self._session.writing() as writer:
-            snapshots = writer.snapshots
-            versions = snapshots.chain(overwrite.path)
-            chain = list(dict.fromkeys(version.revision for version in versions))
-            # Nobody else based a text on a version that was made here after the replaced one.
-            older = chain[chain.index(replaced) :] if replaced in chain else []
-            texts = {
-                revision: snapshots.bytes_of(revision) or b""
-                for revision in (replaced, *older[:OLDER])
-            }
-        start = nearest(theirs, texts.items()) or replaced
-        return None if start == NOTHING.hash else texts[start]
 
     def _write_copies(
         self,

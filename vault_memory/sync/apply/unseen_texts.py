@@ -86,7 +86,7 @@ class UnseenTexts:
         seen = self._seen_revisions(write, unseen)
         unread = _ids(chosen)
         for index, version in enumerate(chosen[:DEEPEST]):
-            raw = self._bytes_of(write, version)
+            raw = self._bytes_of(write.path, version)
             # The current content is listed and cannot be read; an expired version is of no use.
             if raw is not None or is_ours(write, version):
                 unread.discard(version.id)
@@ -103,13 +103,13 @@ class UnseenTexts:
 
     def _bytes_of(
         self,
-        write: Overwrite,
+        path: str,
         version: FileVersion,
     ) -> bytes | None:
         """The bytes of a version; None where the server does not give them."""
         try:
             return self._session.remote.get_version(
-                write.path, version, max_bytes=self._session.largest
+                path, version, max_bytes=self._session.largest
             )
         except (RemoteMissing, Refused):
             return None

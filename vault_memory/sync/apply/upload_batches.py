@@ -1,7 +1,7 @@
 """Uploads many files of one pass in groups, so that the disk is synced seldom."""
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import partial
 from itertools import groupby
@@ -15,7 +15,7 @@ from vault_memory.sync.apply.overwrite_check import OverwriteCheck
 from vault_memory.sync.apply.own_writes import NOTHING, FinishedWrite
 from vault_memory.sync.apply.progress import PassResult
 from vault_memory.sync.apply.session import ActionOutdated, SyncSession
-from vault_memory.sync.apply.unproven_uploads import SentText
+from vault_memory.sync.apply.unread_uploads import stored_upload
 from vault_memory.sync.trees import BaseFile, BaseNode, hash_of
 from vault_memory.vault.reader import Note
 
@@ -223,11 +223,9 @@ class UploadBatches:
             self._overwrites.begin(path, upload.note.revision)
         else:
             self._overwrites.remember(self._finished_write(upload, was), now)
-        session.record_base(path, raw, stored, made=upload.is_new)
-        sent = SentText(
-            path=path, raw=raw, before=hash_of(was), modified=stored.modified
-        )
-        session.deliveries.record_ours(sent, now)
+        session.record_base(path, raw, stored, now, made=upload.is_new)
+        sent = stored_upload(path, raw, hash_of(was), now)
+        session.unread.record(replace(sent, modified=stored.modified))
         session.record_rewrite(path, "us", now)
 
     def _finished_write(

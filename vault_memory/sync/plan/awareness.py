@@ -1,56 +1,161 @@
-"""Decides whether the author of a text on the server had read the text it replaced. Pure.
+"""Decides whether the author of a text on the server had read our upload that it replaces. Pure.
 
-Some programs upload without a precondition. A line that such a text lacks was removed on purpose only
-if its author had read the line. Without evidence, the text counts as unread, and the line stays.
+Some programs upload without a precondition. A line of our upload that such a text lacks was removed on
+purpose only if its author had read the upload. Without evidence, it counts as unread, and the line stays.
 """
 
 import json
+import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
+from vault_memory.markdown.merging.similarity import (
+    MAX_PAIRS,
+    alike,
+    made_of,
+    words_in,
+)
+from vault_memory.markdown.merging.three_way import merge
 from vault_memory.vault.jsonl_log import merge_records
+
+_is_heading = re.compile(rb"#{1,6}(\s|$)").match
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
-    """A recent text on the server, and the text that it replaced there."""
+class SentText:
+    """A text that this device uploaded, and the text that it replaced on the server."""
 
     raw: bytes
     before: bytes
-    older: frozenset[bytes]
-    """lines of all texts in the vault before this one"""
-    at_once: bool
-    """whether its new lines arrived together: this device uploaded it, and no part was missing"""
+    older: frozenset[bytes] = frozenset()
+    """lines of the earlier texts of others: a text that has them proves nothing"""
+    before_was_read: bool = False
+    """whether everybody who writes over this text has read the one before it"""
+    at_once: bool = True
+    """whether no other program can have read a part of it alone"""
 
 
-def has_read(
+def first_unread(
     raw: bytes,
-    steps: Sequence[Step],
-) -> bool:
-    """Whether the author of a text had read the latest of these, the newest first.
+    sent: Sequence[SentText],
+) -> SentText | None:
+    """The earliest upload that the author of a text had not read; None when it is based on the last one.
 
-    The latest step with new lines decides. Its lines prove that the author had read that step, or a
-    later one.
+    `sent`: uploads of this device without a text of others between them, the newest first. Uploads
+    that leave no trace in a text are decided by those before them.
     """
-    items = items_of(raw)
-    for step in steps:
-        added = items_of(step.raw) - items_of(step.before)
-        if not added:
-            continue
-        # Fault: a line was merged in from an older text. It proves nothing.
-        proof = added - step.older
-        if step.at_once:
-            return not items.isdisjoint(proof)
-        # Fault: another device's text came in several writes, or ours in two parts, and the author
-        # had read only the first. So all new lines must be in its text.
-        return bool(proof) and added <= items
-    return True
+    unread = None
+    for upload in sent:
+        is_read = _has_read(raw, upload)
+        if is_read:
+            break
+        if is_read is False:
+            unread = upload
+    return unread
+
+
+def _has_read(
+    raw: bytes,
+    upload: SentText,
+) -> bool | None:
+    """Whether the author of a text had read an upload; None when the text does not show it."""
+    lines = items_of(raw)
+    ours, before = items_of(upload.raw), items_of(upload.before)
+    added, removed = ours - before, before - ours
+    typed = _typed(lines - ours - before, ours, removed)
+    if not upload.at_once:
+        # Fault: the server kept half of it, and the author had read that half. The lines that
+        # the text lacks were cut off, even if the author has read other ones.
+        return all(line in lines or _grew(line, typed) for line in ours)
+    if added:
+        proof = {line for line in added if line in lines or _grew(line, typed)}
+        # Fault: a line was merged in from a text of others. It proves nothing.
+        return not proof <= upload.older
+    return False if removed & lines else None
+
+
+def _typed(
+    new: set[bytes],
+    ours: set[bytes],
+    removed: set[bytes],
+) -> set[bytes]:
+    """The new lines of a text that may be longer forms of ours; none where there are too many."""
+    if len(new) * (len(ours) + len(removed)) > MAX_PAIRS:
+        return set()
+    # A longer form of an earlier line proves nothing.
+    return {line for line in new if not any(_grew(old, [line]) for old in removed)}
+
+
+def _grew(
+    line: bytes,
+    typed: Iterable[bytes],
+) -> bool:
+    """Whether one of the typed lines is a longer form of a line: it has all words of it, in order."""
+    old = line.decode(errors="replace")
+    return any(_is_longer_form(old, new.decode(errors="replace")) for new in typed)
+
+
+def _is_longer_form(
+    old: str,
+    new: str,
+) -> bool:
+    # Fault: another author wrote a line that is only alike, e.g. with another name. Taken for an
+    # edit of ours, it would replace it. A longer form has every word of ours.
+    if new.startswith(old):
+        return True
+    words = iter(words_in(new).elements())
+    return alike(old, new) and all(word in words for word in words_in(old).elements())
+
+
+def with_unread(
+    before: bytes,
+    theirs: bytes,
+    date: str,
+) -> bytes:
+    """The text of an author who had not read ours, with the lines that it lacks of the text before ours.
+
+    Such an author may have read an even older text than `before`, so a line that is missing was not
+    removed. A line that the author edited is not missing.
+    """
+    lines, earlier = items_of(theirs), items_of(before)
+    edited = _edited(earlier - lines, lines - earlier)
+    start = _without(before, lambda line: line.strip() in edited)
+    return merge(None, start, theirs, between_people=True, date=date).result or theirs
+
+
+def is_superseded(
+    raw: bytes,
+    later: bytes,
+    base: bytes,
+) -> bool:
+    """Whether a later text has each line that a text adds to its base, or an edit of it."""
+    lines, later_lines = items_of(raw), items_of(later)
+    rest = lines - later_lines - items_of(base)
+    return _edited(rest, later_lines - lines) == rest
+
+
+def _edited(
+    lost: set[bytes],
+    typed: set[bytes],
+) -> set[bytes]:
+    """The lost lines that became one of the typed lines."""
+    if len(lost) * len(typed) > MAX_PAIRS:
+        return set()
+    texts = {line.decode(errors="replace"): line for line in sorted(lost)}
+    edited = set()
+    for line in typed:
+        new = line.decode(errors="replace")
+        longer = (old for old in texts if new.startswith(old))
+        old = made_of(new, texts) or next(longer, None)
+        if old is not None:
+            edited.add(texts[old])
+    return edited
 
 
 def items_of(raw: bytes) -> set[bytes]:
     """The lines that identify a text. Headings do not: a program that adds a line also adds its heading."""
     lines = (line.strip() for line in raw.splitlines())
-    return {line for line in lines if line and not line.startswith(b"#")}
+    return {line for line in lines if line and not _is_heading(line)}
 
 
 def without_torn(
@@ -73,25 +178,6 @@ def without_torn(
         return any(candidate.startswith(line) for candidate in lines)
 
     return _without(raw, is_torn)
-
-
-def torn_end(
-    raw: bytes,
-    later: bytes,
-) -> bytes:
-    """The last line of a text from an unfinished upload, if a later text has the complete line; else empty."""
-    last = raw.rpartition(b"\n")[2]
-    begins_a_line = b"\n" + last in b"\n" + later
-    is_torn = bool(last.strip()) and begins_a_line and last not in later.splitlines()
-    return last if is_torn else b""
-
-
-def without_line(
-    raw: bytes,
-    line: bytes,
-) -> bytes:
-    """Remove the lines that are equal to this one."""
-    return _without(raw, lambda candidate: candidate == line)
 
 
 def join_records(texts: Sequence[bytes]) -> bytes:

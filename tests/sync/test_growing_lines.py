@@ -1,0 +1,186 @@
+"""A line that its author saves again and again while it grows: only the last form of it stands, on all sides."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from tests.remote.servers.faults import Meanwhile
+from tests.sync.clouded import bulk_upload
+from tests.sync.test_scenarios_servers import TEXT, Cloud
+
+FORMS: dict[str, tuple[str, ...]] = {
+    "grows by words": (
+        "- buy milk\n",
+        "- buy milk and eggs\n",
+        "- buy milk and eggs on Monday\n",
+    ),
+    "is saved in the middle of a word": (
+        "- buy mi\n",
+        "- buy milk an\n",
+        "- buy milk and eggs\n",
+    ),
+    "shrinks": ("- buy milk and eggs\n", "- buy milk\n", "- buy\n"),
+    "becomes another": ("- buy milk\n", "- call Anna\n", "- swim\n"),
+    "is removed": ("- buy milk\n", "- buy milk and eggs\n", ""),
+    "is ticked": (
+        "- [ ] buy milk\n",
+        "- [ ] buy milk and eggs\n",
+        "- [x] buy milk and eggs\n",
+    ),
+    "moves": (
+        "- buy milk\n- swim\n",
+        "- swim\n- buy milk\n",
+        "- swim\n- buy milk today\n",
+    ),
+    "is a paragraph": ("Dear\n", "Dear Anna\n", "Dear Anna, see you on Monday.\n"),
+    "is a heading": ("## Bo\n", "## Boats\n", "## Boats and ships\n"),
+    "is in a table": (
+        "| a | b |\n| - | - |\n| tea | 1 |\n",
+        "| a | b |\n| - | - |\n| tea | 12 |\n",
+        "| a | b |\n| - | - |\n| tea | 123 |\n",
+    ),
+    "is Japanese": ("- 牛乳\n", "- 牛乳を買う\n", "- 牛乳と卵を買う\n"),
+}
+"""The last line of a note, as its author saves it"""
+
+
+@pytest.fixture
+def cloud(base: Path) -> Cloud:
+    return Cloud(base)
+
+
+def saved_on_a_page(cloud: Cloud, text: str) -> None:
+    """Nextcloud Text, Notes or a phone: it has read the server's text, and its upload says so."""
+    cloud.fake.other_client_put("USER.md", text.encode())
+
+
+def saved_in_bulk(cloud: Cloud, text: str) -> None:
+    """A desktop client, which sends no precondition."""
+    bulk_upload(cloud.fake, "USER.md", text.encode())
+
+
+WRITERS: dict[str, Callable[[Cloud, str], None]] = {
+    "page": saved_on_a_page,
+    "bulk": saved_in_bulk,
+}
+
+
+def both_pass(cloud: Cloud, seconds: float) -> None:
+    """Time passes, and both devices look at the server every few seconds of it."""
+    for _ in range(2):
+        cloud.clock.pass_by(seconds / 2)
+        cloud.laptop.run_pass()
+        cloud.phone.run_pass()
+
+
+@pytest.mark.parametrize("writer", list(WRITERS))
+@pytest.mark.parametrize("seconds", [2, 6, 30, 200])
+@pytest.mark.parametrize("kind", list(FORMS))
+def test_only_the_last_form_of_a_line_stands_that_its_author_saves_several_times(
+    cloud: Cloud, kind: str, seconds: float, writer: str
+):
+    cloud.agreed()
+    for form in FORMS[kind]:
+        WRITERS[writer](cloud, TEXT + form)
+        both_pass(cloud, seconds)
+
+    assert cloud.together()["USER.md"].decode() == TEXT + FORMS[kind][-1]
+
+
+@pytest.mark.parametrize("seconds", [2, 6, 30])
+@pytest.mark.parametrize("kind", list(FORMS))
+def test_only_the_last_form_stands_beside_a_line_that_this_device_adds_meanwhile(
+    cloud: Cloud, kind: str, seconds: float
+):
+    first, second, third = FORMS[kind]
+    cloud.agreed()
+    saved_on_a_page(cloud, TEXT + first)
+    both_pass(cloud, seconds)
+    cloud.laptop.save("USER.md", f"## Tea\n\n- mine\n- green\n{first}")
+    both_pass(cloud, seconds)
+    for form in (second, third):
+        saved_on_a_page(cloud, f"## Tea\n\n- mine\n- green\n{form}")
+        both_pass(cloud, seconds)
+
+    expected = f"## Tea\n\n- mine\n- green\n{third}"
+    assert cloud.together()["USER.md"].decode() == expected
+
+
+@pytest.mark.parametrize("seconds", [2, 6, 30])
+@pytest.mark.parametrize(
+    "kind", ["grows by words", "is saved in the middle of a word", "is ticked"]
+)
+def test_a_line_that_this_device_uploaded_grows_elsewhere_and_stands_once(
+    cloud: Cloud, kind: str, seconds: float
+):
+    cloud.agreed()
+    first, *others = FORMS[kind]
+    cloud.laptop.save("USER.md", TEXT + first)
+    both_pass(cloud, seconds)
+    for form in others:
+        saved_on_a_page(cloud, TEXT + form)
+        both_pass(cloud, seconds)
+
+    assert cloud.together()["USER.md"].decode() == TEXT + others[-1]
+
+
+@pytest.mark.parametrize("kind", ["grows by words", "is ticked"])
+def test_a_line_grows_over_an_upload_that_its_author_had_not_read(
+    cloud: Cloud, kind: str
+):
+    cloud.agreed()
+    first, second, third = FORMS[kind]
+    saved_in_bulk(cloud, TEXT + first)
+    both_pass(cloud, 6)
+    cloud.laptop.save("USER.md", f"- mine\n{TEXT}{first}")
+    both_pass(cloud, 6)
+    for form in (second, third):
+        saved_in_bulk(cloud, TEXT + form)
+        both_pass(cloud, 6)
+
+    assert sorted(cloud.together()["USER.md"].decode().splitlines()) == sorted(
+        ["- mine", *TEXT.splitlines(), third.strip()]
+    )
+
+
+@pytest.mark.parametrize("method", ["GET", "PUT", "PROPFIND"])
+@pytest.mark.parametrize("kind", ["grows by words", "is ticked"])
+def test_only_the_last_form_stands_when_a_save_meets_a_pass(
+    cloud: Cloud, kind: str, method: str
+):
+    cloud.agreed()
+    first, second, third = FORMS[kind]
+    saved_on_a_page(cloud, TEXT + first)
+    both_pass(cloud, 6)
+    cloud.laptop.save("USER.md", f"- mine\n{cloud.laptop.text('USER.md')}")
+    cloud.script.add(Meanwhile(lambda: saved_on_a_page(cloud, TEXT + second)), method)
+    both_pass(cloud, 6)
+    mine = "- mine\n" if b"- mine" in cloud.fake.files()["USER.md"] else ""
+    saved_on_a_page(cloud, mine + TEXT + third)
+    both_pass(cloud, 6)
+
+    assert sorted(cloud.together()["USER.md"].decode().splitlines()) == sorted(
+        ["- mine", *TEXT.splitlines(), third.strip()]
+    )
+
+
+def test_a_line_removed_elsewhere_stays_removed_without_an_upload_of_ours(
+    cloud: Cloud,
+):
+    cloud.agreed()
+    for text in (f"{TEXT}- milk\n", TEXT, "## Tea\n\n"):
+        saved_on_a_page(cloud, text)
+        both_pass(cloud, 6)
+
+    assert cloud.together()["USER.md"] == b"## Tea\n\n"
+
+
+def test_a_record_that_another_program_replaces_does_not_come_back(cloud: Cloud):
+    cloud.laptop.save("log.jsonl", '{"id": "1"}\n')
+    cloud.agreed(tea="- tea\n")
+    for text in ('{"id": "1"}\n{"id": "2"}\n', '{"id": "1"}\n{"id": "3"}\n'):
+        cloud.fake.other_client_put("log.jsonl", text.encode())
+        both_pass(cloud, 6)
+
+    assert cloud.together()["log.jsonl"] == b'{"id": "1"}\n{"id": "3"}\n'
