@@ -1,7 +1,9 @@
 """What the notes say twice and differently is settled at night, or a person is asked."""
 
+import json
 import shutil
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 
@@ -255,6 +257,69 @@ def test_a_line_of_a_person_loses_only_after_a_yes(bedroom: Bedroom) -> None:
     [proposal] = bedroom.seen.ok("inbox")["items"]
     assert proposal["op"]["line"].startswith("~~likes: chess~~")
     assert bedroom.sleep(now="2026-05-27T02:05+01:00")[SCOPE]["conflicts"] == 0
+
+
+def test_values_that_a_person_wrote_below_those_of_the_bot_are_not_asked_about(
+    bedroom: Bedroom,
+) -> None:
+    """Breaks when a person gets a box for each line that `facts` shows already."""
+    page = bedroom.vault / FACTS
+    page.write_text("")
+    values = "lives_in", "works_at", "has_role", "has_status"
+    for number, predicate in enumerate(values):
+        add_fact(bedroom, f"bo{number}", predicate, "Old Place", day=20)
+    by_hand = "- {0}: Old Place\n- {0}: New Town\n- {0}: Third Hill"
+    text = page.read_text()
+    for predicate in values:
+        text = text.replace(f"- {predicate}: Old Place", by_hand.format(predicate))
+    page.write_text(text)
+
+    for day in (25, 26):
+        night_after(bedroom, day)
+
+    assert bedroom.seen.ok("inbox")["items"] == []
+    for number, predicate in enumerate(values):
+        assert f"- {predicate}: New Town\n" in bedroom.text(FACTS)
+        [fact] = facts(bedroom, f"bo{number}")
+        assert (fact["predicate"], fact["object"]) == (predicate, "Third Hill")
+
+
+def test_a_persons_value_above_that_of_the_bot_loses_only_after_a_yes(
+    bedroom: Bedroom,
+) -> None:
+    page = bedroom.vault / FACTS
+    page.write_text("## bo\n\n- lives_in: Bergen\n")
+    add_fact(bedroom, "bo", "likes", "chess", day=21)
+    bedroom.seen.ok("apply", FACTS, "--source", "tool", "--ops", str(_ops(bedroom)))
+
+    night_after(bedroom, 25)
+
+    assert "- lives_in: Bergen\n" in bedroom.text(FACTS)
+    [proposal] = bedroom.seen.ok("inbox")["items"]
+    assert proposal["op"]["line"].startswith("~~lives_in: Bergen~~")
+
+
+def _ops(bedroom: Bedroom) -> Path:
+    file = bedroom.vault.parent / "ops.json"
+    op = {"op": "append", "heading": "bo", "line": "lives_in: Oslo (2026-05-21)"}
+    file.write_text(json.dumps([op]))
+    return file
+
+
+def test_a_question_about_a_line_is_closed_by_a_later_line_of_the_person(
+    bedroom: Bedroom,
+) -> None:
+    page = bedroom.vault / FACTS
+    page.write_text("## bo\n\n- lives_in: Bergen\n")
+    add_fact(bedroom, "bo", "lives_in", "Oslo", day=21)
+    assert len(bedroom.seen.ok("inbox")["items"]) == 1
+    page.write_text(page.read_text() + "- lives_in: Lima (from 2026-05-22)\n")
+
+    night_after(bedroom, 25)
+
+    assert bedroom.seen.ok("inbox")["items"] == []
+    assert "- lives_in: Bergen\n" in bedroom.text(FACTS)
+    assert [fact["object"] for fact in facts(bedroom, "bo")] == ["Lima"]
 
 
 def test_the_later_of_two_rules_for_the_language_holds(bedroom: Bedroom) -> None:

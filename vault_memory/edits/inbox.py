@@ -19,7 +19,8 @@ from vault_memory.lazy import lazy_module
 from vault_memory.markdown.document import parse
 from vault_memory.markdown.note_items import resolve
 from vault_memory.rules.edits.audit_record import Proposal, Record, proposals_of
-from vault_memory.rules.facts.fact import read_facts
+from vault_memory.rules.edits.ownership import replay
+from vault_memory.rules.facts.fact import Fact, read_facts
 from vault_memory.rules.paths.layout import Layout
 from vault_memory.vault.reader import Folder, Note
 from vault_memory.vault.write.replacement import Replacement
@@ -169,12 +170,25 @@ class Inbox:
         current = self._read(note)
         doc = parse(current.raw if current else b"")
         place = self._layout.place(note)
-        facts = read_facts(doc, place.scope) if place and place.kind == "facts" else ()
+        facts: list[Fact] = []
+        by_hand: list[Fact] = []
+        if place and place.kind == "facts":
+            facts = read_facts(doc, place.scope)
+            bots = replay(self._trail.of(note)).bots_items(doc)
+            written = {(item.heading, item.text) for item in bots}
+            by_hand = [
+                fact for fact in facts if (fact.subject, fact.text) not in written
+            ]
         for proposal in waiting:
             # Fault: of two facts the person struck one. A later tick on the question about the
             # other would end both.
-            reason = stale_proposal.why_settled(proposal, facts)
-            reason = reason or stale_proposal.why_stale(proposal, doc)
+            reason = (
+                stale_proposal.why_settled(proposal, facts)
+                or stale_proposal.why_settled_by_hand(
+                    proposal, facts, by_hand, now.date()
+                )
+                or stale_proposal.why_stale(proposal, doc)
+            )
             if reason:
                 self.decide(proposal, "stale", now, reason, patient=False)
 

@@ -39,7 +39,7 @@ from vault_memory.rules.conflicts.settling import (
 from vault_memory.rules.edits.apply_ops import apply_ops
 from vault_memory.rules.edits.audit_record import propose
 from vault_memory.rules.edits.ops import Op, as_json, new_text
-from vault_memory.rules.facts.fact import has_ended, read_facts
+from vault_memory.rules.facts.fact import folded_facts, has_ended, read_facts
 from vault_memory.rules.learning.content_key import content_key
 from vault_memory.rules.learning.rule_cap import active_rules
 from vault_memory.rules.learning.twins import LOST
@@ -207,6 +207,12 @@ class _Settler:
     def _settle(self, conflict: Contradiction) -> None:
         pair = (conflict.first, conflict.second)
         authors = {statement.id: self._authors.of(statement) for statement in pair}
+        by_hand = self._settled_by_hand(conflict)
+        if by_hand is not None:
+            # Fault: each value that a person wrote by hand below another would be asked about.
+            if authors[by_hand.loser.id].is_bots:
+                self._retire(by_hand, learned_on(by_hand.winner, authors))
+            return
         verdict = settle(conflict, self._rules.mode_of(conflict), authors)
         match verdict:
             case Settlement(winner=winner):
@@ -223,6 +229,25 @@ class _Settler:
                 self._ask(conflict)
             case _:
                 assert_never(verdict)
+
+    def _settled_by_hand(self, conflict: Contradiction) -> Settlement | None:
+        """Returns how `facts` settles two values, if a person wrote the one that holds by hand."""
+        if conflict.kind != "value" or self._rules.mode_of(conflict) != "temporal":
+            return None
+        # In the order of the page.
+        facts = [
+            statement.fact
+            for statement in self._statements[conflict.first.note]
+            if statement.fact and statement.id in conflict.ids
+        ]
+        current = folded_facts(facts, self._rules.day, self._rules.single)
+        holding = {fact.id for fact in current if not fact.struck}
+        pair = (conflict.first, conflict.second)
+        winners = [statement for statement in pair if statement.id in holding]
+        if len(winners) != 1 or self._may_mark(winners[0]):
+            return None
+        [loser] = [statement for statement in pair if statement.id not in holding]
+        return Settlement(winners[0], loser)
 
     def _retire(
         self,

@@ -2,9 +2,11 @@
 
 import re
 from collections.abc import Collection
+from datetime import date
 
 from vault_memory.markdown.document import SectionedDoc
 from vault_memory.markdown.note_items import (
+    folded,
     items_of,
     section_items,
     section_named,
@@ -12,10 +14,18 @@ from vault_memory.markdown.note_items import (
 from vault_memory.rules.edits.apply_ops import apply_ops
 from vault_memory.rules.edits.audit_record import Proposal
 from vault_memory.rules.edits.op_target import is_complete
-from vault_memory.rules.edits.ops import AddHeading, Append, ItemOp, Outcome, op_of
+from vault_memory.rules.edits.ops import (
+    AddHeading,
+    Append,
+    ItemOp,
+    Outcome,
+    Remove,
+    Replace,
+    op_of,
+)
 from vault_memory.rules.edits.ownership import texts_of
 from vault_memory.rules.edits.stale_save import WHY as NO_LONGER_THERE
-from vault_memory.rules.facts.fact import Fact, unclear_mark
+from vault_memory.rules.facts.fact import Fact, folded_facts, unclear_mark
 from vault_memory.rules.facts.fact_page import ANOTHER_VALUE
 
 _STALE = {
@@ -26,6 +36,7 @@ _STALE = {
 }
 
 _RIVAL = re.compile(re.escape(ANOTHER_VALUE).replace(r"\{\}", r"(\w+)"))
+_LATER_LINE = "a later line of yours holds"
 _RIVAL_GONE = "the other value is gone or has ended"
 
 
@@ -45,6 +56,30 @@ def why_settled(
         return ""
     open_ids = {fact.id for fact in facts if not fact.struck}
     return "" if rival in open_ids else _RIVAL_GONE
+
+
+def why_settled_by_hand(
+    proposal: Proposal,
+    facts: Collection[Fact],
+    by_hand: Collection[Fact],
+    day: date,
+) -> str:
+    """Returns why no fact needs to end: `facts` shows a line in its place that a person wrote.
+
+    `by_hand` are the facts that a person wrote.
+    """
+    op = op_of(proposal.op)
+    if not isinstance(op, Remove | Replace):
+        return ""
+    ended = {fact.id for fact in folded_facts(facts, day) if fact.struck}
+    replaced = {
+        fact.key
+        for fact in facts
+        if fact.id in ended and not fact.struck and fact.subject == op.heading
+        if folded(fact.text) == folded(op.match)
+    }
+    holding = {fact.key for fact in by_hand if fact.id not in ended}
+    return _LATER_LINE if replaced & holding else ""
 
 
 def why_stale(
