@@ -73,7 +73,8 @@ def test_an_item_a_person_reworded_survives_the_undo_of_its_creation(desk: Desk)
     done = desk.append("black")
     desk.save(desk.text().replace("- black\n", "- black, with milk on Sundays\n"))
 
-    desk.undo(done.audit_id)
+    with pytest.raises(NotUndoable, match="nothing of record"):
+        desk.undo(done.audit_id)
 
     assert "- black, with milk on Sundays\n" in desk.text()
 

@@ -26,7 +26,7 @@ from vault_memory.errors import NoteNotFound, NoteUnreadable, VaultMemoryError
 from vault_memory.rules.edits.audit_reader import read_line
 from vault_memory.rules.edits.audit_record import Record, TimedRecord, timed_records
 from vault_memory.rules.paths.layout import Layout
-from vault_memory.vault.listing import Stat
+from vault_memory.vault.listing import Listing, Stat
 from vault_memory.vault.reader import Note
 from vault_memory.vault.snapshots import Snapshots, revision_of
 from vault_memory.vault.write.journal import JournalUnavailable
@@ -63,6 +63,12 @@ class SimulatedFolder:
             raise NoteUnreadable(path, str(error)) from None
         stat = Stat(after.size, after.mtime_ns, after.ctime_ns, after.ino, after.nlink)
         return Note(path, raw, revision_of(raw), stat, before == after)
+
+    def listing(self) -> Listing:
+        """This world has one note: nothing is known of other names, so none of them is gone or new."""
+        listing = Listing()
+        listing.unknown[""] = "it cannot be listed"
+        return listing
 
     def listed(self, path: str) -> str:
         """As `Folder.listed` does where only this spelling opens the file."""

@@ -55,3 +55,13 @@ def some(names: list[str]) -> str:
     if len(names) > MOST_NAMES:
         listed += f" and {len(names) - MOST_NAMES} more"
     return listed
+
+
+def without_note(notes: list[str]) -> Check:
+    """Return the warning about audit files whose notes are gone."""
+    return warned(
+        "audit",
+        f"no note continues the history of {some(notes)}",
+        "if a note was renamed, rename its file `NOTE.audit.jsonl` after it; "
+        "if it was deleted, this file may go, too",
+    )

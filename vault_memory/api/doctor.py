@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator, Mapping
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
+from vault_memory.api import checks
 from vault_memory.api.checks import (
     MOST_NAMES,
     by_reason,
@@ -297,6 +298,8 @@ def _past(memory: "VaultMemory") -> Iterator[Check]:
             "the newer ones are kept: `vault-memory history NOTE` lists them, "
             "`vault-memory restore NOTE REVISION` brings one back",
         )
+    if lost := memory.edits.lost_histories():
+        yield checks.without_note(lost)
     for note, bad_lines in memory.edits.audit_gaps().items():
         problem = "records were removed"
         if bad_lines:

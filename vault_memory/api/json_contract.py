@@ -230,9 +230,9 @@ def _rejected(op: "RejectedOp") -> "edit_answers.RejectedJson":
     return payload
 
 
-def of_log(records: "Iterable[Record]") -> "edit_answers.LogJson":
-    """Return the answer of `log`: the records as they are in the audit log."""
-    return {"records": [record.as_json() for record in records]}
+def of_log(records: "Iterable[Record]", lost: list[str]) -> "edit_answers.LogJson":
+    """Return the answer of `log`: the records as in the audit log; the notes that are gone."""
+    return {"records": [record.as_json() for record in records], "lost": lost}
 
 
 def of_inbox(proposals: "Iterable[Proposal]") -> "edit_answers.InboxJson":

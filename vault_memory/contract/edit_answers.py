@@ -129,6 +129,8 @@ class LogJson(TypedDict):
     """Audit records, oldest first."""
 
     records: list[AuditRecordJson]
+    lost: list[str]
+    """Notes that are gone, and whose history no note continues"""
 
 
 class ProposalJson(TypedDict):

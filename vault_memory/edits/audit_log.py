@@ -104,9 +104,7 @@ class AuditLog(Devices):
         chosen: "ScopeFilter | None" = None,
     ) -> tuple[Record, ...]:
         """Returns the records of all notes, the oldest first; only those of some scopes."""
-        if self._files is None:
-            self._files = audit_files.AuditFiles()
-        stamps = self._files.stamps(self._folder)
+        stamps = self._all_files().stamps(self._folder)
         every = self._cache.all(self._folder, stamps)
         self._meet_devices(every.devices)
         if chosen is None:
@@ -136,6 +134,20 @@ class AuditLog(Devices):
             records = (read_line(line) for line in lines_from_end(stream))
             newest = list(islice(filter(None, records), limit))
         return tuple(placed(record, note) for record in reversed(newest))
+
+    def without_note(self) -> list[str]:
+        """Returns the notes that have audit files and are gone; none until any names change again."""
+        return self._all_files().without_note(self._folder)
+
+    def forget_files(self) -> None:
+        """Forgets which audit files there are, because some were moved."""
+        self._folders = AuditFolders(self._folder.root)
+        self.unload()
+
+    def _all_files(self) -> "AuditFiles":
+        if self._files is None:
+            self._files = audit_files.AuditFiles()
+        return self._files
 
     def notes(self) -> list[str]:
         """Returns the notes that have an audit file."""

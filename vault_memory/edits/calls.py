@@ -172,6 +172,7 @@ class EditCalls(AuditCalls):
         """
         moment = aware(now)
         with self.transaction():
+            self._follow()
             record = self.editor.trail.find(record_id, self._chosen(scopes))
             self._check_note(record.note, scopes)
             undo_rules.refuse_folded(record, record_id)
@@ -196,6 +197,7 @@ class EditCalls(AuditCalls):
         """Write a version of the note's history again. Raises UnclearId, NoteChanged."""
         moment = aware(options.get("now"))
         with self.transaction():
+            self._follow(note)
             path = self._check_note(note, scopes)
             full_revision, _ = self.editor.past.version(path, revision)
             action = commands.RestoreVersion(full_revision)
@@ -255,6 +257,7 @@ class EditCalls(AuditCalls):
         scopes: Sequence[str] | None,
     ) -> "Edit":
         with self.transaction():
+            self._follow()
             inbox = self.editor.inbox
             proposal = inbox.find(proposal_id, self._chosen(scopes))
             self._check_note(proposal.note, scopes)
@@ -331,6 +334,11 @@ class EditCalls(AuditCalls):
         """Delete stored versions of notes that are past their retention."""
         with self._lock:
             self.editor.past.prune(aware(None))
+
+    def follow_renames(self) -> dict[str, str]:
+        """Let the pasts of renamed notes follow them. Returns old → new path."""
+        with self.transaction():
+            return self.editor.follow_renames(aware(None))
 
     def notes_without_snapshot(self) -> list[str]:
         """The notes whose indexed version is not the last stored version."""

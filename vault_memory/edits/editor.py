@@ -34,12 +34,18 @@ from vault_memory.edits.commands import (
     may_change_persona,
 )
 from vault_memory.edits.device_lease import DeviceLease
-from vault_memory.edits.edit_errors import NoteChanged, NoteGone, SaveConflict
+from vault_memory.edits.edit_errors import NoteGone, SaveConflict
 from vault_memory.edits.edit_result import Edit, edit_of, pending_of
 from vault_memory.edits.inbox import Inbox
-from vault_memory.edits.note_access import QUIET_SECONDS, NoteAccess, NoteState
+from vault_memory.edits.note_access import (
+    QUIET_SECONDS,
+    NoteAccess,
+    NoteState,
+    text_of_expected,
+)
 from vault_memory.edits.plans.edit_plan import plan_command
 from vault_memory.edits.plans.plan import EditPlan
+from vault_memory.edits.renames.note_renames import NoteRenames
 from vault_memory.edits.stale_saves import StaleSaveDetector
 from vault_memory.edits.versions import Waiting, waiting_write
 from vault_memory.lazy import lazy_module
@@ -121,6 +127,7 @@ class NoteEditor:
         )
         self._state = state
         self._access = NoteAccess(folder, layout, self.trail, self.files)
+        self.renames = NoteRenames(folder, layout, self.trail, lambda: self.writer)
         self._recorder = AuditRecorder(
             self.trail,
             self.inbox,
@@ -149,6 +156,7 @@ class NoteEditor:
                 barred=self._lease.barred,
                 files=self.files,
             )
+            self.renames.finish()
             after_opening(self._open, self.trail, self.folder)
         return self._open
 
@@ -205,12 +213,14 @@ class NoteEditor:
         patience = PATIENCE_SECONDS if waits else 0.0
         with self._locked(now):
             state = self._load(command, now, dry_run=options.dry_run, patient=waits)
-            base = self._text_of_expected(command, state, options)
+            bytes_of = self._recorder.inputs.bytes_of
+            base = text_of_expected(command, state, options, bytes_of)
             plan = plan_command(command, state.raw, self._recorder.inputs, base=base)
             if options.dry_run:
                 return edit_of(plan.record(command, plan.after), recorded=False)
             if not plan.changes:
                 if options.idle or plan.proposed:
+                    self.renames.meet(state, now)
                     return self.record_without_change(command, plan)
                 return edit_of(plan.record(command, plan.after), recorded=False)
             writer = self.writer
@@ -231,6 +241,11 @@ class NoteEditor:
                 self._stale_saves.look(now)
             return records
 
+    def follow_renames(self, now: datetime) -> dict[str, str]:
+        """Lets the pasts of renamed notes follow them. Returns old → new path; see `NoteRenames`."""
+        with self._settled(now):
+            return self.renames.follow(now)
+
     def turn(self, now: datetime) -> AbstractContextManager[list[Record]]:
         """Returns a transaction for calls that are more than one command."""
         return self._settled(now)
@@ -250,13 +265,9 @@ class NoteEditor:
 
     def keep(self, notes: Sequence[Note], now: datetime) -> None:
         """Stores these versions, which people saved, as versions of their notes."""
-        versions = [
-            (note.path, note.raw)
-            for note in notes
-            if self._access.keeps_versions_of(note.path)
-        ]
-        if versions:
-            self.writer.snapshots.record_all(versions, at=now.timestamp())
+        kept = [note for note in notes if self._access.keeps_versions_of(note.path)]
+        if kept:
+            self.writer.snapshots.record_notes(kept, at=now.timestamp())
             if self.writer.snapshots.unjudged():
                 with self._settled(now):
                     self._stale_saves.look(now)
@@ -315,23 +326,6 @@ class NoteEditor:
         )
         return self.run(command, now, RunOptions(patient=patient))
 
-    def _text_of_expected(
-        self, command: EditCommand, state: NoteState, options: RunOptions
-    ) -> bytes | None:
-        """Returns the text that the ops were made for, where the note has another one now.
-
-        Raises NoteChanged where the two must not be merged.
-        """
-        current = state.revision
-        expected = state.full_revision(options.expected)
-        if expected is None or expected == current:
-            return None
-        # Fault (A8): the caller planned on a text that is gone. Merged without its
-        # consent, its ops could hit other lines.
-        if not options.merge:
-            raise NoteChanged(command.note, expected, current)
-        return self._recorder.inputs.bytes_of(expected)
-
     def _load(
         self, command: EditCommand, now: datetime, *, dry_run: bool, patient: bool
     ) -> NoteState:
@@ -340,6 +334,9 @@ class NoteEditor:
         state = self._access.load(command.note, command.kind, writer)
         if state.loaded.unsettled:
             self._settle(now, state.loaded.unsettled)
+            state = self._access.load(command.note, command.kind, writer)
+        is_due = self.renames.may_concern(command.note, state)
+        if is_due and self.renames.follow(now):
             state = self._access.load(command.note, command.kind, writer)
         if state.note is not None and not dry_run:
             is_new = self._stale_saves.notice(state.note, state.loaded.head, now)

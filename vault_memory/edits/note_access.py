@@ -2,13 +2,14 @@
 
 import os
 import time
+from collections.abc import Callable
 from datetime import datetime
 from pathlib import Path
 from typing import NamedTuple
 
 from vault_memory.edits.audit_log import ENDING, AuditLog
-from vault_memory.edits.commands import EditAction, EditCommand, SaveText
-from vault_memory.edits.edit_errors import NotCurated
+from vault_memory.edits.commands import EditAction, EditCommand, RunOptions, SaveText
+from vault_memory.edits.edit_errors import NotCurated, NoteChanged
 from vault_memory.errors import BadPath, NoteNotFound
 from vault_memory.rules.paths.filenames import inside
 from vault_memory.rules.paths.layout import Layout, Place
@@ -210,6 +211,27 @@ class NoteAccess:
         """Whether the last record of an absent note took it away."""
         last = self._trail.last_of(path + ENDING)
         return last is not None and bool(last.before) and not last.after
+
+
+def text_of_expected(
+    command: EditCommand,
+    state: NoteState,
+    options: RunOptions,
+    bytes_of: Callable[[str | None], bytes | None],
+) -> bytes | None:
+    """Returns the text that the ops were made for, where the note has another one now.
+
+    Raises NoteChanged where the two must not be merged.
+    """
+    current = state.revision
+    expected = state.full_revision(options.expected)
+    if expected is None or expected == current:
+        return None
+    # Fault (A8): the caller planned on a text that is gone. Merged without its
+    # consent, its ops could hit other lines.
+    if not options.merge:
+        raise NoteChanged(command.note, expected, current)
+    return bytes_of(expected)
 
 
 def _changed_just_now(

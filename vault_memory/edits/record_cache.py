@@ -233,7 +233,10 @@ def placed(
 
     A person may have moved the note together with its audit file.
     """
-    return record if record.note == note else replace(record, note=note)
+    if record.note == note:
+        return record
+    proposed = tuple(replace(proposal, note=note) for proposal in record.proposed)
+    return replace(record, note=note, proposed=proposed)
 
 
 def note_of(path: str) -> str:

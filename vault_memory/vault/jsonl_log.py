@@ -51,7 +51,7 @@ def append_record(
     record: Record,
 ) -> Appended:
     """Adds one durable record to the log, and creates the log when it does not exist."""
-    return _append_lines(root, inside(path), _line(record))
+    return append_lines(root, inside(path), _line(record))
 
 
 def append_records(
@@ -60,7 +60,7 @@ def append_records(
     records: Iterable[Record],
 ) -> Appended:
     """Adds records to the log, with one write and one sync for all of them. Raises OSError."""
-    return _append_lines(root, inside(path), b"".join(map(_line, records)))
+    return append_lines(root, inside(path), b"".join(map(_line, records)))
 
 
 def append_checked(
@@ -69,14 +69,15 @@ def append_checked(
     record: Record,
 ) -> Appended:
     """Adds one record as `append_record` does, to a path that `inside` has checked."""
-    return _append_lines(root, path, _line(record))
+    return append_lines(root, path, _line(record))
 
 
-def _append_lines(
+def append_lines(
     root: str | os.PathLike[str],
     path: str,
     lines: bytes,
 ) -> Appended:
+    """Adds whole lines to the log as `append_checked` does."""
     files = RealFiles(root)
     folder_path, _, name = path.rpartition("/")
     folder = _open_folder(files, folder_path)

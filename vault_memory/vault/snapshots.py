@@ -13,6 +13,7 @@ from hashlib import sha256
 from typing import Any
 
 from vault_memory.rules.paths.conflict_names import conflict_copy
+from vault_memory.vault.reader import Note
 from vault_memory.vault.write.journal import By, Journal
 
 ALL_FOR = 24 * 3600.0
@@ -27,6 +28,9 @@ _HEAD = """
     ORDER BY id DESC LIMIT 1
 """
 _KEEP_HEAD = f"UPDATE versions SET kept = 1 WHERE id = ({_HEAD}) AND revision = ?2"
+_SET_INO = (
+    f"UPDATE versions SET ino = ?3 WHERE id = ({_HEAD}) AND revision = ?2 AND ?3 != 0"
+)
 _ADD = f"""
     INSERT INTO versions(path, revision, at, by, kept) SELECT ?1, ?2, ?3, ?4, ?5
     WHERE EXISTS (SELECT 1 FROM blobs WHERE revision = ?2)
@@ -35,9 +39,10 @@ _ADD = f"""
 LAST_SEEN = f"""
     SELECT EXISTS (
         SELECT 1 FROM unjudged JOIN versions ON id = version JOIN blobs USING (revision)
-    ), (SELECT value FROM state WHERE name = ?2), path, revision, at, by, kept, size, id
+    ), (SELECT value FROM state WHERE name = ?2),
+    path, revision, at, by, kept, size, id, ino
     FROM (SELECT 1) LEFT JOIN (
-        SELECT path, revision, at, by, kept, size, id
+        SELECT path, revision, at, by, kept, size, id, ino
         FROM versions JOIN blobs USING (revision) WHERE id = ({_HEAD})
     )
 """
@@ -53,6 +58,12 @@ IS_OURS = f"""
 _ADD_UNJUDGED = """
     INSERT INTO unjudged SELECT last_insert_rowid()
     WHERE changes() AND EXISTS (SELECT 1 FROM versions WHERE path = ? AND by = 'bot')
+"""
+_UNJUDGED_AT = """
+    INSERT OR IGNORE INTO unjudged
+    SELECT id FROM versions AS seen WHERE path = ?1 AND by = 'person' AND EXISTS (
+        SELECT 1 FROM versions WHERE path = ?2 AND by = 'bot' AND id < seen.id
+    )
 """
 _RENAMED_BEFORE = """
     path != ? AND path IN (SELECT path FROM versions WHERE revision = ?)
@@ -110,6 +121,8 @@ class Version:
     size: int
     id: int = 0
     """Position in the order in which the versions of a vault were seen"""
+    ino: int = 0
+    """Inode of the file when it was seen; 0 when it is unknown"""
 
 
 class Snapshots:
@@ -178,6 +191,15 @@ class Snapshots:
         if by == "person":
             self._journal.change(_ADD_UNJUDGED, (path,))
 
+    def note_file(
+        self,
+        path: str,
+        revision: str,
+        ino: int,
+    ) -> None:
+        """Stores the inode of the file that has the newest version of a path."""
+        self._journal.change(_SET_INO, (path, revision, ino))
+
     def record(
         self,
         path: str,
@@ -185,6 +207,7 @@ class Snapshots:
         *,
         at: float,
         by: By = "person",
+        ino: int = 0,
     ) -> str:
         """Adds a version that was seen, in a transaction of its own. Returns its revision."""
         revision = revision_of(raw)
@@ -194,6 +217,7 @@ class Snapshots:
             with self._journal.transaction():
                 self.keep(raw, revision)
                 self.add(path, revision, at=at, by=by)
+                self.note_file(path, revision, ino)
         return revision
 
     def record_all(
@@ -207,6 +231,19 @@ class Snapshots:
         with self._journal.transaction():
             for path, raw in versions:
                 self.add(path, self.keep(raw), at=at, by=by)
+
+    def record_notes(
+        self,
+        notes: Iterable[Note],
+        *,
+        at: float,
+    ) -> None:
+        """Adds versions of notes that people saved, in one transaction."""
+        with self._journal.transaction():
+            for note in notes:
+                revision = self.keep(note.raw, note.revision)
+                self.add(note.path, revision, at=at, by="person")
+                self.note_file(note.path, revision, note.stat.ino)
 
     def adopt(
         self,
@@ -254,6 +291,44 @@ class Snapshots:
             "SELECT path, revision, max(id) FROM versions GROUP BY path ORDER BY path"
         ):
             yield str(path), str(revision)
+
+    def last_seen(self) -> dict[str, tuple[str, int]]:
+        """Returns of each path that has a chain the newest revision and its inode."""
+        rows = self._journal.execute(
+            "SELECT path, revision, ino, max(id) FROM versions GROUP BY path"
+        )
+        return {str(path): (str(revision), int(ino)) for path, revision, ino, _ in rows}
+
+    def paths_with(self, revision: str) -> set[str]:
+        """Returns the paths that had this revision."""
+        rows = self._journal.execute(
+            "SELECT DISTINCT path FROM versions WHERE revision = ?", (revision,)
+        )
+        return {str(path) for (path,) in rows}
+
+    def is_later(
+        self,
+        path: str,
+        than: str,
+    ) -> bool:
+        """Whether a path was first seen after the other one was last seen."""
+        row = self._journal.first(
+            "SELECT (SELECT min(id) FROM versions WHERE path = ?)"
+            " > (SELECT max(id) FROM versions WHERE path = ?)",
+            (path, than),
+        )
+        return bool(row and row[0])
+
+    def rename(
+        self,
+        old: str,
+        new: str,
+    ) -> None:
+        """Gives the versions of a path to another one; call it within a transaction."""
+        # Fault (A7): a person deleted lines of the bot in the save that also renamed
+        # the note. That save is judged like any other.
+        self._journal.change(_UNJUDGED_AT, (new, old))
+        self._journal.change("UPDATE versions SET path = ? WHERE path = ?", (new, old))
 
     def paths(self) -> list[str]:
         """Returns all paths that have a chain."""
@@ -318,7 +393,7 @@ class Snapshots:
 
     def _versions(self, condition: str, *values: str) -> list[Version]:
         rows = self._journal.execute(
-            "SELECT path, revision, at, by, kept, size, id"
+            "SELECT path, revision, at, by, kept, size, id, ino"
             f" FROM versions JOIN blobs USING (revision) WHERE {condition}",
             values,
         )

@@ -12,7 +12,7 @@ from vault_memory.errors import NoteNotFound, UsageError
 from vault_memory.lazy import lazy_module
 
 if TYPE_CHECKING:
-    from vault_memory.api import json_contract
+    from vault_memory.api import checks, json_contract
     from vault_memory.api.vault_memory import VaultMemory
     from vault_memory.cli.commands.everyday import inbox_review
     from vault_memory.cli.views import records as record_views
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 else:
     inbox_review = lazy_module("vault_memory.cli.commands.everyday.inbox_review")
     record_views = lazy_module("vault_memory.cli.views.records")
+    checks = lazy_module("vault_memory.api.checks")
     json_contract = lazy_module("vault_memory.api.json_contract")
     inbox_page = lazy_module("vault_memory.rules.edits.inbox_page")
 
@@ -50,11 +51,16 @@ def log(
     """
     with context.open() as memory:
         records = _records(memory, note, limit)
+        lost = memory.edits.lost_histories()
+    answer = json_contract.of_log(records, lost)
     context.emit(
-        json_contract.of_log(records),
+        answer,
         lambda: "\n\n".join(map(record_block, records)) or "nothing was changed yet",
         view=lambda screen: record_views.records_view(records, screen),
     )
+    # The records of a note that is gone are among all others; those of one note are asked for.
+    if lost and not context.json and (note is None or not records):
+        context.say(f"no note continues the history of {checks.some(lost)}")
 
 
 def _records(

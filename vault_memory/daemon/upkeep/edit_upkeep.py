@@ -60,6 +60,8 @@ class EditUpkeep:
         self._are_all_pages_due = True
         self._is_behind = True
         """Whether notes may have been saved while no daemon ran"""
+        self._may_be_renamed = True
+        """Whether notes disappeared, or may have while no daemon ran"""
         self._is_busy = False
         """Whether writes were pending at the last check"""
         self._next_tend = 0.0
@@ -72,6 +74,7 @@ class EditUpkeep:
         """Whether all is done about what was saved so far, and no copy waits for a person."""
         has_work = (
             self._is_behind
+            or self._may_be_renamed
             or self._settled_notes
             or self._are_all_pages_due
             or self._pages
@@ -83,6 +86,7 @@ class EditUpkeep:
     def resume(self) -> None:
         """Goes on where an upkeep ended that was caught up; nothing was saved since."""
         self._is_behind = False
+        self._may_be_renamed = False
         self._are_all_pages_due = False
         self._next_tend = time.monotonic() + self._idle_seconds
 
@@ -95,6 +99,10 @@ class EditUpkeep:
         self._settled_notes.update(dict.fromkeys(paths))
         if self._settled_notes and self._copies:
             self._check_copies_soon()
+
+    def note_gone(self) -> None:
+        """Notes that a note disappeared: it may have another name now."""
+        self._may_be_renamed = True
 
     def heard(self, event: NoteEvent) -> None:
         """Notes that a file changed; only INBOX pages and conflict copies matter here."""
@@ -146,6 +154,7 @@ class EditUpkeep:
         """Returns how many seconds the loop may sleep before the next turn."""
         now = time.monotonic()
         has_notes = bool(self._settled_notes) or self._is_behind
+        has_notes = has_notes or self._may_be_renamed
         if has_notes and self._paused_until <= now:
             return 0.0
         due = min(self._next_tend, self._next_prune)
@@ -159,6 +168,10 @@ class EditUpkeep:
         if now < self._paused_until:
             return
         try:
+            # A renamed note gets its earlier versions before the new one is stored.
+            if self._may_be_renamed:
+                self._memory.edits.follow_renames()
+                self._may_be_renamed = False
             self._store_versions()
             if now >= self._next_tend or self._pages:
                 self._tend(now)

@@ -264,6 +264,8 @@ class NoteIndexer:
                 delta = self._put(ingest, event, note, State.HOT)
             case DebounceDecision.SETTLED if note is not None:
                 delta = self._put(ingest, event, note, State.SETTLED)
+        if note is None:
+            self._upkeep.note_gone()
         if decision is DebounceDecision.SETTLED:
             self._upkeep.note_settled((path,))
         if decision in (DebounceDecision.SETTLED, DebounceDecision.GONE):

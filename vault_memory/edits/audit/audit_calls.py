@@ -3,10 +3,14 @@
 import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from datetime import UTC, datetime
 from functools import cached_property
 from typing import TYPE_CHECKING
 
+from vault_memory.database.connection import DatabaseError
+from vault_memory.errors import VaultError
 from vault_memory.lazy import lazy_module
+from vault_memory.logs import Logger
 from vault_memory.rules.call_values import checked_calls
 from vault_memory.rules.paths.filenames import inside
 from vault_memory.search.open_vault import OpenVault
@@ -32,6 +36,8 @@ else:
     scope_filter = lazy_module("vault_memory.edits.audit.scope_filter")
     document = lazy_module("vault_memory.markdown.document")
     note_reports = lazy_module("vault_memory.search.note_reports")
+
+logger = Logger(__name__)
 
 JOURNAL = "journal.sqlite"
 
@@ -107,6 +113,7 @@ class AuditCalls:
         `before` is the id of a record among them: only older ones are given. Raises UnclearId.
         """
         with self.transaction():
+            self._follow(note)
             trail, chosen = self.editor.trail, self._chosen(scopes)
             if note is None:
                 records = trail.all(chosen)
@@ -125,13 +132,23 @@ class AuditCalls:
     ) -> "list[NoteVersion]":
         """The stored versions of a note, newest first. Raises NoteNotFound."""
         with self.transaction():
+            self._follow(note)
             return self.editor.past.history(self._check_note(note, scopes))
+
+    def lost_histories(self, scopes: Sequence[str] | None = None) -> list[str]:
+        """The notes that are gone, with an audit that no note continues: deleted by a person, or not found again."""
+        with self.transaction():
+            self._follow()
+            chosen = self._chosen(scopes)
+            lost = self.editor.renames.unmatched()
+        return [note for note in lost if chosen is None or chosen.has_note(note)]
 
     def read_version(
         self, note: str, revision: str, scopes: Sequence[str] | None = None
     ) -> "NoteText":
         """Read a stored version of a note. Raises UnclearId, NoteNotFound."""
         with self.transaction():
+            self._follow(note)
             path = self._check_note(note, scopes)
             full_revision, raw = self.editor.past.version(path, revision)
         sections = tuple(section.name for section in document.parse(raw).sections)
@@ -151,6 +168,7 @@ class AuditCalls:
         """The notes whose audit lacks records, each with how many of its lines are no records."""
         self.vault.check_open()
         with self._lock:
+            self._follow()
             return self.editor.past.gaps() if self._has_journal() else {}
 
     # ---- proposals ----------------------------------------------------------------------------
@@ -158,6 +176,7 @@ class AuditCalls:
     def inbox(self, scopes: Sequence[str] | None = None) -> "tuple[Proposal, ...]":
         """The proposals that wait for a person's decision, oldest first."""
         with self.transaction():
+            self._follow()
             return self.editor.inbox.open_proposals(self._chosen(scopes))
 
     def inbox_pages(self) -> list[str]:
@@ -183,6 +202,19 @@ class AuditCalls:
         with self._lock:
             self.vault.check_identity()
             yield
+
+    def _follow(self, note: str | None = None) -> None:
+        """Let the pasts of renamed notes follow them, before one of them is shown or undone."""
+        try:
+            # A reader that finds nothing to follow must not create a journal.
+            is_due = bool(self.editor.trail.without_note())
+            if note is not None and not is_due and self._has_journal():
+                is_due = self.editor.renames.is_unknown(inside(note))
+            if is_due:
+                self.editor.follow_renames(datetime.now(UTC))
+        except (DatabaseError, OSError, VaultError) as error:
+            # Fault (B39): the disk is full or read-only. What is known can be shown anyway.
+            logger.warning("renamed notes cannot be followed now: %s", error)
 
     def _chosen(self, scopes: Sequence[str] | None) -> "ScopeFilter | None":
         """What belongs to these scopes; None for all. Raises UsageError for a name that is no scope."""

@@ -20,6 +20,8 @@ class _ListedFolder(NamedTuple):
     stamp: Stamp
     audits: list[str]
     folders: list[str]
+    without_note: list[str]
+    """Notes that have an audit file and are not there themselves"""
 
 
 class AuditFiles:
@@ -27,6 +29,23 @@ class AuditFiles:
 
     def __init__(self) -> None:
         self._listed: dict[str, _ListedFolder] = {}
+        self._has_new_names = False
+
+    def without_note(self, folder: Folder) -> list[str]:
+        """Returns the notes that have an audit file and are not there themselves.
+
+        Empty when no names changed since the last call: then the answer is the same. Raises
+        VaultUnreachable.
+        """
+        self.stamps(folder)
+        if not self._has_new_names:
+            return []
+        self._has_new_names = False
+        return [
+            prefix + note
+            for prefix, listed in self._listed.items()
+            for note in listed.without_note
+        ]
 
     def stamps(self, folder: Folder) -> dict[str, Stamp]:
         """Returns the paths of all audit files with their stamps. Raises VaultUnreachable."""
@@ -53,6 +72,7 @@ class AuditFiles:
         listed = previous.get(prefix)
         if listed is None or listed.stamp != stamp_of(status):
             listed = _list(folder, settled_stamp(status))
+            self._has_new_names = True
         self._listed[prefix] = listed
         for name in listed.audits:
             try:
@@ -95,9 +115,11 @@ def _list(
 ) -> _ListedFolder:
     audits: list[str] = []
     folders: list[str] = []
+    names: set[str] = set()
     try:
         with os.scandir(folder) as entries:
             for entry in entries:
+                names.add(entry.name)
                 if entry.is_dir(follow_symlinks=False):
                     if not entry.name.startswith(".") and not unreadable(entry.name):
                         folders.append(entry.name)
@@ -106,7 +128,8 @@ def _list(
     except OSError:
         # Fault (B40): the folder cannot be listed now, and perhaps later.
         stamp = ()
-    return _ListedFolder(stamp, audits, folders)
+    notes = {match["note"] for match in map(AUDIT_NAME.fullmatch, audits) if match}
+    return _ListedFolder(stamp, audits, folders, sorted(notes - names))
 
 
 def is_audit(name: str) -> bool:

@@ -39,7 +39,7 @@ from vault_memory.rules.edits.audit_record import (
     BOT_SOURCES,
     Proposal,
     RecordedOp,
-    proposals_of,
+    known_proposals,
     propose,
 )
 from vault_memory.rules.edits.ownership import replay
@@ -161,7 +161,7 @@ def _with_questions(
     inputs: PlanInputs,
 ) -> EditPlan:
     """Adds the proposals that were never made before."""
-    previous = proposals_of(inputs.records(command.note))
+    previous = known_proposals(inputs.records(command.note), command.note)
     proposals = [propose(command.note, ask.op, ask.why) for ask in asks]
     new = (proposal for proposal in proposals if proposal.id not in previous)
     return replace(plan, proposed=(*plan.proposed, *new))

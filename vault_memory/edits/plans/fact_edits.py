@@ -23,7 +23,7 @@ from vault_memory.rules.edits.audit_record import (
     BOT_SOURCES,
     Proposal,
     RecordedOp,
-    proposals_of,
+    known_proposals,
     propose,
 )
 from vault_memory.rules.edits.ops import Applied, Op, Outcome, Rejected, as_json
@@ -269,7 +269,7 @@ def _without_rejected(
     """Leaves out what a person rejected before."""
     if not proposals:
         return ()
-    previous = proposals_of(inputs.records(note))
+    previous = known_proposals(inputs.records(note), note)
     return tuple(
         proposal
         for proposal in proposals

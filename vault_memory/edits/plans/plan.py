@@ -13,7 +13,7 @@ from vault_memory.rules.edits.audit_record import (
     Proposal,
     Record,
     RecordedOp,
-    proposals_of,
+    known_proposals,
     record_run,
 )
 from vault_memory.rules.edits.ops import Applied, Outcome, Rejected
@@ -122,7 +122,7 @@ def apply_by_policy(
         replay(records),
         inputs.human_items,
         command.origin,
-        proposals_of(records),
+        known_proposals(records, command.note),
         command.why,
         frozenset(command.owner_words),
     )

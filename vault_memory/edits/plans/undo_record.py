@@ -33,6 +33,28 @@ def plan_undo(
     skips = undone_skips(record)
     if skips and not record.diff:
         return EditPlan(before, before, skips)
+    # Fault: the note was deleted or renamed. An undo would answer that all is done, or
+    # make the note again with nothing but the line that it gives back.
+    if before is None and record.after:
+        raise NotUndoable(
+            f"`{command.note}` is gone, so nothing of record {record_id} can be undone in it",
+            hint="if it was renamed, rename its audit file after it: "
+            f"`{command.note}.audit.jsonl`",
+        )
+    plan = _plan_change(record, before, inputs)
+    if not plan.changes and not plan.proposed:
+        raise NotUndoable(
+            f"nothing of record {record_id} is left in `{command.note}` to undo",
+            hint=f"`vault-memory log {command.note}` shows what changed it since",
+        )
+    return plan
+
+
+def _plan_change(
+    record: Record,
+    before: bytes | None,
+    inputs: PlanInputs,
+) -> EditPlan:
     # A note that the record took away and a note that is missing now are both empty.
     if before is None and not record.after:
         record = replace(record, after=EMPTY_NOTE)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from vault_memory.markdown.items import parse_item
 from vault_memory.markdown.note_items import said
 from vault_memory.rules.conflicts.contradictions import Authorship, Statement
-from vault_memory.rules.edits.audit_record import Record, proposals_of
+from vault_memory.rules.edits.audit_record import Record, known_proposals
 from vault_memory.rules.edits.ops import new_text, op_of
 from vault_memory.rules.edits.ownership import replay
 from vault_memory.rules.facts.fact import read_fact
@@ -97,7 +97,7 @@ class AuthorLookup:
                 asked.add((id_, rival))
             if record.source == TOLD:
                 told.add(id_)
-        proposed = frozenset(proposals_of(records))
+        proposed = frozenset(known_proposals(records, path))
         return NoteAuthors(
             written, frozenset(told), learned, frozenset(asked), proposed
         )

@@ -326,6 +326,19 @@ def proposals_of(records: Iterable[Record]) -> dict[str, Proposal]:
     return by_id
 
 
+def known_proposals(
+    records: Iterable[Record],
+    note: str,
+) -> dict[str, Proposal]:
+    """Returns all proposals of a note as `proposals_of` does, and also by the ids they would get now.
+
+    The note may have had another name when they were made.
+    """
+    by_id = proposals_of(records)
+    renamed = {proposal_id(note, each.op): each for each in by_id.values()}
+    return renamed | by_id
+
+
 def _with_previous(
     proposal: Proposal,
     previous: Proposal,
@@ -349,8 +362,15 @@ def propose(
 ) -> Proposal:
     """Returns a proposal to apply an op to a note."""
     fields = as_json(op)
-    proposal_id = short_hash(note, json.dumps(fields, sort_keys=True))
-    return Proposal(proposal_id, note, fields, why, suspicious=suspicious)
+    return Proposal(proposal_id(note, fields), note, fields, why, suspicious=suspicious)
+
+
+def proposal_id(
+    note: str,
+    fields: Mapping[str, object],
+) -> str:
+    """Returns the id of a proposal, from its note and the JSON of its op."""
+    return short_hash(note, json.dumps(dict(fields), sort_keys=True))
 
 
 def _rejected_json(rejected: Rejected) -> "RejectedJson":

@@ -1,17 +1,12 @@
 """Finds notes that were renamed and edited at once: an old text is missing, and a new note has much of it."""
 
-from collections import Counter
 from collections.abc import Mapping
 
-from vault_memory.markdown.document import SectionedDoc, parse
-from vault_memory.markdown.items import normalised
+from vault_memory.markdown.kept_lines import RENAMED_SHARE, line_counts, share_kept
 from vault_memory.rules.paths.filenames import MARKDOWN
 from vault_memory.sync.apply.session import Writing
 from vault_memory.sync.observe.local_scan import LocalScanner
 from vault_memory.sync.trees import Base, BaseFile, File, Node, Unknown
-
-RENAMED_SHARE = 0.5
-"""The share of its lines that a note keeps when it is renamed and edited"""
 
 
 def find_edited_renames(
@@ -56,10 +51,11 @@ def _similar(
     new_texts: Mapping[str, bytes],
 ) -> list[str]:
     """The paths of the texts that have enough lines of an old one."""
+    old_lines = line_counts(old_text)
     return [
         path
         for path, text in new_texts.items()
-        if _share_kept(old_text, text) >= RENAMED_SHARE
+        if share_kept(old_lines, line_counts(text)) >= RENAMED_SHARE
     ]
 
 
@@ -73,23 +69,3 @@ def _read(
         if note and not isinstance(note, Unknown):
             texts[path] = note.raw
     return texts
-
-
-def _share_kept(
-    old: bytes,
-    new: bytes,
-) -> float:
-    """The share of the lines of an old text that a new one has."""
-    old_lines, new_lines = _lines(parse(old)), _lines(parse(new))
-    return (old_lines & new_lines).total() / max(1, old_lines.total())
-
-
-def _lines(doc: SectionedDoc) -> Counter[str]:
-    """The lines of all sections, normalised, without headings and empty lines."""
-    counts: Counter[str] = Counter()
-    for body in (doc.preamble, *(section.body for section in doc.sections)):
-        for line in body.decode("utf-8", "replace").splitlines():
-            text = normalised(line)
-            if text:
-                counts[text] += 1
-    return counts

@@ -255,6 +255,8 @@ def _swap(
     match result:
         case Swapped(displaced, status):
             context.synced(write.folder)
+            if status is not None:
+                context.inodes[write.op_id] = status.ino
             if write.record and status is not None:
                 file = CurrentFile(new, write.fresh, status, {})
                 context.written[write.op_id] = LoadedNote(write.path, file)

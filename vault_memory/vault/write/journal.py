@@ -35,6 +35,8 @@ logger = logging.getLogger(__name__)
 
 FILE = "journal.sqlite"
 RECORDED, GAP = "recorded:", "gap:"
+GONE, RENAMED = "gone:", "renamed:"
+"""Prefixes of states: since when a note is gone, and the path that it got last"""
 FORGOTTEN = "forgotten:"
 """Prefix of a state's name, before a revision"""
 SALVAGED = "salvaged"
@@ -293,10 +295,7 @@ class Journal:
 
     def recorded(self) -> dict[str, str]:
         """Returns the id of the last record that is safe in the audit of each note."""
-        rows = self.execute(
-            "SELECT name, value FROM state WHERE name LIKE ?", (f"{RECORDED}%",)
-        )
-        return {str(name).removeprefix(RECORDED): str(value) for name, value in rows}
+        return self.states(RECORDED)
 
     def recorded_of(self, note: str) -> str:
         """Returns the id of the last safe record of one note, or ""."""
@@ -308,12 +307,23 @@ class Journal:
 
     def gaps(self) -> set[str]:
         """Returns the notes whose audit once lacked records."""
-        rows = self.execute("SELECT name FROM state WHERE name LIKE ?", (f"{GAP}%",))
-        return {str(name).removeprefix(GAP) for (name,) in rows}
+        return set(self.states(GAP))
 
     def set_gap(self, note: str, record_id: str) -> None:
         """Notes that the audit of a note lacks records up to this one."""
         self.set_state(GAP + note, record_id)
+
+    def rename(self, old: str, new: str) -> None:
+        """Gives what is known of the audit and the displaced files of a note to another path."""
+        for start in (RECORDED, GAP):
+            self.change(
+                "INSERT OR REPLACE INTO state SELECT ?2, max(value) FROM state"
+                " WHERE name IN (?1, ?2) GROUP BY 1"
+                " HAVING EXISTS (SELECT 1 FROM state WHERE name = ?1)",
+                (start + old, start + new),
+            )
+            self.change("DELETE FROM state WHERE name = ?", (start + old,))
+        self.change("UPDATE displaced SET path = ? WHERE path = ?", (new, old))
 
     # --- Displaced files ---
 
@@ -361,6 +371,17 @@ class Journal:
     def set_state(self, name: str, value: str) -> None:
         """Saves the value of a name."""
         self.change("INSERT OR REPLACE INTO state VALUES (?, ?)", (name, value))
+
+    def states(self, start: str) -> dict[str, str]:
+        """Returns the values whose names begin with `start`, by the rest of the name."""
+        rows = self.execute(
+            "SELECT name, value FROM state WHERE name LIKE ?", (f"{start}%",)
+        )
+        return {str(name).removeprefix(start): str(value) for name, value in rows}
+
+    def drop_state(self, name: str) -> None:
+        """Forgets the value of a name."""
+        self.change("DELETE FROM state WHERE name = ?", (name,))
 
     def drop_states(self, start: str, before: str) -> None:
         """Forgets the values below `before` whose names begin with `start`."""

@@ -52,4 +52,5 @@ STEPS = (
     "CREATE TABLE unjudged(version INTEGER PRIMARY KEY);",
     "ALTER TABLE ops ADD COLUMN by TEXT NOT NULL DEFAULT 'bot';",
     "CREATE INDEX versions_by_revision ON versions(revision);",
+    "ALTER TABLE versions ADD COLUMN ino INTEGER NOT NULL DEFAULT 0;",
 )

@@ -14,7 +14,9 @@ from vault_memory.vault.snapshots import Snapshots, revision_of
 from vault_memory.vault.write.journal import (
     FORGOTTEN,
     GAP,
+    GONE,
     RECORDED,
+    RENAMED,
     DisplacedFile,
     Journal,
     PendingWrite,
@@ -211,7 +213,7 @@ _NAME_COLUMNS = (
     ("displaced", "place"),
 )
 """Where the journal keeps names of notes that may not exist; pending writes are treated apart"""
-_NAME_STATES = (RECORDED, GAP)
+_NAME_STATES = (RECORDED, GAP, GONE, RENAMED)
 
 
 def _masked_names(
@@ -280,6 +282,10 @@ def _mask_names(
         journal.execute("DELETE FROM ops WHERE path = ? OR entry = ?", (path, path))
         for prefix in _NAME_STATES:
             journal.execute("DELETE FROM state WHERE name = ?", (prefix + path,))
+        journal.execute(
+            "DELETE FROM state WHERE substr(name, 1, ?) = ? AND value = ?",
+            (len(RENAMED), RENAMED, path),
+        )
 
 
 def _join_equal_versions(

@@ -1,9 +1,9 @@
 """Dependencies and shared steps of the write protocol."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from vault_memory.vault.fs import Files
 from vault_memory.vault.snapshots import Snapshots, Version
@@ -33,6 +33,17 @@ def never(
     return ""
 
 
+class RenamedNotes(NamedTuple):
+    """Notes that have new paths, and what the journal shall have of them."""
+
+    moves: Sequence[tuple[str, str]]
+    """old and new path, in the order in which they are carried out"""
+    writes: Sequence[PendingWrite]
+    """the writes that wait for these notes, with their new paths"""
+    state: tuple[str, str]
+    """name and value that are saved in the same step"""
+
+
 @dataclass(slots=True)
 class WriteContext:
     """The dependencies of the writes to one vault."""
@@ -56,6 +67,8 @@ class WriteContext:
     """Writes with a record that are done since the journal's rows were read"""
     written: dict[str, LoadedNote] = field(default_factory=dict)
     """Op id → note as this write made it, until `Writer.written` returns it"""
+    inodes: dict[str, int] = field(default_factory=dict)
+    """Op id → inode of the file that this write put in place, until its version is stored"""
     _uncommitted: list[DisplacedFile] = field(default_factory=list)
     """Displaced files to look at as soon as the journal has them: a crash must not forget them"""
     _forgettable: set[str] = field(default_factory=set)
@@ -202,6 +215,8 @@ class WriteContext:
                 self.snapshots.add(write.path, revision, at=now, by="person", kept=True)
         if after is not None:
             self.snapshots.add(write.path, after, at=now, by=write.by, kept=True)
+            ino = self.inodes.pop(write.op_id, 0)
+            self.snapshots.note_file(write.path, after, ino)
 
     def displace(
         self,
@@ -275,6 +290,16 @@ class WriteContext:
         entry = replace(entry, next_look=now, is_stored=True)
         self.journal.displace(entry)
         self._uncommitted.append(entry)
+
+    def rename(self, renamed: RenamedNotes) -> None:
+        """Gives the rows of notes to their new paths."""
+        with self._transaction():
+            for old, new in renamed.moves:
+                self.snapshots.rename(old, new)
+                self.journal.rename(old, new)
+            for write in renamed.writes:
+                self.journal.put(write)
+            self.journal.set_state(*renamed.state)
 
     def flush(self) -> None:
         """Forgets acknowledged writes and removed files, if there are any."""

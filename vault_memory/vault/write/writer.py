@@ -21,12 +21,7 @@ from vault_memory.rules.paths.filenames import inside
 from vault_memory.vault.clock_sanity import Clock
 from vault_memory.vault.fs import Files, RealFiles
 from vault_memory.vault.reader import Note
-from vault_memory.vault.snapshots import (
-    IS_OURS,
-    LAST_SEEN,
-    Snapshots,
-    Version,
-)
+from vault_memory.vault.snapshots import IS_OURS, LAST_SEEN, Snapshots, Version
 from vault_memory.vault.write.attempt import WriteResult, carry_out
 from vault_memory.vault.write.displaced import poll_displaced
 from vault_memory.vault.write.journal import (
@@ -42,7 +37,13 @@ from vault_memory.vault.write.loaded_note import LoadedNote, Unsettled, load, re
 from vault_memory.vault.write.recovery import recover
 from vault_memory.vault.write.replacement import Replacement, stamp
 from vault_memory.vault.write.trash import TrashedNote, empty, list_trash, take_out
-from vault_memory.vault.write.write_context import Barred, Merge, WriteContext, never
+from vault_memory.vault.write.write_context import (
+    Barred,
+    Merge,
+    RenamedNotes,
+    WriteContext,
+    never,
+)
 
 if TYPE_CHECKING:
     from vault_memory.vault.write import purge
@@ -349,6 +350,11 @@ class Writer:
             return Clock(seen, doubted_until).looked(at)
         newest = self.snapshots.newest()
         return Clock(at if newest is None else newest).looked(at)
+
+    def rename(self, renamed: RenamedNotes, now: datetime) -> None:
+        """Gives what is known of notes, and the writes that wait for them, to their new paths."""
+        with self._transaction(now.timestamp()):
+            self._context.rename(renamed)
 
     def close(self) -> None:
         """Closes the journal. The next process that opens it watches the displaced files."""

@@ -1,0 +1,1 @@
+"""Lets the past of a note follow it to its new name."""
