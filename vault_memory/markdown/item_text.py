@@ -116,6 +116,14 @@ def marker_end(own: bytes) -> int:
     return match.end() if match else 0
 
 
+def marker_and_box(own: bytes) -> tuple[int, str]:
+    """Return where the text of an item begins, and the letter in the box of a task."""
+    match = _MARKER_OF_BYTES.match(own)
+    if not match:
+        return 0, ""
+    return match.end(), match[2].decode()[1:2] if match[2] else ""
+
+
 def split_box(line: str) -> tuple[str, str]:
     """Return the letter in the box of a task, and the text after it; no box is ``""``."""
     match = _BOX_OF_LINE.match(line)

@@ -7,7 +7,12 @@ from typing import NamedTuple
 
 from vault_memory.markdown.document import SectionedDoc, parse
 from vault_memory.markdown.editable_region import Region, top_region
-from vault_memory.markdown.item_text import marker_end, parts_of, unescaped
+from vault_memory.markdown.item_text import (
+    marker_and_box,
+    marker_end,
+    parts_of,
+    unescaped,
+)
 from vault_memory.markdown.items import normalised_text
 
 ID_LENGTH = 10
@@ -30,16 +35,13 @@ class NoteItem(NamedTuple):
     """Its own text in one line, without marker, box and escapes"""
     own: bytes
     """Its own lines"""
+    box: str = ""
+    """The letter in the box of a task"""
 
     @property
     def key(self) -> tuple[str, str]:
         """The section and the normalised text, by which an item is recognised."""
         return self.heading, normalised_text(self.text)
-
-    @property
-    def box(self) -> str:
-        """The letter in the box of a task, or nothing."""
-        return parts_of(self.own).box.decode("utf-8", "replace")[1:2]
 
     @property
     def paragraph(self) -> str:
@@ -78,6 +80,7 @@ def region_items(
     for span, next_start in zip(spans, next_starts, strict=False):
         own_end = min(next_start, span.end)
         own = body[span.start : own_end]
+        text_start, box = marker_and_box(own)
         items.append(
             NoteItem(
                 section=at,
@@ -86,8 +89,9 @@ def region_items(
                 own_end=own_end,
                 end=span.end,
                 depth=span.depth,
-                text=text_of(own),
+                text=one_line(own[text_start:]),
                 own=own,
+                box=box,
             )
         )
     return items
@@ -107,7 +111,11 @@ def own_texts(
     region: Region,
 ) -> tuple[str, ...]:
     """Return the own text of each item of a region, in order."""
-    return tuple(item.text for item in region_items(body, region))
+    starts = [item.start for item in region.items]
+    own_ends = map(min, [*starts[1:], len(body)], [item.end for item in region.items])
+    return tuple(
+        text_of(body[start:end]) for start, end in zip(starts, own_ends, strict=False)
+    )
 
 
 def text_of(own: bytes) -> str:
