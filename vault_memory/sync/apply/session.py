@@ -399,12 +399,15 @@ class SyncSession:
         raw: bytes,
         now: datetime,
     ) -> None:
-        """Record a version of a note or log, unless its bytes are stored."""
-        if path.endswith((*TEXT, *RECORDS)):
-            with self.writing() as writer:
-                if not writer.snapshots.knows(revision_of(raw)):
-                    at = now.timestamp()
-                    writer.snapshots.record(path, raw, at=at, by="sync")
+        """Record a version of a note or log, unless it is one already."""
+        if not path.endswith((*TEXT, *RECORDS)):
+            return
+        with self.writing() as writer:
+            # Bytes without a version are deleted with the next old versions.
+            versions = writer.snapshots.chain(path)
+            if all(version.revision != revision_of(raw) for version in versions):
+                at = now.timestamp()
+                writer.snapshots.record(path, raw, at=at, by="sync")
 
     def _why_racy(
         self,
