@@ -16,6 +16,7 @@ from vault_memory.markdown.item_text import (
 )
 from vault_memory.markdown.items import normalised, normalised_text, parse_text
 from vault_memory.markdown.note_items import item_id, items_of
+from vault_memory.rules.facts.fact import fact_id
 
 LIKE_MARKERS = [
     "24. Dezember: Oma",
@@ -77,6 +78,19 @@ def test_an_item_has_one_text_with_and_without_a_backslash(text: str) -> None:
     assert normalised(f"- {escaped(text)}") == normalised_text(text)
     assert item_id("user:a", "user", plain.text) == item_id("user:a", "user", text)
     assert embed_text((), "", f"- {text}") == embed_text((), "", f"- {escaped(text)}")
+
+
+@pytest.mark.parametrize(
+    ("text", "item", "fact"),
+    [
+        ("Anna’s bike – blue", "9f08185a2a", "f969ae9967"),
+        ("of\u00adfice ﬂowers", "fd18c30e1c", "196b6045e4"),
+        ("café", "43b8e708b7", "b1cc3d7e94"),
+    ],
+)
+def test_an_id_that_was_printed_stays(text: str, item: str, fact: str) -> None:
+    assert item_id("user:a", "user", text) == item
+    assert fact_id("user:a", text, "likes", text, None) == fact
 
 
 def test_two_days_are_two_texts() -> None:

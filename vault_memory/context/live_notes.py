@@ -11,7 +11,7 @@ from vault_memory.vault.fs import RealFiles
 from vault_memory.vault.reader import Folder, Note
 
 if TYPE_CHECKING:
-    from vault_memory.markdown import items, note_items
+    from vault_memory.markdown import items, letters, note_items
     from vault_memory.markdown.chunking import chunker
     from vault_memory.markdown.chunking.chunk_text import Chunk
     from vault_memory.rules.conversations import turn as conversations_turn
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 else:
     chunker = lazy_module("vault_memory.markdown.chunking.chunker")
     items = lazy_module("vault_memory.markdown.items")
+    letters = lazy_module("vault_memory.markdown.letters")
     note_items = lazy_module("vault_memory.markdown.note_items")
     conversations_turn = lazy_module("vault_memory.rules.conversations.turn")
     audit_reader = lazy_module("vault_memory.rules.edits.audit_reader")
@@ -163,7 +164,7 @@ class LiveNotes:
         An item below `heading` comes first, then items of other sections.
         """
         sections = self._sections_of(path)
-        section = sections.get(note_items.folded(heading), {})
+        section = sections.get(letters.folded_line(heading), {})
         if text in section:
             return section[text]
         lines = self.lines(path)
@@ -251,7 +252,7 @@ def _parse_sections(lines: Iterable[bytes]) -> Sections:
     for number, line in enumerate(lines, start=1):
         if line.startswith(b"## "):
             heading = line.decode("utf-8", "replace").strip("# \t")
-            section = sections.setdefault(note_items.folded(heading), {})
+            section = sections.setdefault(letters.folded_line(heading), {})
         elif line and not line.isspace():
             section.setdefault(note_items.text_of(line), number)
     return sections

@@ -14,7 +14,7 @@ from vault_memory.index import term_volumes
 if TYPE_CHECKING:
     from vault_memory.index.store import Index
 
-ANALYSIS = "1"
+ANALYSIS = "2"
 """The version of the rules that split text into words; a new version needs a new generation"""
 LINK = 4
 """`note_properties.Sort.LINK`, whose module a search without links need not load"""

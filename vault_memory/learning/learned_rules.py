@@ -12,7 +12,8 @@ from typing import NamedTuple
 from vault_memory.learning.note_lines import ops_for
 from vault_memory.markdown.document import SectionedDoc
 from vault_memory.markdown.items import parse_item
-from vault_memory.markdown.note_items import NoteItem, folded, items_of
+from vault_memory.markdown.letters import folded_line
+from vault_memory.markdown.note_items import NoteItem, items_of
 from vault_memory.models.llm.sentence_filter import split_sentences
 from vault_memory.rules.context.rule_archive import ARCHIVED, is_archive
 from vault_memory.rules.conversations.turn import Turn
@@ -176,7 +177,7 @@ def _is_from_same_turn(
     ref = parse_item(line).ref
     if ref:
         return parse_item(archived).ref == ref
-    return folded(archived) == folded(line)
+    return folded_line(archived) == folded_line(line)
 
 
 def _removal_of(item: NoteItem) -> dict[str, object]:

@@ -8,7 +8,7 @@ from datetime import date, tzinfo
 
 from vault_memory.learning.unread_turns import day_of
 from vault_memory.markdown.document import SectionedDoc
-from vault_memory.markdown.note_items import folded
+from vault_memory.markdown.letters import folded_line
 from vault_memory.models.llm.sentence_filter import split_sentences
 from vault_memory.rules.conversations.turn import Turn
 from vault_memory.rules.learning.candidate import (
@@ -151,7 +151,7 @@ def quoted(
 
 
 def _words(text: str) -> set[str]:
-    return set(_WORD.findall(folded(text)))
+    return set(_WORD.findall(folded_line(text)))
 
 
 def dominant(extraction: Extraction) -> str:

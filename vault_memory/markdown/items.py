@@ -13,6 +13,7 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from vault_memory.markdown.item_text import BLOCK_ID, MARKER, escaped, unescaped
+from vault_memory.markdown.letters import folded
 
 _NESTED = re.compile(r"\n[ \t]+(?:[-*+]|\d{1,9}[.)])[ \t]")
 _TYPE = re.compile(r"\[([^\W\d_][\w -]{1,39})\](?![(\[:])[ \t]*")
@@ -96,9 +97,23 @@ def parse_text(text: str) -> ItemFields:
     return parse_item(_without_marker(text))
 
 
-def normalised_text(text: str) -> str:
-    """Return what `normalised` returns for an item with this text."""
+def text_in_id(text: str) -> str:
+    """Return what `normalised` returns for an item with this text.
+
+    Ids are in audits and in INBOX.md, and people note them down. So this form never changes.
+    """
     return normalised(_without_marker(text))
+
+
+def normalised_text(text: str) -> str:
+    """Return the text by which an item is recognised, in any code points."""
+    normal = text_in_id(text)
+    return normal if normal.isascii() else recognised(normal)
+
+
+def recognised(normal: str) -> str:
+    """Return a normalised text of an audit in the form of today."""
+    return folded(normal).rstrip(" .。")
 
 
 def _without_marker(text: str) -> str:

@@ -13,7 +13,7 @@ from vault_memory.markdown.item_text import (
     parts_of,
     unescaped,
 )
-from vault_memory.markdown.items import normalised_text
+from vault_memory.markdown.items import normalised_text, text_in_id
 
 ID_LENGTH = 10
 """Hex digits of the id of an item or a proposal"""
@@ -154,11 +154,6 @@ def dedented(raw: bytes) -> bytes:
     return b"".join(line.removeprefix(indent) for line in raw.splitlines(keepends=True))
 
 
-def folded(text: str) -> str:
-    """Return a text as ops compare it: case and blanks do not count."""
-    return " ".join(text.casefold().split())
-
-
 def line_end(raw: bytes) -> bytes:
     """Return the line end that most lines have."""
     crlf = raw.count(b"\r\n")
@@ -175,7 +170,7 @@ def item_id(
     text: str,
 ) -> str:
     """Return the id of an item. It needs no mark in the note, and is the same on every device."""
-    return short_hash(scope, kind, normalised_text(text))
+    return short_hash(scope, kind, text_in_id(text))
 
 
 def short_hash(*parts: str) -> str:

@@ -11,7 +11,8 @@ from vault_memory.errors import NoteUnreadable, UsageError, VaultMemoryError
 from vault_memory.lazy import lazy_module
 from vault_memory.markdown.document import parse
 from vault_memory.markdown.items import normalised_text
-from vault_memory.markdown.note_items import folded, items_of
+from vault_memory.markdown.letters import folded_line
+from vault_memory.markdown.note_items import items_of
 from vault_memory.rules.paths.filenames import inside
 from vault_memory.transfer.import_report import ImportReport, ImportRequest
 from vault_memory.transfer.istota import ImportedText, IstotaMemory, read_istota
@@ -270,7 +271,7 @@ class _DatabaseImporter:
 
 def _known_texts(raws: Collection[bytes]) -> Callable[[ImportedText], bool]:
     """Return a function that checks whether these notes, or an earlier call, have a text."""
-    contents = "\n".join(folded(raw.decode("utf-8", "replace")) for raw in raws)
+    contents = "\n".join(folded_line(raw.decode("utf-8", "replace")) for raw in raws)
     items = {
         normalised_text(item.text) for raw in raws for item in items_of(parse(raw))
     }
@@ -279,7 +280,7 @@ def _known_texts(raws: Collection[bytes]) -> Callable[[ImportedText], bool]:
         key = normalised_text(text.line)
         if key in items:
             return True
-        if len(text.text) >= COMPARABLE_LETTERS and folded(text.text) in contents:
+        if len(text.text) >= COMPARABLE_LETTERS and folded_line(text.text) in contents:
             return True
         items.add(key)
         return False

@@ -1,6 +1,7 @@
 """What the bot may do by itself, what it must ask for, and what it may not do."""
 
 import json
+import unicodedata
 from dataclasses import replace as changed
 from unittest.mock import patch
 
@@ -10,11 +11,17 @@ from hypothesis import strategies as st
 
 from tests.effort import cases
 from vault_memory.markdown.document import parse, render
+from vault_memory.markdown.items import normalised_text
 from vault_memory.markdown.note_items import items_of
 from vault_memory.rules.context.prompt_injection import shaped_like_instruction
 from vault_memory.rules.edits import policy
 from vault_memory.rules.edits.apply_ops import apply_ops
-from vault_memory.rules.edits.audit_record import Record, propose, record_run
+from vault_memory.rules.edits.audit_record import (
+    Record,
+    RecordedOp,
+    propose,
+    record_run,
+)
 from vault_memory.rules.edits.ops import AddHeading, Append
 from vault_memory.rules.edits.ownership import Ownership, allow_again, replay
 from vault_memory.rules.edits.policy import Rules, decide
@@ -157,6 +164,37 @@ def test_an_item_a_person_deleted_cannot_be_restored_by_any_op():
     assert [refused.reason for refused in decision.outcome.rejected] == [
         "deleted_by_person"
     ] * 3
+
+
+@pytest.mark.parametrize("written", ["Anna's bike", "café", "wait - call", "head line"])
+def test_a_deleted_item_does_not_return_in_other_code_points(written):
+    typed = written.replace("'", "’").replace(" - ", " — ").replace("d l", "d\u00a0l")
+    typed = unicodedata.normalize("NFD", typed)
+    decision = decide(
+        note("mine"), [append(typed)], rules(ownership=bots(normalised_text(written)))
+    )
+
+    assert [refused.reason for refused in decision.outcome.rejected] == [
+        "deleted_by_person"
+    ]
+
+
+def test_an_item_stays_the_bots_when_an_editor_makes_its_signs_typographic():
+    decision = decide(
+        note("Anna’s bike"),
+        [replace("Anna's bike", "Anna's new bike")],
+        rules(ownership=bots(normalised_text("Anna's bike"))),
+    )
+
+    assert render(decision.outcome.doc) == render(note("Anna's new bike"))
+
+
+def test_keys_that_an_older_audit_lists_are_read_in_the_form_of_today():
+    op = {"op": "edit_text", "took": [], "wrote": [["A", "anna’s bike"]]}
+    record = Record("1", "", "", "tool", "USER.md", (RecordedOp(op, "applied"),))
+    [item] = items_of(note("Anna's bike"))
+
+    assert replay([record]).written == {item.key}
 
 
 @pytest.mark.scenario("A9")

@@ -28,10 +28,37 @@ def test_text_in_mixed_scripts_is_split_between_them():
         ("cafe\u0301", "café"),
         ("כַּלְבּ", "כלב"),
         ("مُحَمَّد", "محمد"),
+        ("كيف", "کیف"),
+        ("so\u00adft zero\u200bwidth", "soft zerowidth"),
+        ("ﬁnal ﬂower", "final flower"),
+        ("ＦＵＬＬ　ｗｉｄｔｈ", "full width"),
+        ("Ørsted Đurđa Ħal Þor Ærø Œuvre ısı", "orsted durda hal thor aero oeuvre isi"),
+        ("25 m²", "25 m2"),
+        ("ΟΔΟΣ Σίσυφος", "οδος ΣΊΣΥΦΟΣ"),
+        ("**un**likely &uuml;ber", "unlikely über"),
+        ("👍🏽", "👍"),
+        ("☀️", "☀"),
+        ("1️⃣", "1"),
     ],
 )
 def test_spelling_variants_give_the_same_words(written, typed):
     assert tokens.words(written) == tokens.words(typed)
+
+
+def test_each_picture_is_a_word_of_its_own():
+    assert len(set(tokens.words("🎉🎂party🎉 🇩🇪 🇫🇷"))) == 5
+    assert set(tokens.words("👩")) < set(tokens.words("👩‍💻"))
+
+
+def test_a_picture_is_searched_only_when_it_is_all_that_is_asked():
+    assert tokens.terms("tea with Anna 😊") == ["tea", "anna"]
+    assert tokens.terms("😊") == tokens.words("😊")
+
+
+def test_a_word_with_an_inner_joiner_is_found_in_one_and_by_its_parts():
+    found = tokens.words("می‌خواهم")
+    assert set(tokens.words("میخواهم")) < set(found)
+    assert set(tokens.words("می خواهم")) < set(found)
 
 
 def test_words_of_hindi_are_not_split_at_their_vowel_signs():

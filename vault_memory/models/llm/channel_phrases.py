@@ -14,7 +14,7 @@ from datetime import date
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
-from vault_memory.markdown.note_items import folded
+from vault_memory.markdown.letters import folded_line
 from vault_memory.models.llm.phrase_rules import LONGEST
 from vault_memory.models.llm.phrase_tables import FOLDER, Phrases
 from vault_memory.models.llm.sentence_filter import sentences
@@ -61,7 +61,7 @@ def found_in(
     """
     excerpts = tuple(excerpts)
     speakers = {excerpt.who for excerpt in excerpts if excerpt.own}
-    members = frozenset(map(folded, {*people, *speakers}))
+    members = frozenset(map(folded_line, {*people, *speakers}))
     return tuple(
         memory
         for excerpt in excerpts
@@ -196,7 +196,7 @@ class ChannelPhrases(Phrases):
             if match is None:
                 continue
             name = match["name"].lstrip("@")
-            if folded(name) in members:
+            if folded_line(name) in members:
                 return name, statement[match.end() :]
             if is_dated and self._is_name(name):
                 return "", statement

@@ -1,5 +1,6 @@
 """Applies ops to the bytes of a note. Only named lines change; the result is parsed and compared."""
 
+from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, assert_never
@@ -22,7 +23,6 @@ from vault_memory.markdown.item_text import (
 from vault_memory.markdown.note_items import (
     NoteItem,
     archived_bytes,
-    folded,
     line_end,
     own_texts,
     region_items,
@@ -30,6 +30,7 @@ from vault_memory.markdown.note_items import (
     text_of,
     texts_in,
 )
+from vault_memory.markdown.visible_text import SeenTexts
 from vault_memory.rules.edits.op_target import matching_items
 from vault_memory.rules.edits.ops import (
     AddHeading,
@@ -257,7 +258,9 @@ def _append(
     ops: list[Append],
 ) -> _BodyEdit:
     items = region_items(section.body, region)
-    existing = {_task_key(item.box, item.text) for item in items}
+    existing: defaultdict[str, SeenTexts] = defaultdict(SeenTexts)
+    for item in items:
+        existing[_kind_of_task(item.box)].add(item.text)
     marker = marker_after_last(section.body, region)
     read_ops: list[Op] = []
     new_items: list[bytes] = []
@@ -266,12 +269,12 @@ def _append(
     for op in ops:
         op = replace(op, line=without_marker(op.line, marker))
         read_ops.append(op)
-        key = _task_key(split_box(op.line)[0], said(op.line))
-        if key in existing:
+        texts = existing[_kind_of_task(split_box(op.line)[0])]
+        if said(op.line) in texts:
             outcomes.append("noop_dup")
             continue
         outcomes.append("applied")
-        existing.add(key)
+        texts.add(said(op.line))
         new_items.append(written_item(marker, op.line))
         new_texts.append(said(op.line))
         marker = marker_after(new_items[-1])
@@ -288,9 +291,9 @@ def _append(
     )
 
 
-def _task_key(box: str, text: str) -> tuple[str, str]:
+def _kind_of_task(box: str) -> str:
     """Returns what two items share that say the same. A task that is done is not to be done again."""
-    return "" if box == " " else box.casefold(), folded(text)
+    return "" if box == " " else box.casefold()
 
 
 def _insert_block(

@@ -1,13 +1,21 @@
 """The items that an op names."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 from vault_memory.markdown.document import SectionedDoc
 from vault_memory.markdown.item_text import is_open, split_box, unescaped
-from vault_memory.markdown.note_items import NoteItem, folded
+from vault_memory.markdown.letters import folded_line
+from vault_memory.markdown.note_items import NoteItem
+from vault_memory.markdown.visible_text import visible
 from vault_memory.rules.edits.ops import Append, ItemOp, Op, Replace, as_json, op_of
 from vault_memory.rules.edits.ownership import text_of_line
+
+_Form = Callable[[str], str]
+_FORMS: tuple[_Form, ...] = (folded_line, visible)
+"""How texts are compared: as they are written, and as a reader sees them"""
+_STRUCK = "~~"
+"""Around text that is struck, which words without it may name"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,8 +39,10 @@ def matching_items(
 
     Of a task that the section has done and open, a replacement means the open one.
     """
-    matches = [item for item in items if is_named(op, item)]
-    is_same_task = len({folded(item.text) for item in matches}) == 1
+    # Fault: `[[Anna]] likes tea` names its line, also beside a line that only looks like it.
+    matches = [item for item in items if _is_named(op, item, folded_line)]
+    matches = matches or [item for item in items if _is_named(op, item, visible)]
+    is_same_task = len({visible(item.text) for item in matches}) == 1
     if isinstance(op, Replace) and is_same_task:
         return [item for item in matches if is_open(item.box)] or matches
     return matches
@@ -42,14 +52,25 @@ def is_named(
     op: ItemOp,
     item: NoteItem,
 ) -> bool:
-    """Returns whether an op names an item."""
-    if is_complete(op, item):
+    """Returns whether an op names an item, as it is written or as a reader sees it."""
+    return any(_is_named(op, item, form) for form in _FORMS)
+
+
+def _is_named(
+    op: ItemOp,
+    item: NoteItem,
+    form: _Form,
+) -> bool:
+    if _is_complete(op, item, form):
         return True
     if op.exact:
         return False
     # Fault: words of a further paragraph would rewrite the first one, which they do not name.
     text = item.paragraph if isinstance(op, Replace) else item.text
-    return any(words in folded(text) for words in _words_named(op, item))
+    page = form(text).replace(_STRUCK, "")
+    named = (words.replace(_STRUCK, "") for words in _words_named(op, item, form))
+    # Fault: words without a visible letter would be in every text.
+    return any(words in page for words in named if words)
 
 
 def is_complete(
@@ -57,22 +78,31 @@ def is_complete(
     item: NoteItem,
 ) -> bool:
     """Returns whether an op names all that an item says, or all that the op would rewrite."""
-    texts = {folded(item.text)}
-    if isinstance(op, Replace):
-        texts.add(folded(item.paragraph))
-    return not texts.isdisjoint(_words_named(op, item))
+    return any(_is_complete(op, item, form) for form in _FORMS)
+
+
+def _is_complete(
+    op: ItemOp,
+    item: NoteItem,
+    form: _Form,
+) -> bool:
+    rewrites = isinstance(op, Replace)
+    texts = {form(item.text), form(item.paragraph) if rewrites else ""}
+    # Fault: two pictures have no words, and are not the same.
+    return not (texts - {""}).isdisjoint(_words_named(op, item, form))
 
 
 def _words_named(
     op: ItemOp,
     item: NoteItem,
+    form: _Form,
 ) -> list[str]:
     """Returns the words by which an op may name an item; with a box only an item with that box."""
-    pattern = folded(unescaped(op.match.strip()))
+    pattern = unescaped(op.match.strip())
     box, words = split_box(pattern)
-    if box and words and box == item.box.casefold():
-        return [pattern, words]
-    return [pattern]
+    if box and words and box.casefold() == item.box.casefold():
+        return [form(pattern), form(words)]
+    return [form(pattern)]
 
 
 def touched_items(

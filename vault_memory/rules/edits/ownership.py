@@ -13,7 +13,7 @@ from functools import lru_cache
 from operator import is_
 
 from vault_memory.markdown.document import SectionedDoc
-from vault_memory.markdown.items import normalised_text
+from vault_memory.markdown.items import normalised_text, recognised
 from vault_memory.markdown.note_items import NoteItem, items_of, said, texts_in
 from vault_memory.rules.edits.audit_record import Proposal, Record, RecordedOp
 from vault_memory.rules.edits.op_effects import Effect, effects_of
@@ -291,7 +291,9 @@ def listed_keys(value: object) -> set[Key]:
     if not isinstance(value, list | tuple):
         return set()
     pairs = (pair for pair in value if isinstance(pair, list | tuple))
-    return {(str(pair[0]), str(pair[1])) for pair in pairs if len(pair) == 2}
+    return {
+        (str(pair[0]), recognised(str(pair[1]))) for pair in pairs if len(pair) == 2
+    }
 
 
 def _deleted_keys(

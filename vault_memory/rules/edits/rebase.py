@@ -5,11 +5,11 @@ from dataclasses import dataclass, replace
 from typing import assert_never
 
 from vault_memory.markdown.document import SectionedDoc
+from vault_memory.markdown.letters import folded_line
 from vault_memory.markdown.merging.similarity import alike
 from vault_memory.markdown.merging.three_way import Conflict
 from vault_memory.markdown.note_items import (
     NoteItem,
-    folded,
     items_of,
     section_items,
     section_named,
@@ -215,8 +215,10 @@ def _find_rewritten(
         item for item in items if item.text not in old_texts and item not in of_bot
     ]
     candidates = _items_below(heading, new_items) or new_items
-    target_text = folded(target.text)
-    versions = [item for item in candidates if alike(target_text, folded(item.text))]
+    target_text = folded_line(target.text)
+    versions = [
+        item for item in candidates if alike(target_text, folded_line(item.text))
+    ]
     if not versions:
         section = _items_below(heading, items)
         versions = _in_same_position(target, old_items, section)

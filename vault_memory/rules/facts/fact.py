@@ -17,6 +17,7 @@ from functools import lru_cache
 from itertools import pairwise
 
 from vault_memory.markdown.document import Section, SectionedDoc
+from vault_memory.markdown.letters import folded_line
 from vault_memory.markdown.note_items import NoteItem, items_of, short_hash
 
 SINGLE = frozenset({"works_at", "lives_in", "has_role", "has_status"})
@@ -124,14 +125,8 @@ class Fact:
             yield f"unclear:{self.unclear}"
 
 
-def folded(text: str) -> str:
-    """Returns a name in the form in which names are compared: without case and extra blanks."""
-    if text.isascii():
-        return " ".join(text.lower().split())
-    one_spaced = " ".join(text.split())
-    composed = unicodedata.normalize("NFC", one_spaced)
-    # Folding can decompose letters, so the result is composed again.
-    return unicodedata.normalize("NFC", composed.casefold())
+folded = folded_line
+"""Returns a name in the form in which names are compared: in one form, without case and extra blanks."""
 
 
 def snake_case(predicate: str) -> str:
@@ -148,7 +143,12 @@ def fact_id(
 ) -> str:
     """Returns the id of a fact, computed from its content; case and blanks do not change it."""
     start = since.isoformat() if since else ""
-    return short_hash(scope, folded(subject), predicate, folded(value), start)
+    return short_hash(scope, _in_id(subject), predicate, _in_id(value), start)
+
+
+def _in_id(text: str) -> str:
+    """Returns a name as ids contain it. Ids are in audits and in INBOX.md, so this never changes."""
+    return unicodedata.normalize("NFC", " ".join(text.split())).casefold()
 
 
 def identified(fact: Fact) -> Fact:

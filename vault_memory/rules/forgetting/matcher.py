@@ -1,18 +1,19 @@
 """Finds a text that a user wants forgotten, in any case, spacing and Unicode form.
 
-Texts are compared in NFC, case-folded, with each run of blanks as one blank. They are compared
-again as a reader sees them rendered (see `rendered_text`). A wrapped line is still one text; an
-empty line ends a text.
+Texts are compared in the form of `markdown.letters`, with each run of blanks as one blank. They are
+compared again as a reader sees them rendered (see `rendered_text`). A wrapped line is still one
+text; an empty line ends a text.
 """
 
 import re
-import unicodedata
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from itertools import pairwise
 
 from vault_memory.errors import UsageError
+from vault_memory.markdown.letters import folded, folded_line
 from vault_memory.rules.forgetting.rendered_text import (
+    continues_letter,
     letters_only,
     paragraphs_of,
     reading,
@@ -52,14 +53,6 @@ class TextTooShort(UsageError):
         )
 
 
-def folded(text: str) -> str:
-    """Returns the text in the form in which texts are compared; blanks stay."""
-    if text.isascii():
-        return text.lower()
-    # Folding can decompose letters, so the result is composed again.
-    return unicodedata.normalize("NFC", unicodedata.normalize("NFC", text).casefold())
-
-
 @dataclass(frozen=True, slots=True)
 class TextMatcher:
     """The text to forget, and its searches."""
@@ -74,7 +67,7 @@ class TextMatcher:
     @classmethod
     def of(cls, text: str) -> "TextMatcher":
         """Returns the matcher of a text. Raises TextTooShort."""
-        needle = " ".join(folded(text).split())
+        needle = folded_line(text)
         if not _is_enough(needle) or _GAP_MARK in needle:
             raise TextTooShort
         plain = rendered(text).replace(_GAP_MARK, " ").strip()
@@ -286,16 +279,9 @@ def _fold_with_edges(text: str) -> tuple[str, list[tuple[int, int]]]:
             line_breaks = _BREAKS.sub("\n", text[start:end]).count("\n")
             cluster = _GAP_MARK if line_breaks > 1 else " "
         else:
-            while end < len(text) and _continues_letter(text[end]):
+            while end < len(text) and continues_letter(text[end]):
                 end += 1
             cluster = folded(text[start:end])
         clusters.append(cluster)
         edges += [(start, end)] * len(cluster)
     return "".join(clusters), edges
-
-
-def _continues_letter(letter: str) -> bool:
-    """Returns whether a character combines with the one before: an accent, or a Hangul vowel."""
-    if letter <= "\u02ff":
-        return False
-    return unicodedata.combining(letter) > 0 or "\u1160" <= letter <= "\u11ff"

@@ -1,7 +1,10 @@
 """Renders Markdown to the text that a reader sees, with a position in the source for each letter.
 
 Emphasis, link targets, tags and invisible letters are left out, and entities are decoded. Letters
-are folded (NFKC, case). A run of blanks is one blank, and an empty line is `GAP`.
+have the form of `markdown.letters`, and NFKC beside. A run of blanks is one blank, an empty line `GAP`.
+
+This look is wider than that of `markdown.visible_text`, by which ops compare items: any sign that may
+be markup is left out. A text that is not found would stay, and a text that is found is shown first.
 """
 
 import html
@@ -10,6 +13,7 @@ import unicodedata
 from functools import lru_cache
 from itertools import pairwise
 
+from vault_memory.markdown.letters import folded
 from vault_memory.rules.paths.skeleton import is_invisible, letter_skeleton
 
 GAP = "\0"
@@ -17,11 +21,11 @@ GAP = "\0"
 
 _ENTITY = r"&(?:amp;)?(?:#\d{1,7}|#[xX][0-9a-fA-F]{1,6}|[A-Za-z][A-Za-z0-9]{1,30});"
 _HIDDEN_MARKUP = (
-    r"<!--|-->|</?[A-Za-z][^<>\n]{0,200}>|\]\([^()\n]*(?:\([^()\n]*\)[^()\n]*)*\)|\]\[[^\]\n]*\]|"
+    r"<!--|-->|</?(?!https?:)[A-Za-z][^<>\n]{0,200}>|\]\([^()\n]*(?:\([^()\n]*\)[^()\n]*)*\)|\]\[[^\]\n]*\]|"
     r"!?\[\[(?:[^\]\[|\n]*\|)?|\]\]|!?\[|\]"
 )
 _TOKEN = re.compile(
-    rf"(?P<entity>{_ENTITY})|(?P<markup>{_HIDDEN_MARKUP})|(?P<quote>(?m:^)[ \t]{{0,3}}>[ \t>]*)|"
+    rf"(?P<entity>{_ENTITY})|(?P<address><https?://[^<>\s]+>)|(?P<markup>{_HIDDEN_MARKUP})|(?P<quote>(?m:^)[ \t]{{0,3}}>[ \t>]*)|"
     r"(?P<escape>\\(?=[!-/:-@\[-`{-~\s]))|(?P<emphasis>[*_~`^]|==)",
     re.DOTALL,
 )
@@ -83,6 +87,8 @@ def _visible_letters(text: str) -> tuple[list[str], Edges]:
             fold = "".join(map(_folded, decoded))
             letters += fold
             edges += [token.span()] * len(fold)
+        elif token.lastgroup == "address":
+            _add_letters(text, token.start() + 1, token.end() - 1, letters, edges)
         position = token.end()
     _add_letters(text, position, len(text), letters, edges)
     return letters, edges
@@ -99,28 +105,27 @@ def _add_letters(
     while position < end:
         start = position
         position += 1
-        while (
-            position < end
-            and text[position] > "\u02ff"
-            and _continues_letter(text[position])
-        ):
+        while position < end and continues_letter(text[position]):
             position += 1
         fold = _folded(text[start:position])
         letters += fold
         edges += [(start, position)] * len(fold)
 
 
-def _continues_letter(letter: str) -> bool:
-    """Returns whether a character combines with the one before: an accent, or a Hangul vowel."""
-    return unicodedata.combining(letter) > 0 or "\u1160" <= letter <= "\u11ff"
+def continues_letter(letter: str) -> bool:
+    """Returns whether a character combines with the one before, as an accent or a Hangul vowel."""
+    if letter <= "\u02ff":
+        return False
+    # The voice marks of half-width kana.
+    is_mark = unicodedata.combining(letter) > 0 or letter in "\uff9e\uff9f"
+    return is_mark or "\u1160" <= letter <= "\u11ff"
 
 
 @lru_cache(maxsize=4096)
 def _folded(cluster: str) -> str:
     """Returns a letter with its accents, folded; ``""`` for an invisible one."""
     visible = "".join(filter(_is_visible, cluster))
-    composed = unicodedata.normalize("NFKC", visible)
-    return unicodedata.normalize("NFKC", composed.casefold())
+    return unicodedata.normalize("NFKC", folded(visible))
 
 
 def _is_visible(letter: str) -> bool:
@@ -146,7 +151,7 @@ def letters_only(text: str) -> str:
         text = _MARKUP.sub("", text)
     if text.isascii():
         return _NO_LETTERS.sub("", text.lower())
-    text = unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", text).casefold())
+    text = unicodedata.normalize("NFKC", folded(text))
     visible = (
         letter for letter in text if letter < "\u0300" or not is_invisible(letter)
     )

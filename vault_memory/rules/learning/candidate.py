@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from vault_memory.markdown.note_items import folded
+from vault_memory.markdown.letters import folded_line
 from vault_memory.rules.learning.write_policy import NO_LABELS, Labels
 
 DECISIONS = "Decisions"
@@ -138,7 +138,7 @@ def unique_memories(memories: Iterable[Memory]) -> tuple[Memory, ...]:
     """Returns each text once, with all turns that it was learned from."""
     by_text: dict[str, Memory] = {}
     for memory in memories:
-        key = folded(memory.text)
+        key = folded_line(memory.text)
         first = by_text.get(key)
         if first is not None:
             evidence = dict.fromkeys((*first.evidence, *memory.evidence))

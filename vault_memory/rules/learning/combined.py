@@ -7,7 +7,7 @@ gives an empty answer, must not silence them.
 from collections import defaultdict
 from dataclasses import replace
 
-from vault_memory.markdown.note_items import folded
+from vault_memory.markdown.letters import folded_line
 from vault_memory.rules.learning.candidate import Extraction, FoundFact, Memory
 from vault_memory.rules.learning.grounding import says_as_much
 
@@ -47,4 +47,4 @@ def _has_memory(
 
 
 def _key(fact: FoundFact) -> tuple[str, str, str]:
-    return folded(fact.subject), fact.predicate, folded(fact.object)
+    return folded_line(fact.subject), fact.predicate, folded_line(fact.object)

@@ -12,7 +12,7 @@ from functools import partial
 from typing import Any
 
 from vault_memory.markdown.items import parse_item, parse_text
-from vault_memory.markdown.note_items import folded
+from vault_memory.markdown.letters import folded_line
 from vault_memory.rules.learning.answer_schema import CHANNEL_KEYS, KEYS, TOPICS, TYPES
 from vault_memory.rules.learning.candidate import (
     ACTIONS,
@@ -402,7 +402,7 @@ class _AnswerReader:
         if not isinstance(value, Mapping):
             return
         for turn, topic in value.items():
-            word = folded(topic) if isinstance(topic, str) else ""
+            word = folded_line(topic) if isinstance(topic, str) else ""
             turn_id = bare_id(turn)
             has_room = len(self.topics) < 10 * MOST
             if has_room and word in TOPICS and turn_id in self.own_turns:
@@ -456,8 +456,8 @@ class _AnswerReader:
         evidence: tuple[str, ...],
         doubt: str = "",
     ) -> Memory:
-        kind = folded(kind)
-        topic = folded(topic)
+        kind = folded_line(kind)
+        topic = folded_line(topic)
         return Memory(
             text=text,
             type=kind if kind in TYPES else "",

@@ -4,7 +4,8 @@ from collections.abc import Sequence
 
 from vault_memory.markdown.document import SectionedDoc
 from vault_memory.markdown.items import parse_item
-from vault_memory.markdown.note_items import NoteItem, folded, items_of
+from vault_memory.markdown.letters import folded_line
+from vault_memory.markdown.note_items import NoteItem, items_of
 from vault_memory.rules.context.rule_archive import is_archive
 from vault_memory.rules.edits.ops import AddHeading, Append, Op, Remove
 
@@ -44,7 +45,7 @@ def archived_line(ops: Sequence[Op | None]) -> str:
             line = _archived_by(addition)
         case _:
             return ""
-    if is_archive(removal.heading) or folded(removal.match) != folded(line):
+    if is_archive(removal.heading) or folded_line(removal.match) != folded_line(line):
         return ""
     return line
 

@@ -5,7 +5,6 @@ item finds the few to compare: two sets of words with a similarity of 0.85 share
 words of each. The order of rarity must be the same for all items of an index.
 """
 
-import unicodedata
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -15,6 +14,8 @@ from math import ceil
 from typing import Literal, NamedTuple
 
 from vault_memory.markdown.items import parse_item, parse_text
+from vault_memory.markdown.letters import folded
+from vault_memory.markdown.visible_text import visible
 from vault_memory.rules.learning.content_key import bare_statement
 from vault_memory.rules.learning.distinctions import are_rivals, is_relative
 from vault_memory.rules.search.tokens import without_last_letters, words
@@ -161,7 +162,7 @@ def twin(
 def compared(text: str) -> Compared:
     """Returns an item in the form in which items are compared."""
     fields = parse_text(text)
-    bare = bare_statement(fields.text)
+    bare = bare_statement(visible(fields.text))
     return Compared(
         fields.text,
         bare,
@@ -186,10 +187,8 @@ def may_have_twin(
     """Returns whether a note has enough words of a text for an item that says the same."""
     if not new.words:
         return True
-    if not note.isascii():
-        note = unicodedata.normalize("NFKC", note)
     # Apostrophes do not count: `don't` is one word.
-    note = note.casefold().replace("'", "").replace("’", "")
+    note = folded(note).replace("'", "")
     common = new.words.intersection(words(note))
     return len(common) >= jaccard * len(new.words) - _ROUNDING
 

@@ -6,6 +6,8 @@ Two texts with the same skeleton look the same. A skeleton is for comparison, ne
 import unicodedata
 from functools import lru_cache
 
+from vault_memory.markdown.letters import INVISIBLE
+
 _CYRILLIC = ("авекмнорстухіјѕԁһԛԝүӏвзгьпԍ", "abekmhopctyxijsdhqwylb3rbnr")
 _GREEK = ("αβγεζηικνορτυχωϲϳ", "abyeznikvoptuxwcj")
 _LATIN = ("ıɑɡɩɪʏʟɴʀᴀᴄᴅᴇᴊᴋᴍᴏᴘᴛᴜᴠᴡᴢɢʜʙʋѵʌꜱ", "iagiiylnracdejkmoptuvwzghbvvas")
@@ -20,7 +22,6 @@ _PLAIN = {
     for letters, plains in (_CYRILLIC, _GREEK, _LATIN, _MARKS)
     for letter, plain in zip(letters, plains, strict=False)
 }
-_INVISIBLE = frozenset("\u034f\u115f\u1160\u17b4\u17b5\u2800\u3164\uffa0")
 _DROPPED = frozenset({"Cf", "Cc", "Mn", "Me", "Co", "Cn", "Cs"})
 
 
@@ -36,7 +37,7 @@ def skeleton(text: str) -> str:
 
 def is_invisible(letter: str) -> bool:
     """Returns whether a reader sees nothing of a letter, not even a blank."""
-    if letter in _INVISIBLE:
+    if letter in INVISIBLE:
         return True
     return unicodedata.category(letter) in _DROPPED and not letter.isspace()
 

@@ -8,8 +8,16 @@ that every letter begins a token, and a query of one letter finds it as a prefix
 import re
 import unicodedata
 from functools import cache
+from typing import TYPE_CHECKING
 
+from vault_memory.lazy import lazy_module
+from vault_memory.markdown.letters import PICTURES, one_form
 from vault_memory.rules.search import stopwords
+
+if TYPE_CHECKING:
+    import html
+else:
+    html = lazy_module("html")
 
 MOST_SENTENCES = 8
 """The number of last sentences of a long prompt that are searched"""
@@ -29,7 +37,22 @@ _POINTS = "\u0591-\u05bd\u05bf\u05c1\u05c2\u05c4\u05c5\u05c7\u0610-\u061a\u064b-
 
 _plain_word = re.compile("[a-z0-9]+")
 _accents = re.compile("[\u0300-\u036f]")
-_FOLDED = str.maketrans({"ё": "е", "Ё": "Е", "ß": "ss", "ẞ": "SS", "\x00": " "})
+_entity = re.compile(
+    "&(?:#[0-9]{1,7}|#[xX][0-9a-fA-F]{1,6}|[A-Za-z][A-Za-z0-9]{1,30});"
+)
+# A reader sees one word in `**un**likely`.
+_emphasised_part = re.compile(r"(?<![\w*])(\w*)(\*{1,2})(\w+)\2(\w*)(?![\w*])")
+# Letters that Unicode does not take apart, and those that two keyboards type for one.
+_PLAIN_LETTERS = """
+    ё=е Ё=Е ß=ss ẞ=SS ς=σ ı=i ł=l Ł=L ø=o Ø=O đ=d Đ=D ð=d Ð=D ħ=h Ħ=H ŧ=t Ŧ=T þ=th Þ=TH æ=ae Æ=AE
+    œ=oe Œ=OE ǿ=o Ǿ=O ǽ=ae Ǽ=AE ǣ=ae Ǣ=AE ǥ=g Ǥ=G ƶ=z Ƶ=Z ɨ=i Ɨ=I ƚ=l Ƚ=L ƀ=b Ƀ=B ŋ=n Ŋ=N
+    ɓ=b Ɓ=B ɖ=d Ɖ=D ɗ=d Ɗ=D ƙ=k Ƙ=K ƴ=y Ƴ=Y ك=ک ي=ی ى=ی
+"""
+_FOLDED = str.maketrans(
+    {"\x00": " ", **dict(pair.split("=") for pair in _PLAIN_LETTERS.split())}
+)
+_PICTURE = "emoji"
+"""Begins the word for a picture. FTS5 does not take pictures for letters"""
 
 
 # Compiled on first use: recording and plain ASCII need few of these, and they cost 6 ms.
@@ -51,6 +74,19 @@ def _run() -> re.Pattern[str]:
 @cache
 def _points() -> re.Pattern[str]:
     return re.compile(f"[{_POINTS}]")
+
+
+@cache
+def _pictures() -> re.Pattern[str]:
+    # Two letters make a flag. A colour of skin is no picture of its own.
+    return re.compile(
+        f"[\U0001f1e6-\U0001f1ff]{{1,2}}|(?P<skin>[\U0001f3fb-\U0001f3ff])|[{PICTURES}]"
+    )
+
+
+@cache
+def _joined_word() -> re.Pattern[str]:
+    return re.compile("\\w+(?:\u200c\\w+)+")
 
 
 @cache
@@ -83,12 +119,34 @@ def shortened(
 
 def normalise(text: str) -> str:
     """Returns text in the form of the full-text index."""
+    if "*" in text:
+        text = _emphasised_part.sub(r"\1\3\4", text)
+    if "&" in text:
+        text = _entity.sub(lambda entity: html.unescape(entity[0]), text)
     if text.isascii():
         return text.replace("\x00", " ")
-    composed = unicodedata.normalize("NFC", clean(text))
-    folded_letters = composed.translate(_FOLDED)
+    text = clean(text)
+    if "\u200c" in text:
+        text = _joined_word().sub(_whole_and_parts, text)
+    compatible = unicodedata.normalize("NFKC", one_form(text))
+    folded_letters = compatible.translate(_FOLDED)
     without_points = _points().sub("", folded_letters)
-    return _run().sub(_spaced_pairs, without_points)
+    with_pictures = _pictures().sub(_picture_word, without_points)
+    return _run().sub(_spaced_pairs, with_pictures)
+
+
+def _whole_and_parts(word: re.Match[str]) -> str:
+    """Returns a word with inner joiners, which people also write as one word or as several."""
+    parts = word[0].replace("\u200c", " ")
+    return f"{word[0]} {parts}"
+
+
+def _picture_word(picture: re.Match[str]) -> str:
+    if picture["skin"]:
+        return ""
+    # Digits only: the stemmer of FTS5 cuts endings of letters.
+    number = "".join(str(ord(sign)) for sign in picture[0])
+    return f" {_PICTURE}{number} "
 
 
 def _spaced_pairs(run: re.Match[str]) -> str:
@@ -103,10 +161,11 @@ def pairs(run: str) -> list[str]:
 
 def words(text: str) -> list[str]:
     """Returns the words of a text in lower case; letters without spaces are cut into pairs."""
+    text = normalise(text)
     if text.isascii():
         matches = _plain_word.findall(text.lower())
     else:
-        matches = _word().findall(normalise(text).lower())
+        matches = _word().findall(text.casefold())
     return [word[:LONGEST_TERM] for word in matches]
 
 
@@ -189,18 +248,24 @@ def _ends_pair(
 
 
 def stop_words(sentence_words: list[str]) -> frozenset[str]:
-    """Returns the stop-words among these words, in the language that has most of them."""
+    """Returns the stop-words among these words, in the language that has most of them.
+
+    Pictures are stop-words: who ends a question with 😊 does not ask for other lines with it.
+    """
+    pictures = {word for word in sentence_words if word.startswith(_PICTURE)}
     languages = _languages(all(map(str.isascii, sentence_words)))
     # Most words are no stop-words: only the others are counted.
     frequent = [word for word in sentence_words if word in languages]
     if not frequent:
-        return frozenset()
+        return frozenset(pictures)
     counts: dict[str, int] = {}
     for word in frequent:
         for language in languages[word]:
             counts[language] = counts.get(language, 0) + 1
     best = _most_frequent(counts)
-    return frozenset(word for word in frequent if best in languages[word])
+    return frozenset(
+        {*pictures, *(word for word in frequent if best in languages[word])}
+    )
 
 
 def _most_frequent(counts: dict[str, int]) -> str:

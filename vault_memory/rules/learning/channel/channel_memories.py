@@ -11,7 +11,7 @@ from datetime import date
 from typing import TYPE_CHECKING, NamedTuple
 
 from vault_memory.markdown.items import day as parse_day
-from vault_memory.markdown.note_items import folded
+from vault_memory.markdown.letters import folded_line
 from vault_memory.rules.learning.attribute_memories import ATTRIBUTES
 from vault_memory.rules.learning.candidate import (
     ACTIONS,
@@ -59,7 +59,7 @@ def of_channel(
     Memories with a section come first: another memory that says the same is superfluous.
     """
     speakers = (turn.who for turn in turns.values())
-    members = {folded(name): name for name in (*people, *speakers)}
+    members = {folded_line(name): name for name in (*people, *speakers)}
     settled = [_settled(memory, turns, members) for memory in extraction.memories]
     sectioned = _unique(memory for memory in settled if memory.section)
     others = [
@@ -67,7 +67,9 @@ def of_channel(
         for memory in settled
         if not memory.section and not _says_one(sectioned, memory)
     ]
-    facts = [fact for fact in extraction.facts if folded(fact.subject) not in members]
+    facts = [
+        fact for fact in extraction.facts if folded_line(fact.subject) not in members
+    ]
     about_members = [fact for fact in extraction.facts if fact not in facts]
     # A small model types "I am allergic to wool" as news of the channel.
     attributes = [
@@ -101,7 +103,7 @@ def of_person(
     facts = tuple(
         fact
         for fact in extraction.facts
-        if not is_from_channel(fact) or folded(fact.subject) == folded(name)
+        if not is_from_channel(fact) or folded_line(fact.subject) == folded_line(name)
     )
     return replace(extraction, memories=memories, facts=facts)
 
@@ -116,7 +118,7 @@ def _without_doubts_about(
     doubts = [
         doubt
         for doubt in extraction.proposals
-        if not folded(doubt.text).startswith(beginnings)
+        if not folded_line(doubt.text).startswith(beginnings)
     ]
     removed = len(extraction.proposals) - len(doubts)
     dropped = (*extraction.dropped, *[Doubt(NOT_SHOWN, PERSONAL)] * removed)
@@ -188,10 +190,10 @@ def _owner(
     members: Mapping[str, str],
 ) -> str:
     """Returns the member of this name if the turn is hers or names her; else nothing."""
-    member = members.get(folded(name.lstrip("@")), "")
+    member = members.get(folded_line(name.lstrip("@")), "")
     if not member:
         return ""
-    is_speaker = folded(member) == folded(turn.who)
+    is_speaker = folded_line(member) == folded_line(turn.who)
     is_named = f" {' '.join(words(name))} " in f" {' '.join(words(turn.text))} "
     return member if is_speaker or is_named else ""
 
