@@ -5,8 +5,8 @@ from collections.abc import Collection
 from datetime import date
 
 from vault_memory.markdown.document import SectionedDoc
+from vault_memory.markdown.letters import folded_line
 from vault_memory.markdown.note_items import (
-    folded,
     items_of,
     section_items,
     section_named,
@@ -76,7 +76,7 @@ def why_settled_by_hand(
         fact.key
         for fact in facts
         if fact.id in ended and not fact.struck and fact.subject == op.heading
-        if folded(fact.text) == folded(op.match)
+        if folded_line(fact.text) == folded_line(op.match)
     }
     holding = {fact.key for fact in by_hand if fact.id not in ended}
     return _LATER_LINE if replaced & holding else ""
