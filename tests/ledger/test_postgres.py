@@ -100,7 +100,7 @@ def test_an_acknowledged_operation_survives_kill_9_of_the_server(
         acknowledged = keep_until_away(ledger, vault)
         with pytest.raises(LedgerAway) as error:
             ledger.vault(vault)
-        assert (error.value.exit_code, error.value.http_status) == (75, 503)
+        assert (error.value.exit_code, error.value.http_status) == (1, 503)
 
         own_server.start()
 

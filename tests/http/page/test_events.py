@@ -144,7 +144,8 @@ def page_of(outside: Outside) -> Iterator[Page]:
 
         async def answer(request: Request) -> Response:
             session = request.query_params["session"]
-            return stream(hub, lambda: sessions.get(session), since_of(request))
+            scopes = lambda: sessions.get(session)  # noqa: E731
+            return stream(hub, scopes, since_of(request), session)
 
         app = Starlette(routes=[Route("/events", answer)], lifespan=lifespan)
         listening = at_address("127.0.0.1", 0)
@@ -258,10 +259,11 @@ def test_a_stream_that_continues_at_the_newest_id_is_told_nothing(live: Page):
     watching.next("state")
     until(lambda: live.is_quiet())
 
-    tab = live.open("ann", **{"last-event-id": live.hub.last_id})
+    newest = live.hub.id_for(["user:ann"])
+    tab = live.open("ann", **{"last-event-id": newest})
 
     _, event_id = tab.next_with_id("state")
-    assert event_id == live.hub.last_id
+    assert event_id == newest
     with pytest.raises(queue.Empty):
         tab.events.get(timeout=0.5)
 
@@ -337,6 +339,39 @@ def test_streams_have_a_limit(live: Page, monkeypatch: pytest.MonkeyPatch):
     assert live.open("ann").response.status_code == 503
 
 
+def test_the_limit_of_streams_is_that_of_one_session(
+    live: Page, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr(events, "MOST_STREAMS", 2)
+    live.sessions["dora"] = live.sessions["emil"] = ["user:bo"]
+    tabs = [live.open("dora") for _ in range(2)]
+    for tab in tabs:
+        tab.next("state")
+
+    assert live.open("dora").response.status_code == 503
+    assert live.open("emil").response.status_code == 200
+
+
+def test_the_id_of_a_session_says_nothing_of_what_others_write(live: Page):
+    both = live.open("all")
+    both.next("state")
+    until(lambda: live.is_quiet())
+    before = live.hub.id_for(["user:ann"])
+
+    live.outside.write("Users/bo/memories/quiet.md", "- a line\n")
+    both.until_named("Users/bo/memories/quiet.md")
+
+    assert live.hub.id_for(["user:ann"]) == before
+    tab = live.open(f"ann&since={before}")
+    assert tab.next_with_id("state")[1] == before
+    assert live.hub.id_for(["user:bo"]) != before
+    # Nor how much they wrote before: an id has no number.
+    live.outside.write(ANN, "# Ann\n\n- mint tea\n")
+    event_id = tab.until_named(ANN)
+    assert len(event_id) == len(before) == 16
+    assert live.hub.last_id not in (event_id, before)
+
+
 def test_the_name_of_a_note_cannot_end_an_event():
     name = 'memory/a\n\nevent: state\ndata: {"x": 1}\r.md'
 
@@ -351,7 +386,8 @@ def test_the_name_of_a_note_cannot_end_an_event():
 def test_a_save_between_a_page_and_its_stream_is_told(outside: Outside):
     outside.write(ANN, "- tea\n")
     with outside.daemon() as daemon, page_of(outside) as page:
-        event_id = until(lambda: page.hub.last_id)
+        until(lambda: page.hub.last_id)
+        event_id = page.hub.id_for(["user:ann"])
         outside.write(ANN, "- a whimbrel\n")
         daemon.until_found("whimbrel")
 

@@ -108,6 +108,59 @@ def test_a_link_names_no_vault_and_works_once(host: Host) -> None:
     assert client.post(link).status_code == 401
 
 
+def test_the_link_and_the_cookie_name_the_vault_and_the_person(start: Start) -> None:
+    page = page_of(start(), "north")
+    client = page.stranger(origin=page.origin)
+    link = page.link("mira")
+
+    shown = client.get(link)
+    answer = client.post(link)
+
+    assert "<strong>north</strong>" in shown.text
+    assert "<strong>mira</strong>" in shown.text
+    cookie = answer.headers["set-cookie"].partition("=")[2]
+    assert cookie.startswith(f"{IDS['north']}.mira.")
+
+
+SIGNED_IN = {
+    "to another vault": ("south", "mira"),
+    "as another person": ("north", "tomas"),
+    "as everybody": ("north", None),
+}
+
+
+@pytest.mark.parametrize(("vault", "person"), SIGNED_IN.values(), ids=SIGNED_IN)
+def test_a_link_of_somebody_else_swaps_no_session_silently(
+    start: Start, vault: str, person: str | None
+) -> None:
+    host = start()
+    page = page_of(host, "north")
+    earlier = page_of(host, vault)
+    people = [person] if person else []
+    token = str(earlier.browser(*people).client.headers["cookie"]).partition("=")[2]
+    client = with_cookie(page, token)
+    link = page.link("mira")
+
+    shown = client.get(link)
+    refused = client.post(link)
+
+    assert "signed in to another vault, or as another person" in shown.text
+    assert refused.status_code == 409
+    assert "set-cookie" not in refused.headers
+    assert "<strong>north</strong>" in refused.text
+    # The link is not spent: the person may decide to swap.
+    swapped = client.post(link, data={"swap": "yes"})
+    assert swapped.status_code == 303
+    assert f"{IDS['north']}.mira." in swapped.headers["set-cookie"]
+
+
+def test_a_new_link_of_the_same_person_opens_at_once(start: Start) -> None:
+    page = page_of(start(), "north")
+    token = str(page.browser("mira").client.headers["cookie"]).partition("=")[2]
+
+    assert with_cookie(page, token).post(page.link("mira")).status_code == 303
+
+
 @pytest.fixture(scope="module")
 def before(host: Host) -> dict[str, dict[str, bytes]]:
     """Every file of each vault."""

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, NamedTuple
+from urllib.parse import quote
 
 import msgspec
 
@@ -90,12 +91,22 @@ class BrowserSessions:
 
     def has_link(self, key: str) -> bool:
         """Returns whether the link can be used now."""
+        return self.rights_of_link(key) is not None
+
+    def rights_of_link(self, key: str) -> Rights | None:
+        """Returns what a session of this link may see and do; None for a link of no use."""
         digest = _digest(key)
         now = self._clock()
-        return any(
-            hmac.compare_digest(link.digest, digest) and link.ends > now
-            for link in self._read().links
-        )
+        for link in self._read().links:
+            if hmac.compare_digest(link.digest, digest) and link.ends > now:
+                return link.rights
+        return None
+
+    def owner_of(self, rights: Rights) -> str:
+        """Returns how the tokens of these people in this vault begin, up to their last dot."""
+        names = ["*"] if rights.users is None else rights.users
+        quoted = (quote(name, safe="").replace(".", "%2E") for name in names)
+        return self._key_prefix + "+".join(quoted)
 
     def spend(self, key: str) -> str | None:
         """Uses a link up. Returns the token of a new session; None for a link of no use."""
@@ -109,7 +120,7 @@ class BrowserSessions:
                 return None
             # Fault: two browsers with the same link, or one that was stolen.
             stored.links.remove(link)
-            token = self._key_prefix + secrets.token_hex(32)
+            token = f"{self.owner_of(link.rights)}.{secrets.token_hex(32)}"
             stored.sessions.append(_StoredSession(_digest(token), now, link.rights))
             del stored.sessions[:-MOST_SESSIONS]
         return token
@@ -191,6 +202,11 @@ def vault_of_key(key: str) -> str:
     """Returns the id of the vault of a link or session; "" for a key without one."""
     vault, dot, _ = key.partition(".")
     return vault if dot else ""
+
+
+def owner_of_token(token: str) -> str:
+    """Returns the vault and the people that a token names."""
+    return token.rpartition(".")[0]
 
 
 def _load(file: Path) -> _Stored:

@@ -6,9 +6,10 @@ A stream names only notes in the scopes of its session. Its events are `changed`
 
 import asyncio
 import json
+import secrets
 import threading
 import time
-from collections import deque
+from collections import Counter, deque
 from collections.abc import (
     AsyncGenerator,
     AsyncIterator,
@@ -18,6 +19,7 @@ from collections.abc import (
     Mapping,
 )
 from contextlib import aclosing, suppress
+from hashlib import blake2b
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from starlette.requests import Request
@@ -35,7 +37,8 @@ RETRY_SECONDS = 1.0
 """Pause before the next question, without a daemon or when it did not wait"""
 BATCH_SECONDS = 0.05
 """Pause after a change; the changes that follow meanwhile are passed on together"""
-MOST_STREAMS = 100
+MOST_STREAMS = 20
+"""Of one session"""
 MOST_EARLIER = 100
 """Earlier answers that a stream can start from"""
 MOST_NOTES = 1000
@@ -144,6 +147,14 @@ class EventHub:
         self._layout = memory.layout
         self._feed = feed or ChangeFeed(memory)
         self._subscribers: set[Subscriber] = set()
+        self._of_session: Counter[str] = Counter()
+        """Session → its open streams"""
+        self._newest: dict[str, tuple[int, str]] = {}
+        """Scope → the number and the id of the newest change in it"""
+        self._lost = (0, "")
+        """of the newest change that may be in any scope"""
+        self._count = 0
+        self._secret = secrets.token_bytes(16)
         self._earlier: deque[Changes] = deque(maxlen=MOST_EARLIER)
         self._copy_change = ""
         self._state = ""
@@ -153,11 +164,25 @@ class EventHub:
 
     @property
     def last_id(self) -> str:
-        """The id of the newest change that the hub knows of; "" before the first.
-
-        A page names the id that it read before its data. Its stream then starts there.
-        """
+        """The id of the newest change that the hub knows of; "" before the first."""
         return self._earlier[-1].id if self._earlier else ""
+
+    def id_for(self, scopes: Collection[str]) -> str:
+        """Returns the id of the newest change in these scopes; "" before the first.
+
+        A page names the id that it read before its data. Its stream then starts there. Any thread
+        may call it.
+        """
+        own = (mark for scope, mark in list(self._newest.items()) if scope in scopes)
+        _, change = max((self._lost, *own))
+        return self._shown(change)
+
+    def _shown(self, change: str) -> str:
+        """Returns the id of a change as a session sees it."""
+        # Fault: the number in it would tell how much other people write.
+        if not change:
+            return ""
+        return blake2b(change.encode(), key=self._secret, digest_size=8).hexdigest()
 
     def news(self) -> News:
         """Returns what the hub knows now. Any thread may call it."""
@@ -187,10 +212,12 @@ class EventHub:
         self,
         scopes_of: SessionScopes,
         since: str = "",
+        session: str = "",
     ) -> AsyncGenerator[PageEvent, None]:
         """Yields the events of one session after the id `since`, until the session or hub ends."""
-        subscriber = Subscriber(self._missed(since))
+        subscriber = Subscriber(self._missed(since, scopes_of() or ()))
         self._subscribers.add(subscriber)
+        self._of_session[session] += 1
         self._is_wanted.set()
         heartbeat_at = time.monotonic() + HEARTBEAT_SECONDS
         try:
@@ -208,14 +235,21 @@ class EventHub:
                 await subscriber.wait(heartbeat_at - time.monotonic())
         finally:
             self._subscribers.discard(subscriber)
+            self._of_session[session] -= 1
+            if not self._of_session[session]:
+                del self._of_session[session]
             if not self._subscribers and not self._is_stopped.is_set():
                 self._is_wanted.clear()
 
-    def _missed(self, since: str) -> Changes | None:
+    def _missed(
+        self,
+        since: str,
+        scopes: Collection[str],
+    ) -> Changes | None:
         """Returns what changed since an id of an earlier stream; None without such an id."""
-        if since in ("", self.last_id):
+        if since in ("", self.id_for(scopes)):
             return None
-        ids = [changes.id for changes in self._earlier]
+        ids = [self._shown(changes.id) for changes in self._earlier]
         if since not in ids:
             return Changes(self.last_id, (), lost=True)
         return merged(list(self._earlier)[ids.index(since) + 1 :])
@@ -227,28 +261,32 @@ class EventHub:
     ) -> Iterable[PageEvent]:
         """Returns what a session with these scopes may know."""
         if self._state and subscriber.take_state(self._state):
-            yield PageEvent("state", {"state": self._state}, self.last_id)
+            yield PageEvent("state", {"state": self._state}, self.id_for(scopes))
         changes = subscriber.take()
         if changes is None:
             return
         notes = [path for path in changes.notes if self._is_open(path, scopes)]
         if changes.lost:
-            yield PageEvent("reload", {}, changes.id)
+            yield PageEvent("reload", {}, self.id_for(scopes))
         elif notes:
-            yield PageEvent("changed", {"notes": notes}, changes.id)
+            yield PageEvent("changed", {"notes": notes}, self.id_for(scopes))
 
     def _is_open(
         self,
         path: str,
         scopes: Collection[str],
     ) -> bool:
-        """Whether a path is in one of these scopes. A conflict copy is in that of its note."""
+        """Whether a path is in one of these scopes."""
+        return self._scope_of(path) in scopes
+
+    def _scope_of(self, path: str) -> str | None:
+        """Returns the scope of a path. A conflict copy is in that of its note."""
         folder, slash, name = path.rpartition("/")
         original = conflict_copy(name)
         if original is not None:
             path = folder + slash + original
         place = self._layout.place(path)
-        return place is not None and place.scope in scopes
+        return None if place is None else place.scope
 
     # --- The thread ---
 
@@ -288,11 +326,28 @@ class EventHub:
             is_news = True
             if changes.lost or not self._earlier or _has_copy(changes.notes):
                 self._copy_change = changes.id
+            self._note_scopes(changes)
             self._earlier.append(changes)
             for subscriber in self._subscribers:
                 subscriber.add(changes)
         if is_news:
             self._wake_all()
+
+    def _note_scopes(self, changes: Changes) -> None:
+        """Notes in which scopes something changed."""
+        self._count += 1
+        mark = (self._count, changes.id)
+        # The first answer has no notes: all that the pages read is from before it.
+        if changes.lost or not self._earlier:
+            self._lost = mark
+        for path in changes.notes:
+            scope = self._scope_of(path)
+            if scope is not None:
+                self._newest[scope] = mark
+
+    def streams_of(self, session: str) -> int:
+        """Returns the number of open streams of a session."""
+        return self._of_session[session]
 
     def _wake_all(self) -> None:
         for subscriber in self._subscribers:
@@ -336,12 +391,16 @@ def stream(
     hub: EventHub,
     session_scopes: SessionScopes,
     since: str = "",
+    session: str = "",
 ) -> Response:
-    """Returns the answer of `GET /events`; `since` is that of the request (`since_of`)."""
-    # Fault: each stream occupies a connection for hours.
-    if hub.streams >= MOST_STREAMS:
+    """Returns the answer of `GET /events`; `since` is that of the request (`since_of`).
+
+    `session` tells the streams of one browser from those of another.
+    """
+    # Fault: each stream occupies a connection for hours, and one browser could take those of all.
+    if hub.streams_of(session) >= MOST_STREAMS:
         return Response(status_code=503, headers=HEADERS)
-    lines = _lines(hub, session_scopes, since)
+    lines = _lines(hub, session_scopes, since, session)
     return StreamingResponse(lines, headers=HEADERS, media_type="text/event-stream")
 
 
@@ -355,7 +414,8 @@ async def _lines(
     hub: EventHub,
     session_scopes: SessionScopes,
     since: str,
+    session: str,
 ) -> AsyncIterator[bytes]:
-    async with aclosing(hub.subscribe(session_scopes, since)) as events:
+    async with aclosing(hub.subscribe(session_scopes, since, session)) as events:
         async for event in events:
             yield event.encode()

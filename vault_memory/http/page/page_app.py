@@ -98,7 +98,7 @@ def page_application(
     routes = [
         Route("/static/{name}", partial(_static, page), methods=["GET"]),
         Route("/events", partial(_events, page), methods=["GET"]),
-        *Signing(guard, partial(_failure, page)).routes(),
+        *Signing(guard, partial(_failure, page), memory.root.name).routes(),
         *_view_routes(page),
     ]
     app = Starlette(
@@ -161,7 +161,7 @@ async def _events(page: PageParts, request: Request) -> Response:
         session = page.guard.sessions.find(token)
         return None if session is None else page.viewers.readable(session.rights)
 
-    return stream(page.hub, scopes_now, since_of(request))
+    return stream(page.hub, scopes_now, since_of(request), token)
 
 
 async def _answer(
@@ -203,7 +203,7 @@ def _call(
     fields: object,
 ) -> Response:
     # Before the view reads the vault: its stream repeats what changes from here on.
-    event_id = page.hub.last_id
+    event_id = page.hub.id_for(page.viewers.readable(session.rights))
     with page.viewers.viewer(session) as viewer:
         answer: Answer = route.view(viewer, fields)
         # Fault: the next view would show the counts of before.

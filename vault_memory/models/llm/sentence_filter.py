@@ -11,7 +11,7 @@ from itertools import chain
 
 _FENCED = re.compile(r"```.*?(?:```|\Z)", re.DOTALL)
 _FORWARDED = re.compile(
-    r"^[ \t]*(?:-{2,}[^\n]*(?:original|forwarded|weitergeleitet|mensaje|transféré|пересла|转发|原始)[^\n]*-{2,}"
+    r"^[ \t]*(?:--(?>[^\n]*?(?:original|forwarded|weitergeleitet|mensaje|transféré|пересла|转发|原始))[^\n]*--"
     r"|(?:From|Von|De|От|发件人) ?[:：] .*@"
     r"|(?:On|Am|Le|El) .{5,80} (?:wrote|schrieb[^\n]*|a écrit|escribió) ?:[ \t]*$).*",
     re.DOTALL | re.MULTILINE | re.IGNORECASE,
@@ -24,7 +24,7 @@ _QUOTED = re.compile(
 )
 _CUT = re.compile(r"\[…\]")
 _POINT = re.compile(r"[ \t]*(?:[-*+•]|\d{1,3}[.)])[ \t]+")
-_END = re.compile(r"[.!?…]+[\"”»)]*(?=\s|\Z)|[。！？｡]+[」』”》）]*|\n+")
+_END = re.compile(r"[.!?…]++[\"”»)]*+(?=\s|\Z)|[。！？｡]+[」』”》）]*|\n+")
 _SHORT = re.compile(
     r"(?:^|[\s(])(?:[^\W\d_]|Dr|Mr|Mrs|Ms|Prof|St|Sr|Sra|Dra|Mme|Mlle|Hr|Fr|bzw|ca|usw|z\. ?B|e\.g|i\.e|approx|No|Nr"
     r"|ул|гр|им|т\. ?е)\.$",

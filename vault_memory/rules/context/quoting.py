@@ -284,7 +284,7 @@ def flagged(lines: tuple[str, ...]) -> frozenset[int]:
     return frozenset(suspicious or range(min(1, len(lines))))
 
 
-_SPEAKER = re.compile(r"(?im)^\W*(?:system|assistant|developer)\W")
+_SPEAKER = re.compile(r"(?im)^[^\w\n]*+(?:system|assistant|developer)\W")
 
 
 def _poses_as_speaker(lines: Iterable[str]) -> bool:

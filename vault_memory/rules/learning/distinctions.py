@@ -61,8 +61,10 @@ _NUMBER = re.compile(r"(?:(?<!\S)-)?\d+(?:[.,:/-]\d+)*")
 _THOUSANDS = re.compile(r"\d{1,3}(?:,\d{3})+")
 _DECIMAL = re.compile(r"(-?\d{1,4})\.(\d+)")
 _CHINESE_NUMBER = re.compile("[〇零一二两兩三四五六七八九十百千万]+")
-_SIGNED_WORD = re.compile(r"[^\W_]+[+#%]+")
-_ADDRESS = re.compile(r"\S+@\S+|\w+://\S+|@\w+|\w+(?:\.\w+)+\S*|(?:~|\.{1,2})?/\w\S*")
+_SIGNED_WORD = re.compile(r"[^\W_]{1,64}[+#%]+")
+_ADDRESS = re.compile(
+    r"\S{1,320}@\S+|\w{1,64}://\S+|@\w+|\w{1,64}(?:\.\w+)+\S*|(?:~|\.{1,2})?/\w\S*"
+)
 _QUOTATION = re.compile(r"[\"“”„«]([^\"“”„«»]+)[\"“”»]")
 _TOKEN = re.compile(r"[^\W\d_][\w'’-]*")
 _SPEAKER = re.compile(r"\*\*([^*]+)\*\*:")

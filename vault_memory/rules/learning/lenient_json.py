@@ -18,10 +18,12 @@ _THOUGHTS = re.compile(  # some servers swallow the opening mark
     re.DOTALL | re.IGNORECASE,
 )
 _FENCE = re.compile(r"```[\w-]*[ \t]*\n(.*?)(?:\n[ \t]*```|\Z)", re.DOTALL)
-_NAME = r"(?:#{1,6}[ \t]*)?[*_=\-\[ \t]*(MEMORIES|FACTS|TOPICS|OPS)[*_=\-\] \t]*"
-_HEAD = re.compile(rf"[ \t]*{_NAME}:[*_]*[ \t]*(.*)")
-_BARE_HEAD = re.compile(rf"[ \t]*{_NAME}:?[*_ \t]*()", re.IGNORECASE)
-_TRIPLE = re.compile(r"(.+?)\s+([a-z]+(?:_[a-z]+)+|[a-z]+(?=:)):?\s+(.+)", re.DOTALL)
+_NAME = r"(?:#{1,6}[ \t]*+)?+[*_=\-\[ \t]*+(MEMORIES|FACTS|TOPICS|OPS)[*_=\-\] \t]*+"
+_HEAD = re.compile(rf"[ \t]*+{_NAME}:[*_]*[ \t]*(.*)")
+_BARE_HEAD = re.compile(rf"[ \t]*+{_NAME}:?[*_ \t]*()", re.IGNORECASE)
+_TRIPLE = re.compile(
+    r"(.+?)(?<=\S)\s++([a-z]+(?:_[a-z]+)+|[a-z]+(?=:)):?\s+(.+)", re.DOTALL
+)
 _JSON_TOKEN = re.compile(r'"[^"\\]*(?:\\.[^"\\]*)*"?|[{}\[\]]', re.DOTALL)
 """A string, which may be cut off, or a bracket"""
 _CLOSING = {"{": "}", "[": "]"}

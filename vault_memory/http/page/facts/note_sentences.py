@@ -9,7 +9,7 @@ from vault_memory.markdown.items import ItemFields, parse_item
 LONGEST = 32 << 10
 """Characters of a note that are read"""
 MOST_SENTENCES = 300
-_HEADING = re.compile(r"(#{1,6})[ \t]+(.*?)[ \t#]*")
+_HEADING = re.compile(r"(#{1,6})[ \t]++((?:.*[^ \t#\n])?)[ \t#]*+")
 _ITEM = re.compile(r"[ \t]*(?:[-*+]|\d{1,9}[.)])[ \t]+(?:\[[ xX]\][ \t]+)?(.*)")
 
 

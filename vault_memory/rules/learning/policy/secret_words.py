@@ -25,8 +25,8 @@ _TOKEN = re.compile(
     r")|-----BEGIN [A-Z ]*PRIVATE KEY-----"
 )
 _CARD = re.compile(r"(?<![\d.,-])(?:\d[ -]?){12,18}\d(?![\d.,-]*\d)")
-_CODE = re.compile(r"[ \t]*[#:：=]?[ \t]*(?P<value>[^\s,;，。；]+)")
-_RUN_CODE = re.compile(r"[ \t]*[#:：=]?[ \t]*(?P<value>[!-~]+)")
+_CODE = re.compile(r"[ \t]*+[#:：=]?+[ \t]*+(?P<value>[^\s,;，。；]+)")
+_RUN_CODE = re.compile(r"[ \t]*+[#:：=]?+[ \t]*+(?P<value>[!-~]+)")
 _QUOTED = re.compile(r"[\"'“„«‚‘「『`]")
 _DIGIT = re.compile(r"\d")
 _NUMBER_AFTER = re.compile(r"[ \t]+[^\W\d_]+[ \t]+\d{4,}[ \t]*(?:$|[.,;!])")

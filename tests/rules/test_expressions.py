@@ -1,0 +1,246 @@
+"""No regular expression of the package hangs on 10,000 hostile letters, wherever the words come from.
+
+The package is read for every call of `re`. An expression that is written down is tried as it is; one
+that is put together is tried as it is compiled while the package works.
+"""
+
+import ast
+import importlib
+import os
+import re
+import signal
+import sys
+from collections.abc import Callable, Iterator
+from itertools import islice
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pytest
+
+import vault_memory
+from tests.rules.hostile_texts import hostile_texts
+from vault_memory import VaultMemory
+
+PACKAGE = Path(vault_memory.__file__).parent
+CALLS = {
+    "compile": 1,
+    "match": 2,
+    "search": 2,
+    "fullmatch": 2,
+    "findall": 2,
+    "finditer": 2,
+    "split": 3,
+    "sub": 4,
+}
+"""Function of `re` → the place of its flags"""
+LETTERS = 10_000
+SHORT = 300
+"""Letters of the texts among which the worst one is looked for"""
+CPU_SECONDS = 8.0
+"""Of this process, for one text: only steps that grow faster than the square need more"""
+
+
+class Expression(NamedTuple):
+    """An expression, and how the package uses it."""
+
+    regex: "re.Pattern[Any]"
+    method: str
+    place: str
+
+
+class TooSlow(Exception):
+    """The expression did not end."""
+
+
+def written() -> Iterator[Expression]:
+    """Every expression that stands in the source."""
+    for file in sorted(PACKAGE.rglob("*.py")):
+        source = file.read_text(encoding="utf-8")
+        if "import re\n" not in source or file.stem == "__main__":
+            continue
+        name = ".".join(file.relative_to(PACKAGE.parent).with_suffix("").parts)
+        module = importlib.import_module(name.removesuffix(".__init__"))
+        for call in ast.walk(ast.parse(source)):
+            if isinstance(call, ast.Call) and _is_of_re(call.func):
+                expression = _expression(call, source, vars(module))
+                if expression is not None:
+                    regex, method = expression
+                    yield Expression(regex, method, f"{name}:{call.lineno}")
+
+
+def _is_of_re(function: ast.expr) -> bool:
+    return (
+        isinstance(function, ast.Attribute)
+        and isinstance(function.value, ast.Name)
+        and function.value.id == "re"
+        and function.attr in CALLS
+    )
+
+
+def _expression(
+    call: ast.Call, source: str, names: dict[str, Any]
+) -> tuple["re.Pattern[Any]", str] | None:
+    assert isinstance(call.func, ast.Attribute)
+    flags = [keyword.value for keyword in call.keywords if keyword.arg == "flags"]
+    flags += call.args[CALLS[call.func.attr] :][:1]
+    try:
+        pattern, *given = (
+            eval(ast.unparse(part), dict(names)) for part in (call.args[0], *flags)
+        )
+    except NameError:
+        # It is put together within a function.
+        return None
+    regex = re.compile(pattern, *given)
+    return regex, _method(call, source)
+
+
+def _method(call: ast.Call, source: str) -> str:
+    """How an expression is used; "search" where several ways are possible."""
+    assert isinstance(call.func, ast.Attribute)
+    if call.func.attr != "compile":
+        return call.func.attr
+    assert call.end_lineno is not None
+    lines = source.splitlines()
+    behind = lines[call.end_lineno - 1][call.end_col_offset or 0 :]
+    bound = re.match(r"\.(\w+)", behind)
+    if bound:
+        return bound[1]
+    target = re.match(r"\s*(\w+)\b[^=]*=", lines[call.lineno - 1])
+    uses = set(re.findall(rf"\b{target[1]}\.(\w+)\(", source)) if target else set()
+    return uses.pop() if len(uses) == 1 and uses <= set(CALLS) else "search"
+
+
+def put_together(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[Expression]:
+    """Every expression that the package compiles in a small life."""
+    compiled: list[tuple[str, Any, int]] = []
+    compiler: Any = sys.modules["re._compiler"]
+    original: Callable[..., Any] = compiler.compile
+
+    def compile(pattern: Any, flags: int = 0) -> Any:
+        frame: Any = sys._getframe(1)
+        while frame is not None and frame.f_globals["__name__"].startswith("re"):
+            frame = frame.f_back
+        name = frame.f_globals["__name__"] if frame else ""
+        if name.startswith("vault_memory.") and isinstance(pattern, str | bytes):
+            compiled.append((f"{name}:{frame.f_lineno}", pattern, int(flags)))
+        return original(pattern, flags)
+
+    re.purge()
+    monkeypatch.setattr(compiler, "compile", compile)
+    small_life(tmp_path)
+    monkeypatch.setattr(compiler, "compile", original)
+    return [
+        Expression(re.compile(pattern, flags), "search", place)
+        for place, pattern, flags in compiled
+    ]
+
+
+SAID = (
+    "Please remember that I like green tea, and my sister Anna moved to Lisbon.",
+    "Ich wohne seit Mai in Wien. Bitte merke dir: kein Fleisch am Montag!",
+    "Recuerda que mi hermano vive en Madrid desde 2019.",
+    "Souviens-toi que je préfère le train.",
+    "Запомни, пожалуйста: я живу в Казани.",
+    "请记住我喜欢喝茶。 My PIN is 4417.",
+)
+
+
+def small_life(tmp_path: Path) -> None:
+    environment = {
+        **{
+            key: value for key, value in os.environ.items() if "VAULT_MEMORY" not in key
+        },
+        "VAULT_MEMORY_STATE": str(tmp_path / "state"),
+        "VAULT_MEMORY_EMBEDDING_KIND": "off",
+        "VAULT_MEMORY_BRAIN_KIND": "rules",
+    }
+    root = tmp_path / "vault"
+    (root / "memory").mkdir(parents=True)
+    (root / "USER.md").write_text("# Mira\n\n## Likes\n\n- tea\n- the sea\n")
+    with VaultMemory.open(root, environment=environment) as memory:
+        for text in SAID:
+            memory.record_turn(session="s", role="user", user="mira", text=text)
+        memory.end_session("s", user="mira")
+        memory.sleep()
+        memory.search("what does Mira like since May?", scopes=["user:main"])
+        memory.search("tea", scopes=["user:main"], paths=["memory/*", "**/U*.md"])
+        memory.context("what did I say last week?", scopes=["user:main"])
+        memory.apply(
+            "USER.md", [{"op": "append", "heading": "Likes", "line": "- figs"}]
+        )
+        memory.forget("the sea")
+
+
+def _tried(expression: Expression, text: Any) -> float:
+    """The CPU seconds of one use. Raises TooSlow."""
+    signal.setitimer(signal.ITIMER_VIRTUAL, CPU_SECONDS)
+    try:
+        method = expression.method
+        if method in ("match", "fullmatch", "search"):
+            getattr(expression.regex, method)(text)
+        else:
+            for _ in expression.regex.finditer(text):
+                pass
+        return CPU_SECONDS - signal.getitimer(signal.ITIMER_VIRTUAL)[0]
+    finally:
+        signal.setitimer(signal.ITIMER_VIRTUAL, 0)
+
+
+def _texts(expression: Expression, length: int) -> Iterator[Any]:
+    pattern, flags = expression.regex.pattern, expression.regex.flags
+    if isinstance(pattern, bytes):
+        for text in hostile_texts(pattern.decode("latin-1"), 0, length):
+            yield text.encode("utf-8", "replace")
+    else:
+        yield from hostile_texts(pattern, flags, length)
+
+
+def _worst(expression: Expression) -> Any:
+    """The worst of the hostile texts, at full length."""
+    texts = list(_texts(expression, SHORT))
+    times = [_tried(expression, text) for text in texts]
+    number = times.index(max(times))
+    return next(islice(_texts(expression, LETTERS), number, None))
+
+
+def _too_slow(expressions: list[Expression]) -> list[str]:
+    def interrupt(*_: object) -> None:
+        raise TooSlow
+
+    before = signal.signal(signal.SIGVTALRM, interrupt)
+    slow = []
+    try:
+        for expression in dict.fromkeys(expressions):
+            try:
+                _tried(expression, _worst(expression))
+            except TooSlow:
+                slow.append(f"{expression.place}: {expression.regex.pattern!r}")
+    finally:
+        signal.signal(signal.SIGVTALRM, before)
+    return slow
+
+
+def test_no_expression_that_is_written_down_hangs() -> None:
+    expressions = list(written())
+
+    assert len(expressions) > 300
+    assert _too_slow(expressions) == []
+
+
+def test_no_expression_that_is_put_together_hangs(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    expressions = put_together(tmp_path, monkeypatch)
+
+    assert len(expressions) > 30
+    assert _too_slow(expressions) == []
+
+
+@pytest.mark.parametrize(
+    "pattern",
+    [r"(a+)+b", r"(?:\w+\s?)+$", r"(a|a)*b", r"-{2,}[^\n]*x[^\n]*y[^\n]*-{2,}z"],
+)
+def test_an_expression_that_hangs_is_found(pattern: str) -> None:
+    expression = Expression(re.compile(pattern), "search", "")
+
+    assert _too_slow([expression]) != []
