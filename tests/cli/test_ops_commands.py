@@ -91,7 +91,7 @@ def test_a_refused_op_exits_with_1_and_lists_the_headings(person: Outside):
         {
             "op": {"op": "append", "heading": "Tee", "line": "black"},
             "reason": "heading_missing",
-            "headings": ["Tea"],
+            "headings": ["Me", "Tea"],
         }
     ]
     assert text(person) == NOTE

@@ -71,7 +71,7 @@ def test_a_run_with_only_refused_ops_leaves_one_record(desk: Desk):
         "unknown_op",
         "wrong_type",
     ]
-    assert edit.rejected[0].headings == ("Tea", "Boats")
+    assert edit.rejected[0].headings == ("Me", "Tea", "Boats")
     assert len(desk.records()) == 1
 
 

@@ -12,7 +12,13 @@ from markdown_it import MarkdownIt
 
 from tests.markdown.shapes import notes, random_note
 from vault_memory.markdown import document as document_module
-from vault_memory.markdown.document import SectionedDoc, parse, render
+from vault_memory.markdown.document import (
+    Section,
+    SectionedDoc,
+    parse,
+    parse_main,
+    render,
+)
 
 FRAGMENTS = [
     *[
@@ -74,16 +80,15 @@ def names_and_lines(text: str) -> list[tuple[str, int]]:
     return [
         (" ".join(inline.content.split()), heading.map[0])
         for heading, inline in pairwise(tokens)
-        if heading.type == "heading_open"
-        and heading.tag == "h2"
-        and heading.level == 0
-        and heading.map
+        if heading.type == "heading_open" and heading.level == 0 and heading.map
     ]
 
 
 def names_and_lines_of(doc: SectionedDoc) -> list[tuple[str, int]]:
-    found, above = [], doc.preamble
-    for section in doc.sections:
+    opening = doc.sections[0]
+    assert (opening.name, opening.heading, opening.level) == ("", b"", 0)
+    found, above = [], doc.preamble + opening.body
+    for section in doc.sections[1:]:
         found.append(
             (
                 section.name,
@@ -115,14 +120,70 @@ def test_sections_are_the_top_level_headings_of_markdown_it(
 
 def test_a_plain_note_is_split_into_its_sections() -> None:
     assert parse(b"# T\nhi\n## A ##\r\n- x\nB\nb\n---\nend").sections == (
-        document_module.Section("A", b"## A ##\r\n", b"- x\nB\nb\n---\nend"),
+        Section("", b"", b"", 0),
+        Section("T", b"# T\n", b"hi\n", 1),
+        Section("A", b"## A ##\r\n", b"- x\nB\nb\n---\nend"),
     )
-    doc = parse(b"# T\n\n## A ##\r\n- x\n\nB\nb\n---\nend")
+    doc = parse(b"hi\n\n## A ##\r\n- x\n\nB\nb\n---\nend\n#### D")
     assert [(s.name, s.heading, s.body) for s in doc.sections] == [
+        ("", b"", b"hi\n\n"),
         ("A", b"## A ##\r\n", b"- x\n\n"),
-        ("B b", b"B\nb\n---\n", b"end"),
+        ("B b", b"B\nb\n---\n", b"end\n"),
+        ("D", b"#### D", b""),
     ]
-    assert doc.preamble == b"# T\n\n"
+    assert doc.preamble == b""
+
+
+@pytest.mark.parametrize(
+    "raw",
+    [b"", b"text", b"- item\n", b"\xef\xbb\xbf---\na: b\n---\n- item", b"---\n---"],
+)
+def test_a_note_without_a_heading_is_an_opening(raw: bytes) -> None:
+    doc = parse(raw)
+
+    assert [section.name for section in doc.sections] == [""]
+    assert doc.headings == ()
+    assert render(doc) == raw
+
+
+def test_a_main_section_has_all_that_is_below_it() -> None:
+    raw = b"\xef\xbb\xbfhi\n# T\n### c\n## A\n- x\n### B\n- y\n# U\n- u\n## C\n"
+    doc = parse_main(raw)
+
+    assert doc.preamble == b"\xef\xbb\xbfhi\n# T\n### c\n"
+    assert [(s.name, s.body) for s in doc.sections] == [
+        ("A", b"- x\n### B\n- y\n# U\n- u\n"),
+        ("C", b""),
+    ]
+    assert render(doc) == raw
+    assert parse_main(b"# T\n- x\n") == SectionedDoc(b"# T\n- x\n", ())
+
+
+@pytest.mark.parametrize("sign", ["%%", "$$"])
+@pytest.mark.parametrize(
+    ("text", "names"),
+    [
+        ("S\n## A\nS\n## B\n", ["B"]),
+        ("S\n\n# A\n\ntext\n\n### C\n\nS\n\n## B\n", ["B"]),
+        ("text\nS\n## A\nS\n## B\n", ["B"]),
+        ("S kanban:settings\n```\n## A\n```\nS\n## B", ["B"]),
+        ("## B\nS\n## A\ntext S\n", ["B"]),
+        ("- item\nS\n## A\nS\n\n## B\n", ["B"]),
+        ("S one line S\n## A\n", ["A"]),
+        ("S never closed\n## A\n", ["A"]),
+        ("100 S of it\n## A\nS\n", ["A"]),
+        ("```\nS\n```\n## A\n```\nS\n```\n", ["A"]),
+        ("S\r\n## A\r\nS\r\n## B\r\n", ["B"]),
+    ],
+)
+def test_a_heading_in_a_comment_or_a_formula_is_none(
+    text: str, names: list[str], sign: str
+) -> None:
+    raw = text.replace("S", sign).encode()
+    doc = parse(raw)
+
+    assert list(doc.headings) == names
+    assert render(doc) == raw
 
 
 @pytest.mark.parametrize(
@@ -131,6 +192,8 @@ def test_a_plain_note_is_split_into_its_sections() -> None:
         (b"\xef\xbb\xbf## A\n", ["A"]),
         (b"\xef\xbb\xbf---\nt: x\n---\n## A\n", ["A"]),
         (b"---\nt: x\n---\n", []),
+        (b"# A\n### B\n###### C\n####### D\n", ["A", "B", "C"]),
+        (b"A\n===\n", ["A"]),
         (b"---\nt: x\n...\n## A\n", ["A"]),
         (b"---\n## t: x\n---\n## A\n", ["A"]),
         (b"---  \r\nt: x\r\n--- \r\n## A\r\n", ["A"]),
@@ -157,7 +220,7 @@ def test_a_plain_note_is_split_into_its_sections() -> None:
 def test_only_real_headings_start_a_section(raw: bytes, names: list[str]) -> None:
     doc = parse(raw)
 
-    assert [section.name for section in doc.sections] == names
+    assert list(doc.headings) == names
     assert render(doc) == raw
 
 
@@ -165,15 +228,13 @@ def test_sections_after_a_deep_list_are_recognised() -> None:
     for depth in (5, 15, 27):
         outline = "\n".join("  " * level + "- x" for level in range(depth))
 
-        assert [
-            section.name for section in parse(f"{outline}\n\n## A\n".encode()).sections
-        ] == ["A"]
+        assert parse(f"{outline}\n\n## A\n".encode()).headings == ("A",)
 
 
 def test_a_bom_stays_before_the_first_section() -> None:
     doc = parse(b"\xef\xbb\xbf## A\n- x\n")
 
-    assert (doc.preamble, doc.sections[0].heading) == (b"\xef\xbb\xbf", b"## A\n")
+    assert (doc.preamble, doc.sections[1].heading) == (b"\xef\xbb\xbf", b"## A\n")
 
 
 def lines_of_text(raw: bytes) -> list[int]:
@@ -215,7 +276,7 @@ def is_wrong(note: str) -> bool:
         doc = parse(note.encode())
     except IndexError:
         return True
-    if not all(section.heading.strip() for section in doc.sections):
+    if not all(section.heading.strip() for section in doc.sections[1:]):
         return True
     return render(doc) != note.encode() or names_and_lines_of(doc) != names_and_lines(
         note

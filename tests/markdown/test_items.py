@@ -12,9 +12,7 @@ from vault_memory.markdown.items import ItemFields, normalised, parse_item
 
 
 def test_an_item_includes_its_continuation_lines_and_children() -> None:
-    body = (
-        b"text\n- a\r\n  more\n  - child\n\n* b\n### deeper\n- not in the top region\n"
-    )
+    body = b"text\n- a\r\n  more\n  - child\n\n* b\n"
 
     assert [
         (body[one.start : one.end], one.depth) for one in top_region(body).items

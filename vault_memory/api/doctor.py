@@ -47,7 +47,7 @@ if TYPE_CHECKING:
     from vault_memory.markdown import document
     from vault_memory.models.embedding import embedders
     from vault_memory.models.llm import factory
-    from vault_memory.rules.facts import fact
+    from vault_memory.rules.facts import fact_page
     from vault_memory.rules.search import main_language
     from vault_memory.sync import status
     from vault_memory.sync.observe import other_clients
@@ -61,7 +61,7 @@ else:
     factory = lazy_module("vault_memory.models.llm.factory")
     ledgers = lazy_module("vault_memory.learning.ledgers")
     token_budget = lazy_module("vault_memory.learning.costs.token_budget")
-    fact = lazy_module("vault_memory.rules.facts.fact")
+    fact_page = lazy_module("vault_memory.rules.facts.fact_page")
     main_language = lazy_module("vault_memory.rules.search.main_language")
     other_clients = lazy_module("vault_memory.sync.observe.other_clients")
     status = lazy_module("vault_memory.sync.status")
@@ -278,7 +278,7 @@ def _fact_lines(memory: "VaultMemory") -> Iterator[Check]:
         if place is None or place.kind != "facts":
             continue
         page = document.parse(memory.vault.folder.read(path).raw)
-        unread = fact.unread_lines(page)
+        unread = fact_page.unread_lines(page)
         if unread:
             yield warned(
                 "facts",

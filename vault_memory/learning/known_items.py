@@ -4,9 +4,9 @@ from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, NamedTuple
 
 from vault_memory.errors import VaultMemoryError
-from vault_memory.markdown.document import Section, SectionedDoc, parse
+from vault_memory.markdown.document import SectionedDoc, parse
 from vault_memory.markdown.items import parse_item
-from vault_memory.markdown.note_items import items_of, section_items
+from vault_memory.markdown.note_items import items_of
 from vault_memory.rules.edits.audit_record import Record
 from vault_memory.rules.edits.ownership import replay
 from vault_memory.rules.learning.duplicate_filter import ExistingItem
@@ -61,11 +61,7 @@ def items_in(
     doc: SectionedDoc,
 ) -> Iterator[ExistingItem]:
     """Yields the items of a note at the top level: a nested one depends on its parent."""
-    # No op can address the items above the first section, but they count as said.
-    lines = doc.preamble.splitlines(keepends=True)
-    body = b"".join(line for line in lines if not line.startswith(b"#"))
-    top_items = section_items(SectionedDoc(b"", (Section("", b"", body),)), 0)
-    for item in (*top_items, *items_of(doc)):
+    for item in items_of(doc):
         # Fault: to replace a nested item would take it from its parent.
         if item.depth == 1:
             yield ExistingItem(note, item.heading, item.text)

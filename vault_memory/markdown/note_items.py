@@ -1,5 +1,6 @@
 """Lists the items of a note for the rules of memory: position, text and id of each."""
 
+import re
 import unicodedata
 from collections.abc import Iterable
 from hashlib import sha256
@@ -14,7 +15,12 @@ from vault_memory.markdown.item_text import (
     unescaped,
 )
 from vault_memory.markdown.items import normalised_text, text_in_id
+from vault_memory.markdown.visible_text import visible
 
+_BLOCK_HEADING = re.compile(r"#{1,6} (.*\S)")
+_MAY_BE_HEADING = re.compile(rb"(?:[-*+]|[0-9][.)])[ \t]+(?:\[.\][ \t]+)?#")
+_NO_WORDS = re.compile(r"%%.*?%%|\{#[^{}]*\}|[ \t]\^[\w-]+$|[0-9#*]\ufe0f?\u20e3")
+"""Parts of a heading that are no words: comments, ids, keycaps"""
 ID_LENGTH = 10
 """Hex digits of the id of an item or a proposal"""
 
@@ -77,9 +83,16 @@ def region_items(
     spans = region.items
     next_starts = [span.start for span in spans[1:]] + [len(body)]
     items: list[NoteItem] = []
+    above = [(0, heading)]
     for span, next_start in zip(spans, next_starts, strict=False):
         own_end = min(next_start, span.end)
         own = body[span.start : own_end]
+        # In Logseq an item may be a heading: the items nested in it are its section.
+        while above[-1][0] >= span.depth:
+            above.pop()
+        heading = above[-1][1]
+        if name := item_heading(own):
+            above.append((span.depth, name))
         text_start, box = marker_and_box(own)
         items.append(
             NoteItem(
@@ -97,13 +110,127 @@ def region_items(
     return items
 
 
+class Named(NamedTuple):
+    """What the name of a section means in a note."""
+
+    sections: list[int]
+    """their numbers; the only one of level 2 is the first"""
+    blocks: list[NoteItem]
+    """items that are this heading, as in Logseq: what is nested in them is the section"""
+
+    @property
+    def heading(self) -> str:
+        """The name of a block as the note has it"""
+        return item_heading(self.blocks[0].own) if self.blocks else ""
+
+
+def named(
+    doc: SectionedDoc,
+    name: str,
+) -> Named:
+    """Return the sections that a name means; the empty name is that of the opening.
+
+    A name that differs in case, marks, emoji or blanks means a section when it is the only such one.
+    """
+    if not name:
+        return Named([0], [])
+    exact = [
+        number
+        for number, section in enumerate(doc.sections)
+        if section.level and section.name == name
+    ]
+    if exact:
+        main = [number for number in exact if doc.sections[number].level == 2]
+        return Named(sorted(exact, key=lambda number: [number] != main), [])
+    blocks = block_headings(doc)
+    same_blocks = [block for block in blocks if item_heading(block.own) == name]
+    return Named([], same_blocks) if same_blocks else _alike(doc, blocks, name)
+
+
+def _alike(
+    doc: SectionedDoc,
+    blocks: list[NoteItem],
+    name: str,
+) -> Named:
+    """Return the only section with a similar name."""
+    key = heading_key(name)
+    keys = [heading_key(section.name) for section in doc.sections]
+    numbers = [number for number in range(1, len(keys)) if key and keys[number] == key]
+    alike_blocks = [
+        block for block in blocks if key and heading_key(item_heading(block.own)) == key
+    ]
+    is_clear = len(numbers) + len(alike_blocks) == 1
+    return Named(numbers, alike_blocks) if is_clear else Named([], [])
+
+
 def section_named(
     doc: SectionedDoc,
     name: str,
 ) -> int | None:
-    """Return the number of the first section with a name."""
-    names = [section.name for section in doc.sections]
-    return names.index(name) if name in names else None
+    """Return the number of the first section that a name means, or that has this heading."""
+    return next(iter(numbers_named(doc, name)), None)
+
+
+def numbers_named(
+    doc: SectionedDoc,
+    name: str,
+) -> list[int]:
+    """Return the numbers of the sections that a name means, or that have this heading."""
+    means = named(doc, name)
+    blocks = dict.fromkeys(block.section for block in means.blocks)
+    return means.sections or list(blocks)
+
+
+def items_named(
+    doc: SectionedDoc,
+    name: str,
+) -> list[NoteItem]:
+    """Return the items of all sections that a name means."""
+    means = named(doc, name)
+    if means.blocks:
+        heading = means.heading
+        sections = dict.fromkeys(block.section for block in means.blocks)
+        return [
+            item
+            for number in sections
+            for item in section_items(doc, number)
+            if item.heading == heading
+        ]
+    return [
+        item
+        for number in means.sections
+        for item in section_items(doc, number)
+        if item.heading == doc.sections[number].name
+    ]
+
+
+def item_heading(own: bytes) -> str:
+    """Return the name of the heading that an item is: `Tasks` for ``- ## Tasks``; else nothing."""
+    start = marker_end(own)
+    if own[start : start + 1] != b"#":
+        return ""
+    match = _BLOCK_HEADING.match(one_line(parts_of(own).paragraph))
+    return match[1] if match else ""
+
+
+def block_headings(doc: SectionedDoc) -> list[NoteItem]:
+    """Return the items that are headings."""
+    return [
+        item
+        for number, section in enumerate(doc.sections)
+        # Few notes have such items, and to read all others would make each op slow.
+        if _MAY_BE_HEADING.search(section.body)
+        for item in section_items(doc, number)
+        if item_heading(item.own)
+    ]
+
+
+def heading_key(name: str) -> str:
+    """Return the letters and digits of a heading, by which similar names are compared."""
+    text = visible(_NO_WORDS.sub("", name))
+    return "".join(
+        letter for letter in text if unicodedata.category(letter)[0] in "LMN"
+    )
 
 
 def own_texts(
@@ -136,9 +263,9 @@ def said(line: str) -> str:
 def texts_in(raw: bytes) -> tuple[str, ...]:
     """Return the texts of the items in bytes from a note: an item with its nested ones, or a section."""
     doc = parse(raw)
-    if not doc.sections:
+    if not doc.headings:
         doc = parse(b"## \n" + dedented(raw))
-    return tuple(item.text for item in section_items(doc, 0))
+    return tuple(item.text for item in section_items(doc, 1))
 
 
 def archived_bytes(item: bytes) -> bytes:

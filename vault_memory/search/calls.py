@@ -398,12 +398,12 @@ class SearchCalls:
     def read(self, note: str) -> "NoteText":
         """Read a note from disk. Raises BadPath, NoteNotFound, NoteUnreadable."""
         content = self.vault.folder.read(inside(note))
-        sections = document.parse(content.raw).sections
+        headings = document.parse(content.raw).headings
         return note_reports.NoteText(
             content.path,
             content.revision,
             content.raw.decode("utf-8", errors="replace"),
-            tuple(section.name for section in sections),
+            headings,
             content.raw,
         )
 

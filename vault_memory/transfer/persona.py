@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from vault_memory.lazy import lazy_module
-from vault_memory.markdown.document import parse
+from vault_memory.markdown.document import parse_main
 from vault_memory.transfer.import_report import ImportReport, ImportRequest
 
 if TYPE_CHECKING:
@@ -65,7 +65,7 @@ def move_compactions(
     target = scope_notes.places_of(place.scope, paths, edits.vault.layout).profile
     sections = [
         section
-        for section in parse(note.raw).sections
+        for section in parse_main(note.raw).sections
         if COMPACTION.match(section.name)
     ]
     moves = move_sections.moves_of(sections, persona, target)

@@ -19,7 +19,6 @@ from vault_memory.rules.facts.fact import (
     has_ended,
     identified,
     read_facts,
-    unread_lines,
     valid_on,
 )
 from vault_memory.rules.facts.fact_page import (
@@ -31,6 +30,7 @@ from vault_memory.rules.facts.fact_page import (
     delete_fact,
     invalidate_fact,
     is_writable,
+    unread_lines,
 )
 
 TODAY = date(2026, 6, 1)

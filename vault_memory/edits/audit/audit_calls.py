@@ -151,7 +151,7 @@ class AuditCalls:
             self._follow(note)
             path = self._check_note(note, scopes)
             full_revision, raw = self.editor.past.version(path, revision)
-        sections = tuple(section.name for section in document.parse(raw).sections)
+        sections = document.parse(raw).headings
         text = raw.decode("utf-8", errors="replace")
         return note_reports.NoteText(note, full_revision, text, sections, raw)
 

@@ -9,7 +9,13 @@ from collections.abc import Iterable
 
 from vault_memory.edits.commands import EditCommand, SectionMove
 from vault_memory.edits.plans.plan import EditPlan, any_applied
-from vault_memory.markdown.document import Section, SectionedDoc, is_text, parse, render
+from vault_memory.markdown.document import (
+    Section,
+    SectionedDoc,
+    is_text,
+    parse_main,
+    render,
+)
 from vault_memory.markdown.note_items import line_end
 from vault_memory.rules.edits.audit_record import RecordedOp
 from vault_memory.rules.edits.op_effects import MOVE
@@ -37,8 +43,8 @@ def stands_in(
     move: SectionMove,
 ) -> bool:
     """Whether a note has the moved section with all of its lines; it may have more."""
-    doc = parse(raw)
-    sections = parse(_encode(move.text)).sections
+    doc = parse_main(raw)
+    sections = parse_main(_encode(move.text)).sections
     return any(_contains_section(doc, section) for section in sections)
 
 
@@ -48,7 +54,7 @@ def plan_moves(
     before: bytes | None,
 ) -> EditPlan:
     """Returns the plan for the note of the command, which is the target or the source of the moves."""
-    doc = parse(before or b"")
+    doc = parse_main(before or b"")
     applied: list[RecordedOp] = []
     rejected: list[Rejected] = []
     for move in moves:
@@ -71,7 +77,7 @@ def _plan_move(
     raw = _encode(move.text)
     op: dict[str, object] = {
         "op": MOVE,
-        "heading": parse(raw).sections[0].name,
+        "heading": parse_main(raw).sections[0].name,
         "from": move.source,
         "to": move.target,
     }
@@ -84,7 +90,7 @@ def _put_section(
     op: dict[str, object],
 ) -> _Step:
     """Adds a section at the end of the note, after a blank line."""
-    section = parse(raw).sections[0]
+    section = parse_main(raw).sections[0]
     # Fault (B48): after a crash both commands of a move are carried out again.
     if _contains_section(doc, section):
         return doc, RecordedOp(op, "noop_dup")
@@ -94,7 +100,7 @@ def _put_section(
     note = render(doc)
     eol = line_end(note or raw)
     raw = eol.join(raw.rstrip(b"\r\n").splitlines()) + eol
-    new_doc = parse(note + _gap(note, eol) + raw)
+    new_doc = parse_main(note + _gap(note, eol) + raw)
     names = [section.name for section in (*doc.sections, section)]
     # Fault (A21): an open code fence at the end of the note would swallow the section.
     has_same_structure = [section.name for section in new_doc.sections] == names
@@ -125,7 +131,7 @@ def _take_section(
         # Fault (A1): what a person added to the section meanwhile is nowhere else. So
         # only the unchanged section is removed.
         if section.heading + section.body == raw:
-            step = without_section(doc, index)
+            step = without_section(doc, index, parse_main)
             if step is None:
                 return Rejected(op, "would_change_structure")
             return step.doc, RecordedOp(op, "applied", step.removed)

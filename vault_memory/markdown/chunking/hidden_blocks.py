@@ -55,8 +55,10 @@ _DRAWING_FENCES = frozenset({"json", "compressed-json"})
 _DRAWING_HEADINGS = frozenset({"embedded files", "element links", "drawing"})
 _DRAWING_WARNING = "==⚠"
 _CODE = ("fence", "code")
+COMMENT_SIGN = "%%"
+FORMULA_SIGN = "$$"
 _SIGNS = (
-    b"%%",
+    COMMENT_SIGN.encode(),
     _DRAWING.encode(),
 )
 
@@ -126,39 +128,71 @@ def hidden_blocks(
     return frozenset(hidden)
 
 
+def shown_headings(
+    lines: Sequence[str],
+    blocks: Sequence[Block],
+) -> list[Block]:
+    """Return the headings that are in no comment and in no formula."""
+    hidden = enclosed(lines, blocks, COMMENT_SIGN) | enclosed(
+        lines, blocks, FORMULA_SIGN
+    )
+    return [
+        block
+        for index, block in enumerate(blocks)
+        if block.kind == "heading" and index not in hidden
+    ]
+
+
 def _commented(
     lines: Sequence[str],
     blocks: Sequence[Block],
 ) -> set[int]:
     """Return the blocks that are comments, and those within a comment."""
-    hidden: set[int] = set()
+    hidden = enclosed(lines, blocks, COMMENT_SIGN)
+    for index, block in enumerate(blocks):
+        text = _text_with_signs(lines, block, COMMENT_SIGN)
+        if text and not COMMENT.sub("", text).strip():
+            hidden.add(index)
+    return hidden
+
+
+def enclosed(
+    lines: Sequence[str],
+    blocks: Sequence[Block],
+    sign: str,
+) -> set[int]:
+    """Return the blocks from a line that begins or ends with a sign to the next such sign."""
+    enclosed: set[int] = set()
     opened: int | None = None
     for index, block in enumerate(blocks):
-        text = _text_with_signs(lines, block)
-        is_odd = text.count("%%") % 2 == 1
-        if opened is not None and is_odd:
-            # What follows the end of the comment in its block is text.
-            end = index + 1 if text.rstrip().endswith("%%") else index
-            hidden.update(range(opened, end))
+        text = _text_with_signs(lines, block, sign)
+        if text.count(sign) % 2 == 0:
+            continue
+        if opened is not None:
+            # What follows the last sign in its block is text.
+            end = index + 1 if text.rstrip().endswith(sign) else index
+            enclosed.update(range(opened, end))
             opened = None
-        elif text and not COMMENT.sub("", text).strip():
-            hidden.add(index)
-        elif is_odd and text.lstrip().startswith("%%"):
+        elif text.lstrip().startswith(sign):
             opened = index
-    return hidden
+        elif f"\n{sign}" in text or text.rstrip().endswith(sign):
+            # What is before the sign in its block is text.
+            opened = index + 1
+    return enclosed
 
 
 def _text_with_signs(
     lines: Sequence[str],
     block: Block,
+    sign: str,
 ) -> str:
-    """Return the text of a block with signs of a comment; empty for any other block."""
+    """Return the text of a block with these signs; empty for any other block."""
     is_nested = block.kind == "item" and block.level > 1
-    # A cell of Matlab or Jupyter begins with the same sign.
+    # A cell of Matlab or Jupyter begins with the same sign as a comment.
     if is_nested or block.kind in _CODE:
         return ""
     text = "\n".join(lines[block.first : block.end])
-    return text if "%%" in text else ""
+    return text if sign in text else ""
 
 
 def _drawn(

@@ -6,11 +6,8 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, assert_never
 
 from vault_memory.lazy import lazy_module
-from vault_memory.markdown.document import Section, SectionedDoc, is_text, parse, render
+from vault_memory.markdown.document import SectionedDoc, is_text, parse, render
 from vault_memory.markdown.editable_region import (
-    Region,
-    marker_after,
-    marker_after_last,
     top_region,
 )
 from vault_memory.markdown.item_text import (
@@ -25,13 +22,17 @@ from vault_memory.markdown.note_items import (
     archived_bytes,
     line_end,
     own_texts,
-    region_items,
     said,
     text_of,
     texts_in,
 )
 from vault_memory.markdown.visible_text import SeenTexts
-from vault_memory.rules.edits.op_target import matching_items
+from vault_memory.rules.edits.op_target import (
+    OpPlace,
+    find_place,
+    matching_items,
+    with_block,
+)
 from vault_memory.rules.edits.ops import (
     AddHeading,
     Append,
@@ -81,11 +82,11 @@ class _BodyEdit:
     def applied(
         self,
         ops: list[Op],
-        remark: str,
+        heading: str,
     ) -> list[Applied]:
-        """Returns the result of each op."""
+        """Returns the result of each op, with the heading as the note has it."""
         return [
-            Applied(op, outcome, self.removed, remark)
+            Applied(replace(op, heading=heading), outcome, self.removed)
             for op, outcome in zip(self.ops or ops, self.outcomes, strict=True)
         ]
 
@@ -179,61 +180,32 @@ def _edit_section(
     ops: list[Op],
 ) -> tuple[SectionedDoc, list[Applied]]:
     raw = _text_of_note(doc)
-    index = _section_named(doc, op.heading)
-    section = doc.sections[index]
-    region = top_region(section.body)
+    place = find_place(doc, op)
     # Fault (A21): appended lines that together would swallow the next block are tried
     # line by line.
-    if len(ops) > 1 and not _is_followed_by_heading(doc, index, region):
+    if len(ops) > 1 and not _is_followed_by_heading(doc, place):
         raise OpRefused("would_change_structure")
     match op:
         case Append():
             appends = [op for op in ops if isinstance(op, Append)]
-            edit = _append(raw, section, region, appends)
+            edit = _append(doc, place, appends, line_end(raw))
         case Remove():
-            edit = _remove(section, region, op)
+            edit = _remove(doc, place, op)
         case Replace():
-            edit = _replace(section, region, op)
+            edit = _replace(doc, place, op)
         case _:
             assert_never(op)
-    applied = edit.applied(ops, _remark_on_twins(doc, section.name))
+    applied = edit.applied(ops, place.heading)
     if "applied" not in edit.outcomes:
         return doc, applied
-    new_doc = _with_body(doc, index, edit)
-    _verify(new_doc, index, edit.expected)
-    return new_doc, applied
+    return _with_body(doc, place.number, edit), applied
 
 
-def _section_named(
-    doc: SectionedDoc,
-    heading: str,
-) -> int:
-    """Returns the index of the first section of that name. Raises OpRefused."""
-    names = [section.name for section in doc.sections]
-    if heading not in names:
-        raise OpRefused("heading_missing", tuple(dict.fromkeys(names)))
-    return names.index(heading)
-
-
-def _remark_on_twins(
-    doc: SectionedDoc,
-    name: str,
-) -> str:
-    count = sum(section.name == name for section in doc.sections)
-    if count < 2:
-        return ""
-    return f"`{name}` stands {count} times; the first was meant"
-
-
-def _is_followed_by_heading(
-    doc: SectionedDoc,
-    index: int,
-    region: Region,
-) -> bool:
-    """Returns whether a heading at the left margin, or nothing, follows the top region."""
-    below = doc.sections[index].body[region.text_end :]
-    if index + 1 < len(doc.sections):
-        below += doc.sections[index + 1].heading
+def _is_followed_by_heading(doc: SectionedDoc, place: OpPlace) -> bool:
+    """Returns whether a heading at the left margin, or nothing, follows a place."""
+    below = doc.sections[place.number].body[place.at :]
+    for section in doc.sections[place.number + 1 : place.number + 2]:
+        below += section.heading
     # An indented heading would become a part of the item above it.
     return below.lstrip(b"\r\n")[:1] in (b"", b"#")
 
@@ -252,16 +224,15 @@ def _text_of_note(doc: SectionedDoc) -> bytes:
 
 
 def _append(
-    raw: bytes,
-    section: Section,
-    region: Region,
+    doc: SectionedDoc,
+    place: OpPlace,
     ops: list[Append],
+    eol: bytes,
 ) -> _BodyEdit:
-    items = region_items(section.body, region)
     existing: defaultdict[str, SeenTexts] = defaultdict(SeenTexts)
-    for item in items:
+    for item in place.items:
         existing[_kind_of_task(item.box)].add(item.text)
-    marker = marker_after_last(section.body, region)
+    marker = place.marker
     read_ops: list[Op] = []
     new_items: list[bytes] = []
     new_texts: list[str] = []
@@ -275,20 +246,24 @@ def _append(
             continue
         outcomes.append("applied")
         texts.add(said(op.line))
-        new_items.append(written_item(marker, op.line))
+        new_items.append(place.new_item(marker, op.line))
         new_texts.append(said(op.line))
-        marker = marker_after(new_items[-1])
+        marker = place.marker_after(new_items[-1])
     if not new_items:
         return _BodyEdit(tuple(outcomes), ops=tuple(read_ops))
-    eol = line_end(raw)
-    heading, body = _insert_block(eol, section, region, eol.join(new_items))
+    between = eol * 2 if place.is_loose else eol
+    heading, body = with_block(doc, place, between.join(new_items), eol)
+    expected = _with_texts(place, new_texts)
     return _BodyEdit(
-        tuple(outcomes),
-        body,
-        (*(item.text for item in items), *new_texts),
-        heading=heading,
-        ops=tuple(read_ops),
+        tuple(outcomes), body, expected, heading=heading, ops=tuple(read_ops)
     )
+
+
+def _with_texts(place: OpPlace, texts: Iterable[str]) -> tuple[str, ...]:
+    """Returns the texts of all items of a section with new ones at their place."""
+    above = [item.text for item in place.all_items if item.start < place.at]
+    below = [item.text for item in place.all_items if item.start >= place.at]
+    return (*above, *texts, *below)
 
 
 def _kind_of_task(box: str) -> str:
@@ -296,56 +271,24 @@ def _kind_of_task(box: str) -> str:
     return "" if box == " " else box.casefold()
 
 
-def _insert_block(
-    eol: bytes,
-    section: Section,
-    region: Region,
-    block: bytes,
-) -> tuple[bytes, bytes]:
-    """Returns the heading line and the body with `block` at the end of the top region."""
-    heading = section.heading
-    before = section.body[: region.text_end]
-    after = section.body[region.text_end :]
-    ended = (before or heading).endswith(_NEWLINES)
-    gap = b""
-    if before:
-        if not ended:
-            gap += eol
-        # Without a blank line the items would become a part of the paragraph above.
-        if not region.ends_in_item:
-            gap += eol
-    elif not ended:
-        heading += eol
-    # A note without a line end at its end keeps it so.
-    end = eol if after or ended else b""
-    return heading, before + gap + block + end + after
-
-
-def _remove(
-    section: Section,
-    region: Region,
-    op: Remove | Archive,
-) -> _BodyEdit:
-    items = region_items(section.body, region)
-    removed = _find_item(items, op)
+def _remove(doc: SectionedDoc, place: OpPlace, op: Remove | Archive) -> _BodyEdit:
+    removed = _find_item(place.items, op)
     if removed is None:
         return _BodyEdit(("noop_no_match",))
-    body = section.body[: removed.start] + section.body[removed.end :]
+    old_body = doc.sections[place.number].body
+    body = old_body[: removed.start] + old_body[removed.end :]
     remaining = tuple(
-        item.text for item in items if not removed.start <= item.start < removed.end
+        item.text
+        for item in place.all_items
+        if not removed.start <= item.start < removed.end
     )
-    removed_bytes = section.body[removed.start : removed.end]
+    removed_bytes = old_body[removed.start : removed.end]
     return _BodyEdit(("applied",), body, remaining, removed_bytes)
 
 
-def _replace(
-    section: Section,
-    region: Region,
-    op: Replace,
-) -> _BodyEdit:
+def _replace(doc: SectionedDoc, place: OpPlace, op: Replace) -> _BodyEdit:
     """Rewrites the first paragraph of an item, and the box where the line has one."""
-    items = region_items(section.body, region)
-    item = _find_item(items, op)
+    item = _find_item(place.items, op)
     if item is None:
         return _BodyEdit(("noop_no_match",))
     old = parts_of(item.own)
@@ -356,11 +299,13 @@ def _replace(
     new_own = rewritten(old, op.line)
     if new_own is None:
         raise OpRefused("would_change_structure")
-    body = section.body
+    body = doc.sections[place.number].body
     new_body = body[: item.start] + new_own + body[item.own_end :]
-    expected = [text_of(new_own) if other is item else other.text for other in items]
+    expected = tuple(
+        text_of(new_own) if other == item else other.text for other in place.all_items
+    )
     removed = item.own.removesuffix(old.below)
-    return _BodyEdit(("applied",), new_body, tuple(expected), removed, ops=(op,))
+    return _BodyEdit(("applied",), new_body, expected, removed, ops=(op,))
 
 
 def _add_heading(
@@ -369,7 +314,11 @@ def _add_heading(
 ) -> tuple[SectionedDoc, Applied]:
     raw = _text_of_note(doc)
     names = [section.name for section in doc.sections]
-    if op.heading in names:
+    # The title of a note may have the name of a section.
+    if any(
+        section.name == op.heading and (section.level > 1 or number > 1)
+        for number, section in enumerate(doc.sections)
+    ):
         raise OpRefused("heading_exists")
     new_doc = parse(raw + _render_section(raw, op))
     if [section.name for section in new_doc.sections] != [*names, op.heading]:
@@ -391,16 +340,14 @@ def _archive(
     if rule_archive.is_archive(op.heading):
         return doc, Applied(op, "noop_dup")
     raw = _text_of_note(doc)
-    index = _section_named(doc, op.heading)
-    section = doc.sections[index]
-    removal = _remove(section, top_region(section.body), op)
+    place = find_place(doc, op)
+    op = replace(op, heading=place.heading)
+    removal = _remove(doc, place, op)
     if "applied" not in removal.outcomes:
         return doc, Applied(op, "noop_no_match")
-    remaining = _with_body(doc, index, removal)
-    _verify(remaining, index, removal.expected)
+    remaining = _with_body(doc, place.number, removal)
     new_doc = _with_archived(remaining, archived_bytes(removal.removed), line_end(raw))
-    remark = _remark_on_twins(doc, section.name)
-    return new_doc, Applied(op, "applied", removal.removed, remark)
+    return new_doc, Applied(op, "applied", removal.removed)
 
 
 def _with_archived(
@@ -417,15 +364,11 @@ def _with_archived(
         names.append(rule_archive.ARCHIVED)
     if [section.name for section in doc.sections] != names:
         raise OpRefused("would_change_structure")
-    index = names.index(rule_archive.ARCHIVED)
-    section = doc.sections[index]
-    region = top_region(section.body)
-    new_heading, body = _insert_block(eol, section, region, block)
-    expected = (*own_texts(section.body, region), *texts_in(block))
+    place = find_place(doc, Append(rule_archive.ARCHIVED, ""))
+    new_heading, body = with_block(doc, place, block, eol)
+    expected = _with_texts(place, texts_in(block))
     edit = _BodyEdit(("applied",), body, expected, heading=new_heading)
-    new_doc = _with_body(doc, index, edit)
-    _verify(new_doc, index, expected)
-    return new_doc
+    return _with_body(doc, place.number, edit)
 
 
 def _render_section(
@@ -455,25 +398,22 @@ def _with_body(
     index: int,
     edit: _BodyEdit,
 ) -> SectionedDoc:
+    """Returns the note with another body in a section.
+
+    Raises OpRefused unless it parses to the same other sections, and the section to the items.
+    """
     old = doc.sections[index]
-    section = Section(old.name, edit.heading or old.heading, edit.body)
+    section = old._replace(heading=edit.heading or old.heading, body=edit.body)
     sections = (*doc.sections[:index], section, *doc.sections[index + 1 :])
-    return SectionedDoc(doc.preamble, sections)
-
-
-def _verify(
-    doc: SectionedDoc,
-    index: int,
-    expected: tuple[str, ...],
-) -> None:
-    """Raises OpRefused unless the note parses to these sections and the section to these items."""
+    new_doc = parse(render(SectionedDoc(doc.preamble, sections)))
     # Fault (A21): a line such as a fence or an HTML comment can change the meaning of
-    # the text below it.
-    if parse(render(doc)) != doc:
+    # the text below it. A line end that front matter lacked may become a part of it.
+    if new_doc.sections[1:] != sections[1:]:
         raise OpRefused("would_change_structure")
-    body = doc.sections[index].body
-    if own_texts(body, top_region(body)) != expected:
+    body = new_doc.sections[index].body
+    if own_texts(body, top_region(body)) != edit.expected:
         raise OpRefused("would_change_structure")
+    return new_doc
 
 
 def _find_item(

@@ -1,16 +1,49 @@
-"""The items that an op names."""
+"""The section that an op means, the items that it names there, and where a new item goes."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 
-from vault_memory.markdown.document import SectionedDoc
-from vault_memory.markdown.item_text import is_open, split_box, unescaped
+from vault_memory.markdown.document import SectionedDoc, render
+from vault_memory.markdown.editable_region import (
+    marker_after,
+    needs_gap_before,
+    top_region,
+)
+from vault_memory.markdown.item_text import (
+    is_open,
+    parts_of,
+    split_box,
+    unescaped,
+    written_item,
+)
 from vault_memory.markdown.letters import folded_line
-from vault_memory.markdown.note_items import NoteItem
+from vault_memory.markdown.note_items import (
+    Named,
+    NoteItem,
+    block_headings,
+    item_heading,
+    items_named,
+    named,
+    section_items,
+)
 from vault_memory.markdown.visible_text import visible
-from vault_memory.rules.edits.ops import Append, ItemOp, Op, Replace, as_json, op_of
+from vault_memory.rules.edits.ops import (
+    Append,
+    ItemOp,
+    Op,
+    OpRefused,
+    Replace,
+    as_json,
+    op_of,
+)
 from vault_memory.rules.edits.ownership import text_of_line
 
+_NEWLINES = (b"\n", b"\r")
+_BYTE_ORDER_MARK = b"\xef\xbb\xbf"
+_OPEN_BOX = b"[ ] "
+_BOARD = b"kanban-plugin"
+"""The key in the front matter of a board, on which each item is a task"""
 _Form = Callable[[str], str]
 _FORMS: tuple[_Form, ...] = (folded_line, visible)
 """How texts are compared: as they are written, and as a reader sees them"""
@@ -111,7 +144,12 @@ def touched_items(
 ) -> list[NoteItem]:
     """Returns the item that an op names, and what is nested in it."""
     named = matching_items(op, items)[0]
-    return [named, *(item for item in items if named.start < item.start < named.end)]
+    nested = (
+        item
+        for item in items
+        if item.section == named.section and named.start < item.start < named.end
+    )
+    return [named, *nested]
 
 
 def exact_op(
@@ -162,3 +200,213 @@ def end_of_appends(
             return end
         texts.add(text)
     return len(ops)
+
+
+# --- Sections and places ----------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class OpPlace:
+    """The section of an op. Positions are bytes from the start of its body."""
+
+    number: int
+    """of the section"""
+    heading: str
+    """its name as the note has it"""
+    items: list[NoteItem]
+    """those that the op may name"""
+    all_items: list[NoteItem]
+    """those of the whole section"""
+    at: int
+    """where a new item goes"""
+    marker: bytes
+    """of a new item"""
+    box: bytes
+    """of a new item in a list of tasks"""
+    after_item: bool
+    """whether the place is directly after an item"""
+    is_loose: bool
+    """whether blank lines separate the items of the list"""
+    counts: bool = True
+    """whether the next number follows, and not all items have the same"""
+
+    def marker_after(self, item: bytes) -> bytes:
+        """Returns the marker of the item below a new one."""
+        return marker_after(item) if self.counts else self.marker
+
+    def new_item(self, marker: bytes, line: str) -> bytes:
+        """Returns the bytes of a new item; a line may bring a box of its own."""
+        box = b"" if split_box(line)[0] else self.box
+        return written_item(marker + box, line)
+
+
+def find_place(doc: SectionedDoc, op: Append | ItemOp) -> OpPlace:
+    """Returns the place of an op. Raises OpRefused when it is missing, or not clear."""
+    means = named(doc, op.heading)
+    if means.blocks:
+        return _place_in_block(doc, op, means)
+    if not means.sections:
+        blocks = (item_heading(block.own) for block in block_headings(doc))
+        raise OpRefused(
+            "heading_missing", tuple(dict.fromkeys((*doc.headings, *blocks)))
+        )
+    items = items_named(doc, op.heading)
+    number = _section_of(doc, op, means.sections, items)
+    own_items = [item for item in items if item.section == number]
+    return _place_in_section(doc, number, own_items)
+
+
+def _section_of(
+    doc: SectionedDoc,
+    op: Append | ItemOp,
+    numbers: list[int],
+    items: list[NoteItem],
+) -> int:
+    """Returns the section of several with one name that an op means. Raises OpRefused."""
+    if len(numbers) == 1:
+        return numbers[0]
+    lines = tuple(
+        f"{op.heading} (line {_line_of(doc, number)})" for number in sorted(numbers)
+    )
+    if isinstance(op, Append):
+        main = [number for number in numbers if doc.sections[number].level == 2]
+        if len(main) != 1:
+            raise OpRefused("several_headings", lines)
+        return numbers[0]
+    found = list(dict.fromkeys(item.section for item in matching_items(op, items)))
+    # Fault: which of the items is meant is unclear, and a copy elsewhere may be the right one.
+    if len(found) > 1 and not op.exact:
+        raise OpRefused("multiple_matches", lines)
+    return (found or numbers)[0]
+
+
+def _line_of(doc: SectionedDoc, number: int, start: int | None = None) -> int:
+    """Returns the line of a section's heading, or of a position in its body, from 1."""
+    above = render(SectionedDoc(doc.preamble, doc.sections[:number]))
+    if start is not None:
+        section = doc.sections[number]
+        above += section.heading + section.body[:start]
+    return 1 + above.count(b"\n") + above.count(b"\r") - above.count(b"\r\n")
+
+
+def _place_in_section(
+    doc: SectionedDoc,
+    number: int,
+    items: list[NoteItem],
+) -> OpPlace:
+    section = doc.sections[number]
+    region = top_region(section.body)
+    above = [
+        section.body[item.start : item.end]
+        for item in region.items
+        if item.depth == 1 and item.end <= region.place
+    ]
+    is_board = not above and _BOARD in doc.preamble
+    return OpPlace(
+        number=number,
+        heading=section.name,
+        items=items,
+        all_items=section_items(doc, number),
+        at=region.place,
+        marker=_next_marker(above),
+        box=_OPEN_BOX if is_board else _box_after(above),
+        after_item=region.after_item,
+        is_loose=region.is_loose,
+        counts=not _is_constant(above),
+    )
+
+
+def _place_in_block(doc: SectionedDoc, op: Append | ItemOp, means: Named) -> OpPlace:
+    """Returns the place below an item that is a heading, as in Logseq: its nested items."""
+    items = items_named(doc, op.heading)
+    blocks = means.blocks
+    if len(blocks) > 1:
+        matches = [] if isinstance(op, Append) else matching_items(op, items)
+        blocks = [
+            block for block in blocks if any(map(partial(_is_below, block), matches))
+        ]
+    if len(blocks) != 1:
+        lines = (_line_of(doc, block.section, block.start) for block in means.blocks)
+        headings = tuple(f"{means.heading} (line {line})" for line in lines)
+        raise OpRefused("several_headings", headings)
+    block = blocks[0]
+    children = [item for item in items if _is_below(block, item)]
+    direct = [item.own for item in children if item.depth == block.depth + 1]
+    return OpPlace(
+        number=block.section,
+        heading=means.heading,
+        items=children,
+        all_items=section_items(doc, block.section),
+        at=block.end,
+        marker=_next_marker(direct) if direct else _child_marker(doc, block),
+        box=_box_after(direct),
+        after_item=True,
+        is_loose=False,
+    )
+
+
+def _is_below(block: NoteItem, item: NoteItem) -> bool:
+    return item.section == block.section and block.start < item.start < block.end
+
+
+def _child_marker(doc: SectionedDoc, block: NoteItem) -> bytes:
+    """Returns the marker of the first item below a block, with the indent of the note."""
+    indent = block.own[: len(block.own) - len(block.own.lstrip(b" \t"))]
+    step = b"  " if b"\n  " in doc.sections[block.section].body else b"\t"
+    return indent + step + b"- "
+
+
+def _next_marker(items: list[bytes]) -> bytes:
+    """Returns the marker of an item below these."""
+    if not items:
+        return b"- "
+    # Some people number all items with 1.
+    return (
+        parts_of(items[-1]).marker if _is_constant(items) else marker_after(items[-1])
+    )
+
+
+def _is_constant(items: list[bytes]) -> bool:
+    """Returns whether the last two items of a list have the same number."""
+    markers = [parts_of(item).marker for item in items[-2:]]
+    return len(markers) == 2 and markers[0] == markers[1]
+
+
+def _box_after(items: list[bytes]) -> bytes:
+    return _OPEN_BOX if items and parts_of(items[-1]).box else b""
+
+
+def with_block(
+    doc: SectionedDoc,
+    place: OpPlace,
+    block: bytes,
+    eol: bytes,
+) -> tuple[bytes, bytes]:
+    """Returns the heading line and the body with new items at their place."""
+    section = doc.sections[place.number]
+    heading = section.heading
+    before = section.body[: place.at]
+    after = section.body[place.at :]
+    is_ended = _is_ended(before or heading or doc.preamble)
+    gap = b"" if is_ended else eol
+    # Without a blank line the items would become a part of the paragraph above.
+    if before.strip() and (place.is_loose or not place.after_item):
+        gap += eol
+    if heading and not before:
+        heading += gap
+        gap = b""
+    # A note without a line end at its end keeps it so.
+    end = eol if after or is_ended else b""
+    end += eol if needs_gap_before(after) or _is_blank_opening(doc, place) else b""
+    return heading, before + gap + block + end + after
+
+
+def _is_ended(above: bytes) -> bool:
+    """Returns whether a new line may begin below a text."""
+    return above in (b"", _BYTE_ORDER_MARK) or above.endswith(_NEWLINES)
+
+
+def _is_blank_opening(doc: SectionedDoc, place: OpPlace) -> bool:
+    """Returns whether a heading follows the place directly, at the beginning of a note."""
+    is_alone = len(doc.sections) == 1
+    return not (place.number or is_alone or doc.sections[0].body.strip())

@@ -7,25 +7,29 @@ heavy, because the commands that must start fast use it.
 from collections.abc import Mapping, Sequence
 
 _ON_ONE_LINE = {
-    "append": "append to {heading}: {line}",
+    "append": "append to {section}: {line}",
     "add_heading": "add the section {heading}",
-    "remove": "remove from {heading}: {match}",
-    "replace": "replace in {heading}: {match} with {line}",
-    "archive": "archive from {heading}: {match}",
+    "remove": "remove from {section}: {match}",
+    "replace": "replace in {section}: {match} with {line}",
+    "archive": "archive from {section}: {match}",
     "move": "move the section {heading} from {from} to {to}",
 }
 _AS_QUESTION = {
-    "append": 'add to {note} › {heading}: "{line}"',
+    "append": 'add to {place}: "{line}"',
     "add_heading": "add a section to {note}: {heading}, with {quoted_lines}",
-    "remove": 'remove from {note} › {heading}: "{match}"',
-    "replace": 'change in {note} › {heading}: "{match}" to "{line}"',
-    "archive": 'move to the archive of {note}, from {heading}: "{match}"',
+    "remove": 'remove from {place}: "{match}"',
+    "replace": 'change in {place}: "{match}" to "{line}"',
+    "archive": 'move to the archive of {note}, from {section}: "{match}"',
 }
+OPENING = "the opening"
+"""What the section above the first heading is called"""
 _NEXT_STEPS = {
     "noop_no_match": "no item of the section contains that;"
     " `vault-memory read NOTE` shows what it says",
     "heading_missing": "the note has no such section; {sections}",
     "heading_exists": "the note has this section already; add items to it with `append`",
+    "several_headings": "several sections have this name: {places};"
+    " give the one you mean another name first",
     "multiple_matches": "several items contain that; give more of the words of one of them",
 }
 _ITEM_OPS = frozenset({"remove", "replace", "archive"})
@@ -66,7 +70,11 @@ def explained(
     sections = "add one with `vault-memory add-heading`"
     if headings:
         sections = f"name one of these, or {sections}: {', '.join(headings)}"
-    return _NEXT_STEPS.get(code, "").format(sections=sections)
+    elif code == "heading_missing":
+        sections += ', or give `""`, which means the text above the first heading'
+    return _NEXT_STEPS.get(code, "").format(
+        sections=sections, places=", ".join(headings)
+    )
 
 
 def did_nothing(op: object, outcome: str) -> bool:
@@ -77,6 +85,17 @@ def did_nothing(op: object, outcome: str) -> bool:
 
 class _OpFields(dict[str, object]):
     """The fields of an op; a field that it lacks is None."""
+
+    def __init__(
+        self,
+        op: Mapping[str, object],
+        note: str = "",
+    ) -> None:
+        super().__init__(op)
+        heading = self["heading"]
+        self["note"] = note
+        self["section"] = OPENING if heading == "" else heading
+        self["place"] = note if heading == "" else f"{note} › {heading}"
 
     def __missing__(self, key: str) -> None:
         return None
@@ -109,7 +128,7 @@ def as_question(
 ) -> str:
     """Returns what a person is asked about a valid op for the note of this name."""
     template = _AS_QUESTION[str(op["op"])]
-    fields = _OpFields(op, note=note)
+    fields = _OpFields(op, note)
     lines = op.get("lines")
     if isinstance(lines, list):
         fields["quoted_lines"] = ", ".join(f'"{line}"' for line in lines)

@@ -1,5 +1,8 @@
 """Ops: the five small edits that a bot may make to a person's note. Pure; reads any JSON value.
 
+An op names a section by a heading of any level, and by an empty text what is above the first
+heading. A section ends at the next heading of any level.
+
 Each op is checked by itself: good ops apply while bad ones are collected. Text that an op does not
 name stays byte for byte. After each op the note is parsed again. The op is refused unless the note
 then says exactly what the op named.
@@ -24,7 +27,7 @@ JsonObject = Mapping[object, object]
 
 @dataclass(frozen=True, slots=True)
 class Append:
-    """Adds an item at the end of the top region of a section."""
+    """Adds an item to the list of a section, or a list at the end of its text."""
 
     heading: str
     line: str
@@ -232,6 +235,8 @@ def _read_add_heading(value: JsonObject) -> Op:
     if len(lines) > MOST_LINES:
         raise OpRefused("too_long")
     name = _clean_heading(heading)
+    if not name:
+        raise OpRefused("empty_heading")
     if name.startswith("#"):
         raise OpRefused("heading_starts_with_hash")
     return AddHeading(name, tuple(_clean_line(_single_line(line)) for line in lines))
@@ -299,8 +304,6 @@ def _single_line(value: object) -> str:
 
 def _clean_heading(text: str) -> str:
     name = text.strip()
-    if not name:
-        raise OpRefused("empty_heading")
     if len(name) > LONGEST_HEADING:
         raise OpRefused("too_long")
     return name

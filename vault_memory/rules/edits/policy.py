@@ -12,9 +12,8 @@ from vault_memory.markdown.document import SectionedDoc
 from vault_memory.markdown.items import normalised_text, parse_item
 from vault_memory.markdown.note_items import (
     NoteItem,
+    items_named,
     items_of,
-    section_items,
-    section_named,
 )
 from vault_memory.rules.context.prompt_injection import shaped_like_instruction
 from vault_memory.rules.context.rule_archive import is_archive
@@ -347,8 +346,7 @@ class _PolicyRun:
         """Returns the op with its items. An op that adds touches none."""
         if not isinstance(op, ItemOp):
             return Target(op, op, [], [])
-        index = section_named(self.doc, op.heading)
-        items = [] if index is None else section_items(self.doc, index)
+        items = items_named(self.doc, op.heading)
         touched = touched_items(op, items)
         return Target(op, exact_op(op, touched, items), items, touched)
 
@@ -439,8 +437,7 @@ class _PolicyRun:
 
     def _completes_rule(self, heading: str, line: str) -> bool:
         """Returns whether an appended line and the item before it are a rule together."""
-        index = section_named(self.doc, heading)
-        items = [] if index is None else section_items(self.doc, index)
+        items = items_named(self.doc, heading)
         if not items or reads_like_rule(items[-1].text):
             return False
         return reads_like_rule(f"{parse_item(items[-1].text).text} {line}")

@@ -4,7 +4,7 @@ Each step happens completely or not at all. After it the note is parsed again: t
 section came or went, and every other item is as before.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 from vault_memory.markdown.document import Section, SectionedDoc, parse, render
@@ -14,6 +14,7 @@ from vault_memory.markdown.note_items import (
     NoteItem,
     dedented,
     line_end,
+    numbers_named,
     section_items,
     section_named,
     text_of,
@@ -56,15 +57,11 @@ def exact_item(
     Of several the last. When the section is gone, it may have a new name: then the only such item
     of the note is returned.
     """
-    index = section_named(doc, heading)
-    if index is not None:
-        matches = _exact_items(doc, index, block)
+    named = numbers_named(doc, heading)
+    numbers = named or range(len(doc.sections))
+    matches = [item for number in numbers for item in _exact_items(doc, number, block)]
+    if named:
         return matches[-1] if matches else None
-    matches = [
-        item
-        for index in range(len(doc.sections))
-        for item in _exact_items(doc, index, block)
-    ]
     return matches[0] if len(matches) == 1 else None
 
 
@@ -144,8 +141,8 @@ def put_item(
         if step is not None:
             return step
     region = top_region(doc.sections[index].body)
-    needs_gap = region.text_end > 0 and not region.ends_in_item
-    return _insert(doc, index, region.text_end, dedented(block), gap=needs_gap)
+    needs_gap = region.place > 0 and (region.is_loose or not region.after_item)
+    return _insert(doc, index, region.place, dedented(block), gap=needs_gap)
 
 
 # --- Sections ---------------------------------------------------------------------------------
@@ -162,11 +159,11 @@ def drop_section(
     ]
     if not indexes:
         return None
-    old_sections = parse(block).sections
-    if old_sections:
-        words = _stripped_lines(old_sections[0].body)
+    old_doc = parse(block)
+    if old_doc.headings:
+        words = _stripped_lines(old_doc.sections[1].body)
         for index in indexes:
-            if _stripped_lines(doc.sections[index].body) == words:
+            if _is_whole(doc, index, words):
                 return without_section(doc, index)
     dropped = b""
     new_doc = doc
@@ -219,12 +216,12 @@ def _put_items(
     block: bytes,
 ) -> ReinsertStep | None:
     old_doc = parse(block)
-    if not old_doc.sections:
+    if not old_doc.headings:
         return None
-    old_section = old_doc.sections[0]
+    old_section = old_doc.sections[1]
     added = b""
     new_doc = doc
-    for item in section_items(old_doc, 0):
+    for item in section_items(old_doc, 1):
         # A nested item comes back with its outer item.
         if item.depth > 1:
             continue
@@ -240,8 +237,9 @@ def _put_items(
 def without_section(
     doc: SectionedDoc,
     index: int,
+    read: Callable[[bytes], SectionedDoc] = parse,
 ) -> ReinsertStep | None:
-    """Removes a complete section; None when that changes the other sections."""
+    """Removes a complete section; None when that changes the other sections. `read` made `doc`."""
     section = doc.sections[index]
     removed = section.heading + section.body
     raw = render(doc)
@@ -252,12 +250,27 @@ def without_section(
     # The blank line before the last section would stay at the end of the note.
     if not after and before.endswith(eol * 2):
         before = before[: -len(eol)]
-    new_doc = parse(before + after)
+    new_doc = read(before + after)
     names = [section.name for section in doc.sections]
     del names[index]
     if [section.name for section in new_doc.sections] != names:
         return None
     return ReinsertStep(new_doc, removed=removed)
+
+
+def _is_whole(
+    doc: SectionedDoc,
+    index: int,
+    words: list[bytes],
+) -> bool:
+    """Returns whether a section has these lines and no section below it."""
+    section = doc.sections[index]
+    # Fault: what a person wrote below it would belong to the section above.
+    has_deeper = any(
+        following.level > section.level
+        for following in doc.sections[index + 1 : index + 2]
+    )
+    return not has_deeper and _stripped_lines(section.body) == words
 
 
 def _stripped_lines(body: bytes) -> list[bytes]:
@@ -275,7 +288,7 @@ def _with_body(
 ) -> SectionedDoc | None:
     """Returns the note with another body in a section; None when that changes other sections."""
     old = doc.sections[index]
-    section = Section(old.name, heading or old.heading, body)
+    section = old._replace(heading=heading or old.heading, body=body)
     sections = (*doc.sections[:index], section, *doc.sections[index + 1 :])
     new_doc = SectionedDoc(doc.preamble, sections)
     return new_doc if parse(render(new_doc)) == new_doc else None

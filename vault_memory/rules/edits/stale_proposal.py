@@ -7,9 +7,8 @@ from datetime import date
 from vault_memory.markdown.document import SectionedDoc
 from vault_memory.markdown.letters import folded_line
 from vault_memory.markdown.note_items import (
+    items_named,
     items_of,
-    section_items,
-    section_named,
 )
 from vault_memory.rules.edits.apply_ops import apply_ops
 from vault_memory.rules.edits.audit_record import Proposal
@@ -33,6 +32,7 @@ _STALE = {
     "noop_no_match": "the item was changed or is gone",
     "multiple_matches": "several items say this now",
     "heading_missing": "the section is gone",
+    "several_headings": "several sections have this name now",
 }
 
 _RIVAL = re.compile(re.escape(ANOTHER_VALUE).replace(r"\{\}", r"(\w+)"))
@@ -127,7 +127,4 @@ def _names_complete_item(
     doc: SectionedDoc,
 ) -> bool:
     """Returns whether an item of the section says what the op names, and no more."""
-    index = section_named(doc, op.heading)
-    if index is None:
-        return False
-    return any(is_complete(op, item) for item in section_items(doc, index))
+    return any(is_complete(op, item) for item in items_named(doc, op.heading))

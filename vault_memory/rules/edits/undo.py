@@ -15,6 +15,7 @@ from vault_memory.markdown.document import SectionedDoc, is_text, parse, render
 from vault_memory.markdown.note_items import (
     NoteItem,
     dedented,
+    items_named,
     section_items,
     section_named,
     texts_in,
@@ -215,13 +216,12 @@ def _with_nested(
 
     What else belongs to it does not matter, because a replacement never touches that.
     """
-    index = section_named(doc, effect.heading)
-    if index is None or not effect.removed:
+    if not effect.removed:
         return None
     box, paragraph = _box_and_paragraph(effect.added)
     matches = [
         item
-        for item in section_items(doc, index)
+        for item in items_named(doc, effect.heading)
         if item.paragraph == paragraph and box in ("", item.box)
     ]
     return matches[0] if len(matches) == 1 else None
@@ -229,7 +229,7 @@ def _with_nested(
 
 def _box_and_paragraph(added: bytes) -> tuple[str, str]:
     """Returns the box and the first paragraph of the item that a replacement wrote."""
-    item = section_items(parse(b"## \n" + dedented(added)), 0)[:1]
+    item = section_items(parse(b"## \n" + dedented(added)), 1)[:1]
     return (item[0].box, item[0].paragraph) if item else ("", "")
 
 
@@ -239,7 +239,7 @@ def _ops_for_person(
 ) -> list[Op]:
     """Returns ops that a person can approve in place of an undo that was not possible."""
     index = section_named(doc, effect.heading)
-    items = [] if index is None else section_items(doc, index)
+    items = items_named(doc, effect.heading)
     existing = [item.text for item in items]
     if not effect.removed:
         left = [text for text in texts_in(effect.added) if text in existing]

@@ -27,6 +27,8 @@ TEMPORARY = frozenset({"staying_in", "visiting"})
 ALIAS, TYPE, SUMMARY = "also_known_as", "is_a", "summary"
 """Predicates that describe the subject itself"""
 
+SUBJECT_LEVEL = 2
+"""Level of the headings that are subjects"""
 MOST_SECTIONS = 16_384
 """The number of sections whose facts are cached"""
 
@@ -171,7 +173,7 @@ def read_facts(doc: SectionedDoc, scope: str = "") -> list[Fact]:
 def section_facts(section: Section, scope: str = "") -> tuple[Fact, ...]:
     """Returns the facts of a section. Cached, because most edits change one section of the page."""
     facts: list[Fact] = []
-    for item in _top_level_items(SectionedDoc(b"", (section,))):
+    for item in top_level_items(SectionedDoc(b"", (section,))):
         fact = read_fact(item.text, item.heading, scope)
         # An item that does not parse is a remark of a person.
         if fact is not None:
@@ -179,17 +181,13 @@ def section_facts(section: Section, scope: str = "") -> tuple[Fact, ...]:
     return tuple(facts)
 
 
-def unread_lines(doc: SectionedDoc) -> list[str]:
-    """Returns the items of a note that are no facts, each with its subject."""
-    return [
-        f"{item.heading}: {item.text}"
-        for item in _top_level_items(doc)
-        if read_fact(item.text, item.heading) is None
-    ]
-
-
-def _top_level_items(doc: SectionedDoc) -> Iterator[NoteItem]:
-    return (item for item in items_of(doc) if item.depth == 1)
+def top_level_items(doc: SectionedDoc) -> Iterator[NoteItem]:
+    """Yields the items of a note below a subject that are nested in no other item."""
+    return (
+        item
+        for item in items_of(doc)
+        if item.depth == 1 and doc.sections[item.section].level == SUBJECT_LEVEL
+    )
 
 
 def read_fact(text: str, subject: str, scope: str = "") -> Fact | None:

@@ -14,6 +14,7 @@ from vault_memory.rules.edits.ops import AddHeading, Append, Op, Remove, Replace
 from vault_memory.rules.facts.fact import (
     ALIAS,
     SINGLE,
+    SUBJECT_LEVEL,
     TEMPORARY,
     Fact,
     begins,
@@ -25,6 +26,7 @@ from vault_memory.rules.facts.fact import (
     read_facts,
     section_facts,
     snake_case,
+    top_level_items,
 )
 from vault_memory.rules.facts.values import same_value
 from vault_memory.rules.search.tokens import is_run, pairs, without_last_letters
@@ -166,12 +168,23 @@ def _sections_about(doc: SectionedDoc, name: str) -> list[Section]:
     own_sections: list[Section] = []
     alias_sections: list[Section] = []
     for section in doc.sections:
+        if section.level != SUBJECT_LEVEL:
+            continue
         key = folded(section.name)
         if key == subject:
             own_sections.append(section)
         elif names.get(key, key) == subject:
             alias_sections.append(section)
     return own_sections + alias_sections
+
+
+def unread_lines(doc: SectionedDoc) -> list[str]:
+    """Returns the items of a note that are no facts, each with its subject."""
+    return [
+        f"{item.heading}: {item.text}"
+        for item in top_level_items(doc)
+        if read_fact(item.text, item.heading) is None
+    ]
 
 
 def aliases_in(doc: SectionedDoc) -> dict[str, str]:
