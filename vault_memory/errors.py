@@ -132,6 +132,26 @@ class NoteUnreadable(VaultError):
         self.reason = reason
 
 
+class NoteNotWritable(VaultError):
+    """The note cannot be replaced until a person changes it or its folder."""
+
+    http_status = 503
+
+    def __init__(
+        self,
+        path: str,
+        reason: str,
+    ) -> None:
+        super().__init__(
+            f"`{path}` cannot be written here: {reason}",
+            hint="make it writable, such as with `chmod u+w`",
+            path=path,
+            reason=reason,
+        )
+        self.path = path
+        self.reason = reason
+
+
 class BadPath(VaultError):
     """The path leads out of the vault, or contains characters that a note may not have."""
 

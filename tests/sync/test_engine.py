@@ -177,3 +177,30 @@ def test_many_deletions_at_once_wait_for_approval(devices: tuple[Device, Device]
     other.run_pass(approve_deletes=True)
     other.settle((one,))
     assert len(other.files()) == 10
+
+
+@pytest.mark.parametrize("change", ["edit", "merge"])
+def test_a_read_only_note_is_named_as_the_cause_of_waiting(base: Path, change: str):
+    one, two, clock = pair(base)
+    one.save("d/a.md", "- one\n- two\n")
+    one.settle((two,))
+    two.save("d/a.md", "- one\n- two, edited\n")
+    if change == "merge":
+        one.save("d/a.md", "- one, here\n- two\n")
+    clock.pass_by(61)
+    two.run_pass()
+    note = one.vault / "d/a.md"
+    note.chmod(0o444)
+
+    reports = []
+    for _ in range(4):
+        clock.pass_by(61)
+        reports.append(one.run_pass())
+
+    assert "may not be written" in dict(reports[-1].failed)["d/a.md"]
+    assert not reports[-1].waiting
+    assert reports[-1].requests <= 3
+    note.chmod(0o644)
+    one.settle((two,))
+    assert one.files() == two.files()
+    assert "- two, edited\n" in one.text("d/a.md")

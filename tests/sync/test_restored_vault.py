@@ -121,7 +121,9 @@ def test_an_accepted_restore_reaches_all_devices_and_history_keeps_the_newer(
     assert older("diary/").items() <= pair.phone.files().items()
     assert pair.laptop.files() == pair.phone.files() == pair.fake.files()
     assert pair.phone.writer is not None
-    texts = pair.phone.sync._session.versions_here("diary/0.md").values()
+    snapshots = pair.phone.writer.snapshots
+    chain = snapshots.chain("diary/0.md")
+    texts = [snapshots.bytes_of(version.revision) for version in chain]
     assert b"- first 0\n- newer\n" in texts
 
 

@@ -16,6 +16,7 @@ from tests.remote.servers.nextcloud.tree import walk
 from tests.sync.clouded import connected
 from tests.sync.devices import Clock, Device
 from tests.sync.test_requests import settle
+from vault_memory.daemon.turns.sync_turns import pass_counts
 from vault_memory.remote.http_transport import Account
 from vault_memory.remote.webdav import WebDav
 
@@ -302,6 +303,32 @@ def test_a_new_folder_with_the_inode_of_a_deleted_one_gets_none_of_its_shares(
 
     assert cloud.fake.tree.at("private").id != id
     assert cloud.in_step()
+
+
+def test_renames_and_moves_are_counted_in_the_report(cloud: Cloud) -> None:
+    phone = Device(
+        cloud.laptop.vault.parent.parent, "phone", connected(cloud.fake), cloud.clock
+    )
+    settle(phone)
+    (cloud / "project").rename(cloud / "work")
+    (cloud / "archive/old.md").rename(cloud / "older.md")
+    (cloud / "USER.md").rename(cloud / "Mira.md")
+
+    there, here = cloud.laptop.settle(), phone.settle()
+
+    assert [
+        sum(report.renamed_remote for report in each) for each in (there, here)
+    ] == [
+        len(INSIDE) + 2,
+        0,
+    ]
+    assert [sum(report.renamed_local for report in each) for each in (there, here)] == [
+        0,
+        len(INSIDE) + 2,
+    ]
+    assert pass_counts(here[0]).startswith(f"{here[0].renamed_local} renamed local")
+    assert "True" not in "".join(map(pass_counts, (*there, *here)))
+    assert cloud.laptop.files() == phone.files() == cloud.fake.files()
 
 
 # --- Deletions --------------------------------------------------------------------------------

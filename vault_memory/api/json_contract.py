@@ -419,6 +419,8 @@ def of_sync(report: "SyncReport") -> "status_answers.SyncReportJson":
         "merged": report.merged,
         "deleted_local": report.deleted_local,
         "deleted_remote": report.deleted_remote,
+        "renamed_local": report.renamed_local,
+        "renamed_remote": report.renamed_remote,
         "conflicts": report.conflicts,
         "copies": list(report.copies),
         "requests": report.requests,
@@ -428,9 +430,7 @@ def of_sync(report: "SyncReport") -> "status_answers.SyncReportJson":
         "failed": _remarks(report.failed),
         "notes": _remarks(report.notes),
         "open_conflicts": list(report.open_conflicts),
-        "planned": [
-            {"path": action.path, "action": action.reason} for action in report.planned
-        ],
+        "planned": [{"path": act.path, "action": act.reason} for act in report.planned],
     }
 
 

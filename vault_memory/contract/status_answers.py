@@ -86,6 +86,8 @@ class SyncReportJson(TypedDict):
     merged: Count
     deleted_local: Count
     deleted_remote: Count
+    renamed_local: Count
+    renamed_remote: Count
     conflicts: Count
     copies: list[str]
     requests: Count

@@ -6,6 +6,7 @@ server may have received the request.
 """
 
 import base64
+import http.client
 import socket
 import ssl
 import threading
@@ -329,9 +330,21 @@ def _not_sent(error: requests.RequestException) -> NotSent:
             failure = NotSent(_CERTIFICATES.get(cause.verify_code, _UNTRUSTED))
             failure.hint = _HINTS.get(cause.verify_code, _HINT_CA_FILE)
             return failure
+        if isinstance(cause, ssl.SSLError) and cause.reason in _NO_TLS:
+            failure = NotSent("it speaks http:// at this port, and not https://")
+            failure.hint = _HINT_HTTP
+            return failure
     return NotSent(_in_words(error))
 
 
+SPEAKS_HTTPS = "this port speaks https://, and the address begins with http://"
+GIVE_HTTPS = "write the address with https://"
+_NO_TLS = ("WRONG_VERSION_NUMBER", "RECORD_LAYER_FAILURE", "HTTP_REQUEST")
+"""OpenSSL's reasons when the answer is not encrypted"""
+_HINT_HTTP = (
+    "check the port; in a network that is private itself, `vault-memory remote add http://… "
+    "--allow-http` syncs without encryption"
+)
 _UNTRUSTED = "its certificate is not signed by an authority that this system trusts"
 _CERTIFICATES = {
     9: "its certificate is not valid yet",
@@ -382,6 +395,8 @@ def _in_words(error: BaseException) -> str:
                 return "its name cannot be resolved"
             case ConnectionRefusedError():
                 return "nothing listens there"
+            case http.client.BadStatusLine() if "\x15\x03" in str(cause):
+                return SPEAKS_HTTPS
             case TimeoutError() | urllib3.exceptions.TimeoutError():
                 return "it does not answer in time"
             case ValueError() if type(cause) is ValueError:

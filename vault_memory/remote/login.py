@@ -13,10 +13,14 @@ from vault_memory.remote.http_transport import (
     Request,
     Transport,
 )
-from vault_memory.remote.nextcloud import locked_out
 from vault_memory.remote.nextcloud_links import read_link, refused
 from vault_memory.remote.remote_errors import NotUnderstood
-from vault_memory.remote.status_errors import refuse, retry_after, unreachable
+from vault_memory.remote.status_errors import (
+    locked_out,
+    refuse,
+    retry_after,
+    unreachable,
+)
 
 _DEADLINE = 30.0
 

@@ -20,6 +20,7 @@ from vault_memory.remote import bulk_upload
 from vault_memory.remote.capabilities import is_scratch
 from vault_memory.remote.contract import Capabilities, FileVersion, PutResult
 from vault_memory.remote.http_transport import HttpAnswer, Request, is_redirect
+from vault_memory.remote.nextcloud_links import refuse_other_account, root_missing
 from vault_memory.remote.propfind_parser import DAV, NEXTCLOUD, Line
 from vault_memory.remote.remote_errors import (
     AnsweredByProxy,
@@ -33,7 +34,12 @@ from vault_memory.remote.remote_errors import (
     RemoteMissing,
 )
 from vault_memory.remote.remote_listing import seconds_of
-from vault_memory.remote.status_errors import is_by_proxy, is_page, retry_after
+from vault_memory.remote.status_errors import (
+    is_by_proxy,
+    is_page,
+    locked_out,
+    retry_after,
+)
 from vault_memory.remote.webdav import BINARY, WebDav, tag_of
 
 logger = logging.getLogger(__name__)
@@ -52,8 +58,6 @@ LARGEST_ATOMIC = 16_384
 """The most bytes of an overwrite that arrives completely or not at all; measured: 60 kB became 16 kB"""
 LONGEST_NAME = 250
 _MAINTENANCE_WAIT = 120.0
-LOCKED_OUT_WAIT = 300.0
-"""Seconds between two tries while the address of this machine is locked out; a try does not prolong that"""
 _RACE_WAIT = 0.3
 _LEAST_LAG, _LAGS = 2, 58
 """Seconds by which our uploads are dated back, at least and in addition"""
@@ -266,6 +270,16 @@ class Nextcloud(WebDav):
 
     # --- Folders, names and versions ---
 
+    def propfind(
+        self, path: str, *, depth: str, more: str = "", folder: bool = False
+    ) -> tuple[tuple[Line, ...], int | None]:
+        """As of any server. Raises RootMissing for the folder of another account."""
+        lines, date = super().propfind(path, depth=depth, more=more, folder=folder)
+        # Fault: a Nextcloud shows all files of another account as an empty folder without a tag.
+        if not path and not any(line.props.get(f"{DAV} getetag") for line in lines):
+            refuse_other_account(self.at.url, self.account.user)
+        return lines, date
+
     def mkcol(self, path: str) -> PutResult:
         """Make a folder. Raises Refused for a reserved name."""
         self._check_name(path)
@@ -335,6 +349,9 @@ class Nextcloud(WebDav):
             )
         if answer.status == 429 and retry_after(answer) is None:
             raise locked_out()
+        if action == "list" and not path and answer.status in (403, 404, 410):
+            is_foreign = is_by_proxy(answer)
+            raise root_missing(self.at.url, self.account.user, is_page=is_foreign)
         if action == "versions" and is_by_proxy(answer):
             # Fault: the refusal of a proxy counts as "no versions", and what a write of ours
             # replaced on the server is never looked for.
@@ -488,17 +505,6 @@ def _bare_id(text: str) -> str:
     """A file's id without its padding and the server's name."""
     number = re.match(r"0*([1-9][0-9]*)oc", text)
     return number[1] if number else ""
-
-
-def locked_out() -> RemoteBusy:
-    """The error for a 429 without a time to wait: Nextcloud's protection against guessed passwords."""
-    return RemoteBusy(
-        "after wrong passwords, the Nextcloud has locked out the address of this machine, for up to half an hour "
-        "after the last of them",
-        retry_after=LOCKED_OUT_WAIT,
-        everywhere=True,
-        hint="find the program that tries a wrong password, wait for half an hour, and try again",
-    )
 
 
 def _version_of(line: Line, target: str) -> FileVersion | None:

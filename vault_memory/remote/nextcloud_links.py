@@ -2,9 +2,10 @@
 
 import re
 from dataclasses import dataclass
-from urllib.parse import parse_qs, unquote, urlsplit
+from urllib.parse import parse_qs, quote, unquote, urlsplit
 
 from vault_memory.errors import ConfigError
+from vault_memory.remote.remote_errors import RootMissing
 
 SHARE = "it is a public share, which has no account, keeps no versions for it, and is not safe to sync"
 OWN_CLOUD = "add the share to a Nextcloud account of yours, and give the address of that Nextcloud"
@@ -20,6 +21,7 @@ _LEGACY = re.compile(
     r"(?P<base>.*?)/remote\.php/(?:web)?dav(?P<folder>(?<=/webdav)(?:/.*)?|)/?"
 )
 _ACCOUNT = re.compile(r"(?P<base>.*?)/remote\.php/dav/files/[^/]+(?:/.*)?")
+_OWNED = re.compile(r"(?P<base>.*?)/remote\.php/dav/files/(?P<owner>[^/]+)(?:/.*)?")
 _DAV = re.compile(r"(?P<base>.*?)/remote\.php(?:/dav(?:/files)?)?/?")
 _OTHER_DAV = re.compile(r"(?P<base>.*?)/remote\.php/.*")
 _PAGE = re.compile(
@@ -99,6 +101,50 @@ def _page_link(
     if match := _PAGE.fullmatch(path):
         return PastedLink(match["base"])
     return None
+
+
+def root_missing(
+    url: str,
+    user: str,
+    *,
+    is_page: bool,
+) -> RootMissing:
+    """The error for a folder that is not there, with the cause if its address shows one.
+
+    `is_page`: the answer does not come from a Nextcloud.
+    """
+    split = urlsplit(url)
+    match = _OWNED.fullmatch(split.path)
+    if match is None:
+        return RootMissing(url)
+    nextcloud = f"{split.scheme}://{split.netloc}{match['base']}"
+    if is_page:
+        return RootMissing(
+            url,
+            f"no Nextcloud answers at `{nextcloud}/`",
+            hint="check the part of the address before `/remote.php`",
+        )
+    refuse_other_account(url, user)
+    return RootMissing(url)
+
+
+def refuse_other_account(
+    url: str,
+    user: str,
+) -> None:
+    """Raise RootMissing for an address among the files of another account."""
+    split = urlsplit(url)
+    match = _OWNED.fullmatch(split.path)
+    owner = unquote(match["owner"]) if match else user
+    if match is None or not user or owner.casefold() == user.casefold():
+        return
+    nextcloud = f"{split.scheme}://{split.netloc}{match['base']}"
+    own_files = f"{nextcloud}/remote.php/dav/files/{quote(user, safe='@')}"
+    raise RootMissing(
+        url,
+        f"this is {owner}'s folder, you are {user}",
+        hint=f"give a folder below `{own_files}`, or `--user {owner}`",
+    )
 
 
 def refused(link: PastedLink) -> ConfigError:

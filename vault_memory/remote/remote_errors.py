@@ -56,10 +56,18 @@ class RemoteMissing(RemoteError):
 class RootMissing(RemoteError):
     """The server reports that the remote's own folder is missing: a wrong address, a revoked share, a proxy."""
 
-    def __init__(self, url: str) -> None:
+    def __init__(
+        self,
+        url: str,
+        reason: str = "",
+        *,
+        hint: str = "",
+    ) -> None:
+        cause = f": {reason}" if reason else ""
         super().__init__(
-            f"the folder {url} is not there",
-            hint="check `remote.url`, and that the account still sees that folder",
+            f"the folder {url} is not there{cause}",
+            hint=hint
+            or "check `remote.url`, and that the account still sees that folder",
         )
 
 

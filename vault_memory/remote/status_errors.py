@@ -5,7 +5,13 @@ from collections.abc import Callable
 from typing import NoReturn
 from urllib.parse import unquote_to_bytes, urlsplit
 
-from vault_memory.remote.http_transport import HttpAnswer, NotSent, is_redirect
+from vault_memory.remote.http_transport import (
+    GIVE_HTTPS,
+    SPEAKS_HTTPS,
+    HttpAnswer,
+    NotSent,
+    is_redirect,
+)
 from vault_memory.remote.remote_errors import (
     NotUnderstood,
     OutcomeUnknown,
@@ -33,6 +39,8 @@ SUCCESSES = {
 }
 """The successful statuses of each action; 201 for all others"""
 LONGEST_WAIT = 24 * 3600.0
+LOCKED_OUT_WAIT = 300.0
+"""Seconds between two tries while the address of this machine is locked out; a try does not prolong that"""
 _PARENT_MISSING = {
     *((action, status) for action in ("upload", "mkdir") for status in (404, 410)),
     *((action, 409) for action in WRITES),
@@ -80,13 +88,23 @@ def _error(
             hint = _redirect_hint(answer.header("Location"))
             return NotUnderstood(reason, path=path, hint=hint)
         case _ if 400 <= status < 500:
-            reason = _REFUSALS.get(status, f"status {status}")
-            return Refused(path, reason, lasting=status in _LASTING)
+            return _refused(path, answer)
         case _ if action in WRITES:
             # Fault (E81): the server stored the file, and a proxy lost its answer.
             return OutcomeUnknown(path, f"status {status}")
         case _:
             return _server_error(path, status)
+
+
+def _refused(
+    path: str,
+    answer: HttpAnswer,
+) -> RemoteError:
+    if b"plain http" in answer.body.lower():
+        return NotUnderstood(SPEAKS_HTTPS, path=path, hint=GIVE_HTTPS)
+    status = answer.status
+    reason = _REFUSALS.get(status, f"status {status}")
+    return Refused(path, reason, lasting=status in _LASTING)
 
 
 def _server_error(
@@ -113,6 +131,17 @@ def retry_after(answer: HttpAnswer) -> float | None:
 def unreachable(error: NotSent) -> RemoteUnreachable:
     """The error for a request that did not reach the server."""
     return RemoteUnreachable(str(error), hint=error.hint)
+
+
+def locked_out() -> RemoteBusy:
+    """The error for a 429 without a time to wait: Nextcloud's protection against guessed passwords."""
+    return RemoteBusy(
+        "after wrong passwords, the Nextcloud has locked out the address of this machine, for up to half an hour "
+        "after the last of them",
+        retry_after=LOCKED_OUT_WAIT,
+        everywhere=True,
+        hint="find the program that tries a wrong password, wait for half an hour, and try again",
+    )
 
 
 def adds_slash(

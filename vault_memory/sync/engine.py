@@ -229,7 +229,7 @@ class SyncEngine:
         self._record_pass(plan, now if is_good else None)
         return replace(
             report,
-            moved=scan.remote.moved,
+            server_changed=scan.remote.moved,
             settled=self._is_settled(plan, result, scan.local),
         )
 

@@ -20,8 +20,10 @@ class PassReport:
     merged: int = 0
     deleted_local: int = 0
     deleted_remote: int = 0
+    renamed_local: int = 0
+    renamed_remote: int = 0
     recorded: int = 0
-    """other actions: directories, renames and records"""
+    """other actions: directories and records"""
     conflicts: tuple[str, ...] = ()
     """new conflict copies, since two texts could not be merged"""
     requests: int = 0
@@ -38,7 +40,7 @@ class PassReport:
     """why nothing was done at all"""
     planned: tuple[PathReason, ...] = ()
     """what a dry run would do: path and action"""
-    moved: bool = False
+    server_changed: bool = False
     """whether another device changed the server since the last listing"""
     settled: bool = False
     """whether all planned actions are done, and none of them needs another pass"""
@@ -57,6 +59,8 @@ class PassReport:
             + self.merged
             + self.deleted_local
             + self.deleted_remote
+            + self.renamed_local
+            + self.renamed_remote
             + self.recorded
         )
 
@@ -82,6 +86,8 @@ def report_of(
         result.merged,
         result.deleted_local,
         result.deleted_remote,
+        result.renamed_local,
+        result.renamed_remote,
     )
     return PassReport(
         uploaded=len(result.uploaded),
@@ -89,6 +95,8 @@ def report_of(
         merged=len(result.merged),
         deleted_local=len(result.deleted_local),
         deleted_remote=len(result.deleted_remote),
+        renamed_local=len(result.renamed_local),
+        renamed_remote=len(result.renamed_remote),
         recorded=result.acted - sum(map(len, files)),
         conflicts=tuple(result.conflicts),
         skipped=tuple(sorted(skipped.items())),

@@ -17,6 +17,8 @@ COUNTS = (
     "merged",
     "deleted_local",
     "deleted_remote",
+    "renamed_local",
+    "renamed_remote",
     "requests",
 )
 
@@ -38,6 +40,9 @@ class SyncReport:
     merged: int = 0
     deleted_local: int = 0
     deleted_remote: int = 0
+    renamed_local: int = 0
+    """files that were renamed or moved, also with their folder"""
+    renamed_remote: int = 0
     conflicts: int = 0
     copies: tuple[str, ...] = ()
     """new conflict copies, since two texts could not be merged"""

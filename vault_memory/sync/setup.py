@@ -321,6 +321,8 @@ def _check(remote: RemoteSettings) -> None:
     hint = "`vault-memory remote --help` shows how"
     if remote.url.lower().startswith("s3:"):
         hint = "write it as `s3://bucket/folder`, with `--endpoint URL` for a store that is not Amazon"
+    if "`allow_http = true`" in problems[0]:
+        hint = "write https://, or add `--allow-http` to `vault-memory remote add`"
     match = re.fullmatch(
         r"(?:(?:web)?davs?://)?([^/@\s:?#]+(?::[0-9]+)?(?:/[^\s@?#]*)?)", remote.url
     )

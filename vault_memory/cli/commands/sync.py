@@ -40,6 +40,8 @@ _COUNTS = (
     ("merged", "merged"),
     ("deleted_local", "deleted here"),
     ("deleted_remote", "deleted on the server"),
+    ("renamed_local", "renamed here"),
+    ("renamed_remote", "renamed on the server"),
 )
 """Field of a report → its words"""
 

@@ -170,7 +170,7 @@ class SyncTurns:
             return 0.0
         now = time.monotonic()
         path_backoff.note(dict(report.failed), now)
-        if report.moved:
+        if report.server_changed:
             path_backoff.start_again(now)
         pace.succeeded(report, now, listed=lists_server)
         pace.list_by(path_backoff.next())
@@ -371,7 +371,7 @@ def pass_counts(report: "PassReport") -> str:
     counts = {
         name: value
         for name, value in asdict(report).items()
-        if isinstance(value, int) and value
+        if isinstance(value, int) and value and not isinstance(value, bool)
     }
     return ", ".join(
         f"{value} {name.replace('_', ' ')}" for name, value in counts.items()

@@ -52,8 +52,9 @@ from vault_memory.sync.apply.refused_uploads import Refusals, is_new_there
 from vault_memory.sync.apply.session import ActionOutdated, SyncSession
 from vault_memory.sync.apply.transfers import FileTransfers
 from vault_memory.sync.apply.upload_batches import TOGETHER, UploadBatches
+from vault_memory.sync.plan.name_clashes import moving
 from vault_memory.sync.state_db import YOUNG, OpenUpload
-from vault_memory.sync.trees import BaseDir, BaseFile
+from vault_memory.sync.trees import Base, BaseDir, BaseFile, within
 from vault_memory.vault.reader import Note
 from vault_memory.vault.snapshots import revision_of
 
@@ -275,7 +276,7 @@ class Executor:
             ):
                 self._run_on_folder(action)
             case MoveRemote() | MoveLocal() | MoveBase():
-                self._move(action)
+                self._move(action, result)
             case Refetch():
                 self._refetch(action, result, now)
             case RecordInSync() | Refresh():
@@ -355,7 +356,11 @@ class Executor:
                     raise LocalFolderNotEmpty
                 self._session.forget(action.path)
 
-    def _move(self, action: MoveRemote | MoveLocal | MoveBase) -> None:
+    def _move(
+        self,
+        action: MoveRemote | MoveLocal | MoveBase,
+        result: PassResult,
+    ) -> None:
         state = self._session.state
         tag = ""
         if isinstance(action, MoveRemote):
@@ -370,11 +375,14 @@ class Executor:
                 state.move_entries(action.path, action.to)
             if not record:
                 return
+            renamed = _files_at(record, state.base())
             state.move(record, action.to)
             was = state.base_of(action.to)
             if tag and isinstance(was, BaseFile):
                 base = BaseFile(was.hash, tag, was.local_id, was.remote_id)
                 state.set_base(action.to, base, racy=YOUNG)
+        if not isinstance(action, MoveBase) and not moving(action.to):
+            _count_renamed(action, renamed, result)
 
     def _move_remote(self, action: MoveRemote) -> str:
         """Rename on the server. Returns the new tag of an unedited file, else ""."""
@@ -402,6 +410,27 @@ class Executor:
         """Record that an upload has failed: its outcome need not be found out."""
         if isinstance(action, Upload | Merge):
             self._session.end_upload(action.path)
+
+
+def _count_renamed(
+    action: MoveRemote | MoveLocal,
+    files: Sequence[str],
+    result: PassResult,
+) -> None:
+    """Count a rename. A folder counts as the files in it."""
+    is_local = isinstance(action, MoveLocal)
+    renamed = result.renamed_local if is_local else result.renamed_remote
+    renamed.extend(files)
+    result.acted += max(0, len(files) - 1)
+
+
+def _files_at(
+    top: str,
+    base: Base,
+) -> list[str]:
+    """The file at a path, or the files below it."""
+    paths = (path for path, node in base.items() if isinstance(node, BaseFile))
+    return [path for path in paths if within(path, top)]
 
 
 def _reason(error: VaultError | OSError) -> str:

@@ -14,6 +14,9 @@ class PassResult:
     merged: list[str] = field(default_factory=list)
     deleted_local: list[str] = field(default_factory=list)
     deleted_remote: list[str] = field(default_factory=list)
+    renamed_local: list[str] = field(default_factory=list)
+    """files by their old paths, also those in a renamed folder"""
+    renamed_remote: list[str] = field(default_factory=list)
     conflicts: list[str] = field(default_factory=list)
     """copies of texts that could not be merged"""
     failed: dict[str, str] = field(default_factory=dict)

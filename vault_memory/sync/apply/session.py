@@ -20,6 +20,7 @@ from vault_memory.vault.reader import Note
 from vault_memory.vault.snapshots import Version, revision_of
 from vault_memory.vault.write.journal import By
 from vault_memory.vault.write.replacement import Replacement
+from vault_memory.vault.write.wait_reasons import refuse_lasting
 from vault_memory.vault.write.writer import Writer
 
 TEXT = MARKDOWN
@@ -257,8 +258,9 @@ class SyncSession:
             if written.outcome == "pending":
                 if written.reason == "in_editor":
                     self._delayed_writes.add(op_id)
-                else:
-                    writer.discard(op_id)
+                    raise ActionOutdated
+                writer.discard(op_id)
+                refuse_lasting(path, written.reason)
                 raise ActionOutdated
         return written.outcome
 
@@ -376,22 +378,28 @@ class SyncSession:
             if entry.size != len(raw):
                 raise ActionOutdated
             tag, fileid, confirmed = entry.etag, entry.fileid, entry.confirmed
-        was = self.state.base_of(path)
-        if not fileid and was is not None:
-            fileid = was.remote_id
+        was, last = self.state.base_of(path), self._listed(path, tag)
+        # Fault: without its id, a file that was just fetched is not known again after a rename.
+        fileid = fileid or last.fileid or (was.remote_id if was else "")
         racy = 0 if confirmed else self._why_racy(stored, made=made)
         with self.state.transaction():
             base = BaseFile(revision_of(raw), tag, self.disk.id_of(path), fileid)
             self.state.set_base(path, base, racy=racy)
-            modified, checksum = stored.modified, stored.checksum
-            last = self.state.entry_of(path)
-            if last is not None and last.etag == tag:
-                modified = modified or last.modified
-                checksum = checksum or last.checksum
+            modified = stored.modified or last.modified
+            checksum = stored.checksum or last.checksum
             self.state.store_entry(
                 Entry(path, False, tag, len(raw), modified, fileid, checksum)
             )
             self.state.end_upload(path)
+
+    def _listed(
+        self,
+        path: str,
+        tag: str,
+    ) -> Entry:
+        """What the last listing has for a tag; an entry without properties when it has nothing."""
+        last = self.state.entry_of(path)
+        return last if last and last.etag == tag else Entry(path, False, tag)
 
     def _keep_bytes(
         self,

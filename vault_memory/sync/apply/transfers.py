@@ -37,6 +37,7 @@ from vault_memory.sync.state_db import OpenUpload
 from vault_memory.sync.trees import BaseFile
 from vault_memory.vault.reader import Note
 from vault_memory.vault.snapshots import Version, revision_of
+from vault_memory.vault.write.wait_reasons import refuse_lasting
 
 
 class FileTransfers:
@@ -363,6 +364,7 @@ class FileTransfers:
             )
             if written.outcome == "pending":
                 writer.discard(written.op_id)
+                refuse_lasting(action.path, written.reason)
                 raise ActionOutdated
         if written.outcome != "trashed":
             raise ActionOutdated

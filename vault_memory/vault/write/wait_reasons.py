@@ -2,6 +2,8 @@
 
 from typing import Literal
 
+from vault_memory.errors import NoteNotWritable
+
 Reason = Literal[
     "hot",
     "truncated",
@@ -43,3 +45,25 @@ WORDS: dict[Reason, str] = {
     "busy": "the note changed again and again while it was written",
     "other_device": "another device is editing this vault now",
 }
+
+LASTING: tuple[Reason, ...] = (
+    "hard_link",
+    "read_only",
+    "not_ours",
+    "attributes",
+    "no_file",
+    "outside",
+    "file_system",
+)
+"""The reasons that stay until a person removes them"""
+
+
+def refuse_lasting(
+    path: str,
+    reason: str,
+) -> None:
+    """Raise NoteNotWritable for a reason that only a person can remove."""
+    # Fault: a read-only note is fetched in each pass, and nothing says why it waits.
+    for lasting in LASTING:
+        if lasting == reason:
+            raise NoteNotWritable(path, WORDS[lasting])
