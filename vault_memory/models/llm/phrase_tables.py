@@ -17,7 +17,7 @@ LONGEST_OBJECT = 60
 _EDGE = r"(?:[:;]-?[()]|[\s.!。！,，;；:：–—-]|[\u2600-\u27bf\ufe0f\u200d\U0001f000-\U0001faff])+"
 _EDGES = re.compile(rf"^{_EDGE}|{_EDGE}$")
 """Blanks, punctuation and smileys around a statement, which say nothing of it"""
-_WORDS = r"[^\s,;.!?]+(?:[ \t]+[^\s,;.!?]+){0,2}?"
+_WORDS = r"[^\s,;.!?]+(?:[ \t]++[^\s,;.!?]+){0,2}?"
 
 
 @dataclass(frozen=True, slots=True)
@@ -240,7 +240,7 @@ _PIECES = {
     "(": "(?:",
     ")": ")",
     "|": "|",
-    " ": r"[ \t]+",
+    " ": r"[ \t]++",
     "'": "['’]",
     "’": "['’]",
     "$": r"(?=\W*$)",

@@ -65,14 +65,14 @@ RUN_BEFORE = 4
 """The same for scripts without spaces, in characters"""
 _KEY = 3
 """Characters of a part of a word by which a phrase is looked up"""
-_WORDS = r"[^\s,;.!?]+(?:[ \t]+[^\s,;.!?]+){0,2}?"
+_WORDS = r"[^\s,;.!?]+(?:[ \t]++[^\s,;.!?]+){0,2}?"
 _PIECES = {
     "": "",
     "*": _WORDS,
     "(": "(?:",
     ")": ")",
     "|": "|",
-    " ": r"[ \t]+",
+    " ": r"[ \t]++",
     "…": r"[^.!?。！？\n]{1,120}?",
     "~": r"\w*",
     "$": r"(?=[^\w']*$|[ \t]*[,;:.!?()，。；：！？、—–])",
