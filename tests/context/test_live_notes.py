@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from vault_memory.context.live_notes import Authors, LiveNotes
 from vault_memory.markdown.chunking.chunker import chunk
 from vault_memory.markdown.document import parse
+from vault_memory.markdown.encodings import as_utf8
 from vault_memory.rules.facts.fact import read_facts
 from vault_memory.search.results import Hit
 from vault_memory.vault.reader import Folder
@@ -64,7 +65,7 @@ def hits(path: str, raw: bytes) -> list[Hit]:
             one.text,
             1.0,
         )
-        for one in chunk(raw)
+        for one in chunk(as_utf8(raw))
     ]
 
 

@@ -1,7 +1,6 @@
 """The checks of `doctor`. Each result is a sentence with a state, and a fix if there is one."""
 
 import os
-import shlex
 import stat
 import sys
 import time
@@ -9,9 +8,8 @@ from collections.abc import Callable, Iterator, Mapping
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
-from vault_memory.api import checks
+from vault_memory.api import checks, note_checks
 from vault_memory.api.checks import (
-    MOST_NAMES,
     by_reason,
     counted,
     failed,
@@ -31,10 +29,11 @@ from vault_memory.errors import (
     NoteUnreadable,
     VaultMemoryError,
 )
-from vault_memory.ingest.crash_guard import ENDED_TWICE
+from vault_memory.index.schema import missing_notes
 from vault_memory.lazy import lazy_module
 from vault_memory.rules.paths.filenames import awkward, clashes
 from vault_memory.rules.paths.layout import bots
+from vault_memory.vault.listing import MOST
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -227,6 +226,12 @@ def _index_equals_notes(memory: "VaultMemory") -> Iterator[Check]:
     ]
     if differing:
         yield failed(name, f"differs for {some(differing)}", FIX)
+    elif missing := missing_notes(index):
+        fix = "move files that are no notes out of the vault"
+        reason = (
+            f"{missing:,} notes are missing: the vault has more than {MOST:,} files"
+        )
+        yield failed(name, reason, fix)
     else:
         yield passed(name, "every note was read and compared by its SHA-256")
 
@@ -260,15 +265,8 @@ def _layout(memory: "VaultMemory") -> Iterator[Check]:
         yield warned("configuration", report.remark, "")
 
 
-def _parked(memory: "VaultMemory") -> Iterator[Check]:
-    parked = memory.vault.indexing.index().parked()
-    reasons = {path: reason for path, (reason, _) in parked.items()}
-    for reason, paths in by_reason(reasons).items():
-        fix = "split it into smaller notes"
-        if reason == ENDED_TWICE:
-            fix = f"vault-memory index {' '.join(map(shlex.quote, paths[:MOST_NAMES]))}"
-        verb = "is" if len(paths) == 1 else "are"
-        yield warned("parked", f"{counted(paths)} {verb} not read: {reason}", fix)
+def _unusual_notes(memory: "VaultMemory") -> Iterator[Check]:
+    yield from note_checks.unusual_notes(memory.vault.indexing.index())
 
 
 def _fact_lines(memory: "VaultMemory") -> Iterator[Check]:
@@ -485,7 +483,7 @@ _CHECKS = (
     _other_databases,
     _index_equals_notes,
     _layout,
-    _parked,
+    _unusual_notes,
     _fact_lines,
     _past,
     _ledgers,

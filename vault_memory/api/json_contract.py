@@ -6,11 +6,14 @@ misspelt or too much.
 """
 
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 from vault_memory.errors import UsageError, VaultMemoryError
+from vault_memory.lazy import lazy_module
 
 if TYPE_CHECKING:
+    import dataclasses
+
     from vault_memory.context.blocks import ContextBlock
     from vault_memory.contract import (
         FreshnessJson,
@@ -35,6 +38,8 @@ if TYPE_CHECKING:
     from vault_memory.sync.report import Remark, SyncReport
     from vault_memory.transfer.exporter import ExportReport
     from vault_memory.transfer.import_report import ImportReport, Skipped
+else:
+    dataclasses = lazy_module("dataclasses")
 
 ADVICE = {
     "identical": "discard",
@@ -115,11 +120,14 @@ def of_context(block: "ContextBlock") -> "answers.ContextBlockJson":
 
 def of_freshness(freshness: "Freshness") -> "FreshnessJson":
     """Return how current an answer is."""
-    return {
+    payload: FreshnessJson = {
         "stale_files": list(freshness.stale_files),
         "semantic": freshness.semantic,
         "reason": freshness.reason,
     }
+    if freshness.missing_notes:
+        payload["missing_notes"] = freshness.missing_notes
+    return payload
 
 
 # ---- notes and the index -------------------------------------------------------------
@@ -127,16 +135,7 @@ def of_freshness(freshness: "Freshness") -> "FreshnessJson":
 
 def of_index(report: "IndexReport") -> "status_answers.IndexReportJson":
     """Return the answer of `index`."""
-    return {
-        "notes": report.notes,
-        "changed": report.changed,
-        "removed": report.removed,
-        "chunks_added": report.chunks_added,
-        "chunks_kept": report.chunks_kept,
-        "chunks_removed": report.chunks_removed,
-        "embedded": report.embedded,
-        "seconds": report.seconds,
-    }
+    return cast("status_answers.IndexReportJson", dataclasses.asdict(report))
 
 
 def of_note(note: "NoteText") -> "answers.NoteTextJson":

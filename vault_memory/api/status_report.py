@@ -3,6 +3,7 @@
 from typing import TYPE_CHECKING
 
 from vault_memory.errors import VaultMemoryError
+from vault_memory.index.properties import property_values
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -37,8 +38,10 @@ def status(
             "notes": notes,
             "chunks": chunks,
             "stale_files": list(freshness.stale_files),
+            "missing_notes": freshness.missing_notes,
             "generation": vault.indexing.generations.current,
             "parked": {path: reason for path, (reason, _) in index.parked().items()},
+            "encodings": property_values.encodings(index),
         },
         "semantic": freshness.semantic,
         "reason": freshness.reason,

@@ -17,6 +17,9 @@ if TYPE_CHECKING:
 BETWEEN_DETAILS = " · "
 Paint = Callable[[str, str], str]
 """Returns a text in a style, `bold` or `dim`"""
+TOO_MANY_FILES = (
+    "not searched: {:,} notes; the vault has more files than one listing can have"
+)
 _UNKNOWN = {
     "topic": "no text has the topic `{}`, so only text without a topic was searched",
     "entity": "no text names `{}`",
@@ -98,6 +101,8 @@ def freshness_texts(freshness: "FreshnessJson") -> Iterator[str]:
     if stale_files:
         listed = ", ".join(stale_files)
         yield f"not up to date: {listed}"
+    if missing := freshness.get("missing_notes", 0):
+        yield TOO_MANY_FILES.format(missing)
     semantic = freshness["semantic"]
     reason = freshness["reason"]
     if semantic != "ready":

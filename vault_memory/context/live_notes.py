@@ -11,7 +11,7 @@ from vault_memory.vault.fs import RealFiles
 from vault_memory.vault.reader import Folder, Note
 
 if TYPE_CHECKING:
-    from vault_memory.markdown import items, letters, note_items
+    from vault_memory.markdown import encodings, items, letters, note_items
     from vault_memory.markdown.chunking import chunker
     from vault_memory.markdown.chunking.chunk_text import Chunk
     from vault_memory.rules.conversations import turn as conversations_turn
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 else:
     chunker = lazy_module("vault_memory.markdown.chunking.chunker")
     items = lazy_module("vault_memory.markdown.items")
+    encodings = lazy_module("vault_memory.markdown.encodings")
     letters = lazy_module("vault_memory.markdown.letters")
     note_items = lazy_module("vault_memory.markdown.note_items")
     conversations_turn = lazy_module("vault_memory.rules.conversations.turn")
@@ -101,7 +102,7 @@ class LiveNotes:
         """Returns the lines of a note without their ends; no lines when it is unreadable."""
         if path not in self._lines:
             note = self._note(path)
-            raw = note.raw if note else b""
+            raw = encodings.as_utf8(note.raw) if note else b""
             # The index counts the lines of a transcript by `\n` alone.
             is_transcript = path.endswith(".jsonl")
             lines = raw.split(b"\n") if is_transcript else _BREAK.split(raw)
@@ -147,7 +148,7 @@ class LiveNotes:
         first, last = hit.lines
         if note.revision != self._indexed(hit.note):
             # The note was edited after the index read it: the text may be on other lines.
-            nearest = _nearest_chunk(note.raw, hit)
+            nearest = _nearest_chunk(encodings.as_utf8(note.raw), hit)
             if nearest is None:
                 return None
             first, last = nearest.first_line, nearest.last_line

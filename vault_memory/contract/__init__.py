@@ -7,7 +7,7 @@ the MCP tools and the checks of arguments cannot differ. This module holds the w
 shapes that the others share. It imports nothing that takes time: a hook loads it.
 """
 
-from typing import Literal, TypedDict
+from typing import Literal, NotRequired, TypedDict
 
 NoteKind = Literal[
     "user",
@@ -93,6 +93,7 @@ class FreshnessJson(TypedDict):
     stale_files: list[str]
     semantic: SemanticState
     reason: str
+    missing_notes: NotRequired[int]
 
 
 class CutJson(TypedDict):

@@ -19,6 +19,13 @@ class IndexReportJson(TypedDict):
     chunks_removed: Count
     embedded: Count
     seconds: float
+    missing_notes: Annotated[
+        Count, Meta(description="Notes of a vault with too many files, not indexed")
+    ]
+    encodings: Annotated[
+        dict[str, str],
+        Meta(description="Notes that are no UTF-8: search reads them, edits do not"),
+    ]
 
 
 class NoteCountsJson(TypedDict):
@@ -119,9 +126,16 @@ class IndexStatusJson(TypedDict):
     notes: Count
     chunks: Count
     stale_files: list[str]
+    missing_notes: Annotated[
+        Count, Meta(description="Notes of a vault with too many files, not indexed")
+    ]
     generation: Count
     parked: Annotated[
         dict[str, str], Meta(description="Notes that cannot be indexed, and why")
+    ]
+    encodings: Annotated[
+        dict[str, str],
+        Meta(description="Notes that are no UTF-8: search reads them, edits do not"),
     ]
 
 

@@ -39,6 +39,7 @@ from vault_memory.edits.note_access import CURATED, QUIET_SECONDS
 from vault_memory.edits.plans.fact_edits import Wish, fact_of
 from vault_memory.errors import NoteNotFound, VaultMemoryError
 from vault_memory.forgetting.derived_keys import DerivedKeys
+from vault_memory.markdown.encodings import text_of
 from vault_memory.rules.edits.ops import Op, as_json
 from vault_memory.rules.forgetting.matcher import TextMatcher
 from vault_memory.rules.forgetting.redact_audit import strings_in
@@ -125,7 +126,7 @@ class Forgetter:
             report.add(path, redacted.count)
             if self._kind(path) == "audit":
                 continue
-            remaining_text = redacted.raw.decode("utf-8", "replace")
+            remaining_text = text_of(redacted.raw)
             look_alikes = self._matcher.reads_alike(remaining_text)
             if look_alikes:
                 report.alike[path] = look_alikes

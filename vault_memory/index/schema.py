@@ -14,6 +14,8 @@ from vault_memory.index import term_volumes
 if TYPE_CHECKING:
     from vault_memory.index.store import Index
 
+MISSING = "missing"
+"""The key under which an index stores how many notes it lacks, as the vault has too many files"""
 ANALYSIS = "2"
 """The version of the rules that split text into words; a new version needs a new generation"""
 LINK = 4
@@ -225,6 +227,11 @@ def has_links(index: "Index") -> bool:
         f"SELECT 1 FROM property WHERE sort = {LINK:d} AND name = '' LIMIT 1"
     )
     return bool(rows.fetchall())
+
+
+def missing_notes(index: "Index") -> int:
+    """Return how many notes the index lacks, because a listing has no room for all files."""
+    return int(index.get(MISSING) or 0)
 
 
 def skip_stamps(index: "Index") -> None:

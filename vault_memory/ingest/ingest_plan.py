@@ -44,8 +44,9 @@ def plan_ingest(
             changed.append(path)
     removed: list[str] = []
     unseen: list[str] = []
+    beyond = frozenset(listing.beyond)
     for path in indexed:
-        if path in listing.entries:
+        if path in listing.entries or path in beyond:
             continue
         # Fault (B40): a folder that cannot be listed is no proof that its notes were
         # deleted.

@@ -13,7 +13,7 @@ from vault_memory.vault.listing import Stat
 from vault_memory.vault.reader import LARGEST_PARSED, Note
 
 if TYPE_CHECKING:
-    from vault_memory.markdown import document
+    from vault_memory.markdown import document, encodings
     from vault_memory.markdown.chunking import chunker
     from vault_memory.markdown.chunking.chunk_text import Chunk
     from vault_memory.markdown.properties import note_properties
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 else:
     chunker = lazy_module("vault_memory.markdown.chunking.chunker")
     document = lazy_module("vault_memory.markdown.document")
+    encodings = lazy_module("vault_memory.markdown.encodings")
     note_properties = lazy_module("vault_memory.markdown.properties.note_properties")
     conversations_turn = lazy_module("vault_memory.rules.conversations.turn")
     fact = lazy_module("vault_memory.rules.facts.fact")
@@ -79,13 +80,15 @@ def parts_of(
         turns = conversations_turn.turn_chunks(raw, place.scope)
         return Parts([turn.chunk for turn in turns], tuple(turn.also for turn in turns))
     if place.kind == CANVAS:
-        return Parts(chunker.chunk(canvas.as_markdown(raw)))
-    facts = _facts_of(raw, place) if place.kind == FACTS else ()
-    return Parts(
-        chunker.chunk(raw),
-        facts=facts,
-        properties=note_properties.note_properties(raw),
-    )
+        return Parts(chunker.chunk(canvas.as_markdown(encodings.as_utf8(raw))))
+    is_foreign = not document.is_text(raw)
+    text = encodings.as_utf8(raw) if is_foreign else raw
+    facts = _facts_of(text, place) if place.kind == FACTS else ()
+    properties = note_properties.note_properties(text)
+    if is_foreign:
+        encoding = note_properties.in_encoding(encodings.encoding_of(raw))
+        properties = (encoding, *properties)
+    return Parts(chunker.chunk(text), facts=facts, properties=properties)
 
 
 def entry_from(

@@ -10,7 +10,12 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from vault_memory.errors import NoteNotFound, NoteUnreadable
 from vault_memory.index.chunk_rows import Delta
-from vault_memory.index.schema import has_stamps, skip_stamps
+from vault_memory.index.schema import (
+    MISSING,
+    has_stamps,
+    missing_notes,
+    skip_stamps,
+)
 from vault_memory.index.store import Index, IndexedFile, IndexEntry, State
 from vault_memory.ingest.crash_guard import EndedTwice, forget_crumb, reading
 from vault_memory.ingest.ingest_plan import plan_ingest, stamp
@@ -128,6 +133,7 @@ class Ingest:
             # deleted.
             if path not in listing.entries and listing.covers(path):
                 self.index.unpark(path)
+        self._count_missing(within, listing, indexed, plan.changed)
         if within == ("",):
             self._stamp(listing)
         unread = [
@@ -140,6 +146,24 @@ class Ingest:
             unread=tuple(unread),
             copies=tuple(listing.copies),
         )
+
+    def _count_missing(
+        self,
+        within: Sequence[str],
+        listing: Listing,
+        indexed: Mapping[str, IndexedFile],
+        changed: Iterable[str],
+    ) -> None:
+        """Counts the notes that the index lacks, because a listing has no room for all files."""
+        before = missing_notes(self.index)
+        if within == ("",):
+            beyond = (path for path in listing.beyond if path not in indexed)
+            missing = sum(map(self.wants, beyond))
+        else:
+            # A sweep finds these notes folder by folder.
+            missing = max(before - sum(path not in indexed for path in changed), 0)
+        if missing != before:
+            self.index.set(MISSING, str(missing))
 
     def _stamp(self, listing: Listing) -> None:
         """Updates what the fading of items follows from."""

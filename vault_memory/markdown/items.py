@@ -10,10 +10,15 @@ import datetime
 import re
 import unicodedata
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
+from vault_memory.lazy import lazy_module
 from vault_memory.markdown.item_text import BLOCK_ID, MARKER, escaped, unescaped
-from vault_memory.markdown.letters import folded
+
+if TYPE_CHECKING:
+    from vault_memory.markdown import letters
+else:
+    letters = lazy_module("vault_memory.markdown.letters")
 
 _NESTED = re.compile(r"\n[ \t]+(?:[-*+]|\d{1,9}[.)])[ \t]")
 _TYPE = re.compile(r"\[([^\W\d_][\w -]{1,39})\](?![(\[:])[ \t]*")
@@ -113,7 +118,7 @@ def normalised_text(text: str) -> str:
 
 def recognised(normal: str) -> str:
     """Return a normalised text of an audit in the form of today."""
-    return folded(normal).rstrip(" .。")
+    return letters.folded(normal).rstrip(" .。")
 
 
 def _without_marker(text: str) -> str:

@@ -21,12 +21,11 @@ if TYPE_CHECKING:
 
     from vault_memory.config.sections import LifecycleSettings
     from vault_memory.contract.status_answers import StatsJson
-    from vault_memory.index import vector_cache, vectors
+    from vault_memory.index import schema, vector_cache, vectors
     from vault_memory.index.store import Index
     from vault_memory.index.vector_cache import Matrices
     from vault_memory.ingest import embed_pending
     from vault_memory.ingest.lifecycle import Progress
-    from vault_memory.markdown import document
     from vault_memory.search import (
         candidates,
         filter_values,
@@ -53,7 +52,7 @@ else:
     vector_cache = lazy_module("vault_memory.index.vector_cache")
     vectors = lazy_module("vault_memory.index.vectors")
     embed_pending = lazy_module("vault_memory.ingest.embed_pending")
-    document = lazy_module("vault_memory.markdown.document")
+    schema = lazy_module("vault_memory.index.schema")
     candidates = lazy_module("vault_memory.search.candidates")
     search_freshness = lazy_module("vault_memory.search.freshness")
     index_counts = lazy_module("vault_memory.search.index_counts")
@@ -154,16 +153,9 @@ class SearchCalls:
             [inside(path) for path in paths], rebuild=rebuild, progress=progress
         )
         embedded = self.embed(progress) if embed else 0
-        return note_reports.IndexReport(
-            notes=self.vault.indexing.index().count_notes(),
-            changed=len(report.changed),
-            removed=len(report.removed),
-            chunks_added=report.delta.added,
-            chunks_kept=report.delta.unchanged,
-            chunks_removed=report.delta.removed,
-            embedded=embedded,
-            seconds=round(time.perf_counter() - started, 3),
-        )
+        seconds = round(time.perf_counter() - started, 3)
+        index = self.vault.indexing.index()
+        return note_reports.index_report(index, report, embedded, seconds)
 
     def embed(
         self,
@@ -385,27 +377,21 @@ class SearchCalls:
         """The freshness of an answer from `index`, when the notes `unread` are newer on disk."""
         semantic = self.vault.semantic
         stale = tuple(sorted({*index.stale(), *unread, *self.vault.indexing.behind}))
+        lacks = schema.missing_notes(index)
         embedder = semantic.embedder
         if embedder is None:
-            return search_freshness.Freshness(stale, semantic.state, semantic.reason)
+            state, reason = semantic.state, semantic.reason
+            return search_freshness.Freshness(stale, state, reason, lacks)
         missing = self._count_missing(index, embedder.fingerprint)
         if missing:
-            return search_freshness.Freshness(
-                stale, "warming", f"{missing} chunks to embed"
-            )
-        return search_freshness.Freshness(stale, "ready", "")
+            reason = f"{missing} chunks to embed"
+            return search_freshness.Freshness(stale, "warming", reason, lacks)
+        return search_freshness.Freshness(stale, "ready", "", lacks)
 
     def read(self, note: str) -> "NoteText":
         """Read a note from disk. Raises BadPath, NoteNotFound, NoteUnreadable."""
         content = self.vault.folder.read(inside(note))
-        headings = document.parse(content.raw).headings
-        return note_reports.NoteText(
-            content.path,
-            content.revision,
-            content.raw.decode("utf-8", errors="replace"),
-            headings,
-            content.raw,
-        )
+        return note_reports.note_text(content)
 
     @rebuild_if_damaged
     def find_note(self, name: str) -> str:

@@ -18,6 +18,8 @@ class Freshness(NamedTuple):
     semantic: SemanticState
     reason: str
     """why `semantic` is not ready; empty when it is"""
+    missing_notes: int = 0
+    """notes that are not searched, because the vault has more files than one listing can have"""
 
 
 class SearchAnswer(NamedTuple):

@@ -42,10 +42,12 @@ class Stat(NamedTuple):
 class Listing:
     """The content of a vault, or of one of its folders. A path in none of the fields is absent."""
 
-    __slots__ = ("copies", "entries", "folders", "links", "unknown")
+    __slots__ = ("beyond", "copies", "entries", "folders", "links", "unknown")
 
     def __init__(self) -> None:
         self.entries: dict[str, Stat] = {}
+        self.beyond: list[str] = []
+        """Files that are there, and had no room: at most `MOST`"""
         self.unknown: dict[str, str] = {}
         """Path of a file or folder → why its state is unknown. Everything below it is unknown too."""
         self.copies: list[str] = []
@@ -156,26 +158,38 @@ class _Walk:
     ) -> None:
         """Lists one folder and all below it; `prefix` is its path with a ``/`` at the end, or ""."""
         folders: list[str] = []
-        files = self.listing.entries
         try:
             with os.scandir(fd) as entries:
                 for entry in entries:
                     if entry.is_dir(follow_symlinks=False):
                         folders.append(entry.name)
                         continue
+                    if self.listing.truncated:
+                        self._add_beyond(entry.name, prefix)
+                        continue
                     self._add_file(entry, prefix)
                     # Fault (F110): a folder of another program, such as a cache, may
                     # have millions of files. The rest is unknown, and not deleted.
-                    if len(files) >= MOST:
+                    if self.listing.truncated:
                         reason = f"there are more than {MOST:,} files"
                         self.listing.unknown[prefix[:-1]] = reason
-                        return
         except OSError as error:
             self._add_unknown(prefix[:-1], error)
             return
-        self.listing.folders.append(prefix[:-1])
+        if not self.listing.truncated:
+            self.listing.folders.append(prefix[:-1])
         for name in folders:
             self._below(fd, name, prefix, depth)
+
+    def _add_beyond(
+        self,
+        name: str,
+        prefix: str,
+    ) -> None:
+        """Adds the name of a file without a look at it."""
+        is_note = name.endswith(self._suffixes) and not ignored(name)
+        if is_note and len(self.listing.beyond) < MOST:
+            self.listing.beyond.append(prefix + name)
 
     def _add_file(
         self,
@@ -204,7 +218,7 @@ class _Walk:
         prefix: str,
         depth: int,
     ) -> None:
-        if name[0] == "." or self.listing.truncated:
+        if name[0] == "." or len(self.listing.beyond) >= MOST:
             return
         path = prefix + name
         if reason := unreadable(name):

@@ -1,10 +1,12 @@
 """`index`: updates the index, and embeds new text before it returns."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 import click
 
+from vault_memory.api.checks import some
+from vault_memory.cli import search_text
 from vault_memory.cli.layout_choice import layout_option, open_with_layout
 from vault_memory.cli.options import Context, common
 from vault_memory.lazy import lazy_module
@@ -13,6 +15,7 @@ if TYPE_CHECKING:
     from vault_memory.api import json_contract
     from vault_memory.api.vault_memory import VaultMemory
     from vault_memory.cli.commands.everyday import inbox_review
+    from vault_memory.search.note_reports import IndexReport
 else:
     json_contract = lazy_module("vault_memory.api.json_contract")
     inbox_review = lazy_module("vault_memory.cli.commands.everyday.inbox_review")
@@ -59,13 +62,26 @@ def index(
             f"{report.embedded} embedded; {report.seconds:.2f} s"
         ),
     )
-    if context.json:
-        return
-    if missing:
-        listed = ", ".join(f"`{path}`" for path in missing)
-        context.say(f"no note is at {listed}: `vault-memory notes` lists the notes")
-    if reason:
-        context.say(f"semantic: off ({reason})")
+    if not context.json:
+        for remark in _remarks(report):
+            context.say(remark)
+        if missing:
+            listed = ", ".join(f"`{path}`" for path in missing)
+            context.say(f"no note is at {listed}: `vault-memory notes` lists the notes")
+        if reason:
+            context.say(f"semantic: off ({reason})")
+    # Fault: a script would take an index without some notes for complete.
+    if report.missing_notes:
+        raise click.exceptions.Exit(1)
+
+
+def _remarks(report: "IndexReport") -> Iterator[str]:
+    """Yield what a person should know about notes that are not indexed as others."""
+    if report.missing_notes:
+        yield search_text.TOO_MANY_FILES.format(report.missing_notes)
+    if report.encodings:
+        names = [f"{path} ({name})" for path, name in report.encodings.items()]
+        yield f"not UTF-8, so that edits are refused: {some(names)}"
 
 
 def _paths_without_notes(

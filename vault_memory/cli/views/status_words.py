@@ -156,12 +156,16 @@ def _index(index: "IndexStatusJson") -> Section:
     notes = _number(index["notes"], "note", "notes") or "no notes"
     chunks = _number(index["chunks"], "chunk", "chunks") or "no chunks"
     stale = ", ".join(index["stale_files"])
-    state = "not up to date" if stale else "up to date"
+    missing = _number(index["missing_notes"], "note", "notes")
+    state = "not up to date" if stale or missing else "up to date"
     parked = index["parked"].items()
+    foreign = index["encodings"].items()
     return [
         f"{notes} in {chunks}, {state}",
         _labelled("changed since", stale),
+        _labelled("missing, as the vault has too many files", missing),
         *(f"cannot be indexed: {path}: {reason}" for path, reason in parked),
+        *(f"cannot be edited: {path}: it is {name}" for path, name in foreign),
     ]
 
 

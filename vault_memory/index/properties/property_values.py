@@ -10,6 +10,18 @@ if TYPE_CHECKING:
     from vault_memory.index.store import Index
 
 
+def encodings(index: "Index") -> dict[str, str]:
+    """Return the encodings of the notes that are no UTF-8, by path."""
+    rows = index.connection.execute(
+        "SELECT n.path, p.value"
+        " FROM property p"
+        " JOIN note n ON n.id = p.note"
+        f" WHERE p.sort = {Sort.ENCODING:d} AND p.name = ''"
+        " ORDER BY n.path"
+    )
+    return {row[0]: row[1] for row in rows}
+
+
 def values_of(
     index: "Index",
     scope_ids: Collection[int],

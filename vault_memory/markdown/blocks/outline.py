@@ -5,12 +5,18 @@ above it, so each block is read by our line scanner where that is sure, and else
 """
 
 import re
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
+from vault_memory.lazy import lazy_module
 from vault_memory.markdown.blocks.fallback import FallbackReader
 from vault_memory.markdown.blocks.incremental import reread
 from vault_memory.markdown.blocks.model import BLANKS, Block
 from vault_memory.markdown.blocks.scanner import UNSURE, scan
+
+if TYPE_CHECKING:
+    from vault_memory.markdown import encodings
+else:
+    encodings = lazy_module("vault_memory.markdown.encodings")
 
 BOM = "\ufeff"
 LONG = 400
@@ -42,7 +48,10 @@ def decode(
     A final newline gives a last, empty line. At the beginning of a section, which is not a `whole`
     note, a BOM is a letter like others.
     """
-    text = raw.decode("utf-8", "replace")
+    try:
+        text = raw.decode()
+    except UnicodeDecodeError:
+        text = encodings.text_of_lines(raw)
     if whole:
         text = text.removeprefix(BOM)
     if "\r" in text:

@@ -97,6 +97,8 @@ class Sort(IntEnum):
     """A tag within a text"""
     ALIAS = 3
     LINK = 4
+    ENCODING = 5
+    """The encoding of a note that is no UTF-8"""
 
 
 class Property(NamedTuple):
@@ -123,6 +125,11 @@ def note_properties(raw: bytes) -> tuple[Property, ...]:
     # Fault: a hostile note has a hundred thousand tags, each of them a row.
     properties = dict.fromkeys(_properties(lines, body))
     return tuple(properties)[:MOST]
+
+
+def in_encoding(encoding: str) -> Property:
+    """Return the property of a note that is no UTF-8."""
+    return Property(Sort.ENCODING, "", "", encoding)
 
 
 def _properties(

@@ -49,6 +49,10 @@ def of_search(
     if stale:
         names = ", ".join(map(_name, stale))
         remarks.append(f"Changed just now, and not searched yet: {names}")
+    if missing := answer["freshness"].get("missing_notes", 0):
+        remarks.append(
+            f"{missing:,} notes are not searched: the vault has too many files"
+        )
     message = f"{len(hits)} hits, best first" if hits else "Nothing was found."
     left_out = len(all_hits) - len(hits)
     if left_out:

@@ -9,9 +9,15 @@ the note has.
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
+from vault_memory.lazy import lazy_module
 from vault_memory.markdown.note_items import line_end
+
+if TYPE_CHECKING:
+    from vault_memory.markdown import encodings
+else:
+    encodings = lazy_module("vault_memory.markdown.encodings")
 
 NAMES = ("create", "str_replace", "insert", "delete", "rename")
 
@@ -74,7 +80,7 @@ def edit_text(
 
 def text_of(raw: bytes) -> str:
     """Returns a note's text for a model: with LF as line end, without a byte order mark."""
-    text = raw.decode("utf-8", "replace").removeprefix(_BYTE_ORDER_MARK)
+    text = encodings.text_of(raw).removeprefix(_BYTE_ORDER_MARK)
     return text.replace("\r\n", "\n")
 
 

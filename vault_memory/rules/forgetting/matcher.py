@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 
 from vault_memory.errors import UsageError
+from vault_memory.markdown.encodings import text_of
 from vault_memory.markdown.letters import folded, folded_line
 from vault_memory.rules.forgetting.rendered_text import (
     continues_letter,
@@ -150,8 +151,8 @@ class TextMatcher:
         *,
         escaped: bool = True,
     ) -> bool:
-        """Returns whether any bytes contain it: as UTF-8 text, and as escaped JSON."""
-        text = raw.decode("utf-8", "replace")
+        """Returns whether any bytes contain it: as the text of a note, and as escaped JSON."""
+        text = text_of(raw)
         if self.stands_in(text):
             return True
         return escaped and "\\" in text and self.stands_in(unescaped(text))

@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
+from vault_memory.markdown import encodings
 from vault_memory.markdown.blocks.outline import Outline, outline
 from vault_memory.markdown.document import line_starts
 from vault_memory.rules.edits.audit_reader import read_line
@@ -55,8 +56,13 @@ def cut_note(
     facts: bool = False,
 ) -> Redacted:
     """Returns a note without the text; `facts` says that it is a page of facts."""
-    if not matcher.may_stand_in(raw.decode("utf-8", "replace")):
+    if not matcher.may_stand_in(encodings.text_of(raw)):
         return Redacted(raw)
+    if encodings.encoding_of(raw) == encodings.UTF_16:
+        redacted = cut_note(encodings.as_utf8(raw), matcher, facts=facts)
+        if not redacted.count:
+            return Redacted(raw)
+        return replace(redacted, raw=encodings.in_encoding_of(raw, redacted.raw))
     count = 0
     # Lines that become neighbours by the removal may contain the text again.
     for _ in range(_ROUNDS):

@@ -5,8 +5,14 @@ Two texts with the same skeleton look the same. A skeleton is for comparison, ne
 
 import unicodedata
 from functools import lru_cache
+from typing import TYPE_CHECKING
 
-from vault_memory.markdown.letters import INVISIBLE
+from vault_memory.lazy import lazy_module
+
+if TYPE_CHECKING:
+    from vault_memory.markdown import letters
+else:
+    letters = lazy_module("vault_memory.markdown.letters")
 
 _CYRILLIC = ("авекмнорстухіјѕԁһԛԝүӏвзгьпԍ", "abekmhopctyxijsdhqwylb3rbnr")
 _GREEK = ("αβγεζηικνορτυχωϲϳ", "abyeznikvoptuxwcj")
@@ -37,7 +43,7 @@ def skeleton(text: str) -> str:
 
 def is_invisible(letter: str) -> bool:
     """Returns whether a reader sees nothing of a letter, not even a blank."""
-    if letter in INVISIBLE:
+    if letter in letters.INVISIBLE:
         return True
     return unicodedata.category(letter) in _DROPPED and not letter.isspace()
 

@@ -11,13 +11,15 @@ from functools import cache
 from typing import TYPE_CHECKING
 
 from vault_memory.lazy import lazy_module
-from vault_memory.markdown.letters import PICTURES, one_form
 from vault_memory.rules.search import stopwords
 
 if TYPE_CHECKING:
     import html
+
+    from vault_memory.markdown import letters
 else:
     html = lazy_module("html")
+    letters = lazy_module("vault_memory.markdown.letters")
 
 MOST_SENTENCES = 8
 """The number of last sentences of a long prompt that are searched"""
@@ -80,7 +82,7 @@ def _points() -> re.Pattern[str]:
 def _pictures() -> re.Pattern[str]:
     # Two letters make a flag. A colour of skin is no picture of its own.
     return re.compile(
-        f"[\U0001f1e6-\U0001f1ff]{{1,2}}|(?P<skin>[\U0001f3fb-\U0001f3ff])|[{PICTURES}]"
+        f"[\U0001f1e6-\U0001f1ff]{{1,2}}|(?P<skin>[\U0001f3fb-\U0001f3ff])|[{letters.PICTURES}]"
     )
 
 
@@ -128,7 +130,7 @@ def normalise(text: str) -> str:
     text = clean(text)
     if "\u200c" in text:
         text = _joined_word().sub(_whole_and_parts, text)
-    compatible = unicodedata.normalize("NFKC", one_form(text))
+    compatible = unicodedata.normalize("NFKC", letters.one_form(text))
     folded_letters = compatible.translate(_FOLDED)
     without_points = _points().sub("", folded_letters)
     with_pictures = _pictures().sub(_picture_word, without_points)

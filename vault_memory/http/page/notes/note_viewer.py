@@ -11,6 +11,7 @@ from vault_memory.api.vault_memory import VaultMemory
 from vault_memory.errors import NoteNotFound
 from vault_memory.http.page.notes.note_items_shown import ShownItem, shown_items
 from vault_memory.http.page.page_answers import note_path
+from vault_memory.markdown.encodings import as_utf8
 from vault_memory.rules.edits.text_edits import why_not_editable
 from vault_memory.rules.paths.filenames import inside
 
@@ -76,7 +77,7 @@ class NoteViewer:
 
     def items(self, note: "NoteText") -> list[ShownItem]:
         """Return the items that the ops can address, with their authors."""
-        return shown_items(note.raw, self._memory.log(note.note))
+        return shown_items(as_utf8(note.raw), self._memory.log(note.note))
 
     def waiting(self, note: str) -> "list[Waiting]":
         """Return the writes that wait for a note."""
