@@ -107,6 +107,9 @@ def test_only_the_last_form_stands_beside_a_line_that_this_device_adds_meanwhile
     assert cloud.together()["USER.md"].decode() == expected
 
 
+GROWING = ["grows by words", "shrinks", "becomes another", "is ticked"]
+
+
 @pytest.mark.parametrize("seconds", [2, 6, 30])
 @pytest.mark.parametrize(
     "kind", ["grows by words", "is saved in the middle of a word", "is ticked"]
@@ -184,3 +187,28 @@ def test_a_record_that_another_program_replaces_does_not_come_back(cloud: Cloud)
         both_pass(cloud, 6)
 
     assert cloud.together()["log.jsonl"] == b'{"id": "1"}\n{"id": "3"}\n'
+
+
+@pytest.mark.parametrize("seconds", [5, 70])
+@pytest.mark.parametrize("kind", GROWING)
+def test_an_earlier_form_stays_away_that_another_device_uploaded_ahead_of_the_clock(
+    cloud: Cloud, kind: str, seconds: float
+):
+    first, _, third = FORMS[kind]
+    cloud.agreed()
+    cloud.phone.remote._lag = 7  # its text gets a time that is still to come
+    saved_on_a_page(cloud, TEXT + first)
+    cloud.phone.run_pass()
+    cloud.phone.save("USER.md", f"- mine\n{TEXT}{first}")
+    cloud.phone.run_pass()
+    cloud.clock.pass_by(2)
+    saved_on_a_page(cloud, f"- mine\n{TEXT}{third}")
+    cloud.clock.pass_by(3)
+    cloud.laptop.run_pass()
+    cloud.clock.pass_by(seconds)
+    cloud.laptop.save("USER.md", f"- mine\n- more\n{TEXT}{third}")
+    cloud.laptop.run_pass()
+
+    assert sorted(cloud.together()["USER.md"].decode().splitlines()) == sorted(
+        ["- mine", "- more", *TEXT.splitlines(), *third.splitlines()]
+    )

@@ -136,7 +136,7 @@ class OverwriteCheck:
         path: str,
         now: datetime,
     ) -> None:
-        """List the versions of a file before a text that another program has just stored is overwritten."""
+        """List the versions of a file before a text of another program is overwritten."""
         # Fault: clients give files any time they like. Only a list from before the write shows
         # which versions were added in between.
         session = self._session

@@ -139,7 +139,7 @@ class UploadBatches:
 
         `is_tried`: it was in a bulk upload, and the server did not report it as stored.
         """
-        if action.tag is not None and action.path in self._suspects:
+        if action.tag is not None:
             self._overwrites.list_before(action.path, now)
         try:
             return self._session.upload(action.path, note.raw, action.tag)
