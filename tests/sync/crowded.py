@@ -1,6 +1,7 @@
 """A Nextcloud in a crowd: a third program writes without preconditions, uploads overlap, the server has its faults.
 
-``python -m tests.sync.crowded FIRST LAST [STEPS]`` runs the worlds of these seeds and names those that fail.
+``python -m tests.sync.crowded FIRST LAST [STEPS [1]]`` runs the worlds of these seeds and names those that fail.
+With ``1`` a growing line has to stand once, in its last form.
 """
 
 import random
@@ -13,14 +14,16 @@ from pathlib import Path
 from typing import TypedDict, Unpack
 
 from tests.remote.servers.nextcloud import FakeNextcloud
-from tests.remote.servers.nextcloud.tree import File, Folder
+from tests.remote.servers.nextcloud.tree import File, Folder, path_of
 from tests.sync.clouded import MINUTE, Others, bulk_upload, connected, flaky
 from tests.sync.conftest import MEMORY
 from tests.sync.devices import Clock
-from tests.sync.world import IMPORTS, World, lines_of
+from tests.sync.world import IMPORTS, World, lines_of, next_form
 from vault_memory.sync.observe.etag_audit import QUIET_SECONDS, SAMPLE
 
 STEPS = 300
+RHYTHM = (2, 2, 6, 6, 30, 200)
+"""Seconds between two saves of an editor that saves by itself"""
 STALE_SECONDS = 20.0
 """Between what a client reads of the server and what it uploads upon that"""
 SKEWS = (0.0, 0.0, 3600.0, -3600.0, 7.3)
@@ -43,6 +46,56 @@ class Reading:
     at: float
 
 
+class Author:
+    """A person on a page or a phone, whose editor saves one line again and again while it is typed.
+
+    Nextcloud Text and Notes have read what they write over. Other editors write over what the server has by then.
+    """
+
+    def __init__(self, crowd: "Crowd") -> None:
+        self._crowd = crowd
+        self._note: File | None = None
+        self._form = ""
+
+    def save_again(self, chance: random.Random) -> None:
+        """A few saves, 2 to 200 seconds apart; at times a device makes a pass between two of them."""
+        for _ in range(chance.randint(1, 4)):
+            self.save(chance)
+            self._crowd.wait(chance.choice(RHYTHM))
+            if chance.random() < 0.6:
+                self._crowd.overlap(chance)
+
+    def save(self, chance: random.Random) -> None:
+        """Save the next form of the line, or the first form of another one."""
+        crowd, note = self._crowd, self._note
+        path = path_of(note) if note is not None else ""
+        if note is None or crowd.fake.tree.find(path) is not note:
+            return self._begin(chance)
+        is_stale = chance.random() < 0.3
+        before = crowd.read(path, chance) if is_stale else note.raw
+        lines = before.split(b"\n")
+        if self._form.encode() not in lines or chance.random() < 0.15:
+            return self._begin(chance)
+        form = next_form(self._form, chance)
+        lines[lines.index(self._form.encode())] = form.encode()
+        return self._write(note, b"\n".join(lines), form)
+
+    def _begin(self, chance: random.Random) -> None:
+        path = self._crowd.some_note(chance) or ""
+        note = self._crowd.fake.tree.find(path)
+        if isinstance(note, File) and path.endswith(".md") and note.raw.endswith(b"\n"):
+            form = f"- {self._crowd.ledger.line()}"
+            self._write(note, note.raw + f"{form}\n".encode(), form)
+
+    def _write(self, note: File, raw: bytes, form: str) -> None:
+        path = path_of(note)
+        self._note, self._form = note, form
+        self._crowd.fake.other_client_put(path, raw)
+        self._crowd.readings[path] = Reading(raw, self._crowd.fake.clock())
+        (word,) = lines_of([form.encode()])
+        self._crowd.ledger.forms[word] = form
+
+
 @dataclass
 class Crowd(Others):
     """Everybody but our devices: the third program, the administrator, the faults of the server."""
@@ -50,15 +103,28 @@ class Crowd(Others):
     overlap: Callable[[random.Random], None] = lambda chance: None
     """lets another device make a pass"""
     readings: dict[str, Reading] = field(default_factory=dict)
+    wait: Callable[[float], None] = lambda seconds: None
+    """lets time pass"""
+    renames: bool = False
+    """whether notes are renamed on the server"""
     imports: tuple[str, ...] = ()
     """notes that a device makes, many at once; the program may make them, too"""
+
+    def __post_init__(self) -> None:
+        self.author = Author(self)
 
     def __call__(self, chance: random.Random) -> None:
         if chance.random() < 0.4:
             return super().__call__(chance)
+        if self.renames and chance.random() < 0.1:
+            return self.rename(chance)
         if self.fake.is_in_maintenance:
             return self.fake.maintenance(False)
-        match chance.randrange(10):
+        match chance.randrange(14):
+            case 10 | 11 | 12:
+                self.author.save_again(chance)
+            case 13:
+                self.fake.race_next_put(lambda: self.author.save(chance))
             case 0 | 1 | 2:
                 self.write(chance)
             case 3:
@@ -76,6 +142,13 @@ class Crowd(Others):
                 self.write(chance)
         return None
 
+    def rename(self, chance: random.Random) -> None:
+        """Somebody renames a note on the server, as the Notes app does when its first line changes."""
+        path = self.some_note(chance)
+        if path in self.fake.files() and path.startswith("notes/"):
+            self.ledger.number += 1
+            self.fake.other_client_move(path, f"notes/r{self.ledger.number}.md")
+
     def edit(self, path: str) -> None:
         """Another person adds a line in the browser, upon what the server has now."""
         if not self.fake.files()[path].endswith(b"\n"):
@@ -89,10 +162,10 @@ class Crowd(Others):
 
         `racing`: while the upload of a device is between its precondition and its bytes.
         """
-        path = self._some_note(chance)
+        path = self.some_note(chance)
         if path is None:
             return
-        before = self._read(path, chance)
+        before = self.read(path, chance)
         if before and not before.endswith(b"\n"):
             return  # half of an upload: its line would become part of another one
         after, removed, added = self._changed(path, before, chance)
@@ -120,7 +193,11 @@ class Crowd(Others):
         A text of the same time and length has the tag and the place among the versions of the one that it replaces. A
         checksum that goes away shows it to the next listing, but not to an upload that is already under way.
         """
-        return self._place_of(path)[:2] == last[:2] and (racing or not last[2])
+        time, size, _ = self._place_of(path)
+        versions = self.fake.tree.file(path).versions
+        is_earlier = len(versions.get(time, b"")) == size and time in versions
+        is_same = (time, size) == last[:2]
+        return (is_same and not last[2]) or (racing and (is_same or is_earlier))
 
     def write_under_the_same_tag(self, chance: random.Random) -> None:
         """A line is replaced by one of its length, in a file that keeps its time.
@@ -131,7 +208,7 @@ class Crowd(Others):
         Half of an upload is left alone, as in `write`. Another device that reads an edit of the half sees a text
         of a foreign program that lacks lines, and no version tells it that they were cut off and not removed.
         """
-        path = self._some_note(chance)
+        path = self.some_note(chance)
         if path is None or path.endswith(".jsonl") or path not in self.fake.files():
             return
         file = self.fake.tree.file(path)
@@ -150,7 +227,7 @@ class Crowd(Others):
             self.ledger.saved.add(fresh)
 
     def lock_for_a_moment(self, chance: random.Random) -> None:
-        path = self._some_note(chance)
+        path = self.some_note(chance)
         if path in self.fake.files():
             self.fake.lock(path, chance.choice([2.0, MINUTE]))
 
@@ -159,7 +236,7 @@ class Crowd(Others):
         self.fake._between = None
         self.fake._short_puts = 0
 
-    def _some_note(self, chance: random.Random) -> str | None:
+    def some_note(self, chance: random.Random) -> str | None:
         """One that is there, and at times one that nobody has made yet."""
         files = sorted(path for path in self.fake.files() if "-probe-" not in path)
         if chance.random() < 0.1:
@@ -167,7 +244,7 @@ class Crowd(Others):
         path = chance.choice(files) if files else None
         return None if path and isinstance(self.fake.tree.find(path), Folder) else path
 
-    def _read(self, path: str, chance: random.Random) -> bytes:
+    def read(self, path: str, chance: random.Random) -> bytes:
         """What the program has: at times an older text than the server."""
         last = self.readings.get(path)
         now = self.fake.clock()
@@ -254,12 +331,21 @@ class WipedOut:
             texts += [text for at, text in file.versions.items() if at != file.mtime]
             for device in self._world.devices:
                 texts += device.files().values()
-            self._world.ledger.saved -= lines_of([wiped]) - lines_of(texts)
+            ledger = self._world.ledger
+            ledger.saved -= lines_of([wiped]) - lines_of(texts)
+            ledger.wiped |= set(wiped.decode().splitlines()) - set(
+                b"\n".join(texts).decode().splitlines()
+            )
         self._overtaken[version] = passes
 
 
-def in_a_crowd(base: Path, seed: int, steps: int = STEPS) -> World:
-    """Of every two runs one is over a line that breaks; of every four one leaves halves of uploads."""
+def in_a_crowd(
+    base: Path, seed: int, steps: int = STEPS, *, forms: bool = False
+) -> World:
+    """Of every two runs one is over a line that breaks; of every four one leaves halves of uploads.
+
+    `forms`: whether a line that its author saved several times has to stand once, in its last form.
+    """
     clock = Clock()
     clock.now = clock.now.replace(
         microsecond=0
@@ -278,7 +364,8 @@ def in_a_crowd(base: Path, seed: int, steps: int = STEPS) -> World:
         remote._lag = seed % 7 + 11 * number
         return remote
 
-    world = World(base, seed, connect, clock, trouble=0.08 if troubled else 0.0)
+    trouble = 0.08 if troubled else 0.0
+    world = World(base, seed, connect, clock, trouble=trouble, saves=0.1)
     WipedOut(world, fake)
     world.halves = seed % 4 == 3
     if seed % 3:
@@ -288,6 +375,9 @@ def in_a_crowd(base: Path, seed: int, steps: int = STEPS) -> World:
         crowd.imports = IMPORTS
         world.moves = (*world.moves, world.import_notes)
     crowd.overlap = lambda chance: world.overlapping(chance.choice(world.devices))
+    crowd.wait = clock.pass_by
+    crowd.renames = world.rename in world.moves
+    world.moves = (*world.moves, world.type_on)
     world.faults = 0.3
     world.run(steps, crowd)
     for _, script in lines:
@@ -296,7 +386,14 @@ def in_a_crowd(base: Path, seed: int, steps: int = STEPS) -> World:
     world.settle()
     sweep_all(world)
     world.check()
-    check_nothing_is_doubled(world, across_notes=bool(seed % 3) and not world.halves)
+    # Whoever reads half of an upload reads an earlier note: its lines come together with their forms.
+    forms = forms and not world.halves
+    if forms:
+        files = world.devices[0].files().values()
+        world.ledger.check_forms(files, renamed=crowd.renames)
+    check_nothing_is_doubled(
+        world, across_notes=bool(seed % 3) and not world.halves, forms=forms
+    )
     return world
 
 
@@ -313,7 +410,7 @@ def sweep_all(world: World) -> None:
         world.settle()  # what it has shown
 
 
-def check_nothing_is_doubled(world: World, *, across_notes: bool) -> None:
+def check_nothing_is_doubled(world: World, *, across_notes: bool, forms: bool) -> None:
     """Renames and deletes that meet an edit may leave a note twice, but never a line twice in a note."""
     files = {
         path: raw
@@ -321,8 +418,10 @@ def check_nothing_is_doubled(world: World, *, across_notes: bool) -> None:
         if "copy" not in path
     }
     groups = [b"\n".join(files.values())] if across_notes else list(files.values())
+    grown = () if forms else world.ledger.forms
     for raw in groups:
-        doubled = [line for line, count in Counter(all_lines(raw)).items() if count > 1]
+        counts = Counter(all_lines(raw))
+        doubled = [line for line in counts if counts[line] > 1 and line not in grown]
         assert not doubled, ("these stand there twice", sorted(doubled))
 
 
@@ -331,14 +430,14 @@ def all_lines(raw: bytes) -> list[str]:
     return [word for word in words if word.startswith("line") and word.endswith("x")]
 
 
-def main(first: int, last: int, steps: int = STEPS) -> int:
+def main(first: int, last: int, steps: int = STEPS, forms: int = 0) -> int:
     failed = 0
     for seed in range(first, last):
         with tempfile.TemporaryDirectory(
             dir=MEMORY if MEMORY.is_dir() else None
         ) as folder:
             try:
-                in_a_crowd(Path(folder), seed, steps)
+                in_a_crowd(Path(folder), seed, steps, forms=bool(forms))
             except AssertionError as error:
                 failed += 1
                 print(f"seed {seed}: {str(error)[:300]}", flush=True)

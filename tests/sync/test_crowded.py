@@ -18,8 +18,10 @@ SEEDS = range(20)
 
 
 @pytest.mark.parametrize("seed", range(cases(20)))
-def test_two_crowded_vaults_converge_and_lose_nothing(base: Path, seed: int):
-    in_a_crowd(base, seed, 150)
+def test_two_crowded_vaults_converge_lose_nothing_and_keep_the_last_forms(
+    base: Path, seed: int
+):
+    in_a_crowd(base, seed, 150, forms=True)
 
 
 @pytest.mark.deep

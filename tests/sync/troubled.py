@@ -35,8 +35,11 @@ class Troubled:
         rate: float,
         cuts: bool,
         meanwhile: Callable[[], None],
+        saves: float = 0.0,
     ) -> None:
         self._remote, self._rate, self._meanwhile = remote, rate, meanwhile
+        self._saves = saves
+        """how often somebody saves, or the other device makes a pass, while a text comes down"""
         self.random = random.Random(seed)
         self.cuts = cuts
         """whether a server that is killed leaves half an upload"""
@@ -102,7 +105,10 @@ class Troubled:
 
     def get(self, path: str, *, max_bytes: int) -> Fetched:
         self._before(path)
-        return self._remote.get(path, max_bytes=max_bytes)
+        fetched = self._remote.get(path, max_bytes=max_bytes)
+        if not self.calm and self._saves and self.random.random() < self._saves:
+            self._meanwhile()
+        return fetched
 
     def put(
         self, path: str, raw: bytes, *, expected: str | None, after: int = 0

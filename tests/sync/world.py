@@ -6,7 +6,7 @@ or was taken away by somebody whose editor showed it, or lies in the trash or am
 
 import random
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -24,13 +24,53 @@ IMPORTS = tuple(
 """Of two kinds, each so many that new ones go up in one request where the server takes that"""
 
 
+WORDS = ("and", "eggs", "for", "Anna", "on", "Monday", "in", "Tea", "Lane")
+"""what the author of a growing line adds"""
+
+
+def next_form(form: str, chance: random.Random) -> str:
+    """A line as its author saves it next: mostly longer, at times shorter or with another word."""
+    words = form.split()
+    match chance.randrange(6):
+        case 0 if len(words) > 4:
+            del words[chance.randrange(2, len(words))]
+        case 1 if len(words) > 3:
+            words[chance.randrange(2, len(words))] = chance.choice(WORDS) + "!"
+        case 2 if len(words) > 2:
+            words.insert(2, chance.choice(WORDS))
+        case _:
+            words += chance.choices(WORDS, k=chance.randint(1, 2))
+    longer = " ".join(words)
+    return longer if len(longer) != len(form) else longer + "s"
+
+
 @dataclass
 class Ledger:
     """What was saved, and what was taken away by somebody who saw it."""
 
     saved: set[str] = field(default_factory=set)
     deleted: set[str] = field(default_factory=set)
+    forms: dict[str, str] = field(default_factory=dict)
+    """the last form of each line that its author saved several times"""
+    wiped: set[str] = field(default_factory=set)
+    """forms that nobody could read before the server wiped them out"""
     number: int = 0
+
+    def check_forms(self, raws: Iterable[bytes], *, renamed: bool) -> None:
+        """Raises AssertionError where an earlier form of a line stands.
+
+        `renamed`: a note may be there twice. Then its other copy may have an earlier form.
+        """
+        lines = [line for raw in raws for line in raw.decode().splitlines()]
+        found = {line.split(" ⚠")[0].rstrip() for line in lines}
+        earlier = set()
+        for form in found:
+            for word in lines_of([form.encode()]) & self.forms.keys() - self.deleted:
+                last = self.forms[word]
+                is_copy = renamed and last in found
+                if form != last and not is_copy and last not in self.wiped:
+                    earlier.add((form, last))
+        assert not earlier, ("earlier forms", sorted(earlier))
 
     def line(self) -> str:
         self.number += 1
@@ -50,6 +90,7 @@ class World:
         *,
         trouble: float = 0.0,
         cuts: bool = False,
+        saves: float = 0.0,
     ) -> None:
         self.random = random.Random(seed)
         self.clock, self.ledger = clock, Ledger()
@@ -60,6 +101,7 @@ class World:
                 rate=trouble,
                 cuts=cuts,
                 meanwhile=lambda at=number: self._meanwhile(at),
+                saves=saves,
             )
             for number, name in enumerate(("laptop", "phone"))
         ]
@@ -69,6 +111,8 @@ class World:
         ]
         self.well: Counter[str] = Counter()
         """passes without an error, by the files on the server that they did not leave for later"""
+        self._typing: dict[str, tuple[str, str]] = {}
+        """the note and the last form of the line that the person of each device is typing"""
         self._deep = 0
         self._busy: list[Device] = []
         """whose passes are under way: none of them begins another one before it has ended"""
@@ -204,6 +248,25 @@ class World:
             text = self._with_line(before)
         device.save(path, text)
 
+    def type_on(self, device: Device) -> None:
+        """The person types a line, and the editor saves it again and again."""
+        path, form = self._typing.get(device.name, ("", ""))
+        before = device.files().get(path, b"").split(b"\n")
+        if not form or form.encode() not in before or self.random.random() < 0.2:
+            notes = [name for name in device.files() if name.endswith(".md")]
+            path = self.random.choice(sorted(notes) or ["USER.md"])
+            form = f"- {self.ledger.line()}"
+            text = self._with_line(device.files().get(path, b""), form)
+        else:
+            at = before.index(form.encode())
+            form = next_form(form, self.random)
+            before[at] = form.encode()
+            text = b"\n".join(before)
+        self._typing[device.name] = path, form
+        (word,) = lines_of([form.encode()])
+        self.ledger.forms[word] = form
+        device.save(path, text)
+
     def import_notes(self, device: Device) -> None:
         """Makes many notes of one kind at once, those that this device does not have."""
         files = device.files()
@@ -276,8 +339,8 @@ class World:
         self.files_deleted += report.deleted_local + report.deleted_remote
         return report
 
-    def _with_line(self, before: bytes) -> bytes:
-        line = f"- {self.ledger.line()}\n".encode()
+    def _with_line(self, before: bytes, form: str = "") -> bytes:
+        line = f"{form or '- ' + self.ledger.line()}\n".encode()
         heading = f"## {self.random.choice(HEADINGS)}\n".encode()
         if heading not in before:
             return before + (b"\n" if before else b"") + heading + line
