@@ -369,8 +369,7 @@ class SyncSession:
 
         Asks the server for the tag if it reported none. Raises ActionOutdated.
         """
-        # Fault: a text that is the base, and whose bytes are stored nowhere, leaves the next merge
-        # without a common text.
+        # Fault: the bytes of the base are stored nowhere, so the next merge has no common text.
         self._keep_bytes(path, raw, now)
         tag, fileid, confirmed = stored.etag, stored.fileid, stored.confirmed
         if not tag:
@@ -413,9 +412,8 @@ class SyncSession:
         with self.writing() as writer:
             # Bytes without a version are deleted with the next old versions.
             versions = writer.snapshots.chain(path)
-            if all(version.revision != revision_of(raw) for version in versions):
-                at = now.timestamp()
-                writer.snapshots.record(path, raw, at=at, by="sync")
+            if revision_of(raw) not in [version.revision for version in versions]:
+                writer.snapshots.record(path, raw, at=now.timestamp(), by="sync")
 
     def _why_racy(
         self,
