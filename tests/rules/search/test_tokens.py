@@ -129,6 +129,21 @@ def test_any_text_gives_words_that_can_be_stored(text):
             assert "\x00" not in word
 
 
+@given(
+    st.text(
+        st.sampled_from(
+            [
+                *"aZ 1&*-\0\n",
+                *map(chr, range(0x80, 0x180)),
+                *map(chr, range(0x2000, 0x2070)),
+            ]
+        )
+    )
+)
+def test_the_quick_way_for_latin_texts_gives_the_same(text):
+    assert tokens.normalise(f"{text}\n東") == f"{tokens.normalise(text)}\n 東 "
+
+
 @given(st.text())
 def test_normalising_words_twice_changes_nothing(text):
     single = [word for word in tokens.words(text) if not tokens.is_run(word)]

@@ -50,6 +50,8 @@ _PLAIN_LETTERS = """
     œ=oe Œ=OE ǿ=o Ǿ=O ǽ=ae Ǽ=AE ǣ=ae Ǣ=AE ǥ=g Ǥ=G ƶ=z Ƶ=Z ɨ=i Ɨ=I ƚ=l Ƚ=L ƀ=b Ƀ=B ŋ=n Ŋ=N
     ɓ=b Ɓ=B ɖ=d Ɖ=D ɗ=d Ɗ=D ƙ=k Ƙ=K ƴ=y Ƴ=Y ك=ک ي=ی ى=ی
 """
+_LATIN = range(0x80, 0x180)
+_PUNCTUATION = range(0x2000, 0x2070)
 _FOLDED = str.maketrans(
     {"\x00": " ", **dict(pair.split("=") for pair in _PLAIN_LETTERS.split())}
 )
@@ -76,6 +78,12 @@ def _run() -> re.Pattern[str]:
 @cache
 def _points() -> re.Pattern[str]:
     return re.compile(f"[{_POINTS}]")
+
+
+@cache
+def _latin() -> re.Pattern[str]:
+    # Joiners depend on the letters around them.
+    return re.compile("[\x00-\u017f\u2000-\u200b\u200e-\u206f]*")
 
 
 @cache
@@ -127,7 +135,12 @@ def normalise(text: str) -> str:
         text = _entity.sub(lambda entity: html.unescape(entity[0]), text)
     if text.isascii():
         return text.replace("\x00", " ")
-    text = clean(text)
+    if _latin().fullmatch(text):
+        return text.translate(_latin_forms())
+    return _normal_form(clean(text))
+
+
+def _normal_form(text: str) -> str:
     if "\u200c" in text:
         text = _joined_word().sub(_whole_and_parts, text)
     compatible = unicodedata.normalize("NFKC", letters.one_form(text))
@@ -135,6 +148,14 @@ def normalise(text: str) -> str:
     without_points = _points().sub("", folded_letters)
     with_pictures = _pictures().sub(_picture_word, without_points)
     return _run().sub(_spaced_pairs, with_pictures)
+
+
+@cache
+def _latin_forms() -> dict[int, str]:
+    """Returns the forms of the letters of Latin texts, which are those of most notes: it is quick."""
+    forms = {sign: _normal_form(sign) for sign in map(chr, (*_LATIN, *_PUNCTUATION))}
+    changed = {ord(sign): form for sign, form in forms.items() if form != sign}
+    return {0: " ", **changed}
 
 
 def _whole_and_parts(word: re.Match[str]) -> str:
