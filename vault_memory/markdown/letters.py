@@ -6,6 +6,7 @@ Search, ops, duplicates and forget compare texts in this form. What looks differ
 
 import re
 import unicodedata
+from collections.abc import Iterator
 from functools import cache, lru_cache
 
 ALIKE = {
@@ -71,6 +72,61 @@ def folded(text: str) -> str:
 def folded_line(text: str) -> str:
     """Return a text in one form, one case and one line. Markup stays: see `visible_text`."""
     return " ".join(folded(text).split())
+
+
+def continues_letter(letter: str) -> bool:
+    """Return whether a character combines with the one before, as an accent or a Hangul vowel."""
+    if letter <= "\u02ff":
+        return False
+    # The voice marks of half-width kana.
+    is_mark = unicodedata.combining(letter) > 0 or letter in "\uff9e\uff9f"
+    return is_mark or "\u1160" <= letter <= "\u11ff"
+
+
+def places(
+    words: str,
+    text: str,
+) -> list[tuple[int, int]]:
+    """Return where a text has these words in any code points, in order; case and markup count."""
+    forms: list[str] = []
+    edges: list[tuple[int, int]] = []
+    end = 0
+    while end < len(text):
+        start = end
+        end += 1
+        while end < len(text) and continues_letter(text[end]):
+            end += 1
+        form = one_form(text[start:end])
+        forms.append(form)
+        edges += [(start, end)] * len(form)
+    page = "".join(forms)
+    needle = one_form(words)
+    return [
+        (edges[start][0], edges[start + len(needle) - 1][1])
+        for start in _starts(needle, page)
+        if _are_whole(edges, start, start + len(needle))
+    ]
+
+
+def _starts(
+    needle: str,
+    page: str,
+) -> Iterator[int]:
+    start = page.find(needle) if needle else -1
+    while start >= 0:
+        yield start
+        start = page.find(needle, start + 1)
+
+
+def _are_whole(
+    edges: list[tuple[int, int]],
+    start: int,
+    end: int,
+) -> bool:
+    """Return whether no half of a ligature is at the start or the end."""
+    return edges[start - 1 : start] != [edges[start]] and (
+        edges[end : end + 1] != [edges[end - 1]]
+    )
 
 
 def _usual_form(match: re.Match[str]) -> str:

@@ -1,5 +1,8 @@
 """Edits of a text change what they name and nothing else, whatever the bytes around it are."""
 
+import unicodedata
+
+import pytest
 from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
@@ -54,6 +57,44 @@ def test_an_insertion_adds_its_lines_and_keeps_all_others(
         raw[len(head.encode()) :].removeprefix("\ufeff".encode())
     )
     assert len(made.after) > len(raw)
+
+
+@pytest.mark.parametrize(
+    ("note", "old", "after"),
+    [
+        ("a Anna’s bike b", "Anna's bike", "a NEW b"),
+        (unicodedata.normalize("NFD", "ä Zoë ü"), "Zoë", "ä NEW ü"),
+        ("a head\u00adline b", "headline", "a NEW b"),
+        ("a „rot“ – und b", '"rot" - und', "a NEW b"),
+        ("a ten\u00a0km b", "ten km", "a NEW b"),
+        ("a ｶﾞﾗｽ b", "ガラス", "a NEW b"),
+    ],
+)
+def test_a_model_may_type_other_code_points(note: str, old: str, after: str) -> None:
+    request = {"op": "str_replace", "old_str": old, "new_str": "NEW"}
+    edited = edit_text(request, note.encode())
+    assert isinstance(edited, Edited)
+    assert edited.after is not None
+    form = "NFD" if unicodedata.is_normalized("NFD", note) else "NFC"
+    assert edited.after.decode() == unicodedata.normalize(form, after)
+
+
+def test_a_text_as_it_is_written_comes_before_other_code_points() -> None:
+    request = {"op": "str_replace", "old_str": "Anna's", "new_str": "x"}
+    edited = edit_text(request, "Anna’s Anna's Anna’s".encode())
+    assert isinstance(edited, Edited)
+    assert edited.after == "Anna’s x Anna’s".encode()
+
+
+@pytest.mark.parametrize("old", ["f", "\u200b", "ANNA'S", "e"])
+def test_half_a_letter_nothing_and_another_case_are_no_match(old: str) -> None:
+    request = {"op": "str_replace", "old_str": old, "new_str": "x"}
+    assert edit_text(request, "oﬃc Anna’s".encode()) == Unfit("no_match")
+
+
+def test_several_places_in_other_code_points_are_named() -> None:
+    request = {"op": "str_replace", "old_str": "Anna's", "new_str": "x"}
+    assert edit_text(request, "Anna’s\nAnnaʼs".encode()) == Unfit("several", (1, 2))
 
 
 def test_an_insertion_follows_its_line_to_a_new_place() -> None:

@@ -15,9 +15,10 @@ from vault_memory.lazy import lazy_module
 from vault_memory.markdown.note_items import line_end
 
 if TYPE_CHECKING:
-    from vault_memory.markdown import encodings
+    from vault_memory.markdown import encodings, letters
 else:
     encodings = lazy_module("vault_memory.markdown.encodings")
+    letters = lazy_module("vault_memory.markdown.letters")
 
 NAMES = ("create", "str_replace", "insert", "delete", "rename")
 
@@ -104,13 +105,14 @@ def _replace(
     # The model saw LF as line end, whatever the note has.
     if "\r\n" in raw and old not in raw:
         old = old.replace("\n", "\r\n")
-    count = raw.count(old) if old else 0
-    if count == 0:
+    places = _places(raw, old)
+    if not places:
         return Unfit("no_match")
-    if count > 1:
-        return Unfit("several", _lines_with(raw, old))
-    start = raw.index(old)
-    after = raw[:start] + _with_line_ends_of(before, new) + raw[start + len(old) :]
+    if len(places) > 1:
+        lines = (raw.count("\n", 0, start) + 1 for start, _ in places)
+        return Unfit("several", tuple(lines))
+    [(start, end)] = places
+    after = raw[:start] + _with_line_ends_of(before, new) + raw[end:]
     return Edited(after.encode(), raw.count("\n", 0, start))
 
 
@@ -187,17 +189,23 @@ def _with_line_ends_of(
     return text.replace("\r\n", "\n").replace("\n", eol)
 
 
-def _lines_with(
+def _places(
     raw: str,
     old: str,
-) -> tuple[int, ...]:
-    """Returns the line of each match, overlapping ones included, counted from 1."""
-    lines: list[int] = []
+) -> list[tuple[int, int]]:
+    """Returns where a note has a text, overlapping places included.
+
+    A model types `'` and letters with their accents, where a note has `’` or the letters of macOS.
+    """
+    if not old:
+        return []
     start = raw.find(old)
-    while start >= 0:
-        lines.append(raw.count("\n", 0, start) + 1)
-        start = raw.find(old, start + 1)
-    return tuple(lines)
+    if start < 0:
+        return [] if raw.isascii() else letters.places(old, raw)
+    if raw.count(old) == 1:
+        return [(start, start + len(old))]
+    starts = (at for at in range(start, len(raw)) if raw.startswith(old, at))
+    return [(start, start + len(old)) for start in starts]
 
 
 def why_not_editable(raw: bytes) -> str:

@@ -12,9 +12,8 @@ from itertools import pairwise
 
 from vault_memory.errors import UsageError
 from vault_memory.markdown.encodings import text_of
-from vault_memory.markdown.letters import folded, folded_line
+from vault_memory.markdown.letters import continues_letter, folded, folded_line
 from vault_memory.rules.forgetting.rendered_text import (
-    continues_letter,
     letters_only,
     paragraphs_of,
     reading,

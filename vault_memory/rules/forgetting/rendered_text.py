@@ -13,7 +13,7 @@ import unicodedata
 from functools import lru_cache
 from itertools import pairwise
 
-from vault_memory.markdown.letters import folded
+from vault_memory.markdown.letters import continues_letter, folded
 from vault_memory.rules.paths.skeleton import is_invisible, letter_skeleton
 
 GAP = "\0"
@@ -110,15 +110,6 @@ def _add_letters(
         fold = _folded(text[start:position])
         letters += fold
         edges += [(start, position)] * len(fold)
-
-
-def continues_letter(letter: str) -> bool:
-    """Returns whether a character combines with the one before, as an accent or a Hangul vowel."""
-    if letter <= "\u02ff":
-        return False
-    # The voice marks of half-width kana.
-    is_mark = unicodedata.combining(letter) > 0 or letter in "\uff9e\uff9f"
-    return is_mark or "\u1160" <= letter <= "\u11ff"
 
 
 @lru_cache(maxsize=4096)
