@@ -1,17 +1,19 @@
 """A marker is copied from one vault of a host into another: the first one goes on, the other says why it does not."""
 
 import asyncio
+import re
 import shutil
 
+import httpx
 import pytest
 
 from tests.hosting.many import Vaults, token_of
-from tests.hosting.running_host import running_host, until
+from tests.hosting.running_host import run, running_host, until
 from tests.hosting.test_vault_catalog import catalog_of, names, vault_of_token
 from vault_memory.api.vault_memory import VaultMemory
 from vault_memory.config.sections import Config
-from vault_memory.hosting.vault_catalog import VaultCatalog
-from vault_memory.hosting.vault_host import VaultHost, VaultTroubled
+from vault_memory.hosting.vault_catalog import VaultCatalog, VaultTroubled
+from vault_memory.hosting.vault_host import VaultHost
 from vault_memory.http.tokens import token_digest
 from vault_memory.vault.marker import NAME
 
@@ -139,3 +141,33 @@ def test_a_running_host_answers_503_with_the_reason_and_serves_the_others(
         assert "carry the same vault id" in refused["message"]
         for name in ("north", "west"):
             assert host.ask(name, "/v1/search", query="ferry").status_code == 200
+
+
+def test_a_browser_that_is_signed_in_is_told_the_reason_and_not_signed_out(
+    vaults: Vaults,
+) -> None:
+    vaults.add_three()
+    root = vaults.path / "south"
+    with running_host(vaults, "--web") as host:
+        assert host.ask("south", "/v1/search", query="ferry").status_code == 200
+        printed = run(vaults, "web", "--link", "--vault", str(root))
+        link = re.search(r"http://([^/\s]+)(/open/\S+)", printed.stdout)
+        assert link, printed.stderr
+        name, path = link.groups()
+        headers = {"host": name, "origin": f"http://{name}"}
+        with httpx.Client(base_url=host.url, headers=headers, timeout=60) as browser:
+            opened = browser.post(path)
+            assert opened.status_code == 303, opened.text
+            browser.headers["cookie"] = opened.headers["set-cookie"].partition(";")[0]
+            own = (root / NAME).read_bytes()
+            copy_marker(vaults, "north", "south")
+
+            assert until(
+                lambda: "carry the same vault id" in browser.get("/notes").text
+            )
+            told = browser.get("/notes")
+
+            assert told.status_code == 503
+            assert str(vaults.path) not in told.text
+            (root / NAME).write_bytes(own)
+            assert until(lambda: browser.get("/notes").status_code == 200)

@@ -89,6 +89,13 @@ class PostgresServer:
         """Send the server a signal: SIGINT ends it and cuts all connections."""
         os.kill(self.pid, number)
 
+    def restart(self) -> None:
+        """End the server as an operator does, which cuts all connections, and start it again."""
+        assert self._process is not None
+        self.send(signal.SIGINT)
+        self._process.wait(30)
+        self.start()
+
     @property
     def pid(self) -> int:
         assert self._process is not None

@@ -95,18 +95,19 @@ def earlier_tokens(
     root: str,
     vault: str,
     environment: Mapping[str, str],
-) -> list[Tokens]:
-    """Returns the tokens of the vaults that this folder was before it had the id `vault`."""
+) -> dict[str, Tokens | None]:
+    """Returns the vaults that this folder was before it had the id `vault`, with their tokens."""
     states = state_root(environment)
-    loaded = []
-    for earlier in vaults_at(os.path.realpath(root), states):
-        if earlier == vault:
+    earlier: dict[str, Tokens | None] = {}
+    for vault_id in vaults_at(os.path.realpath(root), states):
+        if vault_id == vault:
             continue
+        earlier[vault_id] = None
         with suppress(VaultMemoryError, OSError):
-            file = StateFolder(states / earlier).config_file
+            file = StateFolder(states / vault_id).config_file
             rows = configuration.load(file, environment).serve.tokens
-            loaded.append(Tokens.load(rows, root=Path(root)))
-    return loaded
+            earlier[vault_id] = Tokens.load(rows, root=Path(root))
+    return earlier
 
 
 def _load_tokens(

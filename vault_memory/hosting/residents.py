@@ -15,7 +15,11 @@ from vault_memory.hosting.host_view import HostView, Lanes
 from vault_memory.hosting.hosted_vault import HostedVault
 from vault_memory.hosting.night_spread import night_delay
 from vault_memory.hosting.turn_lane import TurnLane
-from vault_memory.hosting.vault_catalog import CatalogChanges, VaultCatalog
+from vault_memory.hosting.vault_catalog import (
+    CatalogChanges,
+    VaultCatalog,
+    VaultTroubled,
+)
 from vault_memory.vault.state_dir import state_root
 from vault_memory.vault.watch.shared_watcher import SharedWatcher
 
@@ -82,10 +86,12 @@ class Residents:
     async def vault(self, state: RequestState) -> AsyncIterator[VaultMemory]:
         """Opens the vault that `state` names; it counts as in use until the end.
 
-        Raises VaultUnknown, and what opening it raises.
+        Raises VaultUnknown, VaultTroubled, and what opening it raises.
         """
         vault = self._vaults.get(state[VAULT])
         if vault is None:
+            if reason := self.catalog.trouble(state[VAULT]):
+                raise VaultTroubled(reason)
             raise VaultUnknown
         opening = vault.begin_use()
         try:
@@ -96,8 +102,10 @@ class Residents:
             vault.end_use()
 
     def state_folder(self, vault: str) -> Path | None:
-        """Returns the state folder of a vault that is served, without opening it."""
-        return self._states / vault if vault in self._vaults else None
+        """Returns the state folder of a vault of this host, without opening it."""
+        # Fault: a browser that is signed in would be signed out, and not told what is wrong.
+        is_known = vault in self._vaults or self.catalog.trouble(vault)
+        return self._states / vault if is_known else None
 
     # --- For the host ---
 

@@ -5,11 +5,13 @@ import os
 import threading
 import time
 from collections import defaultdict
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from vault_memory.api.redact_paths import without_paths
+from vault_memory.api.vault_service import VaultUnavailable
+from vault_memory.errors import VaultMemoryError
 from vault_memory.hosting.catalog_entry import CatalogEntry, earlier_tokens, read_entry
 from vault_memory.hosting.vault_folders import check_folder, vault_folders
 from vault_memory.http.tokens import Tokens
@@ -22,6 +24,18 @@ OF_ONE_VAULT = ("VAULT_MEMORY_VAULT", "VAULT_MEMORY_CONFIG")
 """Variables that name one vault, or its configuration: they would be those of every vault"""
 LOOK_SHARE = 20
 """Looks for changes take at most a 20th of a processor"""
+
+
+class VaultTroubled(VaultUnavailable):
+    """The vault of a valid token or session cannot be served. The reason names no folder."""
+
+    def __init__(self, reason: str) -> None:
+        VaultMemoryError.__init__(
+            self,
+            f"this vault cannot be served: {reason}",
+            hint="tell the person who runs the host; its log names the folder",
+            reason=reason,
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +61,8 @@ class _Content:
     shared_tokens: Collection[Collection[str]] = ()
     refused: Mapping[bytes, str] = field(default_factory=dict)
     """Digest of a token that opens nothing now → why"""
+    troubles: Mapping[str, str] = field(default_factory=dict)
+    """Vault that was served before, or has trouble → why it is not served now"""
 
 
 class VaultCatalog:
@@ -95,6 +111,10 @@ class VaultCatalog:
     def refusal(self, digest: bytes) -> str:
         """Returns why a token of a vault opens nothing now; "" for an unknown token."""
         return self._content.refused.get(digest, "")
+
+    def trouble(self, vault: str) -> str:
+        """Returns why a vault is not served; "" for an unknown vault, and for one that is served."""
+        return self._content.troubles.get(vault, "")
 
     @property
     def tokens(self) -> VaultTokens:
@@ -156,8 +176,12 @@ class VaultCatalog:
             tokens.set_tokens(vault, entry.tokens, entry.requests_per_minute)
             self._last_tokens[entry.root] = entry.tokens
         self._content = _Content(entries, by_vault, tokens, tokens.shared())
-        refused = self._refused()
-        self._content = replace(self._content, refused=refused)
+        self._last_tokens = {
+            root: tokens
+            for root, tokens in self._last_tokens.items()
+            if root in entries
+        }
+        self._note_refusals()
         self._report()
         return _changes(before.by_vault, by_vault)
 
@@ -169,24 +193,23 @@ class VaultCatalog:
         state = StateFolder(state_root(self.environment) / vault)
         return registered_root(state) or ""
 
-    def _refused(self) -> dict[bytes, str]:
-        """Returns the tokens of the vaults that cannot be served, each with the reason."""
+    def _note_refusals(self) -> None:
+        """Notes the tokens and the ids of the vaults that cannot be served, with the reasons."""
         refused = dict.fromkeys(
             self.tokens.ambiguous(), "another vault has this token, too"
         )
+        troubles = {}
         for entry in self.troubled():
             reason = without_paths(entry.trouble, (entry.root,))
-            for digest in self._digests_of(entry):
-                refused.setdefault(digest, reason)
-        return refused
-
-    def _digests_of(self, entry: CatalogEntry) -> Iterator[bytes]:
-        """Yields the tokens that opened a folder before, or would open it."""
-        last = self._last_tokens.get(entry.root)
-        earlier = earlier_tokens(entry.root, entry.vault, self.environment)
-        for tokens in (last, entry.tokens, *earlier):
-            if tokens is not None:
-                yield from (digest for digest, _ in tokens.callers)
+            earlier = earlier_tokens(entry.root, entry.vault, self.environment)
+            for vault in (entry.vault, *earlier):
+                if vault and vault not in self._content.by_vault:
+                    troubles[vault] = reason
+            last = self._last_tokens.get(entry.root)
+            for tokens in (last, entry.tokens, *earlier.values()):
+                callers = () if tokens is None else tokens.callers
+                refused.update({digest: reason for digest, _ in callers})
+        self._content = replace(self._content, refused=refused, troubles=troubles)
 
     def _current(self, root: str) -> CatalogEntry:
         entry = self._content.by_root.get(root)

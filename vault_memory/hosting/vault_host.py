@@ -12,31 +12,22 @@ from pathlib import Path
 
 import anyio.to_thread
 
-from vault_memory.api.vault_service import VaultUnavailable
 from vault_memory.config.sections import Config
 from vault_memory.daemon.sd_notify import Notify
 from vault_memory.daemon.socket_server import SocketServer
-from vault_memory.errors import VaultMemoryError
 from vault_memory.hosting.host_folder import host_folder, only_host
 from vault_memory.hosting.host_report import HostReport
 from vault_memory.hosting.residents import Residents
-from vault_memory.hosting.vault_catalog import LOOK_SHARE, CatalogChanges, VaultCatalog
+from vault_memory.hosting.vault_catalog import (
+    LOOK_SHARE,
+    CatalogChanges,
+    VaultCatalog,
+    VaultTroubled,
+)
 from vault_memory.http.tokens import TokenOwner
 from vault_memory.vault.watch.shared_watcher import SharedWatcher
 
 logger = logging.getLogger(__name__)
-
-
-class VaultTroubled(VaultUnavailable):
-    """The vault of a valid token cannot be served. The reason names no folder."""
-
-    def __init__(self, reason: str) -> None:
-        VaultMemoryError.__init__(
-            self,
-            f"this vault cannot be served: {reason}",
-            hint="tell the person who runs the host; its log names the folder",
-            reason=reason,
-        )
 
 
 SWITCH_SECONDS = 0.0005

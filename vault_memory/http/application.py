@@ -236,6 +236,9 @@ async def _answer(
         call = partial(endpoint.call, memory, caller, payload)
         # Vaults are files, and files block: the call runs in a thread.
         return reply(await anyio.to_thread.run_sync(call))
+    except VaultUnavailable:
+        # Its answer says when to ask again.
+        raise
     except VaultMemoryError as error:
         _check_open(memory)
         return failure(error, memory)

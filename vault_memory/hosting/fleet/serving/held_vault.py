@@ -6,6 +6,7 @@ from collections.abc import Collection, Mapping
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
+from vault_memory.api.vault_service import VaultUnavailable
 from vault_memory.errors import VaultMemoryError
 from vault_memory.hosting.fleet.acknowledged_ops import AcknowledgedOp, Call
 from vault_memory.hosting.fleet.fleet_errors import Pending
@@ -204,7 +205,7 @@ class AcknowledgedMemory:
             raise Pending(error.code) from None
         except LeaseLost:
             self._vault.visit.lost = True
-            raise
+            raise VaultUnavailable from None
         self._vault.note_kept()
         self.is_durable = True
         return answer
