@@ -18,7 +18,7 @@ from tests.remote.servers.nextcloud.tree import File, Folder, path_of
 from tests.sync.clouded import MINUTE, Others, bulk_upload, connected, flaky
 from tests.sync.conftest import MEMORY
 from tests.sync.devices import Clock
-from tests.sync.world import IMPORTS, World, lines_of, next_form
+from tests.sync.world import IMPORTS, World, lines_of
 from vault_memory.sync.observe.etag_audit import QUIET_SECONDS, SAMPLE
 
 STEPS = 300
@@ -76,7 +76,7 @@ class Author:
         lines = before.split(b"\n")
         if self._form.encode() not in lines or chance.random() < 0.15:
             return self._begin(chance)
-        form = next_form(self._form, chance)
+        form = crowd.ledger.next_form(self._form, chance)
         lines[lines.index(self._form.encode())] = form.encode()
         return self._write(note, b"\n".join(lines), form)
 

@@ -28,22 +28,6 @@ WORDS = ("and", "eggs", "for", "Anna", "on", "Monday", "in", "Tea", "Lane")
 """what the author of a growing line adds"""
 
 
-def next_form(form: str, chance: random.Random) -> str:
-    """A line as its author saves it next: mostly longer, at times shorter or with another word."""
-    words = form.split()
-    match chance.randrange(6):
-        case 0 if len(words) > 4:
-            del words[chance.randrange(2, len(words))]
-        case 1 if len(words) > 3:
-            words[chance.randrange(2, len(words))] = chance.choice(WORDS) + "!"
-        case 2 if len(words) > 2:
-            words.insert(2, chance.choice(WORDS))
-        case _:
-            words += chance.choices(WORDS, k=chance.randint(1, 2))
-    longer = " ".join(words)
-    return longer if len(longer) != len(form) else longer + "s"
-
-
 @dataclass
 class Ledger:
     """What was saved, and what was taken away by somebody who saw it."""
@@ -52,9 +36,31 @@ class Ledger:
     deleted: set[str] = field(default_factory=set)
     forms: dict[str, str] = field(default_factory=dict)
     """the last form of each line that its author saved several times"""
+    saved_forms: set[str] = field(default_factory=set)
     wiped: set[str] = field(default_factory=set)
     """forms that nobody could read before the server wiped them out"""
     number: int = 0
+
+    def next_form(self, form: str, chance: random.Random) -> str:
+        """A line as its author saves it next: mostly longer, at times shorter or with another word.
+
+        It never was so before: a note that returns to an earlier text counts as restored by a person.
+        """
+        words = form.split()
+        match chance.randrange(6):
+            case 0 if len(words) > 4:
+                del words[chance.randrange(2, len(words))]
+            case 1 if len(words) > 3:
+                words[chance.randrange(2, len(words))] = chance.choice(WORDS) + "!"
+            case 2 if len(words) > 2:
+                words.insert(2, chance.choice(WORDS))
+            case _:
+                words += chance.choices(WORDS, k=chance.randint(1, 2))
+        longer = " ".join(words)
+        while longer in self.saved_forms or len(longer) == len(form):
+            longer += "s"
+        self.saved_forms.add(longer)
+        return longer
 
     def check_forms(self, raws: Iterable[bytes], *, renamed: bool) -> None:
         """Raises AssertionError where an earlier form of a line stands.
@@ -259,7 +265,7 @@ class World:
             text = self._with_line(device.files().get(path, b""), form)
         else:
             at = before.index(form.encode())
-            form = next_form(form, self.random)
+            form = self.ledger.next_form(form, self.random)
             before[at] = form.encode()
             text = b"\n".join(before)
         self._typing[device.name] = path, form

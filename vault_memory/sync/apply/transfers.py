@@ -27,10 +27,10 @@ from vault_memory.sync.apply.unread_uploads import (
 )
 from vault_memory.sync.plan.awareness import (
     SentText,
+    common_text,
     first_unread,
     items_of,
     join_records,
-    with_unread,
     without_torn,
 )
 from vault_memory.sync.state_db import OpenUpload
@@ -425,6 +425,5 @@ def _merged_beside(
     date = f"{now:%Y-%m-%d}"
     if not unread.at_once:
         theirs = without_torn(theirs, unread.raw, [unread.before])
-    if not unread.at_once or not unread.before_was_read:
-        theirs = with_unread(unread.before, theirs, date)
-    return merge(unread.before, ours, theirs, between_people=True, date=date).result
+    base = common_text(unread, theirs, date)
+    return merge(base, ours, theirs, between_people=True, date=date).result

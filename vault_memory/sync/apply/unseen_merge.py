@@ -7,7 +7,7 @@ from vault_memory.markdown.merging.three_way import merge
 from vault_memory.sync.apply.own_writes import NOTHING, Overwrite
 from vault_memory.sync.apply.progress import PassResult
 from vault_memory.sync.apply.session import RECORDS, TEXT, ActionOutdated, SyncSession
-from vault_memory.sync.plan.awareness import join_records, with_unread
+from vault_memory.sync.plan.awareness import SentText, common_text, join_records
 from vault_memory.sync.plan.name_clashes import beside
 from vault_memory.sync.plan.safety_limits import stamp
 from vault_memory.vault.reader import Note
@@ -92,7 +92,7 @@ class UnseenMerge:
         if base is not None:
             # Fault: some clients send no precondition, and base their text on an older version than
             # the one that we replaced. The lines that it lacks came later, and were not removed.
-            theirs = with_unread(base, theirs, date)
+            base = common_text(SentText(base, base), theirs, date)
         return merge(base, local, theirs, between_people=True, date=date).result
 
     def _write_copies(

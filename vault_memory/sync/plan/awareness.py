@@ -107,20 +107,31 @@ def _is_longer_form(
     return alike(old, new) and all(word in words for word in words_in(old).elements())
 
 
-def with_unread(
-    before: bytes,
+def common_text(
+    upload: SentText,
     theirs: bytes,
     date: str,
 ) -> bytes:
-    """The text of an author who had not read ours, with the lines that it lacks of the text before ours.
+    """What our side and an author who had not read our upload have in common.
 
-    Such an author may have read an even older text than `before`, so a line that is missing was not
-    removed. A line that the author edited is not missing.
+    Such an author may have read an even older text than `before`. So a line that the text lacks
+    counts as unread, unless everybody has read the text before ours.
     """
-    lines, earlier = items_of(theirs), items_of(before)
-    edited = _edited(earlier - lines, lines - earlier)
-    start = _without(before, lambda line: line.strip() in edited)
-    return merge(None, start, theirs, between_people=True, date=date).result or theirs
+    lines = items_of(theirs)
+    ours, before = items_of(upload.raw), items_of(upload.before)
+    typed = _typed(lines - ours - before, ours | before, set())
+    known = lines | _edited(before - lines, lines - before - ours)
+    known |= {line for line in ours - lines if _grew(line, typed)}
+    if upload.before_was_read and upload.at_once:
+        known |= before
+
+    def is_unread(line: bytes) -> bool:
+        return (
+            bool(line.strip()) and not _is_heading(line) and line.strip() not in known
+        )
+
+    kept, sent = _without(upload.before, is_unread), _without(upload.raw, is_unread)
+    return merge(None, kept, sent, between_people=True, date=date).result or sent
 
 
 def is_superseded(
