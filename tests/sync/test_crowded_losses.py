@@ -550,3 +550,26 @@ def test_lines_truncated_from_an_upload_survive_a_much_later_edit_elsewhere(
     texts = lines(cloud.together()["USER.md"])
     assert {"- mine", "- green", "- black", "- phone"} <= texts
     assert "- gre" not in texts
+
+
+def test_a_line_before_an_unanswered_upload_survives_the_next_write(
+    cloud: Cloud,
+):
+    cloud.agreed()
+    cloud.laptop.save("USER.md", f"{TEXT}- mine\n")
+    cloud.laptop.run_pass()
+    cloud.clock.pass_by(3)
+    cloud.laptop.save("USER.md", f"{TEXT}- mine\n- next\n")
+    cloud.fake.race_next_put(lambda: bulk_upload(cloud.fake, "USER.md", its()))
+    cloud.script.add(LoseAnswer(), "PUT")
+    cloud.laptop.run_pass()
+    cloud.clock.pass_by(3)
+    bulk_upload(cloud.fake, "USER.md", its("other"))
+
+    for _ in range(3):
+        cloud.clock.pass_by(3)
+        cloud.laptop.run_pass()
+
+    assert {"- green", "- mine", "- next", "- its", "- other"} <= lines(
+        cloud.together()["USER.md"]
+    )

@@ -197,7 +197,8 @@ class UnreadUploads:
     ) -> None:
         """Record which text an upload has replaced, if that is another one than this device believed."""
         for newest in self._chains(path)[path][:1]:
-            if newest.revision == revision:
+            # The text before an unanswered upload is the base, which links it to the uploads before it.
+            if newest.revision == revision and newest.evidence != "unanswered":
                 self._update(replace(newest, before=before))
 
     def _observe_size(
