@@ -1,5 +1,6 @@
 """What somebody takes out counts only if that somebody had read it: the rule, on pretended histories of one note."""
 
+from dataclasses import replace
 from itertools import pairwise
 
 import pytest
@@ -8,11 +9,11 @@ from hypothesis import strategies as st
 
 from vault_memory.sync.plan.awareness import (
     SentText,
+    common_text,
     first_unread,
     is_superseded,
     items_of,
     join_records,
-    with_unread,
     without_torn,
 )
 
@@ -123,13 +124,24 @@ def test_a_removed_line_that_stands_again_shows_an_author_who_had_not_read_the_r
     assert first_unread(b"- one\n- its\n", [upload]) is None
 
 
-def test_an_unread_line_stays_and_an_edited_one_does_not_come_back():
-    before = b"- tea\n- buy milk\n"
+def test_the_common_text_has_what_both_sides_have_and_what_one_of_them_edited():
+    upload = SentText(b"- tea\n- milk\n- mine\n", b"- tea\n- milk\n- old\n")
 
-    assert with_unread(before, b"- tea\n- its\n", "").count(b"- buy milk\n") == 1
-    assert with_unread(before, b"- tea\n- buy milk and eggs\n", "") == (
-        b"- tea\n- buy milk and eggs\n"
-    )
+    def common(theirs: bytes) -> set[bytes]:
+        return items_of(common_text(upload, theirs, ""))
+
+    assert common(b"- tea\n- its\n") == {b"- tea"}
+    assert common(b"- tea\n- milk and eggs\n") == {b"- tea", b"- milk"}
+    assert common(b"- tea\n- old\n- its\n") == {b"- tea", b"- old"}
+    assert common(b"- tea\n- mine too\n") == {b"- tea", b"- mine"}
+
+
+def test_a_text_that_everybody_has_read_is_common():
+    upload = SentText(b"- tea\n- mine\n", b"- tea\n", before_was_read=True)
+    in_part = replace(upload, at_once=False)
+
+    assert items_of(common_text(upload, b"- its\n", "")) == {b"- tea"}
+    assert items_of(common_text(in_part, b"- its\n", "")) == set()
 
 
 def test_a_text_is_superseded_by_one_that_goes_on_with_all_its_lines():
