@@ -38,7 +38,11 @@ def make_private(folder: str | os.PathLike[str]) -> None:
     try:
         os.mkdir(path, 0o700)
     except FileNotFoundError:
-        make_private(os.path.dirname(path))
+        parent = os.path.dirname(path)
+        # Fault: below `/proc` a folder cannot be made although the one above it is there.
+        if os.path.isdir(parent or "."):
+            raise
+        make_private(parent)
         make_private(path)
         return
     except FileExistsError:
