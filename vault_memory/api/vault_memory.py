@@ -96,7 +96,6 @@ class VaultMemory(VaultParts):
         progress: "Progress | None" = None,
     ) -> "IndexReport":
         """Update the index for all notes or those under `paths`, and embed new chunks."""
-        self.edits.apply_all_decisions()
         return self.searcher.index(
             paths, rebuild=rebuild, embed=embed, progress=progress
         )
@@ -451,8 +450,6 @@ class VaultMemory(VaultParts):
         after: Callable[[str, str], None] = lambda scope, step: None,
     ) -> "Slept":
         """Run the nightly learning cycle of `user:NAME` and `channel:NAME` scopes, or of all."""
-        if not dry_run:
-            self.edits.apply_all_decisions(now=now)
         request = learning_calls.NightRequest(scopes, due, again, dry_run, now)
         return self.learning.sleep(request, after)
 
