@@ -50,7 +50,6 @@ from vault_memory.edits.stale_saves import StaleSaveDetector
 from vault_memory.edits.versions import Waiting, waiting_write
 from vault_memory.lazy import lazy_module
 from vault_memory.rules.edits.audit_record import Proposal, Record
-from vault_memory.rules.edits.undo import NotUndoable
 from vault_memory.rules.paths.layout import Layout, Place
 from vault_memory.vault.fs import Files, RealFiles
 from vault_memory.vault.reader import Folder, Note
@@ -65,9 +64,11 @@ if TYPE_CHECKING:
     from vault_memory.edits import note_history
     from vault_memory.edits.note_history import NoteHistory
     from vault_memory.markdown.merging import three_way
+    from vault_memory.rules.edits import undo as undo_rules
 else:
     note_history = lazy_module("vault_memory.edits.note_history")
     three_way = lazy_module("vault_memory.markdown.merging.three_way")
+    undo_rules = lazy_module("vault_memory.rules.edits.undo")
 
 logger = logging.getLogger(__name__)
 
@@ -296,7 +297,7 @@ class NoteEditor:
         self.trail.unload()
         try:
             plan = plan_command(command, base, self._recorder.inputs)
-        except (NotUndoable, SaveConflict, NoteGone):
+        except (undo_rules.NotUndoable, SaveConflict, NoteGone):
             plan = EditPlan(base, base)
         newest = self._recorder.planned_after(command.note)
         return replace(command, planned_after=newest), plan
@@ -426,7 +427,7 @@ class NoteEditor:
         """Returns what the command makes of the text that somebody saved meanwhile."""
         try:
             plan = plan_command(command, newer, self._recorder.inputs, base=base)
-        except NotUndoable:
+        except undo_rules.NotUndoable:
             plan = EditPlan(newer, newer)
         except SaveConflict as conflict:
             plan = EditPlan(newer, newer)

@@ -20,7 +20,6 @@ from vault_memory.markdown.document import parse
 from vault_memory.markdown.note_items import resolve
 from vault_memory.rules.edits.audit_record import Proposal, Record, proposals_of
 from vault_memory.rules.edits.ownership import replay
-from vault_memory.rules.facts.fact import Fact, read_facts
 from vault_memory.rules.paths.layout import Layout
 from vault_memory.vault.reader import Folder, Note
 from vault_memory.vault.write.replacement import Replacement
@@ -29,8 +28,11 @@ from vault_memory.vault.write.writer import Writer
 if TYPE_CHECKING:
     from vault_memory.edits.audit.scope_filter import ScopeFilter
     from vault_memory.rules.edits import inbox_page, stale_proposal
+    from vault_memory.rules.facts import fact as fact_rules
+    from vault_memory.rules.facts.fact import Fact
 else:
     inbox_page = lazy_module("vault_memory.rules.edits.inbox_page")
+    fact_rules = lazy_module("vault_memory.rules.facts.fact")
     stale_proposal = lazy_module("vault_memory.rules.edits.stale_proposal")
 
 logger = logging.getLogger(__name__)
@@ -173,7 +175,7 @@ class Inbox:
         facts: list[Fact] = []
         by_hand: list[Fact] = []
         if place and place.kind == "facts":
-            facts = read_facts(doc, place.scope)
+            facts = fact_rules.read_facts(doc, place.scope)
             bots = replay(self._trail.of(note)).bots_items(doc)
             written = {(item.heading, item.text) for item in bots}
             by_hand = [

@@ -11,6 +11,7 @@ import logging
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from datetime import datetime
+from typing import TYPE_CHECKING
 
 from vault_memory.edits.audit_log import AuditLog
 from vault_memory.edits.commands import EditCommand
@@ -21,13 +22,18 @@ from vault_memory.edits.renames.rename_search import (
     RenameSearch,
     Sight,
 )
+from vault_memory.lazy import lazy_module
 from vault_memory.rules.paths.filenames import MARKDOWN
 from vault_memory.rules.paths.layout import Layout
-from vault_memory.vault.audit_moves import move_audits
 from vault_memory.vault.reader import Folder, Note
 from vault_memory.vault.write.journal import GONE, RENAMED, PendingWrite
 from vault_memory.vault.write.write_context import RenamedNotes
 from vault_memory.vault.write.writer import Writer
+
+if TYPE_CHECKING:
+    from vault_memory.vault import audit_moves
+else:
+    audit_moves = lazy_module("vault_memory.vault.audit_moves")
 
 logger = logging.getLogger(__name__)
 
@@ -147,7 +153,7 @@ class NoteRenames:
         while moves:
             (old, new), *moves = moves
             try:
-                move_audits(self._folder.root, old, new)
+                audit_moves.move_audits(self._folder.root, old, new)
             except OSError as error:
                 logger.warning(
                     "the audit of %s cannot follow it to %s yet: %s", old, new, error

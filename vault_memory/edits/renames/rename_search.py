@@ -3,23 +3,11 @@
 from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from vault_memory.edits.audit_log import AuditLog
-from vault_memory.edits.renames.renamed_notes import (
-    FoundNote,
-    LostPast,
-    lines_left,
-    newest_revision,
-    renamed_notes,
-    revisions_in,
-)
 from vault_memory.errors import NoteNotFound, NoteUnreadable
-from vault_memory.markdown.kept_lines import (
-    RENAMED_SHARE,
-    line_counts,
-    share_kept,
-)
+from vault_memory.lazy import lazy_module
 from vault_memory.rules.edits.audit_record import Record
 from vault_memory.rules.paths.conflict_names import conflict_copy
 from vault_memory.rules.paths.filenames import MARKDOWN
@@ -29,6 +17,14 @@ from vault_memory.vault.reader import LARGEST_STORED, Folder, Note
 from vault_memory.vault.snapshots import Snapshots
 from vault_memory.vault.write.journal import GONE, RENAMED
 from vault_memory.vault.write.writer import Writer
+
+if TYPE_CHECKING:
+    from vault_memory.edits.renames import renamed_notes as pairing
+    from vault_memory.edits.renames.renamed_notes import FoundNote, LostPast
+    from vault_memory.markdown import kept_lines
+else:
+    pairing = lazy_module("vault_memory.edits.renames.renamed_notes")
+    kept_lines = lazy_module("vault_memory.markdown.kept_lines")
 
 GRACE = timedelta(days=1)
 """A note that appears so long after another one was found to be gone does not continue it"""
@@ -121,12 +117,17 @@ class KnownNotes:
         last = self.snapshots.bytes_of(revision)
         if last is None:
             return False
-        return share_kept(line_counts(last), line_counts(note.raw)) < RENAMED_SHARE
+        return (
+            kept_lines.share_kept(
+                kept_lines.line_counts(last), kept_lines.line_counts(note.raw)
+            )
+            < kept_lines.RENAMED_SHARE
+        )
 
     def was_taken_away(self, path: str) -> bool:
         """Whether the last record of a note took it away, so that it was not renamed."""
         records = self.trail.of(path)
-        return bool(records) and not newest_revision(records)
+        return bool(records) and not pairing.newest_revision(records)
 
     def is_note(self, path: str) -> bool:
         """Whether a path is that of a note, and not of a log, an INBOX page or a conflict copy."""
@@ -159,7 +160,7 @@ class RenameSearch:
         since = self.vault.states(GONE)
         paths = (*self.lost, *displaced)
         pasts = [self._past(path, _until(since.get(path))) for path in paths]
-        return renamed_notes(pasts, list(self._notes(pasts, displaced)))
+        return pairing.renamed_notes(pasts, list(self._notes(pasts, displaced)))
 
     def has_own_audit(self, path: str) -> bool:
         """Whether the audit files at a path are those of the note that was there."""
@@ -169,7 +170,7 @@ class RenameSearch:
         # already.
         records = self.vault.records(path)
         versions = {version.revision for version in self.vault.snapshots.chain(path)}
-        return not versions.isdisjoint(revisions_in(records))
+        return not versions.isdisjoint(pairing.revisions_in(records))
 
     def _is_displaced(self, path: str) -> bool:
         """Whether another note has the name of one that was seen there."""
@@ -180,21 +181,23 @@ class RenameSearch:
         self,
         path: str,
         until: float,
-    ) -> LostPast:
+    ) -> "LostPast":
         revision, ino = self.sight.seen.get(path, ("", 0))
         records = self.vault.records(path) if path in self.sight.audits else ()
         raw = self.vault.snapshots.bytes_of(revision) if revision else None
-        lines = lines_left(records) if raw is None else line_counts(raw)
+        lines = (
+            pairing.lines_left(records) if raw is None else kept_lines.line_counts(raw)
+        )
         scope, day = self.vault.owner(path)
-        newest = frozenset(filter(None, (revision, newest_revision(records))))
+        newest = frozenset(filter(None, (revision, pairing.newest_revision(records))))
         has_audit = path in self.sight.audits
-        return LostPast(path, newest, ino, lines, day, scope, has_audit, until)
+        return pairing.LostPast(path, newest, ino, lines, day, scope, has_audit, until)
 
     def _notes(
         self,
-        pasts: Sequence[LostPast],
+        pasts: "Sequence[LostPast]",
         displaced: Sequence[str],
-    ) -> Iterator[FoundNote]:
+    ) -> "Iterator[FoundNote]":
         """Yields the notes that may continue these pasts."""
         continued = self._continued(pasts)
         arrived = self._arrived(pasts).union(displaced)
@@ -209,14 +212,14 @@ class RenameSearch:
             # Fault: the note has an audit of its own that ends with this text. A deleted
             # note with the same text was another one.
             if path in self.sight.audits:
-                own = revisions_in(self.vault.records(path))
+                own = pairing.revisions_in(self.vault.records(path))
                 revision = "" if revision in own else revision
             scope, day = self.vault.owner(path)
-            yield FoundNote(
+            yield pairing.FoundNote(
                 path,
                 revision,
                 note.stat.ino,
-                line_counts(note.raw),
+                kept_lines.line_counts(note.raw),
                 is_new,
                 frozenset(continued.get(path, ())),
                 day,
@@ -224,7 +227,7 @@ class RenameSearch:
                 self.sight.appeared(path),
             )
 
-    def _arrived(self, pasts: Sequence[LostPast]) -> set[str]:
+    def _arrived(self, pasts: "Sequence[LostPast]") -> set[str]:
         """Returns the notes of which nothing was known, or only since the others are gone."""
         known_paths = self.sight.seen.keys() | self.sight.audits
         paths_by_trait: dict[str | int, list[str]] = {}
@@ -247,7 +250,7 @@ class RenameSearch:
                 arrived.add(path)
         return arrived
 
-    def _continued(self, pasts: Sequence[LostPast]) -> dict[str, set[str]]:
+    def _continued(self, pasts: "Sequence[LostPast]") -> dict[str, set[str]]:
         """Returns the notes that certainly continue pasts: their audit files say so."""
         continued: dict[str, set[str]] = {}
         recorded = self.vault.recorded()
@@ -264,7 +267,7 @@ class RenameSearch:
 
     def _heirs(
         self,
-        past: LostPast,
+        past: "LostPast",
         recorded: Mapping[str, str],
         before: Mapping[str, str],
         present: Set[str],
@@ -291,14 +294,16 @@ class RenameSearch:
             if has_record or not own.isdisjoint(theirs):
                 yield path
 
-    def _with_its_versions(self, past: LostPast) -> set[str]:
+    def _with_its_versions(self, past: "LostPast") -> set[str]:
         """Returns the notes without an audit that had a version which the audit of a past names."""
         if not past.has_audit:
             return set()
         records = self.vault.records(past.path)
         # Fault: a copy has the text with which the audit begins, and so has each note
         # that was made from one template.
-        revisions = revisions_in(records) - {records[0].before} if records else set()
+        revisions = (
+            pairing.revisions_in(records) - {records[0].before} if records else set()
+        )
         paths = set().union(*map(self.vault.snapshots.paths_with, revisions))
         return paths - self.sight.audits
 
@@ -306,7 +311,7 @@ class RenameSearch:
         """Returns all revisions that a note is known to have had."""
         revisions = {version.revision for version in self.vault.snapshots.chain(path)}
         if path in self.sight.audits:
-            revisions |= revisions_in(self.vault.records(path))
+            revisions |= pairing.revisions_in(self.vault.records(path))
         return revisions
 
 
