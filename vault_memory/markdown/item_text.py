@@ -156,5 +156,5 @@ def escaped(text: str) -> str:
 
 def unescaped(text: str) -> str:
     """Return the text of an item without the backslash that keeps it from being a nested item."""
-    match = _ESCAPED.match(text) if "\\" in text else None
+    match = _ESCAPED.match(text)
     return text[: match.end() - 2] + text[match.end() - 1 :] if match else text

@@ -91,9 +91,9 @@ def region_items(
         while above[-1][0] >= span.depth:
             above.pop()
         heading = above[-1][1]
-        if name := item_heading(own):
-            above.append((span.depth, name))
         text_start, box = marker_and_box(own)
+        if own[text_start : text_start + 1] == b"#" and (name := item_heading(own)):
+            above.append((span.depth, name))
         items.append(
             NoteItem(
                 section=at,
@@ -252,7 +252,8 @@ def text_of(own: bytes) -> str:
 
 def one_line(text: bytes) -> str:
     """Return the text of an item's lines without their marker, in one line and without escapes."""
-    return unescaped(" ".join(text.decode("utf-8", "replace").split()))
+    line = " ".join(text.decode("utf-8", "replace").split())
+    return unescaped(line) if "\\" in line else line
 
 
 def said(line: str) -> str:

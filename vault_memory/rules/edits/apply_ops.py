@@ -241,13 +241,14 @@ def _append(
         op = replace(op, line=without_marker(op.line, marker))
         read_ops.append(op)
         texts = existing[_kind_of_task(split_box(op.line)[0])]
-        if said(op.line) in texts:
+        text = said(op.line)
+        if text in texts:
             outcomes.append("noop_dup")
             continue
         outcomes.append("applied")
-        texts.add(said(op.line))
+        texts.add(text)
         new_items.append(place.new_item(marker, op.line))
-        new_texts.append(said(op.line))
+        new_texts.append(text)
         marker = place.marker_after(new_items[-1])
     if not new_items:
         return _BodyEdit(tuple(outcomes), ops=tuple(read_ops))

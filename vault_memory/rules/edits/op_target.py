@@ -250,10 +250,16 @@ def find_place(doc: SectionedDoc, op: Append | ItemOp) -> OpPlace:
         raise OpRefused(
             "heading_missing", tuple(dict.fromkeys((*doc.headings, *blocks)))
         )
-    items = items_named(doc, op.heading)
+    all_items = {number: section_items(doc, number) for number in means.sections}
+    items = [
+        item
+        for number, listed in all_items.items()
+        for item in listed
+        if item.heading == doc.sections[number].name
+    ]
     number = _section_of(doc, op, means.sections, items)
     own_items = [item for item in items if item.section == number]
-    return _place_in_section(doc, number, own_items)
+    return _place_in_section(doc, number, own_items, all_items[number])
 
 
 def _section_of(
@@ -293,6 +299,7 @@ def _place_in_section(
     doc: SectionedDoc,
     number: int,
     items: list[NoteItem],
+    all_items: list[NoteItem],
 ) -> OpPlace:
     section = doc.sections[number]
     region = top_region(section.body)
@@ -306,7 +313,7 @@ def _place_in_section(
         number=number,
         heading=section.name,
         items=items,
-        all_items=section_items(doc, number),
+        all_items=all_items,
         at=region.place,
         marker=_next_marker(above),
         box=_OPEN_BOX if is_board else _box_after(above),
