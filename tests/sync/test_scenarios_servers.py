@@ -1010,6 +1010,6 @@ def test_a_pass_reports_whether_another_client_changed_something(cloud: Cloud):
     cloud.clock.pass_by(15)
     cloud.fake.other_client_delete("n2.md")
 
-    assert [report.moved for report in ours] == [False, False]
-    assert theirs.moved
-    assert cloud.laptop.run_pass().moved
+    assert [report.server_changed for report in ours] == [False, False]
+    assert theirs.server_changed
+    assert cloud.laptop.run_pass().server_changed
