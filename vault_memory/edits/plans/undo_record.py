@@ -44,7 +44,8 @@ def plan_undo(
     plan = _plan_change(record, before, inputs)
     if not plan.changes and not plan.proposed:
         raise NotUndoable(
-            f"nothing of record {record_id} is left in `{command.note}` to undo",
+            f"nothing of record {record_id} can be undone: "
+            f"nothing of it is left in the note `{command.note}`",
             hint=f"`vault-memory log {command.note}` shows what changed it since",
         )
     return plan
