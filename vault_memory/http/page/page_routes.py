@@ -12,7 +12,6 @@ from vault_memory.http.page.viewer import Viewer
 from vault_memory.http.page.views import (
     about_view,
     conflicts_view,
-    doctor_view,
     edit_view,
     facts_view,
     history_view,
@@ -27,9 +26,9 @@ from vault_memory.http.page.views import (
     search_view,
     setup_view,
     source_view,
-    sync_view,
     today_view,
     trash_view,
+    upkeep_view,
 )
 
 
@@ -136,8 +135,8 @@ ROUTES = (
         history_view.restore,
         history_view.RestoreVersionFields,
     ),
-    PageRoute("GET", "/sync", sync_view.show, sync_view.SyncFields),
-    PageRoute("POST", "/sync/now", sync_view.run, sync_view.SyncFields),
-    PageRoute("GET", "/doctor", doctor_view.show, doctor_view.DoctorFields),
-    PageRoute("POST", "/doctor/examine", doctor_view.examine, doctor_view.DoctorFields),
+    PageRoute("GET", "/sync", upkeep_view.show_sync, upkeep_view.UpkeepFields),
+    PageRoute("POST", "/sync/now", upkeep_view.sync_now, upkeep_view.UpkeepFields),
+    PageRoute("GET", "/doctor", upkeep_view.show_doctor, upkeep_view.UpkeepFields),
+    PageRoute("POST", "/doctor/examine", upkeep_view.examine, upkeep_view.UpkeepFields),
 )

@@ -11,7 +11,7 @@ import jinja2
 from starlette.responses import Response
 
 from vault_memory.http.page import diffs
-from vault_memory.http.page.exact import Exact, finalize
+from vault_memory.http.page.note_html.hidden_letters import Exact, finalize
 from vault_memory.http.page.page_answers import note_path, page_path
 
 POLICY = "; ".join(

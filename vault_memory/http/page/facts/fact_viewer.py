@@ -1,12 +1,20 @@
 """The facts that a session may see, and how it changes them."""
 
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from markupsafe import Markup
 
 from vault_memory.api.vault_memory import VaultMemory
 from vault_memory.http.page.facts.fact_sentences import FactRow, fact_rows
-from vault_memory.http.page.facts.neighbourhood import Neighbourhood, edges
+from vault_memory.http.page.pictures.graph import (
+    Edge,
+    Neighbour,
+    neighbours,
+    neighbours_svg,
+)
 from vault_memory.rules.facts.entities import Entities
+from vault_memory.rules.facts.fact import ALIAS, SUMMARY, TYPE, Fact
 
 if TYPE_CHECKING:
     from vault_memory.contract import Source
@@ -18,6 +26,30 @@ if TYPE_CHECKING:
 
 PERSON: "Source" = "cli"
 """A form of the page is a person's act"""
+
+
+DESCRIPTIONS = (ALIAS, SUMMARY, TYPE)
+"""Predicates whose object is no other person or thing"""
+MOST_ROWS = 200
+
+
+class Neighbourhood(NamedTuple):
+    """An entity and its relations."""
+
+    name: str
+    """its own name, also when it was found by an alias"""
+    edges: list[Edge]
+
+    @property
+    def rows(self) -> list[Neighbour]:
+        """The neighbours, the strongest first."""
+        return neighbours(self.name, self.edges)[:MOST_ROWS]
+
+    @property
+    def picture(self) -> Markup:
+        """The picture of the strongest neighbours."""
+        # The picture escapes the names itself: a test feeds it hostile ones.
+        return Markup(neighbours_svg(self.name, self.edges))
 
 
 class FactViewer:
@@ -102,3 +134,11 @@ class FactViewer:
     def delete(self, fact_id: str) -> "Edit":
         """Delete a fact that was never true. Raises UnclearId."""
         return self._memory.facts.delete(fact_id, scopes=self._scopes).edit
+
+
+def edges(facts: Iterable[Fact]) -> Iterator[Edge]:
+    """Yields the relations in some facts."""
+    for fact in facts:
+        if fact.predicate not in DESCRIPTIONS:
+            predicate = fact.predicate.replace("_", " ")
+            yield Edge(fact.subject, predicate, fact.object, fact.confidence)

@@ -1,15 +1,21 @@
 """The settings of a vault that the page can write, as `layout` and `config set` write them."""
 
-from typing import TYPE_CHECKING
+from collections import Counter
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, NamedTuple
 
 from vault_memory import config as configuration
 from vault_memory.admin import config_edit, layout_setup
 from vault_memory.api.vault_memory import VaultMemory
+from vault_memory.config.sections import LayoutSettings
 from vault_memory.errors import ConfigError, UsageError
-from vault_memory.http.page.first_run.layout_rows import LayoutRow, row_of
 from vault_memory.http.page.first_run.setup_offer import SetupOffer
 from vault_memory.http.page.forms import OPEN_AGAIN
-from vault_memory.rules.paths.presets import SUMMARIES
+from vault_memory.rules.paths.filenames import MARKDOWN
+from vault_memory.rules.paths.layout import Layout
+from vault_memory.rules.paths.layout_survey import LayoutProposal, Survey
+from vault_memory.rules.paths.presets import SUMMARIES, preset
+from vault_memory.search.vault_layout import patterns_of
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -20,6 +26,20 @@ MEANING = {"on": "auto", "off": "off"}
 """Button of search by meaning → the kind of embedder that it writes"""
 
 MEANING_VARIABLE = "VAULT_MEMORY_EMBEDDING_KIND"
+MOST_SCOPES = 5
+
+
+class LayoutRow(NamedTuple):
+    """A layout, and what it would claim of the vault."""
+
+    name: str
+    summary: str
+    survey: Survey
+    owners: tuple[tuple[str, int], ...]
+    """scopes with their files, the largest first"""
+    more_owners: int
+    daily: str
+    exclude: tuple[str, ...]
 
 
 class SetupViewer:
@@ -94,3 +114,37 @@ class SetupViewer:
                 hint="name one with `--config`",
             )
         return file
+
+
+def row_of(
+    proposal: LayoutProposal,
+    settings: LayoutSettings,
+    paths: Iterable[str],
+) -> LayoutRow:
+    """Return a layout for a template; `settings` are those of the configuration."""
+    layout = Layout(
+        patterns_of(settings),
+        user=settings.user,
+        bot=settings.bot,
+        exclude=proposal.exclude,
+        preset=preset(proposal.name, proposal.daily),
+    )
+    owners = _owners(layout, paths)
+    return LayoutRow(
+        name=proposal.name,
+        summary=SUMMARIES[proposal.name],
+        survey=proposal.survey,
+        owners=tuple(owners.most_common(MOST_SCOPES)),
+        more_owners=max(0, len(owners) - MOST_SCOPES),
+        daily=proposal.daily,
+        exclude=proposal.exclude,
+    )
+
+
+def _owners(
+    layout: Layout,
+    paths: Iterable[str],
+) -> Counter[str]:
+    """Count the claimed files of each scope."""
+    places = (layout.place(path) for path in paths if path.endswith(MARKDOWN))
+    return Counter(place.scope for place in places if place is not None)

@@ -6,6 +6,8 @@ A hostile note turns its text around with them, or hides words from the reader t
 import re
 from collections.abc import Callable
 
+from markupsafe import Markup
+
 _COMPLEX_SCRIPTS = "\u0590-\u109f\u1700-\u17b3\u17b6-\u180a\u1810-\u1cff\ua800-\uabff"
 _PICTURES = "\u2190-\u27ff\u2900-\u2bff\U0001f000-\U0001faff"
 _JOINED = f"[{_COMPLEX_SCRIPTS}{_PICTURES}]"
@@ -56,3 +58,17 @@ def visible(text: str) -> str:
 def plain_mark(letter: str) -> str:
     """Return the mark of a hidden letter as plain text."""
     return f"⟨{code_point(letter)}⟩"
+
+
+class Exact(str):
+    """A text in which no letter is replaced by a mark. It is escaped like any text."""
+
+    __slots__ = ()
+
+
+def finalize(value: object) -> object:
+    """Returns what a template writes for a value: a text with marks for its hidden letters."""
+    # Markup is a text that was made visible before it became HTML.
+    if not isinstance(value, str) or isinstance(value, Exact | Markup):
+        return value
+    return visible(value)

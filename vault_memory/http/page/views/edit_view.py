@@ -10,8 +10,8 @@ import msgspec
 from vault_memory.edits.edit_errors import NoteGone, SaveConflict
 from vault_memory.errors import NoteNotFound, UsageError
 from vault_memory.http.page import diffs
-from vault_memory.http.page.exact import Exact
 from vault_memory.http.page.forms import OPEN_AGAIN
+from vault_memory.http.page.note_html.hidden_letters import Exact
 from vault_memory.http.page.page_answers import Answer, PageView, Redirect, note_path
 from vault_memory.http.page.textarea import bytes_of, form_text
 from vault_memory.http.page.viewer import Viewer

@@ -7,8 +7,7 @@ import msgspec
 from vault_memory.context.calls import PURPOSES, ContextOptions
 from vault_memory.contract import Purpose
 from vault_memory.errors import UsageError
-from vault_memory.http.page.exact import Exact
-from vault_memory.http.page.note_html.hidden_letters import visible
+from vault_memory.http.page.note_html.hidden_letters import Exact, visible
 from vault_memory.http.page.page_answers import NotHere, PageView
 from vault_memory.http.page.shell_commands import scope_options, shell_command
 from vault_memory.http.page.viewer import Viewer
