@@ -266,9 +266,11 @@ class NoteEditor:
 
     def keep(self, notes: Sequence[Note], now: datetime) -> None:
         """Stores these versions, which people saved, as versions of their notes."""
-        kept = [note for note in notes if self._access.keeps_versions_of(note.path)]
-        if kept:
-            self.writer.snapshots.record_notes(kept, at=now.timestamp())
+        versioned = [
+            note for note in notes if self._access.keeps_versions_of(note.path)
+        ]
+        if versioned:
+            self.writer.snapshots.record_notes(versioned, at=now.timestamp())
             if self.writer.snapshots.unjudged():
                 with self._settled(now):
                     self._stale_saves.look(now)

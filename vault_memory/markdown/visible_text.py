@@ -66,8 +66,8 @@ class SeenTexts:
         targets = _targets(text)
         # Fault: `[report](june.pdf)` would be lost beside `[report](may.pdf)`.
         return any(
-            not targets or not known or targets == known
-            for known in self._targets.get(_seen_or_written(text), ())
+            not targets or not earlier or targets == earlier
+            for earlier in self._targets.get(_seen_or_written(text), ())
         )
 
 

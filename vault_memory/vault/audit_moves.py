@@ -100,8 +100,8 @@ def _move(
         os.rename(name, new_name, src_dir_fd=ends.old, dst_dir_fd=ends.new)
         return
     lines = _lines(files, ends.old, name)
-    known = set(_lines(files, ends.new, new_name))
-    missing = [line for line in lines if line not in known]
+    present_lines = set(_lines(files, ends.new, new_name))
+    missing = [line for line in lines if line not in present_lines]
     if missing:
         append_lines(files.root, target, b"".join(missing))
     # Fault (B35): the lines are on the disk before the file that had them goes.

@@ -303,7 +303,8 @@ def _replace(doc: SectionedDoc, place: OpPlace, op: Replace) -> _BodyEdit:
     body = doc.sections[place.number].body
     new_body = body[: item.start] + new_own + body[item.own_end :]
     expected = tuple(
-        text_of(new_own) if other == item else other.text for other in place.all_items
+        text_of(new_own) if candidate == item else candidate.text
+        for candidate in place.all_items
     )
     removed = item.own.removesuffix(old.below)
     return _BodyEdit(("applied",), new_body, expected, removed, ops=(op,))

@@ -279,11 +279,11 @@ def _section_of(
         if len(main) != 1:
             raise OpRefused("several_headings", lines)
         return numbers[0]
-    found = list(dict.fromkeys(item.section for item in matching_items(op, items)))
+    matched = list(dict.fromkeys(item.section for item in matching_items(op, items)))
     # Fault: which of the items is meant is unclear, and a copy elsewhere may be the right one.
-    if len(found) > 1 and not op.exact:
+    if len(matched) > 1 and not op.exact:
         raise OpRefused("multiple_matches", lines)
-    return (found or numbers)[0]
+    return (matched or numbers)[0]
 
 
 def _line_of(doc: SectionedDoc, number: int, start: int | None = None) -> int:

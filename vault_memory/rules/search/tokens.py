@@ -160,8 +160,8 @@ def _latin_forms() -> dict[int, str]:
 
 def _whole_and_parts(word: re.Match[str]) -> str:
     """Returns a word with inner joiners, which people also write as one word or as several."""
-    parts = word[0].replace("\u200c", " ")
-    return f"{word[0]} {parts}"
+    divided = word[0].replace("\u200c", " ")
+    return f"{word[0]} {divided}"
 
 
 def _picture_word(picture: re.Match[str]) -> str:

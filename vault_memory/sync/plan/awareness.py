@@ -120,18 +120,20 @@ def common_text(
     lines = items_of(theirs)
     ours, before = items_of(upload.raw), items_of(upload.before)
     typed = _typed(lines - ours - before, ours | before, set())
-    known = lines | _edited(before - lines, lines - before - ours)
-    known |= {line for line in ours - lines if _grew(line, typed)}
+    known_lines = lines | _edited(before - lines, lines - before - ours)
+    known_lines |= {line for line in ours - lines if _grew(line, typed)}
     if upload.before_was_read and upload.at_once:
-        known |= before
+        known_lines |= before
 
     def is_unread(line: bytes) -> bool:
         return (
-            bool(line.strip()) and not _is_heading(line) and line.strip() not in known
+            bool(line.strip())
+            and not _is_heading(line)
+            and line.strip() not in known_lines
         )
 
-    kept, sent = _without(upload.before, is_unread), _without(upload.raw, is_unread)
-    return merge(None, kept, sent, between_people=True, date=date).result or sent
+    earlier, sent = _without(upload.before, is_unread), _without(upload.raw, is_unread)
+    return merge(None, earlier, sent, between_people=True, date=date).result or sent
 
 
 def is_superseded(
@@ -141,8 +143,8 @@ def is_superseded(
 ) -> bool:
     """Whether a later text has each line that a text adds to its base, or an edit of it."""
     lines, later_lines = items_of(raw), items_of(later)
-    rest = lines - later_lines - items_of(base)
-    return _edited(rest, later_lines - lines) == rest
+    dropped = lines - later_lines - items_of(base)
+    return _edited(dropped, later_lines - lines) == dropped
 
 
 def _edited(
