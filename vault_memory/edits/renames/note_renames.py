@@ -71,16 +71,15 @@ class NoteRenames:
             return head is not None or bool(self._trail.files(path))
         if head is None:
             return self._is_unmet(note)
-        if not self._trail.files(path) and self._has_late_audit(path):
+        if self._has_late_audit(path):
             return True
         return self._known.is_another(note, head.revision, head.ino)
 
     def _has_late_audit(self, path: str) -> bool:
         """Whether an audit file with an earlier name of a note came later than the note."""
         renamed = self._known.states(RENAMED)
-        return any(
-            new == path and self._trail.files(old) for old, new in renamed.items()
-        )
+        earlier = [old for old, new in renamed.items() if new == path]
+        return any(map(self._trail.files, earlier)) and not self._trail.files(path)
 
     def is_unknown(self, path: str) -> bool:
         """Whether a note has no versions, as one that was renamed, and was not asked about yet."""
