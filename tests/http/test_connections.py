@@ -463,10 +463,11 @@ def test_a_head_that_a_proxy_may_read_in_another_way_is_refused(
 ) -> None:
     connection = strangers(served.url).connect()
 
-    for start in range(0, len(request_bytes), step):
-        with contextlib.suppress(OSError):
+    # The server may answer and hang up before it has read all of it.
+    with contextlib.suppress(OSError):
+        for start in range(0, len(request_bytes), step):
             connection.sendall(request_bytes[start : start + step])
-    connection.shutdown(socket.SHUT_WR)
+        connection.shutdown(socket.SHUT_WR)
 
     answer = rest(connection)
     assert answer.startswith(b"HTTP/1.1 400 "), answer
