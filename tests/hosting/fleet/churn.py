@@ -39,6 +39,7 @@ class Word:
 
     person: str
     text: str
+    host: str
     at: float
 
 
@@ -49,9 +50,10 @@ class Diary:
     words: list[Word] = field(default_factory=list)
     statuses: Counter[int] = field(default_factory=Counter)
     bugs: list[str] = field(default_factory=list)
-    """answers of 500"""
+    """answers that are neither right nor a request to try again"""
     wrong: list[str] = field(default_factory=list)
     """answers that lack an acknowledged word, and are called fresh"""
+    faults: list[tuple[float, str]] = field(default_factory=list)
     searches: int = 0
     stale: int = 0
 
@@ -89,6 +91,7 @@ class Churn:
 
     def round(self, fault: str) -> None:
         """One fault, and what ended of earlier ones."""
+        self.diary.faults.append((time.monotonic(), fault))
         self.let_go_on()
         running = [name for name in HOSTS if name not in self._stopped]
         match fault:
@@ -144,12 +147,13 @@ class Churn:
             path = "/v1/turns"
             if number % 5 == 0:
                 path, body = "/v1/remember", {"text": f"I like {text} at sea"}
-            answer = self._ask(chance, person, path, body)
+            host = chance.choice(HOSTS)
+            answer = self._ask(host, person, path, body)
             if answer is None or answer.status_code != 200:
                 continue
             outcome = answer.json().get("outcome", "applied")
             if outcome in ("applied", "pending", "added") and answer.json().get("note"):
-                self.diary.words.append(Word(person, text, time.monotonic()))
+                self.diary.words.append(Word(person, text, host, time.monotonic()))
 
     def look(self, seed: int) -> None:
         """Search for words that were acknowledged before the question."""
@@ -165,7 +169,8 @@ class Churn:
         """Whether a host finds a word."""
         asked = time.monotonic()
         body = {"query": word.text, "limit": 3}
-        answer = self._ask(chance, word.person, "/v1/search", body)
+        host = chance.choice(HOSTS)
+        answer = self._ask(host, word.person, "/v1/search", body)
         if answer is None or answer.status_code != 200:
             return False
         self.diary.searches += 1
@@ -182,9 +187,9 @@ class Churn:
         return False
 
     def _ask(
-        self, chance: random.Random, person: str, path: str, body: object
+        self, name: str, person: str, path: str, body: object
     ) -> httpx.Response | None:
-        host = self.hosts[chance.choice(HOSTS)]
+        host = self.hosts[name]
         headers = {"authorization": f"Bearer {self.tokens[person]}"}
         try:
             answer = httpx.post(
@@ -193,8 +198,9 @@ class Churn:
         except httpx.HTTPError:
             return None
         self.diary.statuses[answer.status_code] += 1
-        if answer.status_code == 500:
-            self.diary.bugs.append(f"{path}: {answer.text}")
+        # A valid token is never a wrong one, and a fault is no bug.
+        if answer.status_code not in (200, 429, 503):
+            self.diary.bugs.append(f"{name} {path}: {answer.status_code} {answer.text}")
         return answer
 
     # --- The whole ---
@@ -223,10 +229,10 @@ class Churn:
                 self._read_only("off")
 
     def lost(self) -> list[str]:
-        """The acknowledged words that no host finds within some leases."""
+        """The acknowledged words that no host finds within some leases, and their vaults' notes."""
         chance = random.Random(0)
         missing = list(self.diary.words)
         deadline = time.monotonic() + FOUND_SECONDS
         while missing and time.monotonic() < deadline:
             missing = [word for word in missing if not self._look_for(chance, word)]
-        return [word.text for word in missing]
+        return [f"{word.text} (acknowledged by {word.host})" for word in missing]

@@ -39,9 +39,7 @@ def live_through(tmp_path: Path, store: S3Store, faults: list[str], seed: int) -
             f"seed {seed}: {len(faults)} faults, {len(diary.words)} words,"
             f" {diary.searches} searches, {diary.stale} stale, {dict(diary.statuses)}"
         )
-        assert lost == []
-        assert diary.wrong == []
-        assert diary.bugs == []
+        assert (lost, diary.wrong, diary.bugs) == ([], [], [])
     return churn
 
 

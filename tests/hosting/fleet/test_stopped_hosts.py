@@ -1,6 +1,7 @@
 """A host is stopped for longer than its lease: it acknowledges nothing, and no answer is called fresh that is not."""
 
 from collections.abc import Callable
+from datetime import datetime
 from pathlib import Path
 
 import pytest
@@ -133,3 +134,39 @@ def test_an_operation_that_waits_for_its_home_makes_answers_stale(
 
     assert search(behind).freshness.stale_files
     behind.close()
+
+
+@pytest.mark.parametrize("count", [1, 2, 3, 8])
+@pytest.mark.parametrize("is_away", [False, True], ids=["home", "away"])
+def test_a_host_with_an_old_scratch_follows_the_notes_of_another_one(
+    fleet: Fleet, count: int, is_away: bool
+) -> None:
+    paths = [f"Users/ann/memories/note{number}.md" for number in range(count)]
+    for path in paths:
+        fleet.save(path, "# Note\n\n## Seen\n\n- a lamp\n")
+    with fleet.visiting("one"):
+        pass
+    fleet.pass_by(60)
+    for round_ in range(3):
+        with fleet.visiting("two" if round_ % 2 == 0 else "one") as visit:
+            for path in paths:
+                visit.run(append_to(path, f"- a {WORD} {round_}", fleet.now))
+        fleet.pass_by(60)
+    if is_away:
+        settings = fleet.settings("one", Faults(away=True))
+        lease = fleet.lease("one")
+        Visit.open_away(lease, fleet.ledger, settings, RemoteBusy("away")).close()
+
+    back = fleet.visit("one")
+
+    counts = [back.memory.read(path).text.count(f"- a {WORD}") for path in paths]
+    assert counts == [3] * len(paths)
+    assert search(back).freshness.stale_files == ()
+    back.leave(fleet.now)
+    for path in paths:
+        assert fleet.text(path).count(f"- a {WORD}") == 3
+
+
+def append_to(path: str, line: str, now: datetime) -> AcknowledgedOp:
+    ops = [{"op": "append", "heading": "Seen", "line": line}]
+    return AcknowledgedOp(f"{path}{line}", "apply", {"note": path, "ops": ops}, now)

@@ -109,7 +109,7 @@ class Visit:
         settings: VisitSettings,
         reason: RemoteError,
     ) -> "Visit":
-        """Open the scratch of an earlier visit, without the home. All notes count as stale.
+        """Open the scratch of an earlier visit, without the home. All notes are stale.
 
         Raises `reason` without such a scratch, LeaseLost, LedgerAway, ConfigError.
         """
@@ -140,7 +140,7 @@ class Visit:
         return BundleStore(home, self._owner, self.lease, self._is_current)
 
     def _is_current(self) -> bool:
-        """Whether the ledger says that this lease is the newest one."""
+        """Whether this lease is the newest one."""
         return self.lease.vault in self._ledger.renew([self.lease])
 
     # --- Work ---
@@ -254,7 +254,7 @@ class Visit:
             return next_visit
 
     def close(self) -> None:
-        """Close the vault without a flush; the scratch stays for the next lease."""
+        """Close the vault without a flush."""
         with self._lock:
             self._stop(is_lost=self.lost)
 
@@ -268,7 +268,8 @@ class Visit:
         self._take_scratch()
         tag = self._follow_bundle()
         self._memory = self._opened()
-        if tag.etag != self._record.bundle_etag:
+        self._home.has_newer_texts = tag.etag != self._record.bundle_etag
+        if self._home.has_newer_texts:
             self._adopt_texts(self._memory, now)
         if self._record.is_dirty:
             # Fault: killed between an audit file and its note, the next host would take the
@@ -276,6 +277,7 @@ class Visit:
             self._home.send_notes(self._memory, now)
         else:
             self._home.follow(self._memory, now)
+        self._home.has_newer_texts = False
         if not self.scratch.has_index():
             # The first notes decide which layout the vault has.
             self._memory.close()
@@ -435,16 +437,15 @@ class Visit:
         self._stale = self._stale or self._all_notes()
 
     def _all_notes(self) -> tuple[str, ...]:
-        vault = self.memory.vault
-        with vault.lock:
-            notes = list_notes(vault.indexing.index(), None)
+        with self.memory.vault.lock:
+            notes = list_notes(self.memory.vault.indexing.index(), None)
         return tuple(note.note for note in notes)
 
     def _unread_notes(self) -> Collection[str]:
         """Return the notes that may be newer than what a search reads."""
-        missing = self._ops.missing_notes
-        # Fault: an acknowledged operation waits, and a search would say that there is nothing.
-        return {*missing, *self._all_notes()} if missing else self._stale
+        # Fault: an acknowledged operation waits, and a search would find nothing.
+        every = self._all_notes() if self._ops.missing_notes else self._stale
+        return {*self._ops.missing_notes, *every, *self._home.behind}
 
     def _check_home(self) -> None:
         """List the home. Raises LeaseLost when it has the bundle of another host."""

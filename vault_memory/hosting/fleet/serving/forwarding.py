@@ -78,7 +78,13 @@ class Forwarding:
         receive: Receive,
         send: Send,
     ) -> None:
-        vault = await self._vault_of(scope) if scope["type"] == "http" else None
+        try:
+            vault = await self._vault_of(scope) if scope["type"] == "http" else None
+        except VaultUnavailable as error:
+            # Fault: the app asks the ledger again, which may answer by now. Without the vault of
+            # this request, it would take a valid token for a wrong one.
+            await _refuse(send, error.code, error.message)
+            return
         if vault is None:
             # The app itself refuses what has no valid token.
             await self._app(scope, receive, send)
@@ -126,17 +132,14 @@ class Forwarding:
         return place
 
     async def _vault_of(self, scope: Scope) -> str | None:
-        """Return the vault of a token; None without a valid one."""
+        """Return the vault of a token; None without a valid one. Raises VaultUnavailable."""
         headers = Headers(scope=scope).getlist("authorization")
         if len(headers) != 1:
             return None
         scheme, _, token = headers[0].partition(" ")
         if scheme.lower() != "bearer" or not token.strip():
             return None
-        try:
-            owner = await self._tokens.owner(token_digest(token.strip()))
-        except VaultUnavailable:
-            return None
+        owner = await self._tokens.owner(token_digest(token.strip()))
         return None if owner is None else owner.vault
 
     async def _read_body(
