@@ -67,6 +67,43 @@ def test_an_item_of_the_bot_is_removed_and_undo_restores_it(memory: VaultMemory)
     assert text_of(memory, ALICE) == before
 
 
+@pytest.mark.parametrize(
+    ("line", "text"),
+    [
+        ("[x] buy milk", "[x] buy milk"),
+        ("[?] buy milk", "[?] Buy milk"),
+        ("buy milk", "- buy milk"),
+        ("- buy milk", "- buy milk"),
+        ("8. May: Anna", "8. May: Anna"),
+    ],
+)
+def test_a_text_is_taken_back_as_it_was_given(
+    memory: VaultMemory, line: str, text: str
+):
+    before = text_of(memory, ALICE)
+    memory.apply(ALICE, [{"op": "append", "heading": "Pets", "line": line}])
+
+    done = retract(memory, text)
+
+    assert (done.matches, done.proposed, done.remaining) == (1, (), ())
+    assert text_of(memory, ALICE) == before
+
+
+@pytest.mark.parametrize("box", ["x", "/"])
+def test_of_a_task_that_is_done_and_open_the_named_one_is_taken_back(
+    memory: VaultMemory, box: str
+):
+    lines = ("[ ] buy milk", f"[{box}] buy milk")
+    ops = [{"op": "append", "heading": "Pets", "line": line} for line in lines]
+    memory.apply(ALICE, ops)
+
+    done = retract(memory, f"[{box}] buy milk", source="cli")
+
+    assert (done.matches, done.remaining) == (1, ())
+    assert "- [ ] buy milk" in text_of(memory, ALICE)
+    assert f"- [{box}] buy milk" not in text_of(memory, ALICE)
+
+
 def test_removing_a_persons_item_is_only_proposed(memory: VaultMemory):
     done = retract(memory, "a hen")
 

@@ -164,7 +164,9 @@ def _outermost_items(
     items: list[NoteItem] = []
     for item in note_items.items_of(parse(raw)):
         is_nested = bool(items) and _is_within(item, items[-1])
-        if not is_nested and text_matcher.hides(item.text):
+        # Fault: `[x] buy milk` and `3. May: Ann` name items by more than their text.
+        line = item.own.decode("utf-8", "replace")
+        if not is_nested and any(map(text_matcher.hides, (item.text, line))):
             items.append(item)
     return items
 
@@ -182,8 +184,13 @@ def _remove(
     items: "list[NoteItem]",
     options: "EditOptions",
 ) -> "Edit":
-    ops = [Remove(item.heading, item.text, exact=True) for item in items]
+    ops = [Remove(item.heading, _with_box(item), exact=True) for item in items]
     return edits.apply(note, ops, options)
+
+
+def _with_box(item: "NoteItem") -> str:
+    """Returns the words that name an item, and not one with another box and the same text."""
+    return f"[{item.box}] {item.text}" if item.box.strip() else item.text
 
 
 def _removed(results: "Sequence[Edit]") -> tuple[RetractRemoved, ...]:

@@ -230,9 +230,13 @@ def _append(
     eol: bytes,
 ) -> _BodyEdit:
     existing: defaultdict[str, SeenTexts] = defaultdict(SeenTexts)
-    for item in place.items:
-        existing[_kind_of_task(item.box)].add(item.text)
     marker = place.marker
+    is_numbered = marker.strip()[:-1].isdigit()
+    for item in place.items:
+        texts = existing[_kind_of_task(item.box)]
+        texts.add(item.text)
+        if is_numbered:
+            texts.add(_numbered(parts_of(item.own).marker, item.text))
     read_ops: list[Op] = []
     new_items: list[bytes] = []
     new_texts: list[str] = []
@@ -247,6 +251,8 @@ def _append(
             continue
         outcomes.append("applied")
         texts.add(text)
+        if is_numbered:
+            texts.add(_numbered(marker, text))
         new_items.append(place.new_item(marker, op.line))
         new_texts.append(text)
         marker = place.marker_after(new_items[-1])
@@ -265,6 +271,12 @@ def _with_texts(place: OpPlace, texts: Iterable[str]) -> tuple[str, ...]:
     above = [item.text for item in place.all_items if item.start < place.at]
     below = [item.text for item in place.all_items if item.start >= place.at]
     return (*above, *texts, *below)
+
+
+def _numbered(marker: bytes, text: str) -> str:
+    """Returns the text of an item with its number."""
+    # Fault: `3. May: Anna` is written as the third item. Once more it would be a fourth.
+    return f"{marker.strip().decode()} {text}"
 
 
 def _kind_of_task(box: str) -> str:

@@ -15,6 +15,8 @@ from vault_memory.markdown.item_text import (
     parts_of,
     split_box,
     unescaped,
+    without_dash,
+    without_marker,
     written_item,
 )
 from vault_memory.markdown.letters import folded_line
@@ -73,8 +75,9 @@ def matching_items(
     Of a task that the section has done and open, a replacement means the open one.
     """
     # Fault: `[[Anna]] likes tea` names its line, also beside a line that only looks like it.
-    matches = [item for item in items if _is_named(op, item, folded_line)]
-    matches = matches or [item for item in items if _is_named(op, item, visible)]
+    ways = (partial(_is_named, op, form=form) for form in _FORMS)
+    found = (list(filter(way, items)) for way in (*ways, partial(is_named, op)))
+    matches = next(filter(None, found), [])
     is_same_task = len({visible(item.text) for item in matches}) == 1
     if isinstance(op, Replace) and is_same_task:
         return [item for item in matches if is_open(item.box)] or matches
@@ -85,8 +88,9 @@ def is_named(
     op: ItemOp,
     item: NoteItem,
 ) -> bool:
-    """Returns whether an op names an item, as it is written or as a reader sees it."""
-    return any(_is_named(op, item, form) for form in _FORMS)
+    """Returns whether an op names an item, as it is written, as a reader sees it, or by its line."""
+    ways = (op, _without_marker(op, item))
+    return any(_is_named(way, item, form) for way in ways for form in _FORMS)
 
 
 def _is_named(
@@ -111,7 +115,15 @@ def is_complete(
     item: NoteItem,
 ) -> bool:
     """Returns whether an op names all that an item says, or all that the op would rewrite."""
-    return any(_is_complete(op, item, form) for form in _FORMS)
+    ways = (op, _without_marker(op, item))
+    return any(_is_complete(way, item, form) for way in ways for form in _FORMS)
+
+
+def _without_marker(op: ItemOp, item: NoteItem) -> ItemOp:
+    """Returns an op that names an item by its line in the note, `- buy milk`, with its text."""
+    words = op.match.strip()
+    marker = parts_of(item.own).marker
+    return replace(op, match=without_marker(without_dash(words), marker))
 
 
 def _is_complete(
