@@ -83,6 +83,8 @@ def test_an_undo_finds_the_text_in_a_note_that_a_person_changed(desk: Desk, line
         ("- [ ] water plants", "water plants", "[x] water plants", "- [x] water plants"),
         ("* [x] water plants", "water", "[ ] water plants", "* [ ] water plants"),
         ("1. [/] water plants", "water plants", "[-] water plants", "1. [-] water plants"),
+        ("- [ ] water plants 📅 2026-05-01 ^t1", "water plants", "[x] water plants", "- [x] water plants 📅 2026-05-01 ^t1"),
+        ("- [ ] call **Ann**\n  about it", "- [ ] call Ann", "- [x] call Ann", "- [x] call **Ann**\n  about it"),
         ("- [x] water plants", "water plants", "water roses", "- [x] water roses"),
         ("- 24. Dezember: Oma", "24. Dezember", "25. Dezember: Oma", "- 25\\. Dezember: Oma"),
         ("- green ^id", "green", "black", "- black ^id"),

@@ -91,6 +91,17 @@ def rewritten(
     return written_item(marker, line) + tail_after(line, old) + old.below
 
 
+def ticked(
+    old: OwnParts,
+    box: str,
+) -> bytes:
+    """Return an item's own lines with another letter in the box; all else stays."""
+    marker = old.marker if old.marker.endswith((b" ", b"\t")) else old.marker + b" "
+    blanks = old.box.partition(b"]")[2] or b" "
+    new_box = f"[{box}]".encode() + blanks
+    return marker + new_box + old.paragraph + old.tail + old.below
+
+
 def tail_after(
     line: str,
     old: OwnParts,

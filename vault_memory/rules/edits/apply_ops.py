@@ -14,6 +14,7 @@ from vault_memory.markdown.item_text import (
     parts_of,
     rewritten,
     split_box,
+    ticked,
     without_marker,
     written_item,
 )
@@ -31,9 +32,11 @@ from vault_memory.rules.edits.op_target import (
     OpPlace,
     find_place,
     matching_items,
+    with_all_words,
     with_block,
 )
 from vault_memory.rules.edits.ops import (
+    LONGEST_LINE,
     AddHeading,
     Append,
     Applied,
@@ -306,10 +309,15 @@ def _replace(doc: SectionedDoc, place: OpPlace, op: Replace) -> _BodyEdit:
         return _BodyEdit(("noop_no_match",))
     old = parts_of(item.own)
     op = replace(op, line=without_marker(op.line, old.marker))
+    op = with_all_words(op, item)
+    # Fault: the record of such a line could not be read, and nothing undone.
+    if len(op.line) > LONGEST_LINE:
+        raise OpRefused("too_long")
     box, _ = split_box(op.line)
-    if said(op.line) == item.paragraph and box in ("", item.box):
+    is_same = said(op.line) == item.paragraph
+    if is_same and box in ("", item.box):
         return _BodyEdit(("noop_dup",), ops=(op,))
-    new_own = rewritten(old, op.line)
+    new_own = ticked(old, box) if is_same else rewritten(old, op.line)
     if new_own is None:
         raise OpRefused("would_change_structure")
     body = doc.sections[place.number].body

@@ -174,10 +174,23 @@ def exact_op(
         return op
     # Fault: the same part of a text may match another item tomorrow, when the proposal
     # is approved.
-    exact = replace(op, match=touched[0].text)
+    complete = with_all_words(op, touched[0]) if isinstance(op, Replace) else op
+    exact = replace(complete, match=touched[0].text)
     if matching_items(exact, items) != touched[:1] or op_of(as_json(exact)) is None:
         return op
     return exact
+
+
+def with_all_words(op: Replace, item: NoteItem) -> Replace:
+    """Returns the op; one that ticks an item by some of its words gets all of them.
+
+    `water plants` with `[x] water plants` means the task with its date and its tags.
+    """
+    box, words = split_box(op.line)
+    _, named = split_box(_without_marker(op, item).match)
+    if not box or words != named:
+        return op
+    return replace(op, line=f"[{box}] {item.paragraph}")
 
 
 def has_loose_text(
