@@ -92,6 +92,14 @@ def test_a_text_is_compared_with_the_earliest_of_the_uploads_that_its_author_had
     assert first_unread(b"- one\n- three\n- its\n", [second, first]) is None
 
 
+def test_an_upload_that_adds_nothing_proves_no_reading_of_the_lines_that_it_keeps():
+    upload = SentText(b"- theirs\n- one\n", b"- one\n- theirs\n")
+
+    assert first_unread(b"- one\n- its\n", [upload]) == upload
+    assert first_unread(b"- one\n- theirs\n- its\n", [upload]) is None
+    assert first_unread(b"- one\n", [replace(upload, before_was_read=True)]) is None
+
+
 GROWN = {
     "words at the end": (b"- buy milk\n", b"- buy milk and eggs\n"),
     "the rest of a word": (b"- buy mi\n", b"- buy milk\n"),

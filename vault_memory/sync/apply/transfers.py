@@ -145,9 +145,12 @@ class FileTransfers:
             for revision in {version.revision for version in of_others}
             if revision != upload.revision
         ]
+        before = session.sent_bytes(upload.before) or b""
+        # Fault: the bytes of an upload are no longer stored. An empty text would count as read.
+        raw = session.sent_bytes(upload.revision)
         return SentText(
-            session.sent_bytes(upload.revision) or b"",
-            session.sent_bytes(upload.before) or b"",
+            before if raw is None else raw,
+            before,
             frozenset[bytes]().union(*older),
             _was_read(upload, chain, of_others),
             upload.was_at_once,

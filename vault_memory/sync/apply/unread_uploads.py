@@ -102,13 +102,15 @@ class UnreadUploads:
             del chain[0]
         elif chain and chain[0].evidence == "unanswered":
             del chain[0]
-        # Whoever writes from now on has read the texts from before the last minute.
-        chain = [
-            earlier
-            for earlier in chain
-            if chain[0].revision == upload.before
-            and 0 <= upload.at - earlier.at < UNNOTICED_SECONDS
-        ]
+        if chain and chain[0].revision != upload.before:
+            chain = []
+        if upload.evidence != "unanswered":
+            # Each program that writes from now on has read the texts from before the last minute.
+            chain = [
+                earlier
+                for earlier in chain
+                if 0 <= upload.at - earlier.at < UNNOTICED_SECONDS
+            ]
         with self._state.transaction():
             self._store(upload.path, [upload, *chain])
             if upload.evidence != "unanswered":

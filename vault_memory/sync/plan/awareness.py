@@ -71,7 +71,10 @@ def _has_read(
         proof = {line for line in added if line in lines or _grew(line, typed)}
         # Fault: a line was merged in from a text of others. It proves nothing.
         return not proof <= upload.older
-    return False if removed & lines else None
+    # Fault: another device's line is in the text before, and our upload adds none of its own. The
+    # author may have read an even older text.
+    may_lack_lines = not upload.before_was_read and not ours <= lines
+    return False if removed & lines or may_lack_lines else None
 
 
 def _typed(
