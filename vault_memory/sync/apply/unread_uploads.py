@@ -102,17 +102,8 @@ class UnreadUploads:
             del chain[0]
         elif chain and chain[0].evidence == "unanswered":
             del chain[0]
-        if chain and chain[0].revision != upload.before:
-            chain = []
-        if upload.evidence != "unanswered":
-            # Each program that writes from now on has read the texts from before the last minute.
-            chain = [
-                earlier
-                for earlier in chain
-                if 0 <= upload.at - earlier.at < UNNOTICED_SECONDS
-            ]
         with self._state.transaction():
-            self._store(upload.path, [upload, *chain])
+            self._store(upload.path, [upload, *_unread_before(upload, chain)])
             if upload.evidence != "unanswered":
                 self._state.clear_folder_tags(upload.path)
 
@@ -268,6 +259,22 @@ class UnreadUploads:
             "INSERT INTO sent VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
             [(number, *astuple(upload)) for number, upload in enumerate(chain)],
         )
+
+
+def _unread_before(
+    upload: SentUpload,
+    chain: Sequence[SentUpload],
+) -> Sequence[SentUpload]:
+    """The uploads before an upload that others may not have read."""
+    if not chain or chain[0].revision != upload.before:
+        return ()
+    # An upload without an answer may not have arrived, so it ends nothing.
+    if upload.evidence == "unanswered":
+        return chain
+    # Each program that writes from now on has read the texts from before the last minute.
+    return [
+        earlier for earlier in chain if 0 <= upload.at - earlier.at < UNNOTICED_SECONDS
+    ]
 
 
 def _has_other_bytes(
