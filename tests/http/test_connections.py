@@ -450,6 +450,14 @@ LOOSE = {
     + JSON
     + b"Transfer-Encoding: chunked\r\n"
     + b"\r\n0\r\nX: y\r\n z\r\n\r\n",
+    "a bare LF at the end of a body in chunks": b"POST /v1/search HTTP/1.1\r\n"
+    + HEAD
+    + TOKEN
+    + JSON
+    + b"Transfer-Encoding: chunked\r\n"
+    + b"\r\n10\r\n"
+    + b'{"query":"boat"}'
+    + b"\r\n0\r\n\n",
 }
 
 

@@ -106,6 +106,24 @@ def test_transcripts_the_audit_and_inbox_are_private_when_they_are_made(
     assert set(private.values()) == {"0o600"}
 
 
+@pytest.mark.parametrize("target", ["lines.jsonl", "folder"])
+def test_an_export_is_readable_for_its_owner_only(
+    outside: Outside, umask: int, target: str
+) -> None:
+    run(
+        outside, "record", "--session", "s", "--role", "user", "--user", "mira", "hello"
+    )
+    place = outside.vault.parent / target
+
+    run(outside, "export", "--to", str(place))
+
+    assert mode(place) == ("0o700" if place.is_dir() else "0o600")
+    private = {
+        path: mode for path, mode in modes_below(place).items() if "jsonl" in path
+    }
+    assert set(private.values()) <= {"0o600"}
+
+
 @pytest.mark.parametrize(
     "path", ["INBOX.md", "USER.INBOX.md", "transcripts/2026-05-04.jsonl"]
 )

@@ -91,7 +91,7 @@ def _set_keys(
 def _comment_of(line: str) -> str:
     """Return the comment at the end of an assignment, with the line end and the blanks before it."""
     end = "\r" if line.endswith("\r") else ""
-    starts = [match.start() for match in re.finditer(r"\s*#", line)]
+    starts = [match.start() for match in re.finditer(r"(?<!\s)\s*+#", line)]
     for start in starts:
         # Fault: a `#` within quotes begins no comment, and what is before it is no TOML.
         if _parsed(line[:start]):

@@ -39,7 +39,8 @@ class StrictLines(ReceiveBuffer):
         unread = bytes(self._data)
         lines = super().maybe_extract_lines()
         # Fault: a proxy in front of this server may read another header, or another request.
-        if lines and _LOOSE_LINE.search(unread[: len(unread) - len(self)]):
+        read = unread[: len(unread) - len(self)]
+        if lines is not None and _LOOSE_LINE.search(read):
             raise h11.LocalProtocolError("a line of the head is folded or has no CR")
         return lines
 

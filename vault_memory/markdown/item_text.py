@@ -9,33 +9,36 @@ from typing import NamedTuple
 
 _BOX = r"\[([^\[\]\\\r\n])\]"
 MARKER = re.compile(
-    rf"[ \t]*(?:[-*+]|[0-9]{{1,9}}[.)])(?:[ \t]+|$)(?:{_BOX.replace('(', '(?:')}(?:[ \t]+|$))?"
+    rf"[ \t]*+(?:[-*+]|[0-9]{{1,9}}[.)])(?:[ \t]++|$)(?:{_BOX.replace('(', '(?:')}(?:[ \t]++|$))?"
 )
 """The marker of an item, with the box of a task. Themes of Obsidian have boxes with any letter"""
 
-BLOCK_ID = re.compile(r"[ \t]+\^([A-Za-z0-9-]+)[ \t]*$", re.MULTILINE)
+BLOCK_ID = re.compile(r"(?<![ \t])[ \t]++\^([A-Za-z0-9-]++)[ \t]*+$", re.MULTILINE)
 
 _BOX_OF_LINE = re.compile(rf"{_BOX}(?:[ \t]+|$)")
 _LETTER = rb"(?:[^\x80-\xff\[\]\\\r\n]|[\xc2-\xf4][\x80-\xbf]{1,3})"
 _MARKER_OF_BYTES = re.compile(
-    rb"([ \t]*(?:[-*+]|[0-9]{1,9}[.)])(?:[ \t]+|(?=[\r\n]|$)))"
-    rb"(\[" + _LETTER + rb"\](?:[ \t]+|(?=[\r\n]|$)))?"
+    rb"([ \t]*+(?:[-*+]|[0-9]{1,9}[.)])(?:[ \t]++|(?=[\r\n]|$)))"
+    rb"(\[" + _LETTER + rb"\](?:[ \t]++|(?=[\r\n]|$)))?"
 )
 _LIKE_MARKER = re.compile(r"(?:[-+*]|[0-9]{1,9}[.)])(?=[ \t]|$)")
 _ESCAPED = re.compile(r"(?:\\[-+*]|[0-9]{1,9}\\[.)])(?=[ \t]|$)|\\[>#]")
 _DASHES = re.compile(r"(?:-(?:[ \t]+|$))+")
 _BLOCK = (
-    rb"[ \t]*(?:`{3}|~{3}|>|\||!\[|%%|\$\$"
+    rb"[ \t]*+(?:`{3}|~{3}|>|\||!\[|%%|\$\$"
     rb"|<(?:[/!?]|[A-Za-z][A-Za-z0-9-]*(?:[ \t\r\n/>]|$)))"
 )
 _BEGINS_BLOCK = re.compile(_BLOCK)
 _ENDS_PARAGRAPH = re.compile(
-    _BLOCK + rb"|[ \t]*(?:[\r\n]|$|#{1,6}(?:[ \t\r\n]|$)|\^[A-Za-z0-9-]+[ \t]*[\r\n]*$"
-    rb"|(?:=+|-+|(?:[-*_][ \t]*){3,})[ \t]*[\r\n]*$"
+    _BLOCK
+    + rb"|[ \t]*+(?:[\r\n]|$|#{1,6}(?:[ \t\r\n]|$)|\^[A-Za-z0-9-]++[ \t]*+[\r\n]*+$"
+    rb"|(?:=+|-+|(?:[-*_][ \t]*+){3,}+)[ \t]*+[\r\n]*+$"
     # Fields of Dataview, and properties, dates and drawers of Logseq
     rb"|[^:\r\n]{1,80}::(?:[ \t\r\n]|$)|:[A-Z]+:|(?:SCHEDULED|DEADLINE|CLOSED): <)"
 )
-_TAIL = re.compile(rb"(?:[ \t]+\^[A-Za-z0-9-]+)?[ \t\r\n]*\Z")
+_TAIL = re.compile(
+    rb"(?:(?<![ \t])[ \t]++\^[A-Za-z0-9-]++[ \t\r\n]*+|(?<![ \t\r\n])[ \t\r\n]*+)\Z"
+)
 
 
 class OwnParts(NamedTuple):
@@ -65,8 +68,8 @@ def parts_of(own: bytes) -> OwnParts:
         if number and end > start and _ENDS_PARAGRAPH.match(line):
             break
         end += len(line)
-    tail = _TAIL.search(own, start, end)
-    text_end = tail.start() if tail else end
+    tail = _TAIL.search(own[start:end])
+    text_end = start + tail.start() if tail else end
     return OwnParts(
         marker,
         box,

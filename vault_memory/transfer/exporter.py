@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from vault_memory.errors import UsageError, VaultError
 from vault_memory.lazy import lazy_module
+from vault_memory.rules.paths.filenames import is_private
 from vault_memory.transfer.import_report import Skipped
 from vault_memory.vault.jsonl_log import read_records
 from vault_memory.vault.reader import LARGEST_STORED
@@ -39,6 +40,8 @@ else:
 VAULT_FOLDER = "vault"
 """Folder of an export for the files of the vault"""
 DUMP = "memory.jsonl"
+PRIVATE = 0o600
+"""Mode of files in which a person speaks, from the first byte on"""
 LARGEST_LOG = 256 << 20
 """Maximum size of a transcript or an audit log, in bytes"""
 
@@ -122,6 +125,7 @@ def _write_dump(
 ) -> int:
     """Write the dump, and return the number of its lines."""
     count = 0
+    path.touch(PRIVATE)
     with open(path, "wb") as dump:
         for line in lines:
             text = json.dumps(line, ensure_ascii=False)
@@ -216,6 +220,8 @@ class _Export:
         if self._copies is not None:
             copy = self._copies / path
             copy.parent.mkdir(parents=True, exist_ok=True)
+            if is_private(copy.name):
+                copy.touch(PRIVATE)
             copy.write_bytes(raw)
         self.files += 1
         self.bytes += len(raw)

@@ -84,12 +84,14 @@ def test_a_file_that_is_too_large_for_sync_comes_back_too(
     recording = b"waves " * 2_000_000
     (vault / "sea").mkdir()
     (vault / "sea" / "waves.wav").write_bytes(recording)
+    (vault / "sea" / "waves.jsonl").write_bytes(recording)
     home = fleet_of_hosts.store.new_url()
     fleet_of_hosts.ask("fleet", "add", "ann", "--home", home, "--from", str(vault))
     back = tmp_path / "back"
     exported = fleet_of_hosts.ask("fleet", "export", "ann", str(back))
-    assert exported == {"folder": str(back), "files": 3}
+    assert exported == {"folder": str(back), "files": 4}
     assert (back / "sea" / "waves.wav").read_bytes() == recording
+    assert (back / "sea" / "waves.jsonl").stat().st_mode & 0o077 == 0
 
 
 def _in_other_letters(home: str) -> str:

@@ -25,6 +25,7 @@ from vault_memory.ledger.contract import Lease
 from vault_memory.ledger.ledger_errors import VaultAddedTwice
 from vault_memory.remote.contract import Remote
 from vault_memory.remote.remote_errors import RemoteChanged, RemoteMissing
+from vault_memory.rules.paths.filenames import is_private
 from vault_memory.sync.plan.sync_exclusions import junk
 from vault_memory.vault.reader import Folder
 
@@ -230,6 +231,8 @@ def fetch_missing(
         file = folder / path
         raw = remote.get(path, max_bytes=LARGEST).raw
         file.parent.mkdir(parents=True, exist_ok=True)
+        if is_private(file.name):
+            file.touch(0o600)
         file.write_bytes(raw)
 
 

@@ -8,7 +8,7 @@ import re
 from vault_memory.markdown.blocks.model import BLANKS
 
 _RULE = r"(?:(?:\*[ \t]*+){3,}+|(?:-[ \t]*+){3,}+|(?:_[ \t]*+){3,}+)$"
-_FENCE = r"(?:`{3,}+[^`]*|~{3,}.*)$"
+_FENCE = r"(?:`{3,}+[^`]*|~{3}.*)$"
 _HEADING = r"#{1,6}(?:[ \t]|$)"
 _MARKER = r"(?:[-+*]|[0-9]{1,9}[.)])(?:[ \t]|$)"
 _MAYBE_REFERENCE = r"\[(?![^\[\]\\]*+(?:\[|\](?!:)))"

@@ -18,7 +18,8 @@ SPEAKER = re.compile(
 )
 _MARKERS = re.compile(rf"^(?:{MARKER.pattern}|[ \t]+)", re.MULTILINE)
 _HEADING_MARKS = re.compile(
-    r"^ {0,3}#{1,6}(?:[ \t]+|$)|[ \t]+#+[ \t]*$|^ {0,3}(?:-+|=+)[ \t]*$", re.MULTILINE
+    r"^ {0,3}#{1,6}(?:[ \t]+|$)|(?<![ \t])[ \t]++#++[ \t]*+$|^ {0,3}(?:-+|=+)[ \t]*+$",
+    re.MULTILINE,
 )
 
 

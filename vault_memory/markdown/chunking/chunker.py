@@ -28,10 +28,10 @@ from vault_memory.markdown.chunking.splitter import CAP, cut
 from vault_memory.markdown.item_text import MARKER
 from vault_memory.markdown.items import day, read_metadata
 
-_TABLE = re.compile(r"^[ \t]*\|?[ \t]*:?-+:?[ \t]*\|[-:| \t]*$", re.MULTILINE)
+_TABLE = re.compile(r"^[ \t]*+(?:\|[ \t]*+)?:?-++:?[ \t]*+\|[-:| \t]*+$", re.MULTILINE)
 _METADATA = re.compile(r"\(([^()\n]*)\)(?:[ \t]+\^[A-Za-z0-9-]+)?[ \t]*$", re.MULTILINE)
 _FRONT_TOPIC = re.compile(r"topic:[ \t]*[\"'\[]?[ \t]*([^\"'\[\],#]*)")
-_FRONT_VALUE = re.compile(r"[ \t]*(?:-[ \t]+|[^:#]+:[ \t]*)[\"'\[{>|]*[ \t]*\w")
+_FRONT_VALUE = re.compile(r"(?:[ \t]*+-[ \t]++|[^:#]++:[ \t]*+)[\"'\[{>|]*+[ \t]*+\w")
 _LONGEST_MARKER = 16
 """A longer text is not a marker alone, so the pattern need not read it"""
 

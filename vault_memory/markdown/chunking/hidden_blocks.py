@@ -27,7 +27,7 @@ _QUERIES = frozenset(
 _SETTING = re.compile(
     r"(?:kanban-plugin|excalidraw-[\w-]+|cssclass(?:es)?|obsidianUIMode|obsidianEditingMode)[ \t]*:"
 )
-_KEY = re.compile(r"(\w[\w -]*?)[ \t]*:")
+_KEY = re.compile(r"(\w(?:[\w -]*[\w-])?)[ \t]*+:")
 _BOOKKEEPING = frozenset(
     {
         "tag",

@@ -14,7 +14,7 @@ _SEARCHED_LETTERS = 16
 """How many letters before the limit are tried when a text without blanks is cut"""
 
 _SENTENCE_END = re.compile(
-    r"[.!?…؟।։]+[\"'”’»)\]*_]*(?=\s)"
+    r"(?<![.!?…؟।։])[.!?…؟।։]++[\"'”’»)\]*_]*+(?=\s)"
     r"|[。！？｡]+[”’」』）]*"
     r"|\n(?=[ \t]*(?:\n|[-*+>]|\d{1,9}[.)]))"
 )

@@ -18,7 +18,7 @@ NO_END = 0
 """The end of a block that is open at the end of the note"""
 
 _RULE = rb"(?:(?:\*[ \t]*+){3,}+|(?:-[ \t]*+){3,}+|(?:_[ \t]*+){3,}+)$"
-_FENCE = rb"(?:`{3,}+[^`]*|~{3,}.*)$"
+_FENCE = rb"(?:`{3,}+[^`]*|~{3}.*)$"
 _HEADING = rb"#{1,6}(?:[ \t]|$)"
 _HTML = (
     rb"<(?:!--|\?|![A-Za-z\[]|/?(?:script|pre|style|textarea|address|article|aside|blockquote"
@@ -39,7 +39,9 @@ _ends_paragraph = re.compile(
 _ends_item = re.compile(
     rb" {0,3}(?:" + _BLOCK + rb"|(?:[-+*]|[0-9]{1,9}[.)])(?:[ \t]|$))", re.IGNORECASE
 ).match
-_table_edge = re.compile(rb"[ \t]*\|?[ \t]*:?-+:?[ \t]*(?:\|[-:| \t]*)?$").match
+_table_edge = re.compile(
+    rb"[ \t]*+(?:\|[ \t]*+)?:?-++:?[ \t]*+(?:\|[-:| \t]*+)?$"
+).match
 _opens_html = re.compile(
     rb" {0,3}(?:" + _HTML + rb"|</?[A-Za-z][^>]*>[ \t]*$)", re.IGNORECASE
 ).match

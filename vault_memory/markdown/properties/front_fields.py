@@ -4,9 +4,9 @@ import re
 from collections.abc import Iterator, Sequence
 
 _FIELD = re.compile(
-    r"(?P<indent>[ ]*)(?P<key>[^\s:#\-][^:]{0,99}?)[ ]*:(?:[ \t]+(?P<value>.*)|[ \t]*)$"
+    r"(?P<indent>[ ]*)(?P<key>[^\s:#\-][^:]{0,99}?)[ ]*+:(?:[ \t]++(?P<value>.*)|[ \t]*+)$"
 )
-_ELEMENT = re.compile(r"[ \t]*-(?:[ \t]+(?P<value>.*)|[ \t]*)$")
+_ELEMENT = re.compile(r"[ \t]*+-(?:[ \t]++(?P<value>.*)|[ \t]*+)$")
 _BLOCK_TEXT = re.compile(r"[|>][+-]?\d?$")
 _COMMENT = re.compile(r"(?:^|[ \t])#(?:[ \t].*)?$")
 _QUOTED = re.compile(r"\"((?:[^\"\\]|\\.)*)\"|'((?:[^']|'')*)'")

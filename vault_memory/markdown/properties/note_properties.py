@@ -43,7 +43,7 @@ _FILE_LINK = re.compile(
     r"|([^()<>\s]{1,500}?\.(?:md|markdown))(?:#[^()\s]*)?)(?:[ \t]+\"[^\"\n]*\")?\)",
     re.IGNORECASE,
 )
-_LINE_FIELD = re.compile(r"[ \t]*(?:-[ \t]+)?([\w-]{1,99})::[ \t]*(.*)$")
+_LINE_FIELD = re.compile(r"[ \t]*+(?:-[ \t]++)?([\w-]{1,99})::[ \t]*+(.*)$")
 _FENCE = re.compile(r"[ \t>]*(```|~~~)")
 _SIGN = re.compile(r"[#\[]")
 _INLINE_CODE = re.compile(r"`[^`\n]+`|%%[^%\n]*%%")

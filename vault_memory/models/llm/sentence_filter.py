@@ -24,7 +24,7 @@ _QUOTED = re.compile(
 )
 _CUT = re.compile(r"\[…\]")
 _POINT = re.compile(r"[ \t]*(?:[-*+•]|\d{1,3}[.)])[ \t]+")
-_END = re.compile(r"[.!?…]++[\"”»)]*+(?=\s|\Z)|[。！？｡]+[」』”》）]*|\n+")
+_END = re.compile(r"(?<![.!?…])[.!?…]++[\"”»)]*+(?=\s|\Z)|[。！？｡]+[」』”》）]*|\n+")
 _SHORT = re.compile(
     r"(?:^|[\s(])(?:[^\W\d_]|Dr|Mr|Mrs|Ms|Prof|St|Sr|Sra|Dra|Mme|Mlle|Hr|Fr|bzw|ca|usw|z\. ?B|e\.g|i\.e|approx|No|Nr"
     r"|ул|гр|им|т\. ?е)\.$",

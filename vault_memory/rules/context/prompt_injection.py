@@ -44,7 +44,7 @@ PATTERNS: dict[str, tuple[str, ...]] = {
         r"<\|[^|<>]{1,40}\|>|</?(?:start|end)_of_turn>",
         r"</?(?:system|instructions?|assistant|tool_call|function_calls?)>",
         r"\[/?(?:inst|system|system_prompt|available_tools|tool_calls|tool_results)\]|<<sys>>",
-        r"^(?:system|assistant|developer) ?:|#{2,} ?(?:system|instructions?) ?:",
+        r"^(?:system|assistant|developer) ?:|## ?(?:system|instructions?) ?:",
     ),
     "de": (
         r"\b(?:ignorier\w*|missacht\w*|vergiss|vergesst|vergessen sie)\b[^.]{0,40}"

@@ -31,8 +31,8 @@ HARMLESS = ("‹", "⟦")
 
 _LESS = "\u226e\ufe64\uff1c\u2039\u276e\u3008\u27e8\u2329\u02c2\u1438\U0001d236\u227a"
 _OPEN = "\uff3b\ufe5d\u3014\u3010\u27e6"
-_ENTITY = r"&(?:amp;)*(?:lt|lsqb|lbrack|#0*(?:60|91)|#[xX]0*(?:3[cC]|5[bB]));?"
-_JSON_ESCAPE = r"\\+u00(?:3c|5b)"
+_ENTITY = r"&(?:amp;)*+(?:lt|lsqb|lbrack|#0*(?:60|91)|#[xX]0*(?:3[cC]|5[bB]));?"
+_JSON_ESCAPE = r"(?<!\\)\\++u00(?:3c|5b)"
 """The signs as JSON escapes, which hosts and lines of transcripts may have"""
 _PLAIN_LESS = r"""<(?![!"#$%'()*+,\-.0-9:;<=>?@\[\]^_{}~])"""
 _PLAIN_OPEN = r"""\[(?![!"#$%'()*+,\-.0-9:;<=>?@\[\]^_{}~|bd-hj-ru-z])"""
@@ -43,7 +43,7 @@ _OPENER = re.compile(
 )
 _ANY_ENTITY = re.compile(
     r"&(?:amp;)*(?:#\d{1,7}|#x[0-9a-f]{1,6}|[a-z][a-z0-9]{1,30});?"
-    r"|\\+(?:ud[89ab][0-9a-f]{2}\\+ud[c-f][0-9a-f]{2}|u[0-9a-f]{4}|[nrtbf])",
+    r"|\\++(?:ud[89ab][0-9a-f]{2}\\++ud[c-f][0-9a-f]{2}|u[0-9a-f]{4}|[nrtbf])",
     re.IGNORECASE,
 )
 _FARTHEST = 24

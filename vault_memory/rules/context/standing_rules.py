@@ -20,14 +20,16 @@ LONGEST_TURN = 600
 UNSAID_RULE = "it is a standing rule for the bot, and no recorded turn of its owner in this session says it"
 
 _MARKER = re.compile(r"^(?:\[[\w ]{1,20}\]|[\s>#*+\-–—•\d.)(])*(?<!\w)")
-_DATED = re.compile(r"\s*\((?:[^()]*\b\d{4}-\d{2}-\d{2}\b[^()]*|ref:[^()]*)\)\s*$")
+_DATED = re.compile(
+    r"(?<!\s)\s*+\((?:[^()]*\b\d{4}-\d{2}-\d{2}\b[^()]*|ref:[^()]*)\)\s*+$"
+)
 _SENTENCE_END = re.compile(r"(?<=[.!?;…؟।])\s+|(?<=[。！？｡；])|[\r\n]+")
 _LINK = re.compile(
-    r"!?\[([^\]\[]*)\]\([^)]*\)|\[\[(?:[^\]|]*\|)?([^\]|]*)\]\]|<[^<>\s]{1,40}>"
+    r"!?\[([^\]\[]*)\]\([^)]*\)|\[\[(?:[^\]\[|]*\|)?([^\]\[|]*)\]\]|<[^<>\s]{1,40}>"
 )
 _CLAUSE = re.compile(r":(?!\d|//)\s*|：|\s[–—-]+\s|[（(]|[»«“”\"]")
 _COMMA = re.compile(r"[,，、]\s*")
-_WORD = re.compile(r"[\w@.+/:'’&#%-]*\w[\w@+/#%]*")
+_WORD = re.compile(r"(?<![\w@.+/:'’&#%-])[\w@.+/:'’&#%-]*\w[\w@+/#%]*")
 _QUOTED = re.compile(
     '"[^"]*"|“[^”]*”|„[^“”]*[“”]|«[^»]*»|»[^«]*«|「[^」]*」|『[^』]*』|`[^`]*`'
 )
@@ -57,7 +59,7 @@ _ACTS = (
 )
 _EVER = "always|never|every|each|all|any|whenever|everything|only|automatically|by default|without (?:asking|telling)"
 _BOT = r"(?:you|(?:the|this|your|an?) (?:\w+ )?(?:assistant|agent|bot|ai|model|chatbot|system)|claude|chatgpt|gpt)"
-_OUT = r"[\w.+-]+@[\w-]+\.\w|https?://"
+_OUT = r"[\w.+-]@[\w-]+\.\w|https?://"
 _HE = r"(?!\w*[^s\W]s\b)(?!(?:a|the|my|his|her|their|our|been|was|were|had|have|mind|again$)\b)"
 
 _BEGINNINGS = (

@@ -30,7 +30,7 @@ TITLE = (
 _BOX = re.compile(
     rb"[ \t]{0,3}(?:[-*+]|\d{1,9}[.)])[ \t]+\[([ xX-])\][ \t]++((?:.*[^ \t])?)[ \t]*+\Z"
 )
-_ANY_ITEM = re.compile(rb"[ \t]*(?:[-*+]|\d{1,9}[.)])(?:[ \t]|\Z)")
+_ANY_ITEM = re.compile(rb"[ \t]*+(?:[-*+]|\d{1,9}[.)])(?:[ \t]|\Z)")
 _ID = re.compile(rb"(?:\A|[ \t])id ([0-9a-f]{10})[ \t]*\Z")
 _WHY = re.compile(rb"[ \t]+why: ")
 _FENCE = re.compile(rb"[ \t]*(`{3,}|~{3,})")

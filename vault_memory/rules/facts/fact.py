@@ -34,12 +34,12 @@ MOST_SECTIONS = 16_384
 
 _FACT = re.compile(r"([^\W\d_][\w-]*)\s*[:：]\s*(?!//)(\S.*)")
 _STRUCK = re.compile(r"~~(?!\s)(.*?)~~\s*(\([^()]*\))?")
-_BRACKETS = re.compile(r"(.*?)\s*\(([^()]*)\)")
+_BRACKETS = re.compile(r"(.*?)(?<!\s)\s*+\(([^()]*)\)")
 _BLOCK_ID = re.compile(r"(.*?)(\s+\^[A-Za-z0-9-]+)?")
 _DAY = r"\d{4}(?:-\d{2}(?:-\d{2})?)?"
 _SPAN = re.compile(rf"({_DAY})\s*(?:to|until|–|—|-|\.\.)\s*({_DAY})")
 _EDGE = re.compile(rf"(since|from|until|till|to)?:?\s*({_DAY})")
-_UNCLEAR = re.compile(r"[(,] ?unclear:\s*([^\s,()]+)(?=[^()]*\)(?:\s+\^[\w-]+)?$)")
+_UNCLEAR = re.compile(r"[(,] ?unclear:\s*+([^\s,()]++)(?=[^()]*\)(?:\s+\^[\w-]+)?$)")
 _KEYS = frozenset({"ref", "conf", "origin", "topic", "supersedes", "unclear"})
 _FLAGS = frozenset({"temporary", "confirmed"})
 _DATES = frozenset({"from", "until"})

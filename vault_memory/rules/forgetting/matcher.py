@@ -34,7 +34,7 @@ PART_LINES = 200
 """Lines of a long paragraph that are rendered together, besides the overlap"""
 
 _BREAKS = re.compile(r"\r\n?|[\x0b\x0c\x1c-\x1e\x85\u2028\u2029]")
-_GAP = re.compile(r"[^\S\n]*\n(?:[^\S\n]*\n)+\s*")
+_GAP = re.compile(r"(?<![^\S\n])[^\S\n]*+\n(?:[^\S\n]*+\n)++\s*+")
 _BLANKS = re.compile(r"\s+")
 _GAP_MARK = "\0"
 _ESCAPE = re.compile(

@@ -14,12 +14,12 @@ LONGEST = 1 << 20
 """In characters, of an answer; the text after them is ignored"""
 
 _THOUGHTS = re.compile(  # some servers swallow the opening mark
-    r"\A\s*(?:<(think|thinking|reasoning)>.*?(?:</\1>|\Z)|[^{}]*?</(?:think|thinking)>)",
+    r"\A\s*+(?:<(think|thinking|reasoning)>.*?(?:</\1>|\Z)|[^{}]*?</(?:think|thinking)>)",
     re.DOTALL | re.IGNORECASE,
 )
 _FENCE = re.compile(r"```[\w-]*[ \t]*\n(.*?)(?:\n[ \t]*```|\Z)", re.DOTALL)
 _NAME = r"(?:#{1,6}[ \t]*+)?+[*_=\-\[ \t]*+(MEMORIES|FACTS|TOPICS|OPS)[*_=\-\] \t]*+"
-_HEAD = re.compile(rf"[ \t]*+{_NAME}:[*_]*[ \t]*(.*)")
+_HEAD = re.compile(rf"[ \t]*+{_NAME}:[*_]*+[ \t]*+(.*)")
 _BARE_HEAD = re.compile(rf"[ \t]*+{_NAME}:?[*_ \t]*()", re.IGNORECASE)
 _TRIPLE = re.compile(
     r"(.+?)(?<=\S)\s++([a-z]+(?:_[a-z]+)+|[a-z]+(?=:)):?\s+(.+)", re.DOTALL

@@ -14,7 +14,7 @@ _MONTHS = (
     " December"
 ).split()
 _WEEKDAYS = "Monday Tuesday Wednesday Thursday Friday Saturday Sunday".split()
-_TOKEN = re.compile(r"\[(?P<text>[^\]]*)\]|Do|(?P<letter>[A-Za-z])(?P=letter)*")
+_TOKEN = re.compile(r"\[(?P<text>[^\[\]]*)\]|Do|(?P<letter>[A-Za-z])(?P=letter)*")
 """A text in brackets, or a run of one letter"""
 _YEAR = {"YYYY": r"[0-9]{4}", "YY": r"[0-9]{2}"}
 _MONTH = {

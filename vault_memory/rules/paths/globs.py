@@ -22,7 +22,7 @@ ANY_FOLDERS = "**"
 _END_OF_PART = r"(?=/|\Z)"
 _BELOW = "(?:/.*)?"
 _STARS = re.compile(r"\*+")
-_TWO_STARS_IN_A_NAME = re.compile(r"[^/*]+\*\*[^/]*|\*\*[^/]+")
+_TWO_STARS_IN_A_NAME = re.compile(r"(?<![^/*])[^/*]++\*\*[^/]*+|\*\*[^/]+")
 
 
 class _Dialect(NamedTuple):

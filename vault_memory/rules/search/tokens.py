@@ -96,7 +96,7 @@ def _pictures() -> re.Pattern[str]:
 
 @cache
 def _joined_word() -> re.Pattern[str]:
-    return re.compile("\\w+(?:\u200c\\w+)+")
+    return re.compile("(?<!\\w)\\w++(?:\u200c\\w++)++")
 
 
 @cache

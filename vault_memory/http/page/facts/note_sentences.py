@@ -10,7 +10,7 @@ LONGEST = 32 << 10
 """Characters of a note that are read"""
 MOST_SENTENCES = 300
 _HEADING = re.compile(r"(#{1,6})[ \t]++((?:.*[^ \t#\n])?)[ \t#]*+")
-_ITEM = re.compile(r"[ \t]*(?:[-*+]|\d{1,9}[.)])[ \t]+(?:\[[ xX]\][ \t]+)?(.*)")
+_ITEM = re.compile(r"[ \t]*+(?:[-*+]|\d{1,9}[.)])[ \t]++(?:\[[ xX]\][ \t]++)?(.*)")
 
 
 class NoteSentence(NamedTuple):
