@@ -45,8 +45,8 @@ SENTENCES = (
 """Modules whose expressions meet sentences only, each of at most `phrase_rules.LONGEST` letters"""
 SHORT = 300
 """Letters of the texts among which the worst one is looked for"""
-CPU_SECONDS = 8.0
-"""Of this process, for one text: only steps that grow faster than the square need more"""
+CPU_SECONDS = 3.0
+"""Of this process, for one text; what needs more hangs"""
 NOTICED_SECONDS = 0.3
 """CPU seconds from which the growth of the steps counts; a linear expression needs a hundredth"""
 SHORTER = 4

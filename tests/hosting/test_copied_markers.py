@@ -107,6 +107,41 @@ def test_a_damaged_marker_is_the_reason_of_its_vault(vaults: Vaults) -> None:
     assert "damaged" in refusal(catalog_of(vaults), "south")
 
 
+@pytest.mark.parametrize("is_link", [False, True], ids=["deleted", "a link"])
+def test_a_vault_without_its_marker_is_no_unknown_vault(
+    vaults: Vaults, is_link: bool
+) -> None:
+    vaults.add_three()
+    catalog = catalog_of(vaults)
+    marker = vaults.path / "south" / NAME
+    own = marker.read_bytes()
+    marker.unlink()
+    if is_link:
+        marker.symlink_to(vaults.path / "north" / NAME)
+
+    catalog.renew()
+
+    reason = refusal(catalog, "south")
+    assert "marker" in reason
+    assert str(vaults.path) not in reason
+    assert names(catalog) == ["north", "west"]
+    marker.unlink(missing_ok=True)
+    marker.write_bytes(own)
+    catalog.renew()
+    assert vault_of_token(catalog, token_of("south")) == vaults.vault_of("south")
+
+
+def test_a_folder_that_is_gone_is_no_vault_with_trouble(vaults: Vaults) -> None:
+    vaults.add_three()
+    catalog = catalog_of(vaults)
+    shutil.rmtree(vaults.path / "south")
+
+    catalog.renew()
+
+    assert [entry.name for entry in catalog.entries()] == ["north", "west"]
+    assert catalog.refusal(token_digest(token_of("south"))) == ""
+
+
 def test_a_token_of_two_vaults_is_answered_with_the_reason(vaults: Vaults) -> None:
     vaults.add_three()
     vaults.set_token("west", token_of("south"))

@@ -140,12 +140,14 @@ class VaultCatalog:
         """
         with self._lock:
             try:
-                roots = list(vault_folders(str(self.folder)))
+                found = list(vault_folders(str(self.folder)))
             except OSError as error:
                 # Fault (C57): the disk of all vaults may be unmounted for a while.
                 logger.warning("the folder of the vaults cannot be listed: %s", error)
                 return CatalogChanges()
-            return self._renew(roots)
+            # Fault: a marker that is gone would make each token of its vault an unknown one.
+            known = filter(os.path.isdir, self._content.by_root)
+            return self._renew(dict.fromkeys((*found, *known)))
 
     def is_recent(self, seconds: float) -> bool:
         """Whether a renewal was less than `seconds` ago; of many vaults, it may be older."""
