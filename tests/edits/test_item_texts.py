@@ -147,3 +147,38 @@ def test_a_text_edit_that_ticks_a_persons_task_is_proposed_as_a_tick(desk: Desk)
         "match": "green",
         "line": "[x] green",
     }
+
+
+@pytest.mark.parametrize(
+    "below",
+    [
+        "\n\n  More of it.",
+        "\n  ```\n  x\n  ```",
+        "\n  > quote",
+        "\n  | a | b |\n  |---|---|",
+        "\n  ![[leaf.png]]",
+        "\n  id:: 64f0",
+        "\n  SCHEDULED: <2026-05-01 Fri>",
+        " ^t1",
+        "\n  - deep",
+    ],
+)
+@pytest.mark.parametrize(("box", "new_box"), [("", ""), ("[ ] ", "[x] ")])
+def test_a_text_edit_of_a_persons_item_leaves_what_belongs_to_it(
+    desk: Desk, below: str, box: str, new_box: str
+):
+    desk.save(NOTE.format(f"- {box}green{below}"))
+    edit = {
+        "op": "str_replace",
+        "old_str": f"- {box}green",
+        "new_str": f"- {new_box}black",
+    }
+    command = desk.curator.new_command("USER.md", "tool", desk.now, EditText(edit))
+
+    [proposal] = desk.curator.run(command, desk.now).proposed
+    found = desk.curator.inbox.find(proposal.id)
+    approved = desk.curator.inbox.decide(found, "approved", desk.now)
+
+    assert desk.text() == NOTE.format(f"- {new_box}black{below}")
+    desk.undo(approved.audit_id)
+    assert desk.text() == NOTE.format(f"- {box}green{below}")

@@ -244,26 +244,38 @@ def _express_as_ops(change: _Change) -> list[Op]:
     added_keys, removed_keys = new_keys - old_keys, old_keys - new_keys
     added_items = [item for item in new_items if _with_box(item) in added_keys]
     removed_items = [item for item in old_items if _with_box(item) in removed_keys]
-    ops: list[Op] = [
-        *(Remove(item.heading, item.text) for item in removed_items),
-        *(Append(item.heading, _line_of(item)) for item in added_items),
-    ]
+    ways: list[list[Op]] = []
     if len(added_items) == len(removed_items) == 1:
-        [removed_item], [added_item] = removed_items, added_items
-        if removed_item.heading == added_item.heading:
-            ops = [
-                Replace(removed_item.heading, removed_item.text, _line_of(added_item))
-            ]
-    outcome = apply_ops(parse(change.before), ops)
+        ways = _replacements(removed_items[0], added_items[0])
+    ways.append(
+        [
+            *(Remove(item.heading, item.text) for item in removed_items),
+            *(Append(item.heading, _line_of(item, item.text)) for item in added_items),
+        ]
+    )
     # Fault: ops know items only. An edit that also changes a blank line or a heading
     # would be proposed as another one.
-    return ops if render(outcome.doc) == change.after else []
+    exact = (way for way in ways if _result_of(way, change.before) == change.after)
+    return next(exact, [])
+
+
+def _replacements(old: NoteItem, new: NoteItem) -> list[list[Op]]:
+    """Returns the ways to replace an item: its first paragraph, or all that it says."""
+    if old.heading != new.heading:
+        return []
+    # Fault: the code, quotes and properties below a paragraph are no words of its line.
+    texts = ((old.paragraph, new.paragraph), (old.text, new.text))
+    return [[Replace(old.heading, match, _line_of(new, text))] for match, text in texts]
+
+
+def _result_of(ops: list[Op], before: bytes) -> bytes:
+    return render(apply_ops(parse(before), ops).doc)
 
 
 def _with_box(item: NoteItem) -> tuple[str, tuple[str, str]]:
     return item.box, item.key
 
 
-def _line_of(item: NoteItem) -> str:
-    """Returns the line with which an op writes an item."""
-    return f"[{item.box}] {item.text}" if item.box else item.text
+def _line_of(item: NoteItem, text: str) -> str:
+    """Returns the line with which an op writes a text of an item."""
+    return f"[{item.box}] {text}" if item.box else text
