@@ -23,8 +23,8 @@ CACHED = 8
 _BELOW = r"%%|\^[A-Za-z0-9-]+[ \t]*$|\[\^?[^\[\]]+\]:|</|<!--"
 _APPARATUS = re.compile(_BELOW)
 """How a line begins that is about the text above it: comment, block id, definition, end tag"""
-_NEW_BLOCK = re.compile(rf"{_BELOW}|\$\$|!\[\[[^\[\]]*\]\][ \t]*$")
-"""How a line begins that editors take for a block of its own: also a formula or an embed"""
+_NEW_BLOCK = re.compile(rf"{_BELOW}|\$\$|\||!\[\[[^\[\]]*\]\][ \t]*$")
+"""How a line begins that editors take for a block of its own: also a formula, a table or an embed"""
 
 
 class Region(NamedTuple):
@@ -143,7 +143,12 @@ def _end_of_text(
     is_footer = count > 1 and blocks[count - 2].kind == "rule"
     if is_footer and (count < len(blocks) or _is_short(lines, blocks[count - 1])):
         return _end_of_text(lines, blocks[: count - 2])
-    return _text_end(lines, blocks[count - 1], _APPARATUS) if count else 0
+    if not count:
+        return 0
+    # Fault: an item above the end tag of a table would be in the table.
+    if blocks[count - 1].kind == "html":
+        return blocks[count - 1].end
+    return _text_end(lines, blocks[count - 1], _APPARATUS)
 
 
 def _is_apparatus(
@@ -182,5 +187,6 @@ def marker_after(item: bytes) -> bytes:
     sign = marker.strip()
     if sign[:-1].isdigit():
         indent = marker[: len(marker) - len(marker.lstrip())]
-        return indent + b"%d%s " % (int(sign[:-1]) + 1, sign[-1:])
+        number = b"%d" % (int(sign[:-1]) + 1)
+        return indent + number.zfill(len(sign) - 1) + sign[-1:] + b" "
     return marker if marker.endswith((b" ", b"\t")) else marker + b" "

@@ -11,6 +11,7 @@ from vault_memory.markdown.editable_region import (
     top_region,
 )
 from vault_memory.markdown.item_text import (
+    OwnParts,
     is_open,
     parts_of,
     split_box,
@@ -333,6 +334,8 @@ def _place_in_section(
         for item in region.items
         if item.depth == 1 and item.end <= region.place
     ]
+    # The last two items say how the next one begins.
+    last = list(map(parts_of, above[-2:]))
     is_board = not above and _BOARD in doc.preamble
     return OpPlace(
         number=number,
@@ -340,11 +343,11 @@ def _place_in_section(
         items=items,
         all_items=all_items,
         at=region.place,
-        marker=_next_marker(above),
-        box=_OPEN_BOX if is_board else _box_after(above),
+        marker=_next_marker(above, last),
+        box=_OPEN_BOX if is_board else _box_after(last),
         after_item=region.after_item,
         is_loose=region.is_loose,
-        counts=not _is_constant(above),
+        counts=not _is_constant(last),
     )
 
 
@@ -364,14 +367,15 @@ def _place_in_block(doc: SectionedDoc, op: Append | ItemOp, means: Named) -> OpP
     block = blocks[0]
     children = [item for item in items if _is_below(block, item)]
     direct = [item.own for item in children if item.depth == block.depth + 1]
+    last = list(map(parts_of, direct[-2:]))
     return OpPlace(
         number=block.section,
         heading=means.heading,
         items=children,
         all_items=section_items(doc, block.section),
         at=block.end,
-        marker=_next_marker(direct) if direct else _child_marker(doc, block),
-        box=_box_after(direct),
+        marker=_next_marker(direct, last) if direct else _child_marker(doc, block),
+        box=_box_after(last),
         after_item=True,
         is_loose=False,
     )
@@ -388,24 +392,23 @@ def _child_marker(doc: SectionedDoc, block: NoteItem) -> bytes:
     return indent + step + b"- "
 
 
-def _next_marker(items: list[bytes]) -> bytes:
+def _next_marker(items: list[bytes], last: list[OwnParts]) -> bytes:
     """Returns the marker of an item below these."""
     if not items:
         return b"- "
     # Some people number all items with 1.
-    return (
-        parts_of(items[-1]).marker if _is_constant(items) else marker_after(items[-1])
-    )
+    return last[-1].marker if _is_constant(last) else marker_after(items[-1])
 
 
-def _is_constant(items: list[bytes]) -> bool:
+def _is_constant(last: list[OwnParts]) -> bool:
     """Returns whether the last two items of a list have the same number."""
-    markers = [parts_of(item).marker for item in items[-2:]]
-    return len(markers) == 2 and markers[0] == markers[1]
+    return len(last) == 2 and last[0].marker == last[1].marker
 
 
-def _box_after(items: list[bytes]) -> bytes:
-    return _OPEN_BOX if items and parts_of(items[-1]).box else b""
+def _box_after(last: list[OwnParts]) -> bytes:
+    """Returns the box of an item in a list of tasks: the last two items are tasks."""
+    is_task = bool(last) and bool(last[0].box and last[-1].box)
+    return _OPEN_BOX if is_task else b""
 
 
 def with_block(
