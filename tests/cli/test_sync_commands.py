@@ -12,6 +12,8 @@ from pathlib import Path
 import pytest
 
 from tests.remote.servers import real
+from tests.remote.servers.exchange import Refusing
+from tests.remote.servers.front import Front
 from tests.scenarios.cloud import Cloud, running_cloud
 from tests.scenarios.outside import Outside, until
 
@@ -300,6 +302,28 @@ def test_each_server_problem_has_its_exit_code_and_error_name(
 
     assert (done.code, done.error["code"]) == (code, name)
     assert done.error["hint"]
+
+
+@pytest.mark.parametrize("status", [423, 429, 503, 507])
+def test_a_server_that_cannot_be_set_up_or_tested_now_exits_with_1(
+    vault: Outside, status: int
+):
+    file = vault.home / "secret"
+    file.write_text("salt and pepper\n")
+    file.chmod(0o600)
+    with Front(Refusing(status)) as front:
+        account = ("--user", "mira", "--password-file", str(file))
+        added = vault.run("remote", "add", f"{front.url}/notes", *account)
+        vault.settings |= {
+            "VAULT_MEMORY_REMOTE_URL": f"{front.url}/notes",
+            "VAULT_MEMORY_REMOTE_USER": "mira",
+            "VAULT_MEMORY_REMOTE_PASSWORD": "salt and pepper",
+        }
+        tested = vault.run("remote", "test")
+        synced = vault.run("sync", "--once")
+
+    # Nothing of the first two waits for a later pass; the notes do.
+    assert (added.code, tested.code, synced.code) == (1, 1, 75)
 
 
 def test_a_locked_note_waits_and_the_command_exits_with_75(

@@ -3,6 +3,9 @@
 Unknown never counts as absent, and a write that may have happened never counts as undone.
 """
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+
 from vault_memory.errors import VaultMemoryError
 
 AGAIN = "run `vault-memory sync` again"
@@ -16,6 +19,10 @@ AWS_KEYS = (
 LATER = "try again in a while; a running `vault-memory run` does so by itself"
 
 
+WRITTEN_LATER = 75
+"""The exit code when something is kept, and a later pass writes it"""
+
+
 class RemoteError(VaultMemoryError):
     """A problem with the folder on the server, or with the connection."""
 
@@ -27,6 +34,20 @@ class RemoteError(VaultMemoryError):
     ) -> None:
         super().__init__(message, hint=hint, path=path, **details)
         self.path = path
+
+
+@contextmanager
+def without_retry() -> Iterator[None]:
+    """Adapts the errors of a call that is made once, and that no later pass of sync makes again."""
+    try:
+        yield
+    except RemoteError as error:
+        if error.hint == LATER:
+            error.hint = "check the address, and try again later"
+        # Fault: 75 says that something is kept and will be written.
+        if error.exit_code == WRITTEN_LATER:
+            error.exit_code = VaultMemoryError.exit_code
+        raise
 
 
 class RemoteChanged(RemoteError):
@@ -95,7 +116,7 @@ class FolderNotEmpty(RemoteError):
 class RemoteLocked(RemoteError):
     """Another program has locked the file, or is writing it (423)."""
 
-    exit_code = 75
+    exit_code = WRITTEN_LATER
 
     def __init__(self, path: str) -> None:
         super().__init__(f"`{path}` is locked on the server", path=path, hint=LATER)
@@ -104,7 +125,7 @@ class RemoteLocked(RemoteError):
 class RemoteFull(RemoteError):
     """The account has no space left (507)."""
 
-    exit_code = 75
+    exit_code = WRITTEN_LATER
 
     def __init__(self, path: str) -> None:
         super().__init__(
@@ -117,7 +138,7 @@ class RemoteFull(RemoteError):
 class RemoteBusy(RemoteError):
     """The server asks to wait: maintenance, overload, too many requests (503, 429)."""
 
-    exit_code = 75
+    exit_code = WRITTEN_LATER
 
     def __init__(
         self,
@@ -215,7 +236,7 @@ class AnsweredByProxy(NotUnderstood):
 class OutcomeUnknown(RemoteError):
     """A write was sent and no clear answer came: it may be done completely, in part or not at all."""
 
-    exit_code = 75
+    exit_code = WRITTEN_LATER
 
     def __init__(
         self,

@@ -3,8 +3,7 @@
 import os
 import re
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -22,12 +21,10 @@ from vault_memory.errors import ConfigError, UsageError
 from vault_memory.lazy import lazy_module
 from vault_memory.remote.contract import Capabilities, Remote
 from vault_memory.remote.remote_errors import (
-    LATER,
-    RemoteBusy,
     RemoteChanged,
-    RemoteUnreachable,
     RootMissing,
     Unauthorised,
+    without_retry,
 )
 from vault_memory.rules.paths.filenames import inside
 from vault_memory.sync.connection import (
@@ -167,7 +164,7 @@ def find_remote(
     """
     remote = remote._replace(url=_without_query(url))
     _check(remote)
-    with _without_retry():
+    with without_retry():
         return remotes.find(url, account_of(remote, ""))
 
 
@@ -200,7 +197,7 @@ def log_in(
     Raises UsageError when no person approves the login in time.
     """
     _check(remote._replace(url=_without_query(url)))
-    with _without_retry():
+    with without_retry():
         login = remote_login.Login(url, proxy=remote.proxy, ca_file=remote.ca_file)
     try:
         show(login.page)
@@ -239,7 +236,7 @@ def add(
         )
     secret = password or password_of(remote, vault.environment, vault.root)
     before = vault.config.remote
-    with _without_retry():
+    with without_retry():
         tested = _test(remote, secret, make=True)
     if remote.mode == "two-way" and not (tested.traits.two_way or remote.insist):
         raise NotTwoWay
@@ -266,7 +263,7 @@ def test(calls: "SyncCalls") -> RemoteTest:
         raise NoRemote
     password = password_of(remote, vault.environment, vault.root)
     try:
-        with _without_retry():
+        with without_retry():
             tested = _test(remote, password)
     except Unauthorised:
         note_refusal(
@@ -329,17 +326,6 @@ def _check(remote: RemoteSettings) -> None:
     if match:
         hint = f"write `https://{match[1]}`"
     raise ConfigError(f"the address of the remote: {problems[0]}", hint=hint)
-
-
-@contextmanager
-def _without_retry() -> Iterator[None]:
-    """Replace the hint of errors that the daemon would retry: this call is made once."""
-    try:
-        yield
-    except (RemoteUnreachable, RemoteBusy) as error:
-        if error.hint == LATER:
-            error.hint = "check the address, and try again later"
-        raise
 
 
 def _test(

@@ -14,10 +14,10 @@ from typing import TYPE_CHECKING, Any
 
 from vault_memory.errors import UsageError, VaultError
 from vault_memory.lazy import lazy_module
-from vault_memory.rules.paths.filenames import is_private
 from vault_memory.transfer.import_report import Skipped
 from vault_memory.vault.jsonl_log import read_records
 from vault_memory.vault.reader import LARGEST_STORED
+from vault_memory.vault.write.create import open_by_name, write_copy
 
 if TYPE_CHECKING:
     from vault_memory.edits.calls import EditCalls
@@ -40,8 +40,6 @@ else:
 VAULT_FOLDER = "vault"
 """Folder of an export for the files of the vault"""
 DUMP = "memory.jsonl"
-PRIVATE = 0o600
-"""Mode of files in which a person speaks, from the first byte on"""
 LARGEST_LOG = 256 << 20
 """Maximum size of a transcript or an audit log, in bytes"""
 
@@ -125,8 +123,7 @@ def _write_dump(
 ) -> int:
     """Write the dump, and return the number of its lines."""
     count = 0
-    path.touch(PRIVATE)
-    with open(path, "wb") as dump:
+    with open(path, "wb", opener=open_by_name) as dump:
         for line in lines:
             text = json.dumps(line, ensure_ascii=False)
             # Fault (C58): half of a surrogate pair, as in a file name that is not
@@ -218,11 +215,7 @@ class _Export:
             self.skipped.append(Skipped(path, error.message))
             return None
         if self._copies is not None:
-            copy = self._copies / path
-            copy.parent.mkdir(parents=True, exist_ok=True)
-            if is_private(copy.name):
-                copy.touch(PRIVATE)
-            copy.write_bytes(raw)
+            write_copy(self._copies / path, raw)
         self.files += 1
         self.bytes += len(raw)
         return raw

@@ -8,6 +8,8 @@ import pytest
 
 from tests.contract.shapes import problems
 from tests.hosting.fleet.running import ON_BOTH, ON_POSTGRES, OperatedFleet
+from tests.remote.servers.exchange import Refusing
+from tests.remote.servers.front import Front
 from vault_memory.http.tokens import token_digest
 from vault_memory.ledger.local import LocalLedger
 from vault_memory.vault.marker import ensure_marker
@@ -306,3 +308,27 @@ def test_an_export_into_a_folder_that_is_missing_says_so(
     answer = fleet_of_hosts.ask("fleet", "export", "ann", str(target))
     assert answer["error"]["code"] == "usage_error"
     assert f"no folder `{target.parent}`" in answer["error"]["message"]
+
+
+@pytest.mark.parametrize("status", [429, 503])
+def test_a_command_whose_home_is_busy_keeps_nothing_and_exits_with_1(
+    fleet_of_hosts: OperatedFleet, vault: Path, tmp_path: Path, status: int
+) -> None:
+    home = fleet_of_hosts.store.new_url()
+    fleet_of_hosts.ask("fleet", "add", "ann", "--home", home)
+    with Front(Refusing(status)) as front:
+        config = tmp_path / "operator.toml"
+        text = config.read_text()
+        config.write_text(text.replace(fleet_of_hosts.store.endpoint, front.url))
+        codes = [
+            fleet_of_hosts.command("fleet", *arguments).returncode
+            for arguments in (
+                ("add", "bo", "--home", fleet_of_hosts.store.new_url()),
+                ("add", "cleo", "--home", f"{home}-2", "--from", str(vault)),
+                ("export", "ann", str(tmp_path / "back")),
+                ("forget", "ann", "a secret", "--yes"),
+            )
+        ]
+
+    assert codes == [1, 1, 1, 1]
+    assert not (tmp_path / "back").exists()

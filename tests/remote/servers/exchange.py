@@ -64,6 +64,24 @@ class App(Protocol):
         ...
 
 
+@dataclass(frozen=True, slots=True)
+class Refusing:
+    """A server that answers each request with one status."""
+
+    status: int
+
+    def handle(
+        self,
+        method: str,
+        path: str,
+        headers: Mapping[str, str],
+        body: bytes = b"",
+        *,
+        address: str = "127.0.0.1",
+    ) -> Response:
+        return Response(self.status)
+
+
 def lowered(headers: Mapping[str, str] | Iterable[tuple[str, str]]) -> dict[str, str]:
     """The headers by lower-case name."""
     pairs = headers.items() if isinstance(headers, Mapping) else headers

@@ -20,6 +20,7 @@ from vault_memory.edits.calls import EditCalls, aware
 from vault_memory.errors import UsageError
 from vault_memory.search.calls import SearchCalls
 from vault_memory.search.open_vault import OpenVault
+from vault_memory.vault.write.create import write_copy
 
 PREFIX = "as-of-"
 """Begins the names of the throwaway folders in the state folder"""
@@ -87,20 +88,12 @@ def _rebuild(
         past = PastNotes(edits, scopes, moment, now)
         for path, kind, note in past.notes():
             if note.raw is not None:
-                _write(root / path, note.raw)
+                write_copy(root / path, note.raw)
             if note.doubt:
                 unknown.append(Cut(kind, f"{path}: {note.doubt}"))
         for path, raw in past.logs():
-            _write(root / path, raw)
+            write_copy(root / path, raw)
     return unknown
-
-
-def _write(
-    path: Path,
-    raw: bytes,
-) -> None:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_bytes(raw)
 
 
 def _compose(

@@ -33,7 +33,7 @@ from vault_memory.http.tokens import token_digest
 from vault_memory.ledger.contract import Holder, Lease, Ledger, LedgerHost, LedgerVault
 from vault_memory.ledger.ledger_errors import VaultAddedTwice
 from vault_memory.ledger.ledger_rows import vault_id
-from vault_memory.remote.remote_errors import PreconditionsIgnored
+from vault_memory.remote.remote_errors import PreconditionsIgnored, without_retry
 from vault_memory.rules.paths.caller import Caller
 from vault_memory.sync.connection import open_configured
 from vault_memory.sync.setup import make_folder
@@ -70,6 +70,7 @@ class NewVault(NamedTuple):
     """the person whom the token serves; empty: the only person of `source`, else the name"""
 
 
+@without_retry()
 def add(
     fleet: FleetConfig,
     ledger: Ledger,
@@ -360,6 +361,7 @@ def _take(
         time.sleep(PAUSE_SECONDS)
 
 
+@without_retry()
 def export(
     fleet: FleetConfig,
     ledger: Ledger,

@@ -21,7 +21,7 @@ from vault_memory.hosting.fleet.visit import Visit
 from vault_memory.lazy import lazy_module
 from vault_memory.ledger.contract import Ledger
 from vault_memory.remote.contract import FileVersion, Remote
-from vault_memory.remote.remote_errors import Refused, RemoteMissing
+from vault_memory.remote.remote_errors import Refused, RemoteMissing, without_retry
 from vault_memory.rules.forgetting.matcher import TextMatcher
 from vault_memory.sync.connection import open_configured
 
@@ -74,6 +74,7 @@ class FleetForgotten(NamedTuple):
         }
 
 
+@without_retry()
 def forget(
     fleet: FleetConfig,
     ledger: Ledger,

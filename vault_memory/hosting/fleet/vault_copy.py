@@ -25,9 +25,9 @@ from vault_memory.ledger.contract import Lease
 from vault_memory.ledger.ledger_errors import VaultAddedTwice
 from vault_memory.remote.contract import Remote
 from vault_memory.remote.remote_errors import RemoteChanged, RemoteMissing
-from vault_memory.rules.paths.filenames import is_private
 from vault_memory.sync.plan.sync_exclusions import junk
 from vault_memory.vault.reader import Folder
+from vault_memory.vault.write.create import write_copy
 
 BEFORE = 0
 """The epoch before the first lease"""
@@ -228,12 +228,7 @@ def fetch_missing(
 ) -> None:
     """Fetch the files of a home that a folder lacks."""
     for path in left_alone(remote, folder):
-        file = folder / path
-        raw = remote.get(path, max_bytes=LARGEST).raw
-        file.parent.mkdir(parents=True, exist_ok=True)
-        if is_private(file.name):
-            file.touch(0o600)
-        file.write_bytes(raw)
+        write_copy(folder / path, remote.get(path, max_bytes=LARGEST).raw)
 
 
 def _digest(raw: bytes) -> bytes:

@@ -2,6 +2,7 @@
 
 import os
 import secrets
+from pathlib import Path
 
 from vault_memory.rules.paths.filenames import inside, is_private
 from vault_memory.vault.fs import RealFiles
@@ -54,3 +55,22 @@ def _write_temporary(
         files.fsync(fd)
     finally:
         files.close(fd)
+
+
+def write_copy(
+    file: Path,
+    raw: bytes,
+) -> None:
+    """Writes a copy of a file below a folder that is not in use yet, and the folders above it."""
+    file.parent.mkdir(parents=True, exist_ok=True)
+    with open(file, "wb", opener=open_by_name) as copy:
+        copy.write(raw)
+
+
+def open_by_name(
+    path: str,
+    flags: int,
+) -> int:
+    """Opens a file; its name decides who can read a new one. Is the `opener` of `open`."""
+    private = is_private(os.path.basename(path))
+    return os.open(path, flags, 0o600 if private else 0o666)
