@@ -19,8 +19,11 @@ from vault_memory.markdown.visible_text import visible
 
 _BLOCK_HEADING = re.compile(r"#{1,6} (.*\S)")
 _MAY_BE_HEADING = re.compile(rb"(?:[-*+]|[0-9][.)])[ \t]+(?:\[.\][ \t]+)?#")
-_NO_WORDS = re.compile(r"%%.*?%%|\{#[^{}]*\}|[ \t]\^[\w-]+$|[0-9#*]\ufe0f?\u20e3")
-"""Parts of a heading that are no words: comments, ids, keycaps"""
+_NO_WORDS = re.compile(
+    r"%%.*?%%|\{#[^{}]*\}|[ \t]\^[\w-]+$|[0-9#*]\ufe0f?\u20e3"
+    r"|(?<!\S):[a-z][a-z0-9_+-]{0,40}:(?!\S)"
+)
+"""Parts of a heading that are no words: comments, ids, keycaps, short names of emoji"""
 ID_LENGTH = 10
 """Hex digits of the id of an item or a proposal"""
 

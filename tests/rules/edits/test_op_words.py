@@ -6,7 +6,7 @@ import pytest
 
 from vault_memory.rules.edits.audit_record import propose
 from vault_memory.rules.edits.inbox_page import describe
-from vault_memory.rules.edits.op_words import COUNTED, in_words
+from vault_memory.rules.edits.op_words import COUNTED, explained, in_words
 from vault_memory.rules.edits.ops import OP_NAMES, as_json, read_op
 
 TEXTS = {
@@ -44,3 +44,13 @@ def test_a_recorded_op_without_its_fields_is_still_shown():
     assert in_words({"op": "append"}) == "append to None: None"
     assert in_words({"op": "op of a newer version"}) == "op of a newer version"
     assert in_words(["no op"]) == "['no op']"
+
+
+def test_equal_items_in_sections_of_one_name_are_told_apart_by_their_sections():
+    places = ("Pets (line 1)", "Pets (line 9)")
+
+    sentence = explained("multiple_matches", {"op": "remove"}, places)
+
+    assert all(place in sentence for place in places)
+    assert "more of the words" not in sentence
+    assert "more of the words" in explained("multiple_matches", {"op": "remove"})

@@ -72,6 +72,9 @@ def explained(
         sections = f"name one of these, or {sections}: {', '.join(headings)}"
     elif code == "heading_missing":
         sections += ', or give `""`, which means the text above the first heading'
+    # Fault: more words do not tell apart two items that say the same.
+    if code == "multiple_matches" and headings:
+        code = "several_headings"
     return _NEXT_STEPS.get(code, "").format(
         sections=sections, places=", ".join(headings)
     )
