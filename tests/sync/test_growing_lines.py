@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.remote.servers.faults import Meanwhile
+from tests.remote.servers.faults import LoseAnswer, Meanwhile
 from tests.sync.clouded import bulk_upload
 from tests.sync.test_scenarios_servers import TEXT, Cloud
 
@@ -145,6 +145,24 @@ def test_a_line_grows_over_an_upload_that_its_author_had_not_read(
     assert sorted(cloud.together()["USER.md"].decode().splitlines()) == sorted(
         ["- mine", *TEXT.splitlines(), third.strip()]
     )
+
+
+@pytest.mark.parametrize("seconds", [2, 70])
+@pytest.mark.parametrize("kind", list(FORMS))
+@pytest.mark.parametrize("writer", list(WRITERS))
+def test_a_line_grows_here_after_an_upload_without_an_answer_that_others_go_on_with(
+    cloud: Cloud, writer: str, kind: str, seconds: float
+):
+    cloud.agreed()
+    first, second, _ = FORMS[kind]
+    cloud.laptop.save("USER.md", TEXT + first)
+    cloud.script.add(LoseAnswer(), "PUT")
+    cloud.laptop.run_pass()
+    WRITERS[writer](cloud, f"- theirs\n{TEXT}{first}")
+    cloud.clock.pass_by(seconds)
+    cloud.laptop.save("USER.md", TEXT + second)
+
+    assert cloud.together()["USER.md"].decode() == f"- theirs\n{TEXT}{second}"
 
 
 @pytest.mark.parametrize("method", ["GET", "PUT", "PROPFIND"])

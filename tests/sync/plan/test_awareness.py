@@ -14,6 +14,7 @@ from vault_memory.sync.plan.awareness import (
     is_superseded,
     items_of,
     join_records,
+    last_read,
     without_torn,
 )
 
@@ -100,10 +101,27 @@ def test_an_upload_that_adds_nothing_proves_no_reading_of_the_lines_that_it_keep
     assert first_unread(b"- one\n", [replace(upload, before_was_read=True)]) is None
 
 
+def test_a_text_with_all_lines_of_an_unanswered_upload_is_based_on_it():
+    first = SentText(b"- one\n- two\n", b"- one\n")
+    second = SentText(b"- one\n- two\n- three\n", first.raw, at_once=False)
+
+    assert last_read(b"- one\n- two\n- three\n- its\n", [second, first]) == second.raw
+    assert last_read(b"- one\n- two\n- its\n", [second, first]) is None
+    assert last_read(b"- its\n", []) is None
+
+
+def test_a_text_that_has_a_removed_line_is_not_based_on_the_unanswered_removal():
+    upload = SentText(b"- one\n", b"- one\n- two\n", at_once=False)
+
+    assert last_read(b"- one\n- two\n- its\n", [upload]) is None
+    assert last_read(b"- one\n- its\n", [upload]) == upload.raw
+
+
 GROWN = {
     "words at the end": (b"- buy milk\n", b"- buy milk and eggs\n"),
     "the rest of a word": (b"- buy mi\n", b"- buy milk\n"),
     "a word in the middle": (b"- buy milk\n", b"- buy oat milk\n"),
+    "a word twice": (b"- eggs for Tea\n", b"- for Ben eggs for Tea\n"),
     "a ticked box": (b"- [ ] buy milk\n", b"- [x] buy milk\n"),
     "Japanese": ("- 牛乳\n".encode(), "- 牛乳を買う\n".encode()),
 }

@@ -31,6 +31,7 @@ from vault_memory.sync.plan.awareness import (
     first_unread,
     items_of,
     join_records,
+    last_read,
     without_torn,
 )
 from vault_memory.sync.state_db import OpenUpload
@@ -114,20 +115,29 @@ class FileTransfers:
         now: datetime,
     ) -> SentText | None:
         """The upload of this device that the author of the server's text had not read."""
+        return first_unread(fetched.raw, self._doubted(path, was, fetched, now))
+
+    def _doubted(
+        self,
+        path: str,
+        was: BaseFile,
+        fetched: Fetched,
+        now: datetime,
+    ) -> list[SentText]:
+        """The uploads that the author of the server's text may not have read, the newest first."""
         session = self._session
         entry = session.state.entry_of(path)
         modified = entry.modified if entry and entry.etag == fetched.etag else 0
         chain = session.unread.chain(path, was)
         if not chain or not path.endswith((*TEXT, *RECORDS)):
-            return None
+            return []
         if not chain[0].may_be_unread(modified, now.timestamp()):
-            return None
+            return []
         # A part of an upload may be equal to an earlier version.
         may_be_part = chain[0].evidence in ("unanswered", "part")
         if not may_be_part and self._is_restored(path, fetched):
-            return None
-        sent = [self._sent_text(upload, chain) for upload in chain]
-        return first_unread(fetched.raw, sent)
+            return []
+        return [self._sent_text(upload, chain) for upload in chain]
 
     def _sent_text(
         self,
@@ -302,11 +312,15 @@ class FileTransfers:
         if not action.path.endswith(TEXT):
             return None
         was = self._session.state.base_of(action.path)
+        base = None
         if isinstance(was, BaseFile) and was.hash == action.base:
-            unread = self._unread(action.path, was, fetched, now)
+            sent = self._doubted(action.path, was, fetched, now)
+            unread = first_unread(fetched.raw, sent)
             if unread is not None:
                 return _merged_beside(action.path, unread, ours, fetched.raw, now)
-        base = self._common_text(action, fetched.raw)
+            base = last_read(fetched.raw, sent)
+        if base is None:
+            base = self._common_text(action, fetched.raw)
         date = f"{now:%Y-%m-%d}"
         return merge(base, ours, fetched.raw, between_people=True, date=date).result
 

@@ -54,6 +54,22 @@ def first_unread(
     return unread
 
 
+def last_read(
+    raw: bytes,
+    sent: Sequence[SentText],
+) -> bytes | None:
+    """The last upload, if a text shows that its author had read it."""
+    # Fault: the server stored an upload, and its answer was lost. The base is the text before it, but
+    # the server's text is based on the upload.
+    lines = items_of(raw)
+    for upload in sent[:1]:
+        # Fault: the upload only removed lines, and never arrived. Every text has the other ones.
+        has_removed = lines & (items_of(upload.before) - items_of(upload.raw))
+        if _has_read(raw, upload) and not has_removed:
+            return upload.raw
+    return None
+
+
 def _has_read(
     raw: bytes,
     upload: SentText,
@@ -93,7 +109,7 @@ def _grew(
     line: bytes,
     typed: Iterable[bytes],
 ) -> bool:
-    """Whether one of the typed lines is a longer form of a line: it has all words of it, in order."""
+    """Whether one of the typed lines is a longer form of a line: it has all words of it."""
     old = line.decode(errors="replace")
     return any(_is_longer_form(old, new.decode(errors="replace")) for new in typed)
 
@@ -106,8 +122,7 @@ def _is_longer_form(
     # edit of ours, it would replace it. A longer form has every word of ours.
     if new.startswith(old):
         return True
-    words = iter(words_in(new).elements())
-    return alike(old, new) and all(word in words for word in words_in(old).elements())
+    return alike(old, new) and words_in(old) <= words_in(new)
 
 
 def common_text(
