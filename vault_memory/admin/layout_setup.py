@@ -1,6 +1,5 @@
 """Shows which files of a vault are memory, and sets its layout. Never touches a note."""
 
-from vault_memory import config as configuration
 from vault_memory.admin.config_change import ConfigChange, change_table
 from vault_memory.rules.paths.layout_survey import LayoutProposal
 from vault_memory.search import vault_layout
@@ -12,7 +11,7 @@ TABLE = "layout"
 def proposals(vault: OpenVault) -> list[LayoutProposal]:
     """Returns every layout with what it would claim of this vault, the best first."""
     paths = list(vault.folder.listing().entries)
-    return vault_layout.propose(paths, _file_settings(vault), vault.folder)
+    return vault_layout.propose(paths, vault.layout_table, vault.folder)
 
 
 def set_layout(
@@ -26,14 +25,4 @@ def set_layout(
     """
     proposal = next(row for row in proposals(vault) if row.name == name)
     values = {"name": name, "daily": proposal.daily, "exclude": [*proposal.exclude]}
-    change = change_table(vault, TABLE, values)
-    # The configuration decides from now on.
-    vault.state.layout_file.unlink(missing_ok=True)
-    return change
-
-
-def _file_settings(vault: OpenVault) -> configuration.LayoutSettings:
-    """Returns the settings of the file, without the layout that the program chose."""
-    if vault.config_file is None:
-        return vault.config.layout
-    return configuration.load(vault.config_file, vault.environment).layout
+    return change_table(vault, TABLE, values)

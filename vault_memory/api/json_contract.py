@@ -71,6 +71,9 @@ def of_search(answer: "SearchAnswer") -> "answers.SearchAnswerJson":
     if answer.unknown_filters:
         unknown = [entry.as_json() for entry in answer.unknown_filters]
         payload["unknown_filters"] = unknown
+    if answer.survey and answer.survey.unclaimed:
+        total = answer.survey.claimed + answer.survey.unclaimed
+        payload["not_memory"] = {"files": answer.survey.unclaimed, "of": total}
     return payload
 
 

@@ -31,31 +31,12 @@ def answer_search(
 ) -> "SearchAnswerJson":
     """Search the named scopes; without any, the complete vault."""
     with context.open(marks=False) as memory, context.progress() as progress:
-        answer = query_or_local.search(
+        return query_or_local.search(
             memory,
             query,
             scopes=scopes or None,
             options=options,
             progress=progress,
-        )
-        if not answer["hits"]:
-            _warn_of_layout(context, memory)
-        return answer
-
-
-def _warn_of_layout(
-    context: Context,
-    memory: "VaultMemory",
-) -> None:
-    """Say so when nothing is found because no file of the vault is memory."""
-    # Fault: "nothing found" in a vault full of notes looks like an answer.
-    if memory.vault.indexing.index().counts() != (0, 0):
-        return
-    survey = memory.vault.layout_report().survey
-    if survey.unclaimed:
-        context.say(
-            f"none of {survey.unclaimed:,} Markdown files is memory:"
-            " `vault-memory layout` shows layouts that claim them"
         )
 
 

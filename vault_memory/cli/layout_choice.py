@@ -44,11 +44,15 @@ def open_with_layout(
     fits best is used when the built-in patterns claim nothing, and a remark says so.
     """
     memory = context.open()
+    is_first = is_setup or _is_first_look(memory)
+    # The index was built before the notes came, or by a version that had no layouts.
+    if memory.vault.keep_layout():
+        memory.close()
+        memory, is_first = context.open(), True
     if name and name != memory.vault.config.layout.name:
         return _set(context, memory, name)
-    if not (is_setup or _is_first_look(memory)):
+    if not is_first:
         return memory
-    memory = _with_fitting_layout(context, memory)
     report = memory.vault.layout_report()
     if not (report.chosen_by == "program" or report.survey.is_mostly_unclaimed):
         return memory
@@ -67,20 +71,6 @@ def _is_first_look(memory: "VaultMemory") -> bool:
     except (VaultMemoryError, DatabaseError):
         # Fault: the command that repairs a damaged index must get as far as that.
         return False
-
-
-def _with_fitting_layout(
-    context: Context,
-    memory: "VaultMemory",
-) -> "VaultMemory":
-    """Open the vault again with a layout that claims notes, if the current one claims none."""
-    # The index was built before the notes came, or by a version that had no layouts.
-    report = memory.vault.layout_report()
-    if report.chosen_by != "default" or report.survey.claimed:
-        return memory
-    with memory:
-        memory.vault.choose_layout()
-    return context.open()
 
 
 def _can_ask(context: Context) -> bool:

@@ -2,6 +2,8 @@
 
 from typing import TYPE_CHECKING
 
+import click
+
 from vault_memory.cli import search_text
 from vault_memory.lazy import lazy_module
 
@@ -19,7 +21,7 @@ def check_names(
     *,
     makes_names: bool,
 ) -> None:
-    """Check the names that the options of a command give. Raises NameUnclear.
+    """Check the names that the options of a command give. Raises NameUnclear, NotesBelongTo.
 
     `memory` is closed then.
     """
@@ -28,7 +30,7 @@ def check_names(
     if context.new:
         return
     try:
-        unknown = scope_names.unknown_names(memory.searcher, context.named)
+        unknown = _unknown_names(context, memory, may_ask=makes_names)
     except BaseException:
         memory.close()
         raise
@@ -42,3 +44,21 @@ def check_names(
     for line in search_text.unknown_scope_texts({"unknown_scopes": unknown}):
         context.say(line)
     context.told_unknown = True
+
+
+def _unknown_names(
+    context: "Context",
+    memory: "VaultMemory",
+    *,
+    may_ask: bool,
+) -> list[str]:
+    """Return the new names. A person at a terminal may accept a second person."""
+    try:
+        return scope_names.unknown_names(memory.searcher, context.named)
+    except scope_names.NotesBelongTo as refusal:
+        if not (may_ask and context.can_ask()):
+            raise
+        context.line(refusal.message)
+        if not click.confirm(f"Add {refusal.name} as a second person?"):
+            raise
+        return [f"user:{refusal.name}"]

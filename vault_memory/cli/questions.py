@@ -106,6 +106,7 @@ def _search(words: Sequence[str]) -> Output:
     if "json" in arguments.options:
         return _json_output(arguments, answer, remarks)
     remarks += search_text.unknown_filter_texts(answer)
+    remarks += search_text.not_memory_texts(answer)
     remarks += search_text.freshness_texts(answer["freshness"])
     text = search_text.hits_text(answer, _unpainted)
     return Output(arguments, f"{escaped(text)}\n", remarks)

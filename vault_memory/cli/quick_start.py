@@ -337,7 +337,7 @@ def _state_of(arguments: Arguments) -> str | None:
     try:
         # A marker is short; a longer file is none, and might have no end.
         with open(os.path.join(vault, places.MARKER), "rb") as file:
-            id_ = json.loads(file.read(4096))["vault"]
+            id_ = json.loads(file.read(1 << 16))["vault"]
     except (OSError, ValueError, KeyError, TypeError):
         # The marker is missing or damaged: the full command reports it.
         return None

@@ -9,6 +9,7 @@ from vault_memory.errors import UsageError
 
 if TYPE_CHECKING:
     from vault_memory.contract import FreshnessJson
+    from vault_memory.contract.answers import SearchAnswerJson
 
 
 def print_freshness(
@@ -41,6 +42,17 @@ def print_unknown_filters(
     if context.json:
         return
     for line in search_text.unknown_filter_texts(answer):
+        context.say(line)
+
+
+def print_not_memory(
+    context: Context,
+    answer: "SearchAnswerJson",
+) -> None:
+    """Print how many files search does not read, when it found nothing."""
+    if context.json:
+        return
+    for line in search_text.not_memory_texts(answer):
         context.say(line)
 
 

@@ -95,6 +95,20 @@ def unknown_filter_texts(answer: "Mapping[str, Any]") -> Iterator[str]:
         yield remark
 
 
+def not_memory_texts(answer: "SearchAnswerJson") -> Iterator[str]:
+    """Yield a remark when nothing is found, and files of the vault are no memory."""
+    count = answer.get("not_memory")
+    if count is None:
+        return
+    files, total = count["files"], count["of"]
+    if files == total:
+        text = f"none of {total:,} Markdown files is memory"
+    else:
+        verb = "is" if files == 1 else "are"
+        text = f"{files:,} of {total:,} Markdown files {verb} no memory"
+    yield f"{text}: `vault-memory layout` shows layouts that claim them"
+
+
 def freshness_texts(freshness: "FreshnessJson") -> Iterator[str]:
     """Yield a remark for each way in which an answer may be out of date."""
     stale_files = freshness["stale_files"]

@@ -158,6 +158,13 @@ def load(file: Path | None, environment: Mapping[str, str]) -> Config:
     return config
 
 
+def layout_of_table(table: object) -> LayoutSettings | None:
+    """Convert a table ``[layout]`` that does not come from a file; None when something is wrong."""
+    loader = _Loader("layout")
+    settings: LayoutSettings | None = loader.build(LayoutSettings, table, "layout")
+    return None if loader.problems else settings
+
+
 def _config_error(problems: list[str]) -> ConfigError:
     listing = "\n".join(f"  - {problem}" for problem in problems)
     return ConfigError(

@@ -32,8 +32,9 @@ class LayoutSettings(NamedTuple):
     name: Literal["", "shared", "workspace", "obsidian", "logseq", "plain"] = ""
     """The layout; empty: the program chooses one when it first reads the vault. `vault-memory layout`
     sets it"""
-    user: str = "main"
-    """The user described by USER.md at the root of the vault"""
+    user: str = ""
+    """The person to whom the notes at the root of the vault belong; empty: the owner that `init` asked
+    for, else `main`"""
     bot: str = ""
     """Read only the folder of this bot in `Users/{user}/{bot}/config`; empty: of any bot"""
     patterns: tuple[LayoutPattern, ...] = ()
@@ -44,6 +45,9 @@ class LayoutSettings(NamedTuple):
     daily: str = ""
     """Pattern of the daily notes, such as `Daily/{date:YYYY/MM/YYYY-MM-DD}.md`: the bot adds to
     them what it learned on a day; empty: dated notes are in the folder `memory` or `memories`"""
+    bot_folder: str = ""
+    """Folder of the files that the bot writes about the owner, such as `Bot`; `.` is the top of the
+    vault; empty: `Bot` in the layouts obsidian, logseq and plain, else the top"""
 
 
 LOOPBACK_HOSTS = frozenset({"localhost", "127.0.0.1", "::1"})

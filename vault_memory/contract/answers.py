@@ -108,6 +108,13 @@ class UnknownFilterJson(TypedDict):
     ]
 
 
+class NotMemoryJson(TypedDict):
+    """How many Markdown files of the vault search does not read."""
+
+    files: Count
+    of: Count
+
+
 class SearchAnswerJson(TypedDict):
     """The hits of a search, best first."""
 
@@ -127,6 +134,14 @@ class SearchAnswerJson(TypedDict):
         Annotated[
             list[UnknownFilterJson],
             Meta(description="Filters with a value that no searched note has"),
+        ]
+    ]
+    not_memory: NotRequired[
+        Annotated[
+            NotMemoryJson,
+            Meta(
+                description="When nothing is found: Markdown files that the layout leaves out"
+            ),
         ]
     ]
 

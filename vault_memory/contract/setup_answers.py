@@ -17,6 +17,8 @@ class InitJson(TypedDict):
 
     vault: str
     id: str
+    owner: str
+    """to whom the notes at the root belong; empty where nobody said so"""
     notes_written: Count
     layout: LayoutStatusJson
 

@@ -207,10 +207,11 @@ class Transcripts:
         day: date,
     ) -> str:
         has_people = os.path.isdir(Path(self._folder.root, "Users"))
-        is_at_root = self._layout.at_root or not has_people
-        is_workspace = user == self._layout.user and is_at_root
+        layout = self._layout
+        is_at_root = layout.at_root or bool(layout.bot_folder) or not has_people
+        is_workspace = user == layout.user and is_at_root
         return transcript_path(
-            self._layout, user=user, channel=channel, day=day, workspace=is_workspace
+            layout, user=user, channel=channel, day=day, workspace=is_workspace
         )
 
     # --- Files ---

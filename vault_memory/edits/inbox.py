@@ -6,7 +6,7 @@ missing on the page was deleted by a person only if it is certain that the page 
 
 import logging
 import secrets
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING
 
@@ -91,14 +91,10 @@ class Inbox:
         """Returns the page beside a note, or that of the same scope; empty where the layout has none."""
         place = self._layout.place(note)
         scope = place.scope if place else ""
-        folder = note.rpartition("/")[0]
-        while True:
+        for folder in self._folders_above(note):
             page = self._page_in(folder, scope)
             if page:
                 return page
-            if not folder:
-                break
-            folder = folder.rpartition("/")[0]
         if "/" not in note:
             return ""
         top = "/".join(note.split("/")[:2])
@@ -273,6 +269,16 @@ class Inbox:
         return inbox_page.expired(
             proposal, now
         ) and self._writer().clock_is_trustworthy(now)
+
+    def _folders_above(self, note: str) -> Iterator[str]:
+        """Yields the folders above a note, from the inside; that of the bot's files before the top."""
+        folder = note.rpartition("/")[0]
+        while folder:
+            yield folder
+            folder = folder.rpartition("/")[0]
+        if self._layout.bot_folder:
+            yield self._layout.bot_folder
+        yield ""
 
     def _page_in(
         self,

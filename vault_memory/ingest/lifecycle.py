@@ -44,6 +44,8 @@ BUSY_PATIENCE_MILLISECONDS = 1000
 CATCH_UP = 5
 """Scans for notes saved during a build, at most, before the new generation is used"""
 
+PLACES = 2
+"""Version of the scopes that the built-in patterns give"""
 PATTERN_RULES = 2
 """Version of what configured patterns claim"""
 
@@ -284,6 +286,8 @@ def _layout_rules(settings: configuration.LayoutSettings) -> dict[str, object]:
     if settings.patterns:
         # Fault: notes in subfolders that `{name}` claimed once would stay in the index.
         values["pattern_rules"] = PATTERN_RULES
+    # Fault: transcripts at the root would stay in the scope that all of the workspace reads.
+    values["places"] = PLACES
     return values
 
 

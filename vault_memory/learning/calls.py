@@ -93,6 +93,8 @@ class LearningCalls:
         after: Callable[[str, str], None] = lambda scope, step: None,
     ) -> "Slept":
         """Run the nightly learning cycle; see `VaultMemory.sleep`. `after` is called with each finished step."""
+        if not request.dry_run:
+            self.vault.keep_layout()
         run = self._runner(request.now, dry_run=request.dry_run, after=after)
         return run.run(request.scopes, due=request.due, again=request.again)
 

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from vault_memory.index.vector_cache import Matrices
     from vault_memory.ingest import embed_pending
     from vault_memory.ingest.lifecycle import Progress
+    from vault_memory.rules.paths.layout_survey import Survey
     from vault_memory.search import (
         candidates,
         filter_values,
@@ -60,6 +61,8 @@ else:
     note_reports = lazy_module("vault_memory.search.note_reports")
     search_query = lazy_module("vault_memory.search.query")
 
+SURVEY_SECONDS = 30.0
+"""How long the number of files that are no memory is used again"""
 RESIDENT_COUNT_SECONDS = 1.0
 """How long a daemon repeats a count of missing vectors although the index has changed"""
 
@@ -108,6 +111,7 @@ class SearchCalls:
         self.matrices: Matrices | None = None
         """the vectors of searched scopes, in a process that keeps them in memory"""
         self._missing: tuple[tuple[str, str, int], int, float] | None = None
+        self._surveyed: tuple[float, Survey | None] = (float("-inf"), None)
         self._count_lasts = 0.0
         self.embedding_progress: Progress | None = None
         """shows how far a background thread is with embedding; `run` sets it"""
@@ -251,7 +255,23 @@ class SearchCalls:
             )
         if not options.preview:
             self.note_reads(answer.hits, request.now, options.session)
+        if not answer.hits:
+            # Fault: "nothing found" in a vault full of notes looks like an answer.
+            return result._replace(survey=self._survey())
         return result
+
+    def _survey(self) -> "Survey | None":
+        """How many Markdown files the layout leaves out; None for a vault that cannot be listed."""
+        surveyed_at, survey = self._surveyed
+        # Fault: a bot that asks again and again would walk through the vault each time.
+        if time.monotonic() - surveyed_at < SURVEY_SECONDS:
+            return survey
+        try:
+            survey = self.vault.layout_report().survey
+        except VaultMemoryError:
+            survey = None
+        self._surveyed = time.monotonic(), survey
+        return survey
 
     @property
     def lifecycle(self) -> "LifecycleSettings | None":

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from vault_memory.contract import SemanticState
 
 if TYPE_CHECKING:
+    from vault_memory.rules.paths.layout_survey import Survey
     from vault_memory.search.results import Hit
     from vault_memory.search.unknown_filters import UnknownFilter
 
@@ -33,3 +34,5 @@ class SearchAnswer(NamedTuple):
     """scopes of the question that have no note: perhaps misspelt names"""
     unknown_filters: "tuple[UnknownFilter, ...]" = ()
     """filters with a value that nothing in the scopes has"""
+    survey: "Survey | None" = None
+    """how many Markdown files the layout leaves out, when nothing is found"""

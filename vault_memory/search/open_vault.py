@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from vault_memory.ingest import pending_index
     from vault_memory.ingest.pending_index import PendingIndex
     from vault_memory.search import vault_layout
-    from vault_memory.search.vault_layout import LayoutReport
+    from vault_memory.search.vault_layout import LayoutReport, Settled
     from vault_memory.vault import state_dir
 else:
     state_dir = lazy_module("vault_memory.vault.state_dir")
@@ -38,6 +38,11 @@ else:
 
 
 logger = Logger(__name__)
+
+BUILT_IN = {"name": "", "daily": "", "exclude": []}
+"""The layout in the marker of a vault that has the built-in patterns alone"""
+NO_OWNER = "main"
+"""The owner of a vault where nobody said whose notes these are"""
 
 
 class VaultClosed(UsageError):
@@ -70,6 +75,8 @@ class OpenVault:
         self.config_file: Path | None = None
         """where the configuration came from; read again when it changes"""
         self.environment: Mapping[str, str] = {}
+        self.layout_table = layout
+        """what a person configured of the layout, on this device or on another one"""
         self.state = state
         self.layout = _layout_of(layout)
         self.lock = threading.RLock()
@@ -111,10 +118,18 @@ class OpenVault:
         if not isinstance(config, configuration.Config):
             config_file = _config_file(config, environment, state)
             config = configuration.load(config_file, environment)
-        is_chosen = state.layout_file.exists() or not state.index_folder.exists()
-        if is_chosen and not config.layout.name:
-            layout = vault_layout.settle(config.layout, root, state)
-            config = config._replace(layout=layout)
+        table = config.layout
+        layout = _settled(
+            root,
+            state,
+            marker,
+            table,
+            is_own=config_file == state.config_file,
+            writes=marks and not state.unmarked_file.exists(),
+        )
+        if layout is not None:
+            table, config = layout.table, config._replace(layout=layout.settings)
+        config = _with_owner(config, marker)
         semantic = Semantic(
             config.embedding,
             cache_root(environment),
@@ -123,6 +138,7 @@ class OpenVault:
         )
         vault = cls(root, marker, config, state, semantic)
         vault.config_file, vault.environment = config_file, environment
+        vault.layout_table = table
         return vault
 
     def make_marker(self) -> None:
@@ -138,6 +154,7 @@ class OpenVault:
             self.root, self._marker, self.config, self.state, self.semantic
         )
         fork.config_file, fork.environment = self.config_file, self.environment
+        fork.layout_table = self.layout_table
         fork.indexing.leave = self.indexing.leave
         return fork
 
@@ -207,13 +224,19 @@ class OpenVault:
     ) -> "LayoutReport":
         """Return the layout, and how many Markdown files it claims: that takes a walk."""
         paths = self.folder.listing().entries if with_counts else ()
-        return vault_layout.report(
-            self.config.layout, self.layout, paths, self.root, self.state
-        )
+        settled = vault_layout.Settled(self.config.layout, self.layout_table)
+        return vault_layout.report(settled, self.layout, paths, self.root, self.state)
 
-    def choose_layout(self) -> None:
-        """Choose the layout that fits best, if the current one claims nothing. Open again then."""
-        vault_layout.choose(self.config.layout, self.folder, self.state)
+    def keep_layout(self) -> bool:
+        """Write the layout to the marker, so that other devices read the same notes as memory.
+
+        Returns whether the vault has to be opened again, with a layout that fits better.
+        """
+        marker = self.folder.marker() or self._marker
+        layout = vault_layout.VaultLayout(
+            self.root, self.state, marker, writes=self.is_marked
+        )
+        return layout.keep_current(self.layout_table, self.folder)
 
     @property
     def folder(self) -> Folder:
@@ -265,8 +288,39 @@ def config_file_of(
     return _config_file(config, environment, state_of(root, marker, environment))
 
 
+def _settled(
+    root: Path,
+    state: StateFolder,
+    marker: Marker,
+    table: configuration.LayoutSettings,
+    *,
+    is_own: bool,
+    writes: bool,
+) -> "Settled | None":
+    """Return the layout of the vault; None where the built-in patterns are all of it."""
+    is_plain = marker.layout == BUILT_IN or (
+        marker.layout is None
+        and not state.layout_file.exists()
+        and state.index_folder.exists()
+    )
+    # A hook starts at each prompt, and most vaults need nothing more.
+    if is_plain and table._replace(user="") == configuration.LayoutSettings():
+        return None
+    layout = vault_layout.VaultLayout(root, state, marker, writes=writes)
+    return layout.settle(table, is_own=is_own)
+
+
+def _with_owner(
+    config: configuration.Config,
+    marker: Marker,
+) -> configuration.Config:
+    """Return the configuration with the owner of the vault: the configured one, else that of the marker."""
+    owner = config.layout.user or marker.owner or NO_OWNER
+    return config._replace(layout=config.layout._replace(user=owner))
+
+
 def _layout_of(settings: configuration.LayoutSettings) -> Layout:
-    if settings.name or settings.patterns or settings.daily:
+    if settings.name or settings.patterns or settings.daily or settings.bot_folder:
         return vault_layout.layout_of(settings)
     return Layout(user=settings.user, bot=settings.bot, exclude=settings.exclude)
 

@@ -4,16 +4,21 @@ A command line names them by hand, and a wrong letter would open a memory of its
 """
 
 import os
+import shlex
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from vault_memory.errors import UsageError
 from vault_memory.places import FOLDERS
+from vault_memory.rules.paths.caller import Caller
 from vault_memory.rules.paths.filenames import inside
+from vault_memory.rules.paths.layout import Layout
 from vault_memory.rules.paths.near_names import near_names
 from vault_memory.rules.paths.scopes import READ_BY_ALL
 from vault_memory.search.calls import SearchCalls
 
+DEFAULT_GROUP = "group:main"
+"""The group of the notes at the root, which are the owner's"""
 NOUNS = {
     "user": "person",
     "channel": "channel",
@@ -39,17 +44,38 @@ class NameUnclear(UsageError):
         )
 
 
+class NotesBelongTo(UsageError):
+    """The notes of the vault belong to one person, and the command names another one."""
+
+    def __init__(
+        self,
+        name: str,
+        owner: str,
+        root: Path,
+    ) -> None:
+        super().__init__(
+            f"these notes belong to {owner}, and this vault has no person `{name}`",
+            hint=f"write `--user {owner}`; if the notes are those of {name},"
+            f" `vault-memory init {shlex.quote(str(root))} --user {shlex.quote(name)}`"
+            " says so; `--new` adds a second person",
+            name=name,
+            owner=owner,
+        )
+        self.name, self.owner = name, owner
+
+
 def unknown_names(
     searcher: SearchCalls,
     scopes: Iterable[str],
 ) -> list[str]:
-    """Return the scopes that have neither a folder nor a note. Raises NameUnclear."""
+    """Return the scopes that have neither a folder nor a note. Raises NameUnclear, NotesBelongTo."""
     root = searcher.vault.root
     unknown = [scope for scope in scopes if not has_folder(root, scope)]
     if not unknown:
         return []
     unknown = _without(_known_scopes(searcher), unknown)
-    if not any(_near_scopes(searcher, scope) for scope in unknown):
+    people = [scope for scope in unknown if scope.startswith("user:")]
+    if not people and not any(_near_scopes(searcher, scope) for scope in unknown):
         return unknown
     # Fault: a note that is newer than the index would make its owner a misspelling.
     searcher.refresh()
@@ -58,7 +84,44 @@ def unknown_names(
         near = _near_scopes(searcher, scope)
         if near:
             raise NameUnclear(scope, near)
+        kind, _, name = scope.partition(":")
+        owner = sole_owner(searcher) if kind == "user" else ""
+        # Fault: a bot that serves a second person by mistake finds none of the notes.
+        if owner:
+            raise NotesBelongTo(name, owner, root)
     return unknown
+
+
+def sole_owner(searcher: SearchCalls) -> str:
+    """Return the one person to whom the notes of the vault belong; "" without one, or with several."""
+    layout = searcher.vault.layout
+    owner = f"user:{layout.user}"
+    scopes = searcher.scopes()
+    people = {scope for scope in scopes if scope.startswith("user:")}
+    people.update(f"user:{name}" for name in _folders(searcher.vault.root / "Users"))
+    if people - {owner}:
+        return ""
+    is_owned = owner in people or DEFAULT_GROUP in scopes
+    return layout.user if is_owned else ""
+
+
+def unread_text(
+    searcher: SearchCalls,
+    caller: Caller,
+    layout: Layout,
+) -> str:
+    """Return the warning that a bot can read no note of the vault; "" if it can."""
+    known = set(searcher.scopes())
+    # A vault without notes gets them from the bot, and a channel begins without one.
+    if (
+        caller.is_in_shared_room
+        or not known
+        or known.intersection(caller.reads(layout))
+    ):
+        return ""
+    # Fault: a model must not read who else is in the vault.
+    owner = sole_owner(searcher) or "others"
+    return f"{caller.user} can read no note of this vault: the notes belong to {owner}"
 
 
 def has_folder(

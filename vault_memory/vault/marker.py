@@ -1,19 +1,20 @@
-"""The file ``.vault-memory`` at the top of a vault: says which vault this is, on every device.
+"""The file ``.vault-memory`` at the top of a vault: which vault this is, whose, and in which layout.
 
 Without it, another folder could pass for the vault: an empty mount point, a restored copy, or
-another vault at the old path.
+another vault at the old path. It travels with the notes, so that each device reads them alike.
 """
 
 import json
 import os
-from typing import NamedTuple
+from collections.abc import Mapping
+from typing import Any, NamedTuple
 
 from vault_memory import places
 from vault_memory.errors import VaultError, VaultUnreachable
 
 NAME = places.MARKER
 FORMAT = 1
-_LONGEST = 4096
+LONGEST = 1 << 16
 """Bytes of the file that are read"""
 _ID_LENGTH = 32
 _DIGITS = set("0123456789abcdef")
@@ -44,6 +45,10 @@ class Marker(NamedTuple):
     vault: str
     """The vault's id: 32 hex digits"""
     format: int = FORMAT
+    owner: str = ""
+    """The person to whom the notes at the root belong; "" in a vault whose owner was never named"""
+    layout: Mapping[str, Any] | None = None
+    """The layout as the file has it, which nothing has checked; None without one"""
 
 
 def read_marker(
@@ -69,7 +74,7 @@ def read_marker(
     try:
         # Fault (H122): another file may have this name. No more of it is read than a
         # marker can have.
-        raw = os.read(fd, _LONGEST)
+        raw = os.read(fd, LONGEST)
     except OSError as error:
         raise _unreadable(root, error) from None
     finally:
@@ -103,7 +108,18 @@ def _parse(
     # Fault: an older version would misread a newer vault, and write into it.
     if number > FORMAT:
         raise VaultTooNew(root, number)
-    return Marker(vault, number)
+    # Fault: another program may write any value. A wrong one names no owner and no layout.
+    owner, layout = payload.get("owner"), payload.get("layout")
+    return Marker(
+        vault,
+        number,
+        owner if isinstance(owner, str) and _is_name(owner) else "",
+        layout if isinstance(layout, dict) else None,
+    )
+
+
+def _is_name(owner: str) -> bool:
+    return owner.isprintable() and not owner.startswith(".") and "/" not in owner
 
 
 def new_id() -> str:
@@ -122,11 +138,10 @@ def ensure_marker(
     if marker := read_marker(root):
         return marker
     marker = Marker(vault or new_id())
-    body = json.dumps({"vault": marker.vault, "format": marker.format}).encode() + b"\n"
     target = os.path.join(root, NAME)
     temporary = f"{target}.~{os.urandom(8).hex()}"
     try:
-        _write(temporary, body)
+        _write(temporary, {"vault": marker.vault, "format": marker.format})
         try:
             # Fault: a rename would replace the marker of another process, and one vault
             # would have two ids.
@@ -148,10 +163,43 @@ def ensure_marker(
     return marker
 
 
+def amend_marker(
+    root: str | os.PathLike[str],
+    values: Mapping[str, object],
+) -> Marker | None:
+    """Sets values of the marker at `root`, and keeps the others. Returns it; None without a marker.
+
+    Raises VaultError when it cannot be written.
+    """
+    if read_marker(root) is None:
+        return None
+    target = os.path.join(root, NAME)
+    temporary = f"{target}.~{os.urandom(8).hex()}"
+    try:
+        with open(target, "rb") as file:
+            payload = json.loads(file.read(LONGEST))
+        # Fault: a newer version may keep more in the file than this one knows.
+        _write(temporary, {**payload, **values})
+        try:
+            os.replace(temporary, target)
+        except OSError:
+            os.unlink(temporary)
+            raise
+    except OSError as error:
+        raise VaultError(
+            f"the marker `{NAME}` of `{root}` cannot be written: {error.strerror}",
+            hint="make the folder writable",
+        ) from None
+    return read_marker(root)
+
+
 def _write(
     path: str,
-    body: bytes,
+    values: Mapping[str, object],
 ) -> None:
+    body = json.dumps(values).encode() + b"\n"
+    if len(body) > LONGEST:
+        raise OSError(0, "it would be too long")
     fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o644)
     try:
         os.write(fd, body)

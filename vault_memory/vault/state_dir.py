@@ -344,6 +344,7 @@ def _is_live(
     marker: Marker,
 ) -> bool:
     try:
-        return read_marker(root) == marker
+        live = read_marker(root)
     except (OSError, ConfigError):
         return False
+    return live is not None and live.vault == marker.vault

@@ -13,6 +13,7 @@ import click
 from vault_memory.cli.options import (
     Context,
     common,
+    displayed_path,
     grouped,
     new_name,
     private,
@@ -21,8 +22,11 @@ from vault_memory.cli.options import (
 from vault_memory.errors import UsageError
 from vault_memory.hosts import programs
 from vault_memory.lazy import lazy_module
+from vault_memory.rules.paths.caller import Caller
 
 if TYPE_CHECKING:
+    from vault_memory.admin import owner
+    from vault_memory.api import vault_memory
     from vault_memory.api.vault_memory import VaultMemory
     from vault_memory.cli import host_checks
     from vault_memory.contract.setup_answers import InstallCheckJson, InstallJson
@@ -33,6 +37,8 @@ if TYPE_CHECKING:
     from vault_memory.mcp import tools as mcp_tools
     from vault_memory.search import scope_names
 else:
+    owner = lazy_module("vault_memory.admin.owner")
+    vault_memory = lazy_module("vault_memory.api.vault_memory")
     scope_names = lazy_module("vault_memory.search.scope_names")
     host_checks = lazy_module("vault_memory.cli.host_checks")
     projects = lazy_module("vault_memory.hosts.projects")
@@ -124,6 +130,12 @@ class Installation:
                 for change in self.changes
             ],
         }
+
+    @property
+    def caller(self) -> Caller:
+        """The person whom the bot serves, and the room."""
+        request = self.request
+        return Caller(request.user, request.channel, request.groups, request.private)
 
     def lines(self) -> Iterator[str]:
         """Yield a line for each file, and then what the person has to do."""
@@ -267,6 +279,8 @@ def install(
             hint=f"the hosts are {', '.join(programs.names())};"
             " `--check` tells which are connected",
         )
+    if options.user and not options.uninstall:
+        _name_owner(context, options.user, dry_run=options.dry_run)
     with context.open(makes_names=not options.uninstall) as memory:
         if context.new and not (options.uninstall or options.dry_run):
             # Fault: the server would refuse the new name until its first turn is recorded.
@@ -276,7 +290,40 @@ def install(
                 # A hook has no time to read a complete vault.
                 memory.refresh(progress)
         installation = _carry_out(context, memory, host, options)
+        warning = ""
+        if not options.uninstall:
+            warning = scope_names.unread_text(
+                memory.searcher, installation.caller, memory.layout
+            )
+    if warning:
+        context.say(warning)
     context.emit(installation.as_json(), lambda: "\n".join(installation.lines()))
+
+
+def _name_owner(
+    context: Context,
+    user: str,
+    *,
+    dry_run: bool,
+) -> None:
+    """Make the person the owner of notes whose owner nobody has named, and say so."""
+    with vault_memory.VaultMemory.open(context.vault, context.config) as memory:
+        if context.new or owner.has_owner(memory.vault):
+            return
+        memory.refresh()
+        if not scope_names.sole_owner(memory.searcher):
+            return
+        root = memory.root
+    # Fault: the notes would go on belonging to a name that nobody has.
+    question = f"Are the notes in {displayed_path(root)} those of {user}?"
+    if context.can_ask() and not click.confirm(question, default=True):
+        return
+    if dry_run:
+        context.say(f"the notes would belong to {user}: nobody has named their owner")
+        context.new = True
+        return
+    owner.set_owner(root, user)
+    context.say(f"these notes belong to {user} from now on")
 
 
 def _check(

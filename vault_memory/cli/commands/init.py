@@ -14,9 +14,10 @@ from vault_memory.errors import UsageError
 from vault_memory.lazy import lazy_module
 
 if TYPE_CHECKING:
-    from vault_memory.admin import init_vault, layout_setup
+    from vault_memory.admin import init_vault, layout_setup, owner
     from vault_memory.admin.config_change import ConfigChange
     from vault_memory.api import status_report
+    from vault_memory.api.vault_memory import VaultMemory
     from vault_memory.cli.completion import script_install
     from vault_memory.contract.setup_answers import (
         CompletionJson,
@@ -31,6 +32,7 @@ else:
     status_report = lazy_module("vault_memory.api.status_report")
     layout_setup = lazy_module("vault_memory.admin.layout_setup")
     init_vault = lazy_module("vault_memory.admin.init_vault")
+    owner = lazy_module("vault_memory.admin.owner")
     vault_marker = lazy_module("vault_memory.vault.marker")
     script_install = lazy_module("vault_memory.cli.completion.script_install")
 
@@ -48,6 +50,11 @@ else:
     is_flag=True,
     help="This folder is a vault that was moved here: keep its id.",
 )
+@click.option(
+    "--user",
+    metavar="NAME",
+    help="The person to whom the notes belong; without it, the program asks, or takes the login name.",
+)
 @layout_option
 @common
 @click.pass_obj
@@ -57,13 +64,14 @@ def init(
     empty: bool,
     copied: bool,
     moved: bool,
+    user: str | None,
     layout: str | None,
 ) -> None:
     """Create a vault at PATH (default: --vault, else the current folder).
 
     A new or empty folder gets example notes. A folder with files in it stays as it is,
     apart from the marker `.vault-memory`: the program counts its Markdown files, and finds out
-    which layout fits.
+    which layout fits. The marker also keeps whose notes these are.
 
     \b
     Example:
@@ -75,26 +83,62 @@ def init(
             hint="give `--copied` if the other folder is still in use, else `--moved`",
         )
     root = _root(context, path)
+    is_new = not root.is_dir() or vault_marker.read_marker(root) is None
     if copied or moved:
         init_vault.settle_copy(root, "moved" if moved else "copied", os.environ)
         count = 0
     else:
         count = init_vault.make_vault(root, os.environ, empty=empty)
-    marker = vault_marker.ensure_marker(root)
     context.vault = str(root)
     with open_with_layout(context, layout, is_setup=True) as memory:
         report = memory.vault.layout_report()
+        named = _owner(context, memory, user, is_new=is_new)
+        previous = memory.vault.marker.owner
+    if named:
+        owner.set_owner(root, named)
+    marker = vault_marker.ensure_marker(root)
     answer: InitJson = {
         "vault": str(root.resolve()),
         "id": marker.vault,
+        "owner": marker.owner,
         "notes_written": count,
         "layout": status_report.of_layout(report),
     }
     name = displayed_path(root)
     examples = f" with {count} example files" if count else ""
     context.emit(answer, lambda: f"made a vault at {name}{examples}")
+    if marker.owner:
+        before = (
+            f", no longer to {previous}" if previous not in ("", named, None) else ""
+        )
+        context.say(f"these notes belong to {marker.owner}{before}")
     command = f"vault-memory --vault {name}"
     context.say(f"next: {command} search …, or {command} run")
+
+
+def _owner(
+    context: Context,
+    memory: "VaultMemory",
+    named: str | None,
+    *,
+    is_new: bool,
+) -> str:
+    """Return the owner to write into the marker; "" where it is known, or stays unknown."""
+    vault = memory.vault
+    if named is not None:
+        return named.strip() or _refuse_empty()
+    if owner.has_owner(vault):
+        return ""
+    # Fault: a vault that is in use without a name must not get one unasked.
+    login = owner.login_name()
+    if context.can_ask() and not context.quiet:
+        answer: str = click.prompt("Whose notes are these?", default=login)
+        return answer.strip()
+    return login if is_new else ""
+
+
+def _refuse_empty() -> str:
+    raise UsageError("`--user` needs a name", hint="write `--user NAME`")
 
 
 def _root(

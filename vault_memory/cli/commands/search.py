@@ -16,6 +16,7 @@ from vault_memory.cli.options import (
 )
 from vault_memory.cli.remarks import (
     print_freshness,
+    print_not_memory,
     print_unknown_filters,
     print_unknown_scopes,
 )
@@ -189,6 +190,7 @@ def search(
             context.say(search_text.closed_text(name))
     print_unknown_scopes(context, answer)
     print_unknown_filters(context, answer)
+    print_not_memory(context, answer)
     print_freshness(context, answer["freshness"])
 
 

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 from vault_memory.learning.channel.channel_learning import own_turns_in
 from vault_memory.learning.unread_turns import Log
-from vault_memory.learning.vault_map import WORKSPACE, VaultMap
+from vault_memory.learning.vault_map import VaultMap
 
 if TYPE_CHECKING:
     from vault_memory.conversations.calls import ConversationCalls
@@ -21,16 +21,10 @@ def logs_of(
 ) -> "dict[str, Log]":
     """Returns the transcripts of a scope by path, except those with the `known` signatures.
 
-    Those of a workspace include its main group. A person also has her own turns in channels.
+    A person also has her own turns in channels.
     """
-    scopes = [places.scope]
-    if places.notes == "memory/":
-        scopes.append(WORKSPACE)
-    logs = {}
-    for scope in scopes:
-        entries = vault_map.entries_of(scope)
-        logs.update(conversations.transcripts.logs(scope, known, entries))
-    found = _as_logs(logs)
+    entries = vault_map.entries_of(places.scope)
+    found = _as_logs(conversations.transcripts.logs(places.scope, known, entries))
     if places.scope.startswith("user:"):
         name = places.scope.partition(":")[2]
         for channel in sorted(vault_map.names_of("channel")):

@@ -59,6 +59,14 @@ def of_search(
         remark = f"{left_out} more hits are left out: narrow the search"
         remarks.append(remark)
         message += f"; {remark}"
+    unread = answer.get("not_memory")
+    if unread:
+        remark = (
+            f"{unread['files']} of {unread['of']} Markdown files are no memory, and not searched:"
+            " the person can run `vault-memory layout`"
+        )
+        remarks.append(remark)
+        message += f" {remark}"
     text = in_marks(map(_hit, hits)) if hits else "Nothing was found."
     data = _with_notice(hits) | {
         "message": message,

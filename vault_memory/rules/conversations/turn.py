@@ -350,7 +350,8 @@ def transcript_path(
         _check_folder_name(layout, "channel", "Channels", channel, day)
         return f"Channels/{channel}/transcripts/{day}.jsonl"
     if workspace and user == layout.user:
-        return f"transcripts/{day}.jsonl"
+        folder = f"{layout.bot_folder}/" if layout.bot_folder else ""
+        return f"{folder}transcripts/{day}.jsonl"
     return f"Users/{user}/transcripts/{day}.jsonl"
 
 

@@ -83,6 +83,8 @@ class Place(NamedTuple):
     """Whether search reads it."""
 
 
+OWNER = "user:{user}"
+"""The scope of the owner of the vault, where the path has no name of a person"""
 _BESIDE = (("FACTS.md", "facts"), ("INBOX.md", "inbox"))
 _CONFIG = "Users/{user}/{bot}/config/"
 
@@ -111,6 +113,19 @@ def _ledgers(
     scope: str,
 ) -> Pattern:
     return Pattern(f"{folder}learning/{{path}}.jsonl", "ledger", scope)
+
+
+def _bot_files(folder: str) -> list[Pattern]:
+    """Returns the patterns of the folder with what the bot writes about the owner."""
+    beside = f"{folder}/"
+    return [
+        Pattern(beside + "USER.md", "user", OWNER),
+        Pattern(beside + "RULES.md", "rules", OWNER),
+        *(Pattern(beside + name, kind, OWNER) for name, kind in _BESIDE),
+        Pattern(beside + "transcripts/{turns}.jsonl", "transcript", OWNER),
+        _ledgers(beside, OWNER),
+        *_notes(beside + "memory", OWNER),
+    ]
 
 
 def _built_in() -> list[Pattern]:
@@ -146,7 +161,7 @@ def _built_in() -> list[Pattern]:
         *_notes("groups/{group}/memory", "group:{group}"),
         _ledgers("groups/{group}/", "group:{group}"),
         *_notes("memory", "group:main"),
-        Pattern("transcripts/{turns}.jsonl", "transcript", "group:main"),
+        Pattern("transcripts/{turns}.jsonl", "transcript", OWNER),
         _ledgers("", "user:{user}"),
         Pattern("USER.md", "user", "user:{user}"),
         Pattern("RULES.md", "rules", "user:{user}"),
@@ -305,7 +320,11 @@ class Layout:
         bot: str | None = None,
         exclude: Sequence[str] = (),
         preset: Preset = NO_PRESET,
+        bot_folder: str = "",
     ) -> None:
+        """`bot_folder` has what the bot writes about the owner; "" stands for the top of the vault."""
+        if bot_folder:
+            pattern_check.check_bot_folder(bot_folder)
         for pattern in (*patterns, *preset.first):
             pattern_check.check_pattern(pattern)
         if exclude:
@@ -314,7 +333,9 @@ class Layout:
         self.bot = bot or None
         self.at_root = preset.at_root
         dated_first = sorted(patterns, key=lambda pattern: "{date" not in pattern.path)
-        self.added = (*dated_first, *preset.first)
+        self.bot_folder = bot_folder
+        bot_files = _bot_files(bot_folder) if bot_folder else ()
+        self.added = (*dated_first, *preset.first, *bot_files)
         """the patterns that are tried before those of the vault format"""
         self._rules = _by_folder_and_name(self.added, tuple(preset.last))
         excluded = (*exclude, *preset.exclude)

@@ -11,6 +11,19 @@ from vault_memory.rules.paths.presets import SUMMARIES, preset
 
 MOST_EXAMPLES = 3
 _TEMPLATES = frozenset({"templates", "_templates", "template", "vorlagen"})
+_INSTRUCTIONS = frozenset(
+    f"{name}.md"
+    for name in (
+        "AGENTS",
+        "BOOTSTRAP",
+        "CLAUDE",
+        "GEMINI",
+        "HEARTBEAT",
+        "IDENTITY",
+        "TOOLS",
+    )
+)
+"""Files that agents have beside a USER.md and a MEMORY.md"""
 _UNTIDY_SHARE = 0.5
 """Share of unclaimed files from which another layout is worth a question"""
 
@@ -30,6 +43,12 @@ class Survey(NamedTuple):
         """Whether so much is unclaimed that another layout fits better."""
         total = self.claimed + self.unclaimed
         return total > 0 and self.unclaimed > total * _UNTIDY_SHARE
+
+    def claims_most(self, instructions: int) -> bool:
+        """Whether no other layout needs a look. `instructions`: files for programs among the rest."""
+        if not self.claimed:
+            return not self.unclaimed
+        return self.claimed > self.unclaimed - instructions
 
 
 class Signs(NamedTuple):
@@ -70,6 +89,11 @@ def survey(
             unclaimed.append(path)
     examples = tuple(sorted(unclaimed, key=_depth_and_name)[:MOST_EXAMPLES])
     return Survey(claimed, len(unclaimed), excluded, examples)
+
+
+def count_instructions(paths: Iterable[str]) -> int:
+    """Counts the files at the top that tell a program how to work; they are no notes."""
+    return len(_INSTRUCTIONS.intersection(paths))
 
 
 def _depth_and_name(path: str) -> tuple[int, str]:

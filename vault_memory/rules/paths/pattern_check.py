@@ -9,6 +9,13 @@ from vault_memory.rules.paths.layout import CAPTURES, ENDINGS, KINDS, Pattern
 
 _CAPTURE = re.compile(r"\{([^{}]*)\}")
 _SCOPE = r"(?:user|channel|group):[^{}]*(?:\{\w+\}[^{}]*)?"
+_SPECIAL = frozenset("{}*\\")
+_OWN_SCOPES = {
+    "users": ("user", "Users"),
+    "channels": ("channel", "Channels"),
+    "groups": ("group", "groups"),
+}
+"""First folder of a path → the kind of its scope, and the spelling of the folder"""
 _HINT = "see docs/guides/own-layout.md"
 
 
@@ -24,6 +31,34 @@ def check_exclusions(exclude: Sequence[str]) -> None:
     problem = globs.problem_of_all(exclude)
     if problem:
         raise ConfigError(f"layout exclusion {problem}", hint=_HINT)
+
+
+def check_bot_folder(folder: str) -> None:
+    """Raises ConfigError for a folder that is none, or that has the notes of several people."""
+    parts = folder.split("/")
+    if any(not part or part.startswith(".") or _SPECIAL & set(part) for part in parts):
+        problem = "it is one or more names of folders, such as `Bot` or `System/Bot`"
+    elif not stays_apart(Pattern(f"{folder}/USER.md", "user", "user:{user}")):
+        problem = "this folder has the notes of several people"
+    else:
+        return
+    raise ConfigError(f"layout bot_folder `{folder}`: {problem}", hint=_HINT)
+
+
+def stays_apart(pattern: Pattern) -> bool:
+    """Whether a pattern leaves each note in the folders of people, channels and groups in its scope."""
+    first, slash, _ = pattern.path.partition("/")
+    own = _OWN_SCOPES.get(first.casefold())
+    if own is not None:
+        kind, folder = own
+        capture = f"{{{kind}}}"
+        is_own = pattern.path.startswith(f"{folder}/{capture}/")
+        return is_own and pattern.scope == f"{kind}:{capture}"
+    if not slash:
+        return "{path}" not in first and "**" not in first
+    # Fault: what is in brackets in the form of a date is any text, such as the name of a folder.
+    is_date = first.startswith("{date:") and "[" not in first
+    return is_date or _SPECIAL.isdisjoint(first)
 
 
 def _problem_of(pattern: Pattern) -> str:

@@ -1,8 +1,7 @@
 """Named layouts: each is a set of patterns and exclusions around the patterns of the vault format."""
 
-from vault_memory.rules.paths.layout import Pattern, Preset
+from vault_memory.rules.paths.layout import OWNER, Pattern, Preset
 
-OWNER = "user:{user}"
 EVERY_NOTE = Pattern("{path}.md", "note", OWNER)
 EVERY_BOARD = Pattern("{path}.canvas", "canvas", OWNER)
 SUMMARIES = {
@@ -13,6 +12,9 @@ SUMMARIES = {
     "plain": "every Markdown file in every folder",
 }
 """Each layout in one line"""
+OF_OTHER_PROGRAMS = frozenset({"obsidian", "logseq", "plain"})
+"""Layouts of people's own notes: the files of the bot have a folder of their own there"""
+BOT_FOLDER = "Bot"
 
 
 def preset(

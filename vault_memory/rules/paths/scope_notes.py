@@ -91,16 +91,16 @@ def _places_of(
     if kind == "group":
         profile = first_of_kind.get("memory")
         return _with_dates(_places_of_group(scope, name, profile), own)
+    # The person at the root owns the dated notes of the workspace.
+    shared = [
+        (place, path) for place, path in placed if place.scope in (scope, "group:main")
+    ]
+    if layout.bot_folder and name == layout.user:
+        return _with_dates(_places_in(layout.bot_folder, scope), shared)
     profile = first_of_kind.get("user")
     if profile == "USER.md" or (
         not profile and _is_workspace_user(name, paths, layout)
     ):
-        # The person at the root owns the dated notes of the workspace.
-        shared = [
-            (place, path)
-            for place, path in placed
-            if place.scope in (scope, "group:main")
-        ]
         return _with_dates(_places_of_workspace(scope), shared)
     neighbour = profile or first_of_kind.get("facts") or first_of_kind.get("rules")
     if neighbour:
@@ -169,6 +169,22 @@ def _places_of_workspace(scope: str) -> Places:
     )
 
 
+def _places_in(
+    folder: str,
+    scope: str,
+) -> Places:
+    """Returns the notes of the owner in the folder of the bot's files."""
+    notes = f"{folder}/memory/"
+    return Places(
+        scope=scope,
+        profile=f"{folder}/USER.md",
+        facts=f"{folder}/FACTS.md",
+        rules=f"{folder}/RULES.md",
+        notes=notes,
+        reflections=notes + "reflections/",
+    )
+
+
 def _places_of_person(
     scope: str,
     name: str,
@@ -192,14 +208,9 @@ def scopes_in(
     """Returns the scopes that learn: all persons, and channels with a transcript."""
     scopes: set[str] = set()
     for place, _ in _placed(paths, layout):
-        if place.scope.startswith("user:"):
+        kind = place.scope.partition(":")[0]
+        if kind == "user" or (kind == "channel" and place.kind == "transcript"):
             scopes.add(place.scope)
-        elif place.kind != "transcript":
-            continue
-        elif place.scope.startswith("channel:"):
-            scopes.add(place.scope)
-        elif place.scope == "group:main":
-            scopes.add(f"user:{layout.user}")
     return sorted(scopes)
 
 
