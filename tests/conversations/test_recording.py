@@ -405,7 +405,7 @@ def test_a_turn_recorded_without_an_index_is_found_once_there_is_one(outside):
 
         assert recorded.note == f"transcripts/{DAY}"
         assert found_turns(memory, "kettle", "user:main") == ["**main**: kettle"]
-        assert found_turns(memory, "kettle", "group:main") == ["**main**: kettle"]
+        assert found_turns(memory, "kettle", "group:main") == []
 
 
 @settings(max_examples=15, suppress_health_check=[HealthCheck.function_scoped_fixture])

@@ -46,7 +46,7 @@ def set_owner(
 
 def has_owner(vault: OpenVault) -> bool:
     """Whether somebody said whose notes these are, or a bot has served the owner without a name."""
-    if vault.marker.owner or vault.layout.user != NO_OWNER:
+    if vault.owner:
         return True
     scopes = {f"user:{NO_OWNER}", "group:main"}
     for path in vault.folder.listing().entries:

@@ -40,6 +40,11 @@ def check_names(
         for scope in unknown:
             kind, _, name = scope.partition(":")
             context.say(f"new {scope_names.NOUNS[kind]}: {name}")
+            if kind == "user" and scope_names.sole_owner(memory.searcher):
+                context.say(
+                    "nobody has named the owner of the notes at the top:"
+                    f" `vault-memory init --user {name}`, if they are those of {name}"
+                )
         return
     for line in search_text.unknown_scope_texts({"unknown_scopes": unknown}):
         context.say(line)

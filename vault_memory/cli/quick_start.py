@@ -329,20 +329,30 @@ def note_start(
 
 def _state_of(arguments: Arguments) -> str | None:
     """Return the state folder of the vault; None without a vault that has one."""
+    id_ = _in_marker(arguments, "vault")
+    if not id_:
+        return None
+    state = os.path.join(places.state_root(os.environ), id_)
+    return state if os.path.isdir(state) else None
+
+
+def _in_marker(
+    arguments: Arguments,
+    key: str,
+) -> str:
+    """Return a value of the vault's marker; empty without a vault that has one."""
     vault = _vault_of(arguments)
     if not vault:
-        return None
+        return ""
     import json
 
     try:
         # A marker is short; a longer file is none, and might have no end.
         with open(os.path.join(vault, places.MARKER), "rb") as file:
-            id_ = json.loads(file.read(1 << 16))["vault"]
-    except (OSError, ValueError, KeyError, TypeError):
+            return str(json.loads(file.read(1 << 16)).get(key, ""))
+    except (OSError, ValueError, AttributeError):
         # The marker is missing or damaged: the full command reports it.
-        return None
-    state = os.path.join(places.state_root(os.environ), str(id_))
-    return state if os.path.isdir(state) else None
+        return ""
 
 
 def _vault_of(arguments: Arguments) -> str:
@@ -396,7 +406,7 @@ def serve_mcp(words: Sequence[str]) -> int | None:
         return None
     if not _names_a_caller(arguments) or not _names_a_vault(arguments):
         return None
-    if "new" not in arguments.options and _is_misspelt(arguments):
+    if "new" not in arguments.options and _is_unclear(arguments):
         return None
 
     note_start(arguments, arguments.last("host"))
@@ -417,11 +427,13 @@ def serve_mcp(words: Sequence[str]) -> int | None:
     return 0
 
 
-def _is_misspelt(arguments: Arguments) -> bool:
-    """Return whether a name has no folder, and another folder has nearly that name."""
+def _is_unclear(arguments: Arguments) -> bool:
+    """Return whether a name has no folder, and another folder has nearly that name, or the owner another."""
     vault = _vault_of(arguments)
     for scope in scopes_without_folder(arguments):
         kind, _, name = scope.partition(":")
+        if kind == "user" and _in_marker(arguments, "owner") not in ("", name):
+            return True
         try:
             folders = os.listdir(os.path.join(vault, places.FOLDERS[kind]))
         except OSError:

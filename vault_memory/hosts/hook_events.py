@@ -21,20 +21,17 @@ if TYPE_CHECKING:
     from vault_memory.contract.answers import ContextBlockJson
     from vault_memory.daemon import query_or_local
     from vault_memory.edits import edit_errors
-    from vault_memory.hosts import error_log, host_transcripts
+    from vault_memory.hosts import host_transcripts
     from vault_memory.hosts.host_transcripts import Reply
     from vault_memory.rules.context import assemble, quotations
     from vault_memory.rules.conversations.turn import Turn
     from vault_memory.rules.paths.caller import Caller
     from vault_memory.search import calls as search_calls
-    from vault_memory.search import scope_names
 else:
     state_file = lazy_module("vault_memory.config.state_file")
     context_calls = lazy_module("vault_memory.context.calls")
     edit_errors = lazy_module("vault_memory.edits.edit_errors")
     query_or_local = lazy_module("vault_memory.daemon.query_or_local")
-    error_log = lazy_module("vault_memory.hosts.error_log")
-    scope_names = lazy_module("vault_memory.search.scope_names")
     host_transcripts = lazy_module("vault_memory.hosts.host_transcripts")
     assemble = lazy_module("vault_memory.rules.context.assemble")
     quotations = lazy_module("vault_memory.rules.context.quotations")
@@ -290,12 +287,9 @@ def answer(context: EventContext) -> str:
 def _warning(context: EventContext) -> str:
     """Return what model and person have to know when this person can read no note."""
     memory = context.memory
-    reason = scope_names.unread_text(memory.searcher, context.caller, memory.layout)
-    if not reason:
-        return ""
-    source = f"{context.host.name} {context.event.name}"
-    error_log.log_failure(memory.vault.state.path, os.environ, source, reason)
-    text = f"vault-memory: {reason}"
+    known = memory.vault.indexing.index().scopes()
+    reason = context.caller.warning(known, memory.layout)
+    text = f"vault-memory: {reason}" if reason else ""
     return context.format(text, text)
 
 

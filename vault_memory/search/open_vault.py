@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Self
 
 from vault_memory import config as configuration
 from vault_memory.database.connection import DatabaseError
-from vault_memory.errors import NoteUnreadable, UsageError
+from vault_memory.errors import NoteUnreadable, UsageError, VaultError
 from vault_memory.index.store import State
 from vault_memory.ingest.lifecycle import Indexing
 from vault_memory.lazy import lazy_module
@@ -15,7 +15,7 @@ from vault_memory.logs import Logger
 from vault_memory.rules.paths.layout import Layout
 from vault_memory.search.embedder_handle import Semantic
 from vault_memory.vault.locate import locate
-from vault_memory.vault.marker import Marker, read_marker
+from vault_memory.vault.marker import Marker, amend_marker, read_marker
 from vault_memory.vault.reader import LARGEST_PARSED, Folder, Identity, Note
 from vault_memory.vault.state_dir import (
     StateFolder,
@@ -119,13 +119,18 @@ class OpenVault:
             config_file = _config_file(config, environment, state)
             config = configuration.load(config_file, environment)
         table = config.layout
+        is_own = config_file == state.config_file
+        writes = marks and not state.unmarked_file.exists()
+        # The configuration stays on this device, and the owner is the same on each.
+        if is_own and writes and table.user and not marker.owner:
+            marker = _with_name(root, marker, table.user)
         layout = _settled(
             root,
             state,
             marker,
             table,
-            is_own=config_file == state.config_file,
-            writes=marks and not state.unmarked_file.exists(),
+            is_own=is_own,
+            writes=writes,
         )
         if layout is not None:
             table, config = layout.table, config._replace(layout=layout.settings)
@@ -185,6 +190,11 @@ class OpenVault:
     def marker(self) -> Marker:
         """The marker that the vault had when it was opened."""
         return self._marker
+
+    @property
+    def owner(self) -> str:
+        """To whom the notes at the root belong; "" where nobody said so."""
+        return self.layout_table.user or self._marker.owner
 
     def check_identity(self) -> Identity:
         """Raise VaultUnreachable when the folder is absent or is another vault."""
@@ -308,6 +318,20 @@ def _settled(
         return None
     layout = vault_layout.VaultLayout(root, state, marker, writes=writes)
     return layout.settle(table, is_own=is_own)
+
+
+def _with_name(
+    root: Path,
+    marker: Marker,
+    owner: str,
+) -> Marker:
+    """Write the configured owner into the marker."""
+    try:
+        return amend_marker(root, {"owner": owner}) or marker
+    except VaultError as error:
+        # A folder that can only be read is used with the configuration.
+        logger.info("%s", error)
+        return marker
 
 
 def _with_owner(

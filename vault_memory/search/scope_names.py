@@ -10,15 +10,11 @@ from pathlib import Path
 
 from vault_memory.errors import UsageError
 from vault_memory.places import FOLDERS
-from vault_memory.rules.paths.caller import Caller
 from vault_memory.rules.paths.filenames import inside
-from vault_memory.rules.paths.layout import Layout
 from vault_memory.rules.paths.near_names import near_names
-from vault_memory.rules.paths.scopes import READ_BY_ALL
+from vault_memory.rules.paths.scopes import OF_OWNER, READ_BY_ALL
 from vault_memory.search.calls import SearchCalls
 
-DEFAULT_GROUP = "group:main"
-"""The group of the notes at the root, which are the owner's"""
 NOUNS = {
     "user": "person",
     "channel": "channel",
@@ -85,7 +81,9 @@ def unknown_names(
         if near:
             raise NameUnclear(scope, near)
         kind, _, name = scope.partition(":")
-        owner = sole_owner(searcher) if kind == "user" else ""
+        # Where nobody named the owner, a bot may have served this person from the first day.
+        is_owned = kind == "user" and bool(searcher.vault.owner)
+        owner = sole_owner(searcher) if is_owned else ""
         # Fault: a bot that serves a second person by mistake finds none of the notes.
         if owner:
             raise NotesBelongTo(name, owner, root)
@@ -101,27 +99,8 @@ def sole_owner(searcher: SearchCalls) -> str:
     people.update(f"user:{name}" for name in _folders(searcher.vault.root / "Users"))
     if people - {owner}:
         return ""
-    is_owned = owner in people or DEFAULT_GROUP in scopes
+    is_owned = owner in people or OF_OWNER in scopes
     return layout.user if is_owned else ""
-
-
-def unread_text(
-    searcher: SearchCalls,
-    caller: Caller,
-    layout: Layout,
-) -> str:
-    """Return the warning that a bot can read no note of the vault; "" if it can."""
-    known = set(searcher.scopes())
-    # A vault without notes gets them from the bot, and a channel begins without one.
-    if (
-        caller.is_in_shared_room
-        or not known
-        or known.intersection(caller.reads(layout))
-    ):
-        return ""
-    # Fault: a model must not read who else is in the vault.
-    owner = sole_owner(searcher) or "others"
-    return f"{caller.user} can read no note of this vault: the notes belong to {owner}"
 
 
 def has_folder(

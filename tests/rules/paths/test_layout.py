@@ -164,7 +164,7 @@ TABLE = [
     (
         "transcripts/2026-01-28.jsonl",
         "transcript",
-        "group:main",
+        "user:main",
         date(2026, 1, 28),
         "2026-01-28",
     ),

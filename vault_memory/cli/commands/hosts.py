@@ -292,9 +292,7 @@ def install(
         installation = _carry_out(context, memory, host, options)
         warning = ""
         if not options.uninstall:
-            warning = scope_names.unread_text(
-                memory.searcher, installation.caller, memory.layout
-            )
+            warning = installation.caller.warning(memory.scopes(), memory.layout)
     if warning:
         context.say(warning)
     context.emit(installation.as_json(), lambda: "\n".join(installation.lines()))

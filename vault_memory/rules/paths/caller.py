@@ -4,12 +4,12 @@ A face builds a Caller from its configuration, its command line or a token, neve
 model.
 """
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Any, NamedTuple, Self
 
 from vault_memory.errors import UsageError
 from vault_memory.rules.paths.layout import Layout
-from vault_memory.rules.paths.scopes import READ_BY_ALL
+from vault_memory.rules.paths.scopes import OF_OWNER, READ_BY_ALL
 
 
 class _CallerFields(NamedTuple):
@@ -60,13 +60,34 @@ class Caller(_CallerFields):
             return tuple(scopes)
         scopes.insert(0, f"user:{self.user}")
         if self.user == layout.user and "main" not in self.groups:
-            scopes.append("group:main")
+            scopes.append(OF_OWNER)
         return tuple(scopes)
 
     def reads(self, layout: Layout) -> tuple[str, ...]:
         """Returns the readable scopes: the open ones, and the group that all may read."""
         open_ = self.scopes(layout)
         return open_ if READ_BY_ALL in open_ else (*open_, READ_BY_ALL)
+
+    def warning(
+        self,
+        known: Collection[str],
+        layout: Layout,
+    ) -> str:
+        """Returns that the person can read none of the notes; "" if some note can be read.
+
+        `known` are the scopes that have a note.
+        """
+        people = {scope for scope in known if scope.startswith("user:")}
+        # A vault without notes of people gets them from the bot, and a channel begins without one.
+        if self.is_in_shared_room or not (people or OF_OWNER in known):
+            return ""
+        if not {*known}.isdisjoint(self.reads(layout)):
+            return ""
+        # Fault: a model must not read who else is in the vault, save the owner of all of it.
+        owner = "others" if people - {f"user:{layout.user}"} else layout.user
+        return (
+            f"{self.user} can read no note of this vault: the notes belong to {owner}"
+        )
 
     def may_read(
         self,

@@ -48,7 +48,7 @@ class Survey(NamedTuple):
         """Whether no other layout needs a look. `instructions`: files for programs among the rest."""
         if not self.claimed:
             return not self.unclaimed
-        return self.claimed > self.unclaimed - instructions
+        return self.claimed >= self.unclaimed - instructions
 
 
 class Signs(NamedTuple):

@@ -5,6 +5,8 @@ from collections.abc import Sequence
 from vault_memory.errors import UsageError
 
 KINDS = ("user", "channel", "group")
+OF_OWNER = "group:main"
+"""The group of the notes at the root, which is open to their owner"""
 READ_BY_ALL = "group:global"
 """The scope that every caller may read; a vault need not have it"""
 
