@@ -1,4 +1,4 @@
-"""The owner of a vault: the person to whom the notes at its root belong, as the marker names them."""
+"""The owner of a vault: the person who owns the notes at its root, as the marker says."""
 
 import getpass
 from pathlib import Path
@@ -45,7 +45,7 @@ def set_owner(
 
 
 def has_owner(vault: OpenVault) -> bool:
-    """Whether somebody said whose notes these are, or a bot has served the owner without a name."""
+    """Whether the owner was named, or a bot has served the owner without a name."""
     if vault.owner:
         return True
     scopes = {f"user:{NO_OWNER}", "group:main"}

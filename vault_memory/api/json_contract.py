@@ -50,9 +50,9 @@ ADVICE = {
 }
 """The op that `conflicts` advises for a copy, by its state"""
 HEADING_STEP = " › "
+"""Between the names of a heading path"""
 MOST_ALSO = 5
 """Places of copies that an answer lists"""
-"""Between the names of a heading path"""
 
 
 # ---- search and context --------------------------------------------------------------
@@ -69,11 +69,9 @@ def of_search(answer: "SearchAnswer") -> "answers.SearchAnswerJson":
     if answer.unknown_scopes:
         payload["unknown_scopes"] = list(answer.unknown_scopes)
     if answer.unknown_filters:
-        unknown = [entry.as_json() for entry in answer.unknown_filters]
-        payload["unknown_filters"] = unknown
-    if answer.survey and answer.survey.unclaimed:
-        total = answer.survey.claimed + answer.survey.unclaimed
-        payload["not_memory"] = {"files": answer.survey.unclaimed, "of": total}
+        payload["unknown_filters"] = [row.as_json() for row in answer.unknown_filters]
+    if (survey := answer.survey) and survey.unclaimed:
+        payload["not_memory"] = {"files": survey.unclaimed, "of": survey.total}
     return payload
 
 

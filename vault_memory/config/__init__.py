@@ -243,12 +243,7 @@ class _Loader:
         else:
             table[key] = value
 
-    def overlay(
-        self,
-        raw: dict[str, Any],
-        variable: str,
-        value: str,
-    ) -> None:
+    def overlay(self, raw: dict[str, Any], variable: str, value: str) -> None:
         """Set the value of an environment variable.
 
         ``VAULT_MEMORY_EMBEDDING_KIND=off`` sets ``[embedding] kind = "off"``.
@@ -285,12 +280,7 @@ class _Loader:
             return f"environment: {variable}"
         return f"{self._source}: `{key}`"
 
-    def build(
-        self,
-        kind: Any,
-        raw: object,
-        place: str,
-    ) -> Any:
+    def build(self, kind: Any, raw: object, place: str) -> Any:
         """Convert a table to the section type `kind`; None when a key without default is missing."""
         if not isinstance(raw, dict):
             self.problems.append(

@@ -33,8 +33,8 @@ class LayoutSettings(NamedTuple):
     """The layout; empty: the program chooses one when it first reads the vault. `vault-memory layout`
     sets it"""
     user: str = ""
-    """The person to whom the notes at the root of the vault belong; empty: the owner that `init` asked
-    for, else `main`"""
+    """The person who owns the notes at the root of the vault; empty: the owner that `init` asked for,
+    else `main`"""
     bot: str = ""
     """Read only the folder of this bot in `Users/{user}/{bot}/config`; empty: of any bot"""
     patterns: tuple[LayoutPattern, ...] = ()

@@ -18,7 +18,7 @@ class InitJson(TypedDict):
     vault: str
     id: str
     owner: str
-    """to whom the notes at the root belong; empty where nobody said so"""
+    """who owns the notes at the root; empty where no owner was named"""
     notes_written: Count
     layout: LayoutStatusJson
 

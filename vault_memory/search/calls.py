@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Callable, Collection, Mapping, Sequence
+from contextlib import suppress
 from datetime import UTC, date, datetime, timedelta
 from functools import partial
 from operator import attrgetter
@@ -255,23 +256,16 @@ class SearchCalls:
             )
         if not options.preview:
             self.note_reads(answer.hits, request.now, options.session)
-        if not answer.hits:
-            # Fault: "nothing found" in a vault full of notes looks like an answer.
-            return result._replace(survey=self._survey())
-        return result
+        # Fault: "nothing found" in a vault full of notes looks like an answer.
+        return result if answer.hits else result._replace(survey=self._survey())
 
     def _survey(self) -> "Survey | None":
         """How many Markdown files the layout leaves out; None for a vault that cannot be listed."""
-        surveyed_at, survey = self._surveyed
         # Fault: a bot that asks again and again would walk through the vault each time.
-        if time.monotonic() - surveyed_at < SURVEY_SECONDS:
-            return survey
-        try:
-            survey = self.vault.layout_report().survey
-        except VaultMemoryError:
-            survey = None
-        self._surveyed = time.monotonic(), survey
-        return survey
+        if time.monotonic() - self._surveyed[0] >= SURVEY_SECONDS:
+            with suppress(VaultMemoryError):
+                self._surveyed = time.monotonic(), self.vault.layout_report().survey
+        return self._surveyed[1]
 
     @property
     def lifecycle(self) -> "LifecycleSettings | None":

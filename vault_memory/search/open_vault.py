@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from vault_memory.ingest import pending_index
     from vault_memory.ingest.pending_index import PendingIndex
     from vault_memory.search import vault_layout
-    from vault_memory.search.vault_layout import LayoutReport, Settled
+    from vault_memory.search.vault_layout import LayoutReport, SettledLayout
     from vault_memory.vault import state_dir
 else:
     state_dir = lazy_module("vault_memory.vault.state_dir")
@@ -42,7 +42,7 @@ logger = Logger(__name__)
 BUILT_IN = {"name": "", "daily": "", "exclude": []}
 """The layout in the marker of a vault that has the built-in patterns alone"""
 NO_OWNER = "main"
-"""The owner of a vault where nobody said whose notes these are"""
+"""The owner of a vault whose owner was not named"""
 
 
 class VaultClosed(UsageError):
@@ -193,7 +193,7 @@ class OpenVault:
 
     @property
     def owner(self) -> str:
-        """To whom the notes at the root belong; "" where nobody said so."""
+        """Who owns the notes at the root; "" where no owner was named."""
         return self.layout_table.user or self._marker.owner
 
     def check_identity(self) -> Identity:
@@ -234,7 +234,7 @@ class OpenVault:
     ) -> "LayoutReport":
         """Return the layout, and how many Markdown files it claims: that takes a walk."""
         paths = self.folder.listing().entries if with_counts else ()
-        settled = vault_layout.Settled(self.config.layout, self.layout_table)
+        settled = vault_layout.SettledLayout(self.config.layout, self.layout_table)
         return vault_layout.report(settled, self.layout, paths, self.root, self.state)
 
     def keep_layout(self) -> bool:
@@ -306,7 +306,7 @@ def _settled(
     *,
     is_own: bool,
     writes: bool,
-) -> "Settled | None":
+) -> "SettledLayout | None":
     """Return the layout of the vault; None where the built-in patterns are all of it."""
     is_plain = marker.layout == BUILT_IN or (
         marker.layout is None

@@ -77,21 +77,29 @@ def unknown_names(
     searcher.refresh()
     unknown = _without(_known_scopes(searcher), unknown)
     for scope in unknown:
-        near = _near_scopes(searcher, scope)
-        if near:
-            raise NameUnclear(scope, near)
-        kind, _, name = scope.partition(":")
-        # Where nobody named the owner, a bot may have served this person from the first day.
-        is_owned = kind == "user" and bool(searcher.vault.owner)
-        owner = sole_owner(searcher) if is_owned else ""
-        # Fault: a bot that serves a second person by mistake finds none of the notes.
-        if owner:
-            raise NotesBelongTo(name, owner, root)
+        _refuse_unclear(searcher, scope)
     return unknown
 
 
+def _refuse_unclear(
+    searcher: SearchCalls,
+    scope: str,
+) -> None:
+    """Refuses a new name that is nearly a known one, and a second person in a vault of one owner."""
+    near = _near_scopes(searcher, scope)
+    if near:
+        raise NameUnclear(scope, near)
+    kind, _, name = scope.partition(":")
+    # Without a named owner, a bot may have served this person from the first day.
+    is_owned = kind == "user" and bool(searcher.vault.owner)
+    owner = sole_owner(searcher) if is_owned else ""
+    # Fault: a bot that serves a second person by mistake finds none of the notes.
+    if owner:
+        raise NotesBelongTo(name, owner, searcher.vault.root)
+
+
 def sole_owner(searcher: SearchCalls) -> str:
-    """Return the one person to whom the notes of the vault belong; "" without one, or with several."""
+    """Return the one person who owns the notes of the vault; "" without one, or with several."""
     layout = searcher.vault.layout
     owner = f"user:{layout.user}"
     scopes = searcher.scopes()

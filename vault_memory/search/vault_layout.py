@@ -31,7 +31,7 @@ from vault_memory.vault.state_dir import StateFolder
 logger = logging.getLogger(__name__)
 
 TOP = "."
-"""Stands for the top of the vault in the setting `bot_folder`"""
+"""The top of the vault, as the setting `bot_folder` names it"""
 MADE_BY_PROGRAM = frozenset({"inbox", "episode", "reflection"})
 """Kinds of notes that no person makes"""
 LARGEST_AUDIT = 1 << 24
@@ -68,12 +68,13 @@ def layout_of(settings: LayoutSettings) -> Layout:
         user=settings.user,
         bot=settings.bot,
         exclude=settings.exclude,
-        preset=preset(settings.name, settings.daily),
-        bot_folder=settings.bot_folder,
+        preset=preset(settings.name, settings.daily)._replace(
+            bot_folder=settings.bot_folder
+        ),
     )
 
 
-class Settled(NamedTuple):
+class SettledLayout(NamedTuple):
     """The layout of a vault as its notes are read with it."""
 
     settings: LayoutSettings
@@ -136,7 +137,7 @@ class VaultLayout:
         settings: LayoutSettings,
         *,
         is_own: bool,
-    ) -> Settled:
+    ) -> SettledLayout:
         """Returns the layout for these configured settings, and keeps what had to be decided.
 
         `is_own`: the settings are in the state folder, where no other device can read them.
@@ -148,7 +149,7 @@ class VaultLayout:
             table = self._shared.table._replace(user=settings.user)
         settled = self._with_bot_folder(self._with_choice(table))
         self._keep()
-        return Settled(settled, table)
+        return SettledLayout(settled, table)
 
     def keep_current(
         self,
@@ -226,7 +227,7 @@ class VaultLayout:
 def _read(values: Mapping[str, Any]) -> _Shared:
     """Returns the layout that a file of the vault names, without what is wrong in it.
 
-    Whoever may write to a shared vault may write this file.
+    Everyone who may write to a shared vault may write this file.
     """
     chosen = None
     if "name" in values:
@@ -406,7 +407,7 @@ def propose(
 
 
 def report(
-    settled: Settled,
+    settled: SettledLayout,
     layout: Layout,
     paths: Iterable[str],
     root: Path,

@@ -46,7 +46,7 @@ class Marker(NamedTuple):
     """The vault's id: 32 hex digits"""
     format: int = FORMAT
     owner: str = ""
-    """The person to whom the notes at the root belong; "" in a vault whose owner was never named"""
+    """The person who owns the notes at the root; "" in a vault whose owner was never named"""
     layout: Mapping[str, Any] | None = None
     """The layout as the file has it, which nothing has checked; None without one"""
 

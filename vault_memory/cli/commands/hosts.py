@@ -13,7 +13,6 @@ import click
 from vault_memory.cli.options import (
     Context,
     common,
-    displayed_path,
     grouped,
     new_name,
     private,
@@ -25,10 +24,8 @@ from vault_memory.lazy import lazy_module
 from vault_memory.rules.paths.caller import Caller
 
 if TYPE_CHECKING:
-    from vault_memory.admin import owner
-    from vault_memory.api import vault_memory
     from vault_memory.api.vault_memory import VaultMemory
-    from vault_memory.cli import host_checks
+    from vault_memory.cli import host_checks, owner_question
     from vault_memory.contract.setup_answers import InstallCheckJson, InstallJson
     from vault_memory.hosts import hook_command, install_plan, installer, projects
     from vault_memory.hosts.host import Host
@@ -37,8 +34,7 @@ if TYPE_CHECKING:
     from vault_memory.mcp import tools as mcp_tools
     from vault_memory.search import scope_names
 else:
-    owner = lazy_module("vault_memory.admin.owner")
-    vault_memory = lazy_module("vault_memory.api.vault_memory")
+    owner_question = lazy_module("vault_memory.cli.owner_question")
     scope_names = lazy_module("vault_memory.search.scope_names")
     host_checks = lazy_module("vault_memory.cli.host_checks")
     projects = lazy_module("vault_memory.hosts.projects")
@@ -133,7 +129,7 @@ class Installation:
 
     @property
     def caller(self) -> Caller:
-        """The person whom the bot serves, and the room."""
+        """The person and the room that the bot serves."""
         request = self.request
         return Caller(request.user, request.channel, request.groups, request.private)
 
@@ -279,8 +275,7 @@ def install(
             hint=f"the hosts are {', '.join(programs.names())};"
             " `--check` tells which are connected",
         )
-    if options.user and not options.uninstall:
-        _name_owner(context, options.user, dry_run=options.dry_run)
+    owner_question.name_owner(context, options)
     with context.open(makes_names=not options.uninstall) as memory:
         if context.new and not (options.uninstall or options.dry_run):
             # Fault: the server would refuse the new name until its first turn is recorded.
@@ -290,38 +285,10 @@ def install(
                 # A hook has no time to read a complete vault.
                 memory.refresh(progress)
         installation = _carry_out(context, memory, host, options)
-        warning = ""
-        if not options.uninstall:
-            warning = installation.caller.warning(memory.scopes(), memory.layout)
-    if warning:
+        warning = installation.caller.warning(memory.scopes(), memory.layout)
+    if warning and not options.uninstall:
         context.say(warning)
     context.emit(installation.as_json(), lambda: "\n".join(installation.lines()))
-
-
-def _name_owner(
-    context: Context,
-    user: str,
-    *,
-    dry_run: bool,
-) -> None:
-    """Make the person the owner of notes whose owner nobody has named, and say so."""
-    with vault_memory.VaultMemory.open(context.vault, context.config) as memory:
-        if context.new or owner.has_owner(memory.vault):
-            return
-        memory.refresh()
-        if not scope_names.sole_owner(memory.searcher):
-            return
-        root = memory.root
-    # Fault: the notes would go on belonging to a name that nobody has.
-    question = f"Are the notes in {displayed_path(root)} those of {user}?"
-    if context.can_ask() and not click.confirm(question, default=True):
-        return
-    if dry_run:
-        context.say(f"the notes would belong to {user}: nobody has named their owner")
-        context.new = True
-        return
-    owner.set_owner(root, user)
-    context.say(f"these notes belong to {user} from now on")
 
 
 def _check(

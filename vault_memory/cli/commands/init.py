@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -9,7 +10,7 @@ import click
 
 from vault_memory.cli import layout_choice
 from vault_memory.cli.layout_choice import layout_option, open_with_layout
-from vault_memory.cli.options import Context, common, displayed_path
+from vault_memory.cli.options import Context, common, displayed_path, grouped
 from vault_memory.errors import UsageError
 from vault_memory.lazy import lazy_module
 
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
     from vault_memory.admin import init_vault, layout_setup, owner
     from vault_memory.admin.config_change import ConfigChange
     from vault_memory.api import status_report
-    from vault_memory.api.vault_memory import VaultMemory
+    from vault_memory.cli import owner_question
     from vault_memory.cli.completion import script_install
     from vault_memory.contract.setup_answers import (
         CompletionJson,
@@ -33,8 +34,20 @@ else:
     layout_setup = lazy_module("vault_memory.admin.layout_setup")
     init_vault = lazy_module("vault_memory.admin.init_vault")
     owner = lazy_module("vault_memory.admin.owner")
+    owner_question = lazy_module("vault_memory.cli.owner_question")
     vault_marker = lazy_module("vault_memory.vault.marker")
     script_install = lazy_module("vault_memory.cli.completion.script_install")
+
+
+@dataclass(frozen=True, slots=True)
+class InitOptions:
+    """What the vault is to have, and whose it is."""
+
+    empty: bool
+    copied: bool
+    moved: bool
+    user: str | None
+    layout: str | None
 
 
 @click.command()
@@ -58,14 +71,11 @@ else:
 @layout_option
 @common
 @click.pass_obj
+@grouped(InitOptions, "options")
 def init(
     context: Context,
     path: str | None,
-    empty: bool,
-    copied: bool,
-    moved: bool,
-    user: str | None,
-    layout: str | None,
+    options: InitOptions,
 ) -> None:
     """Create a vault at PATH (default: --vault, else the current folder).
 
@@ -77,22 +87,24 @@ def init(
     Example:
       vault-memory init ~/vault
     """
-    if copied and moved:
+    if options.copied and options.moved:
         raise UsageError(
             "`--copied` and `--moved` exclude each other",
             hint="give `--copied` if the other folder is still in use, else `--moved`",
         )
     root = _root(context, path)
     is_new = not root.is_dir() or vault_marker.read_marker(root) is None
-    if copied or moved:
-        init_vault.settle_copy(root, "moved" if moved else "copied", os.environ)
-        count = 0
+    count = 0
+    if options.copied or options.moved:
+        init_vault.settle_copy(root, "moved" if options.moved else "copied", os.environ)
     else:
-        count = init_vault.make_vault(root, os.environ, empty=empty)
+        count = init_vault.make_vault(root, os.environ, empty=options.empty)
     context.vault = str(root)
-    with open_with_layout(context, layout, is_setup=True) as memory:
+    with open_with_layout(context, options.layout, is_setup=True) as memory:
         report = memory.vault.layout_report()
-        named = _owner(context, memory, user, is_new=is_new)
+        named = owner_question.owner_of_new_notes(
+            context, memory.vault, options.user, is_new=is_new
+        )
         previous = memory.vault.marker.owner
     if named:
         owner.set_owner(root, named)
@@ -108,37 +120,9 @@ def init(
     examples = f" with {count} example files" if count else ""
     context.emit(answer, lambda: f"made a vault at {name}{examples}")
     if marker.owner:
-        before = (
-            f", no longer to {previous}" if previous not in ("", named, None) else ""
-        )
-        context.say(f"these notes belong to {marker.owner}{before}")
+        context.say(owner_question.owner_text(marker.owner, previous))
     command = f"vault-memory --vault {name}"
     context.say(f"next: {command} search …, or {command} run")
-
-
-def _owner(
-    context: Context,
-    memory: "VaultMemory",
-    named: str | None,
-    *,
-    is_new: bool,
-) -> str:
-    """Return the owner to write into the marker; "" where it is known, or stays unknown."""
-    vault = memory.vault
-    if named is not None:
-        return named.strip() or _refuse_empty()
-    if owner.has_owner(vault):
-        return ""
-    # Fault: a vault that is in use without a name must not get one unasked.
-    login = owner.login_name()
-    if context.can_ask() and not context.quiet:
-        answer: str = click.prompt("Whose notes are these?", default=login)
-        return answer.strip()
-    return login if is_new else ""
-
-
-def _refuse_empty() -> str:
-    raise UsageError("`--user` needs a name", hint="write `--user NAME`")
 
 
 def _root(

@@ -63,6 +63,8 @@ class Preset(NamedTuple):
     exclude: tuple[str, ...] = ()
     at_root: bool = False
     """whether the vault belongs to one person, whose USER.md is at its root"""
+    bot_folder: str = ""
+    """folder of what the bot writes about the owner; "": the top of the vault"""
 
 
 NO_PRESET = Preset()
@@ -320,9 +322,8 @@ class Layout:
         bot: str | None = None,
         exclude: Sequence[str] = (),
         preset: Preset = NO_PRESET,
-        bot_folder: str = "",
     ) -> None:
-        """`bot_folder` has what the bot writes about the owner; "" stands for the top of the vault."""
+        bot_folder = preset.bot_folder
         if bot_folder:
             pattern_check.check_bot_folder(bot_folder)
         for pattern in (*patterns, *preset.first):

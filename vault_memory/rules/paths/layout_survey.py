@@ -41,8 +41,12 @@ class Survey(NamedTuple):
     @property
     def is_mostly_unclaimed(self) -> bool:
         """Whether so much is unclaimed that another layout fits better."""
-        total = self.claimed + self.unclaimed
-        return total > 0 and self.unclaimed > total * _UNTIDY_SHARE
+        return self.total > 0 and self.unclaimed > self.total * _UNTIDY_SHARE
+
+    @property
+    def total(self) -> int:
+        """All Markdown files that are not excluded."""
+        return self.claimed + self.unclaimed
 
     def claims_most(self, instructions: int) -> bool:
         """Whether no other layout needs a look. `instructions`: files for programs among the rest."""
@@ -92,7 +96,7 @@ def survey(
 
 
 def count_instructions(paths: Iterable[str]) -> int:
-    """Counts the files at the top that tell a program how to work; they are no notes."""
+    """Counts the files at the top with instructions for a program; they are no notes."""
     return len(_INSTRUCTIONS.intersection(paths))
 
 

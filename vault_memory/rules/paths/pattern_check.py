@@ -34,7 +34,7 @@ def check_exclusions(exclude: Sequence[str]) -> None:
 
 
 def check_bot_folder(folder: str) -> None:
-    """Raises ConfigError for a folder that is none, or that has the notes of several people."""
+    """Raises ConfigError for a name that no folder can have, and for a folder with the notes of several people."""
     parts = folder.split("/")
     if any(not part or part.startswith(".") or _SPECIAL & set(part) for part in parts):
         problem = "it is one or more names of folders, such as `Bot` or `System/Bot`"

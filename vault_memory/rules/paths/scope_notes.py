@@ -91,17 +91,12 @@ def _places_of(
     if kind == "group":
         profile = first_of_kind.get("memory")
         return _with_dates(_places_of_group(scope, name, profile), own)
-    # The person at the root owns the dated notes of the workspace.
-    shared = [
-        (place, path) for place, path in placed if place.scope in (scope, "group:main")
-    ]
-    if layout.bot_folder and name == layout.user:
-        return _with_dates(_places_in(layout.bot_folder, scope), shared)
     profile = first_of_kind.get("user")
-    if profile == "USER.md" or (
-        not profile and _is_workspace_user(name, paths, layout)
-    ):
-        return _with_dates(_places_of_workspace(scope), shared)
+    at_root = _places_at_root(scope, profile, paths, layout)
+    if at_root is not None:
+        # The person at the root owns the dated notes of the workspace.
+        scopes = (scope, "group:main")
+        return _with_dates(at_root, [row for row in placed if row[0].scope in scopes])
     neighbour = profile or first_of_kind.get("facts") or first_of_kind.get("rules")
     if neighbour:
         folder = neighbour[: neighbour.rfind("/") + 1]
@@ -110,13 +105,20 @@ def _places_of(
     return _with_dates(_places_of_person(scope, name, folder), own)
 
 
-def _is_workspace_user(
-    name: str,
+def _places_at_root(
+    scope: str,
+    profile: str | None,
     paths: Sequence[str],
     layout: Layout,
-) -> bool:
-    """Whether a person without a profile is the one whose notes are at the root."""
-    return name == layout.user and (layout.at_root or "MEMORY.md" in paths)
+) -> Places | None:
+    """Returns the notes of the person whose notes are at the root; None for another person."""
+    is_owner = scope == f"user:{layout.user}"
+    if is_owner and layout.bot_folder:
+        return _places_in(layout.bot_folder, scope)
+    is_of_workspace = is_owner and (layout.at_root or "MEMORY.md" in paths)
+    if profile == "USER.md" or (not profile and is_of_workspace):
+        return _places_of_workspace(scope)
+    return None
 
 
 def _placed(
