@@ -129,6 +129,7 @@ class VaultLayout:
         self._in_marker = marker.layout
         copy = state_file.read_json(state.layout_file)
         self._copy: dict[str, Any] = copy if isinstance(copy, dict) else {}
+        self._own: object = self._copy.get(_OWN_TABLE, {})
         # A vault that was only read has no marker yet, and a marker may be lost.
         self._shared = _read(self._copy if marker.layout is None else marker.layout)
 
@@ -173,12 +174,11 @@ class VaultLayout:
     def _share_table(self, settings: LayoutSettings) -> None:
         """Takes over a table that a person changed on this device since it was last written."""
         table = _table_json(settings)
-        if table == self._copy.get(_OWN_TABLE, {}):
+        if table == self._own:
             return
-        self._copy[_OWN_TABLE] = table
-        self._shared = self._shared._replace(
-            table=_apart(settings) if table else None,
-        )
+        self._own = table
+        shared = _apart(settings) if table else None
+        self._shared = self._shared._replace(table=shared)
 
     def _with_choice(self, settings: LayoutSettings) -> LayoutSettings:
         """Returns the settings with the chosen layout, where the configuration names none."""
@@ -218,7 +218,8 @@ class VaultLayout:
             except VaultError as error:
                 # A folder that can only be read is used with the copy.
                 logger.info("%s", error)
-        own = self._copy.get(_OWN_TABLE)
+        # Fault: a table that a reading command saw first would never reach the marker.
+        own = self._own if values == self._in_marker else self._copy.get(_OWN_TABLE)
         copy = {**values, _OWN_TABLE: own} if own else values
         if copy and copy != state_file.read_json(self._state.layout_file):
             state_file.write(self._state.layout_file, json.dumps(copy) + "\n")
