@@ -104,6 +104,11 @@ class EditRequests:
             raise OtherSetup(
                 "the configuration has changed", hint="start the daemon again"
             )
+        # Fault: what is said just after the owner was named would go to the name of before.
+        if memory.vault.has_other_owner:
+            raise OtherSetup(
+                "the notes have another owner now", hint="run the command by itself"
+            )
 
 
 def _apply(

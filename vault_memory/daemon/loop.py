@@ -79,6 +79,8 @@ class Daemon:
             progress=self.tell_progress,
         )
         self._upkeep = VaultUpkeep(memory, self.watcher, owner, self._drop_events)
+        self.must_reopen = False
+        """Whether the loop has ended because the vault has another owner now"""
 
     @property
     def trouble(self) -> str:
@@ -93,6 +95,11 @@ class Daemon:
     def status(self) -> "WatcherJson":
         """Returns the state of the watcher, a part of the `status` of a vault."""
         return self._upkeep.status()
+
+    @property
+    def is_stopping(self) -> bool:
+        """Whether `stop` was called."""
+        return self._stop.is_made()
 
     def stop(self) -> None:
         """Ends the loop soon. A signal handler or another thread may call it."""
@@ -142,13 +149,15 @@ class Daemon:
             self._renew_outdated()
             ready()
             self.notify.ready(self._doing())
-            while not self._stop.is_made():
+            while not (self._stop.is_made() or self.must_reopen):
                 lock.check()
                 self._turn()
         except Stopping:
             logger.info("asked to stop; the next start scans the remaining notes")
         finally:
-            self.notify.stopping()
+            # Fault: the service manager would end a unit that says it stops.
+            if not self.must_reopen:
+                self.notify.stopping()
             self._upkeep.close()
             server.close()
             nights.close()
@@ -158,6 +167,10 @@ class Daemon:
     def _turn(self) -> None:
         seconds = min(TICK_SECONDS, self._upkeep.wait(), self.notify.wait())
         hints = self._take_hints(seconds)
+        # Fault: a note would be indexed for the owner of before. The next start scans it.
+        if self.memory.vault.has_other_owner:
+            self.must_reopen = True
+            return
         if hints is not None:
             self._upkeep.turn(hints)
         if self._upkeep.trouble:

@@ -178,6 +178,8 @@ def _carry_out(
         seconds, chance = call.moment
         now = now or _local_time(seconds)
     context = hook_events.EventContext(memory, host, event, caller, now)
+    if hook_events.is_of_nobody(context):
+        return hook_events.refusal(context)
     if event.kind == "prompt":
         call.unrecorded = context
     try:

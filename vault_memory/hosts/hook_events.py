@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from vault_memory.rules.conversations.turn import Turn
     from vault_memory.rules.paths.caller import Caller
     from vault_memory.search import calls as search_calls
+    from vault_memory.search import scope_names
 else:
     state_file = lazy_module("vault_memory.config.state_file")
     context_calls = lazy_module("vault_memory.context.calls")
@@ -36,6 +37,7 @@ else:
     assemble = lazy_module("vault_memory.rules.context.assemble")
     quotations = lazy_module("vault_memory.rules.context.quotations")
     search_calls = lazy_module("vault_memory.search.calls")
+    scope_names = lazy_module("vault_memory.search.scope_names")
 
 MOST_CHARACTERS = 10_000
 """Of an answer, as hosts count them; a longer one they put aside"""
@@ -282,6 +284,28 @@ def answer(context: EventContext) -> str:
             return _search(context)
         case _:
             return ""
+
+
+def is_of_nobody(context: EventContext) -> bool:
+    """Whether the hook names a person whom this vault of one owner does not have."""
+    memory, caller = context.memory, context.caller
+    # What is said in a room makes no person.
+    if caller.user == memory.layout.user or caller.is_in_shared_room:
+        return False
+    try:
+        scope_names.unknown_names(memory.searcher, [f"user:{caller.user}"])
+    except scope_names.NotesBelongTo:
+        # Fault: a record would make a second person, and commands would refuse to choose.
+        return True
+    except scope_names.NameUnclear:
+        return bool(memory.vault.owner)
+    return False
+
+
+def refusal(context: EventContext) -> str:
+    """Return the warning, where the host shows it."""
+    is_shown = context.event.kind in ("start", "prompt", "recall")
+    return _warning(context) if is_shown else ""
 
 
 def _warning(context: EventContext) -> str:

@@ -196,6 +196,19 @@ class OpenVault:
         """Who owns the notes at the root; "" where no owner was named."""
         return self.layout_table.user or self._marker.owner
 
+    @property
+    def has_other_owner(self) -> bool:
+        """Whether the marker names another owner than when the vault was opened."""
+        # The owner of the configuration overrides that of the marker.
+        if self.layout_table.user:
+            return False
+        try:
+            marker = self.folder.marker()
+        except VaultError:
+            # A folder that is away now says nothing about its owner.
+            return False
+        return marker is not None and marker.owner != self._marker.owner
+
     def check_identity(self) -> Identity:
         """Raise VaultUnreachable when the folder is absent or is another vault."""
         return self.folder.check_identity(self._marker.vault)

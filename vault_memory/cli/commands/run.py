@@ -47,6 +47,19 @@ def run(
     Example:
       vault-memory --vault ~/vault run
     """
+    daemon = _watch(context, layout)
+    while daemon.must_reopen:
+        context.say("the notes have another owner now: they are read again")
+        daemon = _watch(context, layout, daemon)
+    context.say("stopped")
+
+
+def _watch(
+    context: Context,
+    layout: str | None,
+    previous: "Daemon | None" = None,
+) -> "Daemon":
+    """Watch the vault until a signal, or until it has to be opened again."""
     with open_with_layout(context, layout) as memory:
         daemon = loop.Daemon(
             memory,
@@ -58,10 +71,13 @@ def run(
         # A signal only stops the loop: an exception could end a write in its middle.
         for number in (signal.SIGINT, signal.SIGTERM):
             signal.signal(number, lambda *_: daemon.stop())
+        # Fault: a signal between the two daemons reached the one that had ended.
+        if previous is not None and previous.is_stopping:
+            daemon.stop()
         memory.searcher.embedding_progress = embedding_progress.progress_of(context)
         _refresh(context, memory, daemon)
         daemon.run(lambda: _say_ready(context, memory, daemon))
-    context.say("stopped")
+        return daemon
 
 
 def _refresh(
