@@ -40,11 +40,12 @@ LIMITS = {
         # opens the index: a vault of a host is opened for a question, and often needs none of it.
         # The notes that are not indexed are counted, and markers are taken out by the module that
         # knows items.
-        "calls": 187,
+        # A turn asks first whether the vault has another owner: what it indexes is that person's.
+        "calls": 188,
         # Clients that wait for changes are answered. The upkeep of a vault, and the turns of its
         # sync, are modules without a thread, so that a host can have many of them.
         "modules": 52,
-        "room_switches": 50,
+        "room_switches": 51,
         "note_read": 1,
         "opened": 2,
     },

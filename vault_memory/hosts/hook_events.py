@@ -290,15 +290,14 @@ def is_of_nobody(context: EventContext) -> bool:
     """Whether the hook names a person whom this vault of one owner does not have."""
     memory, caller = context.memory, context.caller
     # What is said in a room makes no person.
-    if caller.user == memory.layout.user or caller.is_in_shared_room:
+    is_open = caller.user == memory.layout.user or caller.is_in_shared_room
+    if is_open or not memory.vault.owner:
         return False
     try:
         scope_names.unknown_names(memory.searcher, [f"user:{caller.user}"])
-    except scope_names.NotesBelongTo:
+    except (scope_names.NotesBelongTo, scope_names.NameUnclear):
         # Fault: a record would make a second person, and commands would refuse to choose.
         return True
-    except scope_names.NameUnclear:
-        return bool(memory.vault.owner)
     return False
 
 

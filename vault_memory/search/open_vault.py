@@ -1,5 +1,6 @@
 """An open vault: the resources that every call on it shares, without any call."""
 
+import os
 import threading
 from collections.abc import Mapping
 from pathlib import Path
@@ -15,7 +16,7 @@ from vault_memory.logs import Logger
 from vault_memory.rules.paths.layout import Layout
 from vault_memory.search.embedder_handle import Semantic
 from vault_memory.vault.locate import locate
-from vault_memory.vault.marker import Marker, amend_marker, read_marker
+from vault_memory.vault.marker import NAME, Marker, amend_marker, read_marker
 from vault_memory.vault.reader import LARGEST_PARSED, Folder, Identity, Note
 from vault_memory.vault.state_dir import (
     StateFolder,
@@ -83,6 +84,9 @@ class OpenVault:
         """guards the index: a connection is used by one thread at a time"""
         self.is_closed = False
         self._marker = marker
+        self._marker_stamp: tuple[int, int, int] | None = None
+        """State of the marker when its owner was last read"""
+        self._owner_now = marker.owner
         self.is_marked = not state.unmarked_file.exists()
         """whether the folder has the marker of a vault; the first write adds it"""
         self._folder = Folder(root, needs_marker=self.is_marked)
@@ -203,11 +207,15 @@ class OpenVault:
         if self.layout_table.user:
             return False
         try:
-            marker = self.folder.marker()
-        except VaultError:
+            status = os.stat(self.root / NAME)
+            stamp = (status.st_mtime_ns, status.st_size, status.st_ino)
+            if stamp != self._marker_stamp:
+                self._owner_now = (read_marker(self.root) or self._marker).owner
+                self._marker_stamp = stamp
+        except (OSError, VaultError):
             # A folder that is away now says nothing about its owner.
             return False
-        return marker is not None and marker.owner != self._marker.owner
+        return self._owner_now != self._marker.owner
 
     def check_identity(self) -> Identity:
         """Raise VaultUnreachable when the folder is absent or is another vault."""
