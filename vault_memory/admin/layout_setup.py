@@ -11,7 +11,8 @@ TABLE = "layout"
 def proposals(vault: OpenVault) -> list[LayoutProposal]:
     """Returns every layout with what it would claim of this vault, the best first."""
     paths = list(vault.folder.listing().entries)
-    return vault_layout.propose(paths, vault.layout_table, vault.folder)
+    settings = vault.layout_table._replace(user=vault.config.layout.user)
+    return vault_layout.propose(paths, settings, vault.folder)
 
 
 def set_layout(

@@ -11,6 +11,7 @@ from vault_memory.edits.people import refuse_twin
 from vault_memory.errors import VaultMemoryError
 from vault_memory.http.tokens import Tokens
 from vault_memory.rules.paths.layout import Layout
+from vault_memory.search.open_vault import with_owner
 from vault_memory.vault.marker import NAME as MARKER
 from vault_memory.vault.marker import read_marker
 from vault_memory.vault.state_dir import StateFolder, state_root, vaults_at
@@ -72,7 +73,7 @@ def read_entry(
         for row in config.serve.tokens:
             files.append(os.path.expanduser(row.token_file))
             signatures.append(_signature_of(files[-1]))
-        tokens = _load_tokens(Path(root), config)
+        tokens = _load_tokens(Path(root), with_owner(config, marker))
     except (VaultMemoryError, OSError) as error:
         return CatalogEntry(
             root,

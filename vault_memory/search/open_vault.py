@@ -138,7 +138,7 @@ class OpenVault:
         )
         if layout is not None:
             table, config = layout.table, config._replace(layout=layout.settings)
-        config = _with_owner(config, marker)
+        config = with_owner(config, marker)
         semantic = Semantic(
             config.embedding,
             cache_root(environment),
@@ -355,7 +355,7 @@ def _with_name(
         return marker
 
 
-def _with_owner(
+def with_owner(
     config: configuration.Config,
     marker: Marker,
 ) -> configuration.Config:

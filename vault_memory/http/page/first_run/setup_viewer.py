@@ -67,7 +67,8 @@ class SetupViewer:
         """Return every layout with what it would claim, the best first."""
         vault = self._memory.vault
         paths = list(vault.folder.listing().entries)
-        settings = self.written().layout
+        owner = vault.config.layout.user
+        settings = self.written().layout._replace(user=owner)
         return [
             row_of(proposal, settings, paths)
             for proposal in layout_setup.proposals(vault)
