@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from tests.effort import cases
 from vault_memory.markdown.document import parse, render
 from vault_memory.markdown.editable_region import top_region
+from vault_memory.markdown.note_items import numbers_named
 from vault_memory.rules.edits.apply_ops import apply_ops
 from vault_memory.rules.edits.ops import (
     Append,
@@ -215,27 +216,22 @@ def test_appending_lines_together_equals_appending_them_one_by_one(raw, ops):
 
 
 def others(doc, name):
-    """Everything but the first section of this name, and what stands below the top region of that."""
-    at = next(
-        (at for at, section in enumerate(doc.sections) if section.name == name), None
-    )
+    """Everything but the sections that a name means, and what stands below their top regions."""
     rest = [
         (section.name, section.heading.rstrip(), section.body)
         for section in doc.sections
     ]
-    if at is not None:
-        body = doc.sections[at].body
-        rest[at] = (
-            name,
-            doc.sections[at].heading.rstrip(),
-            body[top_region(body).text_end :].strip(),
-        )
+    for at in numbers_named(doc, name):
+        section, heading, body = rest[at]
+        rest[at] = (section, heading, body[top_region(body).text_end :].strip())
     return doc.preamble, rest
 
 
 @settings(max_examples=cases(600))
 @given(notes, shaped.filter(lambda op: op["op"] != "add_heading"))
 @example(b"## A\n\xef\xbb\xbf## A\n", {"op": "append", "heading": "A", "line": "```"})
+@example(b"## A\n", {"op": "append", "heading": "## A", "line": "one"})
+@example(b"### C\n### C\n- one\n", {"op": "remove", "heading": "C", "match": "one"})
 def test_text_not_named_by_an_op_stays_byte_for_byte(raw, op):
     doc = parse(raw)
     outcome = apply_ops(doc, [op])
