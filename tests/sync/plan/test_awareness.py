@@ -110,13 +110,6 @@ def test_a_text_with_all_lines_of_an_unanswered_upload_is_based_on_it():
     assert last_read(b"- its\n", []) is None
 
 
-def test_a_removal_that_never_arrived_is_not_what_a_text_is_based_on():
-    removal = SentText(b"- one\n", b"- one\n- two\n", at_once=False)
-
-    assert last_read(b"- one\n- two\n- its\n", [removal]) is None
-    assert last_read(b"- one\n- its\n", [removal]) == removal.raw
-
-
 def test_a_text_that_has_a_removed_line_is_not_based_on_the_unanswered_removal():
     upload = SentText(b"- one\n", b"- one\n- two\n", at_once=False)
 

@@ -61,10 +61,11 @@ def last_read(
     """The last upload, if a text shows that its author had read it."""
     # Fault: the server stored an upload, and its answer was lost. The base is the text before it, but
     # the server's text is based on the upload.
+    lines = items_of(raw)
     for upload in sent[:1]:
-        # Fault: the upload only removed lines, and never arrived. The text before has all others.
-        removed = items_of(upload.before) - items_of(upload.raw)
-        if _has_read(raw, upload) and not removed & items_of(raw):
+        # Fault: the upload only removed lines, and never arrived. Every text has the other ones.
+        has_removed = lines & (items_of(upload.before) - items_of(upload.raw))
+        if _has_read(raw, upload) and not has_removed:
             return upload.raw
     return None
 
