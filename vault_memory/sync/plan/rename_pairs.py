@@ -1,5 +1,6 @@
 """Which old and new names belong together: found by ids that survive a rename."""
 
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -47,7 +48,35 @@ def pairs(
             continue
         if _is_same_thing(Pair(src, dst), view, side, settings):
             renamed[src] = dst
+    if side == "local":
+        renamed |= _saved_under_new_names(renamed, view, settings)
     return _topmost(_onto_nothing(renamed, view))
+
+
+def _saved_under_new_names(
+    renamed: Renamed,
+    view: View,
+    settings: Settings,
+) -> Renamed:
+    """Find the notes that have another name and another inode, by their texts.
+
+    Many programs save a new file in place of the old one. Of several notes that are alike, none counts.
+    """
+    # Fault: a note may be left out after its text was compared.
+    known = view.local.nodes.keys() - renamed.values()
+    alike = {
+        (src, dst)
+        for src, dst in settings.alike
+        if src not in renamed and src in view.base and dst in known
+    }
+    olds = Counter(src for src, _ in alike)
+    news = Counter(dst for _, dst in alike)
+    return {
+        src: dst
+        for src, dst in sorted(alike)
+        if olds[src] == news[dst] == 1
+        and _is_same_thing(Pair(src, dst), view, "local", settings)
+    }
 
 
 def _paths_by_id(tree: Tree) -> dict[str, str | None]:
