@@ -459,6 +459,24 @@ def test_a_line_survives_when_another_device_reads_a_truncated_upload(
     assert "- gre" not in texts
 
 
+@pytest.mark.parametrize("method", ["GET", "PROPFIND"])
+def test_a_truncated_upload_is_repeated_once_when_its_check_is_interrupted(
+    cloud: Cloud, method: str
+):
+    """A second repetition would overwrite what another program stores meanwhile under the same tag."""
+    cloud.agreed()
+    cloud.laptop.save("USER.md", f"{TEXT}- mine\n")
+    cloud.fake.cut_next_put_short_at(10)
+    cloud.script.add(UNAVAILABLE, method, "/versions/", skip=1)
+    cloud.laptop.run_pass()
+    assert [fault for _, _, fault in cloud.script.happened] == [UNAVAILABLE]
+
+    cloud.laptop.run_pass()
+
+    assert cloud.puts() == 2
+    assert cloud.together()["USER.md"] == f"{TEXT}- mine\n".encode()
+
+
 def test_a_note_missing_from_a_listing_is_not_taken_for_a_truncated_upload(
     cloud: Cloud,
 ):

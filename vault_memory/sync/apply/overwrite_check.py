@@ -222,7 +222,7 @@ class OverwriteCheck:
             earlier = sizes_of(before_ours(overwrite, read))
             listed = KnownList(overwrite.base, earlier, overwrite.modified)
             self._known.save(path, listed)
-            self._upload_again(overwrite, size, result, now)
+            overwrite = self._upload_again(overwrite, size, result, now)
             versions = session.remote.versions(path, fileid=overwrite.fileid)
             more, read = self._unseen.look(overwrite, versions, now)
             unseen += [raw for raw in more if raw not in unseen]
@@ -273,14 +273,14 @@ class OverwriteCheck:
         size: int,
         result: PassResult,
         now: datetime,
-    ) -> None:
-        """Upload our text again over its first part, which the server kept."""
+    ) -> Overwrite:
+        """Upload our text again over its first part, which the server kept. Returns the write since then."""
         path, session = overwrite.path, self._session
         was, note = session.state.base_of(path), session.local.read(path)
         if not isinstance(was, BaseFile) or not isinstance(note, Note):
-            return
+            return overwrite
         if not was.hash == note.revision == overwrite.ours:
-            return
+            return overwrite
         try:
             if not upload_again(session, note, was.tag, now):
                 result.failed[path] = SHORT.format(kept=size, whole=overwrite.ours_size)
@@ -288,6 +288,14 @@ class OverwriteCheck:
             # Another program has already written over the first part.
             session.end_upload(path)
             result.outdated.add(path)
+            return overwrite
+        # Fault: this check is interrupted. By the time of the first part, the next one would upload
+        # the text once more, over what another program has written since.
+        entry = session.state.entry_of(path)
+        again = replace(overwrite, ours_modified=entry.modified if entry else 0)
+        with session.state.transaction():
+            session.state.set_meta(OVERWROTE + path, asdict(again))
+        return again
 
 
 def upload_again(
