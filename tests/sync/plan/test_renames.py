@@ -1,8 +1,18 @@
 """Renames are followed, on either side and on both, without a copy too many or a text too few."""
 
+from dataclasses import replace
+
 import pytest
 
-from tests.sync.pretend import Settled, World, check, rename, settle, write
+from tests.sync.pretend import (
+    Settled,
+    World,
+    check,
+    remove,
+    rename,
+    settle,
+    write,
+)
 from vault_memory.sync.actions import MoveBase, MoveLocal, MoveRemote
 from vault_memory.sync.plan.planner import SyncPlan, plan
 from vault_memory.sync.settings import Names, Settings
@@ -70,6 +80,14 @@ def test_a_note_renamed_and_edited_locally_is_moved_and_then_uploaded() -> None:
     write(world.local, "b.md", "edit")
 
     assert settled(world)[1] == ["MoveRemote", "Upload"]
+
+
+def test_a_note_alike_that_is_left_out_meanwhile_is_not_a_rename() -> None:
+    world = world_of("a.md")
+    remove(world.local, "a.md", "")
+    settings = replace(ALL_MEANT, alike=frozenset({("a.md", "gone.md")}))
+
+    assert settled(world, settings)[1] == ["DeleteRemote"]
 
 
 def test_a_reused_inode_with_different_text_is_not_a_rename() -> None:
