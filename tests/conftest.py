@@ -160,6 +160,15 @@ def short_patience(monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(lifecycle, "PATIENCE_SECONDS", SHORT_PATIENCE_SECONDS)
 
 
+@pytest.fixture(autouse=True)
+def closed_breakers() -> Iterator[None]:
+    """No failure of this test counts against the server of a later one, which may get the same port."""
+    yield
+    breaker = sys.modules.get("vault_memory.models.circuit_breaker")
+    if breaker is not None:
+        breaker._breakers.clear()
+
+
 @pytest.fixture
 def sample_vault(tmp_path: Path) -> Path:
     """A copy of the sample vault to do with as one likes."""
