@@ -105,8 +105,7 @@ def _search(words: Sequence[str]) -> Output:
         remarks += map(search_text.closed_text, users)
     if "json" in arguments.options:
         return _json_output(arguments, answer, remarks)
-    remarks += search_text.unknown_filter_texts(answer)
-    remarks += search_text.not_memory_texts(answer)
+    remarks += search_text.unsearched_texts(answer)
     remarks += search_text.freshness_texts(answer["freshness"])
     text = search_text.hits_text(answer, _unpainted)
     return Output(arguments, f"{escaped(text)}\n", remarks)

@@ -34,25 +34,14 @@ def print_unknown_scopes(
         context.say(line)
 
 
-def print_unknown_filters(
-    context: Context,
-    answer: Mapping[str, Any],
-) -> None:
-    """Print a remark when a filter has a value that no searched note has."""
-    if context.json:
-        return
-    for line in search_text.unknown_filter_texts(answer):
-        context.say(line)
-
-
-def print_not_memory(
+def print_unsearched(
     context: Context,
     answer: "SearchAnswerJson",
 ) -> None:
-    """Print how many files search does not read, when it found nothing."""
+    """Print why a search may find less than the person expects: its filters, and the layout."""
     if context.json:
         return
-    for line in search_text.not_memory_texts(answer):
+    for line in search_text.unsearched_texts(answer):
         context.say(line)
 
 

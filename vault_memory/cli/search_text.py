@@ -84,7 +84,13 @@ def unknown_scope_texts(answer: Mapping[str, object]) -> Iterator[str]:
     )
 
 
-def unknown_filter_texts(answer: "Mapping[str, Any]") -> Iterator[str]:
+def unsearched_texts(answer: "SearchAnswerJson") -> Iterator[str]:
+    """Yield why a search may find less than the person expects: its filters, and the layout."""
+    yield from _unknown_filter_texts(answer)
+    yield from _not_memory_texts(answer)
+
+
+def _unknown_filter_texts(answer: "Mapping[str, Any]") -> Iterator[str]:
     """Yield a remark about each filter with a value that no searched note has."""
     for unknown in answer.get("unknown_filters", ()):
         remark = _UNKNOWN[unknown["filter"]].format(unknown["value"])
@@ -95,7 +101,7 @@ def unknown_filter_texts(answer: "Mapping[str, Any]") -> Iterator[str]:
         yield remark
 
 
-def not_memory_texts(answer: "SearchAnswerJson") -> Iterator[str]:
+def _not_memory_texts(answer: "SearchAnswerJson") -> Iterator[str]:
     """Yield a remark when nothing is found, and files of the vault are no memory."""
     count = answer.get("not_memory")
     if count is None:

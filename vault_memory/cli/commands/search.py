@@ -16,9 +16,8 @@ from vault_memory.cli.options import (
 )
 from vault_memory.cli.remarks import (
     print_freshness,
-    print_not_memory,
-    print_unknown_filters,
     print_unknown_scopes,
+    print_unsearched,
 )
 from vault_memory.contract import MOST_HITS
 from vault_memory.errors import UsageError
@@ -189,8 +188,7 @@ def search(
         for name in scopes.users:
             context.say(search_text.closed_text(name))
     print_unknown_scopes(context, answer)
-    print_unknown_filters(context, answer)
-    print_not_memory(context, answer)
+    print_unsearched(context, answer)
     print_freshness(context, answer["freshness"])
 
 
