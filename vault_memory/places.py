@@ -6,6 +6,8 @@ from collections.abc import Mapping
 
 MARKER = ".vault-memory"
 """At the top of a vault: its marker"""
+LONGEST_MARKER = 1 << 16
+"""Bytes of a marker that are read"""
 CONFIG = "vault-memory.toml"
 """In the state folder of a vault: its configuration"""
 SOCKET = "daemon.sock"

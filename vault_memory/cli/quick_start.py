@@ -349,7 +349,7 @@ def _in_marker(
     try:
         # A marker is short; a longer file is none, and might have no end.
         with open(os.path.join(vault, places.MARKER), "rb") as file:
-            return str(json.loads(file.read(1 << 16)).get(key, ""))
+            return str(json.loads(file.read(places.LONGEST_MARKER)).get(key, ""))
     except (OSError, ValueError, AttributeError):
         # The marker is missing or damaged: the full command reports it.
         return ""

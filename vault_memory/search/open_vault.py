@@ -16,7 +16,7 @@ from vault_memory.logs import Logger
 from vault_memory.rules.paths.layout import Layout
 from vault_memory.search.embedder_handle import Semantic
 from vault_memory.vault.locate import locate
-from vault_memory.vault.marker import NAME, Marker, amend_marker, read_marker
+from vault_memory.vault.marker import NAME, Marker, amend_if_writable, read_marker
 from vault_memory.vault.reader import LARGEST_PARSED, Folder, Identity, Note
 from vault_memory.vault.state_dir import (
     StateFolder,
@@ -127,7 +127,7 @@ class OpenVault:
         writes = marks and not state.unmarked_file.exists()
         # The configuration stays on this device, and the owner is the same on each.
         if is_own and writes and table.user and not marker.owner:
-            marker = _with_name(root, marker, table.user)
+            marker = amend_if_writable(root, {"owner": table.user}) or marker
         layout = _settled(
             root,
             state,
@@ -339,20 +339,6 @@ def _settled(
         return None
     layout = vault_layout.VaultLayout(root, state, marker, writes=writes)
     return layout.settle(table, is_own=is_own)
-
-
-def _with_name(
-    root: Path,
-    marker: Marker,
-    owner: str,
-) -> Marker:
-    """Write the configured owner into the marker."""
-    try:
-        return amend_marker(root, {"owner": owner}) or marker
-    except VaultError as error:
-        # A folder that can only be read is used with the configuration.
-        logger.info("%s", error)
-        return marker
 
 
 def with_owner(

@@ -4,7 +4,6 @@ It is kept in the marker, so that it stays the same while the vault grows, and o
 """
 
 import json
-import logging
 import os
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -24,11 +23,9 @@ from vault_memory.rules.paths.layout_survey import LayoutProposal, Survey
 from vault_memory.rules.paths.pattern_check import stays_apart
 from vault_memory.rules.paths.presets import BOT_FOLDER, OF_OTHER_PROGRAMS, preset
 from vault_memory.vault.layout_signs import read_signs
-from vault_memory.vault.marker import Marker, amend_marker
+from vault_memory.vault.marker import Marker, amend_if_writable
 from vault_memory.vault.reader import Folder
 from vault_memory.vault.state_dir import StateFolder
-
-logger = logging.getLogger(__name__)
 
 TOP = "."
 """The top of the vault, as the setting `bot_folder` names it"""
@@ -212,12 +209,9 @@ class VaultLayout:
         """Writes what is new to the marker, and to its copy in the state folder."""
         values = self._shared.as_json()
         if values and values != self._in_marker and self._writes:
-            try:
-                marker = amend_marker(self._root, {"layout": values})
-                self._in_marker = marker.layout if marker else None
-            except VaultError as error:
-                # A folder that can only be read is used with the copy.
-                logger.info("%s", error)
+            # A folder that can only be read is used with the copy.
+            marker = amend_if_writable(self._root, {"layout": values})
+            self._in_marker = marker.layout if marker else self._in_marker
         # Fault: a table that a reading command saw first would never reach the marker.
         own = self._own if values == self._in_marker else self._copy.get(_OWN_TABLE)
         copy = {**values, _OWN_TABLE: own} if own else values

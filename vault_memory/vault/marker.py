@@ -11,11 +11,13 @@ from typing import Any, NamedTuple
 
 from vault_memory import places
 from vault_memory.errors import VaultError, VaultUnreachable
+from vault_memory.logs import Logger
+
+logger = Logger(__name__)
 
 NAME = places.MARKER
 FORMAT = 1
-LONGEST = 1 << 16
-"""Bytes of the file that are read"""
+LONGEST = places.LONGEST_MARKER
 _ID_LENGTH = 32
 _DIGITS = set("0123456789abcdef")
 
@@ -191,6 +193,18 @@ def amend_marker(
             hint="make the folder writable",
         ) from None
     return read_marker(root)
+
+
+def amend_if_writable(
+    root: str | os.PathLike[str],
+    values: Mapping[str, object],
+) -> Marker | None:
+    """Sets values of the marker as `amend_marker` does; None for a folder that can only be read."""
+    try:
+        return amend_marker(root, values)
+    except VaultError as error:
+        logger.info("%s", error)
+        return None
 
 
 def _write(
