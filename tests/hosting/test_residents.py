@@ -121,14 +121,14 @@ def test_a_save_after_an_opening_without_a_change_is_kept_as_a_version(
 def cached_bytes(folder: Path) -> int | None:
     """The bytes of pages that SQLite has in memory for the databases below a folder.
 
-    None while a thread uses one of them.
+    None while a thread uses or closes one of them.
     """
     count = 0
     try:
         for connection in apsw.connections():
             if Path(connection.filename).is_relative_to(folder):
                 count += connection.status(apsw.SQLITE_DBSTATUS_CACHE_USED)[0]
-    except apsw.ThreadingViolationError:
+    except (apsw.ThreadingViolationError, apsw.ConnectionClosedError):
         return None
     return count
 

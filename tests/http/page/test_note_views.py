@@ -6,6 +6,7 @@ import random
 import re
 import threading
 import time
+from datetime import datetime, timedelta
 from pathlib import Path
 from urllib.parse import quote
 
@@ -302,13 +303,21 @@ def test_saves_beside_an_editor_that_saves_the_same_line_overwrite_nothing(
         editor.join()
 
         assert _stored(own_page, note, f"blue {number}\n"), number
-        if status == 303:
+        if status == 202:
+            # The editor's save looked like half of one. The daemon makes the change later.
+            _make_kept_changes(own_page)
+        if status in (202, 303):
             assert _stored(own_page, note, f"green {number}\n"), number
         else:
             assert status == 409, answer
             form.read(answer)
             assert form.text == f"- the boat is green {number}\n"
             assert file.read_text() == f"- the boat is blue {number}\n"
+
+
+def _make_kept_changes(page: ServedPage) -> None:
+    later = datetime.now().astimezone() + timedelta(hours=1)
+    page.memory.edits.process_due(later)
 
 
 def _editor(

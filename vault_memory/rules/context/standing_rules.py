@@ -69,7 +69,7 @@ _BEGINNINGS = (
     rf"(?:{_ACTS})\b.*(?:\b(?:{_EVER})\b|{_OUT})",
     rf"(?:when(?:ever)?|if|before|after|once|as soon as|every time|each time|on every|on each|for every|for each|"
     rf"upon|in every|in each|with every|with each)\b.*(?:,\s*|\bthen\s+|\bplease\s+)"
-    rf"(?:always |never |also |please |then |first |do not |don['’]t )*(?:{_ACTS})\b",
+    rf"(?:always |never |also |please |then |first |do not |don['’]t ){{0,4}}(?:{_ACTS})\b",
     r"(?:make sure|be sure|ensure|remember|don['’]t forget|do not forget)\s+(?:to|that|you)\b.*"
     rf"\b(?:{_EVER}|{_ACTS})\b",
     # German
