@@ -2,6 +2,7 @@
 
 import json
 import os
+import signal
 import socket
 import threading
 import time
@@ -13,8 +14,9 @@ from typing import Any
 import pytest
 
 from tests.hosts.test_hook import HOSTS, MINE, RECALL, hook, payload, turns
-from tests.scenarios.outside import Outside, at
+from tests.scenarios.outside import Outside, at, until
 from vault_memory import VaultMemory
+from vault_memory.command_line import HOOK_SECONDS
 from vault_memory.daemon.exchange import exchange, setup_of
 from vault_memory.hosts import hook_command
 
@@ -135,7 +137,7 @@ def test_a_prompt_is_recorded_although_a_daemon_with_other_settings_refuses(
             "arguments": ["codex", "--user", "mira"],
             "payload": json.dumps(event),
             "automated": False,
-            "moment": [time.time(), 1],
+            "moment": [time.time()],
             "setup": setup,
         }
         for name, value in (
@@ -161,4 +163,108 @@ def test_a_prompt_is_recorded_although_a_daemon_with_other_settings_refuses(
         )
         hook(place, "codex", event, **RECALL)
 
-    assert [turn["text"] for turn in turns(place)] == [event["prompt"]] * 2
+    assert [turn["text"] for turn in turns(place)] == [event["prompt"]]
+
+
+PROMPT_BESIDE_A_HANGING_DAEMON = "Which varnish did the heron boat get?"
+
+
+def event_of(name: str, session: str = "s1") -> dict[str, Any]:
+    """An event of a host that gives no ids."""
+    return {
+        "hook_event_name": name,
+        "session_id": session,
+        "prompt": PROMPT_BESIDE_A_HANGING_DAEMON,
+        "last_assistant_message": "It got amber spar varnish.",
+    }
+
+
+@pytest.mark.parametrize("host", HOSTS)
+def test_a_daemon_that_hangs_costs_a_prompt_neither_time_nor_memory(
+    tmp_path: Path, host: str
+):
+    place = filled(at(tmp_path))
+    with place.daemon(MEMORY_SEARCH_AUTO_RECALL="true") as running:
+        os.kill(running.pid, signal.SIGSTOP)
+        started = time.monotonic()
+        begun = hook(place, host, event_of("SessionStart"), **RECALL)
+        asked = hook(place, host, event_of("UserPromptSubmit"), **RECALL)
+        answered = hook(place, host, event_of("Stop"), **RECALL)
+        seconds = time.monotonic() - started
+
+        os.kill(running.pid, signal.SIGCONT)
+        # The daemon carries out what it was asked before; then it answers this.
+        for event in ("SessionStart", "UserPromptSubmit", "Stop"):
+            hook(place, host, event_of(event, "s2"), **RECALL)
+        until(lambda: len(turns(place)) >= 4)
+
+    assert "rows the heron boat" in begun.stdout
+    assert "amber spar varnish" in asked.stdout
+    assert (begun.stderr, asked.stderr, answered.stderr) == ("", "", "")
+    assert seconds < 3 * HOOK_SECONDS, "each would take all of its time"
+    of_session = [turn for turn in turns(place) if turn["session"] == "s1"]
+    assert [(turn["role"], turn["text"]) for turn in of_session] == [
+        ("user", PROMPT_BESIDE_A_HANGING_DAEMON),
+        ("assistant", "It got amber spar varnish."),
+    ]
+
+
+def test_a_daemon_that_hangs_is_asked_once_for_each_event(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    place = filled(at(tmp_path))
+    monkeypatch.chdir(place.state)
+    server = listening(place)
+    calls: list[str] = []
+
+    def take() -> None:
+        while True:
+            try:
+                connection, _ = server.accept()
+            except OSError:
+                return
+            open_connections.append(connection)
+            with connection.makefile("rb") as stream:
+                calls.append(json.loads(stream.readline())["call"])
+
+    open_connections: list[socket.socket] = []
+    thread = threading.Thread(target=take, daemon=True)
+    thread.start()
+    asked = hook(place, "codex", event_of("UserPromptSubmit"), **RECALL)
+    server.shutdown(socket.SHUT_RDWR)
+    thread.join(60)
+    for connection in (server, *open_connections):
+        connection.close()
+
+    assert calls == ["hook"]
+    assert "amber spar varnish" in asked.stdout
+
+
+def test_what_a_daemon_records_later_has_the_id_that_the_hook_gave(tmp_path: Path):
+    """The daemon hung while the conversation went on, and then carries out all events."""
+    place = filled(at(tmp_path))
+    words = ["claude-code", "--vault", str(place.vault), "--user", "mira"]
+    texts = [("prompt", "Good morning"), ("prompt", "Good morning"), ("prompt", "Tea?")]
+    moment = time.time()
+    events = [
+        (moment + number, {**event_of("UserPromptSubmit"), "prompt": text})
+        for number, (_, text) in enumerate(texts)
+    ]
+    events.append((moment + 3, event_of("Stop")))
+
+    with VaultMemory.open(place.vault, environment=place.environment) as memory:
+        for _ in range(2):
+            for moment, event in events:
+                request = {
+                    "arguments": words,
+                    "payload": json.dumps(event),
+                    "automated": False,
+                    "moment": [moment],
+                }
+                hook_command.serve(memory, request)
+
+    assert [turn["text"] for turn in turns(place)] == [
+        "Good morning",
+        "Tea?",
+        "It got amber spar varnish.",
+    ]

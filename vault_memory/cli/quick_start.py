@@ -12,7 +12,7 @@ import time
 from collections.abc import Collection, Iterable, Sequence
 
 from vault_memory.command_line import (
-    END_SECONDS,
+    DAEMON_SECONDS,
     HOOK_FLAGS,
     HOOK_SECONDS,
     HOOK_VALUES,
@@ -106,8 +106,8 @@ def complete(words: Sequence[str]) -> int:
 def answer_hook(words: Sequence[str]) -> int:
     """Run `hook`, through the daemon if one runs. The exit code is always 0."""
     started = time.monotonic()
-    limit = HOOK_SECONDS
     payload = moment = None
+    patience = DAEMON_SECONDS
     try:
         arguments = plain(words, HOOK_VALUES, HOOK_FLAGS)
         socket = None
@@ -116,24 +116,24 @@ def answer_hook(words: Sequence[str]) -> int:
             socket = socket_of(arguments)
         if arguments is not None and socket is not None:
             payload = sys.stdin.buffer.read(LARGEST_PAYLOAD + 1)
-            moment = (time.time(), int.from_bytes(os.urandom(4), "big") >> 2)
-            if b'"SessionEnd"' in payload:
-                limit = END_SECONDS
-            # The other half of the time is for an answer without the daemon.
-            seconds = limit / 2
+            moment = time.time()
             event = _event(words, payload, moment)
-            answer = ask(arguments, socket, "hook", event, seconds)
+            answer = ask(arguments, socket, "hook", event, patience)
             if answer is not None:
                 _write(answer["text"])
                 return 0
+    except exchange.NotAnswered:
+        # Fault: a daemon that hangs would be asked again, and take the rest of the time.
+        patience = 0.0
     except BaseException:
         # Any other exit code would stop the bot. The full command logs what is wrong.
         pass
     return hook_command.run(
         words,
-        seconds=limit - (time.monotonic() - started),
+        seconds=HOOK_SECONDS - (time.monotonic() - started),
         payload=payload,
         moment=moment,
+        patience=patience,
     )
 
 
@@ -288,14 +288,14 @@ def show(
 def _event(
     words: Sequence[str],
     payload: bytes,
-    moment: tuple[float, int],
+    moment: float,
 ) -> "dict[str, Any]":
     automated = os.environ.get("VAULT_MEMORY_AUTOMATED", "").strip().casefold()
     return {
         "arguments": list(words),
         "payload": payload.decode("utf-8"),
         "automated": automated not in ("", "0", "false", "no", "off"),
-        "moment": moment,
+        "moment": [moment],
     }
 
 

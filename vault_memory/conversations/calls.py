@@ -148,9 +148,9 @@ class ConversationCalls:
         draft: "Turn",
         options: RecordOptions,
     ) -> Recorded:
-        """Record a turn, whose id and time this call gives; see `VaultMemory.record_turn`.
+        """Record a turn, whose time this call gives; see `VaultMemory.record_turn`.
 
-        `now` and `chance`, 30 random bits of the caller, make the id. `again` is a retry after a
+        `now` and `chance`, 30 random bits of the caller, make the id, unless the draft has one. `again` is a retry after a
         lost answer: it skips a turn whose id is recorded already.
         """
         _check_mode(options.mode)
@@ -160,7 +160,7 @@ class ConversationCalls:
         if chance is None:
             chance = int.from_bytes(os.urandom(4)) >> 2
         with self.transaction():
-            turn_id = conversations_turn.new_id(moment, chance)
+            turn_id = draft.id or conversations_turn.new_id(moment, chance)
             turn = self.with_owner(draft._replace(id=turn_id, ts=moment.isoformat()))
             path = self.transcripts.path_of(turn)
             if options.mode == "incognito":

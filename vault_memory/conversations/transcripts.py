@@ -134,6 +134,23 @@ class Transcripts:
         place = self._layout.place(self._place_of(user, channel, first))
         return self.of(place.scope, first, last) if place else []
 
+    def shortly_before(
+        self,
+        user: str,
+        channel: str,
+        at: datetime,
+    ) -> list[Turn]:
+        """Returns the turns up to a moment, of its day and of the day before, in the order of time.
+
+        They are those of a channel, else of a person. The vault is not listed.
+        """
+        paths = [
+            path
+            for day in (at.date() - _DAY, at.date())
+            for path in self._beside(self._place_of(user, channel, day))
+        ]
+        return [turn for turn in union_of_turns(self._read(paths)) if turn.at <= at]
+
     def since(
         self,
         scope: str,

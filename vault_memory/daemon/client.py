@@ -45,8 +45,11 @@ def ask(
     path: Path,
     call: str,
     arguments: Mapping[str, Any],
+    patience: float = PATIENCE_SECONDS,
 ) -> dict[str, Any] | None:
     """Returns the answer of the daemon behind the socket at `path`; None without a daemon.
+
+    After `patience` seconds without an answer, it returns None.
 
     Raises DaemonRefused.
     """
@@ -54,9 +57,7 @@ def ask(
     if calls is not None:
         return _answer_here(calls, call, arguments)
     try:
-        answer: dict[str, Any] | None = exchange(
-            str(path), call, arguments, PATIENCE_SECONDS
-        )
+        answer: dict[str, Any] | None = exchange(str(path), call, arguments, patience)
     except NotAnswered:
         # A question changes nothing: its caller can answer it again.
         return None

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from vault_memory.api import json_contract
 from vault_memory.context.calls import DEFAULT_CONTEXT, ContextOptions
-from vault_memory.daemon.client import BEHIND, DaemonRefused, ask
+from vault_memory.daemon.client import BEHIND, PATIENCE_SECONDS, DaemonRefused, ask
 from vault_memory.index.schema import has_vectors
 from vault_memory.lazy import lazy_module
 from vault_memory.search.calls import DEFAULT_SEARCH, SearchOptions
@@ -35,10 +35,16 @@ def search(
     scopes: Sequence[str] | None,
     options: SearchOptions = DEFAULT_SEARCH,
     progress: "Progress | None" = None,
+    patience: float = PATIENCE_SECONDS,
 ) -> "SearchAnswerJson":
-    """Search. `scopes` None means all of the vault; an empty list finds nothing."""
+    """Search. `scopes` None means all of the vault; an empty list finds nothing.
+
+    The daemon has `patience` seconds for its answer; with 0 it is not asked.
+    """
     arguments = {"query": query, **_changed(options, DEFAULT_SEARCH)}
-    answer: SearchAnswerJson | None = _ask(memory, "search", arguments, scopes)
+    answer: SearchAnswerJson | None = _ask(
+        memory, "search", arguments, scopes, patience
+    )
     if answer is not None:
         return answer
     memory.refresh(progress, briefly=True)
@@ -58,12 +64,18 @@ def context(
     scopes: Sequence[str],
     options: ContextOptions = DEFAULT_CONTEXT,
     progress: "Progress | None" = None,
+    patience: float = PATIENCE_SECONDS,
 ) -> "ContextBlockJson":
-    """Compose the memory block for a prompt. An empty list of scopes gives nothing."""
+    """Compose the memory block for a prompt. An empty list of scopes gives nothing.
+
+    The daemon has `patience` seconds for its answer; with 0 it is not asked.
+    """
     arguments = {"prompt": prompt, **_changed(options, DEFAULT_CONTEXT)}
     # Rebuilding a past day takes seconds, and the daemon answers others meanwhile.
     if options.as_of is None:
-        answer: ContextBlockJson | None = _ask(memory, "context", arguments, scopes)
+        answer: ContextBlockJson | None = _ask(
+            memory, "context", arguments, scopes, patience
+        )
         if answer is not None:
             return answer
     memory.refresh(progress, briefly=True)
@@ -140,16 +152,21 @@ def _ask(
     call: str,
     arguments: Mapping[str, Any],
     scopes: Sequence[str] | None,
+    patience: float,
 ) -> Any:
     """What the daemon answers; None when none runs, or it has not caught up with the vault."""
+    if not patience:
+        without_daemon(memory, "the daemon gives no answer")
+        return None
     socket = memory.vault.state.socket
     answer = None
     try:
         if scopes is None:
-            listing = ask(socket, "scopes", {})
+            listing = ask(socket, "scopes", {}, patience)
             scopes = None if listing is None else listing["scopes"]
         if scopes is not None:
-            answer = ask(socket, call, {**arguments, "scopes": list(scopes)})
+            request = {**arguments, "scopes": list(scopes)}
+            answer = ask(socket, call, request, patience)
     except DaemonRefused as refused:
         # Fault: a daemon that was not restarted after an update refuses arguments that
         # it does not know. An argument that is wrong in itself is refused again without

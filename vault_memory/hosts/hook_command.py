@@ -8,11 +8,13 @@ import os
 import sys
 import threading
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from vault_memory.command_line import (
+    DAEMON_SECONDS,
     END_SECONDS,
     HOOK_FLAGS,
     HOOK_SECONDS,
@@ -33,9 +35,9 @@ if TYPE_CHECKING:
 
     from vault_memory.api import vault_memory
     from vault_memory.api.vault_memory import VaultMemory
-    from vault_memory.hosts import error_log, hook_events, projects
+    from vault_memory.hosts import error_log, hook_events, projects, recording
     from vault_memory.hosts.hook_events import EventContext
-    from vault_memory.hosts.projects import Project
+    from vault_memory.hosts.recording import EventTurn
     from vault_memory.rules.paths import caller as paths_caller
     from vault_memory.rules.paths.caller import Caller
 else:
@@ -43,41 +45,48 @@ else:
     error_log = lazy_module("vault_memory.hosts.error_log")
     hook_events = lazy_module("vault_memory.hosts.hook_events")
     projects = lazy_module("vault_memory.hosts.projects")
+    recording = lazy_module("vault_memory.hosts.recording")
     paths_caller = lazy_module("vault_memory.rules.paths.caller")
 
 LAST_SECONDS = 2.0
 """At most, after the time is up: to keep the prompt, and to log why there is no answer"""
-ANSWER_SECONDS = 2.0
-"""Time after which a daemon assumes that the hook has ended without its answer"""
 AUTOMATED = "VAULT_MEMORY_AUTOMATED"
 """Set by a job that runs a host: no person typed what the host then sends as a prompt"""
 REGISTER = "projects.json"
 """In the state folder: the folders of projects, which most people have none of"""
 NO = ("", "0", "false", "no", "off")
 
-Moment = tuple[float, int]
-"""Seconds since 1970, and 30 random bits: together they are the id of the turn"""
-
 
 class _HookCall:
     """The state of one call, from which a failure is logged as exactly as possible."""
 
-    def __init__(self, environment: Mapping[str, str]) -> None:
+    def __init__(
+        self,
+        environment: Mapping[str, str],
+        moment: float | None = None,
+    ) -> None:
         self.environment = environment
+        self.moment = time.time() if moment is None else moment
+        """When the event happened, in seconds since 1970: the same for each attempt"""
+        self.patience = DAEMON_SECONDS
+        """Seconds that a daemon has for its answer"""
         self.host_name = ""
         self.event_name = ""
         self.state: Path | None = None
         self.options = Arguments((), {})
         self.payload: bytes | None = None
-        self.moment: Moment | None = None
-        self.again = False
-        """Whether another process may have recorded the event"""
-        self.unrecorded: EventContext | None = None
-        """The event whose prompt is not recorded yet"""
+        self.keep: Callable[[], None] = lambda: None
+        """Puts what the event says into the drop folder, until it is recorded"""
 
     def log_failure(self, reason: str) -> None:
         source = f"{self.host_name} {self.event_name or '-'}"
         error_log.log_failure(self.state, self.environment, source, reason)
+
+    def log_error(self, error: BaseException) -> None:
+        if isinstance(error, VaultMemoryError):
+            self.log_failure(f"{error.code}: {error.message}")
+        else:
+            self.log_failure(f"{type(error).__name__} {_place_of(error)}")
 
     def caller(self) -> "Caller":
         options = self.options
@@ -88,28 +97,64 @@ class _HookCall:
             "private" in options.options,
         )
 
+    def time(self) -> "datetime":
+        """Return when the event happened, or what `--now` says."""
+        return _parse_time(self.options.last("now")) or _local_time(self.moment)
+
+    def read_words(self, context: "EventContext") -> "list[EventTurn]":
+        """Return what the event says. It is kept if it cannot be recorded."""
+        event, caller, now = context.event, context.caller, context.now
+        turns = recording.turns_of(event, caller, now, None)
+        # Fault: the disk of the vault may not answer, and the time is over before it does.
+        self.keep = partial(recording.drop, context, turns)
+        if not turns:
+            return turns
+        try:
+            before = recording.recorded_before(context)
+        except (VaultMemoryError, OSError):
+            return turns
+        turns = recording.turns_of(event, caller, now, before)
+        self.keep = partial(recording.drop, context, turns)
+        return turns
+
+    def record(
+        self,
+        context: "EventContext",
+        turns: "Sequence[EventTurn]",
+    ) -> None:
+        """Record what the event says, or keep it. Raises UsageError for what nothing can record."""
+        try:
+            recording.record(context, turns)
+        except UsageError:
+            raise
+        except Exception as error:
+            # Fault: a vault that is read-only for a moment must cost neither the words nor
+            # the answer.
+            self.keep()
+            self.log_error(error)
+        self.keep = lambda: None
+
 
 def run(
     arguments: Sequence[str],
     *,
     seconds: float = HOOK_SECONDS,
     payload: bytes | None = None,
-    moment: "Moment | None" = None,
+    moment: float | None = None,
+    patience: float = DAEMON_SECONDS,
 ) -> int:
     """Answer one event; the exit code, which is always 0.
 
-    `payload` is standard input, where it was read already. `moment` is that of an attempt which may
-    have recorded the event: it is not recorded again.
+    `payload` is standard input, where it was read already, and `moment` the time of the event. A
+    daemon has `patience` seconds for its answer, which is 0 where it gave none to this event.
     """
-    call = _HookCall(os.environ)
-    call.payload, call.moment, call.again = payload, moment, moment is not None
+    call = _HookCall(os.environ, moment)
+    call.payload, call.patience = payload, patience
     timer = _end_after(seconds, call)
     try:
         _write(_answer(call, arguments))
-    except VaultMemoryError as error:
-        call.log_failure(f"{error.code}: {error.message}")
     except BaseException as error:
-        call.log_failure(f"{type(error).__name__} {_place_of(error)}")
+        call.log_error(error)
     timer.cancel()
     return 0
 
@@ -119,14 +164,11 @@ def serve(
     arguments: Mapping[str, Any],
 ) -> dict[str, Any]:
     """Answer an event in a process that has the vault open. Raises VaultMemoryError."""
-    call = _HookCall({})
+    call = _HookCall({}, float(arguments["moment"][0]))
+    call.state = memory.vault.state.path
     host = _parse_arguments(call, arguments["arguments"])
-    seconds, chance = arguments["moment"]
-    call.moment = (float(seconds), int(chance))
-    # Fault: by then the host's own process has stopped waiting, and has recorded the
-    # event itself. A second record would double the turn.
-    call.again = time.time() - call.moment[0] > ANSWER_SECONDS
     event = read_event(host, arguments["payload"].encode("utf-8"))
+    call.event_name = event.name
     caller = call.caller()
     if event.is_silent:
         return {"text": ""}
@@ -165,44 +207,42 @@ def _carry_out(
     event: Event,
     caller: "Caller",
 ) -> str:
-    project = _project_of(memory, host, event)
-    if project is not None:
-        # What is said beside the code belongs to the project. The person works there alone.
-        caller = caller._replace(
-            channel=project.name, groups=(*caller.groups, project.name), private=True
-        )
-    elif "projects" in call.options.options:
+    own = _caller_in_project(call, memory.vault.state.path, host, event, caller)
+    if own is None:
         return ""
-    now, chance = _parse_time(call.options.last("now")), None
-    if call.moment is not None:
-        seconds, chance = call.moment
-        now = now or _local_time(seconds)
-    context = hook_events.EventContext(memory, host, event, caller, now)
+    context = hook_events.EventContext(
+        memory, host, event, own, call.time(), call.patience
+    )
     if hook_events.is_of_nobody(context):
         return hook_events.refusal(context)
-    if event.kind == "prompt":
-        call.unrecorded = context
+    turns = call.read_words(context)
     try:
         # Fault: the answer comes before the record. A search would find the prompt
         # itself.
         return hook_events.answer(context)
     finally:
-        call.unrecorded = None
-        hook_events.record(context, chance, again=call.again)
+        call.record(context, turns)
 
 
-def _project_of(
-    memory: "VaultMemory",
+def _caller_in_project(
+    call: _HookCall,
+    state: Path,
     host: Host,
     event: Event,
-) -> "Project | None":
-    """Return the project in whose folder the host works."""
-    state = memory.vault.state.path
+    caller: "Caller",
+) -> "Caller | None":
+    """Return the caller in the project where the host works; None where the hook is silent."""
     # Most people have no projects: nothing more is loaded for them.
-    if not event.folder or not (state / REGISTER).exists():
-        return None
-    project = projects.Projects(state).of(event.folder)
-    return project if project and host.name in project.hosts else None
+    if event.folder and (state / REGISTER).exists():
+        project = projects.Projects(state).of(event.folder)
+        if project and host.name in project.hosts:
+            # What is said beside the code belongs to the project. The person works there alone.
+            return caller._replace(
+                channel=project.name,
+                groups=(*caller.groups, project.name),
+                private=True,
+            )
+    return None if "projects" in call.options.options else caller
 
 
 def _parse_arguments(
@@ -275,8 +315,7 @@ def _give_up(
             f"no answer within {round(seconds, 1):g} seconds; `vault-memory index`"
             " reads a new vault, `vault-memory doctor` looks for more"
         )
-        if call.unrecorded is not None:
-            hook_events.drop_prompt(call.unrecorded)
+        call.keep()
 
     worker = threading.Thread(target=keep_and_log, daemon=True)
     worker.start()

@@ -45,7 +45,13 @@ def answer_id(
     text: str,
 ) -> str:
     """Return the id of the answer to a turn: the same for its event and for its transcript."""
-    return TURN_PREFIX + _digest(session, turn, text[:MOST_CHARACTERS])
+    return TURN_PREFIX + digest(session, turn, text[:MOST_CHARACTERS])
+
+
+def digest(*fields: str) -> str:
+    """Return an id that follows from these fields."""
+    raw = "\0".join(fields).encode("utf-8", "replace")
+    return hashlib.sha256(raw).hexdigest()[:24]
 
 
 def read_replies(
@@ -102,13 +108,8 @@ def _reply(
     elif _ID.fullmatch(line.id):
         id_ = line.id
     else:
-        id_ = _digest(session, time, line.text)
+        id_ = digest(session, time, line.text)
     return Reply(id_, time, text)
-
-
-def _digest(*fields: str) -> str:
-    raw = "\0".join(fields).encode("utf-8", "replace")
-    return hashlib.sha256(raw).hexdigest()[:24]
 
 
 def _words(content: object) -> str:

@@ -17,7 +17,7 @@ else:
 
 EVENTS: Mapping[str, EventKind] = {
     "SessionStart": "start",
-    "Recall": "recall",
+    "Recall": "prompt",
     "TurnEnd": "turn",
     "Search": "search",
     "SessionEnd": "end",
