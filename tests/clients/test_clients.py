@@ -40,9 +40,7 @@ def turns(client: Client) -> list[tuple[str, str]]:
     said: list[dict[str, Any]] = [
         json.loads(line) for file in files for line in file.read_text().splitlines()
     ]
-    return [
-        (turn["role"], turn["text"].strip('"')) for turn in said
-    ]  # opencode puts the words of `run` into quotes
+    return [(turn["role"], turn["text"]) for turn in said]
 
 
 def is_noted(client: Client, name: str, text: str) -> bool:

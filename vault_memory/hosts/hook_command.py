@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     from vault_memory.hosts.recording import EventTurn
     from vault_memory.rules.paths import caller as paths_caller
     from vault_memory.rules.paths.caller import Caller
+    from vault_memory.vault import locate, marker, state_dir
 else:
     vault_memory = lazy_module("vault_memory.api.vault_memory")
     error_log = lazy_module("vault_memory.hosts.error_log")
@@ -47,11 +48,16 @@ else:
     projects = lazy_module("vault_memory.hosts.projects")
     recording = lazy_module("vault_memory.hosts.recording")
     paths_caller = lazy_module("vault_memory.rules.paths.caller")
+    locate = lazy_module("vault_memory.vault.locate")
+    marker = lazy_module("vault_memory.vault.marker")
+    state_dir = lazy_module("vault_memory.vault.state_dir")
 
 LAST_SECONDS = 2.0
 """At most, after the time is up: to keep the prompt, and to log why there is no answer"""
 AUTOMATED = "VAULT_MEMORY_AUTOMATED"
 """Set by a job that runs a host: no person typed what the host then sends as a prompt"""
+QUESTIONS = ("start", "search")
+"""Events that say nothing and end nothing"""
 REGISTER = "projects.json"
 """In the state folder: the folders of projects, which most people have none of"""
 NO = ("", "0", "false", "no", "off")
@@ -194,10 +200,49 @@ def _answer(
         return ""
     if call.environment.get(AUTOMATED, "").strip().casefold() not in NO:
         event = event._replace(is_automated=True)
-    vault, config = call.options.last("vault"), call.options.last("config")
-    with vault_memory.VaultMemory.open(vault or None, config or None) as memory:
+    try:
+        opened = _open(call)
+    except VaultMemoryError:
+        _keep_for_later(call, host, event, caller)
+        raise
+    with opened as memory:
         call.state = memory.vault.state.path
         return _carry_out(call, memory, host, event, caller)
+
+
+def _open(call: _HookCall) -> "VaultMemory":
+    options, environment = call.options, call.environment
+    vault, config = options.last("vault") or None, options.last("config") or None
+    try:
+        return vault_memory.VaultMemory.open(vault, config)
+    except state_dir.StateFolderUnusable as error:
+        root = locate.locate(vault, environment, start=Path.cwd())
+        # Fault (C57): without its state folder nobody knows whether an empty folder is a vault.
+        if marker.read_marker(root) is None:
+            raise
+        call.log_error(error)
+    states = str(state_dir.temporary_root(environment))
+    return vault_memory.VaultMemory.open(
+        vault, config, environment={**environment, "VAULT_MEMORY_STATE": states}
+    )
+
+
+def _keep_for_later(
+    call: _HookCall,
+    host: Host,
+    event: Event,
+    caller: "Caller",
+) -> None:
+    """Keep what the event says while its vault cannot be opened, in the vault's drop folder."""
+    vault = call.options.last("vault") or call.environment.get("VAULT_MEMORY_VAULT")
+    state = vault and state_dir.state_at(Path(vault).expanduser(), call.environment)
+    if not state:
+        return
+    call.state = state.path
+    own = _caller_in_project(call, state.path, host, event, caller)
+    if own is not None:
+        turns = recording.turns_of(event, own, call.time(), None)
+        recording.keep(state.path, host.name, event, own, turns)
 
 
 def _carry_out(
@@ -215,6 +260,8 @@ def _carry_out(
     )
     if hook_events.is_of_nobody(context):
         return hook_events.refusal(context)
+    if event.kind in QUESTIONS:
+        return hook_events.answer(context)
     turns = call.read_words(context)
     try:
         # Fault: the answer comes before the record. A search would find the prompt

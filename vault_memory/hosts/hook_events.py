@@ -36,6 +36,8 @@ GAP = "\n\n"
 CUT = "… (the rest of this note is too long for this place)"
 MOST_HITS = 8
 """Of a search"""
+LONGEST_QUERY = 20_000
+"""Letters of a prompt for which memories are recalled; a pasted log takes no longer"""
 MOST_ATTEMPTS = 3
 """To fit the block into an answer by asking for a shorter one"""
 
@@ -72,7 +74,7 @@ def answer(context: EventContext) -> str:
         case "start":
             return _block_that_fits(context)
         case "prompt" if memory.vault.config.memory_search.auto_recall:
-            block = _ask_for_block(context, event.prompt)
+            block = _ask_for_block(context, event.prompt[:LONGEST_QUERY])
             return _lines_for_prompt(context, block)
         case "search" if event.prompt.strip():
             return _search(context)
@@ -115,7 +117,7 @@ def _search(context: EventContext) -> str:
     memory, caller = context.memory, context.caller
     hits = query_or_local.search(
         memory,
-        context.event.prompt,
+        context.event.prompt[:LONGEST_QUERY],
         scopes=caller.reads(memory.layout),
         options=search_calls.SearchOptions(
             limit=MOST_HITS, session=context.event.session or None, now=context.now

@@ -36,6 +36,8 @@ else:
     conversations_turn = lazy_module("vault_memory.rules.conversations.turn")
 
 PERSON, BOT = "user", "assistant"
+MOST_BYTES = 3 << 20
+"""Of a turn; the drop folder takes no longer line than 4 MB"""
 
 
 class EventTurn(NamedTuple):
@@ -74,9 +76,7 @@ def turns_of(
     for role, text in texts.items():
         if not text.strip():
             continue
-        # Fault: a pasted log is longer than a turn may be. Its beginning is kept, since the
-        # person's request is lost with the whole.
-        text = text[: conversations_turn.LONGEST]
+        text = _beginning(text)
         id_ = _id_of(event, caller, role, text, of_session, first)
         if any(turn.id == id_ for turn in of_session):
             continue
@@ -84,6 +84,14 @@ def turns_of(
         # The answer of an event follows its prompt.
         of_session.append(_turn(event, caller, turns[-1]))
     return turns
+
+
+def _beginning(text: str) -> str:
+    """Return the part of a text that a turn can have."""
+    # Fault: a pasted log is longer than a turn may be. Without its beginning the words of the
+    # person would be lost, too.
+    raw = text[: conversations_turn.LONGEST].encode("utf-8")
+    return raw[:MOST_BYTES].decode("utf-8", "ignore")
 
 
 def _id_of(

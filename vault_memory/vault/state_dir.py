@@ -45,6 +45,10 @@ class TwoCopies(ConfigError):
         )
 
 
+class StateFolderUnusable(ConfigError):
+    """The state folder of a vault cannot be made or written."""
+
+
 class StateFolder(NamedTuple):
     """The state folder of one vault on this machine. The notes can be read without it."""
 
@@ -103,7 +107,7 @@ def state_of(
     """Returns the state folder of the vault at `root`; creates it when it does not exist.
 
     A vault that was moved keeps its state. Raises TwoCopies when another live folder has the same
-    id, ConfigError when the folder cannot be created.
+    id, StateFolderUnusable when the folder cannot be created.
     """
     state = StateFolder(state_root(environment) / marker.vault)
     _make(state.path)
@@ -272,6 +276,41 @@ def registered_root(state: StateFolder) -> str | None:
     return _registered_root(state.path / _PLACE)
 
 
+def state_at(
+    root: Path,
+    environment: Mapping[str, str],
+) -> StateFolder | None:
+    """Returns the state folder of the vault that was last opened in this folder, which may be away."""
+    root_path = os.path.realpath(root)
+    states = state_root(environment)
+    for vault in reversed(vaults_at(root_path, states)):
+        state = StateFolder(states / vault)
+        if registered_root(state) == root_path:
+            return state
+    return None
+
+
+def temporary_root(environment: Mapping[str, str]) -> Path:
+    """Returns a private folder for state folders, for as long as the user's own cannot be used.
+
+    It is the same until the computer starts again. Raises StateFolderUnusable.
+    """
+    import tempfile
+
+    parent = environment.get("XDG_RUNTIME_DIR") or tempfile.gettempdir()
+    root = Path(parent) / f"vault-memory-{os.geteuid()}"
+    _make(root)
+    status = root.lstat()
+    # Fault (H120): another user may have made a folder or a link of this name, and would read
+    # the memory.
+    if not stat.S_ISDIR(status.st_mode) or status.st_uid != os.geteuid():
+        raise StateFolderUnusable(
+            f"`{root}` belongs to another user",
+            hint="remove it, or set XDG_RUNTIME_DIR",
+        )
+    return root
+
+
 def vaults_at(
     root_path: str,
     states: Path,
@@ -299,7 +338,7 @@ def _make(folder: Path) -> None:
     try:
         places.make_private(folder)
     except OSError as error:
-        raise ConfigError(
+        raise StateFolderUnusable(
             f"the state folder `{folder}` cannot be made: {error.strerror}", hint=hint
         ) from None
     status = folder.stat()
@@ -308,7 +347,9 @@ def _make(folder: Path) -> None:
     if status.st_mode & OTHERS and status.st_uid == os.geteuid():
         folder.chmod(stat.S_IMODE(status.st_mode) & ~OTHERS)
     if not os.access(folder, os.R_OK | os.W_OK | os.X_OK):
-        raise ConfigError(f"the state folder `{folder}` cannot be written", hint=hint)
+        raise StateFolderUnusable(
+            f"the state folder `{folder}` cannot be written", hint=hint
+        )
 
 
 def claim(

@@ -3,7 +3,7 @@
 import json
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from vault_memory.hosts.host import CONVERSATION_EVENTS, Host
 from vault_memory.lazy import lazy_module
@@ -15,6 +15,8 @@ else:
     config_edits = lazy_module("vault_memory.hosts.config_edits")
     install_plan = lazy_module("vault_memory.hosts.install_plan")
 
+QUOTES = {'"': '"', "“": "”", "„": "“", "«": "»"}
+"""An opening quotation mark → the one that closes it"""
 MARK = "// Written by `vault-memory install opencode`; `--uninstall` takes it out."
 
 
@@ -53,6 +55,14 @@ class Opencode(Host):
             ((_settings_file(folder), settings), plugin), next_steps
         )
 
+    def common_payload(self, payload: Mapping[str, Any]) -> Mapping[str, Any]:
+        # `opencode run` puts a prompt with a blank into quotation marks. Words in quotation marks
+        # are another author's, and nothing of them would be learned.
+        prompt = payload.get("prompt")
+        if not isinstance(prompt, str):
+            return payload
+        return {**payload, "prompt": without_quotes(prompt)}
+
     def format_answer(
         self,
         event: str,
@@ -60,6 +70,19 @@ class Opencode(Host):
         notice: str = "",
     ) -> str:
         return text
+
+
+def without_quotes(prompt: str) -> str:
+    """Return a prompt without the one pair of quotation marks around all of it."""
+    text = prompt.strip()
+    opening, inner, closing = text[:1], text[1:-1], text[-1:]
+    if len(text) < 3 or QUOTES.get(opening) != closing:
+        return prompt
+    # opencode escapes the marks within: others end a quotation before the end of the text.
+    plain = inner.replace(f"\\{closing}", "")
+    if opening in plain or closing in plain:
+        return prompt
+    return inner.replace(f"\\{closing}", closing)
 
 
 def _settings_file(folder: Path) -> Path:
