@@ -4,10 +4,13 @@ import logging
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import fields, is_dataclass
 from datetime import datetime, timedelta
+from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 from vault_memory.errors import VaultMemoryError
+from vault_memory.models.llm.own_words import own_words
 from vault_memory.rules.context.standing_rules import (
+    LONGEST_TURN,
     is_rules_heading,
     keys_of,
     reads_like_rule,
@@ -42,14 +45,23 @@ def said_in_session(
         return ()
     try:
         sessions = _sessions_of_owner(conversations, place.scope)
-        return keys_of(
-            turn.text for session in sessions for turn in _turns(conversations, session)
-        )
+        turns = chain.from_iterable(_turns(conversations, one) for one in sessions)
+        return keys_of(_own_texts(turns))
     except VaultMemoryError as error:
         # Fault: an unreadable transcript proves nothing. Without the person's words the tool may
         # not write a rule.
         logger.warning("what was said in this session cannot be read: %s", error)
         return ()
+
+
+def _own_texts(turns: "Iterable[Turn]") -> Iterator[str]:
+    """Yields the texts of turns whose words are certainly the person's."""
+    for turn in turns:
+        # A long turn is a pasted document.
+        if len(turn.text) <= LONGEST_TURN:
+            own = own_words(turn.text)
+            if not own.is_pasted:
+                yield own.text
 
 
 def _is_rule(text: str) -> bool:

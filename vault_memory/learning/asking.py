@@ -14,6 +14,7 @@ from vault_memory.learning.channel.channel_learning import (
     with_channel_items,
 )
 from vault_memory.learning.unread_turns import day_of
+from vault_memory.models.llm.own_words import spoken
 from vault_memory.rules.learning.candidate import Extraction, FoundFact, Memory
 from vault_memory.rules.learning.combined import combined
 from vault_memory.rules.learning.extraction import read_answer
@@ -143,7 +144,8 @@ def _own_turns(
     evidence = cycle.gathered.evidence
     return OwnTurns(
         {
-            short_id: OwnTurn(turn.text, turn.user, day_of(turn, cycle.zone))
+            # Fault: what the person quotes would prove what a model says of the person.
+            short_id: OwnTurn(spoken(turn.text), turn.user, day_of(turn, cycle.zone))
             for short_id, turn_id in turn_ids.items()
             if (turn := evidence.get(turn_id)) is not None
         }

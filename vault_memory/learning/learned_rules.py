@@ -6,7 +6,6 @@ person, so that no mail, web page or pasted document can become a rule.
 
 import re
 from collections.abc import Iterable
-from datetime import date
 from typing import NamedTuple
 
 from vault_memory.learning.note_lines import ops_for
@@ -16,7 +15,7 @@ from vault_memory.markdown.letters import folded_line
 from vault_memory.markdown.note_items import NoteItem, items_of
 from vault_memory.models.llm.sentence_filter import split_sentences
 from vault_memory.rules.context.rule_archive import ARCHIVED, is_archive
-from vault_memory.rules.conversations.turn import Turn
+from vault_memory.rules.conversations.quotation_marks import unquoted
 from vault_memory.rules.edits.apply_ops import apply_ops
 from vault_memory.rules.edits.ops import Archive, as_json
 from vault_memory.rules.edits.skipped_duplicates import SkippedDuplicate
@@ -57,24 +56,20 @@ def rules_in(text: str) -> list[str]:
         return []
     # Fault: "Dr." ended the rule "Please always call Dr. Holm".
     sentences = (" ".join(part.split()) for part in split_sentences(clean(text)))
-    return [sentence for sentence in sentences if _is_rule(sentence)]
+    return [sentence for sentence in sentences if is_rule(sentence)]
 
 
-def _is_rule(sentence: str) -> bool:
+def is_rule(sentence: str) -> bool:
+    """Returns whether a sentence asks the bot for something in the future."""
     # Fault: a long sentence is no request that a person types.
-    if len(sentence) > LONGEST_RULE or not _CUES.search(sentence):
+    if len(sentence) > LONGEST_RULE:
+        return False
+    # Fault: "Eve says: 'from now on …'" asks for nothing.
+    spoken = unquoted(sentence)
+    if not _CUES.search(spoken):
         return False
     # "Always a pleasure" and "Never had a cat" begin like a rule.
-    return not (_QUESTION.search(sentence) or _STATEMENT.search(sentence))
-
-
-def rule_lines(turns: Iterable[tuple[Turn, date]]) -> list[str]:
-    """Returns items for RULES.md, from turns with their days."""
-    return [
-        f"{rule.rstrip('.。 ')} ({day}, ref:{turn.id})"
-        for turn, day in turns
-        for rule in rules_in(turn.text)
-    ]
+    return not (_QUESTION.search(spoken) or _STATEMENT.search(spoken))
 
 
 def rule_ops(
@@ -198,7 +193,6 @@ __all__ = [
     "ACTIVE",
     "ARCHIVED",
     "MOST_ACTIVE",
-    "rule_lines",
     "rule_ops",
     "rule_skips",
     "rules_in",

@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, tzinfo
 
+from vault_memory.models.llm.own_words import own_words
 from vault_memory.rules.conversations.turn import Turn
 from vault_memory.rules.learning.model_prompt import CUT, Excerpt
 
@@ -47,7 +48,9 @@ class PackedTurn:
         if turn.is_automated:
             who += " (automated)"
         moment = _moment_in_words(turn.at.astimezone(zone))
-        excerpt = Excerpt(turn.id, turn.text, who, own, turn.ts, turn.session, moment)
+        # Fault: a pasted mail would be read as the words of the person.
+        text = own_words(turn.text).text if own else turn.text
+        excerpt = Excerpt(turn.id, text, who, own, turn.ts, turn.session, moment)
         label = excerpt.with_text(CUT).size
         if label > room:
             # A transcript edited by hand may have an id or a name of thousands of letters.

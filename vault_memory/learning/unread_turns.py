@@ -43,10 +43,17 @@ class Gathered:
 
     @property
     def evidence(self) -> dict[str, Turn]:
-        """The turns to learn from, by id: those with a person's own words in the question."""
+        """The turns to learn from, by id: those with a person's own words in the question.
+
+        Their texts are without what others wrote, such as a pasted mail.
+        """
         # Fault: what the bot or another member said would count as the person's own words.
-        ids = {excerpt.id for excerpt in self.excerpts if excerpt.own}
-        return {turn.id: turn for turn in self.turns if turn.id in ids}
+        own = {excerpt.id: excerpt.text for excerpt in self.excerpts if excerpt.own}
+        return {
+            turn.id: turn._replace(text=own[turn.id])
+            for turn in self.turns
+            if turn.id in own
+        }
 
     @property
     def others(self) -> set[str]:

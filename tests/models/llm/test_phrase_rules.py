@@ -75,7 +75,7 @@ def test_only_the_persons_own_turns_are_used() -> None:
 
 def test_pasted_text_does_not_count_as_the_persons_own() -> None:
     pasted = (
-        "Look at this mail:\nI live in Rome.\nI love cats.\n\nI live in Porto.\n"
+        "I live in Porto.\n\nLook at this mail:\nI live in Rome.\nI love cats.\n\nI live in Kiel.\n"
         "```\nI work at Acme.\n```\n> I prefer tea.\nOn 3 May 2026, Bob Gray wrote:\nI work at Initech.\n"
     )
 

@@ -3,7 +3,8 @@
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
-from vault_memory.learning.learned_rules import LONGEST_RULE, LONGEST_TURN, rules_in
+from vault_memory.learning.learned_rules import LONGEST_RULE, LONGEST_TURN, is_rule
+from vault_memory.rules.conversations.quotation_marks import unquoted
 from vault_memory.rules.search.tokens import clean, is_question
 
 if TYPE_CHECKING:
@@ -22,17 +23,18 @@ def spoken_rules(
     # Fault: a long pasted text is a document, and its sentences are no rules of the person.
     if len(text) > LONGEST_TURN:
         return {}
-    # Fault: "from now on I work at ACME" has the words of a rule, and asks for nothing.
-    asked = {
-        sentence: True
-        for sentence in rules_in(text)
-        if not cues.is_own_statement(sentence)
-    }
-    # Fault: a quoted rule is another author's. Only the person's own statement binds the bot.
-    for sentence in map(clean, own_sentences(text)):
-        reasons = {cue.reason for cue in cues.find(sentence)}
-        is_wish = not reasons.isdisjoint({"explicit", "implicit"})
+    asked: dict[str, bool] = {}
+    for sentence in own_sentences(text):
+        rule = " ".join(clean(sentence).split())
+        spoken = unquoted(rule)
         # Fault: a question such as "should you always …?" asks for nothing.
-        if is_wish and len(sentence) <= LONGEST_RULE and not is_question(sentence):
-            asked.setdefault(" ".join(sentence.split()), "explicit" in reasons)
+        if len(rule) > LONGEST_RULE or is_question(spoken):
+            continue
+        # Fault: "from now on I work at ACME" has the words of a rule, and asks for nothing.
+        if is_rule(rule) and not cues.is_own_statement(spoken):
+            asked[rule] = True
+            continue
+        reasons = {cue.reason for cue in cues.find(spoken)}
+        if not reasons.isdisjoint({"explicit", "implicit"}):
+            asked.setdefault(rule, "explicit" in reasons)
     return asked

@@ -18,7 +18,8 @@ from vault_memory.learning.packing import is_own
 from vault_memory.learning.summaries.episode_deps import EpisodeDeps
 from vault_memory.learning.unread_turns import day_of
 from vault_memory.models.llm import phrase_rules, policy_tables
-from vault_memory.models.llm.sentence_filter import split_sentences
+from vault_memory.models.llm.own_words import own_words
+from vault_memory.models.llm.sentence_filter import spoken_sentences
 from vault_memory.rules.conversations.turn import Turn
 from vault_memory.rules.edits.ops import as_json
 from vault_memory.rules.learning.duplicate_filter import ExistingItem
@@ -108,7 +109,8 @@ def spoken(
     judge: EpisodeRules,
 ) -> list[SpokenTurn]:
     """Returns turns with their sentences, by time, without what the person took back."""
-    ordered = sorted(turns, key=lambda turn: turn.at)
+    own = (turn._replace(text=own_words(turn.text).text) for turn in turns)
+    ordered = sorted(own, key=lambda turn: turn.at)
     # Fault: the person took a sentence back. Its episode must not have it.
     withdrawn = withdrawn_sentences(ordered, judge.cues)
     return [
@@ -118,18 +120,12 @@ def spoken(
             turn.text,
             tuple(
                 sentence
-                for sentence in _sentences(turn.text)
+                for sentence in spoken_sentences(turn.text)
                 if sentence not in withdrawn.get(turn.id, ())
             ),
         )
         for turn in ordered
     ]
-
-
-def _sentences(text: str) -> Iterable[str]:
-    # Fault: text in quotation marks is another author's.
-    for line in rules.without_quotations(text).splitlines():
-        yield from split_sentences(line)
 
 
 def deps_of(state: Path) -> EpisodeDeps:

@@ -15,6 +15,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from vault_memory.markdown.letters import folded_line
+from vault_memory.models.llm.own_words import quotes_another
 from vault_memory.models.llm.phrase_rules import LONGEST
 from vault_memory.models.llm.phrase_tables import FOLDER, Phrases
 from vault_memory.models.llm.sentence_filter import sentences
@@ -68,6 +69,7 @@ def found_in(
         if excerpt.own and excerpt.id in days
         for sentence in sentences(excerpt.text)
         if len(sentence) <= LONGEST
+        and not quotes_another(sentence)
         and (memory := _memory_in(sentence, excerpt, days[excerpt.id], members))
     )
 

@@ -9,6 +9,7 @@ import json
 from typing import TYPE_CHECKING, Protocol
 
 from vault_memory.models.base import BrainAnswer
+from vault_memory.models.llm.own_words import quotes_another
 from vault_memory.models.llm.sentence_filter import sentences
 from vault_memory.rules.learning.extraction import LONGEST
 from vault_memory.rules.search.tokens import is_run, words
@@ -74,6 +75,8 @@ def statement_of(excerpt: "Excerpt") -> str:
         return ""
     statement = ""
     for sentence in sentences(excerpt.text):
+        if quotes_another(sentence):
+            continue
         longer = f"{statement} {sentence}".strip()
         if len(longer) > LONGEST:
             break

@@ -9,6 +9,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from vault_memory.models.base import BrainAnswer
+from vault_memory.models.llm.own_words import quotes_another
 from vault_memory.models.llm.phrase_tables import Match, tables
 from vault_memory.models.llm.sentence_filter import sentences
 from vault_memory.rules.learning.candidate import Extraction, FoundFact, Memory
@@ -55,7 +56,8 @@ def extract(excerpts: "tuple[Excerpt, ...]") -> Extraction:
     for excerpt in excerpts:
         for sentence in sentences(excerpt.text) if excerpt.own else ():
             match = _match(sentence) if len(sentence) <= LONGEST else None
-            if match is None:
+            # Fault: the line would carry what another says into the memory of the person.
+            if match is None or quotes_another(sentence):
                 continue
             memories.append(Memory(match.text, match.type, "", (excerpt.id,)))
             if match.predicate and match.object:

@@ -12,6 +12,8 @@ from functools import cache, cached_property
 from pathlib import Path
 from typing import Any
 
+from vault_memory.rules.conversations.quotation_marks import unquoted
+
 FOLDER = Path(__file__).parent / "phrases"
 LONGEST_OBJECT = 60
 _EDGE = r"(?:[:;]-?[()]|[\s.!。！,，;；:：–—-]|[\u2600-\u27bf\ufe0f\u200d\U0001f000-\U0001faff])+"
@@ -123,8 +125,9 @@ class Phrases:
 
     def _request_in(self, statement: str) -> str | None:
         """Return the text of a request; None for another sentence, and empty for a short text."""
-        request = self._request.match(statement)
-        if request is None or self._no_request.match(statement):
+        hidden = unquoted(statement)
+        request = self._request.match(hidden)
+        if request is None or self._no_request.match(hidden):
             return None
         text = _trimmed(statement[request.end() :])
         return text if self._is_long_enough(text) else ""
@@ -139,17 +142,20 @@ class Phrases:
         )
 
     def _match_statement(self, statement: str) -> Match | None:
-        if not self._any_kind.match(statement):
+        # Fault: "Eve says 'I live in Oslo'" tells nothing of the speaker. No phrase counts that is
+        # a part of a quotation.
+        hidden = unquoted(statement)
+        if not self._any_kind.match(hidden):
             return None
         text = _trimmed(statement)
         if not self._is_long_enough(text):
             return None
-        is_doubtful = self._doubt.search(statement) is not None
+        is_doubtful = self._doubt.search(hidden) is not None
         for kind in self._kinds:
-            match = kind.pattern.match(statement)
+            match = kind.pattern.match(hidden)
             if match is None or (is_doubtful and not kind.negated):
                 continue
-            if self._doubt.search(statement, match.end()):
+            if self._doubt.search(hidden, match.end()):
                 return None
             # "I don't like it" says nothing without the turn before.
             if kind.negated and self._is_about_pronoun(statement[match.end() :]):
@@ -172,7 +178,8 @@ class Phrases:
         fact_object = self._object(match, statement) if kind.predicate else ""
         if not fact_object:
             return Match(text, kind.type)
-        subject = match.groupdict().get("name") or ""
+        has_name = "name" in match.re.groupindex
+        subject = statement[slice(*match.span("name"))] if has_name else ""
         return Match(text, kind.type, kind.predicate, fact_object, subject)
 
     def _object(
@@ -181,11 +188,10 @@ class Phrases:
         statement: str,
     ) -> str:
         if "object" in match.re.groupindex:
-            fact_object = match["object"]
+            fact_object = statement[slice(*match.span("object"))]
         else:
-            remainder = statement[match.end() :]
-            end = self._end.search(remainder)
-            fact_object = remainder[: end.start()] if end else remainder
+            end = self._end.search(match.string, match.end())
+            fact_object = statement[match.end() : end.start() if end else None]
         if self._tail is not None:
             fact_object = self._tail.sub("", fact_object)
         fact_object = _trimmed(fact_object)

@@ -9,19 +9,10 @@ from collections.abc import Iterator
 from functools import lru_cache
 from itertools import chain
 
-_FENCED = re.compile(r"```.*?(?:```|\Z)", re.DOTALL)
-_FORWARDED = re.compile(
-    r"^[ \t]*(?:--(?>[^\n]*?(?:original|forwarded|weitergeleitet|mensaje|transféré|пересла|转发|原始))[^\n]*--"
-    r"|(?:From|Von|De|От|发件人) ?[:：] .*@"
-    r"|(?:On|Am|Le|El) .{5,80} (?:wrote|schrieb[^\n]*|a écrit|escribió) ?:[ \t]*$).*",
-    re.DOTALL | re.MULTILINE | re.IGNORECASE,
-)
-_QUOTED_LINE = re.compile(r"^[ \t]*[>|].*$", re.MULTILINE)
+from vault_memory.models.llm.own_words import own_words, quotes_another
+from vault_memory.rules.conversations.quotation_marks import HIDDEN, unquoted
+
 _INTRODUCED = re.compile(r"[:：][ \t]*\n(?:[^\n]*\S[^\n]*(?:\n|\Z))*")
-_QUOTED = re.compile(
-    r"“[^”\"]*[”\"]|„[^“”\"]*[“”\"]|«[^»]*»|»[^«]*«|「[^」]*」|『[^』]*』|《[^》]*》|‹[^›]*›|\"[^\"]*\"|[“„«「『\"].*",
-    re.DOTALL,
-)
 _CUT = re.compile(r"\[…\]")
 _POINT = re.compile(r"[ \t]*(?:[-*+•]|\d{1,3}[.)])[ \t]+")
 _END = re.compile(r"(?<![.!?…])[.!?…]++[\"”»)]*+(?=\s|\Z)|[。！？｡]+[」』”》）]*|\n+")
@@ -57,22 +48,35 @@ def _cached_sentences(text: str) -> tuple[str, ...]:
 
 
 def _sentences(text: str) -> Iterator[str]:
-    hidden = [False] * (len(text) + 1)
-    for pattern in (_FENCED, _FORWARDED, _QUOTED_LINE, _INTRODUCED, _QUOTED):
-        for span in pattern.finditer(text):
-            hidden[span.start() : span.end()] = [True] * (span.end() - span.start())
-    for start, end in _sentence_spans(text):
-        fragment = text[start:end]
+    own = own_words(text).text
+    # A point inside of a quotation ends no sentence of the speaker.
+    hidden = unquoted(own)
+    introduced = [False] * (len(own) + 1)
+    for span in _INTRODUCED.finditer(hidden):
+        introduced[span.start() : span.end()] = [True] * (span.end() - span.start())
+    for start, end in _sentence_spans(hidden):
+        fragment = own[start:end]
         if _ASKS.search(fragment):
             continue
         marker = _POINT.match(fragment)
         prefix = marker.end() if marker else len(fragment) - len(fragment.lstrip())
         content_start = start + prefix
-        if hidden[content_start]:
+        is_quotation = hidden[content_start : content_start + 1] == HIDDEN
+        if introduced[content_start] or is_quotation:
             continue
-        sentence = text[content_start:end].strip()
+        sentence = own[content_start:end].strip()
         if sentence:
             yield sentence
+
+
+def spoken_sentences(text: str) -> list[str]:
+    """Return the sentences of the speaker, questions included, without those that quote others."""
+    own = own_words(text).text
+    spans = _sentence_spans(unquoted(own))
+    fragments = (own[start:end].strip() for start, end in spans)
+    return [
+        fragment for fragment in fragments if fragment and not quotes_another(fragment)
+    ]
 
 
 def split_sentences(text: str) -> list[str]:

@@ -13,6 +13,8 @@ from functools import cache
 from hashlib import sha256
 
 from vault_memory.rules.context.prompt_injection import HIDDEN, shaped_like_instruction
+from vault_memory.rules.conversations.quotation_marks import HIDDEN as QUOTED
+from vault_memory.rules.conversations.quotation_marks import unquoted
 from vault_memory.rules.paths.skeleton import skeleton
 
 LONGEST_TURN = 600
@@ -30,9 +32,6 @@ _LINK = re.compile(
 _CLAUSE = re.compile(r":(?!\d|//)\s*|：|\s[–—-]+\s|[（(]|[»«“”\"]")
 _COMMA = re.compile(r"[,，、]\s*")
 _WORD = re.compile(r"(?<![\w@.+/:'’&#%-])[\w@.+/:'’&#%-]*\w[\w@+/#%]*")
-_QUOTED = re.compile(
-    '"[^"]*"|“[^”]*”|„[^“”]*[“”]|«[^»]*»|»[^«]*«|「[^」]*」|『[^』]*』|`[^`]*`'
-)
 _LEAD_INS = frozenset(
     "please and so also ok okay hey hi hello yes remember that note save store keep in mind rule from now on today "
     "bitte und also ja merk dir dass regel ab jetzt sofort heute von nun an künftig por favor sí recuerda que regla "
@@ -173,14 +172,13 @@ def sentence_keys(turn: str) -> frozenset[str]:
     others, or no requests.
     """
     keys: set[str] = set()
-    without_quotations = _QUOTED.sub(" \0 ", _plain(_own_line(turn)))
-    for sentence in _sentences(without_quotations):
+    for sentence in _sentences(_plain(unquoted(_own_line(turn)))):
         head, colon, tail = _split_at_colon(sentence)
         # The text after "please save:" is pasted or cited.
         if colon and _words(head):
             break
         spoken = tail if colon else head
-        has_quotation = "\0" in spoken
+        has_quotation = QUOTED in spoken
         is_question = spoken.rstrip().endswith(("?", "？", "؟"))
         if not has_quotation and not is_question:
             keys.add(_key(spoken))

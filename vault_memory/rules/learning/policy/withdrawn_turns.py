@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Mapping
 
+from vault_memory.rules.conversations.quotation_marks import unquoted
 from vault_memory.rules.conversations.turn import Turn
 from vault_memory.rules.learning.policy_cues import PolicyCues
 from vault_memory.rules.learning.write_policy import sentences_about
@@ -62,6 +63,6 @@ def _position_of_withdrawal(
     cues: PolicyCues,
 ) -> int | None:
     for position, sentence in enumerate(sentences):
-        if any(cue.reason == "withdrawals" for cue in cues.find(sentence)):
+        if any(cue.reason == "withdrawals" for cue in cues.find(unquoted(sentence))):
             return position
     return None

@@ -55,7 +55,6 @@ GAP = "; "
 OPEN = "open: "
 """Before the last question"""
 
-_CODE = re.compile(r"```.*?(?:```|\Z)|^[ \t]*>.*$", re.DOTALL | re.MULTILINE)
 _NOT_IN_A_NAME = re.compile(r"[^\w .:@+/-]+")
 _END = " \t.;。；"
 _MARKER = re.compile(r"^(?:[-*+•]|\d{1,3}[.)]|#{1,6})\s+")
@@ -149,11 +148,6 @@ def heading_of(
     """Returns the heading of an episode, such as `18:40 tea`."""
     name = " ".join(_NOT_IN_A_NAME.sub(" ", clean(session)).split())
     return f"{began:%H:%M} {name[:LONGEST_NAME]}".strip()
-
-
-def without_quotations(text: str) -> str:
-    """Returns a turn without code and quoted lines."""
-    return _CODE.sub("\n", text)
 
 
 def is_substantive(turns: Sequence[SpokenTurn]) -> bool:
