@@ -9,7 +9,6 @@ from datetime import date, tzinfo
 from vault_memory.learning.unread_turns import day_of
 from vault_memory.markdown.document import SectionedDoc
 from vault_memory.markdown.letters import folded_line
-from vault_memory.models.llm.sentence_filter import split_sentences
 from vault_memory.rules.conversations.turn import Turn
 from vault_memory.rules.learning.candidate import (
     CHANNEL_SECTIONS,
@@ -17,6 +16,7 @@ from vault_memory.rules.learning.candidate import (
     Memory,
 )
 from vault_memory.rules.search.tokens import clean
+from vault_memory.rules.sentences.sentence_splitter import split_sentences
 
 LEARNED = "Learned"
 """The section of a dated note that learning writes"""

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from vault_memory.rules.conversations.turn import Turn
 from vault_memory.rules.learning.candidate import FoundFact
 from vault_memory.rules.learning.policy.held_candidates import HeldCandidate
+from vault_memory.rules.sentences.sentence_splitter import without_end
 
 if TYPE_CHECKING:
     from vault_memory.contract.answers import DroppedJson
@@ -58,7 +59,7 @@ class SpokenLine(NamedTuple):
     @property
     def line(self) -> str:
         """The item with its day and its turn."""
-        return f"{self.text.rstrip('.。 ')} ({self.day}, ref:{self.turn.id})"
+        return f"{without_end(self.text)} ({self.day}, ref:{self.turn.id})"
 
 
 @dataclass(slots=True)

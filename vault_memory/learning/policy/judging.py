@@ -56,7 +56,7 @@ from vault_memory.rules.learning.write_policy import (
     Decision,
     decide,
 )
-from vault_memory.rules.search.tokens import split_sentences
+from vault_memory.rules.sentences.sentence_splitter import split_sentences
 
 if TYPE_CHECKING:
     from vault_memory.learning.cycle import LearningCycle

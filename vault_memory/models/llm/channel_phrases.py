@@ -29,6 +29,7 @@ from vault_memory.rules.learning.candidate import (
 )
 from vault_memory.rules.learning.days.named_days import with_named_days
 from vault_memory.rules.learning.days.relative_days import resolve_days
+from vault_memory.rules.sentences.sentence_splitter import with_point
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable
@@ -131,7 +132,7 @@ class ChannelPhrases(Phrases):
     ) -> Memory | None:
         """Return what a sentence says for the channel; None for most sentences."""
         statement = self._without_filler(sentence)
-        text = statement.strip(_EDGES)
+        text = with_point(statement.strip(_EDGES), statement)
         section = self.outcome_of(sentence)
         if section:
             return Memory(text, evidence=(excerpt.id,), section=section)
@@ -173,7 +174,7 @@ class ChannelPhrases(Phrases):
             text = text if due else ""
         else:
             owner, text = self._named_task(dated, members, is_dated=bool(due))
-        text = text.strip(_EDGES)
+        text = with_point(text.strip(_EDGES), text)
         if not text:
             return None
         return Memory(

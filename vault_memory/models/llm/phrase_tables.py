@@ -13,13 +13,14 @@ from pathlib import Path
 from typing import Any
 
 from vault_memory.rules.conversations.quotation_marks import unquoted
+from vault_memory.rules.sentences.sentence_splitter import with_point
 
 FOLDER = Path(__file__).parent / "phrases"
 LONGEST_OBJECT = 60
 _EDGE = r"(?:[:;]-?[()]|[\s.!。！,，;；:：–—-]|[\u2600-\u27bf\ufe0f\u200d\U0001f000-\U0001faff])+"
 _EDGES = re.compile(rf"^{_EDGE}|{_EDGE}$")
 """Blanks, punctuation and smileys around a statement, which say nothing of it"""
-_WORDS = r"[^\s,;.!?]+(?:[ \t]++[^\s,;.!?]+){0,2}?"
+_WORDS = r"[^\s,;!?]+(?:[ \t]++[^\s,;!?]+){0,2}?"
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,7 +101,7 @@ class Phrases:
     def _end(self) -> re.Pattern[str]:
         ends = self._any(self._table["ends"])
         return re.compile(
-            rf"[,;.!?()，。；！？、—–:]|\s(?:{ends})(?=\s+(?:[^\W\d_A-ZÀ-ÞА-Я]|I\b))"
+            rf"[,;!?()，。；！？、—–:…]|\.\.|\s(?:{ends})(?=\s+(?:[^\W\d_A-ZÀ-ÞА-Я]|I\b))"
         )
 
     # ---- sentences -----------------------------------------------------------------------------
@@ -193,7 +194,7 @@ class Phrases:
             end = self._end.search(match.string, match.end())
             fact_object = statement[match.end() : end.start() if end else None]
         if self._tail is not None:
-            fact_object = self._tail.sub("", fact_object)
+            fact_object = self._tail.sub("", _trimmed(fact_object))
         fact_object = _trimmed(fact_object)
         return fact_object if 0 < len(fact_object) <= LONGEST_OBJECT else ""
 
@@ -250,12 +251,12 @@ _PIECES = {
     "'": "['’]",
     "’": "['’]",
     "$": r"(?=\W*$)",
-    "{}": r"(?P<object>[^,;.!?，。；！？]{1,60}?)",
+    "{}": r"(?P<object>[^,;!?，。；！？]{1,60}?)",
 }
 
 
 def _trimmed(text: str) -> str:
-    return _EDGES.sub("", text)
+    return with_point(_EDGES.sub("", text), text)
 
 
 @cache

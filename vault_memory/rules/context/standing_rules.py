@@ -8,7 +8,7 @@ guess costs one tick in INBOX.
 import html
 import re
 import unicodedata
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable
 from functools import cache
 from hashlib import sha256
 
@@ -16,6 +16,7 @@ from vault_memory.rules.context.prompt_injection import HIDDEN, shaped_like_inst
 from vault_memory.rules.conversations.quotation_marks import HIDDEN as QUOTED
 from vault_memory.rules.conversations.quotation_marks import unquoted
 from vault_memory.rules.paths.skeleton import skeleton
+from vault_memory.rules.sentences.sentence_splitter import split_sentences
 
 LONGEST_TURN = 600
 """Letters; a longer turn is a pasted document, not a request"""
@@ -25,11 +26,12 @@ _MARKER = re.compile(r"^(?:\[[\w ]{1,20}\]|[\s>#*+\-–—•\d.)(])*(?<!\w)")
 _DATED = re.compile(
     r"(?<!\s)\s*+\((?:[^()]*\b\d{4}-\d{2}-\d{2}\b[^()]*|ref:[^()]*)\)\s*+$"
 )
-_SENTENCE_END = re.compile(r"(?<=[.!?;…؟।])\s+|(?<=[。！？｡；])|[\r\n]+")
 _LINK = re.compile(
     r"!?\[([^\]\[]*)\]\([^)]*\)|\[\[(?:[^\]\[|]*\|)?([^\]\[|]*)\]\]|<[^<>\s]{1,40}>"
 )
-_CLAUSE = re.compile(r":(?!\d|//)\s*|：|\s[–—-]+\s|[（(]|[»«“”\"]")
+_CLAUSE = re.compile(
+    r":(?!\d|//)\s*|：|[.!?;…؟।]\s|[。！？｡；]|\s[–—-]+\s|[（(]|[»«“”\"]"
+)
 _COMMA = re.compile(r"[,，、]\s*")
 _WORD = re.compile(r"(?<![\w@.+/:'’&#%-])[\w@.+/:'’&#%-]*\w[\w@+/#%]*")
 _LEAD_INS = frozenset(
@@ -150,7 +152,7 @@ def reads_like_rule(text: str) -> bool:
 def _reads_like_rule(plain: str) -> bool:
     if _anywhere().search(plain):
         return True
-    for sentence in _sentences(plain):
+    for sentence in split_sentences(plain):
         clauses = [sentence, *_CLAUSE.split(sentence)]
         if any(_begins_as_rule(clause) for clause in clauses):
             return True
@@ -172,7 +174,7 @@ def sentence_keys(turn: str) -> frozenset[str]:
     others, or no requests.
     """
     keys: set[str] = set()
-    for sentence in _sentences(_plain(unquoted(_own_line(turn)))):
+    for sentence in map(unquoted, _plain_sentences(_own_line(turn))):
         head, colon, tail = _split_at_colon(sentence)
         # The text after "please save:" is pasted or cited.
         if colon and _words(head):
@@ -201,7 +203,7 @@ def was_said(
     keys: Collection[str],
 ) -> bool:
     """Returns whether the owner said each sentence of a line."""
-    line_keys = [_key(sentence) for sentence in _sentences(_plain(line))]
+    line_keys = [_key(sentence) for sentence in _plain_sentences(line)]
     return bool(line_keys) and all(key in keys for key in line_keys)
 
 
@@ -235,8 +237,9 @@ def _plain_row(row: str) -> str:
     return _MARKER.sub("", " ".join(words))
 
 
-def _sentences(plain: str) -> Iterator[str]:
-    return filter(None, map(str.strip, _SENTENCE_END.split(plain)))
+def _plain_sentences(text: str) -> list[str]:
+    # Capital letters tell whether a sentence goes on after an abbreviation.
+    return list(filter(None, map(_plain, split_sentences(text))))
 
 
 def _split_at_colon(sentence: str) -> tuple[str, str, str]:

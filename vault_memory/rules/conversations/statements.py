@@ -5,6 +5,7 @@ from collections.abc import Collection
 from functools import cache
 
 from vault_memory.rules.search import stopwords, tokens
+from vault_memory.rules.sentences.sentence_splitter import split_sentences
 
 HALF = 0.5
 ENOUGH = 0.8
@@ -76,7 +77,7 @@ def _begins_as_question(text: str) -> bool:
     first = _first_word.match(text)
     if first is None or first[0].lower() not in _question_words():
         return False
-    return len(tokens.split_sentences(text)) == 1
+    return len(split_sentences(text)) == 1
 
 
 _first_word = re.compile(r"[^\W\d_]+")
@@ -99,7 +100,7 @@ def empty_part(
     is_bot = who.casefold() in BOTS
     if (len(text) > LONGEST_OF_A_PERSON and not is_bot) or not _may_be_empty(text):
         return 0.0
-    sentences = tokens.split_sentences(text)
+    sentences = split_sentences(text)
     letters = sum(len(sentence) for sentence in sentences)
     empty = sum(
         len(sentence) for sentence in sentences if _is_empty(sentence, is_bot=is_bot)

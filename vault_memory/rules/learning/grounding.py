@@ -29,6 +29,7 @@ from vault_memory.rules.learning.wording.claim_contrasts import (
 from vault_memory.rules.learning.wording.negations import is_negated
 from vault_memory.rules.learning.wording.number_words import NUMBER_WORDS
 from vault_memory.rules.search.tokens import clean, is_run, normalise, stop_words, words
+from vault_memory.rules.sentences.sentence_splitter import split_sentences
 
 NOT_SAID = "the turn that it cites does not say this"
 SAID_BY_A_JOB = "only an automated turn says it"
@@ -360,8 +361,8 @@ def _content_words(
 
 def _names(text: str) -> Iterator[str]:
     """Yields the words with a capital letter, except the first one of a sentence."""
-    for clause in re.split(r"[.!?。！？\n]+", clean(text)):
-        for word in clause.split()[1:]:
+    for sentence in split_sentences(clean(text)):
+        for word in sentence.split()[1:]:
             bare = word.strip("\"'“”„«»()[],:;*_")
             if bare[:1].isupper() and bare.lower() not in ("i", "i'm", "i’m"):
                 yield from words(bare)

@@ -15,6 +15,7 @@ from vault_memory.rules.learning.wording.carried_words import (
     stems_of,
 )
 from vault_memory.rules.search import tokens
+from vault_memory.rules.sentences.sentence_splitter import split_sentences
 
 CandidateKind = Literal["memory", "fact", "rule", "remember"]
 PolicyClass = Literal[
@@ -275,7 +276,7 @@ def _reasons_of_whole_turn(
 ) -> set[str]:
     """Returns the reasons of sentences that speak about the others: "Don't remember this." """
     reasons: set[str] = set()
-    for sentence in tokens.split_sentences(turn):
+    for sentence in split_sentences(turn):
         for reason in ("memory_control", "turn_scoped"):
             if cues.stands_alone(sentence, reason):
                 reasons.add(reason)
@@ -287,7 +288,7 @@ def sentences_about(
     turn: str,
 ) -> list[str]:
     """Returns the sentences of a turn that say a text: those that share most words with it."""
-    sentences = tokens.split_sentences(turn)
+    sentences = split_sentences(turn)
     if len(sentences) < 2:
         return sentences
     words = set(content_words(text))

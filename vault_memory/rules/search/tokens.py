@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from vault_memory.lazy import lazy_module
 from vault_memory.rules.search import stopwords
+from vault_memory.rules.sentences.sentence_splitter import split_sentences
 
 if TYPE_CHECKING:
     import html
@@ -60,11 +61,6 @@ _PICTURE = "emoji"
 
 
 # Compiled on first use: recording and plain ASCII need few of these, and they cost 6 ms.
-@cache
-def _end() -> re.Pattern[str]:
-    return re.compile(r"(?<=[.!?;…؟।])\s+|(?<=[。！？｡])|[\r\n]+")
-
-
 @cache
 def _question() -> re.Pattern[str]:
     return re.compile(r"[?？؟\u037e]\W*$")
@@ -224,12 +220,6 @@ def _last_with_content(
     return last[::-1]
 
 
-def split_sentences(text: str) -> list[str]:
-    """Returns the sentences of a text, with their punctuation."""
-    stripped = map(str.strip, _end().split(text))
-    return list(filter(None, stripped))
-
-
 def is_question(text: str) -> bool:
     """Returns whether the text ends with a question mark."""
     return _question().search(text[-8:]) is not None
@@ -237,7 +227,7 @@ def is_question(text: str) -> bool:
 
 def asking(text: str) -> float:
     """Returns the share of a text, by letters, that is questions."""
-    all_sentences = _end().split(text.strip())
+    all_sentences = split_sentences(text)
     questions = filter(is_question, all_sentences)
     total = sum(map(len, all_sentences)) or 1
     return sum(map(len, questions)) / total

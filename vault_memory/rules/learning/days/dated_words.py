@@ -3,9 +3,9 @@
 from datetime import date
 
 from vault_memory.rules.learning.days.relative_days import resolve_days
+from vault_memory.rules.sentences.sentence_splitter import without_end
 
 _QUOTES = str.maketrans(dict.fromkeys('"“”„', "'"))
-_END = ".。 "
 
 
 def with_calendar_days(
@@ -21,5 +21,5 @@ def with_calendar_days(
     if resolved == text:
         return text
     # Fault: a quotation mark inside the quotation would end it too early.
-    quote = text.rstrip(_END).translate(_QUOTES)
-    return f'{resolved.rstrip(_END)} — "{quote}"'
+    quote = without_end(text).translate(_QUOTES)
+    return f'{without_end(resolved)} — "{quote}"'

@@ -6,7 +6,7 @@ from vault_memory.rules.conversations.quotation_marks import unquoted
 from vault_memory.rules.conversations.turn import Turn
 from vault_memory.rules.learning.policy_cues import PolicyCues
 from vault_memory.rules.learning.write_policy import sentences_about
-from vault_memory.rules.search.tokens import split_sentences
+from vault_memory.rules.sentences.sentence_splitter import split_sentences
 
 WITHDRAWN = "withdrawn"
 """The reason of candidates that were taken back"""

@@ -32,6 +32,7 @@ from vault_memory.rules.search.tokens import (
     shortened,
     words,
 )
+from vault_memory.rules.sentences.sentence_splitter import without_end
 
 TYPE = "episode"
 """The type of the items, and the kind of their notes"""
@@ -250,7 +251,7 @@ def _says_something(sentence: str) -> bool:
 
 def _as_sentence(sentence: str) -> str:
     line = " ".join(clean(sentence).split())
-    return shortened(_MARKER.sub("", line), LONGEST_SENTENCE).rstrip(_END)
+    return without_end(shortened(_MARKER.sub("", line), LONGEST_SENTENCE), _END)
 
 
 def lines_in(text: str) -> list[str]:

@@ -1,0 +1,1 @@
+"""Cuts a text into sentences, and says how a sentence ends."""
