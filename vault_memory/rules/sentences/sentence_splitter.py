@@ -120,13 +120,21 @@ def _goes_on(
     following = text[end : end + LONGEST_FOLLOWING].lstrip(" \t")
     if not following or following[0] in "\r\n":
         return False
-    signs, closing = match["signs"], match["closing"] or match["run_closing"]
+    closing = match["closing"] or match["run_closing"] or ""
     if is_quoted and closing:
         return abbreviations.continues_quotation(following)
-    if signs is None:
+    if match["signs"] is None:
         return False
     before = text[max(start, match.start() - LONGEST_BEFORE) : match.start()]
-    if signs == "." and not closing:
+    return _goes_on_after(match["signs"] + closing, before, following)
+
+
+def _goes_on_after(
+    signs: str,
+    before: str,
+    following: str,
+) -> bool:
+    if signs == ".":
         return _is_abbreviated(before, following)
     if signs == "!":
         # Fault: "Always use Yahoo! for search" is cut after the name.
