@@ -8,7 +8,6 @@ misspelt or too much.
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, cast
 
-from vault_memory.errors import UsageError, VaultMemoryError
 from vault_memory.lazy import lazy_module
 
 if TYPE_CHECKING:
@@ -28,6 +27,7 @@ if TYPE_CHECKING:
     from vault_memory.edits.edit_result import AppliedOp, Edit, RejectedOp
     from vault_memory.edits.reports import Check, Ended, ThrownNote
     from vault_memory.edits.versions import NoteVersion
+    from vault_memory.errors import VaultMemoryError
     from vault_memory.forgetting.forget_text import Forgotten
     from vault_memory.learning.remember import Remembered
     from vault_memory.learning.runner import Slept
@@ -70,6 +70,8 @@ def of_search(answer: "SearchAnswer") -> "answers.SearchAnswerJson":
         payload["unknown_scopes"] = list(answer.unknown_scopes)
     if answer.unknown_filters:
         payload["unknown_filters"] = [row.as_json() for row in answer.unknown_filters]
+    if answer.words_missing:
+        payload["words_missing"] = True
     if (survey := answer.survey) and survey.unclaimed:
         payload["not_memory"] = {"files": survey.unclaimed, "of": survey.total}
     return payload
@@ -89,6 +91,8 @@ def of_hit(hit: "Hit") -> "answers.HitJson":
     }
     if hit.pending:
         payload["pending"] = True
+    if hit.ended:
+        payload["ended"] = True
     if hit.copies > 1:
         payload["copies"] = hit.copies
         payload["also"] = [
@@ -469,32 +473,6 @@ def of_export(report: "ExportReport") -> "setup_answers.ExportJson":
     }
 
 
-# ---- what callers pass ---------------------------------------------------------------
-
-
-def read_ops(text: str | bytes) -> list[object]:
-    """Read the ops of a JSON text: a list, or an object with the list under `ops`.
-
-    Raises UsageError.
-    """
-    import json
-
-    try:
-        payload = json.loads(text)
-    # Thousands of opening brackets exceed the depth that the parser can nest.
-    except (ValueError, RecursionError) as error:
-        raise UsageError(
-            f"the ops are not JSON: {error}", hint='write [{"op": "append", …}, …]'
-        ) from None
-    ops = payload.get("ops") if isinstance(payload, dict) else payload
-    if not isinstance(ops, list):
-        raise UsageError(
-            "the ops are not a list",
-            hint='write [{"op": "append", …}, …] or {"ops": […]}',
-        )
-    return ops
-
-
-def of_error(error: VaultMemoryError) -> dict[str, object]:
+def of_error(error: "VaultMemoryError") -> dict[str, object]:
     """Return the answer of a call that failed."""
     return {"error": error.as_json()}

@@ -2,6 +2,8 @@
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
+from vault_memory.contract import NEAREST_IN_MEANING
+
 TYPE_CHECKING = False  # as in `typing`, which would cost each question 10 ms
 if TYPE_CHECKING:
     from typing import Any
@@ -38,6 +40,8 @@ def hits_text(
     blocks = [_hit_text(hit, paint) for hit in answer["hits"]]
     if not blocks:
         blocks.append("nothing found")
+    elif answer.get("words_missing"):
+        blocks.insert(0, NEAREST_IN_MEANING)
     blocks += left_out_texts(answer)
     return "\n\n".join(blocks)
 
@@ -179,6 +183,8 @@ def details_of(
     state = hit.get("state", "active")
     if state != "active":
         details.append(state)
+    if hit.get("ended"):
+        details.append("ended")
     copies = hit.get("copies")
     if copies:
         details.append(f"{copies} copies")

@@ -197,6 +197,7 @@ class ContextCalls:
                 gated=True,
                 episodes_since=self._searcher.episodes_since(moment),
                 lifecycle=self._searcher.lifecycle,
+                single=self.vault.config.facts.single,
             )
             return self._searcher.answer(index, query)
 

@@ -4,7 +4,6 @@ The index says which notes exist and which lines may answer the prompt. The quot
 from the files, as they are at this moment.
 """
 
-import re
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import date, timedelta
 from typing import TYPE_CHECKING
@@ -31,7 +30,6 @@ if TYPE_CHECKING:
     from vault_memory.rules.facts import fact as facts_fact
     from vault_memory.rules.facts import relevance, unclear
     from vault_memory.rules.facts.fact import Fact
-    from vault_memory.rules.learning import twins
     from vault_memory.search.results import Hit
 else:
     last_episode = lazy_module("vault_memory.context.last_episode")
@@ -39,7 +37,6 @@ else:
     statements = lazy_module("vault_memory.rules.conversations.statements")
     facts_fact = lazy_module("vault_memory.rules.facts.fact")
     relevance = lazy_module("vault_memory.rules.facts.relevance")
-    twins = lazy_module("vault_memory.rules.learning.twins")
     unclear = lazy_module("vault_memory.rules.facts.unclear")
 
 EXTRA_HITS = 30
@@ -378,11 +375,8 @@ class _Gatherer:
         # Fault: recall must not bring in what the block leaves out for others.
         if self._request.is_personal(hit.kind, hit.scope):
             return False
-        # What a newer statement replaced would be taken for true.
-        if hit.kind not in ("transcript", "facts") and twins.is_lost(hit.text):
-            return False
-        # So would a fact that has ended. A fact with little confidence may still be true.
-        if hit.kind == "facts" and _ENDED.match(hit.text):
+        # Fault: what has ended or was replaced would be taken for true.
+        if hit.ended:
             return False
         # Fault: the summary is in the block already.
         if hit.kind == "episode" and hit.text in self._episode_text:
@@ -407,10 +401,6 @@ class _Gatherer:
         # The host may have recorded the prompt before it asked for the block.
         prompts = {_words(self._query), _words(self._request.prompt)}
         return _words(current.text) not in prompts
-
-
-_ENDED = re.compile(r"\s*(?:[-*+]\s+)?~~")
-"""The beginning of a fact that is struck through"""
 
 
 def _mentions(

@@ -53,6 +53,8 @@ SearchMode = Literal[
     "general",
 ]
 """How the hits of a search are ranked"""
+NEAREST_IN_MEANING = "no note has these words; nearest in meaning:"
+"""Introduces hits that have no word of the query"""
 ItemState = Literal["active", "stale", "archived", "deleted"]
 """How far an item has faded; `deleted` ones are still in their notes"""
 SemanticState = Literal["ready", "warming", "off"]

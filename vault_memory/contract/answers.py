@@ -23,7 +23,9 @@ from vault_memory.contract.fields import (
     Count,
     Day,
     LineRange,
+    NotMemoryJson,
     Revision,
+    UnknownFilterJson,
     UnknownScopes,
 )
 from vault_memory.contract.source_answers import SourceJson as SourceJson
@@ -82,6 +84,9 @@ class HitJson(TypedDict):
     pending: NotRequired[
         Annotated[bool, Meta(description="Waits to be written into the note")]
     ]
+    ended: NotRequired[
+        Annotated[bool, Meta(description="No longer holds: struck, past or replaced")]
+    ]
     copies: NotRequired[
         Annotated[Count, Meta(description="How many lines say this, if several do")]
     ]
@@ -95,24 +100,6 @@ class HitJson(TypedDict):
         ]
     ]
     why: NotRequired[WhyJson]
-
-
-class UnknownFilterJson(TypedDict):
-    """A filter whose value nothing in the searched notes has, perhaps because it is misspelt."""
-
-    filter: Annotated[str, Meta(description="topic, entity, kind, tag, where or path")]
-    value: str
-    near: Annotated[
-        list[str],
-        Meta(description="Similar values that there are; of `kind` all that there are"),
-    ]
-
-
-class NotMemoryJson(TypedDict):
-    """How many Markdown files of the vault search does not read."""
-
-    files: Count
-    of: Count
 
 
 class SearchAnswerJson(TypedDict):
@@ -134,6 +121,14 @@ class SearchAnswerJson(TypedDict):
         Annotated[
             list[UnknownFilterJson],
             Meta(description="Filters with a value that no searched note has"),
+        ]
+    ]
+    words_missing: NotRequired[
+        Annotated[
+            bool,
+            Meta(
+                description="No note has these words: the hits are nearest in meaning"
+            ),
         ]
     ]
     not_memory: NotRequired[

@@ -23,3 +23,21 @@ class CopyJson(TypedDict):
     note: str
     lines: LineRange
     date: Day | None
+
+
+class UnknownFilterJson(TypedDict):
+    """A filter whose value nothing in the searched notes has, perhaps because it is misspelt."""
+
+    filter: Annotated[str, Meta(description="topic, entity, kind, tag, where or path")]
+    value: str
+    near: Annotated[
+        list[str],
+        Meta(description="Similar values that there are; of `kind` all that there are"),
+    ]
+
+
+class NotMemoryJson(TypedDict):
+    """How many Markdown files of the vault search does not read."""
+
+    files: Count
+    of: Count

@@ -6,7 +6,7 @@ Every query takes the scopes that it may answer from.
 import json
 from collections.abc import Collection, Iterable, Sequence
 from datetime import date
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 from vault_memory.index.filters import Filters, chunks_in, marks, notes_with
 from vault_memory.lazy import lazy_module
@@ -14,6 +14,7 @@ from vault_memory.rules.search import tokens
 
 if TYPE_CHECKING:
     from vault_memory.index import fts_search
+    from vault_memory.index.query_cache import Row
     from vault_memory.index.store import Index
     from vault_memory.rules.facts import fact as facts_fact
     from vault_memory.rules.facts import persons as facts_persons
@@ -89,10 +90,23 @@ def facts_about(
     # another value, and that fact does not name the object.
     subjects = tuple({facts_fact.folded(fact.subject) for _, fact in direct})
     predicates = tuple({fact.predicate for _, fact in direct})
-    condition = f" AND f.subject_key IN {marks(subjects)} AND f.predicate IN {marks(predicates)}"
-    related = _read(index, scope_ids, condition, (*subjects, *predicates))
+    related = facts_with(index, scope_ids, subjects, predicates)
     seen = {_identity(match) for match in direct}
     return direct + [match for match in related if _identity(match) not in seen]
+
+
+def facts_with(
+    index: "Index",
+    scope_ids: Sequence[int],
+    subjects: Collection[str],
+    predicates: Collection[str],
+) -> list[FactInNote]:
+    """Return the facts with one of these folded subjects and one of these predicates."""
+    condition = (
+        f" AND f.subject_key IN {marks(tuple(subjects))}"
+        f" AND f.predicate IN {marks(tuple(predicates))}"
+    )
+    return _read(index, scope_ids, condition, (*subjects, *predicates))
 
 
 def _identity(match: FactInNote) -> tuple[str, str, str, bool]:
@@ -306,6 +320,28 @@ def naming_both(
     )
     count, newest = rows.fetchone() or (0, None)
     return int(count), date.fromisoformat(newest) if newest else None
+
+
+def line_of(
+    index: "Index",
+    scope_ids: Sequence[int],
+    match: FactInNote,
+    filters: Filters,
+) -> "Row | None":
+    """Return the chunk with the line of a fact, if it passes the filters."""
+    conditions, values = fts_search.chunk_conditions(filters)
+    path, fact = match
+    row = index.connection.execute(
+        f"SELECT {fts_search.FIELDS}"
+        " FROM note n"
+        " CROSS JOIN chunk c ON c.note = n.id"
+        " WHERE n.path = ? AND instr(c.text, ?)"
+        f" AND {chunks_in(scope_ids)}{conditions}"
+        " ORDER BY c.ordinal"
+        " LIMIT 1",
+        (path, fact.text, *values),
+    ).fetchone()
+    return cast("Row | None", row)
 
 
 def _read(

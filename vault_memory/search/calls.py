@@ -240,6 +240,7 @@ class SearchCalls:
             episodes_since=self.episodes_since(options.now),
             lifecycle=self.lifecycle,
             cues=recall.dialogue_cues,
+            single=self.vault.config.facts.single,
         )
         pending = self.vault.pending.index()
         # Named before the search: a note indexed meanwhile is in the index, and not yet in this read transaction.
@@ -253,6 +254,7 @@ class SearchCalls:
                 answer.left_out,
                 self.unknown_scopes(index, scopes),
                 answer.unknown_filters,
+                answer.words_missing,
             )
         if not options.preview:
             self.note_reads(answer.hits, request.now, options.session)
@@ -463,10 +465,7 @@ class SearchCalls:
             if counted_key == key or (counted_key[:2] == key[:2] and is_recent):
                 return count
         model = vectors.find_model(index, fingerprint)
-        if model:
-            count = vectors.missing_count(index, model)
-        else:
-            count = index.counts()[1]
+        count = vectors.missing_count(index, model) if model else index.counts()[1]
         self._missing = (key, count, time.monotonic())
         return count
 

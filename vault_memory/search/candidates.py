@@ -91,8 +91,15 @@ class Candidates:
     likeness: Mapping[int, tuple[float, float]] = field(default_factory=dict)
     """scaled similarity of each chunk, and of its neighbours"""
     cosines: Mapping[int, float] = field(default_factory=dict)
+    ended: frozenset[int] = frozenset()
+    """the ids of the best chunks that no longer hold"""
     arms: dict[str, dict[int, float]] = field(default_factory=dict)
     """the candidates of each arm with their scores there, the higher the better"""
+
+    @property
+    def has_words(self) -> bool:
+        """Whether a candidate has a word, a day or a name of the query."""
+        return any(self.by_word.values()) or not self.arms.keys() <= {"vector"}
 
 
 def gather(

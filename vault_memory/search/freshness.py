@@ -34,5 +34,7 @@ class SearchAnswer(NamedTuple):
     """scopes of the question that have no note: perhaps misspelt names"""
     unknown_filters: "tuple[UnknownFilter, ...]" = ()
     """filters with a value that nothing in the scopes has"""
+    words_missing: bool = False
+    """whether no note has a word of the query: the hits are the nearest in meaning"""
     survey: "Survey | None" = None
     """how many Markdown files the layout leaves out, when nothing is found"""

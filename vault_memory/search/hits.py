@@ -101,6 +101,7 @@ def _hits(
                 -score,
                 _why(request, candidates, candidate) if options.why else None,
                 pending=is_waiting(chunk_id),
+                ended=chunk_id in candidates.ended,
                 key=keys.get(chunk_id, ""),
                 state=_state(request, chunk_id) if options.archived else None,
             )
@@ -114,6 +115,7 @@ def _hit(
     why: Why | None,
     *,
     pending: bool,
+    ended: bool,
     key: str,
     state: ItemState | None,
 ) -> Hit:
@@ -129,6 +131,7 @@ def _hit(
         score=score,
         why=why,
         pending=pending,
+        ended=ended,
         key=key,
         state=state,
     )

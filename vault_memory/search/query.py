@@ -14,7 +14,8 @@ from vault_memory.index.store import Index
 from vault_memory.lazy import lazy_module
 from vault_memory.rules.search import date_expressions, query_features, scoring, tokens
 from vault_memory.search import candidates, fusion, hits
-from vault_memory.search.candidates import CandidateRequest, VectorArm
+from vault_memory.search.candidates import CandidateRequest, Candidates, VectorArm
+from vault_memory.search.fusion import Ranked
 from vault_memory.search.pending_hits import PendingHits
 from vault_memory.search.relevance_gate import RelevanceGate
 from vault_memory.search.results import MODES, Answer
@@ -22,16 +23,20 @@ from vault_memory.search.results import MODES, Answer
 if TYPE_CHECKING:
     from vault_memory.config.sections import LifecycleSettings
     from vault_memory.rules.conversations import turn
+    from vault_memory.rules.facts import fact as facts_fact
     from vault_memory.search import (
         composite_ranking,
         fading_items,
         unknown_filters,
+        validity,
     )
 else:
     turn = lazy_module("vault_memory.rules.conversations.turn")
     composite_ranking = lazy_module("vault_memory.search.composite_ranking")
     fading_items = lazy_module("vault_memory.search.fading_items")
     unknown_filters = lazy_module("vault_memory.search.unknown_filters")
+    facts_fact = lazy_module("vault_memory.rules.facts.fact")
+    validity = lazy_module("vault_memory.search.validity")
 
 COMPOSITE_MODES = frozenset(
     {"recent", "important", "historical", "comprehensive", "general"}
@@ -82,6 +87,8 @@ class SearchQuery(NamedTuple):
     """older summaries of conversations are left out, unless the query names a day"""
     archived: bool = False
     """whether faded items are included, with their states"""
+    single: frozenset[str] | None = None
+    """predicates of facts with one value at a time; None: the usual ones"""
 
 
 def search(
@@ -127,8 +134,12 @@ def _answer(
         ranked = composite_ranking.reranked(
             request, gathered, ranked, shares, query.lifecycle, today
         )
+    ranked = _by_validity(request, query, gathered, ranked)
     options = hits.HitOptions(query.limit, query.why, query.copies, query.archived)
     answer = hits.answer(request, gathered, ranked, options)
+    # Fault: the nearest of all lines would look like an answer to words that no line has.
+    if answer.hits and query.mode != "semantic" and not gathered.has_words:
+        answer = replace(answer, words_missing=bool(request.words))
     # Fault: filters that exclude all text give an empty answer without a reason.
     is_explained = answer.hits or answer.left_out
     if request.filters and not (is_explained or query.gated):
@@ -144,6 +155,23 @@ def _answer(
         )
         answer = replace(answer, unknown_filters=unknown)
     return answer
+
+
+def _by_validity(
+    request: CandidateRequest,
+    query: SearchQuery,
+    gathered: Candidates,
+    ranked: list[Ranked],
+) -> list[Ranked]:
+    """Returns the candidates with ended facts below those that hold."""
+    checked = max(query.limit + hits.MOST_TIES, fusion.RESCORED)
+    texts = (gathered.rows[place][-1] for _, place, _ in ranked[:checked])
+    # A command that runs for a moment loads no graph for lines that are no facts.
+    if not any(map(query_features.may_have_ended, texts)):
+        return ranked
+    single = facts_fact.SINGLE if query.single is None else query.single
+    until = validity.Validity(query.now.date(), single)
+    return validity.by_validity(request, gathered, ranked, until, checked)
 
 
 def _check_mode(mode: str) -> None:

@@ -52,6 +52,8 @@ class Hit:
     """waits to be written into the note; `lines` is where it will be"""
     state: ItemState | None = None
     """how far the item has faded; None unless the search includes faded items"""
+    ended: bool = False
+    """no longer holds: it is struck through, past its last day, or replaced"""
     key: str = ""
     """the content key of an item that fades; empty for any other text"""
     copies: int = 1
@@ -72,5 +74,7 @@ class Answer:
     excludes by itself"""
     terms: tuple[str, ...] = ()
     """the words of the query; `excerpt` finds them in a hit"""
+    words_missing: bool = False
+    """whether no chunk of the scopes has a word of the query, so that the hits are only alike"""
     unknown_filters: "tuple[UnknownFilter, ...]" = ()
     """filters with a value that nothing in the scopes has"""

@@ -16,7 +16,7 @@ from vault_memory.markdown.properties.note_properties import (
 )
 
 if TYPE_CHECKING:
-    from vault_memory.contract.answers import UnknownFilterJson
+    from vault_memory.contract.fields import UnknownFilterJson
 
 MOST_NEAR = 3
 SIMILAR = 0.6

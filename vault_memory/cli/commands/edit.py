@@ -1,5 +1,6 @@
 """`append`, `add-heading`, `remove`, `replace`, `archive`, `apply`: ops by hand."""
 
+import json
 import re
 import sys
 from collections.abc import Callable, Mapping, Sequence
@@ -11,13 +12,9 @@ import click
 from vault_memory.cli.options import Context, common, dry_run, edit_source
 from vault_memory.cli.rendering import emit_edit, exit_code_of_ops
 from vault_memory.errors import UsageError
-from vault_memory.lazy import lazy_module
 
 if TYPE_CHECKING:
-    from vault_memory.api import json_contract
     from vault_memory.api.vault_memory import VaultMemory
-else:
-    json_contract = lazy_module("vault_memory.api.json_contract")
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
@@ -190,7 +187,28 @@ def apply(context: Context, /, note: str, file: str, **options: Any) -> int:
 
     Ops that are not possible are refused, each with a reason; the others are applied.
     """
-    return _apply(context, note, json_contract.read_ops(_read(file)), options)
+    return _apply(context, note, _read_ops(_read(file)), options)
+
+
+def _read_ops(text: str | bytes) -> list[object]:
+    """Read the ops of a JSON text: a list, or an object with the list under `ops`.
+
+    Raises UsageError.
+    """
+    try:
+        payload = json.loads(text)
+    # Thousands of opening brackets exceed the depth that the parser can nest.
+    except (ValueError, RecursionError) as error:
+        raise UsageError(
+            f"the ops are not JSON: {error}", hint='write [{"op": "append", …}, …]'
+        ) from None
+    ops = payload.get("ops") if isinstance(payload, dict) else payload
+    if not isinstance(ops, list):
+        raise UsageError(
+            "the ops are not a list",
+            hint='write [{"op": "append", …}, …] or {"ops": […]}',
+        )
+    return ops
 
 
 def _read(file: str) -> bytes:

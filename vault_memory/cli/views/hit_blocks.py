@@ -15,6 +15,7 @@ from vault_memory.cli.terminal import escaped, styled
 from vault_memory.cli.views.matched_words import marker
 from vault_memory.cli.views.screen import Screen, cells, wrapped, wrapped_cells
 from vault_memory.cli.views.times import time_text
+from vault_memory.contract import NEAREST_IN_MEANING
 
 if TYPE_CHECKING:
     from vault_memory.contract.answers import HitJson, SearchAnswerJson
@@ -35,6 +36,8 @@ def hits_view(
     blocks = ["\n".join(_hit_lines(hit, mark, screen)) for hit in answer["hits"]]
     if not blocks:
         blocks.append("nothing found")
+    elif answer.get("words_missing"):
+        blocks.insert(0, NEAREST_IN_MEANING)
     blocks += left_out_texts(answer)
     # A remark on stderr must not look like a line of the last hit.
     end = "\n" if answer["hits"] else ""

@@ -8,6 +8,7 @@ orders.
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
+from vault_memory.contract import NEAREST_IN_MEANING
 from vault_memory.rules.context.quoting import (
     CLOSING,
     INTRO,
@@ -54,6 +55,8 @@ def of_search(
             f"{missing:,} notes are not searched: the vault has too many files"
         )
     message = f"{len(hits)} hits, best first" if hits else "Nothing was found."
+    if answer.get("words_missing"):
+        message = f"{NEAREST_IN_MEANING} {len(hits)} hits"
     left_out = len(all_hits) - len(hits)
     if left_out:
         remark = f"{left_out} more hits are left out: narrow the search"
@@ -68,12 +71,13 @@ def of_search(
         remarks.append(remark)
         message += f" {remark}"
     text = in_marks(map(_hit, hits)) if hits else "Nothing was found."
+    introduction = [NEAREST_IN_MEANING] if answer.get("words_missing") else []
     data = _with_notice(hits) | {
         "message": message,
         "hits": [_hit_as_data(hit) for hit in hits],
         "freshness": dict(answer["freshness"]),
     }
-    return answered(Quoted("\n\n".join([text, *remarks])), data)
+    return answered(Quoted("\n\n".join([*introduction, text, *remarks])), data)
 
 
 def _hits_that_fit(
@@ -241,6 +245,8 @@ def _hit(hit: Answer) -> Quoted:
         about["copies"] = str(hit["copies"])
     if "state" in hit:
         about["state"] = hit["state"]
+    if "ended" in hit:
+        about["state"] = "ended"
     return quotation(hit["kind"], about, hit["text"])
 
 
@@ -254,6 +260,8 @@ def _hit_as_data(hit: Answer) -> dict[str, Any]:
         data["also"] = [dict(copy) for copy in hit["also"]]
     if "state" in hit:
         data["state"] = hit["state"]
+    if "ended" in hit:
+        data["ended"] = True
     return data
 
 

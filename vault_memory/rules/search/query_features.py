@@ -160,6 +160,17 @@ def _without_block_id(text: str) -> str:
     return beginning
 
 
+def may_have_ended(text: str) -> bool:
+    """Returns whether a text looks like a fact, a struck line or one with a confidence."""
+    return "~~" in text or "conf:" in text or _fact().match(text) is not None
+
+
+@cache
+def _fact() -> re.Pattern[str]:
+    marker = r"\s*+(?:[-*+]|\d{1,9}[.)])[ \t]++(?:\[[^\]]\][ \t]++)?"
+    return re.compile(rf"{marker}[^\W\d_][\w-]*+[ \t]*+[:：]")
+
+
 @cache
 def _asking(
     source: str,

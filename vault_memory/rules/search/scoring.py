@@ -31,6 +31,7 @@ class Weights(NamedTuple):
     length: float = 0.07
     entity: float = 0.4
     faded: float = -0.1
+    ended: float = -0.3
     linked: float = 0.1
 
 

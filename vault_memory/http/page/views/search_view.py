@@ -4,7 +4,7 @@ from typing import Any, get_args
 
 import msgspec
 
-from vault_memory.contract import SearchedKind
+from vault_memory.contract import NEAREST_IN_MEANING, SearchedKind
 from vault_memory.http.page.page_answers import PageView
 from vault_memory.http.page.viewer import Viewer
 from vault_memory.search.calls import SearchOptions
@@ -30,6 +30,7 @@ def show(
         "query": query,
         "kinds": get_args(SearchedKind),
         "answer": None,
+        "nearest": NEAREST_IN_MEANING,
     }
     if query.q.strip():
         data["answer"] = viewer.search(query.q, _options(query))
