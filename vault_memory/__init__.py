@@ -30,9 +30,8 @@ if TYPE_CHECKING:
     from vault_memory.rules.edits.audit_record import Proposal, Record
     from vault_memory.rules.facts.fact import Fact
     from vault_memory.rules.paths.caller import Caller
-    from vault_memory.search.freshness import Freshness, SearchAnswer
     from vault_memory.search.note_reports import IndexReport, NoteInfo, NoteText
-    from vault_memory.search.results import Hit
+    from vault_memory.search.results import Freshness, Hit, SearchAnswer
 
 __version__ = "0.2.0"
 """As in pyproject.toml; read from here, because the metadata of packages takes 20 ms to load"""
@@ -84,7 +83,7 @@ _MODULES = {
     "Fact": "rules.facts.fact",
     "FactChange": "facts.entity_info",
     "Forgotten": "forgetting.forget_text",
-    "Freshness": "search.freshness",
+    "Freshness": "search.results",
     "Hit": "search.results",
     "IndexReport": "search.note_reports",
     "MemoryTool": "memory_tool.tool",
@@ -97,7 +96,7 @@ _MODULES = {
     "Record": "rules.edits.audit_record",
     "Recorded": "conversations.calls",
     "Remembered": "learning.remember",
-    "SearchAnswer": "search.freshness",
+    "SearchAnswer": "search.results",
     "Slept": "learning.runner",
     "TakenBack": "forgetting.retract",
     "ToolAnswer": "memory_tool.tool",

@@ -3,6 +3,7 @@
 import math
 import re
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
 from vault_memory.contract import ItemState
@@ -101,11 +102,11 @@ def _hits(
                 -score,
                 _why(request, candidates, candidate) if options.why else None,
                 pending=is_waiting(chunk_id),
-                ended=chunk_id in candidates.ended,
                 key=keys.get(chunk_id, ""),
                 state=_state(request, chunk_id) if options.archived else None,
             )
-            hits.append(hit)
+            has_ended = chunk_id in candidates.ended
+            hits.append(replace(hit, ended=True) if has_ended else hit)
     return hits
 
 
@@ -115,7 +116,6 @@ def _hit(
     why: Why | None,
     *,
     pending: bool,
-    ended: bool,
     key: str,
     state: ItemState | None,
 ) -> Hit:
@@ -131,7 +131,6 @@ def _hit(
         score=score,
         why=why,
         pending=pending,
-        ended=ended,
         key=key,
         state=state,
     )
