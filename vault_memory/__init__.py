@@ -30,8 +30,9 @@ if TYPE_CHECKING:
     from vault_memory.rules.edits.audit_record import Proposal, Record
     from vault_memory.rules.facts.fact import Fact
     from vault_memory.rules.paths.caller import Caller
+    from vault_memory.search.freshness import Freshness, SearchAnswer
     from vault_memory.search.note_reports import IndexReport, NoteInfo, NoteText
-    from vault_memory.search.results import Freshness, Hit, SearchAnswer
+    from vault_memory.search.results import Hit
 
 __version__ = "0.2.0"
 """As in pyproject.toml; read from here, because the metadata of packages takes 20 ms to load"""
@@ -83,7 +84,7 @@ _MODULES = {
     "Fact": "rules.facts.fact",
     "FactChange": "facts.entity_info",
     "Forgotten": "forgetting.forget_text",
-    "Freshness": "search.results",
+    "Freshness": "search.freshness",
     "Hit": "search.results",
     "IndexReport": "search.note_reports",
     "MemoryTool": "memory_tool.tool",
@@ -96,7 +97,7 @@ _MODULES = {
     "Record": "rules.edits.audit_record",
     "Recorded": "conversations.calls",
     "Remembered": "learning.remember",
-    "SearchAnswer": "search.results",
+    "SearchAnswer": "search.freshness",
     "Slept": "learning.runner",
     "TakenBack": "forgetting.retract",
     "ToolAnswer": "memory_tool.tool",

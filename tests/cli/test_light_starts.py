@@ -46,7 +46,7 @@ ASKING = {
     "vault_memory.context.gather",
     "vault_memory.context.blocks",
     "vault_memory.index.fts_search",
-    "vault_memory.search.results",
+    "vault_memory.search.freshness",
     "vault_memory.ingest.scan",
 }
 FACTS = {"vault_memory.rules.facts.fact", "vault_memory.markdown.note_items"}

@@ -32,8 +32,9 @@ if TYPE_CHECKING:
     from vault_memory.learning.remember import Remembered
     from vault_memory.learning.runner import Slept
     from vault_memory.rules.edits.audit_record import Proposal, Record
+    from vault_memory.search.freshness import Freshness, SearchAnswer
     from vault_memory.search.note_reports import IndexReport, NoteInfo, NoteText
-    from vault_memory.search.results import Freshness, Hit, SearchAnswer
+    from vault_memory.search.results import Hit
     from vault_memory.sync.report import Remark, SyncReport
     from vault_memory.transfer.exporter import ExportReport
     from vault_memory.transfer.import_report import ImportReport, Skipped

@@ -43,8 +43,8 @@ if TYPE_CHECKING:
     from vault_memory.rules.edits.ops import Op
     from vault_memory.rules.facts import fact as facts_fact
     from vault_memory.rules.paths import caller
+    from vault_memory.search.freshness import SearchAnswer
     from vault_memory.search.note_reports import IndexReport, NoteList, NoteText
-    from vault_memory.search.results import SearchAnswer
 else:
     api_doctor = lazy_module("vault_memory.api.doctor")
     status_report = lazy_module("vault_memory.api.status_report")

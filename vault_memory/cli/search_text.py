@@ -2,12 +2,13 @@
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
-from vault_memory.contract import NEAREST_IN_MEANING
+from vault_memory.lazy import lazy_module
 
 TYPE_CHECKING = False  # as in `typing`, which would cost each question 10 ms
 if TYPE_CHECKING:
     from typing import Any
 
+    from vault_memory import contract
     from vault_memory.contract import FreshnessJson
     from vault_memory.contract.answers import (
         ContextBlockJson,
@@ -15,6 +16,8 @@ if TYPE_CHECKING:
         SearchAnswerJson,
         WhyJson,
     )
+else:
+    contract = lazy_module("vault_memory.contract")
 
 BETWEEN_DETAILS = " · "
 Paint = Callable[[str, str], str]
@@ -41,7 +44,7 @@ def hits_text(
     if not blocks:
         blocks.append("nothing found")
     elif answer.get("words_missing"):
-        blocks.insert(0, NEAREST_IN_MEANING)
+        blocks.insert(0, contract.NEAREST_IN_MEANING)
     blocks += left_out_texts(answer)
     return "\n\n".join(blocks)
 

@@ -8,7 +8,8 @@ from datetime import date
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 if TYPE_CHECKING:
-    from vault_memory.search.results import Answer, Freshness
+    from vault_memory.search.freshness import Freshness
+    from vault_memory.search.results import Answer
 
 MAIN = "group:main"
 """The group of the workspace at the root"""

@@ -32,20 +32,20 @@ if TYPE_CHECKING:
         candidates,
         filter_values,
         hot_cache,
-        index_counts,
         item_reads,
         note_reports,
     )
+    from vault_memory.search import freshness as search_freshness
     from vault_memory.search import query as search_query
-    from vault_memory.search import results as search_results
     from vault_memory.search.candidates import VectorArm
+    from vault_memory.search.freshness import Freshness, SearchAnswer
     from vault_memory.search.hot_cache import HotCache
     from vault_memory.search.item_reads import ItemReads
     from vault_memory.search.note_reports import IndexReport, NoteList, NoteText
     from vault_memory.search.notes import note_lookup
     from vault_memory.search.notes.note_lookup import NoteLinks
     from vault_memory.search.query import SearchQuery
-    from vault_memory.search.results import Answer, Freshness, Hit, SearchAnswer
+    from vault_memory.search.results import Answer, Hit
 else:
     filter_values = lazy_module("vault_memory.search.filter_values")
     hot_cache = lazy_module("vault_memory.search.hot_cache")
@@ -55,8 +55,7 @@ else:
     embed_pending = lazy_module("vault_memory.ingest.embed_pending")
     schema = lazy_module("vault_memory.index.schema")
     candidates = lazy_module("vault_memory.search.candidates")
-    search_results = lazy_module("vault_memory.search.results")
-    index_counts = lazy_module("vault_memory.search.index_counts")
+    search_freshness = lazy_module("vault_memory.search.freshness")
     note_lookup = lazy_module("vault_memory.search.notes.note_lookup")
     note_reports = lazy_module("vault_memory.search.note_reports")
     search_query = lazy_module("vault_memory.search.query")
@@ -247,7 +246,7 @@ class SearchCalls:
         # One read transaction: a note that is named as stale and the text of the hits are of the same moment.
         with index.reading():
             answer = self.answer(index, request, pending)
-            result = search_results.SearchAnswer(
+            result = search_freshness.SearchAnswer(
                 answer.hits,
                 self.freshness_of(index, unread),
                 answer.left_out,
@@ -396,12 +395,12 @@ class SearchCalls:
         embedder = semantic.embedder
         if embedder is None:
             state, reason = semantic.state, semantic.reason
-            return search_results.Freshness(stale, state, reason, lacks)
+            return search_freshness.Freshness(stale, state, reason, lacks)
         missing = self._count_missing(index, embedder.fingerprint)
         if missing:
             reason = f"{missing} chunks to embed"
-            return search_results.Freshness(stale, "warming", reason, lacks)
-        return search_results.Freshness(stale, "ready", "", lacks)
+            return search_freshness.Freshness(stale, "warming", reason, lacks)
+        return search_freshness.Freshness(stale, "ready", "", lacks)
 
     def read(self, note: str) -> "NoteText":
         """Read a note from disk. Raises BadPath, NoteNotFound, NoteUnreadable."""
@@ -433,7 +432,7 @@ class SearchCalls:
             check_scopes(scopes)
         self.vault.indexing.refresh()
         index = self.vault.indexing.index()
-        notes = note_reports.NoteList(index_counts.list_notes(index, scopes))
+        notes = note_reports.NoteList(note_reports.list_notes(index, scopes))
         notes.unknown_scopes = self.unknown_scopes(index, scopes or ())
         return notes
 
@@ -443,11 +442,11 @@ class SearchCalls:
         self.vault.indexing.refresh()
         index = self.vault.indexing.index()
         if scopes is None:
-            return index_counts.stats(index)
+            return note_reports.stats(index)
         check_scopes(scopes)
         # Fault: a database takes no name that is not UTF-8, and no note has one.
         existing = sorted({*scopes} & {*index.scopes()})
-        return index_counts.stats_of(index, existing)
+        return note_reports.stats_of(index, existing)
 
     def _count_missing(
         self,

@@ -1,19 +1,24 @@
-"""Results of the calls that read and index notes, with the names of the JSON contract."""
+"""Results of the calls that read, index, list and count notes, with the names of the JSON contract."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from vault_memory.lazy import lazy_module
 
 if TYPE_CHECKING:
-    from vault_memory.index import schema
+    from vault_memory.contract.status_answers import NoteCountsJson, StatsJson
+    from vault_memory.index import note_queries, schema
+    from vault_memory.index.inspection import row_counts
+    from vault_memory.index.inspection.row_counts import GroupBy
     from vault_memory.index.properties import property_values
     from vault_memory.index.store import Index
     from vault_memory.ingest.scan import ScanReport
     from vault_memory.markdown import document, encodings
     from vault_memory.vault.reader import Note
 else:
+    note_queries = lazy_module("vault_memory.index.note_queries")
+    row_counts = lazy_module("vault_memory.index.inspection.row_counts")
     schema = lazy_module("vault_memory.index.schema")
     property_values = lazy_module("vault_memory.index.properties.property_values")
     document = lazy_module("vault_memory.markdown.document")
@@ -98,3 +103,58 @@ class NoteInfo:
     kind: str
     revision: str
     bytes: int
+
+
+# --- Counts ---
+
+
+def list_notes(
+    index: "Index",
+    scopes: Sequence[str] | None,
+) -> list[NoteInfo]:
+    """The notes of `scopes`, or all, sorted by path."""
+    return [
+        NoteInfo(*note)
+        for note in note_queries.all_notes(index)
+        if scopes is None or note.scope in scopes
+    ]
+
+
+def stats_of(
+    index: "Index",
+    scopes: Sequence[str],
+) -> "StatsJson":
+    """Counts of notes and chunks of these scopes by kind and scope.
+
+    No sum includes a note of another scope.
+    """
+    by_kind = _counts(index, row_counts.GroupBy.KIND, scopes)
+    by_scope = _counts(index, row_counts.GroupBy.SCOPE, scopes)
+    sums: NoteCountsJson = {
+        "notes": sum(counts["notes"] for counts in by_scope.values()),
+        "chunks": sum(counts["chunks"] for counts in by_scope.values()),
+    }
+    return {"kinds": by_kind, "scopes": by_scope, "sources": {"notes": sums}}
+
+
+def stats(index: "Index") -> "StatsJson":
+    """Counts of notes and chunks by kind and scope, and of vectors by model."""
+    notes, chunks = index.counts()
+    return {
+        "kinds": _counts(index, row_counts.GroupBy.KIND),
+        "scopes": _counts(index, row_counts.GroupBy.SCOPE),
+        "sources": {"notes": {"notes": notes, "chunks": chunks}},
+        "vectors": row_counts.vectors_by_model(index),
+        "index_bytes": row_counts.bytes_of_pages(index),
+    }
+
+
+def _counts(
+    index: "Index",
+    group: "GroupBy",
+    scopes: Sequence[str] | None = None,
+) -> "dict[str, NoteCountsJson]":
+    counts = row_counts.note_counts(index, group, scopes)
+    return {
+        count.name: {"notes": count.notes, "chunks": count.chunks} for count in counts
+    }

@@ -1,13 +1,12 @@
-"""Results of a search: hits, how each one was scored, and how current they are."""
+"""Results of a search: hits, and how each one was scored."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple, get_args
 
-from vault_memory.contract import ItemState, SearchMode, SemanticState
+from vault_memory.contract import ItemState, SearchMode
 
 if TYPE_CHECKING:
-    from vault_memory.rules.paths.layout_survey import Survey
     from vault_memory.search.unknown_filters import UnknownFilter
 
 MODES: tuple[SearchMode, ...] = get_args(SearchMode)
@@ -79,32 +78,3 @@ class Answer:
     """whether no chunk of the scopes has a word of the query, so that the hits are only alike"""
     unknown_filters: "tuple[UnknownFilter, ...]" = ()
     """filters with a value that nothing in the scopes has"""
-
-
-class Freshness(NamedTuple):
-    """How current an answer is."""
-
-    stale_files: tuple[str, ...]
-    """notes whose file is missing, or newer than the index"""
-    semantic: SemanticState
-    reason: str
-    """why `semantic` is not ready; empty when it is"""
-    missing_notes: int = 0
-    """notes that are not searched, because the vault has more files than one listing can have"""
-
-
-class SearchAnswer(NamedTuple):
-    """Hits, best first, and how current they are."""
-
-    hits: tuple[Hit, ...]
-    freshness: Freshness
-    left_out: Mapping[str, int]
-    """how many candidates each filter excluded; empty without `why`"""
-    unknown_scopes: tuple[str, ...] = ()
-    """scopes of the question that have no note: perhaps misspelt names"""
-    unknown_filters: "tuple[UnknownFilter, ...]" = ()
-    """filters with a value that nothing in the scopes has"""
-    words_missing: bool = False
-    """whether no note has a word of the query: the hits are the nearest in meaning"""
-    survey: "Survey | None" = None
-    """how many Markdown files the layout leaves out, when nothing is found"""

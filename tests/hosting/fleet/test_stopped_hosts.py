@@ -18,7 +18,7 @@ from vault_memory.hosting.fleet.acknowledged_ops import AcknowledgedOp
 from vault_memory.hosting.fleet.visit import Visit
 from vault_memory.ledger.ledger_errors import LeaseLost
 from vault_memory.remote.remote_errors import RemoteBusy
-from vault_memory.search.results import SearchAnswer
+from vault_memory.search.freshness import SearchAnswer
 
 WORD = "heron"
 OPS = {

@@ -39,7 +39,7 @@ from vault_memory.hosting.fleet.visit_settings import VisitSettings
 from vault_memory.ledger.contract import Lease, Ledger
 from vault_memory.ledger.ledger_errors import LeaseLost
 from vault_memory.remote.remote_errors import RemoteError
-from vault_memory.search.index_counts import list_notes
+from vault_memory.search.note_reports import list_notes
 
 logger = logging.getLogger(__name__)
 
