@@ -125,21 +125,13 @@ def _answer(
         vector_arm if query.mode != "keyword" else None,
         words_too=query.mode != "semantic",
     )
-    ranked = fusion.ranked(request, gathered, query.mode)
-    if query.gated and not RelevanceGate(request, gathered).is_open(ranked):
-        ranked = []
-    if query.mode in COMPOSITE_MODES:
-        shares = composite_ranking.SHARES[query.mode]
-        today = query.now.date()
-        ranked = composite_ranking.reranked(
-            request, gathered, ranked, shares, query.lifecycle, today
-        )
-    ranked = _by_validity(request, query, gathered, ranked)
+    ranked = _ranked(request, query, gathered)
     options = hits.HitOptions(query.limit, query.why, query.copies, query.archived)
     answer = hits.answer(request, gathered, ranked, options)
     # Fault: the nearest of all lines would look like an answer to words that no line has.
-    if answer.hits and query.mode != "semantic" and not gathered.has_words:
-        answer = replace(answer, words_missing=bool(request.words))
+    if request.words and query.mode != "semantic":
+        is_missing = bool(answer.hits) and not gathered.has_words
+        answer = replace(answer, words_missing=is_missing)
     # Fault: filters that exclude all text give an empty answer without a reason.
     is_explained = answer.hits or answer.left_out
     if request.filters and not (is_explained or query.gated):
@@ -155,6 +147,24 @@ def _answer(
         )
         answer = replace(answer, unknown_filters=unknown)
     return answer
+
+
+def _ranked(
+    request: CandidateRequest,
+    query: SearchQuery,
+    gathered: Candidates,
+) -> list[Ranked]:
+    """Returns the candidates in the order of the mode; none when the gate is closed."""
+    ranked = fusion.ranked(request, gathered, query.mode)
+    if query.gated and not RelevanceGate(request, gathered).is_open(ranked):
+        return []
+    if query.mode in COMPOSITE_MODES:
+        shares = composite_ranking.SHARES[query.mode]
+        today = query.now.date()
+        ranked = composite_ranking.reranked(
+            request, gathered, ranked, shares, query.lifecycle, today
+        )
+    return _by_validity(request, query, gathered, ranked)
 
 
 def _by_validity(

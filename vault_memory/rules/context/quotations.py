@@ -54,9 +54,9 @@ def of_search(
         remarks.append(
             f"{missing:,} notes are not searched: the vault has too many files"
         )
+    introduction = [NEAREST_IN_MEANING] * ("words_missing" in answer)
     message = f"{len(hits)} hits, best first" if hits else "Nothing was found."
-    if answer.get("words_missing"):
-        message = f"{NEAREST_IN_MEANING} {len(hits)} hits"
+    message = " ".join([*introduction, message])
     left_out = len(all_hits) - len(hits)
     if left_out:
         remark = f"{left_out} more hits are left out: narrow the search"
@@ -71,7 +71,6 @@ def of_search(
         remarks.append(remark)
         message += f" {remark}"
     text = in_marks(map(_hit, hits)) if hits else "Nothing was found."
-    introduction = [NEAREST_IN_MEANING] if answer.get("words_missing") else []
     data = _with_notice(hits) | {
         "message": message,
         "hits": [_hit_as_data(hit) for hit in hits],
