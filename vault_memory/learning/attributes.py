@@ -34,14 +34,16 @@ def without_attributes(cycle: "LearningCycle") -> Extraction:
     memories: list[Memory] = []
     skips: list[SkippedDuplicate] = []
     for memory in cycle.extraction.memories:
+        # Fault: a person decides about the fact, and the memory would say it meanwhile.
+        if fact_beside(memory, cycle.judged.proposed_facts) is not None:
+            continue
         skip = _said_by_fact(cycle, memory, page)
         if skip is None:
             memories.append(memory)
         else:
             skips.append(skip)
-    if not skips:
-        return cycle.extraction
-    record_skips(cycle, cycle.places.facts, skips)
+    if skips:
+        record_skips(cycle, cycle.places.facts, skips)
     return replace(cycle.extraction, memories=tuple(memories))
 
 
@@ -73,9 +75,17 @@ def first_turn(
 
 def fact_wishes(cycle: "LearningCycle") -> tuple[dict[str, Any], ...]:
     """Returns the wishes to state the facts that were found, one for each turn that says it."""
+    return wishes_of(cycle, cycle.extraction.facts)
+
+
+def wishes_of(
+    cycle: "LearningCycle",
+    facts: Iterable[FoundFact],
+) -> tuple[dict[str, Any], ...]:
+    """Returns the wishes to state these facts, one for each turn that says one."""
     wishes = []
     turns = cycle.gathered.evidence
-    for candidate in cycle.extraction.facts:
+    for candidate in facts:
         for turn_id in candidate.evidence:
             if turn_id not in turns:
                 continue

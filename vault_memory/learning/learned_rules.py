@@ -5,6 +5,7 @@ person, so that no mail, web page or pasted document can become a rule.
 """
 
 import re
+from collections import Counter
 from collections.abc import Iterable
 from typing import NamedTuple
 
@@ -19,7 +20,11 @@ from vault_memory.rules.edits.apply_ops import apply_ops
 from vault_memory.rules.edits.ops import Archive, as_json
 from vault_memory.rules.edits.skipped_duplicates import SkippedDuplicate
 from vault_memory.rules.learning.content_key import content_key
-from vault_memory.rules.learning.rule_cap import MOST_ACTIVE, surplus_rules
+from vault_memory.rules.learning.rule_cap import (
+    MOST_ACTIVE,
+    active_rules,
+    surplus_rules,
+)
 from vault_memory.rules.learning.twins import TwinIndex
 from vault_memory.rules.search.tokens import clean
 from vault_memory.rules.sentences.sentence_splitter import split_sentences
@@ -93,6 +98,40 @@ def rule_ops(
     return [*ops, *archive_ops(apply_ops(doc, ops).doc)]
 
 
+def new_rules(
+    doc: SectionedDoc,
+    lines: Iterable[str],
+) -> list[str]:
+    """Returns the rules that no rule of the page says, active or archived."""
+    page = _RulePage(doc)
+    return [line for line in lines if page.is_new(line)]
+
+
+def with_room(
+    doc: SectionedDoc,
+    lines: Iterable[str],
+) -> tuple[list[str], list[str]]:
+    """Returns the rules that a full page takes, and those of a turn with several that it does not.
+
+    A single rule takes the place of the oldest. Several rules of one turn must not push out what
+    the person asked for before.
+    """
+    lines = list(lines)
+    refs = Counter(parse_item(line).ref for line in lines)
+    page = _RulePage(doc)
+    room = MOST_ACTIVE - len(active_rules(doc))
+    taken: list[str] = []
+    surplus: list[str] = []
+    for line in lines:
+        is_new = page.take(line) is None
+        if is_new and room <= 0 and refs[parse_item(line).ref] > 1:
+            surplus.append(line)
+            continue
+        taken.append(line)
+        room -= is_new
+    return taken, surplus
+
+
 def rule_skips(
     doc: SectionedDoc,
     lines: Iterable[str],
@@ -133,6 +172,15 @@ class _RulePage:
         self.new_lines: list[str] = []
         self.removals: list[dict[str, object]] = []
         """ops that take restored rules out of the archive"""
+
+    def is_new(self, line: str) -> bool:
+        """Returns whether no rule of the page says the same; adds it to the page."""
+        count = len(self.removals)
+        return (
+            self.take(line) is None
+            and self.new_lines[-1:] == [line]
+            and len(self.removals) == count
+        )
 
     def take(self, line: str) -> _ActiveRule | None:
         """Adds a rule, unless an active one says the same. Returns the rule that does."""
@@ -193,7 +241,9 @@ __all__ = [
     "ACTIVE",
     "ARCHIVED",
     "MOST_ACTIVE",
+    "new_rules",
     "rule_ops",
     "rule_skips",
     "rules_in",
+    "with_room",
 ]

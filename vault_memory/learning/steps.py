@@ -30,6 +30,7 @@ from vault_memory.learning.learned_rules import (
     archive_ops,
     rule_ops,
     rule_skips,
+    with_room,
 )
 from vault_memory.learning.note_lines import (
     LEARNED,
@@ -47,6 +48,12 @@ from vault_memory.learning.policy.committing import (
 )
 from vault_memory.learning.policy.edit_cause import EditCause
 from vault_memory.learning.policy.judging import judge
+from vault_memory.learning.policy.proposing import (
+    NO_ROOM,
+    propose_facts,
+    propose_rules,
+    tell_archived,
+)
 from vault_memory.learning.reporting.learning_report import joined
 from vault_memory.learning.summaries.episode_notes import episodes
 from vault_memory.learning.unread_turns import (
@@ -268,11 +275,15 @@ def keep_rules(cycle: "LearningCycle") -> None:
     note = cycle.places.rules
     if not note:
         return
-    lines = [rule.line for rule in cycle.judged.rules]
     doc = cycle.doc(note)
+    lines, surplus = with_room(doc, [rule.line for rule in cycle.judged.rules])
+    cycle.judged.proposed_rules[NO_ROOM] = [
+        rule for rule in cycle.judged.rules if rule.line in surplus
+    ]
     ops = rule_ops(doc, lines) or archive_ops(doc)
     why = f"asked for; night of {cycle.checkpoint.night}"
     result = cycle.edit("rules", note, ops, cause=EditCause("talk", why))
+    tell_archived(cycle, result.applied)
     # Fault: beside a page that does not exist yet, nothing can be recorded.
     record_skips(cycle, note, rule_skips(doc, lines, cycle.scope))
     cycle.commit("rule", note, result.applied)
@@ -396,6 +407,8 @@ STEPS: tuple[Callable[["LearningCycle"], None], ...] = (
     write_requests,
     hold_candidates,
     propose_doubts,
+    propose_rules,
+    propose_facts,
     episodes,
     conflicts,
     entities,
@@ -445,6 +458,8 @@ AT_ONCE = frozenset(
 ALONE = frozenset(
     {
         propose_doubts,
+        propose_rules,
+        propose_facts,
         episodes,
         conflicts,
         duplicates,

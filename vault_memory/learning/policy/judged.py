@@ -70,6 +70,9 @@ class Judged:
     requests: list[SpokenLine] = field(default_factory=list)
     new_requests: list[str] = field(default_factory=list)
     """the lines of requests that no item says already"""
+    proposed_rules: dict[str, list[SpokenLine]] = field(default_factory=dict)
+    """rules about which a person decides, by the row of the table that says so"""
+    proposed_facts: list[FoundFact] = field(default_factory=list)
     held: list[HeldCandidate] = field(default_factory=list)
     """new lines for the ledger"""
     due: list[HeldCandidate] = field(default_factory=list)

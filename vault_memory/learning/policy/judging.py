@@ -21,6 +21,7 @@ from vault_memory.learning.policy.judged import (
 )
 from vault_memory.learning.policy.spoken_rules import spoken_rules
 from vault_memory.learning.unread_turns import day_of, moment_of
+from vault_memory.models.llm.own_words import own_words
 from vault_memory.rules.conversations.turn import Turn
 from vault_memory.rules.learning.candidate import Doubt, Extraction, FoundFact, Memory
 from vault_memory.rules.learning.content_key import content_key
@@ -54,6 +55,7 @@ from vault_memory.rules.learning.write_policy import (
     Candidate,
     CandidateKind,
     Decision,
+    Doubtful,
     decide,
 )
 from vault_memory.rules.sentences.sentence_splitter import split_sentences
@@ -64,6 +66,8 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
+MOST_RULES = 2
+"""Rules of one turn that are written; a person decides about the others"""
 NOT_SHOWN = "…"
 """In place of a text that must not be stored anywhere"""
 
@@ -109,6 +113,7 @@ class _Judge:
         self._policy = policy
         self._cues: PolicyCues = policy.cues()
         self._turns = cycle.gathered.evidence
+        self._whole_turns = {turn.id: turn for turn in cycle.gathered.turns}
         self._judged = Judged(dropped=list(cycle.personal))
         self._doubts: list[Doubt] = []
         self._ledger: dict[str, HeldCandidate] = {}
@@ -179,10 +184,14 @@ class _Judge:
                 day = day_of(turn, self._cycle.zone)
                 keys.add(self._key(with_calendar_days(text, day)))
                 self._judge_line("remember", text, turn, is_asked=True)
-            rules = spoken_rules(turn.text, self._cues, self._policy.sentences)
-            for text, is_asked in rules.items():
+            # The length of the whole turn tells whether a person typed it.
+            whole = self._whole_turns[turn.id].text
+            rules = spoken_rules(whole, self._cues, self._policy.sentences)
+            for number, (text, is_asked) in enumerate(rules.items()):
                 keys.add(self._key(text))
-                self._judge_line("rule", text, turn, is_asked=is_asked)
+                doubt: Doubtful = "too_many" if number >= MOST_RULES else ""
+                doubt = "pasted" if own_words(whole).is_pasted else doubt
+                self._judge_line("rule", text, turn, is_asked=is_asked, doubt=doubt)
         return frozenset(keys)
 
     def _judge_line(
@@ -192,12 +201,14 @@ class _Judge:
         turn: Turn,
         *,
         is_asked: bool,
+        doubt: Doubtful = "",
     ) -> None:
         candidate = Candidate(
             kind,
             text,
             turns=(turn.text,),
             who=self._cycle.name,
+            doubt=doubt,
             is_asked=is_asked,
         )
         # Fault: the person took the sentence back in a later turn. It must not become a rule.
@@ -209,6 +220,10 @@ class _Judge:
         written = with_calendar_days(text, day) if kind == "remember" else text
         spoken = SpokenLine(written, turn, day)
         decision = decide(candidate, self._cues)
+        if decision.policy_class == PROPOSE:
+            proposed = self._judged.proposed_rules
+            proposed.setdefault(decision.reason, []).append(spoken)
+            return
         form = WrittenForm(spoken.line)
         if self._is_written(decision, candidate, (turn,), form):
             lines = self._judged.rules if kind == "rule" else self._judged.requests
@@ -270,8 +285,20 @@ class _Judge:
             turns=tuple(turn.text for turn in turns),
             labels=fact.labels,
             who=self._cycle.name,
+            doubt="pasted" if self._is_pasted(fact, turns) else "",
         )
         return self._judge_candidate(candidate, turns, WrittenForm(fact=fact))
+
+    def _is_pasted(
+        self,
+        fact: FoundFact,
+        turns: tuple[Turn, ...],
+    ) -> bool:
+        """Returns whether a fact would end another one, and only doubtful turns say it."""
+        single = self._cycle.deps.fact_rules(self._cycle.night).single
+        return fact.predicate in single and all(
+            own_words(self._whole_turns[turn.id].text).is_pasted for turn in turns
+        )
 
     def _evidence(self, candidate: Memory | FoundFact) -> tuple[Turn, ...]:
         # Fault: a model names turns that it never read. They prove nothing.
@@ -299,7 +326,10 @@ class _Judge:
         decision = decide(candidate, self._cues)
         # Fault: no turn says it. A model that invents must not write, so a person decides.
         if decision.policy_class == PROPOSE:
-            self._doubts.append(Doubt(candidate.text, NO_CITATION))
+            if form.fact is not None and standing:
+                self._judged.proposed_facts.append(form.fact)
+            else:
+                self._doubts.append(Doubt(candidate.text, NO_CITATION))
             return False
         return self._is_written(decision, candidate, standing, form)
 

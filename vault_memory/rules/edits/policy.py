@@ -453,7 +453,8 @@ class _PolicyRun:
 
     def _stranger(self, lines: tuple[str, ...]) -> str:
         """Returns who said these words, when it was not the owner and the note is guarded."""
-        if self.rules.kind not in GUARDED:
+        is_learned_fact = self.rules.kind == "facts" and self.rules.source == "nightly"
+        if self.rules.kind not in GUARDED and not is_learned_fact:
             return ""
         origins = [self.rules.origin, *(parse_item(line).origin for line in lines)]
         return next((origin for origin in origins if origin not in _OWNER), "")

@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 
 from vault_memory.errors import ConfigError
 from vault_memory.rules.learning.policy import own_statements
+from vault_memory.rules.learning.policy.named_addresses import NamedAddresses
 from vault_memory.rules.learning.policy.own_statements import OwnStatements
 from vault_memory.rules.learning.policy.secret_words import SecretWords
 from vault_memory.rules.search.tokens import is_run
@@ -43,7 +44,13 @@ SECRET_LISTS = (
     "change_verbs",
     "change_words",
 )
-WORD_LISTS = ("negations", "openers", *own_statements.LISTS)
+WORD_LISTS = (
+    "negations",
+    "openers",
+    "currencies",
+    "streets",
+    *own_statements.LISTS,
+)
 LISTS = (*REASONS, *SECRET_LISTS, *WORD_LISTS)
 """The lists of the table `[policy]`; every language has all of them"""
 NEGATED = frozenset(
@@ -153,6 +160,7 @@ class PolicyCues:
             phrase_pattern,
             self._openers,
         )
+        self._addresses = NamedAddresses(lists["currencies"], lists["streets"])
         self._secrets = SecretWords({name: lists[name] for name in SECRET_LISTS})
         self.find = lru_cache(maxsize=1_000)(self._find)
         self.reasons = lru_cache(maxsize=1_000)(self._reasons)
@@ -161,10 +169,12 @@ class PolicyCues:
         self,
         sentence: str,
     ) -> frozenset[str]:
-        """Returns the lists with a phrase in the sentence, and `secret` if it tells one."""
+        """Returns the lists with a phrase in the sentence, `secret` and `address` if it tells one."""
         reasons = {cue.reason for cue in self.find(sentence)}
         if self.is_secret(sentence):
             reasons.add("secret")
+        if self._addresses.has(fold(sentence)):
+            reasons.add("address")
         return frozenset(reasons)
 
     def is_secret(

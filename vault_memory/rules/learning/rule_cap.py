@@ -26,11 +26,21 @@ def surplus_rules(doc: SectionedDoc) -> list[NoteItem]:
     """Returns the rules that should move to the archive, the oldest first.
 
     Only rules with a date move, because a person wrote the others by hand. The newest rule always
-    stays. So does a rule with nested items, because the archive keeps one line per rule.
+    stays, with the others of its turn. So does a rule with nested items, because the archive keeps
+    one line per rule.
     """
     active = active_rules(doc)
     dated = sorted((item for item in active if parse_item(item.text).date), key=_age)
-    movable = [item for item in dated[:-1] if item.own_end == item.end]
+    if not dated:
+        return []
+    # Fault: a rule would push out another one that was said in the same breath.
+    newest = parse_item(dated[-1].text).ref
+    movable = [
+        item
+        for item in dated[:-1]
+        if item.own_end == item.end
+        and not (newest and parse_item(item.text).ref == newest)
+    ]
     return movable[: max(0, len(active) - MOST_ACTIVE)]
 
 

@@ -25,6 +25,8 @@ PolicyClass = Literal[
     "propose",
     "drop",
 ]
+Doubtful = Literal["", "pasted", "too_many"]
+"""whether a turn has several paragraphs, or more rules than a person says at once"""
 NOW: PolicyClass = "commit_now"
 SESSION_END: PolicyClass = "commit_at_session_end"
 REPETITION: PolicyClass = "require_repetition"
@@ -141,6 +143,8 @@ class Candidate:
     """the name of the person"""
     automated: bool = False
     """whether only automated turns say it"""
+    doubt: Doubtful = ""
+    """why only a person may say that it is kept"""
     is_asked: bool = False
     """whether the person plainly asks for it, as the words of a rule or a request tell"""
 
@@ -224,6 +228,9 @@ _ROWS: tuple[tuple[str, dict[CandidateKind, PolicyClass]], ...] = (
     ("memory_control", _row(DROP, DROP, DROP)),
     ("secret", _row(DROP, DROP, DROP)),
     ("turn_scoped", _row(DROP, DROP, DROP)),
+    ("pasted", _row(PROPOSE, PROPOSE, None)),
+    ("too_many", _row(None, PROPOSE, None)),
+    ("address", _row(None, PROPOSE, None)),
     ("self_belief", _row(REPETITION, REPETITION, REPETITION)),
     ("pattern", _row(REPETITION, REPETITION, REPETITION)),
     ("explicit", _row(None, NOW, NOW)),
@@ -258,6 +265,8 @@ def _reasons(
         reasons.add("stable")
     if candidate.is_asked:
         reasons.add("explicit")
+    if candidate.doubt:
+        reasons.add(candidate.doubt)
     return reasons
 
 
