@@ -82,7 +82,7 @@ def test_ids_and_sources_given_by_a_program_are_kept(memory):
     turns = memory.conversations.transcripts.of("user:alice")
     assert [(turn.id, turn.source, turn.origin) for turn in turns] == [
         ("mail-17", "email", "person"),
-        ("mail-18", "email", "owner"),
+        ("mail-18", "email", "email"),
     ]
 
 

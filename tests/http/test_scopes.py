@@ -1,8 +1,10 @@
 """Two tokens never see each other: over every route of the document, so that a new one is looked at by itself."""
 
 import hashlib
+import json
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
+from itertools import chain
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
@@ -363,3 +365,28 @@ def test_a_turn_belongs_to_the_person_of_the_token_whatever_it_claims(
         server.client(MIRA).post("/v1/search", json={"query": "fuchsia"}).json()["hits"]
         == []
     )
+
+
+def test_the_source_of_a_turn_tells_whose_words_it_has(
+    memory: VaultMemory, serve: Callable[..., Served]
+):
+    mira = serve(memory, CALLERS).client(MIRA)
+    for source in ("talk", "email", "rss", "pigeon"):
+        turn = {"session": "today", "role": "user", "text": f"by {source}"}
+        mira.post("/v1/turns", json={**turn, "source": source})
+    own = {"session": "today", "role": "user", "text": "by telegram"}
+    mira.post("/v1/turns", json={**own, "source": "telegram", "origin": "owner"})
+
+    lines = chain.from_iterable(
+        file.read_text().splitlines()
+        for file in sorted(memory.root.rglob("transcripts/*.jsonl"))
+    )
+    turns = [json.loads(line) for line in lines]
+    said = {turn["text"]: turn["origin"] for turn in turns if "by " in turn["text"]}
+    assert said == {
+        "by talk": "owner",
+        "by email": "email",
+        "by rss": "web",
+        "by pigeon": "person",
+        "by telegram": "owner",
+    }

@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from vault_memory.memory_tool import tool
     from vault_memory.memory_tool.tool import MemoryTool
     from vault_memory.rules.conversations import turn as conversations_turn
+    from vault_memory.rules.conversations import turn_origin
     from vault_memory.rules.edits.audit_record import Proposal, Record
     from vault_memory.rules.edits.ops import Op
     from vault_memory.rules.facts import fact as facts_fact
@@ -51,6 +52,7 @@ else:
     learning_calls = lazy_module("vault_memory.learning.calls")
     tool = lazy_module("vault_memory.memory_tool.tool")
     conversations_turn = lazy_module("vault_memory.rules.conversations.turn")
+    turn_origin = lazy_module("vault_memory.rules.conversations.turn_origin")
     facts_fact = lazy_module("vault_memory.rules.facts.fact")
     caller = lazy_module("vault_memory.rules.paths.caller")
 
@@ -221,7 +223,7 @@ class VaultMemory(VaultParts):
         channel: str | None = None,
         source: str = "talk",
         mode: "RecordMode" = "persistent",
-        origin: "Origin" = "owner",
+        origin: "Origin | None" = None,
         silent: bool = False,
         automated: bool = False,
         now: datetime | None = None,
@@ -230,6 +232,8 @@ class VaultMemory(VaultParts):
     ) -> "Recorded":
         """Record one turn in the transcript of its channel, else of its person.
 
+        `origin` says whose words they are; by default it follows from `source`, and only talk, a
+        terminal, a voice and the page have the owner's.
         Without `user` the session must already have turns. `incognito` leaves no trace. From an
         `automated` turn nothing is learned. A retry passes the same `now`, `chance` and `again`.
         """
@@ -241,7 +245,7 @@ class VaultMemory(VaultParts):
             user=user or "",
             channel=channel or "",
             text=text,
-            origin=origin,
+            origin=origin or turn_origin.origin_of(source),
             source=source,
             automated=automated,
         )

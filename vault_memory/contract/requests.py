@@ -225,9 +225,12 @@ class TurnRequest(Struct, frozen=True, forbid_unknown_fields=True):
         ),
     ] = "talk"
     origin: Annotated[
-        Origin,
-        Meta(description="Whose words they are; only the owner's can become rules"),
-    ] = "owner"
+        Origin | None,
+        Meta(
+            description="Whose words they are; only the owner's can become rules. By default "
+            "it follows from the source: talk, chat, cli, terminal, voice and page are the owner's"
+        ),
+    ] = None
     mode: Annotated[
         RecordMode, Meta(description="Nothing of an incognito session is written")
     ] = "persistent"
@@ -348,7 +351,7 @@ class RecordCall(Struct, frozen=True):
     user: str | None = None
     channel: str | None = None
     source: str = "talk"
-    origin: Origin = "owner"
+    origin: Origin | None = None
     silent: bool = False
     automated: bool = False
     again: bool = False

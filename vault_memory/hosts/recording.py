@@ -232,6 +232,8 @@ def keep(
         "user": caller.user,
         "channel": caller.channel,
         "source": host,
+        # A host passes on what its person types.
+        "origin": "owner",
         "automated": event.is_automated,
     }
     # Fault: escaped, a long text of another script is longer than the folder takes.

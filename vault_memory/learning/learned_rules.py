@@ -120,16 +120,16 @@ def with_room(
     refs = Counter(parse_item(line).ref for line in lines)
     page = _RulePage(doc)
     room = MOST_ACTIVE - len(active_rules(doc))
-    taken: list[str] = []
+    fitting: list[str] = []
     surplus: list[str] = []
     for line in lines:
         is_new = page.take(line) is None
         if is_new and room <= 0 and refs[parse_item(line).ref] > 1:
             surplus.append(line)
             continue
-        taken.append(line)
+        fitting.append(line)
         room -= is_new
-    return taken, surplus
+    return fitting, surplus
 
 
 def rule_skips(

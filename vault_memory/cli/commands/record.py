@@ -41,7 +41,7 @@ class TurnOptions:
     user: str | None
     channel: str | None
     source: str
-    origin: "Origin"
+    origin: "Origin | None"
     mode: "RecordMode"
     silent: bool
     automated: bool
@@ -77,9 +77,8 @@ class TurnOptions:
 )
 @click.option(
     "--origin",
-    default="owner",
     metavar="WORD",
-    help="Whose words these are; `owner` is the default.",
+    help="Whose words these are; by default as the source: `owner` for talk, email for email, …",
 )
 @click.option(
     "--mode",

@@ -20,6 +20,7 @@ from vault_memory.learning.policy.judged import (
     WrittenForm,
 )
 from vault_memory.learning.policy.spoken_rules import spoken_rules
+from vault_memory.learning.policy.withdrawals import find_withdrawn
 from vault_memory.learning.unread_turns import day_of, moment_of
 from vault_memory.models.llm.own_words import own_words
 from vault_memory.rules.conversations.turn import Turn
@@ -41,8 +42,6 @@ from vault_memory.rules.learning.policy.held_candidates import (
 from vault_memory.rules.learning.policy.withdrawn_turns import (
     WITHDRAWN,
     is_withdrawn,
-    opens_with_withdrawal,
-    withdrawn_sentences,
 )
 from vault_memory.rules.learning.write_policy import (
     DROP,
@@ -58,7 +57,6 @@ from vault_memory.rules.learning.write_policy import (
     Doubtful,
     decide,
 )
-from vault_memory.rules.sentences.sentence_splitter import split_sentences
 
 if TYPE_CHECKING:
     from vault_memory.learning.cycle import LearningCycle
@@ -125,7 +123,7 @@ class _Judge:
 
     def run(self) -> None:
         """Judges all candidates, and those that wait since earlier cycles."""
-        self._find_withdrawn()
+        find_withdrawn(self._cycle, self._judged, self._cues)
         # Fault: the members of a channel must not make rules for its bot by a plain sentence.
         spoken = self._judge_spoken() if self._cycle.kind == "user" else frozenset()
         self._judge_extraction(spoken)
@@ -133,45 +131,6 @@ class _Judge:
             self._find_due()
         self._cycle.judged = self._judged
         self._tell()
-
-    # ---- what was taken back -----------------------------------------------------------------
-
-    def _find_withdrawn(self) -> None:
-        own = list(self._turns.values())
-        # Fault: a turn that only says "forget that" takes back a turn of an earlier cycle.
-        first_of_session = {turn.session: turn for turn in reversed(own)}
-        if any(
-            opens_with_withdrawal(turn, self._cues)
-            for turn in first_of_session.values()
-        ):
-            own = self._with_earlier_turns(own)
-        withdrawn = withdrawn_sentences(own, self._cues)
-        self._judged.withdrawn = withdrawn
-        self._judged.withdrawn_turns = [
-            turn
-            for turn in own
-            if withdrawn.get(turn.id) == frozenset(split_sentences(turn.text))
-        ]
-
-    def _with_earlier_turns(self, own: list[Turn]) -> list[Turn]:
-        """Returns the own turns with those of their sessions that earlier cycles read."""
-        sessions = {turn.session for turn in own}
-        logs = self._cycle.deps.logs(self._cycle.scope, {})
-        ids = {turn.id for turn in own}
-        users = {turn.user for turn in own}
-        earlier = [
-            turn
-            for log in logs.values()
-            for turn in log.turns or ()
-            # Fault: a session of the same name may belong to another person. Only the same speakers
-            # count.
-            if turn.session in sessions
-            and turn.id not in ids
-            and turn.role == "user"
-            and turn.user in users
-            and turn.at <= own[-1].at
-        ]
-        return sorted([*earlier, *own], key=lambda turn: turn.at)
 
     # ---- rules and requests ------------------------------------------------------------------
 
@@ -185,12 +144,12 @@ class _Judge:
                 keys.add(self._key(with_calendar_days(text, day)))
                 self._judge_line("remember", text, turn, is_asked=True)
             # The length of the whole turn tells whether a person typed it.
-            whole = self._whole_turns[turn.id].text
-            rules = spoken_rules(whole, self._cues, self._policy.sentences)
+            text_of_turn = self._whole_turns[turn.id].text
+            rules = spoken_rules(text_of_turn, self._cues, self._policy.sentences)
             for number, (text, is_asked) in enumerate(rules.items()):
                 keys.add(self._key(text))
                 doubt: Doubtful = "too_many" if number >= MOST_RULES else ""
-                doubt = "pasted" if own_words(whole).is_pasted else doubt
+                doubt = "pasted" if own_words(text_of_turn).is_pasted else doubt
                 self._judge_line("rule", text, turn, is_asked=is_asked, doubt=doubt)
         return frozenset(keys)
 

@@ -21,7 +21,7 @@ MOST_PROPOSED = 10
 """Rules in one cycle about which a person is asked"""
 NO_ROOM = "no_room"
 """A full page has no place for several rules of one turn"""
-PASTED = "the turn has several paragraphs, or a text of somebody else"
+PASTED = "the turn has several paragraphs, or a text of another person"
 REASONS = {
     NO_ROOM: "the turn has several rules, and each would push out an older one",
     "pasted": PASTED,
@@ -75,10 +75,10 @@ def tell_archived(
     cycle: "LearningCycle",
     applied: Iterable[Mapping[str, Any]],
 ) -> None:
-    """Tells the person which rules hold no more, because newer ones took their places."""
+    """Names for the person which rules hold no more, because newer ones took their places."""
     archived = [str(op["match"]) for op in applied if op.get("op") == "archive"]
     if not archived:
         return
-    told = f"moved to the archive of {cycle.places.rules}: {'; '.join(archived)}"
-    reasons = filter(None, [cycle.outcome.reason, told])
+    notice = f"moved to the archive of {cycle.places.rules}: {'; '.join(archived)}"
+    reasons = filter(None, [cycle.outcome.reason, notice])
     cycle.outcome.reason = "; ".join(reasons)

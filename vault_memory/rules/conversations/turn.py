@@ -19,6 +19,7 @@ from vault_memory.contract import Origin, Role
 from vault_memory.errors import UsageError
 from vault_memory.lazy import lazy_module
 from vault_memory.markdown.chunking.chunk_text import Chunk
+from vault_memory.rules.conversations.turn_origin import origin_of
 from vault_memory.rules.paths.layout import Layout
 from vault_memory.rules.search.tokens import clean
 
@@ -162,7 +163,7 @@ def read_turn(line: str | bytes) -> Turn | None:
         user=field("user"),
         channel=field("channel"),
         text=fields["text"],
-        origin=field("origin", "owner"),
+        origin=field("origin", origin_of(field("source", "talk"))),
         source=field("source", "talk"),
         device=field("device"),
         automated=bool(fields.get("automated")),
@@ -470,8 +471,12 @@ def _parsed_time(text: str) -> datetime | None:
 
 
 def turn_of(arguments: Mapping[str, object]) -> Turn:
-    """Returns a turn from checked arguments; missing ones have the defaults of `Turn`."""
-    fields = {"session": "", "user": "", "channel": ""}
+    """Returns a turn from checked arguments; missing ones have the defaults of `Turn`.
+
+    A missing origin follows from the source.
+    """
+    source = str(arguments.get("source") or "talk")
+    fields = {"session": "", "user": "", "channel": "", "origin": origin_of(source)}
     for name in Turn._fields:
         value = arguments.get(name, "")
         if value != "":

@@ -1,6 +1,6 @@
 """Finds where a sentence would send something: addresses of mail, web and streets, numbers, and money.
 
-A rule with one of them is what somebody would want a bot to believe. Pure.
+A rule with one of them moves messages or money, so a person decides about it. Pure.
 """
 
 import re
