@@ -45,7 +45,9 @@ def said_in_session(
         return ()
     try:
         sessions = _sessions_of_owner(conversations, place.scope)
-        turns = chain.from_iterable(_turns(conversations, one) for one in sessions)
+        turns = chain.from_iterable(
+            _turns(conversations, session) for session in sessions
+        )
         return keys_of(_own_texts(turns))
     except VaultMemoryError as error:
         # Fault: an unreadable transcript proves nothing. Without the person's words the tool may

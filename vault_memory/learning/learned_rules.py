@@ -60,7 +60,9 @@ def rules_in(text: str) -> list[str]:
     if len(text) > LONGEST_TURN:
         return []
     # Fault: "Dr." ended the rule "Please always call Dr. Holm".
-    sentences = (" ".join(part.split()) for part in split_sentences(clean(text)))
+    sentences = (
+        " ".join(sentence.split()) for sentence in split_sentences(clean(text))
+    )
     return [sentence for sentence in sentences if is_rule(sentence)]
 
 

@@ -23,7 +23,7 @@ def spoken_rules(
     # Fault: a long pasted text is a document, and its sentences are no rules of the person.
     if len(text) > LONGEST_TURN:
         return {}
-    asked: dict[str, bool] = {}
+    rules: dict[str, bool] = {}
     for sentence in own_sentences(text):
         rule = " ".join(clean(sentence).split())
         spoken = unquoted(rule)
@@ -32,9 +32,9 @@ def spoken_rules(
             continue
         # Fault: "from now on I work at ACME" has the words of a rule, and asks for nothing.
         if is_rule(rule) and not cues.is_own_statement(spoken):
-            asked[rule] = True
+            rules[rule] = True
             continue
         reasons = {cue.reason for cue in cues.find(spoken)}
         if not reasons.isdisjoint({"explicit", "implicit"}):
-            asked.setdefault(rule, "explicit" in reasons)
-    return asked
+            rules.setdefault(rule, "explicit" in reasons)
+    return rules

@@ -27,5 +27,5 @@ def origin_of(source: str) -> Origin:
     """Returns whose words a source has: of a name such as `web-clip` by its first known word."""
     if source in OWN_SOURCES:
         return "owner"
-    parts = [source, *_BREAKS.split(source)]
-    return next((_ORIGINS[part] for part in parts if part in _ORIGINS), "person")
+    words = [source, *_BREAKS.split(source)]
+    return next((_ORIGINS[word] for word in words if word in _ORIGINS), "person")
