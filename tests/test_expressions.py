@@ -43,6 +43,7 @@ WHOLE = "vault_memory.rules.paths.globs"
 """Puts expressions together that match whole paths only"""
 SENTENCES = (
     "vault_memory.models.llm.phrase_tables",
+    "vault_memory.models.llm.phrase_values",
     "vault_memory.models.llm.channel_phrases",
 )
 """Modules whose expressions meet sentences only, each of at most `phrase_rules.LONGEST` letters"""

@@ -60,15 +60,16 @@ def extract(excerpts: "tuple[Excerpt, ...]") -> Extraction:
             if match is None or quotes_another(sentence):
                 continue
             memories.append(Memory(match.text, match.type, "", (excerpt.id,)))
-            if match.predicate and match.object:
-                facts.append(
-                    FoundFact(
-                        match.subject or excerpt.who,
-                        match.predicate,
-                        match.object,
-                        evidence=(excerpt.id,),
-                    )
+            facts += [
+                FoundFact(
+                    match.subject or excerpt.who,
+                    match.predicate,
+                    fact_object,
+                    match.since,
+                    evidence=(excerpt.id,),
                 )
+                for fact_object in match.objects
+            ]
     return Extraction(tuple(memories), tuple(facts))
 
 

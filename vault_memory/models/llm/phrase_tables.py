@@ -1,7 +1,9 @@
 """Tables of phrases that announce memories, one TOML file for each language in `phrases/`.
 
 In a phrase `*` matches one to three words, `(a|b)` either alternative, `$` the end, `{name}` the name
-of somebody else, and `{}` the object of the fact, by default at the end. Case and the kind of apostrophe are ignored.
+of another person, and `{}` the object of the fact, by default at the end; after `>` the words belong to
+the object. Case and the kind of apostrophe are ignored. `moves = true`: the phrase names a move, and the
+last place of the sentence is the object. `listing` is the kind of lists that are several objects.
 """
 
 import re
@@ -12,11 +14,16 @@ from functools import cache, cached_property
 from pathlib import Path
 from typing import Any
 
+from vault_memory.models.llm.phrase_values import (
+    FactValues,
+    Listing,
+    StatementEnd,
+    ValueReader,
+)
 from vault_memory.rules.conversations.quotation_marks import unquoted
 from vault_memory.rules.sentences.sentence_splitter import with_point
 
 FOLDER = Path(__file__).parent / "phrases"
-LONGEST_OBJECT = 60
 _EDGE = r"(?:[:;]-?[()]|[\s.!。！,，;；:：–—-]|[\u2600-\u27bf\ufe0f\u200d\U0001f000-\U0001faff])+"
 _EDGES = re.compile(rf"^{_EDGE}|{_EDGE}$")
 """Blanks, punctuation and smileys around a statement, which say nothing of it"""
@@ -31,8 +38,10 @@ class Match:
     """A quotation of the sentence"""
     type: str
     predicate: str = ""
-    object: str = ""
-    """A quotation, too"""
+    objects: tuple[str, ...] = ()
+    """Quotations, too"""
+    since: str = ""
+    """The words that say since when the fact holds"""
     subject: str = ""
     """The name of whom the sentence is about; empty for the speaker"""
 
@@ -45,6 +54,8 @@ class _Kind:
     predicate: str
     negated: bool
     """The phrase has a negation, which is a doubt elsewhere"""
+    moves: bool
+    listing: Listing
 
     @property
     def pattern(self) -> re.Pattern[str]:
@@ -65,17 +76,14 @@ class Phrases:
         )
         self._request = re.compile(rf"{self._any(table['requests'])}[\s,，:：]*", _I)
         self._table = table
-        self._tail = (
-            re.compile(rf"[\s,]*{self._any(table['tails'])}\s*$", _I)
-            if table["tails"]
-            else None
-        )
         self._kinds = [
             _Kind(
                 self._phrase(phrase),
                 row["type"],
                 row.get("predicate", ""),
                 bool(row.get("negated")),
+                bool(row.get("moves")),
+                row.get("listing", ""),
             )
             for row in table["said"]
             for phrase in row["phrases"]
@@ -98,11 +106,8 @@ class Phrases:
         return re.compile(self._any(self._table["doubts"], inside=True), _I)
 
     @cached_property
-    def _end(self) -> re.Pattern[str]:
-        ends = self._any(self._table["ends"])
-        return re.compile(
-            rf"[,;!?()，。；！？、—–:…]|\.\.|\s(?:{ends})(?=\s+(?:[^\W\d_A-ZÀ-ÞА-Я]|I\b))"
-        )
+    def _values(self) -> ValueReader:
+        return ValueReader(self._table, self._any, _EDGES)
 
     # ---- sentences -----------------------------------------------------------------------------
 
@@ -176,27 +181,35 @@ class Phrases:
         statement: str,
     ) -> Match:
         text = _trimmed(statement)
-        fact_object = self._object(match, statement) if kind.predicate else ""
-        if not fact_object:
+        values = (
+            self._values_of(kind, match, statement) if kind.predicate else FactValues()
+        )
+        if not values.objects:
             return Match(text, kind.type)
         has_name = "name" in match.re.groupindex
         subject = statement[slice(*match.span("name"))] if has_name else ""
-        return Match(text, kind.type, kind.predicate, fact_object, subject)
+        return Match(
+            text, kind.type, kind.predicate, values.objects, values.since, subject
+        )
 
-    def _object(
+    def _values_of(
         self,
+        kind: _Kind,
         match: re.Match[str],
         statement: str,
-    ) -> str:
-        if "object" in match.re.groupindex:
-            fact_object = statement[slice(*match.span("object"))]
-        else:
-            end = self._end.search(match.string, match.end())
-            fact_object = statement[match.end() : end.start() if end else None]
-        if self._tail is not None:
-            fact_object = self._tail.sub("", _trimmed(fact_object))
-        fact_object = _trimmed(fact_object)
-        return fact_object if 0 < len(fact_object) <= LONGEST_OBJECT else ""
+    ) -> FactValues:
+        groups = match.re.groupindex
+        start, end = match.end(), len(statement)
+        if "kept" in groups:
+            start = match.start("kept")
+        elif "object" in groups:
+            start = match.start("object")
+            # Of "wir sind nach Bern gezogen, dann nach Graz" the last place is sought, too.
+            end = end if kind.moves else match.end("object")
+        span = StatementEnd(statement[start:end], match.string[start:end])
+        if kind.listing:
+            return self._values.listed(span, kind.listing)
+        return self._values.one(span, kind.predicate, is_move=kind.moves)
 
     def _is_long_enough(self, statement: str) -> bool:
         return len(statement) >= 4 if not self._spaced else len(statement.split()) >= 2
@@ -230,7 +243,7 @@ class Phrases:
     def _phrase(self, phrase: str) -> str:
         pattern = "".join(
             self._name if token == "{name}" else _PIECES.get(token, re.escape(token))
-            for token in re.split(r"(\{name\}|\{\}|[*()|'’$ ])", phrase)
+            for token in re.split(r"(\{name\}|\{\}|[*()|'’$> ])", phrase)
         )
         return pattern + (r"(?!\w)" if self._spaced and phrase[-1:].isalnum() else "")
 
@@ -251,6 +264,7 @@ _PIECES = {
     "'": "['’]",
     "’": "['’]",
     "$": r"(?=\W*$)",
+    ">": r"(?P<kept>)",
     "{}": r"(?P<object>[^,;!?，。；！？]{1,60}?)",
 }
 

@@ -28,6 +28,7 @@ from vault_memory.rules.facts.fact import (
     snake_case,
     top_level_items,
 )
+from vault_memory.rules.facts.fact_strength import known_since
 from vault_memory.rules.facts.values import same_value
 from vault_memory.rules.search.tokens import is_run, pairs, without_last_letters
 
@@ -299,14 +300,13 @@ def _add_single_value(page: _SubjectPage, new: Fact, rules: FactRules) -> Change
 
 
 def _first_start_after(facts: Iterable[Fact], day: date) -> date | None:
-    starts = [fact.valid_from for fact in facts if fact.valid_from]
-    return min((start for start in starts if start > day), default=None)
+    return min((on for on in map(known_since, facts) if on > day), default=None)
 
 
 def _is_open_on(fact: Fact, day: date) -> bool:
     if fact.struck:
         return False
-    return begins(fact) <= day <= (fact.valid_until or date.max)
+    return known_since(fact) <= day <= (fact.valid_until or date.max)
 
 
 def _supersede(

@@ -5,11 +5,11 @@ only says which facts a person may want to look at.
 """
 
 from collections.abc import Iterable
-from datetime import date
+from datetime import date, timedelta
 
 from vault_memory.config.sections import LifecycleSettings
 from vault_memory.rules.conversations.turn_time import time_of_id
-from vault_memory.rules.facts.fact import Fact
+from vault_memory.rules.facts.fact import Fact, begins
 from vault_memory.rules.facts.inference import RELATIONSHIPS
 from vault_memory.rules.learning import fading
 
@@ -40,6 +40,18 @@ def weak_facts(
     strengths = [(strength_of(fact, today, settings), fact) for fact in facts]
     weak = [entry for entry in strengths if entry[0] < below]
     return sorted(weak, key=lambda entry: entry[0])
+
+
+def known_since(fact: Fact) -> date:
+    """Returns the first day on which a fact is known to hold; `date.min` if the page has no day.
+
+    A fact without a first day holds since it was learned, at the latest.
+    """
+    learned = None if fact.valid_from else _day_learned(fact)
+    if learned is None:
+        return begins(fact)
+    # The id of a turn has the day of UTC, which may be a day later than the local one.
+    return learned - timedelta(days=1)
 
 
 def _day_learned(fact: Fact) -> date | None:

@@ -3,6 +3,7 @@
 from collections.abc import Iterable
 
 from vault_memory.rules.learning.candidate import FoundFact, Memory
+from vault_memory.rules.learning.days.begin_words import is_date
 from vault_memory.rules.search.tokens import is_run, stop_words, words
 
 ATTRIBUTES = frozenset({"identity", "preference", "relationship"})
@@ -20,21 +21,37 @@ def fact_beside(
     """Returns a fact of the same turn that says what the memory says."""
     if memory.type not in ATTRIBUTES:
         return None
-    for fact in facts:
-        shares_turn = not set(memory.evidence).isdisjoint(fact.evidence)
-        if shares_turn and _says_no_more(memory.text, fact):
+    of_turn = [
+        fact for fact in facts if not set(memory.evidence).isdisjoint(fact.evidence)
+    ]
+    for fact in of_turn:
+        # "Allergic to penicillin, latex and cats" is one sentence and three facts.
+        listed = [other for other in of_turn if _is_beside(other, fact)]
+        if _says_no_more(memory.text, listed):
             return fact
     return None
 
 
+def _is_beside(
+    first: FoundFact,
+    second: FoundFact,
+) -> bool:
+    return (first.subject, first.predicate) == (second.subject, second.predicate)
+
+
 def _says_no_more(
     text: str,
-    fact: FoundFact,
+    facts: list[FoundFact],
 ) -> bool:
     # Fault: pairs of letters across the edge of the object would count as other words.
-    if is_run(text[:1]) and fact.object in text:
-        return len(text.replace(fact.object, "").strip()) <= MOST_OTHER_LETTERS
+    if is_run(text[:1]) and all(fact.object in text for fact in facts):
+        for fact in facts:
+            text = text.replace(fact.object, "")
+        return len("".join(filter(str.isalnum, text))) <= MOST_OTHER_LETTERS
     text_words = words(text)
     content_words = set(text_words) - stop_words(text_words)
-    fact_words = {*words(fact.subject), *words(fact.object)}
-    return len(content_words - fact_words) <= MOST_OTHER_WORDS
+    for fact in facts:
+        content_words -= {*words(fact.subject), *words(fact.object)}
+        if fact.valid_from:
+            content_words -= {word for word in content_words if is_date(["in", word])}
+    return len(content_words) <= MOST_OTHER_WORDS

@@ -12,6 +12,7 @@ from datetime import date
 from itertools import pairwise
 
 from vault_memory.rules.learning.candidate import Extraction, FoundFact, Memory
+from vault_memory.rules.learning.days.begin_words import DATED, first_day, split_begin
 from vault_memory.rules.learning.days.relative_days import resolve_days
 from vault_memory.rules.learning.extraction import doubt_of
 from vault_memory.rules.learning.wording.carried_words import (
@@ -96,12 +97,20 @@ class OwnTurns:
     def dated_fact(self, fact: FoundFact) -> FoundFact:
         """Returns the fact with calendar days. A date that its turn does not name is left out."""
         turn_id = fact.evidence[0]
-        first, last = (
-            self._day_said(text, turn_id)
-            for text in (fact.valid_from, fact.valid_until)
-        )
         object_ = self._resolved(fact.object, turn_id)
-        return replace(fact, object=object_, valid_from=first, valid_until=last)
+        since = ""
+        if fact.predicate in DATED:
+            object_, since = split_begin(object_)
+        first = self._day_said(fact.valid_from or since, turn_id)
+        last = self._day_said(fact.valid_until, turn_id)
+        # "In March" is a day of the year in which it was said.
+        begin = first_day(first, self._turns[turn_id].day) if first else None
+        return replace(
+            fact,
+            object=object_,
+            valid_from=begin.isoformat() if begin else first,
+            valid_until=last,
+        )
 
     def _resolved(
         self,

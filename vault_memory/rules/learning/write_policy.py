@@ -44,6 +44,7 @@ STABLE_PREDICATES = frozenset(
         "dating",
         "dislikes",
         "friend_of",
+        "has_pet",
         "has_name",
         "has_role",
         "is_a",
@@ -62,6 +63,7 @@ STABLE_PREDICATES = frozenset(
         "works_as",
         "works_at",
         "works_for",
+        "works_with",
     }
 )
 """Predicates of what a person is, likes, or is to another"""

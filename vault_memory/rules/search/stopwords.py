@@ -137,22 +137,22 @@ TIME_PIECES = """
 """The same for scripts without spaces"""
 
 MONTHS: tuple[str, ...] = (
-    """january jan januar jänner janvier enero janeiro gennaio januari stycznia styczeń января январь січня ocak ianuarie
+    """january jan januar jänner janvier enero janeiro gennaio januari stycznia styczeń января январе январь січня ocak ianuarie
     ιανουαρίου يناير जनवरी มกราคม""",
-    "february feb februar février febrero fevereiro febbraio februari lutego luty февраля февраль лютого şubat februarie "
+    "february feb februar février febrero fevereiro febbraio februari lutego luty февраля феврале февраль лютого şubat februarie "
     "φεβρουαρίου فبراير फरवरी फ़रवरी กุมภาพันธ์",
-    "march mar märz mars marzo março maart marca marzec марта март березня mart martie maret μαρτίου مارس मार्च มีนาคม",
-    "april apr avril abril aprile kwietnia kwiecień апреля апрель квітня nisan aprilie απριλίου أبريل अप्रैल เมษายน",
-    "may mai mayo maio maggio mei maj maja мая май травня mayıs μαΐου مايو मई พฤษภาคม",
-    "june jun juni juin junio junho giugno czerwca czerwiec июня июнь червня haziran iunie ιουνίου يونيو जून มิถุนายน",
-    "july jul juli juillet julio julho luglio lipca lipiec июля июль липня temmuz iulie ιουλίου يوليو जुलाई กรกฎาคม",
-    "august aug août agosto augustus augusti sierpnia sierpień августа август серпня ağustos agustus αυγούστου أغسطس अगस्त สิงหาคม",
-    "september sep sept septembre septiembre setembro settembre września wrzesień сентября сентябрь вересня eylül septembrie "
+    "march mar märz mars marzo março maart marca marzec марта марте март березня mart martie maret μαρτίου مارس मार्च มีนาคม",
+    "april apr avril abril aprile kwietnia kwiecień апреля апреле апрель квітня nisan aprilie απριλίου أبريل अप्रैल เมษายน",
+    "may mai mayo maio maggio mei maj maja мая мае май травня mayıs μαΐου مايو मई พฤษภาคม",
+    "june jun juni juin junio junho giugno czerwca czerwiec июня июне июнь червня haziran iunie ιουνίου يونيو जून มิถุนายน",
+    "july jul juli juillet julio julho luglio lipca lipiec июля июле июль липня temmuz iulie ιουλίου يوليو जुलाई กรกฎาคม",
+    "august aug août agosto augustus augusti sierpnia sierpień августа августе август серпня ağustos agustus αυγούστου أغسطس अगस्त สิงหาคม",
+    "september sep sept septembre septiembre setembro settembre września wrzesień сентября сентябре сентябрь вересня eylül septembrie "
     "σεπτεμβρίου سبتمبر सितंबर सितम्बर กันยายน",
-    "october oct oktober octobre octubre outubro ottobre października październik октября октябрь жовтня ekim octombrie "
+    "october oct oktober octobre octubre outubro ottobre października październik октября октябре октябрь жовтня ekim octombrie "
     "οκτωβρίου أكتوبر अक्टूबर ตุลาคม",
-    "november nov novembre noviembre novembro listopada listopad ноября ноябрь kasım noiembrie νοεμβρίου نوفمبر नवंबर พฤศจิกายน",
-    "december dec dezember décembre diciembre dezembro dicembre grudnia grudzień декабря декабрь грудня aralık decembrie desember "
+    "november nov novembre noviembre novembro listopada listopad ноября ноябре ноябрь kasım noiembrie νοεμβρίου نوفمبر नवंबर พฤศจิกายน",
+    "december dec dezember décembre diciembre dezembro dicembre grudnia grudzień декабря декабре декабрь грудня aralık decembrie desember "
     "δεκεμβρίου ديسمبر दिसंबर ธันวาคม",
 )
 """The names of the months, January first"""
