@@ -148,6 +148,7 @@ def test_the_value_of_a_model_loses_its_date_too() -> None:
     [
         ("I moved to Porto in 2019, then to Bern, and then to Oslo.", "Oslo"),
         ("I moved to Porto and later to Oslo", "Oslo"),
+        ("I moved to Porto, and in May 2026 to Oslo", "Oslo"),
         ("I moved to Bern in 2019 and to Oslo in 2021", "Oslo"),
         ("I moved to Bern and last year we moved to Oslo", "Oslo"),
         ("Ich bin nach Bern gezogen und dann nach Oslo gezogen", "Oslo"),
@@ -209,6 +210,7 @@ LISTS = {
     ],
     "has_pet": [
         ("My dogs are called Rex and Bello", "Rex Bello"),
+        ("I have two dogs named Rex and Bello", "Rex Bello"),
         ("Meine Hunde heißen Rex und Bello", "Rex Bello"),
         ("Mes chiens s'appellent Rex et Bello", "Rex Bello"),
         ("Mis perros se llaman Rex y Bello", "Rex Bello"),
@@ -249,6 +251,7 @@ def test_a_thing_that_is_liked_is_kept_whole(said: str, value: str) -> None:
         ("I love tea, it warms me", ("likes", "tea")),
         ("I'm allergic to cats and get hives", ("allergic_to", "cats")),
         ("I'm allergic to nuts, sorry", ("allergic_to", "nuts")),
+        ("I speak Spanish with my mother", ("speaks", "Spanish")),
         ("I am allergic to nuts and I live in Porto", ("allergic_to", "nuts")),
         ("Ich mag Tee, aber keinen Kaffee mehr als Tee", ("likes", "Tee")),
         ("J'adore le thé, c'est bon", ("likes", "le thé")),

@@ -55,8 +55,13 @@ class ValueReader:
         small = r"(?=\s+(?:[^\W\d_A-ZÀ-ÞА-Я]|I\b))"
         ends = set(table["ends"])
         self._end = re.compile(rf"[,，、]|{_HARD_END}|\s(?:{any_of(ends)}){small}")
-        clause_ends = ends.difference(table["lists"], table["company"])
-        self._list_end = re.compile(rf"{_HARD_END}|\s(?:{any_of(clause_ends)}){small}")
+        # "I speak Spanish with my mother", but "I love coffee with milk"
+        list_ends = {"all": ends - {*table["lists"]}}
+        list_ends["commas"] = list_ends["all"] - {*table["company"]}
+        self._list_ends = {
+            listing: re.compile(rf"{_HARD_END}|\s(?:{any_of(words)}){small}")
+            for listing, words in list_ends.items()
+        }
         conjunction = rf"{blank}+(?:{any_of(table['lists'])}){blank}+"
         if not self._spaced:
             conjunction = any_of(table["lists"])
@@ -114,7 +119,7 @@ class ValueReader:
         listing: Listing,
     ) -> FactValues:
         """Returns the values of the list at the beginning of a text."""
-        spans = list(self._items(statement))
+        spans = list(self._items(statement, listing))
         first, last = spans[0].start, spans[-1].stop
         has_comma = self._comma.search(statement.hidden, first, last) is not None
         if listing == "commas" and not has_comma:
@@ -125,9 +130,13 @@ class ValueReader:
         values = (self._trimmed(self._tail.sub("", item)) for item in bare)
         return FactValues(_of_right_length(values))
 
-    def _items(self, statement: StatementEnd) -> Iterator[slice]:
+    def _items(
+        self,
+        statement: StatementEnd,
+        listing: Listing,
+    ) -> Iterator[slice]:
         """Yields the places of the items, up to the end of the clause or to another clause."""
-        end = self._list_end.search(statement.hidden)
+        end = self._list_ends[listing].search(statement.hidden)
         stop = end.start() if end else len(statement.text)
         start = 0
         for match in [*self._between.finditer(statement.hidden, 0, stop), None]:
