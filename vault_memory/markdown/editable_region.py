@@ -48,15 +48,17 @@ def top_region(body: bytes) -> Region:
     lines = decode(body, whole=False)
     starts = line_starts(body, whole=False)
     all_blocks = read_blocks(lines, 0)
-    blocks = _without_hidden(lines, all_blocks)
+    blocks = _without_hidden(body, lines, all_blocks)
     items: list[Item] = []
+    new = tuple.__new__  # a third of the cost of `Item(…)`
+    line = -1
     for block in blocks:
-        start = starts[block.first]
         # Fault: `- 24. Dezember` is an item in an item. Its reader sees one, which can be replaced.
-        if block.kind == "item" and not (items and items[-1].start == start):
-            items.append(
-                Item(start, starts[_text_end(lines, block, _NEW_BLOCK)], block.level)
-            )
+        if block.kind != "item" or block.first == line:
+            continue
+        line = block.first
+        end = starts[_text_end(lines, block, _NEW_BLOCK)]
+        items.append(new(Item, (starts[line], end, block.level)))
     text_end = starts[max((block.end for block in all_blocks), default=0)]
     top_items = _items_of_list(lines, blocks)
     if top_items:
@@ -68,13 +70,14 @@ def top_region(body: bytes) -> Region:
 
 
 def _without_hidden(
+    body: bytes,
     lines: Sequence[str],
     blocks: list[Block],
 ) -> list[Block]:
     """Return the blocks that are in no comment and in no formula."""
     hidden: set[int] = set()
     for sign in (COMMENT_SIGN, FORMULA_SIGN):
-        if any(sign in line for line in lines):
+        if sign.encode() in body:
             hidden |= enclosed(lines, blocks, sign)
     if not hidden:
         return blocks

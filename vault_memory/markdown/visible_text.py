@@ -51,23 +51,34 @@ def visible(text: str) -> str:
     return folded_line(_without_markup(text))
 
 
+def is_plain(text: str) -> bool:
+    """Return whether a text is ASCII without markup: in lower case and one line it is `visible`."""
+    return text.isascii() and not _MAY_HAVE_MARKUP.search(text)
+
+
 class SeenTexts:
     """Texts of items, to find out whether a new one says what a reader sees already."""
 
     def __init__(self) -> None:
+        self._plain: set[str] = set()
         self._targets: defaultdict[str, list[frozenset[str]]] = defaultdict(list)
 
     def add(self, text: str) -> None:
-        """Add a text."""
-        self._targets[_seen_or_written(text)].append(_targets(text))
+        """Add a text of one line."""
+        # Most texts are plain, and to fold each of a long list would make each op slow.
+        if is_plain(text):
+            self._plain.add(text.lower())
+        else:
+            self._targets[_seen_or_written(text)].append(_targets(text))
 
     def __contains__(self, text: str) -> bool:
         """Whether one of the texts looks the same; links to different places are different."""
+        look = _seen_or_written(text)
         targets = _targets(text)
         # Fault: `[report](june.pdf)` would be lost beside `[report](may.pdf)`.
-        return any(
+        return look in self._plain or any(
             not targets or not earlier or targets == earlier
-            for earlier in self._targets.get(_seen_or_written(text), ())
+            for earlier in self._targets.get(look, ())
         )
 
 

@@ -5,6 +5,7 @@ and a vector, so such a note would delay the indexing of all others. The result 
 chunks alone, so a note that was edited step by step has the same chunks as one that is read again.
 """
 
+from itertools import pairwise
 from operator import itemgetter
 from typing import TypeVar
 
@@ -29,35 +30,37 @@ def capped(chunks: list[Chunk]) -> list[Chunk]:
     if len(chunks) <= MOST_CHUNKS:
         return chunks
     for size in _SIZES:
-        joined = _join_neighbours(chunks, size)
-        if len(joined) <= MOST_CHUNKS:
-            return joined
+        starts = _group_starts(chunks, size)
+        if len(starts) <= MOST_CHUNKS:
+            return _joined(chunks, starts)
     with_headings = [_with_heading(chunk) for chunk in chunks]
-    return _join_neighbours(with_headings, CAP, mixed=True)
+    return _joined(with_headings, _group_starts(with_headings, CAP, mixed=True))
 
 
-def _join_neighbours(
+def _group_starts(
     chunks: list[Chunk],
     size: int,
     *,
     mixed: bool = False,
+) -> list[int]:
+    """Return where groups of up to `size` characters start; of equal fields unless `mixed`."""
+    starts = [0]
+    length = len(chunks[0].text)
+    for start, (left, right) in enumerate(pairwise(chunks), 1):
+        length += 1 + len(right.text)
+        if length > size or not _may_join(left, right, mixed=mixed):
+            starts.append(start)
+            length = len(right.text)
+    return starts
+
+
+def _joined(
+    chunks: list[Chunk],
+    starts: list[int],
 ) -> list[Chunk]:
-    """Join neighbours up to `size` characters; only those with equal fields unless `mixed`."""
-    joined: list[Chunk] = []
-    group: list[Chunk] = []
-    length = 0
-    for chunk in chunks:
-        new_length = length + 1 + len(chunk.text)
-        if group and new_length <= size and _may_join(group[-1], chunk, mixed=mixed):
-            group.append(chunk)
-            length = new_length
-            continue
-        if group:
-            joined.append(_join(group))
-        group = [chunk]
-        length = len(chunk.text)
-    joined.append(_join(group))
-    return joined
+    """Return one chunk for each group."""
+    edges = pairwise([*starts, len(chunks)])
+    return [_join(chunks[start:end]) for start, end in edges]
 
 
 def _may_join(

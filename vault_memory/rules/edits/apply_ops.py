@@ -201,7 +201,7 @@ def _edit_section(
     applied = edit.applied(ops, place.heading)
     if "applied" not in edit.outcomes:
         return doc, applied
-    return _with_body(doc, place.number, edit), applied
+    return _with_body(doc, place, edit), applied
 
 
 def _is_followed_by_heading(doc: SectionedDoc, place: OpPlace) -> bool:
@@ -279,7 +279,7 @@ def _with_texts(place: OpPlace, texts: Iterable[str]) -> tuple[str, ...]:
 def _numbered(marker: bytes, text: str) -> str:
     """Returns the text of an item with its number."""
     # Fault: `3. May: Anna` is written as the third item. Once more it would be a fourth.
-    return f"{marker.strip().decode()} {text}"
+    return f"{marker.strip().decode()} {text}".rstrip()
 
 
 def _kind_of_task(box: str) -> str:
@@ -346,7 +346,7 @@ def _add_heading(
     if [section.name for section in new_doc.sections] != [*names, op.heading]:
         raise OpRefused("would_change_structure")
     body = new_doc.sections[-1].body
-    texts = own_texts(body, top_region(body))
+    texts = own_texts(body, top_region(body), {})
     if texts != tuple(map(said, op.lines)):
         raise OpRefused("would_change_structure")
     if not render(new_doc).startswith(raw):
@@ -367,7 +367,7 @@ def _archive(
     removal = _remove(doc, place, op)
     if "applied" not in removal.outcomes:
         return doc, Applied(op, "noop_no_match")
-    remaining = _with_body(doc, place.number, removal)
+    remaining = _with_body(doc, place, removal)
     new_doc = _with_archived(remaining, archived_bytes(removal.removed), line_end(raw))
     return new_doc, Applied(op, "applied", removal.removed)
 
@@ -390,7 +390,7 @@ def _with_archived(
     new_heading, body = with_block(doc, place, block, eol)
     expected = _with_texts(place, texts_in(block))
     edit = _BodyEdit(("applied",), body, expected, heading=new_heading)
-    return _with_body(doc, place.number, edit)
+    return _with_body(doc, place, edit)
 
 
 def _render_section(
@@ -417,13 +417,14 @@ def _render_section(
 
 def _with_body(
     doc: SectionedDoc,
-    index: int,
+    place: OpPlace,
     edit: _BodyEdit,
 ) -> SectionedDoc:
-    """Returns the note with another body in a section.
+    """Returns the note with another body in the section of a place.
 
     Raises OpRefused unless it parses to the same other sections, and the section to the items.
     """
+    index = place.number
     old = doc.sections[index]
     section = old._replace(heading=edit.heading or old.heading, body=edit.body)
     sections = (*doc.sections[:index], section, *doc.sections[index + 1 :])
@@ -433,7 +434,8 @@ def _with_body(
     if new_doc.sections[1:] != sections[1:]:
         raise OpRefused("would_change_structure")
     body = new_doc.sections[index].body
-    if own_texts(body, top_region(body)) != edit.expected:
+    texts = {item.own: item.text for item in place.all_items}
+    if own_texts(body, top_region(body), texts) != edit.expected:
         raise OpRefused("would_change_structure")
     return new_doc
 

@@ -11,6 +11,7 @@ from vault_memory.markdown.editable_region import (
     top_region,
 )
 from vault_memory.markdown.item_text import (
+    MARKER,
     OwnParts,
     is_open,
     parts_of,
@@ -30,7 +31,7 @@ from vault_memory.markdown.note_items import (
     named,
     section_items,
 )
-from vault_memory.markdown.visible_text import visible
+from vault_memory.markdown.visible_text import is_plain, visible
 from vault_memory.rules.edits.ops import (
     Append,
     ItemOp,
@@ -75,6 +76,7 @@ def matching_items(
 
     Of a task that the section has done and open, a replacement means the open one.
     """
+    items = _candidates(op, items)
     # Fault: `[[Anna]] likes tea` names its line, also beside a line that only looks like it.
     ways = (partial(_is_named, op, form=form) for form in _FORMS)
     found = (list(filter(way, items)) for way in (*ways, partial(is_named, op)))
@@ -83,6 +85,25 @@ def matching_items(
     if isinstance(op, Replace) and is_same_task:
         return [item for item in matches if is_open(item.box)] or matches
     return matches
+
+
+def _candidates(
+    op: ItemOp,
+    items: Sequence[NoteItem],
+) -> Sequence[NoteItem]:
+    """Returns the items that an op may name: a plain text only if it has the words of the op.
+
+    To compare each item of a long list in all forms would make each op slow.
+    """
+    _, named = split_box(without_dash(op.match.strip()))
+    if not is_plain(named):
+        return items
+    # The words may begin with the marker of the item, which is no part of its text.
+    marker = MARKER.match(named)
+    words = folded_line(named[marker.end() :] if marker else named)
+    return [
+        item for item in items if words in item.text.lower() or not is_plain(item.text)
+    ]
 
 
 def is_named(
@@ -329,13 +350,12 @@ def _place_in_section(
 ) -> OpPlace:
     section = doc.sections[number]
     region = top_region(section.body)
-    above = [
-        section.body[item.start : item.end]
-        for item in region.items
-        if item.depth == 1 and item.end <= region.place
+    top_items = [
+        item for item in region.items if item.depth == 1 and item.end <= region.place
     ]
     # The last two items say how the next one begins.
-    last = list(map(parts_of, above[-2:]))
+    above = [section.body[item.start : item.end] for item in top_items[-2:]]
+    last = list(map(parts_of, above))
     is_board = not above and _BOARD in doc.preamble
     return OpPlace(
         number=number,
