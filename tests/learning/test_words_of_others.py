@@ -84,6 +84,8 @@ MARKS = {
     "double corners": "『{}』",
     "titles": "《{}》",
     "swedish": "”{}”",
+    "high": "‟{}”",
+    "primes": "〝{}〞",
     "nested": "«Eve: “{}” she said»",
     "never closed": "“{}",
 }
@@ -103,6 +105,8 @@ BLOCKS = {
     "fence without end": "Look.\n```text\n{}",
     "tildes": "Look.\n~~~\n{}\n~~~",
     "signature": "Bye.\n-- \n{}",
+    "comment": "Look.\n<!-- {} -->",
+    "forum": "[quote]{}[/quote]",
     "HTML": "<p>{}</p>",
     "HTML with a head": "Look.\n<html><body><p>Hi</p>\n{}\n</body></html>",
     "tags of a tool": "<result>\n{}\n</result>",
@@ -264,6 +268,17 @@ MATERIAL = {
 }
 
 
+LETTERS = {
+    "en": ("Dear Ann,\n{}\nBest regards\nEve", "Look what Eve sent me: {}"),
+    "de": ("Liebe Anna,\n{}\nViele Grüße\nEva", "Eva schickte mir das: {}"),
+    "fr": ("Chère Anne,\n{}\nCordialement\nEva", "Eva m'a envoyé ceci : {}"),
+    "es": ("Querida Ana:\n{}\nUn saludo\nEva", "Eva me mandó esto: {}"),
+    "ru": ("Дорогая Анна!\n{}\nС уважением\nЕва", "Мне прислали это: {}"),
+    "zh": ("亲爱的安娜：\n{}\n此致\n伊娃", "伊娃发给我这个：{}"),
+}
+"""A letter with regards, and a text to which a sentence points"""
+
+
 def quoting(language: str) -> list[str]:
     """All ways of quoting, with a place for the words."""
     return [
@@ -271,6 +286,7 @@ def quoting(language: str) -> list[str]:
         *BLOCKS.values(),
         *MAILS[language],
         *MATERIAL[language],
+        *LETTERS[language],
     ]
 
 

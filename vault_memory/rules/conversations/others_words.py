@@ -28,12 +28,20 @@ LISTS = (
     "material",
     "invents",
     "minutes",
+    "leads",
+    "pointers",
+    "greetings",
+    "closings",
 )
 """The lists of the table `[others]`; every language has all of them"""
 CUT = "\n[…]\n"
 """In place of what others wrote"""
 LONGEST_LINE = 200
 """Characters of a line that announces a mail"""
+LONGEST_CLOSING = 3
+"""Lines at the end of a letter: regards, a name, and a place"""
+LONGEST_NAME = 30
+"""Characters that may follow "Kind regards" on its line"""
 LONGEST_SAYING = 24
 """Characters beside a quotation in which "Eve said" may be"""
 MOST_COLONS = 20
@@ -43,6 +51,9 @@ MOST_JSON = 8
 
 _FENCED = re.compile(
     r"```[^`\n]*\n.*?(?:```|\Z)|^~~~[^\n]*\n.*?(?:^~~~|\Z)", re.DOTALL | re.MULTILINE
+)
+_COMMENT = re.compile(
+    r"<!--.*?(?:-->|\Z)|\[quote\b.*?(?:\[/quote\]|\Z)", re.DOTALL | re.I
 )
 _CLOSING_TAG = re.compile(r"</([A-Za-z][\w:-]{0,40})\s*>")
 _TAG = re.compile(r"<(?:!doctype|/?([A-Za-z][\w:-]{0,40}))(?:\s[^<>]{0,400})?/?>", re.I)
@@ -101,6 +112,11 @@ class OthersWords:
         self._material = re.compile(any_of["material"])
         self._invents = re.compile(any_of["invents"])
         self._minutes = re.compile(any_of["minutes"])
+        self._lead = re.compile(any_of["leads"])
+        self._pointer = re.compile(any_of["pointers"])
+        self._ends_with_pointer = re.compile(rf"(?:{any_of['pointers']})[ \"'»”]?\Z")
+        self._greeting = re.compile(rf"(?:{any_of['greetings']})")
+        self._closing = re.compile(rf"(?:{any_of['closings']})")
 
     def own(
         self,
@@ -139,7 +155,7 @@ class OthersWords:
     def _without_mails(self, text: str) -> str:
         lines = text.splitlines(keepends=True)
         mails = (row for row in range(len(lines)) if self._begins_mail(lines, row))
-        mail = next(mails, None)
+        mail = next(mails, self._begin_of_letter(lines))
         if mail is not None:
             lines[mail:] = [CUT]
         own: list[str] = []
@@ -158,6 +174,24 @@ class OthersWords:
                 break
             hides_paragraph = True
         return "".join(own)
+
+    def _begin_of_letter(self, lines: list[str]) -> int | None:
+        """Returns the line with which a letter begins: one that ends with regards and a name."""
+        rows = [row for row, line in enumerate(lines) if line.strip()]
+        last = [fold(lines[row].strip(_MARKERS)) for row in rows[-LONGEST_CLOSING:]]
+        if len(rows) < 2 or not any(map(self._is_closing, last)):
+            return None
+        greetings = (
+            row
+            for row in rows
+            if lines[row].rstrip().endswith((",", "!", ":", "，", "：", "！"))
+            and self._greeting.match(fold(lines[row].strip(_MARKERS)))
+        )
+        return next(greetings, 0)
+
+    def _is_closing(self, folded: str) -> bool:
+        match = self._closing.match(folded)
+        return match is not None and len(folded) - match.end() <= LONGEST_NAME
 
     def _begins_mail(
         self,
@@ -230,13 +264,17 @@ class OthersWords:
             sentence = fold(match[0])
             if self._invents.search(sentence):
                 return _WorkRequest(match.start(), match.end(), is_invention=True)
-            is_deictic = bool(
-                self._material.search(sentence) or self._minutes.search(sentence)
-            )
-            if not is_deictic and not self._asks_for_work(sentence):
-                continue
             end = match.end()
             colon = _COLON.search(hidden, match.start(), end)
+            asks = self._asks_for_work(sentence)
+            is_deictic = bool(
+                self._material.search(sentence)
+                or self._minutes.search(sentence)
+                or (asks and self._pointer.search(sentence))
+                or (colon and self._points_to(hidden[match.start() : colon.start()]))
+            )
+            if not is_deictic and not asks:
+                continue
             if colon:
                 end = colon.end()
             is_line = hidden[end : end + 1] == "\n" and not colon
@@ -248,6 +286,14 @@ class OthersWords:
                 is_deictic=is_deictic,
             )
         return None
+
+    def _points_to(self, clause: str) -> bool:
+        """Returns whether the words before a colon point to the text after it: "I got this:"."""
+        last = fold(clause[-LONGEST_SAYING:]).rstrip()
+        # "Remember this: …" are the person's own words.
+        if self._lead.search(last):
+            return False
+        return self._ends_with_pointer.search(last) is not None
 
     def _asks_for_work(self, sentence: str) -> bool:
         verb = self._works_on.search(sentence)
@@ -333,7 +379,7 @@ def _without_quoted_lines(lines: list[str]) -> list[str]:
 
 
 def _is_quoted(line: str) -> bool:
-    return line.lstrip()[:1] in (">", "|")
+    return line.lstrip().startswith((">", "|", "&gt;"))
 
 
 def _is_spoken(line: str) -> bool:
@@ -352,7 +398,7 @@ def _paragraph_spans(text: str) -> list[tuple[int, int]]:
 
 def _without_blocks(text: str) -> str:
     """Leaves out code, output of tools, and HTML."""
-    text = _FENCED.sub(CUT, text)
+    text = _COMMENT.sub(CUT, _FENCED.sub(CUT, text))
     text = _without_json(text)
     return _without_html(text)
 

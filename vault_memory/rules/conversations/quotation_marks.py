@@ -16,6 +16,9 @@ LONGEST_RUN_TITLE = 6
 """Its characters in a script without spaces"""
 
 _CLOSERS = {
+    "‟": '”"',
+    "‛": "’",
+    "〝": "〞〟",
     "“": '”"',
     "„": '“”"',
     "”": "”",
@@ -36,8 +39,8 @@ _CLOSERS = {
 }
 _EVEN = frozenset("\"＂”'`»›")
 """Marks that open and close"""
-_APOSTROPHES = frozenset("'’‘‚`")
-_MARK = re.compile(r"[“„”\"＂«»‹›「」『』《》〈〉‘’‚'`]|\n[ \t\r]*\n")
+_APOSTROPHES = frozenset("'’‘‚‛`")
+_MARK = re.compile(r"[“„‟”\"＂«»‹›「」『』《》〈〉‘’‚‛〝〞〟'`]|\n[ \t\r]*\n")
 _SENTENCE_ENDS = frozenset(".!?…。！？")
 _CLAUSE_MARK = re.compile(r"[.!?:;,。！？：；，\n]")
 _NEXT_SENTENCE = re.compile(r"\s*+(?:\Z|(?<=\s)[^\W\d_a-zà-ÿа-я])")
