@@ -52,11 +52,18 @@ class NamedAddresses:
 
 
 def _any_of(words: Iterable[str]) -> str:
+    """Returns a pattern of words; one that begins with `~` is the end of a longer word."""
     ordered = sorted(set(words), key=len, reverse=True)
-    runs = [re.escape(word) for word in ordered if is_run(word)]
-    spaced = "|".join(
-        re.escape(word).replace("\\~", r"\w*").replace("~", r"\w*")
-        for word in ordered
-        if not is_run(word)
-    )
-    return "|".join([*([rf"(?<![^\W\d_])(?:{spaced})(?!\w)"] if spaced else []), *runs])
+    # Fault: a gap at the beginning would be tried at each letter of a long word.
+    alternatives = [
+        rf"{_edge(word)}{re.escape(word.strip('~'))}{_end(word)}" for word in ordered
+    ]
+    return "|".join(alternatives)
+
+
+def _edge(word: str) -> str:
+    return "" if is_run(word) or word.startswith("~") else r"(?<![^\W\d_])"
+
+
+def _end(word: str) -> str:
+    return "" if is_run(word) or word.endswith("~") else r"(?!\w)"
