@@ -253,13 +253,13 @@ def test_a_thing_that_is_liked_is_kept_whole(said: str, value: str) -> None:
         ("I'm allergic to nuts, sorry", ("allergic_to", "nuts")),
         ("I speak Spanish with my mother", ("speaks", "Spanish")),
         ("I am allergic to nuts and I live in Porto", ("allergic_to", "nuts")),
-        ("Ich mag Tee, aber keinen Kaffee mehr als Tee", ("likes", "Tee")),
+        ("Ich mag Tee, aber Kaffee trinke ich auch", ("likes", "Tee")),
         ("J'adore le thé, c'est bon", ("likes", "le thé")),
         ("I live in Porto with my sister", ("lives_in", "Porto")),
     ],
 )
 def test_a_clause_is_no_thing_of_a_list(said: str, fact: tuple[str, str]) -> None:
-    assert facts_of(said)[:1] in ([fact], [])
+    assert facts_of(said) == [fact]
 
 
 def test_each_thing_of_a_list_is_a_fact_and_the_sentence_no_memory(
