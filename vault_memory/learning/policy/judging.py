@@ -426,7 +426,14 @@ class _Judge:
             # Episodes are read only for candidates that one of them may make due.
             has_episode = candidate.reason in TWICE and episodes.supports(candidate)
             is_ended = self._is_ended(candidate)
-            if is_due(candidate, is_ended, has_episode=has_episode):
+            if not is_due(candidate, is_ended, has_episode=has_episode):
+                continue
+            asked = Candidate(candidate.kind, candidate.text, turns=(candidate.text,))
+            decision = decide(asked, self._cues)
+            # Fault: a phrase that came into the tables since must bind what waits, too.
+            if decision.policy_class == DROP:
+                self._judged.drop(tuple(turns), decision.reason)
+            else:
                 self._judged.due.append(candidate)
 
     def _is_ended(self, candidate: HeldCandidate) -> Callable[[str], bool]:

@@ -14,9 +14,10 @@ from functools import lru_cache
 from typing import Any, NamedTuple
 
 from vault_memory.errors import ConfigError
-from vault_memory.rules.learning.policy import own_statements
+from vault_memory.rules.learning.policy import own_statements, safety_orders
 from vault_memory.rules.learning.policy.named_addresses import NamedAddresses
 from vault_memory.rules.learning.policy.own_statements import OwnStatements
+from vault_memory.rules.learning.policy.safety_orders import SafetyOrders
 from vault_memory.rules.learning.policy.secret_words import SecretWords
 from vault_memory.rules.search.tokens import is_run
 
@@ -43,6 +44,8 @@ SECRET_LISTS = (
     "skips",
     "change_verbs",
     "change_words",
+    "asks",
+    "of_words",
 )
 WORD_LISTS = (
     "negations",
@@ -50,6 +53,7 @@ WORD_LISTS = (
     "currencies",
     "streets",
     *own_statements.LISTS,
+    *safety_orders.LISTS,
 )
 LISTS = (*REASONS, *SECRET_LISTS, *WORD_LISTS)
 """The lists of the table `[policy]`; every language has all of them"""
@@ -161,6 +165,11 @@ class PolicyCues:
             self._openers,
         )
         self._addresses = NamedAddresses(lists["currencies"], lists["streets"])
+        self._safety_orders = SafetyOrders(
+            {name: lists[name] for name in safety_orders.LISTS},
+            phrase_pattern,
+            self._own_statements,
+        )
         self._secrets = SecretWords({name: lists[name] for name in SECRET_LISTS})
         self.find = lru_cache(maxsize=1_000)(self._find)
         self.reasons = lru_cache(maxsize=1_000)(self._reasons)
@@ -171,6 +180,8 @@ class PolicyCues:
     ) -> frozenset[str]:
         """Returns the lists with a phrase in the sentence, `secret` and `address` if it tells one."""
         reasons = {cue.reason for cue in self.find(sentence)}
+        if self._safety_orders.contains(fold(sentence)):
+            reasons.add("safety_bypass")
         if self.is_secret(sentence):
             reasons.add("secret")
         if self._addresses.has(fold(sentence)):

@@ -51,6 +51,20 @@ class OwnStatements:
             after = after[comma.end() :]
         return subjects.match(self._clause(after)) is not None
 
+    def begins_with_subject(
+        self,
+        before: str,
+        sentence: str,
+    ) -> bool:
+        """Returns whether the words before an order begin with a person of the speaker's life.
+
+        A sentence that addresses the bot has no such beginning.
+        """
+        clause = self._clause(before)
+        return self._phrases("subjects").match(
+            clause
+        ) is not None and not self._is_addressed(sentence)
+
     def speaks_to_bot(
         self,
         folded: str,
@@ -71,7 +85,7 @@ class OwnStatements:
     ) -> re.Pattern[str]:
         # Few sentences need these lists: each is compiled at its first use.
         if name not in self._compiled:
-            self._compiled[name] = _any_of(self._lists[name], self._pattern_of)
+            self._compiled[name] = any_of(self._lists[name], self._pattern_of)
         return self._compiled[name]
 
     def _clause(
@@ -87,10 +101,11 @@ class OwnStatements:
         return text
 
 
-def _any_of(
+def any_of(
     phrases: Iterable[str],
     pattern_of: Callable[[str], str],
 ) -> re.Pattern[str]:
+    """Returns a pattern for any of these phrases; nothing for none."""
     ordered = sorted(set(phrases), key=len, reverse=True)
     patterns = [f"{_edge(phrase)}{pattern_of(phrase)}" for phrase in ordered]
     return re.compile("|".join(patterns) or "(?!)")

@@ -14,6 +14,12 @@ LONGEST_GAP = 4
 """Words between a cue and the copula: "the password for the router is …" """
 SHORTEST_CODE = 4
 """Characters of a value with a digit that follows a cue directly: "PIN 4417" """
+WORDS_BETWEEN = 6
+"""Words before a cue in which its value may stand: "quayfish is the new wifi password" """
+WORDS_OF_NAME = 2
+"""Words that may name what a password is for, directly before it: "the guest wifi password" """
+LONGEST_SIDE = 200
+"""Characters on each side of a cue in which its value may stand"""
 LONGEST_COMPOUND = 60
 """Characters before a cue in which a name of which it is a part may stand"""
 _TOKEN = re.compile(
@@ -25,12 +31,29 @@ _TOKEN = re.compile(
     r")|-----BEGIN [A-Z ]*PRIVATE KEY-----"
 )
 _CARD = re.compile(r"(?<![\d.,-])(?:\d[ -]?){12,18}\d(?![\d.,-]*\d)")
+_IBAN = re.compile(
+    r"(?<![\w-])[a-z]{2}\d{2}(?:[ -]?[a-z0-9]{4}){2,7}(?:[ -]?[a-z0-9]{1,4})?(?!\w)",
+    re.IGNORECASE,
+)
+_LEAST_DIGITS = 8
+"""Digits of an IBAN at least"""
+_CREDENTIALS = re.compile(r"://[^\s:/@]+:[^\s/@]+@")
+"""A name and a password in a URL"""
 _CODE = re.compile(r"[ \t]*+[#:：=]?+[ \t]*+(?P<value>[^\s,;，。；]+)")
 _RUN_CODE = re.compile(r"[ \t]*+[#:：=]?+[ \t]*+(?P<value>[!-~]+)")
 _QUOTED = re.compile(r"[\"'“„«‚‘「『`]")
 _DIGIT = re.compile(r"\d")
 _NUMBER_AFTER = re.compile(r"[ \t]+[^\W\d_]+[ \t]+\d{4,}[ \t]*(?:$|[.,;!])")
 """The number in "my PIN today 4417", which has no verb"""
+_CLAUSE = re.compile(r"[.,;:!?…\n，。；：！？]")
+_SENTENCE_END = re.compile(r"[.!?](?=\s|$)|[\n;。！？；]")
+_BESIDE = re.compile(r"[:=—–,，(-](?=\s|$)|[:=,，(]|[^\s,，:=()]+")
+"""A word, or a mark between a cue and its value"""
+_LINKS = frozenset(":=—–-(")
+_PAUSES = frozenset(",，—–-()")
+_RUN_LATIN = re.compile(r"[ \t]*[:：=]?[ \t]*(?P<value>[a-z][!-+\--~]{3,})")
+_RUN_LAST = re.compile(r"(?P<value>[^\W\d_]{2,8})[ \t]*(?:$|[,.!，。！])")
+_NUMBER = re.compile(r"\d[\d-]*")
 _GAP = rf"(?:[ \t]+[\w'’\"/.-]+){{0,{LONGEST_GAP}}}?"
 
 
@@ -47,6 +70,14 @@ class SecretWords:
         self._not_values = frozenset(lists["not_values"])
         self._run_beginnings = tuple(filter(is_run, self._not_values))
         self._skips = frozenset(lists["skips"])
+        # Fault: "in" of "keep in mind" begins a place, too: "the password is in the safe".
+        self._asks = frozenset(lists["asks"]) - self._not_values
+        self._of_words = frozenset(lists["of_words"])
+        self._links = _LINKS.union(lists["copulas"], lists["change_words"])
+        self._fillings = self._not_values | self._asks | self._skips | self._links
+        self._endings = _PAUSES | self._asks | self._of_words
+        run_asks = sorted(filter(is_run, self._asks), key=len, reverse=True)
+        self._run_asks = re.compile("|".join(map(re.escape, run_asks)) or "(?!)")
         self._run_skips = tuple(
             filter(
                 is_run,
@@ -61,7 +92,9 @@ class SecretWords:
     ) -> bool:
         """Returns whether a sentence tells a secret. `folded` is the same in lower case."""
         # Fault: a pasted key has no word such as "password" before it.
-        if _TOKEN.search(sentence) or has_card(sentence):
+        if _TOKEN.search(sentence) or _CREDENTIALS.search(sentence):
+            return True
+        if has_card(sentence) or has_iban(sentence):
             return True
         return self._is_word_told(folded) or self._is_any_number_told(folded)
 
@@ -72,6 +105,8 @@ class SecretWords:
         cues = list(self._word_cue.finditer(folded))
         if any(self._is_told(folded, cue) for cue in cues):
             return True
+        if any(self._is_told_beside(folded, cue) for cue in cues):
+            return True
         return bool(cues) and self._is_told_around(folded)
 
     def _is_any_number_told(
@@ -81,7 +116,9 @@ class SecretWords:
         cues = list(self._number_cue.finditer(folded))
         if any(self._is_number_told(folded, cue) for cue in cues):
             return True
-        return bool(cues) and self._number_before.search(folded) is not None
+        if any(self._is_number_before(folded, cue) for cue in cues):
+            return True
+        return bool(cues) and self._run_number_before.search(folded) is not None
 
     # ---- patterns that few sentences need ----------------------------------------------------
 
@@ -100,18 +137,17 @@ class SecretWords:
 
     @cached_property
     def _values_around(self) -> tuple[re.Pattern[str], ...]:
-        """Patterns of "swordfish is my password" and "I changed my password to swordfish"."""
+        """Patterns of "剑鱼是我的密码" and "I changed my password to swordfish"."""
         cue = self._words["secret"].pattern
         copulas = self._words["copulas"]
         changes = self._words["change_verbs"].spaced
         to = self._words["change_words"].spaced
-        # Fault: a value that could begin inside a word took seconds in a long one.
-        before = (
-            rf"(?<![^\s,;，。；])(?P<value>[^\s,;，。；]+)[ \t]+(?:{copulas.spaced})[ \t]+(?:[^\W\d_]+[ \t]+){{0,2}}?"
-            rf"{cue}[ \t]*(?:$|[.,;!])"
-        )
         run_before = (
             rf"(?<![^\s,;，。；！？])(?P<value>[^\s,;，。；！？]+?)(?:{copulas.runs})我?[^\s\d,;，。；！？]{{0,6}}?的"
+            rf"(?:{self._words['secret'].runs})[ \t]*(?:$|[.,;!，。；！])"
+        )
+        run_as = (
+            rf"(?<![!-~])(?P<value>[!-~]{{{SHORTEST_CODE},}})[ \t]*(?:{copulas.runs})[^\W\da-z_]{{0,4}}?"
             rf"(?:{self._words['secret'].runs})[ \t]*(?:$|[.,;!，。；！])"
         )
         changed = (
@@ -119,16 +155,15 @@ class SecretWords:
             rf"[ \t]+(?:{to})[ \t]+(?P<value>[^\n]{{1,80}})"
         )
         changed_after = rf"{cue}{_GAP}[ \t]+(?:{to})[ \t]+(?P<value>[^\s,;]+)[ \t]+(?:{changes})(?!\w)"
-        return tuple(map(re.compile, (before, run_before, changed, changed_after)))
+        return tuple(map(re.compile, (run_before, run_as, changed, changed_after)))
 
     @cached_property
-    def _number_before(self) -> re.Pattern[str]:
-        """The pattern of "4417 is my PIN"."""
-        copulas = self._words["copulas"]
+    def _run_number_before(self) -> re.Pattern[str]:
+        """The pattern of "4417是我的密码"."""
+        copulas = self._words["copulas"].runs
         return re.compile(
-            rf"(?<![\w.])\d[\d-]{{{SHORTEST_CODE - 1},}}"
-            rf"(?:[ \t]+(?:{copulas.spaced})[ \t]+|[ \t]*[—–-][ \t]*|(?:{copulas.runs}))"
-            rf"(?:[^\W\d_]+[ \t]+){{0,2}}?[^\W\d_]{{0,4}}?{self._words['secret_numbers'].pattern}"
+            rf"(?<![\w.])\d[\d-]{{{SHORTEST_CODE - 1},}}(?:{copulas})"
+            rf"[^\W\d_]{{0,4}}?{self._words['secret_numbers'].pattern}"
         )
 
     @cached_property
@@ -164,6 +199,115 @@ class SecretWords:
         values = self._values_after(folded, cue)
         return any(map(self._is_value, values)) or self._has_code(folded, cue)
 
+    # ---- values that stand beside a cue ------------------------------------------------------
+
+    def _is_told_beside(
+        self,
+        folded: str,
+        cue: re.Match[str],
+    ) -> bool:
+        """Returns whether a value stands beside a cue, in any order and without a verb."""
+        if self._is_compound(folded, cue):
+            return False
+        if is_run(cue[0]):
+            return self._is_run_told_beside(folded, cue)
+        before, after = _words_around(folded, cue)
+        return self._is_told_after(before, after) or self._is_told_before(before, after)
+
+    def _is_told_after(
+        self,
+        before: list[str],
+        after: list[str],
+    ) -> bool:
+        """Returns whether a value follows: "the wifi password quayfish" """
+        position = 0
+        while position < len(after):
+            word = after[position]
+            if word in self._links or word in self._skips or word in self._asks:
+                position += 1
+            elif word in self._of_words:
+                # "for the guest network" says what the secret is for.
+                position += 1
+                while position < len(after) and after[position] in self._not_values:
+                    position += 1
+                position += 1
+            else:
+                break
+        if position >= len(after) or not self._is_value(after[position]):
+            return False
+        value, rest = after[position], after[position + 1 :]
+        if _is_code(value) or _QUOTED.match(value):
+            return True
+        # Fault: "my password expired on Monday" goes on after its verb.
+        is_last = all(word in self._fillings for word in rest)
+        return is_last and self._is_plain(before)
+
+    def _is_told_before(
+        self,
+        before: list[str],
+        after: list[str],
+    ) -> bool:
+        """Returns whether a value comes first: "quayfish, that's my password" """
+        if after and after[0] not in self._endings:
+            return False
+        near = before[-WORDS_BETWEEN:]
+        links = [number for number, word in enumerate(near) if word in self._links]
+        if not links:
+            return False
+        position = len(before) - len(near) + links[-1]
+        has_pause = False
+        while position >= 0:
+            word = before[position]
+            is_between = word in self._links or word in self._skips or word in _PAUSES
+            has_pause = has_pause or word in _PAUSES
+            if not is_between and not (has_pause and word in self._not_values):
+                break
+            position -= 1
+        return position >= 0 and self._is_value(before[position])
+
+    def _is_plain(self, words: list[str]) -> bool:
+        """Returns whether words before a cue say no more than "remember my wifi" """
+        names = 0
+        for word in reversed(words):
+            if word in _PAUSES:
+                return True
+            if word in self._fillings:
+                names = WORDS_OF_NAME
+            elif names < WORDS_OF_NAME:
+                names += 1
+            else:
+                return False
+        return True
+
+    def _is_run_told_beside(
+        self,
+        folded: str,
+        cue: re.Match[str],
+    ) -> bool:
+        """The same for a script without spaces: "记住密码quayfish" """
+        match = _RUN_LATIN.match(folded, cue.end())
+        if match is not None:
+            return self._is_value(match["value"])
+        match = _RUN_LAST.match(folded, cue.end())
+        before = _CLAUSE.split(_near(folded, cue)[0])[-1]
+        is_asked = before != "" and not self._run_asks.sub("", before)
+        return match is not None and is_asked and self._is_value(match["value"])
+
+    def _is_number_before(
+        self,
+        folded: str,
+        cue: re.Match[str],
+    ) -> bool:
+        """Returns whether a number comes first: "4417 is my PIN" """
+        if is_run(cue[0]) or self._is_compound(folded, cue):
+            return False
+        for word in reversed(_words_around(folded, cue)[0][-WORDS_BETWEEN:]):
+            if _is_code(word) and _NUMBER.fullmatch(word):
+                return True
+            if not (word in self._fillings or word in _PAUSES or word in self._links):
+                return False
+        return False
+
     def _is_number_told(
         self,
         folded: str,
@@ -193,7 +337,9 @@ class SecretWords:
         cue: re.Match[str],
     ) -> list[str]:
         pattern = self._run_value if is_run(cue[0]) else self._value
-        match = pattern.match(folded, cue.end())
+        # Fault: the colon of the cue "pw:" is the colon before the value.
+        start = cue.end() - (cue[0][-1] in ":：=")
+        match = pattern.match(folded, start)
         return [match["value"]] if match else []
 
     def _has_code(
@@ -234,6 +380,21 @@ class SecretWords:
         return elided == first or elided not in self._not_values
 
 
+def has_iban(text: str) -> bool:
+    """Returns whether a text has the number of a bank account, an IBAN, in any grouping."""
+    for match in _IBAN.finditer(text):
+        parts = re.split("[ -]", match[0])
+        # Fault: a word may follow at once: "… 0130 00 please".
+        while len(parts) > 1 and not _DIGIT.search(parts[-1]):
+            del parts[-1]
+        number = "".join(parts).upper()
+        turned = number[4:] + number[:4]
+        remainder = int("".join(str(int(letter, 36)) for letter in turned)) % 97
+        if remainder == 1 and len(_DIGIT.findall(number)) >= _LEAST_DIGITS:
+            return True
+    return False
+
+
 def has_card(text: str) -> bool:
     """Returns whether a text has a number of a bank card with a valid check digit."""
     for match in _CARD.finditer(text):
@@ -252,6 +413,33 @@ def _passes_luhn(digits: str) -> bool:
             number = number * 2 - 9 if number > 4 else number * 2
         total += number
     return total % 10 == 0
+
+
+def _near(
+    folded: str,
+    cue: re.Match[str],
+) -> tuple[str, str]:
+    """Returns the text before and after a cue, as far as a value may stand."""
+    # Fault: with many cues in a long text, all that precedes each took seconds.
+    begin = max(0, cue.start() - LONGEST_SIDE)
+    return folded[begin : cue.start()], folded[cue.end() : cue.end() + LONGEST_SIDE]
+
+
+def _words_around(
+    folded: str,
+    cue: re.Match[str],
+) -> tuple[list[str], list[str]]:
+    """Returns the words and marks of the sentence before a cue, and those after it."""
+    before, after = _near(folded, cue)
+    before = _SENTENCE_END.split(before)[-1]
+    after = _SENTENCE_END.split(after, maxsplit=1)[0]
+    words, following = (
+        [word.rstrip(".…!?") or word for word in _BESIDE.findall(text)]
+        for text in (before, after)
+    )
+    if cue[0][-1] in ":=":
+        following.insert(0, ":")
+    return words, following
 
 
 def _begins_with_digit(value: str) -> bool:

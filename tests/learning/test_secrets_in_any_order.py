@@ -1,0 +1,159 @@
+"""A secret is kept nowhere, wherever it stands in its sentence, in six languages and at each door."""
+
+import pytest
+
+from vault_memory.models.llm.phrase_tables import raw_tables
+from vault_memory.models.llm.policy_tables import policy_cues
+from vault_memory.rules.learning.write_policy import DROP, Candidate, decide
+
+VALUE = "quayfish"
+ORDERS = {
+    "en": (
+        "Remember the {cue} {value}",
+        "remember: my {cue} is {value}",
+        "Remember my {cue}: {value}",
+        "{value} is my {cue}",
+        "Remember that {value} is the {cue}",
+        "{value}, that's my {cue}, keep it in mind",
+        "From now on use {value} as my {cue}",
+        "Please note the guest {cue} {value}",
+        "keep in mind that the {cue} for the portal is {value}",
+        "Always use the {cue} {value}",
+    ),
+    "de": (
+        "Merk dir das {cue} {value}",
+        "Merk dir, dass mein {cue} {value} ist",
+        "Merk dir, dass mein {cue} {value} lautet",
+        "Merke dir mein {cue}: {value}",
+        "{value} ist mein {cue}",
+        "{value} lautet mein {cue}. Bitte merken",
+        "Ab jetzt nimm {value} als {cue}",
+        "Notiere bitte mein {cue} {value}",
+        "Das {cue} fürs Portal lautet {value}",
+        "Verwende immer das {cue} {value}",
+    ),
+    "es": (
+        "Recuerda mi {cue}: {value}",
+        "Recuerda que mi {cue} es {value}",
+        "Recuerda mi {cue} {value}",
+        "{value} es mi {cue}",
+        "Anota que {value} es mi {cue}",
+        "Apunta mi {cue} del portal: {value}",
+        "A partir de ahora usa {value} como {cue}",
+        "Guarda la {cue} {value}",
+        "Usa siempre la {cue} {value}",
+    ),
+    "fr": (
+        "Retiens mon {cue} : {value}",
+        "Retiens que mon {cue} est {value}",
+        "Retiens mon {cue} {value}",
+        "{value} est mon {cue}",
+        "{value}, c'est mon {cue}",
+        "Note le {cue} du portail : {value}",
+        "Désormais utilise {value} comme {cue}",
+        "Note que le {cue} est {value}",
+        "Utilise toujours le {cue} {value}",
+    ),
+    "ru": (
+        "Запомни {cue} {value}",
+        "Запомни: мой {cue} {value}",
+        "Запомни, что мой {cue} — {value}",
+        "Запиши мой {cue}: {value}",
+        "{value} — мой {cue}",
+        "{value} — это мой {cue}, запомни",
+        "Используй {value} как {cue}",
+        "Запомни {cue} от портала {value}",
+        "Всегда используй {cue} {value}",
+    ),
+    "zh": (
+        "记住{cue}{value}",
+        "请记住我的{cue}是{value}",
+        "记住我的{cue}：{value}",
+        "{value}是我的{cue}",
+        "记一下，{value}就是我的{cue}",
+        "从现在起用{value}当{cue}",
+        "请记住{cue} {value}",
+        "以后总是用{cue}{value}",
+    ),
+}
+"""Sentences of each language, with the value before the cue and after it"""
+KINDS = ("rule", "remember", "memory", "fact")
+NUMBERS = (
+    "My account is DE89370400440532013000.",
+    "ES91 2100 0418 4502 0005 1332 es mi cuenta",
+    "gb29-nwbk-6016-1331-9268-19",
+    "Notez FR14 2004 1010 0505 0001 3M02 606 pour le loyer",
+    "Die Bankverbindung ist AT61 1904 3002 3457 3201 bitte merken",
+    "my card 4111 1111 1111 1111",
+    "My tax number is 12 345 67890",
+    "Meine Steuernummer lautet 181/815/08155",
+    "Mein Steuer-ID: 86095742719",
+    "Mon numéro fiscal est le 3023217600053",
+    "Mi NIF es 12345678Z",
+    "мой ИНН 500100732259",
+    "我的税号是91110108MA01",
+    "postgres://keeper:quayfish@db.example/log",
+)
+HARMLESS = (
+    "Remember that the password hint is the cat",
+    "Remember that the API key lives in 1Password",
+    "Remember the password is in the safe",
+    "Remember to change the wifi password tomorrow",
+    "Remember that my password expires in June",
+    "I forgot my password again",
+    "My wifi password works again",
+    "Merk dir, dass das Passwort im Safe liegt",
+    "Merk dir, dass ich mein Passwort morgen ändern muss",
+    "Recuerda que la contraseña está en la caja fuerte",
+    "Retiens que le mot de passe est dans le coffre",
+    "Запомни, что пароль в сейфе",
+    "记住密码写在冰箱上",
+    "The order is AB12 3456 7890 1234",
+    "I moved to flat DE12 in 2024",
+    "My account at the library has a fine of 1200",
+    "Use the password manager for the portal",
+)
+
+
+def words_of(language: str) -> list[str]:
+    """The words for a secret of one language, as its table lists them."""
+    languages = sorted(ORDERS)
+    table = raw_tables()[languages.index(language)]
+    cues = [cue for cue in table["policy"]["secret"] if cue[-1] not in ":="]
+    assert cues
+    return cues
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("language", sorted(ORDERS))
+def test_no_word_order_lets_a_secret_through(language: str, kind: str) -> None:
+    cues = policy_cues()
+    let_through = [
+        text
+        for cue in words_of(language)
+        for order in ORDERS[language]
+        if not _is_dropped(text := order.format(cue=cue, value=VALUE), kind, cues)
+    ]
+
+    assert let_through == []
+
+
+@pytest.mark.parametrize("text", NUMBERS)
+def test_the_number_of_an_account_or_of_a_person_is_a_secret(text: str) -> None:
+    assert policy_cues().is_secret(text)
+
+
+@pytest.mark.parametrize("text", HARMLESS)
+def test_what_only_speaks_of_a_secret_is_none(text: str) -> None:
+    assert not policy_cues().is_secret(text)
+
+
+def _is_dropped(text: str, kind: str, cues) -> bool:  # type: ignore[no-untyped-def]
+    turns = (text,)
+    if kind == "fact":
+        triple = ("mira", "uses", VALUE)
+        candidate = Candidate("fact", f"mira uses: {VALUE}", triple, turns)
+    else:
+        candidate = Candidate(kind, text, turns=turns, is_asked=True)  # type: ignore[arg-type]
+    decision = decide(candidate, cues)
+    return (decision.policy_class, decision.reason) == (DROP, "secret")

@@ -1,0 +1,95 @@
+"""Recognizes an order to keep silent about help: "don't ever ask me if I'm safe". Pure.
+
+Such an order has a stop ("never", "you mustn't"), an act of the bot ("ask me") and a topic of help
+("if I'm safe", "a hotline"), in any order. So one list for each serves all ways to say it.
+"""
+
+import re
+from collections.abc import Callable, Iterable, Mapping
+
+from vault_memory.rules.learning.policy.own_statements import OwnStatements, any_of
+
+LISTS = ("safety_stops", "safety_acts", "safety_topics")
+"""Phrases for a stop, for an act of the bot, and for a topic of help. After `!` stands what is none"""
+LONGEST_SPAN = 120
+"""Characters between a stop and the act or the topic that it is about"""
+_BREAK = re.compile(r"[.!?。！？\n]")
+
+
+class SafetyOrders:
+    """The phrases of all languages."""
+
+    def __init__(
+        self,
+        lists: Mapping[str, Iterable[str]],
+        pattern_of: Callable[[str], str],
+        own_statements: OwnStatements,
+    ) -> None:
+        """`pattern_of` returns the regular expression of a phrase."""
+        self._lists = lists
+        self._pattern_of = pattern_of
+        self._own_statements = own_statements
+        self._compiled: dict[str, tuple[re.Pattern[str], re.Pattern[str]]] = {}
+
+    def contains(
+        self,
+        folded: str,
+    ) -> bool:
+        """Returns whether a folded text tells the bot to keep silent about help."""
+        # Most texts have no topic of help.
+        if not self._found("safety_topics", folded):
+            return False
+        return any(map(self._is_order, _BREAK.split(folded)))
+
+    def _is_order(
+        self,
+        sentence: str,
+    ) -> bool:
+        spans = [self._found(name, sentence) for name in LISTS]
+        stops, acts, topics = spans
+        if not (stops and acts and topics):
+            return False
+        return any(
+            _is_near(stop, topics)
+            and _is_near(stop, acts)
+            # Fault: "my brother never asks me for help" orders nothing.
+            and not self._own_statements.begins_with_subject(
+                sentence[: min(stop[0], acts[0][0])], sentence
+            )
+            for stop in stops
+        )
+
+    def _found(
+        self,
+        name: str,
+        text: str,
+    ) -> list[tuple[int, int]]:
+        """Returns where the phrases of a list are, without those that an exception covers."""
+        if name not in self._compiled:
+            phrases = list(self._lists[name])
+            exceptions = [phrase[1:] for phrase in phrases if phrase.startswith("!")]
+            plain = [phrase for phrase in phrases if not phrase.startswith("!")]
+            self._compiled[name] = (
+                any_of(plain, self._pattern_of),
+                any_of(exceptions, self._pattern_of),
+            )
+        found, excepted = self._compiled[name]
+        spans = [match.span() for match in found.finditer(text)]
+        if not spans:
+            return []
+        covered = [match.span() for match in excepted.finditer(text)]
+        return [
+            (start, end)
+            for start, end in spans
+            if not any(first < end and start < last for first, last in covered)
+        ]
+
+
+def _is_near(
+    stop: tuple[int, int],
+    others: list[tuple[int, int]],
+) -> bool:
+    return any(
+        other[0] - stop[1] >= -LONGEST_SPAN and other[1] - stop[0] <= LONGEST_SPAN
+        for other in others
+    )
