@@ -51,7 +51,7 @@ _BESIDE = re.compile(r"[:=—–,，(-](?=\s|$)|[:=,，(]|[^\s,，:=()]+")
 """A word, or a mark between a cue and its value"""
 _LINKS = frozenset(":=—–-(")
 _PAUSES = frozenset(",，—–-()")
-_RUN_LATIN = re.compile(r"[ \t]*[:：=]?[ \t]*(?P<value>[a-z][!-+\--~]{3,})")
+_RUN_LATIN = re.compile(r"[ \t]*+[:：=]?+[ \t]*+(?P<value>[a-z][!-+\--~]{3,})")
 _RUN_LAST = re.compile(r"(?P<value>[^\W\d_]{2,8})[ \t]*(?:$|[,.!，。！])")
 _NUMBER = re.compile(r"\d[\d-]*")
 _GAP = rf"(?:[ \t]+[\w'’\"/.-]+){{0,{LONGEST_GAP}}}?"
