@@ -26,8 +26,13 @@ REASONS = (
     "safety_bypass",
     "memory_control",
     "turn_scoped",
+    "hypothetical",
+    "joke",
+    "hearsay",
+    "mood",
     "self_belief",
     "pattern",
+    "hedged",
     "explicit",
     "sensitive",
     "implicit",
@@ -88,6 +93,7 @@ _PIECES = {
     "~": r"\w*",
     "$": r"(?=[^\w']*$|[ \t]*[,;:.!?()，。；：！？、—–])",
 }
+_LAUGHING = re.compile("[\N{FACE WITH TEARS OF JOY}\N{ROLLING ON THE FLOOR LAUGHING}]")
 _TOKENS = re.compile(r"([*()|~…$ ])")
 _BREAK = re.compile(r"[,;:.!?()，。；：！？、—–]")
 _WORD = re.compile(r"\w+")
@@ -134,6 +140,8 @@ def fold(text: str) -> str:
             )
         )
         text = text.replace("ё", "е").replace("Ё", "Е")
+        # Laughter in a picture is laughter in a word.
+        text = _LAUGHING.sub(" haha ", text)
     return text.lower()
 
 
