@@ -39,6 +39,11 @@ class Asked:
         return "\n".join(str(one["content"]) for one in self.body["messages"][1:])
 
     @property
+    def message(self) -> str:
+        """The last message, without the examples before it."""
+        return str(self.body["messages"][-1]["content"])
+
+    @property
     def format(self) -> str:
         """``json_schema``, ``json_object``, or nothing"""
         return str(self.body.get("response_format", {}).get("type", ""))

@@ -4,6 +4,7 @@ import json
 import math
 import os
 import stat
+from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -19,7 +20,9 @@ from tests.models.scripted import (
 )
 from vault_memory.config.sections import BrainSettings
 from vault_memory.models.llm.factory import load_brain
+from vault_memory.models.llm.label_questions import IS_KEPT, TYPE
 from vault_memory.models.llm.self_test import FILE, stored_verdict
+from vault_memory.rules.learning.answer_schema import TYPES
 from vault_memory.rules.learning.extraction import read_answer
 from vault_memory.rules.learning.model_prompt import Excerpt, Prompt
 
@@ -47,14 +50,14 @@ def judges(asked: Asked) -> Sent:
     """Weighs each message, as llama.cpp does when it is asked for probabilities."""
     if "json_schema" in asked.format:
         return says({"memories": []})(asked)
-    is_news = "allergic" in asked.text
+    is_news = "allergic" in asked.message
     return Sent(200, weighed(0.3, 0.2) if is_news else weighed(0.1, 0.4))
 
 
 def judges_in_words(asked: Asked) -> Sent:
     if "logprobs" in asked.body:
         return fails(400, "logprobs is not supported")(asked)
-    return Sent(200, completion("Yes" if "allergic" in asked.text else "No"))
+    return Sent(200, completion("Yes" if "allergic" in asked.message else "No"))
 
 
 def settings(model: ScriptedModel, mode: str = "labels") -> BrainSettings:
@@ -77,7 +80,7 @@ def test_a_small_model_keeps_turns_in_the_persons_own_words(
     [memory] = read_answer(answer.text, PROMPT.turn_ids).memories
     assert (memory.text, memory.evidence) == ("I am allergic to mackerel.", ("t1",))
     assert answer.rung == "labels"
-    asked = [question.text for question in model.asked]
+    asked = [question.message for question in model.asked]
     assert not any("weather" in text or "bad" in text for text in asked)
 
 
@@ -139,7 +142,7 @@ def test_a_damaged_verdict_counts_as_none(text: str, tmp_path: Path) -> None:
 def test_a_command_answers_one_word_a_turn_too(tmp_path: Path) -> None:
     program = tmp_path / "judge"
     program.write_text(
-        "#!/bin/sh\nread request\ncase $request in *allergic*) echo yes;; *) echo no;; esac\n"
+        "#!/bin/sh\nread request\ncase $request in *mackerel*) echo yes;; *) echo no;; esac\n"
     )
     os.chmod(program, stat.S_IRWXU)
     chosen = BrainSettings(kind="command", command=(str(program),), mode="labels")
@@ -148,3 +151,58 @@ def test_a_command_answers_one_word_a_turn_too(tmp_path: Path) -> None:
 
     [memory] = read_answer(answer.text, PROMPT.turn_ids).memories
     assert memory.evidence == ("t1",)
+
+
+def test_a_small_model_sees_as_many_examples_to_keep_as_to_leave() -> None:
+    answers = Counter(word for _, word in IS_KEPT.examples)
+
+    assert answers == {"yes": 7, "no": 7}
+    assert Counter(word for _, word in TYPE.examples) == dict.fromkeys(TYPES, 1)
+
+
+def test_the_second_word_is_the_type(tmp_path: Path) -> None:
+    def answers(asked: Asked) -> Sent:
+        return Sent(200, completion("Plan." if TYPE.text == asked.system else "yes"))
+
+    turn = Excerpt("t1", "We sail to the island before the autumn.", "mira", own=True)
+    with ScriptedModel(answers) as model:
+        brain = load_brain(settings(model), "extraction", state=tmp_path)
+        answer = brain.answer(Prompt("extraction", "Read.", (), (turn,)))
+
+    [memory] = read_answer(answer.text, ["t1"]).memories
+    assert memory.type == "plan"
+    assert [len(asked.body["messages"]) for asked in model.asked] == [30, 18]
+
+
+@pytest.mark.parametrize(
+    ("text", "type_"),
+    [
+        ("I am allergic to mackerel.", "identity"),
+        ("My sister is called Ines.", "relationship"),
+        ("Ich bin allergisch gegen Makrelen.", "identity"),
+        ("Mi hermana se llama Inés.", "relationship"),
+    ],
+)
+def test_a_small_model_cannot_call_an_allergy_passing(
+    text: str, type_: str, tmp_path: Path
+) -> None:
+    def answers(asked: Asked) -> Sent:
+        return Sent(200, completion("ephemeral" if "fits" in asked.system else "yes"))
+
+    turn = Excerpt("t1", text, "mira", own=True)
+    with ScriptedModel(answers) as model:
+        brain = load_brain(settings(model), "extraction", state=tmp_path)
+        answer = brain.answer(Prompt("extraction", "Read.", (), (turn,)))
+
+    [memory] = read_answer(answer.text, ["t1"]).memories
+    assert memory.type == type_
+
+
+def test_an_unknown_second_word_leaves_the_type_open(tmp_path: Path) -> None:
+    turn = Excerpt("t1", "The boat lies in the old dock.", "mira", own=True)
+    with ScriptedModel(lambda asked: Sent(200, completion("yes"))) as model:
+        brain = load_brain(settings(model), "extraction", state=tmp_path)
+        answer = brain.answer(Prompt("extraction", "Read.", (), (turn,)))
+
+    [memory] = read_answer(answer.text, ["t1"]).memories
+    assert memory.type == ""

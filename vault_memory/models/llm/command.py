@@ -26,6 +26,7 @@ from vault_memory.rules.learning.extraction import problem
 
 if TYPE_CHECKING:
     from vault_memory.config.sections import BrainSettings as Settings
+    from vault_memory.models.llm.label_questions import LabelQuestion
     from vault_memory.rules.learning.model_prompt import Prompt
 
 LARGEST = 4 << 20
@@ -71,21 +72,39 @@ class CommandBrain:
 
     def probability_of_yes(
         self,
-        question: str,
+        question: "LabelQuestion",
         text: str,
     ) -> float:
         """Ask the program for one word: 0 or 1."""
+        return float(begins_with_yes(self._label(question, text)))
+
+    def chosen_word(
+        self,
+        question: "LabelQuestion",
+        text: str,
+    ) -> str:
+        """Ask for one of the words of a question; "" for any other answer."""
+        return question.word_in(self._label(question, text))
+
+    def _label(
+        self,
+        question: "LabelQuestion",
+        text: str,
+    ) -> str:
+        examples = "".join(
+            f"\n\n{example}\n{word}" for example, word in question.examples
+        )
         output = self._run_request(
             {
                 "role": "label",
-                "system": question,
+                "system": question.text + examples,
                 "text": text,
-                "schema": {"type": "string", "enum": ["yes", "no"]},
+                "schema": {"type": "string", "enum": list(question.words)},
                 "turn_ids": [],
                 "problem": "",
             }
         )
-        return float(begins_with_yes(output.strip("\"' \n")))
+        return output.strip("\"' \n")
 
     def _run(
         self,

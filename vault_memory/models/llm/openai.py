@@ -10,7 +10,7 @@ import json
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 from urllib.parse import urlsplit
 
 from vault_memory.errors import BrainUnavailable
@@ -43,6 +43,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from vault_memory.config.sections import BrainSettings as Settings
+    from vault_memory.models.llm.label_questions import LabelQuestion
     from vault_memory.rules.learning.model_prompt import Prompt
 
 LARGEST = 8 << 20
@@ -56,8 +57,11 @@ QUOTED = 6_000
 """Characters of an unusable answer that the repair request repeats"""
 
 LABEL_OPTIONS = {"temperature": 0, LIMIT: 1, "logprobs": True, "top_logprobs": 10}
+WORD_OPTIONS = {"temperature": 0, LIMIT: 8}
+"""A long word may take several tokens"""
 
 Message = dict[str, str]
+Label = TypeVar("Label", float, str)
 FORMATS: tuple[Rung, ...] = ("schema", "json", "text")
 _STEPS: tuple[Rung, ...] = ("schema", "json", "text", "repair")
 
@@ -112,23 +116,41 @@ class OpenAIBrain:
 
     def probability_of_yes(
         self,
-        question: str,
+        question: "LabelQuestion",
         text: str,
     ) -> float:
         """Ask for one word; its probability where the server gives it, else 0 or 1."""
-        messages = [
-            {"role": "system", "content": question},
-            {"role": "user", "content": text},
-        ]
+        return self._ask_label(question, text, LABEL_OPTIONS, yes_share)
+
+    def chosen_word(
+        self,
+        question: "LabelQuestion",
+        text: str,
+    ) -> str:
+        """Ask for one of the words of a question; "" for any other answer."""
+        return self._ask_label(question, text, WORD_OPTIONS, question.chosen_in)
+
+    def _ask_label(
+        self,
+        question: "LabelQuestion",
+        text: str,
+        options: Mapping[str, object],
+        read_reply: Callable[[dict[str, Any]], Label],
+    ) -> Label:
+        messages = [{"role": "system", "content": question.text}]
+        for example, word in question.examples:
+            messages.append({"role": "user", "content": example})
+            messages.append({"role": "assistant", "content": word})
+        messages.append({"role": "user", "content": text})
         while True:
             request: dict[str, Any] = {
                 "model": self._model,
                 "messages": messages,
                 "stream": False,
-                **self._accepted(LABEL_OPTIONS),
+                **self._accepted(options),
             }
             try:
-                return yes_share(self._post(json.dumps(request).encode()))
+                return read_reply(self._post(json.dumps(request).encode()))
             except FormatRefused as refused:
                 if not refused.option or refused.option in self._refused_options:
                     raise self._unavailable(

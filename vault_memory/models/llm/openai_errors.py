@@ -166,12 +166,16 @@ def yes_share(reply: Mapping[str, Any]) -> float:
     no = sum(weight for token, weight in weights if begins_with_no(token))
     if yes + no > 0:
         return yes / (yes + no)
+    return float(begins_with_yes(short_text(reply)))
+
+
+def short_text(reply: Mapping[str, Any]) -> str:
+    """Return the text of an answer of which only the first word is wanted. Raises `TooLong`."""
     try:
-        text = answer_text(reply)
+        return answer_text(reply)
     except Truncated as truncated:
-        # One token is all that was asked for.
-        text = truncated.text
-    return float(begins_with_yes(text))
+        # A few tokens are all that was asked for.
+        return truncated.text
 
 
 def _refusal(

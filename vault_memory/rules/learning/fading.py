@@ -12,6 +12,8 @@ from typing import NamedTuple
 from vault_memory.config.sections import LifecycleSettings, StabilitySettings
 from vault_memory.contract import ItemState
 
+LASTING = frozenset({"identity", "relationship"})
+"""Types that become stale and never leave: they are true as long as nothing ends them"""
 OTHERS = "others"
 """Stands for every type without a stability of its own"""
 TYPES: tuple[str, ...] = StabilitySettings._fields
@@ -97,6 +99,9 @@ def state(
     left = retention(days, type_, reads, settings)
     if left >= settings.stale:
         return "active"
+    # Fault: an allergy that nobody spoke of for two years would be forgotten.
+    if type_of(type_) in LASTING:
+        return "stale"
     if left < settings.deleted:
         return "deleted"
     stale_since = days_until(settings.stale, type_, reads, settings)
@@ -151,7 +156,7 @@ def purged_on(
     settings: LifecycleSettings,
 ) -> date | None:
     """Returns the first day on which an item may go to the trash; None: never."""
-    if not settings.purge_days:
+    if not settings.purge_days or vitality.type in LASTING:
         return None
     days = days_until(settings.deleted, vitality.type, vitality.reads, settings)
     try:
