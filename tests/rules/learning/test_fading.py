@@ -93,7 +93,12 @@ def test_an_item_that_is_not_active_was_learned_before_the_limit(ago, type_, cou
         assert vitality.last <= fading.stale_before(type_, TODAY, DEFAULTS)
 
 
-@given(st.integers(0, 4_000), types, st.integers(0, 50), st.integers(1, 200))
+@given(
+    st.integers(0, 4_000),
+    types.filter(lambda type_: fading.type_of(type_) not in fading.LASTING),
+    st.integers(0, 50),
+    st.integers(1, 200),
+)
 def test_an_item_is_purged_so_many_days_after_it_was_deleted(ago, type_, count, wait):
     settings = DEFAULTS._replace(purge_days=wait)
     vitality = Vitality(type_, TODAY - timedelta(days=ago), count)
@@ -105,6 +110,15 @@ def test_an_item_is_purged_so_many_days_after_it_was_deleted(ago, type_, count, 
     the_day_before = deleted - timedelta(days=1)
     assert fading.state_on(vitality, deleted, settings) == "deleted"
     assert fading.state_on(vitality, the_day_before, settings) != "deleted"
+
+
+@given(days, st.sampled_from(["identity", "relationship", "Identity"]))
+def test_who_a_person_is_and_knows_becomes_stale_and_never_leaves(ago, type_):
+    settings = DEFAULTS._replace(purge_days=1)
+
+    assert fading.state(ago, type_, 0, settings) in ("active", "stale")
+    vitality = Vitality(fading.type_of(type_), TODAY)
+    assert fading.purged_on(vitality, settings) is None
 
 
 def test_nothing_is_purged_unless_the_user_sets_a_time():

@@ -7,7 +7,7 @@ turns. When the policy fails, nothing is written and the turns stay unread.
 import logging
 from collections.abc import Callable
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 from vault_memory.errors import VaultMemoryError
 from vault_memory.learning.note_lines import line_of
@@ -428,7 +428,8 @@ class _Judge:
             is_ended = self._is_ended(candidate)
             if not is_due(candidate, is_ended, has_episode=has_episode):
                 continue
-            asked = Candidate(candidate.kind, candidate.text, turns=(candidate.text,))
+            kind = cast(CandidateKind, candidate.kind)
+            asked = Candidate(kind, candidate.text, turns=(candidate.text,))
             decision = decide(asked, self._cues)
             # Fault: a phrase that came into the tables since must bind what waits, too.
             if decision.policy_class == DROP:

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Mapping
 from vault_memory.rules.learning.policy.own_statements import OwnStatements, any_of
 
 LISTS = ("safety_stops", "safety_acts", "safety_topics")
-"""Phrases for a stop, for an act of the bot, and for a topic of help. After `!` stands what is none"""
+"""Phrases for a stop, for an act of the bot, and for a topic of help. A phrase after `!` is an exception"""
 LONGEST_SPAN = 120
 """Characters between a stop and the act or the topic that it is about"""
 _BREAK = re.compile(r"[.!?。！？\n]")
@@ -35,9 +35,9 @@ class SafetyOrders:
         self,
         folded: str,
     ) -> bool:
-        """Returns whether a folded text tells the bot to keep silent about help."""
+        """Returns whether a folded text orders the bot to keep silent about help."""
         # Most texts have no topic of help.
-        if not self._found("safety_topics", folded):
+        if not self._spans("safety_topics", folded):
             return False
         return any(map(self._is_order, _BREAK.split(folded)))
 
@@ -45,8 +45,7 @@ class SafetyOrders:
         self,
         sentence: str,
     ) -> bool:
-        spans = [self._found(name, sentence) for name in LISTS]
-        stops, acts, topics = spans
+        stops, acts, topics = (self._spans(name, sentence) for name in LISTS)
         if not (stops and acts and topics):
             return False
         return any(
@@ -59,7 +58,7 @@ class SafetyOrders:
             for stop in stops
         )
 
-    def _found(
+    def _spans(
         self,
         name: str,
         text: str,
@@ -73,11 +72,11 @@ class SafetyOrders:
                 any_of(plain, self._pattern_of),
                 any_of(exceptions, self._pattern_of),
             )
-        found, excepted = self._compiled[name]
-        spans = [match.span() for match in found.finditer(text)]
+        pattern, exception = self._compiled[name]
+        spans = [match.span() for match in pattern.finditer(text)]
         if not spans:
             return []
-        covered = [match.span() for match in excepted.finditer(text)]
+        covered = [match.span() for match in exception.finditer(text)]
         return [
             (start, end)
             for start, end in spans
@@ -87,9 +86,9 @@ class SafetyOrders:
 
 def _is_near(
     stop: tuple[int, int],
-    others: list[tuple[int, int]],
+    spans: list[tuple[int, int]],
 ) -> bool:
     return any(
-        other[0] - stop[1] >= -LONGEST_SPAN and other[1] - stop[0] <= LONGEST_SPAN
-        for other in others
+        start - stop[1] >= -LONGEST_SPAN and end - stop[0] <= LONGEST_SPAN
+        for start, end in spans
     )

@@ -1,11 +1,11 @@
-"""Detects passwords, keys and numbers of cards in a sentence.
+"""Detects passwords, keys and numbers of cards, accounts and persons in a sentence.
 
-A token format counts anywhere. A cue such as "password" counts when a word follows that can be its
-value: "my password is swordfish" tells one, "the password hint is the cat" does not.
+A token format counts anywhere. A cue such as "password" counts beside a word that can be its value,
+in any order: "my password is swordfish" has one, "the password hint is the cat" has none.
 """
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from functools import cached_property
 
 from vault_memory.rules.search.tokens import is_run
@@ -15,11 +15,11 @@ LONGEST_GAP = 4
 SHORTEST_CODE = 4
 """Characters of a value with a digit that follows a cue directly: "PIN 4417" """
 WORDS_BETWEEN = 6
-"""Words before a cue in which its value may stand: "quayfish is the new wifi password" """
+"""Words before a cue among which its value is: "quayfish is the new wifi password" """
 WORDS_OF_NAME = 2
 """Words that may name what a password is for, directly before it: "the guest wifi password" """
 LONGEST_SIDE = 200
-"""Characters on each side of a cue in which its value may stand"""
+"""Characters on each side of a cue among which its value is"""
 LONGEST_COMPOUND = 60
 """Characters before a cue in which a name of which it is a part may stand"""
 _TOKEN = re.compile(
@@ -199,14 +199,14 @@ class SecretWords:
         values = self._values_after(folded, cue)
         return any(map(self._is_value, values)) or self._has_code(folded, cue)
 
-    # ---- values that stand beside a cue ------------------------------------------------------
+    # ---- values beside a cue -----------------------------------------------------------------
 
     def _is_told_beside(
         self,
         folded: str,
         cue: re.Match[str],
     ) -> bool:
-        """Returns whether a value stands beside a cue, in any order and without a verb."""
+        """Returns whether a value is beside a cue, in any order and without a verb."""
         if self._is_compound(folded, cue):
             return False
         if is_run(cue[0]):
@@ -220,27 +220,29 @@ class SecretWords:
         after: list[str],
     ) -> bool:
         """Returns whether a value follows: "the wifi password quayfish" """
-        position = 0
-        while position < len(after):
-            word = after[position]
-            if word in self._links or word in self._skips or word in self._asks:
-                position += 1
-            elif word in self._of_words:
-                # "for the guest network" says what the secret is for.
-                position += 1
-                while position < len(after) and after[position] in self._not_values:
-                    position += 1
-                position += 1
-            else:
-                break
+        position = self._begin_of_value(after)
         if position >= len(after) or not self._is_value(after[position]):
             return False
-        value, rest = after[position], after[position + 1 :]
+        value, remainder = after[position], after[position + 1 :]
         if _is_code(value) or _QUOTED.match(value):
             return True
         # Fault: "my password expired on Monday" goes on after its verb.
-        is_last = all(word in self._fillings for word in rest)
+        is_last = all(word in self._fillings for word in remainder)
         return is_last and self._is_plain(before)
+
+    def _begin_of_value(self, after: list[str]) -> int:
+        """Returns where a value may begin, behind words such as "for the guest network"."""
+        position = 0
+        while position < len(after):
+            word = after[position]
+            if word in self._of_words:
+                position += 1
+                while position < len(after) and after[position] in self._not_values:
+                    position += 1
+            elif not (word in self._links or word in self._skips or word in self._asks):
+                break
+            position += 1
+        return position
 
     def _is_told_before(
         self,
@@ -254,16 +256,19 @@ class SecretWords:
         links = [number for number, word in enumerate(near) if word in self._links]
         if not links:
             return False
-        position = len(before) - len(near) + links[-1]
+        words = before[: len(before) - len(near) + links[-1] + 1]
+        value = next(self._without_links(words), "")
+        return bool(value) and self._is_value(value)
+
+    def _without_links(self, words: list[str]) -> Iterator[str]:
+        """Yields the words before a copula, the last one first."""
         has_pause = False
-        while position >= 0:
-            word = before[position]
-            is_between = word in self._links or word in self._skips or word in _PAUSES
+        for word in reversed(words):
             has_pause = has_pause or word in _PAUSES
+            is_between = word in self._links or word in self._skips or word in _PAUSES
+            # After a pause, "that" of "that's my password" is no value.
             if not is_between and not (has_pause and word in self._not_values):
-                break
-            position -= 1
-        return position >= 0 and self._is_value(before[position])
+                yield word
 
     def _is_plain(self, words: list[str]) -> bool:
         """Returns whether words before a cue say no more than "remember my wifi" """
@@ -419,7 +424,7 @@ def _near(
     folded: str,
     cue: re.Match[str],
 ) -> tuple[str, str]:
-    """Returns the text before and after a cue, as far as a value may stand."""
+    """Returns the text on each side of a cue that may have its value."""
     # Fault: with many cues in a long text, all that precedes each took seconds.
     begin = max(0, cue.start() - LONGEST_SIDE)
     return folded[begin : cue.start()], folded[cue.end() : cue.end() + LONGEST_SIDE]
