@@ -429,8 +429,8 @@ class _Judge:
             if not is_due(candidate, is_ended, has_episode=has_episode):
                 continue
             kind = cast(CandidateKind, candidate.kind)
-            asked = Candidate(kind, candidate.text, turns=(candidate.text,))
-            decision = decide(asked, self._cues)
+            rejudged = Candidate(kind, candidate.text, turns=(candidate.text,))
+            decision = decide(rejudged, self._cues)
             # Fault: a phrase that came into the tables since must bind what waits, too.
             if decision.policy_class == DROP:
                 self._judged.drop(tuple(turns), decision.reason)

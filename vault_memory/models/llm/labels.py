@@ -86,9 +86,9 @@ class LabelBrain:
     ) -> str:
         # Fault: a model may call an allergy passing, and it would fade. The phrases know it.
         types = {memory.type for memory in extract((excerpt,)).memories}
-        for known in LASTING:
-            if known in types:
-                return known
+        for type_ in LASTING:
+            if type_ in types:
+                return type_
         return self._model.chosen_word(TYPE, statement)
 
 

@@ -435,9 +435,9 @@ def _words_around(
     cue: re.Match[str],
 ) -> tuple[list[str], list[str]]:
     """Returns the words and marks of the sentence before a cue, and those after it."""
-    before, after = _near(folded, cue)
-    before = _SENTENCE_END.split(before)[-1]
-    after = _SENTENCE_END.split(after, maxsplit=1)[0]
+    left, right = _near(folded, cue)
+    before = _SENTENCE_END.split(left)[-1]
+    after = _SENTENCE_END.split(right, maxsplit=1)[0]
     words, following = (
         [word.rstrip(".…!?") or word for word in _BESIDE.findall(text)]
         for text in (before, after)
