@@ -12,15 +12,16 @@ from typing import TYPE_CHECKING
 
 from vault_memory.lazy import lazy_module
 from vault_memory.rules.search import stopwords
-from vault_memory.rules.sentences.sentence_splitter import split_sentences
 
 if TYPE_CHECKING:
     import html
 
     from vault_memory.markdown import letters
+    from vault_memory.rules.sentences import sentence_splitter
 else:
     html = lazy_module("html")
     letters = lazy_module("vault_memory.markdown.letters")
+    sentence_splitter = lazy_module("vault_memory.rules.sentences.sentence_splitter")
 
 MOST_SENTENCES = 8
 """The number of last sentences of a long prompt that are searched"""
@@ -195,7 +196,7 @@ def is_run(word: str) -> bool:
 
 def sentences(query: str) -> list[str]:
     """Returns the sentences of a prompt to search: its questions, else its last two sentences."""
-    all_sentences = split_sentences(clean(query))
+    all_sentences = sentence_splitter.split_sentences(clean(query))
     questions = [sentence for sentence in all_sentences if is_question(sentence)]
     # `what?` has nothing to search, so the sentences before it are searched.
     searched = _last_with_content(questions, MOST_SENTENCES)
@@ -227,7 +228,7 @@ def is_question(text: str) -> bool:
 
 def asking(text: str) -> float:
     """Returns the share of a text, by letters, that is questions."""
-    all_sentences = split_sentences(text)
+    all_sentences = sentence_splitter.split_sentences(text)
     questions = filter(is_question, all_sentences)
     total = sum(map(len, all_sentences)) or 1
     return sum(map(len, questions)) / total

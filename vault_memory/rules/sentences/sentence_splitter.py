@@ -10,12 +10,13 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from vault_memory.lazy import lazy_module
-from vault_memory.rules.conversations.quotation_marks import quotations
 
 if TYPE_CHECKING:
+    from vault_memory.rules.conversations import quotation_marks
     from vault_memory.rules.sentences import abbreviations
 else:
-    # Most texts have no point inside, and need no table.
+    # Most queries have no point inside, and need neither marks nor table.
+    quotation_marks = lazy_module("vault_memory.rules.conversations.quotation_marks")
     abbreviations = lazy_module("vault_memory.rules.sentences.abbreviations")
 
 _END = re.compile(
@@ -45,7 +46,7 @@ def split_sentences(text: str) -> list[str]:
 
 def sentence_spans(text: str) -> Iterator[tuple[int, int]]:
     """Yields start and end of each sentence, with the blanks around it."""
-    quoted = _enclosed(text)
+    quoted = _enclosed(text) if _END.search(text) else []
     starts = [start for start, _ in quoted]
     start = _after_marker(text, 0)
     for match in _END.finditer(text):
@@ -69,7 +70,7 @@ def _enclosed(text: str) -> list[tuple[int, int]]:
     """Returns begin and end of each quotation, and of what is in parentheses."""
     parentheses = (match.span() for match in _PARENTHESES.finditer(text))
     spans: list[tuple[int, int]] = []
-    for span in sorted([*quotations(text), *parentheses]):
+    for span in sorted([*quotation_marks.quotations(text), *parentheses]):
         # Parentheses within a quotation are a part of it.
         if not spans or span[0] >= spans[-1][1]:
             spans.append(span)
