@@ -224,9 +224,10 @@ def test_of_a_prompt_that_is_too_long_the_beginning_is_kept(
     field = next(iter(SAID[name]))
     raw = json.dumps(event(name, **{field: text}), ensure_ascii=False).encode()
 
-    done = hook(place, "claude-code", raw)
+    hook(place, "claude-code", raw)
 
-    assert done.stderr == ""
+    # A busy computer may need longer than a hook has: then the text waits in the drop folder.
+    end(place)
     [turn] = turns(place)
     assert text.startswith(turn["text"])
     assert len(turn["text"].encode()) > 900_000
