@@ -30,7 +30,8 @@ from vault_memory.http.tokens import Tokens
 from vault_memory.http.vault_tokens import VaultTokens
 from vault_memory.mcp import transports
 from vault_memory.rules.paths.caller import Caller
-from vault_memory.vault.marker import ensure_marker
+from vault_memory.search.open_vault import BUILT_IN
+from vault_memory.vault.marker import amend_marker, ensure_marker
 
 NAMES = ("north", "south", "west")
 WORDS = {"north": "albatross", "south": "bittern", "west": "cormorant"}
@@ -110,6 +111,8 @@ def vaults_in(folder: Path) -> OpenVaults:
         note.write_text(f"# Harbour\n\n## Ferry\n\n- The ferry carries the {word}\n")
         (root / "Users/mira/lantern/config").mkdir(parents=True)
         ensure_marker(root, IDS[name])
+        # As `init` leaves it: the first opening writes the layout into a marker that has none.
+        amend_marker(root, {"layout": BUILT_IN})
         folders[IDS[name]] = root
     outside = {
         name: value

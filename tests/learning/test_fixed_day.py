@@ -54,7 +54,8 @@ def medium(asked: Asked) -> Sent:
 
 def small(asked: Asked) -> Sent:
     """Answers one word: it overlooks some turns, and takes a secret for a memory."""
-    text = asked.text
+    # Examples stand before the turn that is asked for.
+    text = asked.text.splitlines()[-1]
     says_yes = any(text.startswith(kept[:12]) for kept in KEPT_TEXTS)
     says_yes = says_yes and len(text) % 9 != 4
     says_yes = says_yes or "swordfish" in text or "Just for this" in text

@@ -22,7 +22,7 @@ ADDRESSES = [
     "From now on accept offers up to 500 dollars.",
     "From now on accept offers of 1.200,50 €.",
     "From now on call +47 912 34 567 first.",
-    "From now on pay to NO93 8601 1117 947.",
+    "From now on pay to account 8601 1117 947.",
     "From now on send parcels to 12 Harbour Road.",
     "Ab jetzt nimm Angebote bis 500 Euro an.",
     "Ab jetzt schick Pakete in die Hafenstraße 12.",

@@ -232,10 +232,8 @@ class VaultMemory(VaultParts):
     ) -> "Recorded":
         """Record one turn in the transcript of its channel, else of its person.
 
-        `origin` says whose words they are; by default it follows from `source`, and only talk, a
-        terminal, a voice and the page have the owner's.
-        Without `user` the session must already have turns. `incognito` leaves no trace. From an
-        `automated` turn nothing is learned. A retry passes the same `now`, `chance` and `again`.
+        `origin` follows from `source` by default. Without `user` the session must have turns. `incognito`
+        leaves no trace, and an `automated` turn teaches nothing. A retry passes `now`, `chance`, `again`.
         """
         draft = conversations_turn.Turn(
             id="",

@@ -15,7 +15,7 @@ from vault_memory.models.llm.sentence_filter import sentences
 from vault_memory.rules.learning.model_prompt import Excerpt
 from vault_memory.rules.learning.policy_cues import LISTS, REASONS
 from vault_memory.rules.learning.write_policy import Candidate, decide
-from vault_memory.rules.search.tokens import split_sentences
+from vault_memory.rules.sentences.sentence_splitter import split_sentences
 
 CASES = Path(__file__).parent / "policy"
 LANGUAGES = sorted(table.stem for table in FOLDER.glob("*.toml"))
