@@ -279,12 +279,12 @@ def _reasons(
 
 
 def _in_words(candidate: Candidate) -> str:
-    """Returns the text of a candidate as a sentence: "password: swordfish" for a fact."""
+    """Returns the text of a candidate as a sentence: "password swordfish" for a fact."""
     if candidate.triple is None:
         return candidate.text
     # Fault: in a fact, the word that shows a secret may be its predicate.
     _, predicate, object_ = candidate.triple
-    return f"{predicate.replace('_', ' ')}: {object_}"
+    return f"{predicate.replace('_', ' ')} {object_}"
 
 
 def _reasons_of_whole_turn(
