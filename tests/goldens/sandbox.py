@@ -30,7 +30,7 @@ OWN_TMP = re.compile(r"PrivateTmp=yes(?:\n|\\n)")
 LATE = re.compile(
     r"^vault-memory: \S+ \S+ SessionEnd: no answer within .*\n", re.MULTILINE
 )
-"""What the end of a conversation says on a busy machine, which goes on with it behind the hook"""
+"""What the end of a conversation says on a busy machine: the rest of it waits for the night"""
 DURATIONS = (
     (re.compile(r'("seconds": )[\d.e-]+'), r"\1<SECONDS>"),
     (re.compile(r"\b\d+(?:\.\d+)? (?:s|ms|seconds?)\b"), "<DURATION>"),
