@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.remote.servers.faults import UNAVAILABLE, LoseAnswer, Meanwhile
+from tests.remote.servers.faults import LoseAnswer, Meanwhile
 from tests.sync.clouded import bulk_upload
 from tests.sync.test_scenarios_servers import TEXT, Cloud
 
@@ -230,61 +230,3 @@ def test_an_earlier_form_stays_away_that_another_device_uploaded_ahead_of_the_cl
     assert sorted(cloud.together()["USER.md"].decode().splitlines()) == sorted(
         ["- mine", "- more", *TEXT.splitlines(), *third.splitlines()]
     )
-
-
-@pytest.mark.parametrize("kind", ["grows by words", "shrinks", "is ticked"])
-def test_a_line_that_two_devices_bring_back_stands_once_when_it_is_edited_on_one(
-    cloud: Cloud, kind: str
-):
-    """A program that had not read the line stores its own text, and each device misses the line in that."""
-    cloud.agreed()
-    first, second, _ = FORMS[kind]
-    cloud.laptop.save("USER.md", TEXT + first)
-    cloud.laptop.run_pass()
-    cloud.phone.run_pass()
-    cloud.phone.save("USER.md", f"{TEXT}{first}- phone\n")
-    cloud.phone.run_pass()
-    saved_in_bulk(cloud, f"- theirs\n{TEXT}")
-    cloud.clock.pass_by(3)
-    cloud.laptop.run_pass()
-    if first in cloud.laptop.text("USER.md"):
-        edited = cloud.laptop.text("USER.md").replace(first, second)
-        cloud.laptop.save("USER.md", edited)
-    both_pass(cloud, 6)
-
-    lines = cloud.together()["USER.md"].decode().splitlines()
-    assert sorted(lines) == sorted(
-        ["- theirs", "- phone", *TEXT.splitlines(), *second.splitlines()]
-    )
-
-
-@pytest.mark.parametrize("kind", ["becomes another", "shrinks", "is ticked"])
-def test_an_author_who_had_not_read_an_upload_had_read_the_page_before_it(
-    cloud: Cloud, kind: str
-):
-    first, _, third = FORMS[kind]
-    cloud.agreed()
-    saved_on_a_page(cloud, TEXT + first)
-    both_pass(cloud, 70)
-    cloud.laptop.save("USER.md", f"- mine\n{TEXT}{first}")
-    cloud.laptop.run_pass()
-    saved_in_bulk(cloud, TEXT + third)
-    both_pass(cloud, 6)
-
-    lines = cloud.together()["USER.md"].decode().splitlines()
-    assert sorted(lines) == sorted(["- mine", *TEXT.splitlines(), *third.splitlines()])
-
-
-def test_a_line_that_loses_its_last_word_is_not_taken_for_half_an_upload(
-    cloud: Cloud,
-):
-    cloud.agreed(USER=f"{TEXT}- buy milk and eggs\n- swim\n")
-    cloud.laptop.save("USER.md", f"- mine\n{TEXT}- buy milk and eggs\n- swim\n")
-    cloud.script.add(UNAVAILABLE, "PROPFIND", "/versions/", times=3)
-    cloud.laptop.run_pass()
-    saved_in_bulk(cloud, f"{TEXT}- buy milk and\n- swim\n")
-    both_pass(cloud, 6)
-
-    lines = cloud.together()["USER.md"].decode().splitlines()
-    expected = ["- mine", *TEXT.splitlines(), "- buy milk and", "- swim"]
-    assert sorted(lines) == sorted(expected)

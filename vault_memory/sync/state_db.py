@@ -61,7 +61,6 @@ STEPS = (
         number INTEGER NOT NULL, path TEXT NOT NULL, revision TEXT NOT NULL, before TEXT NOT NULL,
         size INTEGER NOT NULL, at REAL NOT NULL, modified INTEGER NOT NULL, evidence TEXT NOT NULL,
         in_parts INTEGER NOT NULL, tries INTEGER NOT NULL, PRIMARY KEY(path, number)) WITHOUT ROWID;
-    CREATE TABLE pages(path TEXT NOT NULL, revision TEXT NOT NULL, at REAL NOT NULL, PRIMARY KEY(path, revision));
     DELETE FROM info WHERE name LIKE 'delivery %' OR name LIKE 'unanswered %';
     """,
 )
@@ -150,7 +149,7 @@ class SyncState:
 
     def forget(self, path: str) -> None:
         """Forget a path that neither side has any more, or that is no longer synced."""
-        for table in ("base", "behind", "absent", "hashed", "sent", "pages"):
+        for table in ("base", "behind", "absent", "hashed", "sent"):
             self._connection.execute(f"DELETE FROM {table} WHERE path = ?", (path,))
 
     def move(
@@ -162,9 +161,8 @@ class SyncState:
         for old in [each for each in self.base() if within(each, path)]:
             new = to + old.removeprefix(path)
             # What an earlier file of that name had sent concerns no file any more.
-            for table in ("sent", "pages"):
-                self._connection.execute(f"DELETE FROM {table} WHERE path = ?", (new,))
-            for table in ("base", "behind", "sent", "pages"):
+            self._connection.execute("DELETE FROM sent WHERE path = ?", (new,))
+            for table in ("base", "behind", "sent"):
                 self._connection.execute(
                     f"UPDATE OR REPLACE {table} SET path = ? WHERE path = ?", (new, old)
                 )

@@ -10,7 +10,7 @@ from vault_memory.sync.state_db import FILE, SyncState, open_state
 
 _CACHES = ("hashed", "behind", "rewrites")
 """Tables that only save requests and reads"""
-_RECORDS = ("base", "absent", "uploads", "sent", "pages")
+_RECORDS = ("base", "absent", "uploads", "sent")
 """Tables that a pass needs while one side has the file"""
 
 

@@ -202,12 +202,3 @@ def test_a_truncated_record_is_dropped_when_the_complete_record_exists():
         b'{"id": "22"}',
         b'{"id": "3"}',
     ]
-
-
-def test_a_text_is_not_superseded_by_one_whose_author_had_not_read_it():
-    base = b"- buy milk\n"
-    edited = b"- buy milk and eggs\n"
-    stale = b"- theirs\n- buy milk\n"
-
-    assert not is_superseded(edited, stale, base)
-    assert is_superseded(edited, b"- buy milk and eggs today\n", base)

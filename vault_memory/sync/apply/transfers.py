@@ -4,10 +4,10 @@ import secrets
 from collections.abc import Sequence
 from datetime import datetime
 
+from vault_memory.markdown.merging.three_way import merge
 from vault_memory.remote.contract import Fetched
 from vault_memory.remote.remote_errors import RemoteMissing
 from vault_memory.sync.actions import Download, KeepBoth, Merge, TrashLocal
-from vault_memory.sync.apply.line_history import LineHistory
 from vault_memory.sync.apply.overwrite_check import OverwriteCheck, upload_again
 from vault_memory.sync.apply.own_writes import FinishedWrite
 from vault_memory.sync.apply.progress import PassResult
@@ -34,7 +34,6 @@ from vault_memory.sync.plan.awareness import (
     last_read,
     without_torn,
 )
-from vault_memory.sync.plan.line_forms import LineForms
 from vault_memory.sync.state_db import OpenUpload
 from vault_memory.sync.trees import BaseFile
 from vault_memory.vault.reader import Note
@@ -48,7 +47,6 @@ class FileTransfers:
     def __init__(self, session: SyncSession) -> None:
         self._session = session
         self._overwrites = OverwriteCheck(session)
-        self._history = LineHistory(session)
 
     def download(
         self,
@@ -63,8 +61,6 @@ class FileTransfers:
             self._upload_again(note, fetched, result, now)
             return
         merged = self._merged_with_unread(action, fetched, now)
-        if merged is None:
-            merged = self._with_latest_forms(action, fetched, now)
         if merged is not None:
             self._store_merged(action.path, action.hash, merged, fetched, now)
             self._record_theirs(action.path, fetched, now)
@@ -109,21 +105,7 @@ class FileTransfers:
         ours = self._session.sent_bytes(was.hash)
         if unread is None or ours is None:
             return None
-        forms = self._history.forms(action.path, now)
-        return _merged_beside(action.path, unread, ours, fetched.raw, forms, now)
-
-    def _with_latest_forms(
-        self,
-        action: Download,
-        fetched: Fetched,
-        now: datetime,
-    ) -> bytes | None:
-        """The server's text without earlier forms of its lines; None when it has none."""
-        # Fault: another device brought an earlier form of a line back. It had not read the later one.
-        if action.hash is None or not action.path.endswith(TEXT):
-            return None
-        renewed = self._history.forms(action.path, now).renew(fetched.raw)
-        return None if renewed == fetched.raw else renewed
+        return _merged_beside(action.path, unread, ours, fetched.raw, now)
 
     def _unread(
         self,
@@ -155,24 +137,12 @@ class FileTransfers:
         may_be_part = chain[0].evidence in ("unanswered", "part")
         if not may_be_part and self._is_restored(path, fetched):
             return []
-        lines = self._lines_of_last_page(path, fetched)
-        return [self._sent_text(upload, chain, lines) for upload in chain]
-
-    def _lines_of_last_page(
-        self,
-        path: str,
-        fetched: Fetched,
-    ) -> frozenset[bytes]:
-        """The lines that the author of the server's text knows from the pages before it."""
-        if not self._history.is_of_page(fetched):
-            return frozenset()
-        return frozenset(items_of(self._history.last_page(path)))
+        return [self._sent_text(upload, chain) for upload in chain]
 
     def _sent_text(
         self,
         upload: SentUpload,
         chain: Sequence[SentUpload],
-        page_lines: frozenset[bytes],
     ) -> SentText:
         session = self._session
         versions = session.versions_here(upload.path)
@@ -194,7 +164,6 @@ class FileTransfers:
             frozenset[bytes]().union(*older),
             _was_read(upload, chain, of_others),
             upload.was_at_once,
-            page_lines,
         )
 
     def _is_restored(
@@ -253,7 +222,6 @@ class FileTransfers:
         with self._session.state.transaction():
             self._session.record_base(path, fetched.raw, as_stored(fetched), now)
             self._session.record_rewrite(path, "them", now)
-            self._history.record(path, fetched, now)
 
     def merge(
         self,
@@ -345,20 +313,16 @@ class FileTransfers:
             return None
         was = self._session.state.base_of(action.path)
         base = None
-        # Fault: a new note has the name of one that was renamed. It is no edit of that one.
-        forms = LineForms()
         if isinstance(was, BaseFile) and was.hash == action.base:
-            forms = self._history.forms(action.path, now)
             sent = self._doubted(action.path, was, fetched, now)
             unread = first_unread(fetched.raw, sent)
             if unread is not None:
-                return _merged_beside(
-                    action.path, unread, ours, fetched.raw, forms, now
-                )
+                return _merged_beside(action.path, unread, ours, fetched.raw, now)
             base = last_read(fetched.raw, sent)
         if base is None:
             base = self._common_text(action, fetched.raw)
-        return forms.merge(base, ours, fetched.raw, f"{now:%Y-%m-%d}")
+        date = f"{now:%Y-%m-%d}"
+        return merge(base, ours, fetched.raw, between_people=True, date=date).result
 
     def _common_text(
         self,
@@ -470,7 +434,6 @@ def _merged_beside(
     unread: SentText,
     ours: bytes,
     theirs: bytes,
-    forms: LineForms,
     now: datetime,
 ) -> bytes | None:
     """Our text with what an author adds who had not read an upload of ours; None: not mergeable."""
@@ -480,4 +443,4 @@ def _merged_beside(
     if not unread.at_once:
         theirs = without_torn(theirs, unread.raw, [unread.before])
     base = common_text(unread, theirs, date)
-    return forms.merge(base, ours, theirs, date)
+    return merge(base, ours, theirs, between_people=True, date=date).result

@@ -33,8 +33,6 @@ class SentText:
     """whether everybody who writes over this text has read the one before it"""
     at_once: bool = True
     """whether no other program can have read a part of it alone"""
-    page_lines: frozenset[bytes] = frozenset()
-    """lines of the last text of programs that are no devices of ours: each of them knows those"""
 
 
 def first_unread(
@@ -91,9 +89,7 @@ def _has_read(
         return not proof <= upload.older
     # Fault: another device's line is in the text before, and our upload adds none of its own. The
     # author may have read an even older text.
-    may_lack_lines = (
-        not upload.before_was_read and not ours - upload.page_lines <= lines
-    )
+    may_lack_lines = not upload.before_was_read and not ours <= lines
     return False if removed & lines or may_lack_lines else None
 
 
@@ -144,13 +140,8 @@ def common_text(
     typed = _typed(lines - ours - before, ours | before, set())
     known_lines = lines | _edited(before - lines, lines - before - ours)
     known_lines |= {line for line in ours - lines if _grew(line, typed)}
-    known_before = upload.page_lines | (before if upload.before_was_read else set())
-    # Fault: the server kept the first part of our upload, and the author has read that part.
-    known_lines |= (
-        known_before
-        if upload.at_once
-        else known_before & _stored_lines(upload.raw, lines)
-    )
+    if upload.before_was_read and upload.at_once:
+        known_lines |= before
 
     def is_unread(line: bytes) -> bool:
         return (
@@ -163,26 +154,15 @@ def common_text(
     return merge(None, earlier, sent, between_people=True, date=date).result or sent
 
 
-def _stored_lines(
-    complete: bytes,
-    lines: set[bytes],
-) -> set[bytes]:
-    """The lines of a text up to the last one that a later text has: a first part of it had all of them."""
-    rows = [line.strip() for line in complete.splitlines()]
-    last = max((at for at, row in enumerate(rows) if row in lines), default=-1)
-    return set(rows[: last + 1])
-
-
 def is_superseded(
     raw: bytes,
     later: bytes,
     base: bytes,
 ) -> bool:
     """Whether a later text has each line that a text adds to its base, or an edit of it."""
-    lines, later_lines, base_lines = map(items_of, (raw, later, base))
-    dropped = lines - later_lines - base_lines
-    # Fault: the later author had not read the text. The line that it replaced is no edit of its line.
-    return _edited(dropped, later_lines - lines - base_lines) == dropped
+    lines, later_lines = items_of(raw), items_of(later)
+    dropped = lines - later_lines - items_of(base)
+    return _edited(dropped, later_lines - lines) == dropped
 
 
 def _edited(
@@ -218,21 +198,15 @@ def without_torn(
 
     `older`: earlier texts; a line that was in one of them is not torn.
     """
-    lines = complete.splitlines()
-    complete_lines = set(lines).union(*(text.splitlines() for text in older))
-    # The text of a server that cut it short ends with the torn line.
-    items = items_of(raw)
-    last_known = max(
-        (at for at, line in enumerate(lines) if line.strip() in items), default=-1
-    )
-    candidates = lines[last_known + 1 :]
+    lines = set(complete.splitlines())
+    older_lines = set[bytes]().union(*(text.splitlines() for text in older))
 
     def is_torn(line: bytes) -> bool:
         # Fault: a person may have written a short line that begins like a longer one.
-        # It is in an earlier text, or in the complete one, or lines that follow the longer one are there.
-        if not line.strip() or line in complete_lines:
+        # It is in an earlier text, or in the complete one.
+        if not line.strip() or line in lines or line in older_lines:
             return False
-        return any(candidate.startswith(line) for candidate in candidates)
+        return any(candidate.startswith(line) for candidate in lines)
 
     return _without(raw, is_torn)
 
