@@ -591,3 +591,41 @@ def test_a_line_before_an_unanswered_upload_survives_the_next_write(
     assert {"- green", "- mine", "- next", "- its", "- other"} <= lines(
         cloud.together()["USER.md"]
     )
+
+
+def test_a_line_overwritten_by_a_truncated_upload_survives_an_interrupted_check(
+    cloud: Cloud,
+):
+    cloud.agreed()
+    cloud.laptop.save("USER.md", f"{TEXT}- mine\n")
+    cloud.fake.race_next_put(lambda: bulk_upload(cloud.fake, "USER.md", its()))
+    cloud.fake.cut_next_put_short_at(10)
+    # The answer after the second upload is missing. Until the next pass, the server drops the version.
+    cloud.script.add(UNAVAILABLE, "PROPFIND", "/versions/", skip=1)
+    cloud.laptop.run_pass()
+    cloud.fake.tree.file("USER.md").versions.clear()
+
+    cloud.clock.pass_by(3)
+    cloud.laptop.run_pass()
+
+    assert {"- green", "- mine", "- its"} <= lines(cloud.together()["USER.md"])
+
+
+def test_a_line_that_takes_the_place_of_an_empty_upload_among_the_versions_survives(
+    cloud: Cloud,
+):
+    cloud.agreed()
+    cloud.laptop.save("USER.md", f"{TEXT}- mine\n")
+    cloud.fake.kill_next_put_at(0)
+    cloud.laptop.run_pass()
+    assert cloud.fake.files()["USER.md"] == b""
+    moment = cloud.fake.tree.file("USER.md").mtime
+    # Within the second of the empty text, so that the server keeps one version of both.
+    cloud.fake.race_next_put(
+        lambda: bulk_upload(cloud.fake, "USER.md", its(), mtime=moment)
+    )
+    cloud.clock.pass_by(70)
+
+    cloud.laptop.run_pass()
+
+    assert {"- green", "- mine", "- its"} <= lines(cloud.together()["USER.md"])

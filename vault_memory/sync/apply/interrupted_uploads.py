@@ -136,9 +136,10 @@ class _InterruptedUpload:
         reason = self._overwrites.search(result, now, only=path).get(path)
         if reason:
             raise RemoteBusy(reason)
-        stored = session.upload(path, ours, fetched.etag, after=fetched.modified)
         remote_id = was.remote_id if was else ""
         first_part = BaseFile(revision_of(fetched.raw), fetched.etag, "", remote_id)
+        self._overwrites.list_first_part(path, self._upload.hash, first_part.hash)
+        stored = session.upload(path, ours, fetched.etag, after=fetched.modified)
         # Fault: another write passed the precondition together with this one, too.
         write = FinishedWrite(
             path=path, raw=ours, replaced=first_part, stored=stored, young=True

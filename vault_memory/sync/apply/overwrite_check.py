@@ -150,6 +150,21 @@ class OverwriteCheck:
         modified = entry.modified if entry and entry.etag == was.tag else 0
         self._known.save(path, KnownList(was.hash, sizes_of(versions), modified))
 
+    def list_first_part(
+        self,
+        path: str,
+        whole: str,
+        part: str,
+    ) -> None:
+        """Record that the versions which were listed after an upload are those of its first part.
+
+        `whole`, `part`: revisions of the upload and of what the server kept of it.
+        """
+        # Fault: a text of another program takes the place of the part among the versions.
+        listed = self._known.of(path, whole)
+        if listed is not None:
+            self._known.save(path, replace(listed, revision=part))
+
     # --- The check ---
 
     def search(
@@ -292,7 +307,12 @@ class OverwriteCheck:
         # Fault: this check is interrupted. By the time of the first part, the next one would upload
         # the text once more, over what another program has written since.
         entry = session.state.entry_of(path)
-        again = replace(overwrite, ours_modified=entry.modified if entry else 0)
+        modified = entry.modified if entry else 0
+        again = replace(overwrite, ours_modified=modified)
+        # Fault: the unseen texts that this check has just stored would be dropped.
+        stored = session.state.meta(OVERWROTE + path)
+        if isinstance(stored, dict):
+            again = replace(again, unseen=stored["unseen"])
         with session.state.transaction():
             session.state.set_meta(OVERWROTE + path, asdict(again))
         return again
