@@ -3,8 +3,8 @@
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
+from tests.learning.quiet_vault import quiet_vault
 from tests.models.llm.test_policy_tables import CUE_REASONS, cases
-from vault_memory.api.vault_memory import VaultMemory
 from vault_memory.learning.policy.spoken_rules import spoken_rules
 from vault_memory.models.llm.phrase_rules import extract, requests_in
 from vault_memory.models.llm.policy_tables import policy_cues
@@ -32,14 +32,8 @@ def is_candidate(text: str) -> bool:
 
 
 def test_each_candidate_ends_somewhere(tmp_path: Path) -> None:
-    (tmp_path / "vault/Users").mkdir(parents=True)
-    environment = {
-        "VAULT_MEMORY_STATE": str(tmp_path / "state"),
-        "VAULT_MEMORY_EMBEDDING_KIND": "off",
-        "VAULT_MEMORY_SLEEP_CYCLE_ZONE": "UTC",
-    }
     turns: dict[str, str] = {}
-    with VaultMemory.open(tmp_path / "vault", environment=environment) as memory:
+    with quiet_vault(tmp_path) as memory:
         for number, text in enumerate([*SENTENCES, *REPEATED]):
             said = memory.record_turn(
                 session=f"s{number // TURNS}",
@@ -72,13 +66,7 @@ def test_each_candidate_ends_somewhere(tmp_path: Path) -> None:
 def test_a_repetition_in_the_first_night_of_a_person_is_recorded(
     tmp_path: Path,
 ) -> None:
-    (tmp_path / "vault/Users").mkdir(parents=True)
-    environment = {
-        "VAULT_MEMORY_STATE": str(tmp_path / "state"),
-        "VAULT_MEMORY_EMBEDDING_KIND": "off",
-        "VAULT_MEMORY_SLEEP_CYCLE_ZONE": "UTC",
-    }
-    with VaultMemory.open(tmp_path / "vault", environment=environment) as memory:
+    with quiet_vault(tmp_path) as memory:
         turns = [
             memory.record_turn(
                 session=f"s{number}",

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from vault_memory.api.vault_memory import VaultMemory
+from tests.learning.quiet_vault import quiet_vault
 from vault_memory.learning.policy.spoken_rules import spoken_rules
 from vault_memory.learning.summaries.episode_notes import spoken
 from vault_memory.models.llm.labels import statement_of
@@ -135,13 +135,7 @@ def test_a_small_model_is_asked_about_whole_sentences(said: tuple[str, str]) -> 
     ],
 )
 def test_a_night_keeps_the_sentence_whole(tmp_path: Path, turn: str, line: str) -> None:
-    (tmp_path / "vault/Users").mkdir(parents=True)
-    environment = {
-        "VAULT_MEMORY_STATE": str(tmp_path / "state"),
-        "VAULT_MEMORY_EMBEDDING_KIND": "off",
-        "VAULT_MEMORY_SLEEP_CYCLE_ZONE": "UTC",
-    }
-    with VaultMemory.open(tmp_path / "vault", environment=environment) as memory:
+    with quiet_vault(tmp_path) as memory:
         memory.record_turn(session="tea", role="user", user="alice", text=turn, now=NOW)
         memory.sleep(scopes=["user:alice"], now=NOW + timedelta(days=1))
     notes = (tmp_path / "vault/Users/alice").rglob("*.md")

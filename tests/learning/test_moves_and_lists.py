@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from vault_memory.api.vault_memory import VaultMemory
+from tests.learning.quiet_vault import quiet_vault
 from vault_memory.models.llm.phrase_rules import extract
 from vault_memory.rules.learning.candidate import Extraction, FoundFact
 from vault_memory.rules.learning.days.begin_words import first_day, split_begin
@@ -25,13 +25,7 @@ def facts_of(said: str) -> list[tuple[str, str]]:
 
 def page_after(tmp_path: Path, turns: Iterable[str]) -> str:
     """FACTS.md after a night for each turn."""
-    (tmp_path / "vault/Users").mkdir(parents=True)
-    environment = {
-        "VAULT_MEMORY_STATE": str(tmp_path / "state"),
-        "VAULT_MEMORY_EMBEDDING_KIND": "off",
-        "VAULT_MEMORY_SLEEP_CYCLE_ZONE": "UTC",
-    }
-    with VaultMemory.open(tmp_path / "vault", environment=environment) as memory:
+    with quiet_vault(tmp_path) as memory:
         for number, text in enumerate(turns):
             day = NOW + timedelta(days=2 * number)
             memory.record_turn(

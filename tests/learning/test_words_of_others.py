@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from vault_memory.api.vault_memory import VaultMemory
+from tests.learning.quiet_vault import quiet_vault
 from vault_memory.learning.policy.spoken_rules import spoken_rules
 from vault_memory.learning.summaries.episode_notes import spoken
 from vault_memory.models.llm import channel_phrases
@@ -368,13 +368,7 @@ def test_nothing_is_learned_from_quoted_words(language: str, name: str) -> None:
 def test_a_night_keeps_nothing_of_what_others_wrote(
     tmp_path: Path, language: str
 ) -> None:
-    (tmp_path / "vault/Users").mkdir(parents=True)
-    environment = {
-        "VAULT_MEMORY_STATE": str(tmp_path / "state"),
-        "VAULT_MEMORY_EMBEDDING_KIND": "off",
-        "VAULT_MEMORY_SLEEP_CYCLE_ZONE": "UTC",
-    }
-    with VaultMemory.open(tmp_path / "vault", environment=environment) as memory:
+    with quiet_vault(tmp_path) as memory:
         for number, way in enumerate(quoting(language)):
             memory.record_turn(
                 session=f"s{number // 4}",
