@@ -4,8 +4,8 @@ import os
 from dataclasses import dataclass
 from pathlib import Path
 
-from vault_memory.search.open_vault import BUILT_IN
-from vault_memory.vault.marker import amend_marker, ensure_marker
+from tests.settled_marker import settle_marker
+from vault_memory.vault.marker import ensure_marker
 
 NOTE = "Users/mira/memories/harbour.md"
 WORDS = {"north": "albatross", "south": "bittern", "west": "cormorant"}
@@ -47,9 +47,7 @@ class Vaults:
         text = word or WORDS.get(name, name)
         note.write_text(f"# Harbour\n\n- The ferry carries the {text}\n")
         (root / "Users/mira/lantern/config").mkdir(parents=True)
-        ensure_marker(root)
-        # As `init` leaves it: the first opening writes the layout into a marker that has none.
-        amend_marker(root, {"layout": BUILT_IN})
+        settle_marker(root)
         return root
 
     def add_three(self) -> None:

@@ -15,6 +15,7 @@ import httpx
 
 from tests.http.page.served_page import ServedPage
 from tests.scenarios.outside import until
+from tests.settled_marker import settle_marker
 from vault_memory.api.vault_memory import VaultMemory
 from vault_memory.api.vault_service import RequestState, VaultUnknown
 from vault_memory.config.server_sections import Serve
@@ -30,8 +31,6 @@ from vault_memory.http.tokens import Tokens
 from vault_memory.http.vault_tokens import VaultTokens
 from vault_memory.mcp import transports
 from vault_memory.rules.paths.caller import Caller
-from vault_memory.search.open_vault import BUILT_IN
-from vault_memory.vault.marker import amend_marker, ensure_marker
 
 NAMES = ("north", "south", "west")
 WORDS = {"north": "albatross", "south": "bittern", "west": "cormorant"}
@@ -110,9 +109,7 @@ def vaults_in(folder: Path) -> OpenVaults:
         note.parent.mkdir(parents=True)
         note.write_text(f"# Harbour\n\n## Ferry\n\n- The ferry carries the {word}\n")
         (root / "Users/mira/lantern/config").mkdir(parents=True)
-        ensure_marker(root, IDS[name])
-        # As `init` leaves it: the first opening writes the layout into a marker that has none.
-        amend_marker(root, {"layout": BUILT_IN})
+        settle_marker(root, IDS[name])
         folders[IDS[name]] = root
     outside = {
         name: value
