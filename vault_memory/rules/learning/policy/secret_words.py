@@ -103,9 +103,10 @@ class SecretWords:
         folded: str,
     ) -> bool:
         cues = list(self._word_cue.finditer(folded))
-        if any(self._is_told(folded, cue) for cue in cues):
+        plain = [cue for cue in cues if not self._is_compound(folded, cue)]
+        if any(self._is_told(folded, cue) for cue in plain):
             return True
-        if any(self._is_told_beside(folded, cue) for cue in cues):
+        if any(self._is_told_beside(folded, cue) for cue in plain):
             return True
         return bool(cues) and self._is_told_around(folded)
 
@@ -194,8 +195,6 @@ class SecretWords:
         folded: str,
         cue: re.Match[str],
     ) -> bool:
-        if self._is_compound(folded, cue):
-            return False
         values = self._values_after(folded, cue)
         return any(map(self._is_value, values)) or self._has_code(folded, cue)
 
@@ -207,8 +206,6 @@ class SecretWords:
         cue: re.Match[str],
     ) -> bool:
         """Returns whether a value is beside a cue, in any order and without a verb."""
-        if self._is_compound(folded, cue):
-            return False
         if is_run(cue[0]):
             return self._is_run_told_beside(folded, cue)
         before, after = _words_around(folded, cue)
