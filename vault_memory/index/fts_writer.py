@@ -7,7 +7,7 @@ from vault_memory.database.connection import Connection
 from vault_memory.index import term_volumes
 from vault_memory.index.term_volumes import Scopes
 from vault_memory.lazy import lazy_module
-from vault_memory.rules.search.tokens import normalise
+from vault_memory.rules.search.tokens import indexed, normalise
 
 if TYPE_CHECKING:
     from vault_memory.markdown.chunking import chunk_text
@@ -31,9 +31,9 @@ def add(
             (
                 id_,
                 _tokens(scopes),
-                normalise(heading.replace("\x1f", " ")),
+                indexed(heading.replace("\x1f", " ")),
                 normalise(who),
-                normalise(_without_comments(body)),
+                indexed(_without_comments(body)),
             )
             for id_, (scopes, heading, who, body) in enumerate(rows, first_id)
         ),

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 MISSING = "missing"
 """The key under which an index stores how many notes it lacks, as the vault has too many files"""
-ANALYSIS = "2"
+ANALYSIS = "3"
 """The version of the rules that split text into words; a new version needs a new generation"""
 LINK = 4
 """`note_properties.Sort.LINK`, whose module a search without links need not load"""

@@ -71,6 +71,20 @@ class CandidateRequest(NamedTuple):
     """the states of items; None when no item of the vault fades"""
 
     @property
+    def compounds(self) -> dict[str, tuple[str, ...]]:
+        """The divided words and numbers of the query in one piece, each with its components.
+
+        Stop-words are no components: what only they find answers no sentence.
+        """
+        words = set(self.words)
+        compounds = tokens.compounds(tokens.normalise(self.text))
+        searched = {
+            compound: tuple(filter(words.__contains__, components))
+            for compound, components in compounds.items()
+        }
+        return {name: components for name, components in searched.items() if components}
+
+    @property
     def words(self) -> list[str]:
         """The words of all sentences, each once, in their order."""
         return list(dict.fromkeys(chain.from_iterable(self.sentences)))
@@ -153,7 +167,8 @@ def _by_words(
 
     Returns the terms of each sentence.
     """
-    words = request.words
+    compounds = request.compounds
+    words = [*request.words, *compounds]
     matches = _without_repetitions(request, candidates, words)
     if request.waiting:
         notes = Notes(request.store, request.scope_ids)
@@ -161,7 +176,7 @@ def _by_words(
     rows = matches.rows
     if not rows:
         return []
-    candidates.by_word = matches.by_word
+    candidates.by_word = _with_components(matches.by_word, compounds)
     candidates.asked_before = frozenset(
         place for place, row in rows.items() if row[1] in candidates.without.ids
     )
@@ -176,6 +191,27 @@ def _by_words(
         place: scores[place] for place in places if place in candidates.rows
     }
     return sentence_terms
+
+
+def _with_components(
+    by_word: Mapping[str, Mapping[int, float]],
+    compounds: Mapping[str, Sequence[str]],
+) -> Mapping[str, Mapping[int, float]]:
+    """Returns the scores of the words, where a chunk with a compound has each of its components.
+
+    Otherwise a chunk with some groups of another number would be better than the number itself.
+    """
+    scores = {word: row for word, row in by_word.items() if word not in compounds}
+    for compound, components in compounds.items():
+        of_compound = by_word.get(compound, {})
+        for component in components if of_compound else ():
+            own = scores.get(component, {})
+            best = {
+                place: max(score, own.get(place, 0.0))
+                for place, score in of_compound.items()
+            }
+            scores[component] = {**own, **best}
+    return scores
 
 
 def _sentence_terms(

@@ -3,10 +3,14 @@
 Chinese, Japanese, Korean, Thai and related scripts have no spaces, so a run of such letters is cut
 into overlapping pairs: ``東京都`` becomes ``東京 京都 都``. The last letter is a token of its own, so
 that every letter begins a token, and a query of one letter finds it as a prefix.
+
+A name with signs is a word of its own: ``C#`` is neither ``C`` nor ``C++``. A word or a number that is
+written in parts, such as ``re-index`` or ``0461 123 45 67``, is in the index in one piece, too.
 """
 
 import re
 import unicodedata
+from collections.abc import Iterator
 from functools import cache
 from typing import TYPE_CHECKING
 
@@ -59,6 +63,15 @@ _FOLDED = str.maketrans(
 )
 _PICTURE = "emoji"
 """Begins the word for a picture. FTS5 does not take pictures for letters"""
+_SIGN = "sign"
+"""Stands in the word for a name such as `C#`, before the numbers of its signs"""
+_NAME_SIGNS = ("#", "+", "*", " .")
+_FEWEST_DIGITS, _MOST_LETTERS, _MOST_GROUPS = 7, 34, 16
+"""Of a number in groups, such as one to call. An IBAN has up to 34 letters and digits"""
+_ENDINGS = frozenset("s m d ll re ve".split())
+"""What is no part of the word before its apostrophe"""
+_ELISIONS = frozenset("c d j l m n s t qu".split())
+"""What is no part of the word after its apostrophe"""
 
 
 # Compiled on first use: recording and plain ASCII need few of these, and they cost 6 ms.
@@ -89,6 +102,39 @@ def _pictures() -> re.Pattern[str]:
     return re.compile(
         f"[\U0001f1e6-\U0001f1ff]{{1,2}}|(?P<skin>[\U0001f3fb-\U0001f3ff])|[{letters.PICTURES}]"
     )
+
+
+@cache
+def _name_with_signs() -> re.Pattern[str]:
+    return re.compile(
+        # Asterisks around words are emphasis.
+        r"(?<![\w*\\])\*++(?=[^\s*])[^*\n]*+\*++"
+        r"|(?<![A-Za-z0-9_])(?:"
+        r"(?P<word>[A-Za-z][A-Za-z0-9]{0,11})(?P<plus>\\?\+\\?\+)(?![A-Za-z_+])"
+        r"|(?P<letter>[A-Za-z]{1,2})(?P<sign>\\?\#(?![A-Za-z_#])|\\?\*(?![\w*])))"
+        r"|(?<![\w.])\.(?P<extension>[A-Za-z]{2,12})(?![\w.])"
+    )
+
+
+@cache
+def _capital() -> re.Pattern[str]:
+    # `C'est` and `J. Smith` have no letter that is a name.
+    return re.compile(r"(?<![\w'’.])[B-DF-HJ-NP-TV-XZ](?![\w'’]|\.\s*\w)")
+
+
+@cache
+def _divided_word() -> re.Pattern[str]:
+    return re.compile(r"[^\W_]++(?:['-][^\W_]++)++")
+
+
+@cache
+def _day() -> re.Pattern[str]:
+    return re.compile(r"(?<!\w)(?:\d{4}-\d\d-\d\d|\d{1,2}[./]\d{1,2}[./]\d{4})(?!\w)")
+
+
+@cache
+def _group() -> re.Pattern[str]:
+    return re.compile(r"([A-Za-z0-9]++)([^A-Za-z0-9]*+)")
 
 
 @cache
@@ -131,10 +177,126 @@ def normalise(text: str) -> str:
     if "&" in text:
         text = _entity.sub(lambda entity: html.unescape(entity[0]), text)
     if text.isascii():
-        return text.replace("\x00", " ")
-    if _latin().fullmatch(text):
-        return text.translate(_latin_forms())
-    return _normal_form(clean(text))
+        text = text.replace("\x00", " ")
+    elif _latin().fullmatch(text):
+        text = text.translate(_latin_forms())
+    else:
+        text = _normal_form(clean(text))
+    # Most texts have none of these signs.
+    if text.startswith((".", "(.")) or any(map(text.__contains__, _NAME_SIGNS)):
+        text = _name_with_signs().sub(_name_word, text)
+    return text
+
+
+def _name_word(name: re.Match[str]) -> str:
+    """Returns the word for a name with signs, and the plain word unless that is another name."""
+    if extension := name["extension"]:
+        # `.NET` is a name, and `.env` is a file that people call env.
+        plain = "" if extension.isupper() else extension
+        return f" {_SIGN}46{extension.lower()} {plain} "
+    word = name["word"] or name["letter"]
+    # What matched are words between asterisks, which have no further asterisk.
+    if not word:
+        return _name_with_signs().sub(_name_word, name[0].strip("*"))
+    signs = (name["plus"] or name["sign"]).replace("\\", "")
+    numbers = "".join(str(ord(sign)) for sign in signs)
+    # A letter alone is another name: `C` is not `C#`.
+    plain = word if len(word) > 1 else ""
+    return f" {word.lower()}{_SIGN}{numbers} {plain} "
+
+
+def indexed(text: str) -> str:
+    """Returns a text as the index has it: with its divided words and numbers in one piece, too."""
+    text = normalise(text)
+    joined = compounds(text)
+    return " ".join([text, *joined]) if joined else text
+
+
+def compounds(text: str) -> dict[str, tuple[str, ...]]:
+    """Returns the divided words and numbers of a text in one piece, each with its components."""
+    joined: dict[str, tuple[str, ...]] = {}
+    if "-" in text or "'" in text:
+        for word in _divided_word().finditer(text):
+            _join_word(word[0].casefold(), joined)
+    if sum(map(text.count, "0123456789")) >= _FEWEST_DIGITS:
+        for groups in _numbers_in(text):
+            _join_groups(groups, joined)
+    return joined
+
+
+def _join_word(
+    word: str,
+    joined: dict[str, tuple[str, ...]],
+) -> None:
+    """Adds a word without its hyphens and apostrophes."""
+    stem, _, ending = word.rpartition("'")
+    if ending in _ENDINGS:
+        word = stem
+    article, _, noun = word.partition("'")
+    if article in _ELISIONS:
+        word = noun
+    components = word.replace("'", "-").split("-")
+    compound = "".join(components)
+    # Digits alone are a number or a day.
+    if len(components) > 1 and len(compound) <= LONGEST_TERM and not compound.isdigit():
+        joined.setdefault(compound, tuple(components))
+
+
+def _numbers_in(text: str) -> Iterator[list[str]]:
+    """Yields the groups of each number. A day is none, although it has enough digits."""
+    groups: list[str] = []
+    for group, gap in _group().findall(_day().sub(";", text)):
+        if not _continues(group, groups):
+            yield groups
+            groups = []
+        # The zero of `+49 (0) 461` is not dialled.
+        is_dialled = group != "0" or not gap.startswith(")")
+        if is_dialled and _continues(group, groups):
+            groups.append(group.lower())
+        if not _may_be_inside(gap, groups):
+            yield groups
+            groups = []
+    yield groups
+
+
+def _continues(
+    group: str,
+    groups: list[str],
+) -> bool:
+    """Returns whether letters and digits are the next group of a number."""
+    if any(map(str.isdigit, group)):
+        return True
+    if group in ("x", "X"):
+        # The last digit of an ISBN
+        return bool(groups)
+    # The country and the bank of an IBAN
+    return group.isupper() and len(group) == (4 if groups else 2)
+
+
+def _may_be_inside(
+    gap: str,
+    groups: list[str],
+) -> bool:
+    """Returns whether a number may go on after a gap."""
+    if len(gap) > 3 or gap.strip(" .()/+-"):
+        return False
+    # Two numbers are often parted by a stroke between blanks.
+    is_wide = gap.strip() in ("/", "-") and len(gap) == 3
+    return not (is_wide and sum(map(len, groups)) >= _FEWEST_DIGITS)
+
+
+def _join_groups(
+    groups: list[str],
+    joined: dict[str, tuple[str, ...]],
+) -> None:
+    """Adds a number in one piece, and without its first groups, as it is dialled nearby."""
+    components = tuple(groups)
+    for start in range(min(len(components), _MOST_GROUPS)):
+        compound = "".join(components[start:]).lstrip("0")
+        digits = sum(map(str.isdigit, compound))
+        is_number = digits >= _FEWEST_DIGITS and len(compound) <= _MOST_LETTERS
+        if is_number and compound not in components:
+            joined.setdefault(compound, components)
 
 
 def _normal_form(text: str) -> str:
@@ -237,7 +399,9 @@ def asking(text: str) -> float:
 def terms(sentence: str) -> list[str]:
     """Returns the different words of a sentence to search, without stop-words if others are left."""
     all_words = list(dict.fromkeys(without_last_letters(words(sentence))))
-    stop = stop_words(all_words)
+    # Fault: `C` and `R` are names, although some language has them as a word.
+    names = map(str.lower, _capital().findall(sentence))
+    stop = stop_words(all_words).difference(names)
     content_words = [word for word in all_words if word not in stop]
     return (content_words or all_words)[:MOST_TERMS]
 
