@@ -10,6 +10,7 @@ from vault_memory.facts.entity_info import About, FactList
 from vault_memory.index import fact_queries as rows
 from vault_memory.index.fact_queries import NoteAlias
 from vault_memory.index.store import Index
+from vault_memory.rules.facts import persons
 from vault_memory.rules.facts.entities import Entities, Entity
 from vault_memory.rules.facts.fact import Fact, canonical, folded
 from vault_memory.rules.facts.inference import RELATIONSHIPS, Together
@@ -145,9 +146,12 @@ class EntityFinder:
         names = (entity.name, *entity.aliases)
         # Fault: a tag with the name of a person would make the person a concept. Facts
         # count first.
+        hits = self._hits(names, now)
         if not stated:
-            mentioned_type = self._type_by_mentions(name)
-            entity = replace(entity, type=mentioned_type or entity.type)
+            kind = self._type_by_mentions(name)
+            if not kind and persons.has_title(name, (hit.text for hit in hits)):
+                kind = "person"
+            entity = replace(entity, type=kind or entity.type)
         with self._vault.lock:
             mentions = self._count_mentions(names)
             together = self._together(entity.name, facts)
@@ -155,7 +159,7 @@ class EntityFinder:
             entity,
             facts,
             mentions,
-            self._hits(names, now),
+            hits,
             aware(now).date(),
             together,
         )

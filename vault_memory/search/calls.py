@@ -421,9 +421,10 @@ class SearchCalls:
     @rebuild_if_damaged
     def links(self, note: str) -> "NoteLinks":
         """List the links of a note, and the notes that link to it; `note` may be a name."""
-        path = self.find_note(note)
         self.vault.indexing.refresh()
-        return note_lookup.links_of(self.vault.indexing.index(), path)
+        index = self.vault.indexing.index()
+        linked = note_lookup.links_to_name(index, note)
+        return linked or note_lookup.links_of(index, self.find_note(note))
 
     @rebuild_if_damaged
     def notes(self, scopes: Sequence[str] | None = None) -> "NoteList":

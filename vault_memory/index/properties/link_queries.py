@@ -114,6 +114,22 @@ def links_with_name_of(
     return [LinkSource._make(row) for row in rows]
 
 
+def links_to_name(
+    index: "Index",
+    key: str,
+) -> list[LinkSource]:
+    """Return the links of notes that have a folded name, whether a note has it or not."""
+    rows = index.connection.execute(
+        "SELECT DISTINCT n.path, p.value"
+        " FROM property p"
+        " JOIN note n ON n.id = p.note"
+        f" WHERE p.sort = {Sort.LINK:d} AND p.name = '' AND p.key = ?"
+        " ORDER BY n.path, p.rowid",
+        (key,),
+    )
+    return [LinkSource._make(row) for row in rows]
+
+
 def paths_named(
     index: "Index",
     key: str,

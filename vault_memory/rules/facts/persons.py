@@ -4,9 +4,11 @@ Both follow from the facts: without `is_a`, only relations between persons show 
 """
 
 from collections.abc import Iterable
+from functools import cache
 
 from vault_memory.rules.facts.entities import type_of
 from vault_memory.rules.facts.fact import TYPE, Fact, canonical, folded
+from vault_memory.rules.search import tokens
 
 OF_PERSONS = frozenset(
     """works_at lives_in born_on has_role married_to dating friend_of sibling_of parent_of
@@ -18,6 +20,43 @@ BETWEEN_PERSONS = frozenset(
     mentors""".split()
 )
 """Predicates whose object is a person, too"""
+
+TITLES = frozenset(
+    """mr mrs ms miss mister dr prof professor sir madam uncle aunt grandma grandpa herr frau
+    fräulein onkel tante oma opa monsieur madame mme mlle mademoiselle maître oncle tonton señor
+    señora señorita sr sra srta don doña tío tía senhor senhora signor signora signorina sig dott
+    dottor dottoressa zio zia mevrouw meneer dhr mevr fru doktor pan pani господин госпожа
+    г-н г-жа дядя тётя тетя пан пані bay bayan""".split()
+)
+"""Words before the name of a person"""
+
+
+def has_title(
+    name: str,
+    texts: Iterable[str],
+) -> bool:
+    """Returns whether a text names someone with a title, such as `Dr. Amara Bello` for `Bello`."""
+    searched = tokens.words(name)
+    return bool(searched) and any(_is_titled(searched, text) for text in texts)
+
+
+def _is_titled(
+    name: list[str],
+    text: str,
+) -> bool:
+    words = tokens.words(text)
+    size = len(name)
+    for start in range(1, len(words) - size + 1):
+        # A first name or a second title may stand between.
+        before = words[max(0, start - 2) : start]
+        if words[start : start + size] == name and not _titles().isdisjoint(before):
+            return True
+    return False
+
+
+@cache
+def _titles() -> frozenset[str]:
+    return frozenset(word for title in TITLES for word in tokens.words(title))
 
 
 def persons(facts: Iterable[Fact]) -> frozenset[str]:

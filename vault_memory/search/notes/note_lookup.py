@@ -87,6 +87,24 @@ def links_of(
     return NoteLinks(path, tuple(outgoing), _linking_to(index, path))
 
 
+def links_to_name(
+    index: Index,
+    name: str,
+) -> NoteLinks | None:
+    """Return the notes that link to a name which no note has; None when a note has it or none links."""
+    if _leading_to(index, name):
+        return None
+    links = [
+        link
+        for link in link_queries.links_to_name(index, link_key(name))
+        if "/" not in name or within(name, [link.value])
+    ]
+    if not links:
+        return None
+    paths = dict.fromkeys(link.path for link in links)
+    return NoteLinks(links[0].value, (), tuple(paths))
+
+
 def _linking_to(
     index: Index,
     path: str,
