@@ -7,7 +7,7 @@ from vault_memory.database.connection import Connection
 from vault_memory.index import term_volumes
 from vault_memory.index.term_volumes import Scopes
 from vault_memory.lazy import lazy_module
-from vault_memory.rules.search.tokens import indexed, normalise
+from vault_memory.rules.search.tokens import normalise
 
 if TYPE_CHECKING:
     from vault_memory.markdown.chunking import chunk_text
@@ -31,9 +31,9 @@ def add(
             (
                 id_,
                 _tokens(scopes),
-                indexed(heading.replace("\x1f", " ")),
+                normalise(heading.replace("\x1f", " "), divided=True),
                 normalise(who),
-                indexed(_without_comments(body)),
+                normalise(_without_comments(body), divided=True),
             )
             for id_, (scopes, heading, who, body) in enumerate(rows, first_id)
         ),

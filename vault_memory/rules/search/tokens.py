@@ -44,6 +44,8 @@ _MARKS = "\u0300-\u036f\u0483-\u0487\u0900-\u0963\u0970-\u0dff\u0e31-\u0e4e\u135
 _POINTS = "\u0591-\u05bd\u05bf\u05c1\u05c2\u05c4\u05c5\u05c7\u0610-\u061a\u064b-\u065f\u0670\u06d6-\u06dc\u0640"
 
 _plain_word = re.compile("[a-z0-9]+")
+_divided = re.compile(r"[^\W_]['-][^\W_]|(?:[0-9][^0-9]*+){7}")
+"""What a text with a divided word or number has"""
 _accents = re.compile("[\u0300-\u036f]")
 _entity = re.compile(
     "&(?:#[0-9]{1,7}|#[xX][0-9a-fA-F]{1,6}|[A-Za-z][A-Za-z0-9]{1,30});"
@@ -170,8 +172,15 @@ def shortened(
     return beginning.rstrip() + "…"
 
 
-def normalise(text: str) -> str:
-    """Returns text in the form of the full-text index."""
+def normalise(
+    text: str,
+    *,
+    divided: bool = False,
+) -> str:
+    """Returns text in the form of the full-text index.
+
+    `divided` adds its divided words and numbers in one piece.
+    """
     if "*" in text:
         text = _emphasised_part.sub(r"\1\3\4", text)
     if "&" in text:
@@ -185,6 +194,8 @@ def normalise(text: str) -> str:
     # Most texts have none of these signs.
     if text.startswith((".", "(.")) or any(map(text.__contains__, _NAME_SIGNS)):
         text = _name_with_signs().sub(_name_word, text)
+    if divided and _divided.search(text):
+        text = " ".join([text, *compounds(text)])
     return text
 
 
@@ -203,13 +214,6 @@ def _name_word(name: re.Match[str]) -> str:
     # A letter alone is another name: `C` is not `C#`.
     plain = word if len(word) > 1 else ""
     return f" {word.lower()}{_SIGN}{numbers} {plain} "
-
-
-def indexed(text: str) -> str:
-    """Returns a text as the index has it: with its divided words and numbers in one piece, too."""
-    text = normalise(text)
-    joined = compounds(text)
-    return " ".join([text, *joined]) if joined else text
 
 
 def compounds(text: str) -> dict[str, tuple[str, ...]]:
