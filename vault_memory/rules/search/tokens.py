@@ -126,7 +126,7 @@ def _capital() -> re.Pattern[str]:
 
 @cache
 def _divided_word() -> re.Pattern[str]:
-    return re.compile(r"[^\W_]++(?:['-][^\W_]++)++")
+    return re.compile(r"(?<![^\W_])[^\W_]++(?:['-][^\W_]++)++")
 
 
 @cache
