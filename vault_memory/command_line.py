@@ -8,8 +8,6 @@ HOOK_FLAGS = ("json", "quiet", "verbose", "private", "projects")
 HOOK_SECONDS = 5.0
 DAEMON_SECONDS = 0.5
 """How long a hook waits for a daemon. One that hangs must not cost a prompt more than a second."""
-END_SECONDS = 2.5
-"""At the end of a conversation hosts wait for three seconds or less"""
 LARGEST_PAYLOAD = 8 << 20
 """Bytes of an event of a host; a longer one is not read"""
 

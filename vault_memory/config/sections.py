@@ -269,8 +269,8 @@ class Learning(NamedTuple):
     """What the bot keeps of what is said, and when."""
 
     at_once: bool = True
-    """Whether `run` writes what needs no second thought within seconds, such as a rule or a
-    request to remember something"""
+    """Whether what needs no second thought is written at once, such as a rule, an allergy or a
+    request to remember something: by the hook at the end of an answer, by `run` within seconds"""
     held_days: int = 90
     """Days after its last support when a held candidate is given up"""
     remembered: int = 50
@@ -354,7 +354,7 @@ class LifecycleSettings(NamedTuple):
 class SessionSettings(NamedTuple):
     """When a conversation ends."""
 
-    idle_minutes: float = 60.0
+    idle_minutes: float = 10.0
     """Minutes without a turn after which a session has ended"""
 
 

@@ -7,8 +7,8 @@ last turn. After a crash the session is either open or ended. Only the transcrip
 import hashlib
 import json
 import os
-from collections.abc import Iterator
-from contextlib import suppress
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager, suppress
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import NamedTuple
@@ -18,7 +18,11 @@ from vault_memory.config import state_file
 from vault_memory.config.durable import sync_folder
 
 FOLDER = "sessions"
-OPEN, ENDED, LEARNED = ".open", ".ended", ".learned"
+OPEN, ENDED, LEARNED, JUDGED = ".open", ".ended", ".learned", ".judged"
+JUDGING = ".judging"
+"""The lock of the process that learns at once"""
+JUDGING_SECONDS = 2.0
+"""How long to wait for another process that learns at once"""
 RETENTION = timedelta(days=30)
 """How long an ended session is remembered when nothing uses it"""
 
@@ -199,21 +203,47 @@ class Sessions:
             return tuple(sorted(times))
         return ()
 
-    def spoken_since(self, moment: float) -> list[Session]:
-        """Returns the open sessions with a turn at or after this time of the system clock; cheap."""
+    def unjudged(self) -> list[Session]:
+        """Returns the sessions with turns from which nothing was learned at once; cheap."""
         sessions: list[Session] = []
         with suppress(OSError):
             for folder in self._folder.iterdir():
-                files = folder.glob(f"*{OPEN}")
-                recent = (file for file in files if _changed(file) >= moment)
-                sessions += filter(None, map(self._read, recent))
+                files = (file for file in folder.glob("*.*") if _is_unjudged(file))
+                sessions += filter(None, map(self._read, files))
         return sessions
+
+    @contextmanager
+    def judging(self) -> Iterator[None]:
+        """Excludes others who learn at once. Raises LockTaken when one of them takes long."""
+        # Fault: the daemon and a hook would write the same line at the same time.
+        with state_file.lock(self._folder / JUDGING, patience=JUDGING_SECONDS):
+            yield
+
+    def judged_marks(self, session: Session) -> set[str]:
+        """Returns the marks of the turns from which was learned at once."""
+        file = self._file_of(session).with_suffix(JUDGED)
+        try:
+            return set(file.read_text(encoding="ascii").split())
+        except (OSError, ValueError):
+            # Without the marks the turns are judged again. What is written twice is a duplicate.
+            return set()
+
+    def mark_judged(
+        self,
+        session: Session,
+        marks: Iterable[str],
+    ) -> None:
+        """Notes that all turns so far were judged, by their marks."""
+        file = self._file_of(session).with_suffix(JUDGED)
+        text = " ".join(sorted(marks))
+        state_file.write(file, text, modified=session.last.timestamp())
 
     def remove(self, session: Session) -> None:
         """Removes an ended session that nothing needs any more."""
         # Fault: another process may have removed the files first.
         self._file_of(session).with_suffix(ENDED).unlink(missing_ok=True)
         self._mark_of(session).unlink(missing_ok=True)
+        self._file_of(session).with_suffix(JUDGED).unlink(missing_ok=True)
 
     def _remove_old(self, now: datetime) -> None:
         for session in self.ended():
@@ -277,12 +307,13 @@ def _modified(file: Path) -> float:
         return float("-inf")
 
 
-def _changed(file: Path) -> float:
-    """Returns when a file was written or touched, whatever time it carries."""
-    try:
-        return file.stat().st_ctime
-    except OSError:
-        return float("-inf")
+def _is_unjudged(file: Path) -> bool:
+    """Returns whether a session has a turn that is newer than its last judged or learned turn."""
+    if file.suffix not in (OPEN, ENDED):
+        return False
+    marks = (_modified(file.with_suffix(ending)) for ending in (JUDGED, LEARNED))
+    # Fault: file systems round times.
+    return max(marks) < _modified(file) - 0.001
 
 
 def _touch(

@@ -5,17 +5,18 @@ codes for orders: one of them makes it discard the person's prompt.
 """
 
 import os
+import select
 import sys
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from vault_memory.command_line import (
     DAEMON_SECONDS,
-    END_SECONDS,
     HOOK_FLAGS,
     HOOK_SECONDS,
     HOOK_VALUES,
@@ -35,14 +36,18 @@ if TYPE_CHECKING:
 
     from vault_memory.api import vault_memory
     from vault_memory.api.vault_memory import VaultMemory
+    from vault_memory.config import state_file
     from vault_memory.hosts import error_log, hook_events, projects, recording
     from vault_memory.hosts.hook_events import EventContext
     from vault_memory.hosts.recording import EventTurn
+    from vault_memory.learning import checkpoint
     from vault_memory.rules.paths import caller as paths_caller
     from vault_memory.rules.paths.caller import Caller
     from vault_memory.vault import locate, marker, state_dir
 else:
     vault_memory = lazy_module("vault_memory.api.vault_memory")
+    state_file = lazy_module("vault_memory.config.state_file")
+    checkpoint = lazy_module("vault_memory.learning.checkpoint")
     error_log = lazy_module("vault_memory.hosts.error_log")
     hook_events = lazy_module("vault_memory.hosts.hook_events")
     projects = lazy_module("vault_memory.hosts.projects")
@@ -52,12 +57,21 @@ else:
     marker = lazy_module("vault_memory.vault.marker")
     state_dir = lazy_module("vault_memory.vault.state_dir")
 
+WAIT_SECONDS = 2.0
+"""How long a hook waits for the process that goes on without it. At the end of a conversation hosts
+wait for three seconds or less."""
+DETACHED_SECONDS = 120.0
+"""At most, for that process"""
 LAST_SECONDS = 2.0
 """At most, after the time is up: to keep the prompt, and to log why there is no answer"""
 AUTOMATED = "VAULT_MEMORY_AUTOMATED"
 """Set by a job that runs a host: no person typed what the host then sends as a prompt"""
+REPORTS = ("answer", "turn", "compact", "end")
+"""Events that need no answer: the hook may end before they are carried out"""
 QUESTIONS = ("start", "search")
 """Events that say nothing and end nothing"""
+SESSIONS = "sessions"
+"""In the state folder: the conversations"""
 REGISTER = "projects.json"
 """In the state folder: the folders of projects, which most people have none of"""
 NO = ("", "0", "false", "no", "off")
@@ -81,6 +95,9 @@ class _HookCall:
         self.state: Path | None = None
         self.options = Arguments((), {})
         self.payload: bytes | None = None
+        self.timer: threading.Timer | None = None
+        self.is_detached = False
+        """Whether this is the process that goes on after the hook has ended"""
         self.keep: Callable[[], None] = lambda: None
         """Puts what the event says into the drop folder, until it is recorded"""
 
@@ -140,6 +157,29 @@ class _HookCall:
             self.log_error(error)
         self.keep = lambda: None
 
+    def learn_at_once(self, memory: "VaultMemory") -> None:
+        """Write what conversations plainly ask for, so that the next block has it."""
+        # Most vaults are opened without any conversation: nothing more is loaded for them.
+        if not (memory.vault.state.path / SESSIONS).exists():
+            return
+        try:
+            memory.learning.commit_at_once()
+        except state_file.LockTaken:
+            # Another process does it at this moment.
+            return
+        except Exception as error:
+            # Fault: what is learned later must not cost the memory of now.
+            self.log_error(error)
+
+    def learn_rest(self, memory: "VaultMemory") -> None:
+        """Learn from the conversations that are over; nobody waits for it."""
+        # A model is asked by the daemon, or at night.
+        if memory.vault.config.brain.kind != "rules":
+            return
+        memory.conversations.end_idle_sessions()
+        with suppress(checkpoint.NightRuns):
+            memory.learning.learn_from_ended()
+
 
 def run(
     arguments: Sequence[str],
@@ -156,12 +196,15 @@ def run(
     """
     call = _HookCall(os.environ, moment)
     call.payload, call.patience = payload, patience
-    timer = _end_after(seconds, call)
+    call.timer = _end_after(seconds, call)
     try:
         _write(_answer(call, arguments))
     except BaseException as error:
         call.log_error(error)
-    timer.cancel()
+    call.timer.cancel()
+    if call.is_detached:
+        # Fault: the caller would go on in both processes.
+        os._exit(0)
     return 0
 
 
@@ -193,10 +236,10 @@ def _answer(
         call.payload = sys.stdin.buffer.read(LARGEST_PAYLOAD + 1)
     event = read_event(host, call.payload)
     call.event_name = event.name
-    if event.kind == "end":
-        _end_after(END_SECONDS, call)
     caller = call.caller()
     if event.is_silent:
+        return ""
+    if event.kind in REPORTS and not _detach(call):
         return ""
     if call.environment.get(AUTOMATED, "").strip().casefold() not in NO:
         event = event._replace(is_automated=True)
@@ -207,7 +250,43 @@ def _answer(
         raise
     with opened as memory:
         call.state = memory.vault.state.path
-        return _carry_out(call, memory, host, event, caller)
+        text = _carry_out(call, memory, host, event, caller)
+        if call.is_detached:
+            call.learn_rest(memory)
+        return text
+
+
+def _detach(call: _HookCall) -> bool:
+    """Go on in a process of its own; return whether this is that process.
+
+    The hook waits for it a little: a container may end with its host, and all of its processes.
+    """
+    assert call.timer is not None
+    # Fault: a lock that another thread holds would stay locked in the new process.
+    call.timer.cancel()
+    call.timer.join()
+    reader, writer = os.pipe()
+    try:
+        pid = os.fork()
+    except OSError:
+        # No process is left: the event is carried out here.
+        pid = 0
+        call.timer = _end_after(WAIT_SECONDS, call)
+    else:
+        if pid == 0:
+            # Fault: the end of the host's terminal, or a read of its pipes, would end this process.
+            os.setsid()
+            nothing = os.open(os.devnull, os.O_RDWR)
+            for number in (0, 1, 2):
+                os.dup2(nothing, number)
+            call.is_detached = True
+            call.timer = _end_after(DETACHED_SECONDS, call)
+    if pid:
+        # The other end closes with the process.
+        os.close(writer)
+        select.select([reader], [], [], WAIT_SECONDS)
+        os.close(reader)
+    return pid == 0
 
 
 def _open(call: _HookCall) -> "VaultMemory":
@@ -261,6 +340,8 @@ def _carry_out(
     if hook_events.is_of_nobody(context):
         return hook_events.refusal(context)
     if event.kind in QUESTIONS:
+        if event.kind == "start":
+            call.learn_at_once(memory)
         return hook_events.answer(context)
     turns = call.read_words(context)
     try:
@@ -269,6 +350,8 @@ def _carry_out(
         return hook_events.answer(context)
     finally:
         call.record(context, turns)
+        if event.kind in ("answer", "turn"):
+            call.learn_at_once(memory)
 
 
 def _caller_in_project(

@@ -45,9 +45,6 @@ else:
     stored_reports = lazy_module("vault_memory.learning.reporting.stored_reports")
 
 
-MOST_MARKS = 100_000
-
-
 @dataclass(frozen=True, slots=True)
 class NightRequest:
     """Which nights run, and how."""
@@ -84,8 +81,6 @@ class LearningCalls:
         self._open_vault = open_vault
         self._conversations = conversations
         self._source = source
-        self._judged: set[str] = set()
-        """marks of the turns from which everything was written that needs no waiting"""
 
     def sleep(
         self,
@@ -99,27 +94,26 @@ class LearningCalls:
         return run.run(request.scopes, due=request.due, again=request.again)
 
     def learn_from_ended(self, *, now: datetime | None = None) -> "Slept":
-        """Learn from ended conversations of persons now, when a language model is configured.
+        """Learn from ended conversations of persons now.
 
         Channels wait for their night. Without an answer of the model the scope is `failed`, and nothing was done.
         Raises NightRuns.
         """
-        config = self.vault.config
-        if config.brain.kind == "rules" or not config.sleep_cycle.enabled:
+        if not self.vault.config.sleep_cycle.enabled:
             return runner.Slept((), "", "", "")
         return self._runner(now).learn_from_ended()
 
-    def commit_at_once(self, sessions: "Sequence[Session]") -> "list[ScopeNightJson]":
-        """Write what the open conversations of persons ask for, without a model and without waiting.
+    def commit_at_once(self) -> "list[ScopeNightJson]":
+        """Write what conversations of persons ask for, without a model and without waiting.
 
-        With a model configured only rules and requests: it reads the turns later.
+        With a model configured only rules and requests: it reads the turns later. Each turn is
+        judged once, whichever process does it. Raises LockTaken when another one takes long.
         """
         config = self.vault.config
         if not (config.learning.at_once and config.sleep_cycle.enabled):
             return []
-        if len(self._judged) > MOST_MARKS:
-            self._judged.clear()
-        return self._runner(None).commit_at_once(sessions, self._judged)
+        sessions = self._conversations.sessions.unjudged()
+        return self._runner(None).commit_at_once(sessions) if sessions else []
 
     def end_sessions(
         self,
@@ -143,7 +137,7 @@ class LearningCalls:
                 # A night in another process reads these turns as well.
                 outcomes = []
         else:
-            outcomes = run.commit_at_once(people, set())
+            outcomes = run.commit_at_once(people)
         waiting = run.unread_of(people[0].scope, turn_ids)
         return reports.Ended(
             tuple(entry for outcome in outcomes for entry in outcome["committed"]),

@@ -187,33 +187,36 @@ class LearningRunner:
             self._refresh_index()
         return Slept(tuple(outcomes), "", "", "")
 
-    def commit_at_once(
-        self,
-        sessions: "Sequence[Session]",
-        judged_marks: set[str],
-    ) -> "list[ScopeNightJson]":
-        """Write what the policy allows at once. `judged_marks` gets the marks of the turns."""
-        own = [session for session in sessions if _is_of_person(session)]
+    def commit_at_once(self, chosen: "Sequence[Session]") -> "list[ScopeNightJson]":
+        """Write what the policy allows at once, from each turn only once."""
+        own = [session for session in chosen if _is_of_person(session)]
         if not own:
             return []
         outcomes = []
-        with self._open_vault() as opened:
+        sessions = conversation_sessions.Sessions(self.vault.state.path)
+        with sessions.judging(), self._open_vault() as opened:
             deps = self._deps(opened, backed=False)
             for session in own:
                 conversation = self._conversation(opened, session)
-                if conversation.marks <= judged_marks:
-                    continue
-                request = self._request(session.scope)
-                outcome = at_once.commit_at_once(
-                    deps,
-                    request,
-                    conversation,
-                    judged_marks,
-                    explicit_only=request.has_model,
-                )
-                judged_marks |= conversation.marks
-                outcomes.append(outcome)
+                judged = sessions.judged_marks(session) | self._read_marks(session)
+                if not conversation.marks <= judged:
+                    request = self._request(session.scope)
+                    outcomes.append(
+                        at_once.commit_at_once(
+                            deps,
+                            request,
+                            conversation,
+                            judged,
+                            explicit_only=request.has_model,
+                        )
+                    )
+                sessions.mark_judged(session, conversation.marks)
         return outcomes
+
+    def _read_marks(self, session: "Session") -> set[str]:
+        """Return the marks of the turns that a finished cycle has read."""
+        last = self.checkpoints.last(session.scope)
+        return self.checkpoints.read(session.scope, last.serial)
 
     def _conversation(
         self,

@@ -49,7 +49,7 @@ Answer one event of HOST ({hosts}), read as JSON from standard input.
 \b
 SessionStart      prints the memory block
 UserPromptSubmit  records the prompt, and prints lines that answer it (`auto_recall`)
-Stop              records the answer of the bot
+Stop              records the answer of the bot, and learns what the person plainly asked for
 PreCompact        records answers that the transcript of the host has and the vault lacks,
                   and sums the conversation up
 SessionEnd        records such answers, too, and ends the session

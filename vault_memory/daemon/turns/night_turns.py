@@ -7,6 +7,7 @@ from datetime import UTC, datetime, timedelta
 
 from vault_memory.api.vault_memory import VaultMemory
 from vault_memory.config.sections import Config
+from vault_memory.config.state_file import LockTaken
 from vault_memory.daemon.turns.idle_vault import close_connections
 from vault_memory.database.connection import DatabaseError
 from vault_memory.errors import VaultMemoryError
@@ -22,7 +23,6 @@ ENDED_SECONDS = 2.0
 """Time between two checks for ended conversations"""
 AT_ONCE_SECONDS = 2.0
 """Longest time between two checks for new turns"""
-CLOCK_LAG_SECONDS = 1.0
 AGAIN_SECONDS = 30.0
 """Pause after the model gave no answer; doubled after each further failure"""
 LONGEST_SECONDS = 3600.0
@@ -58,8 +58,6 @@ class NightTurns:
         self._none_before: datetime | None = None
         self._speakers: frozenset[tuple[str, bool]] = frozenset()
         self._index_changes = -1
-        self._heard_until = 0.0
-        """System time up to which turns were committed at once"""
         self._session_changes: tuple[int, ...] | None = None
         """State of the sessions when none was left to learn from"""
 
@@ -167,18 +165,15 @@ class NightTurns:
 
     def _commit_at_once(self) -> None:
         """Writes what new turns ask for. What fails here is left to the end of the session."""
-        since = time.time()
         try:
-            sessions = self._memory.conversations.sessions
-            spoken = sessions.spoken_since(self._heard_until)
-            if spoken:
-                self._memory.learning.commit_at_once(spoken)
+            self._memory.learning.commit_at_once()
+        except LockTaken:
+            # A hook does it at this moment.
+            return
         except TROUBLE as error:
             logger.warning("nothing was written at once: %s", error)
         except Exception:
             logger.exception("nothing was written at once")
-        # A clock of the file system may lag behind a little.
-        self._heard_until = since - CLOCK_LAG_SECONDS
 
     def _learn_from_ended(self) -> float:
         """Learns from ended conversations. Returns the seconds until the next check."""
