@@ -276,10 +276,10 @@ def test_another_turn_continues_its_session_and_ends_no_other(memory):
 
 def test_a_session_ends_after_a_long_silence(memory):
     say(memory, "one", session="a")
-    say(memory, "two", "bob", session="b", minutes=50)
+    say(memory, "two", "bob", session="b", minutes=5)
 
-    assert memory.conversations.end_idle_sessions(now=NOON + timedelta(minutes=59)) == 0
-    assert memory.conversations.end_idle_sessions(now=NOON + timedelta(minutes=60)) == 1
+    assert memory.conversations.end_idle_sessions(now=NOON + timedelta(minutes=9)) == 0
+    assert memory.conversations.end_idle_sessions(now=NOON + timedelta(minutes=10)) == 1
     assert [one.id for one in memory.conversations.sessions.ended()] == ["a"]
 
 
