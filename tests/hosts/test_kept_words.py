@@ -46,11 +46,6 @@ def said(place: Outside) -> list[tuple[str, str]]:
     return [(turn["role"], turn["text"]) for turn in turns(place)]
 
 
-def logs(place: Outside) -> list[Path]:
-    """The logs of hooks that gave no answer."""
-    return list(place.state.parent.rglob("hook.log"))
-
-
 @pytest.fixture
 def place(outside: Outside) -> Outside:
     outside.write(MINE, "# Mira\n\n- rows the heron boat\n")
@@ -124,7 +119,7 @@ def test_what_is_said_meanwhile_is_recorded_once_the_trouble_is_over(
             ]
         )
         assert said(place) == []
-        assert logs(place)
+        assert list(state.parent.rglob("hook.log"))
 
     end(place)
 

@@ -10,6 +10,7 @@ import os
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from datetime import UTC, datetime, timedelta
+from itertools import islice
 from pathlib import Path
 from typing import NamedTuple
 
@@ -23,6 +24,8 @@ JUDGING = ".judging"
 """The lock of the process that learns at once"""
 JUDGING_SECONDS = 2.0
 """How long to wait for another process that learns at once"""
+MOST_UNJUDGED = 20
+"""Sessions from which is learned at a time"""
 RETENTION = timedelta(days=30)
 """How long an ended session is remembered when nothing uses it"""
 
@@ -204,17 +207,23 @@ class Sessions:
         return ()
 
     def unjudged(self) -> list[Session]:
-        """Returns the sessions with turns from which nothing was learned at once; cheap."""
-        sessions: list[Session] = []
+        """Returns sessions of persons with turns from which nothing was learned at once; cheap.
+
+        They are the newest ones: with many, a later call returns the others.
+        """
+        files: list[Path] = []
         with suppress(OSError):
             for folder in self._folder.iterdir():
-                files = (file for file in folder.glob("*.*") if _is_unjudged(file))
-                sessions += filter(None, map(self._read, files))
-        return sessions
+                files += filter(_is_unjudged, folder.glob("*.*"))
+        newest = sorted(files, key=_modified, reverse=True)
+        sessions = filter(None, map(self._read, newest))
+        own = (session for session in sessions if session.user and not session.channel)
+        # Fault: the first look at a month of sessions would take longer than a prompt can wait.
+        return list(islice(own, MOST_UNJUDGED))
 
     @contextmanager
     def judging(self) -> Iterator[None]:
-        """Excludes others who learn at once. Raises LockTaken when one of them takes long."""
+        """Excludes others who learn at once. Raises LockTaken if one of them takes long."""
         # Fault: the daemon and a hook would write the same line at the same time.
         with state_file.lock(self._folder / JUDGING, patience=JUDGING_SECONDS):
             yield

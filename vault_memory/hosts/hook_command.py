@@ -36,7 +36,6 @@ if TYPE_CHECKING:
 
     from vault_memory.api import vault_memory
     from vault_memory.api.vault_memory import VaultMemory
-    from vault_memory.config import state_file
     from vault_memory.hosts import error_log, hook_events, projects, recording
     from vault_memory.hosts.hook_events import EventContext
     from vault_memory.hosts.recording import EventTurn
@@ -46,7 +45,6 @@ if TYPE_CHECKING:
     from vault_memory.vault import locate, marker, state_dir
 else:
     vault_memory = lazy_module("vault_memory.api.vault_memory")
-    state_file = lazy_module("vault_memory.config.state_file")
     checkpoint = lazy_module("vault_memory.learning.checkpoint")
     error_log = lazy_module("vault_memory.hosts.error_log")
     hook_events = lazy_module("vault_memory.hosts.hook_events")
@@ -164,9 +162,6 @@ class _HookCall:
             return
         try:
             memory.learning.commit_at_once()
-        except state_file.LockTaken:
-            # Another process does it at this moment.
-            return
         except Exception as error:
             # Fault: what is learned later must not cost the memory of now.
             self.log_error(error)
@@ -270,6 +265,8 @@ def _detach(call: _HookCall) -> bool:
         pid = os.fork()
     except OSError:
         # No process is left: the event is carried out here.
+        os.close(reader)
+        os.close(writer)
         pid = 0
         call.timer = _end_after(WAIT_SECONDS, call)
     else:

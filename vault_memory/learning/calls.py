@@ -107,7 +107,7 @@ class LearningCalls:
         """Write what conversations of persons ask for, without a model and without waiting.
 
         With a model configured only rules and requests: it reads the turns later. Each turn is
-        judged once, whichever process does it. Raises LockTaken when another one takes long.
+        judged once by all processes.
         """
         config = self.vault.config
         if not (config.learning.at_once and config.sleep_cycle.enabled):

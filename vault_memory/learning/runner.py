@@ -1,7 +1,7 @@
 """Runs learning cycles: chooses scopes, language model and time zone."""
 
 from collections.abc import Callable, Sequence
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import AbstractContextManager, nullcontext, suppress
 from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime, timedelta, tzinfo
 from pathlib import Path
@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from vault_memory import config as configuration
 from vault_memory.config.machine_zone import local_zone
+from vault_memory.config.state_file import LockTaken
 from vault_memory.errors import UsageError
 from vault_memory.lazy import lazy_module
 from vault_memory.learning.vault_map import VaultMap
@@ -188,15 +189,19 @@ class LearningRunner:
         return Slept(tuple(outcomes), "", "", "")
 
     def commit_at_once(self, chosen: "Sequence[Session]") -> "list[ScopeNightJson]":
-        """Write what the policy allows at once, from each turn only once."""
-        own = [session for session in chosen if _is_of_person(session)]
-        if not own:
-            return []
-        outcomes = []
+        """Write what the policy allows at once, from each turn of these persons only once.
+
+        Nothing is written while another process does it.
+        """
         sessions = conversation_sessions.Sessions(self.vault.state.path)
-        with sessions.judging(), self._open_vault() as opened:
+        outcomes = []
+        with (
+            suppress(LockTaken),
+            sessions.judging(),
+            self._open_vault() as opened,
+        ):
             deps = self._deps(opened, backed=False)
-            for session in own:
+            for session in chosen:
                 conversation = self._conversation(opened, session)
                 judged = sessions.judged_marks(session) | self._read_marks(session)
                 if not conversation.marks <= judged:

@@ -7,7 +7,6 @@ from datetime import UTC, datetime, timedelta
 
 from vault_memory.api.vault_memory import VaultMemory
 from vault_memory.config.sections import Config
-from vault_memory.config.state_file import LockTaken
 from vault_memory.daemon.turns.idle_vault import close_connections
 from vault_memory.database.connection import DatabaseError
 from vault_memory.errors import VaultMemoryError
@@ -167,9 +166,6 @@ class NightTurns:
         """Writes what new turns ask for. What fails here is left to the end of the session."""
         try:
             self._memory.learning.commit_at_once()
-        except LockTaken:
-            # A hook does it at this moment.
-            return
         except TROUBLE as error:
             logger.warning("nothing was written at once: %s", error)
         except Exception:
