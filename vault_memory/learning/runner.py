@@ -195,15 +195,13 @@ class LearningRunner:
         """
         sessions = conversation_sessions.Sessions(self.vault.state.path)
         outcomes = []
-        with (
-            suppress(LockTaken),
-            sessions.judging(),
-            self._open_vault() as opened,
-        ):
+        with suppress(LockTaken), sessions.judging(), self._open_vault() as opened:
             deps = self._deps(opened, backed=False)
             for session in chosen:
                 conversation = self._conversation(opened, session)
-                judged = sessions.judged_marks(session) | self._read_marks(session)
+                judged = sessions.judged_marks(session) | self._read_marks(
+                    session.scope
+                )
                 if not conversation.marks <= judged:
                     request = self._request(session.scope)
                     outcomes.append(
@@ -218,10 +216,9 @@ class LearningRunner:
                 sessions.mark_judged(session, conversation.marks)
         return outcomes
 
-    def _read_marks(self, session: "Session") -> set[str]:
+    def _read_marks(self, scope: str) -> set[str]:
         """Return the marks of the turns that a finished cycle has read."""
-        last = self.checkpoints.last(session.scope)
-        return self.checkpoints.read(session.scope, last.serial)
+        return self.checkpoints.read(scope, self.checkpoints.last(scope).serial)
 
     def _conversation(
         self,
@@ -264,8 +261,7 @@ class LearningRunner:
 
     def unread_of(self, scope: str, turn_ids: Sequence[str]) -> tuple[str, ...]:
         """Return the turns that no finished cycle has read."""
-        last = self.checkpoints.last(scope)
-        marks = self.checkpoints.read(scope, last.serial)
+        marks = self._read_marks(scope)
         return tuple(id_ for id_ in turn_ids if unread_turns.mark_of(id_) not in marks)
 
     def _run_conversation(
