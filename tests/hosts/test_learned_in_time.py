@@ -181,17 +181,15 @@ def test_the_rest_is_learned_when_another_conversation_begins(place: Outside) ->
     assert ended == {"s1"}
 
 
-def test_the_daemon_learns_the_rest_once_a_conversation_has_ended(
+def test_beside_a_daemon_the_rest_is_learned_when_another_conversation_begins(
     place: Outside,
 ) -> None:
-    with (
-        place.daemon(),
-        VaultMemory.open(place.vault, environment=place.environment) as memory,
-    ):
-        memory.record_turn(session="s1", role="user", text="I sail.", user="mira")
-        memory.record_turn(session="s2", role="user", text="Tea?", user="mira")
-        sessions = memory.conversations.sessions
-        until(lambda: sessions.ended() and not sessions.unlearned())
+    with place.daemon():
+        say(place, "My dentist is called Dr. Hansen and works in Bergen.")
+        say(place, "Which varnish is best?", session="s2")
+        with VaultMemory.open(place.vault, environment=place.environment) as memory:
+            sessions = memory.conversations.sessions
+            until(lambda: sessions.ended() and not sessions.unlearned())
 
 
 def test_a_conversation_ends_after_ten_minutes_of_silence(place: Outside) -> None:

@@ -168,12 +168,10 @@ class _HookCall:
 
     def learn_rest(self, memory: "VaultMemory") -> None:
         """Learn from the conversations that are over; nobody waits for it."""
-        # A model is asked by the daemon, or at night.
-        if memory.vault.config.brain.kind != "rules":
-            return
         memory.conversations.end_idle_sessions()
+        # A model is asked by the daemon, or at night.
         with suppress(checkpoint.NightRuns):
-            memory.learning.learn_from_ended()
+            memory.learning.learn_from_ended(by_phrases=True)
 
 
 def run(
@@ -218,7 +216,10 @@ def serve(
         return {"text": ""}
     if arguments["automated"]:
         event = event._replace(is_automated=True)
-    return {"text": _carry_out(call, memory, host, event, caller)}
+    text = _carry_out(call, memory, host, event, caller)
+    if event.kind in ("answer", "turn"):
+        call.learn_rest(memory)
+    return {"text": text}
 
 
 def _answer(

@@ -93,13 +93,19 @@ class LearningCalls:
         run = self._runner(request.now, dry_run=request.dry_run, after=after)
         return run.run(request.scopes, due=request.due, again=request.again)
 
-    def learn_from_ended(self, *, now: datetime | None = None) -> "Slept":
-        """Learn from ended conversations of persons now.
+    def learn_from_ended(
+        self, *, by_phrases: bool = False, now: datetime | None = None
+    ) -> "Slept":
+        """Learn from ended conversations of persons now, when a language model is configured.
 
-        Channels wait for their night. Without an answer of the model the scope is `failed`, and nothing was done.
+        `by_phrases` learns without a model, and only where none is configured. Channels wait for their night. Without an answer of the model the scope is `failed`, and nothing was done.
         Raises NightRuns.
         """
-        if not self.vault.config.sleep_cycle.enabled:
+        config = self.vault.config
+        # Fault: the call that ends a conversation tells what it learned. The daemon would learn
+        # it first.
+        has_model = config.brain.kind != "rules"
+        if has_model is by_phrases or not config.sleep_cycle.enabled:
             return runner.Slept((), "", "", "")
         return self._runner(now).learn_from_ended()
 
