@@ -143,7 +143,7 @@ class LearningCalls:
                 # A night in another process reads these turns as well.
                 outcomes = []
         else:
-            outcomes = run.commit_at_once(people)
+            outcomes = run.commit_at_once(people, again=True)
         waiting = run.unread_of(people[0].scope, turn_ids)
         return reports.Ended(
             tuple(entry for outcome in outcomes for entry in outcome["committed"]),

@@ -188,11 +188,10 @@ class LearningRunner:
             self._refresh_index()
         return Slept(tuple(outcomes), "", "", "")
 
-    def commit_at_once(self, chosen: "Sequence[Session]") -> "list[ScopeNightJson]":
-        """Write what the policy allows at once, from each turn of these persons only once.
-
-        Nothing is written while another process does it.
-        """
+    def commit_at_once(
+        self, chosen: "Sequence[Session]", *, again: bool = False
+    ) -> "list[ScopeNightJson]":
+        """Write what the policy allows at once; `again` also from turns that were judged."""
         sessions = conversation_sessions.Sessions(self.vault.state.path)
         outcomes = []
         with suppress(LockTaken), sessions.judging(), self._open_vault() as opened:
