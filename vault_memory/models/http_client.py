@@ -7,7 +7,7 @@ import ssl
 import threading
 import urllib.request
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from urllib.parse import SplitResult, urlsplit
 
 CLOUD_METADATA = frozenset({"fd00:ec2::254", "100.100.100.200"})
@@ -41,7 +41,8 @@ def answer(
     connection = _connection(address, timeout)
     # A server that sends single bytes never exceeds the timeout of a read.
     late = threading.Event()
-    timer = threading.Timer(deadline or timeout, _cut, (connection, late))
+    sockets: list[socket.socket] = []
+    timer = threading.Timer(deadline or timeout, _cut, (connection, sockets, late))
     # Fault: a thread that waits for its timer would keep the program from ending.
     timer.daemon = True
     target = address.path or "/"
@@ -51,6 +52,9 @@ def answer(
         if deadline is not None:
             timer.start()
         connection.connect()
+        # Fault: the connection drops its socket when an answer has no length, and the response
+        # reads on from it.
+        sockets.append(connection.sock)
         # Fault: a configured name may resolve to the service that hands out credentials of the
         # machine.
         _refuse_metadata(connection.sock)
@@ -58,6 +62,9 @@ def answer(
             method, target, body, {"Accept-Encoding": "identity", **headers}
         )
         yield connection.getresponse()
+        # Fault: an answer without length that was cut off looks complete.
+        if late.is_set():
+            raise TimeoutError
     except (OSError, http.client.HTTPException, ValueError, Unreachable) as error:
         # On a busy machine the silence may end the wait before the timer's thread is run.
         is_silent = isinstance(error, TimeoutError)
@@ -157,13 +164,14 @@ def _refuse_metadata(sock: socket.socket) -> None:
 
 def _cut(
     connection: http.client.HTTPConnection,
+    sockets: list[socket.socket],
     late: threading.Event,
 ) -> None:
     """Shut the socket down, which wakes the thread that reads from it."""
     late.set()
-    if (sock := getattr(connection, "sock", None)) is not None:
+    # While the connection is made, it alone knows its socket.
+    for sock in filter(None, [connection.sock, *sockets]):
         # `SSLSocket.shutdown` would drop the TLS state that the reading thread is using.
-        try:
+        # Without a socket to shut down, the answer is read already.
+        with suppress(OSError):
             socket.socket.shutdown(sock, socket.SHUT_RDWR)
-        except OSError:
-            connection.close()

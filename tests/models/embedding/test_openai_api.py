@@ -8,6 +8,7 @@ import struct
 import subprocess
 import threading
 import time
+from contextlib import suppress
 from email.utils import formatdate
 from http.server import BaseHTTPRequestHandler
 from pathlib import Path
@@ -242,19 +243,32 @@ def test_a_silent_server_is_abandoned_at_the_timeout(
         )
 
 
+DRIPS = {
+    "an answer with a length": ({"Content-Length": "100000"}, b" "),
+    "an answer without a length": ({"Connection": "close"}, b" "),
+    "an answer in chunks": ({"Transfer-Encoding": "chunked"}, b"1\r\n \r\n"),
+}
+MOST_DRIPS = 200
+"""The server gives up by itself: a client without a deadline has a complete answer then"""
+
+
+@pytest.mark.parametrize("kind", DRIPS)
 def test_a_slowly_dripping_server_is_abandoned_at_the_timeout(
-    server: ScriptedServer,
+    server: ScriptedServer, kind: str
 ) -> None:
+    headers, piece = DRIPS[kind]
+
     def drip(handler: BaseHTTPRequestHandler) -> None:
         handler.send_response(200)
-        handler.send_header("Content-Length", "100000")
+        for name, value in headers.items():
+            handler.send_header(name, value)
         handler.end_headers()
-        try:
-            while not server.released.wait(0.05):
-                handler.wfile.write(b" ")
+        with suppress(OSError):
+            for _ in range(MOST_DRIPS):
+                if server.released.wait(0.05):
+                    break
+                handler.wfile.write(piece)
                 handler.wfile.flush()
-        except OSError:
-            pass
 
     server.script = [drip]
     started = time.monotonic()
