@@ -207,7 +207,7 @@ def test_the_prompts_contain_nothing_of_other_people(bedroom):
 
 def test_the_model_may_edit_the_profile_within_the_policy(bedroom):
     ops = [
-        {"op": "append", "heading": "Preferences", "line": "Eats no fish"},
+        {"op": "append", "heading": "Preferences", "line": "Is allergic to mackerel"},
         {"op": "remove", "heading": "The house", "match": "The pump of the well"},
         {"op": "append", "heading": "Nowhere", "line": "lost"},
     ]
@@ -221,7 +221,7 @@ def test_the_model_may_edit_the_profile_within_the_policy(bedroom):
         out = bedroom.sleep()[SCOPE]
 
     assert out["curated"] == 1
-    assert "- Eats no fish\n" in bedroom.text(PROFILE)
+    assert "- Is allergic to mackerel\n" in bedroom.text(PROFILE)
     assert "The pump of the well" in bedroom.text(PROFILE)
     assert any(
         "The pump of the well" in str(one["op"])
@@ -265,7 +265,13 @@ def test_saves_during_the_models_answer_are_kept_and_the_night_still_completes(
         said["ops"] = (
             []
             if asked.turns
-            else [{"op": "append", "heading": "Preferences", "line": "Eats no fish"}]
+            else [
+                {
+                    "op": "append",
+                    "heading": "Preferences",
+                    "line": "Is allergic to mackerel",
+                }
+            ]
         )
         return Sent(200, completion(json.dumps(said)))
 
@@ -276,7 +282,7 @@ def test_saves_during_the_models_answer_are_kept_and_the_night_still_completes(
     for note, theirs, ours in (
         (NOTE, "- of the day\n", "mackerel"),
         (FACTS, "- likes: rain\n", "allergic_to: mackerel"),
-        (PROFILE, "- of mine\n", "Eats no fish"),
+        (PROFILE, "- of mine\n", "Is allergic to mackerel"),
     ):
         assert theirs in bedroom.text(note)
         assert ours in bedroom.text(note)

@@ -10,6 +10,7 @@ from vault_memory.learning.note_lines import line_of
 from vault_memory.learning.unread_turns import day_of
 from vault_memory.markdown.document import SectionedDoc
 from vault_memory.markdown.items import day as parse_day
+from vault_memory.models.llm.phrase_tables import predicate_words
 from vault_memory.rules.conversations.turn import Turn
 from vault_memory.rules.edits.apply_ops import apply_ops
 from vault_memory.rules.edits.skipped_duplicates import SkippedDuplicate
@@ -35,7 +36,7 @@ def without_attributes(cycle: "LearningCycle") -> Extraction:
     skips: list[SkippedDuplicate] = []
     for memory in cycle.extraction.memories:
         # Fault: a person decides about the fact, and the memory would say it meanwhile.
-        if fact_beside(memory, cycle.judged.proposed_facts) is not None:
+        if _fact_beside(memory, cycle.judged.proposed_facts) is not None:
             continue
         skip = _said_by_fact(cycle, memory, page)
         if skip is None:
@@ -106,13 +107,20 @@ def _page_with_facts(cycle: "LearningCycle") -> SectionedDoc:
     return page
 
 
+def _fact_beside(
+    memory: Memory,
+    facts: Iterable[FoundFact],
+) -> FoundFact | None:
+    return fact_beside(memory, facts, predicate_words)
+
+
 def _said_by_fact(
     cycle: "LearningCycle",
     memory: Memory,
     page: SectionedDoc,
 ) -> SkippedDuplicate | None:
     """Returns the record of a memory whose fact is on the page, or None."""
-    candidate = fact_beside(memory, cycle.extraction.facts)
+    candidate = _fact_beside(memory, cycle.extraction.facts)
     turn = first_turn(memory.evidence, cycle.gathered.evidence)
     if candidate is None or turn is None:
         return None

@@ -1,24 +1,31 @@
 """Writes once a week what the week was about, in a note of its own.
 
-A model writes it from the dated notes and the facts. Without a model, the most frequent topics
-and the new facts are listed. A week with little news gets no note.
+A model writes it from the lines that were learned in the week, and the facts. Without a model, it
+says what is new, in the words of the person. A week with little news gets no note.
 """
 
-from collections import Counter
-from datetime import date, timedelta
+from datetime import date
+from itertools import chain
 from typing import TYPE_CHECKING
 
 from vault_memory.errors import VaultMemoryError
 from vault_memory.learning import prompts
+from vault_memory.learning.enrichment.note_evidence import (
+    current_facts,
+    learned_lines,
+    sentence_of,
+)
 from vault_memory.learning.note_lines import ops_for
 from vault_memory.learning.policy.allowed_ops import allowed_ops
 from vault_memory.learning.unread_turns import moment_of
-from vault_memory.markdown.items import parse_item
+from vault_memory.markdown.items import parse_item, parse_text
+from vault_memory.markdown.letters import folded_line
 from vault_memory.markdown.note_items import items_of
 from vault_memory.rules.conversations.turn_time import time_of_id
+from vault_memory.rules.edits.skipped_duplicates import skips_of
 from vault_memory.rules.facts.fact import Fact, read_facts
 from vault_memory.rules.learning.extraction import read_answer
-from vault_memory.rules.learning.grounding import has_numbers_of
+from vault_memory.rules.learning.grounding import OwnTurn, OwnTurns
 from vault_memory.rules.search.tokens import clean, shortened
 
 if TYPE_CHECKING:
@@ -31,7 +38,6 @@ LEAST_FACTS = 3
 """Of the last seven days"""
 MOST_LINES = 8
 LONGEST_LINE = 300
-MOST_TOPICS = 3
 WEEK = "The week"
 
 
@@ -43,10 +49,11 @@ def reflect(cycle: "LearningCycle") -> None:
     if len(new_facts) < LEAST_FACTS:
         return
     today = cycle.night
-    lines = _ask_model(cycle) or _count_topics(cycle, new_facts)
+    lines = _ask_model(cycle) or _news(cycle, new_facts)
     note = cycle.places.reflection_of(today)
     items = [f"{line} ({today}, topic:weekly)" for line in lines]
-    result = cycle.edit("reflection", note, ops_for(cycle.doc(note), WEEK, items))
+    ops = ops_for(cycle.doc(note), WEEK, items) if items else []
+    result = cycle.edit("reflection", note, ops)
     cycle.outcome.reflected = len(result.applied)
 
 
@@ -115,46 +122,62 @@ def _within_week(
 
 def _ask_model(cycle: "LearningCycle") -> list[str]:
     """Returns a model's lines about the week; no lines without a model."""
-    first_day = cycle.night - timedelta(days=WEEK_DAYS - 1)
+    learned = {
+        day: learned_lines(cycle.doc(note))
+        for day, note in cycle.places.dated
+        if _within_week(day, cycle.night)
+    }
+    facts = [sentence_of(fact) for fact in current_facts(cycle)]
     try:
         prompt = prompts.reflection_prompt(
             cycle.question("reflection", cycle.name),
-            days=cycle.days(first_day, cycle.night),
+            days={day: "\n".join(lines) for day, lines in learned.items()},
             facts=cycle.text(cycle.places.facts),
         )
         answer = cycle.ask("reflection", prompt)
     except VaultMemoryError:
-        # Fault: the model is out of reach. The week then has its topics and facts.
+        # Fault: the model is out of reach. The week then has its news.
         return []
+    # A review joins several lines, so the week is compared as a whole.
+    week = ". ".join([*chain.from_iterable(learned.values()), *facts])
+    evidence = OwnTurns({WEEK: OwnTurn(week, cycle.name, cycle.night)})
     lines = []
     # Fault: a model may write a secret into its review. The policy judges it as well.
     for op in allowed_ops(cycle, read_answer(answer, ()).ops):
         # Fault: a model may write line breaks or marks that would make a section of their own.
         line = " ".join(clean(str(op.get("line", ""))).split())
-        # Fault: a model invents numbers, and the review is read in later prompts.
-        if op.get("op") == "append" and line and has_numbers_of(prompt.text, line):
+        # Fault: a model invents, and the review is read in later prompts.
+        if op.get("op") == "append" and line and evidence.citation(line, ()):
             lines.append(shortened(line, LONGEST_LINE))
     # Fault: a model that repeats itself must not fill the note.
     return lines[:MOST_LINES]
 
 
-def _count_topics(
+def _news(
     cycle: "LearningCycle",
     new_facts: list[Fact],
 ) -> list[str]:
-    """Returns the most frequent topics of the week, and its new facts."""
-    topics: Counter[str] = Counter()
+    """Returns what is new, in the sentences that said it; a fact without one is put into words."""
+    said: dict[str, str] = {}
     for day, note in cycle.places.dated:
         if _within_week(day, cycle.night):
-            items = items_of(cycle.doc(note))
-            topics.update(parse_item(item.text).topic for item in items)
-    del topics[""]
-    ranked = sorted(topics, key=lambda topic: (-topics[topic], topic))
-    lines = []
-    if ranked:
-        lines.append(f"Most was about {', '.join(ranked[:MOST_TOPICS])}")
-    for fact in new_facts[: MOST_LINES - 1]:
-        predicate = fact.predicate.replace("_", " ")
-        line = f"New: {fact.subject} {predicate} {fact.object}"
-        lines.append(shortened(line, LONGEST_LINE))
-    return lines
+            for item in items_of(cycle.doc(note)):
+                fields = parse_item(item.text)
+                said.setdefault(fields.ref, fields.text)
+    # A sentence that says no more than its fact is in the audit of the page alone.
+    for record in cycle.deps.editor.trail.of(cycle.places.facts):
+        for skip in skips_of(record):
+            fields = parse_text(str(skip.op.get("line", "")))
+            said.setdefault(str(skip.op.get("turn", "")), fields.text)
+    lines = [_in_words(fact, said.get(fact.ref, "")) for fact in new_facts]
+    return [shortened(line, LONGEST_LINE) for line in dict.fromkeys(lines)][:MOST_LINES]
+
+
+def _in_words(
+    fact: Fact,
+    sentence: str,
+) -> str:
+    """Returns the sentence that said a fact, or else the fact itself."""
+    # Fault: a person corrected the fact, and the sentence has the old value.
+    has_value = folded_line(fact.object) in folded_line(sentence)
+    return sentence if has_value else sentence_of(fact)

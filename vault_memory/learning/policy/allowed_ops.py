@@ -21,8 +21,9 @@ def allowed_ops(
     cues = policy.cues()
     allowed = []
     for op in ops:
-        texts = [str(op.get("line", "")), *map(str, op.get("lines") or ())]
-        # Fault: a model hides a secret in an op of several lines.
+        texts = [str(op.get(name, "")) for name in ("heading", "line")]
+        # Fault: a model hides a secret in a heading, or in an op of several lines.
+        texts += map(str, op.get("lines") or ())
         reasons = {*UNTOLD, *LOGGED} & frozenset().union(*map(cues.reasons, texts))
         if not reasons:
             allowed.append(op)

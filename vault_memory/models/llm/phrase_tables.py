@@ -11,6 +11,7 @@ import tomllib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cache, cached_property
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +22,7 @@ from vault_memory.models.llm.phrase_values import (
     ValueReader,
 )
 from vault_memory.rules.conversations.quotation_marks import unquoted
+from vault_memory.rules.search.tokens import words
 from vault_memory.rules.sentences.sentence_splitter import with_point
 
 FOLDER = Path(__file__).parent / "phrases"
@@ -286,3 +288,21 @@ def raw_tables() -> tuple[dict[str, Any], ...]:
         tomllib.loads(file.read_text(encoding="utf-8"))
         for file in sorted(FOLDER.glob("*.toml"))
     )
+
+
+@cache
+def predicate_words(predicate: str) -> frozenset[str]:
+    """Return the words by which people say a predicate, in all languages, and words that say nothing.
+
+    Of a relationship they say more than the predicate: "sister" and "dog" are no other words for
+    `sibling_of` and `has_pet`.
+    """
+    phrases: list[str] = []
+    for table in raw_tables():
+        rows = [row for row in table["said"] if row.get("predicate") == predicate]
+        if any(row["type"] == "relationship" for row in rows):
+            return frozenset()
+        for name in ("fillers", "tails", "lists"):
+            phrases += table[name]
+        phrases += chain.from_iterable(row["phrases"] for row in rows)
+    return frozenset(words(" ".join(phrases)))

@@ -1,6 +1,6 @@
 """Finds memories that say no more than a fact says. Such a memory is in FACTS.md alone. Pure."""
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 
 from vault_memory.rules.learning.candidate import FoundFact, Memory
 from vault_memory.rules.learning.days.begin_words import is_date
@@ -9,16 +9,20 @@ from vault_memory.rules.search.tokens import is_run, stop_words, words
 ATTRIBUTES = frozenset({"identity", "preference", "relationship"})
 """Types of memories that a fact can hold completely"""
 MOST_OTHER_WORDS = 1
-"""Content words beside those of the fact, such as the verb"""
+"""Content words beside those of the fact, such as a verb that no phrase has"""
 MOST_OTHER_LETTERS = 5
-"""The same for scripts without spaces, whose words are not known: as in "我现在住在" """
+"""The same for scripts without spaces, whose words are not known"""
 
 
 def fact_beside(
     memory: Memory,
     facts: Iterable[FoundFact],
+    phrase_words: Callable[[str], frozenset[str]],
 ) -> FoundFact | None:
-    """Returns a fact of the same turn that says what the memory says."""
+    """Returns a fact of the same turn that says what the memory says.
+
+    `phrase_words` returns the words by which people say a predicate: "is called", "heißt".
+    """
     if memory.type not in ATTRIBUTES:
         return None
     of_turn = [
@@ -27,7 +31,7 @@ def fact_beside(
     for fact in of_turn:
         # "Allergic to penicillin, latex and cats" is one sentence and three facts.
         listed = [other for other in of_turn if _is_beside(other, fact)]
-        if _says_no_more(memory.text, listed):
+        if _says_no_more(memory.text, listed, phrase_words(fact.predicate)):
             return fact
     return None
 
@@ -42,16 +46,30 @@ def _is_beside(
 def _says_no_more(
     text: str,
     facts: list[FoundFact],
+    of_phrases: frozenset[str],
 ) -> bool:
     # Fault: pairs of letters across the edge of the object would count as other words.
     if is_run(text[:1]) and all(fact.object in text for fact in facts):
         for fact in facts:
             text = text.replace(fact.object, "")
-        return len("".join(filter(str.isalnum, text))) <= MOST_OTHER_LETTERS
+        letters = set(filter(str.isalnum, text))
+        return _are_few(letters, frozenset().union(*of_phrases), MOST_OTHER_LETTERS)
     text_words = words(text)
     content_words = set(text_words) - stop_words(text_words)
     for fact in facts:
         content_words -= {*words(fact.subject), *words(fact.object)}
         if fact.valid_from:
             content_words -= {word for word in content_words if is_date(["in", word])}
-    return len(content_words) <= MOST_OTHER_WORDS
+    return _are_few(content_words, of_phrases, MOST_OTHER_WORDS)
+
+
+def _are_few(
+    others: set[str],
+    of_phrases: frozenset[str],
+    most: int,
+) -> bool:
+    """Returns whether words beside the fact add nothing to it."""
+    # Fault: "I live in Bergen, alone" says more than "I live in Bergen".
+    if not others.isdisjoint(of_phrases):
+        return others <= of_phrases
+    return len(others) <= most
