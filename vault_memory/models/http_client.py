@@ -62,9 +62,7 @@ def answer(
             method, target, body, {"Accept-Encoding": "identity", **headers}
         )
         yield connection.getresponse()
-        # Fault: an answer without length that was cut off looks complete.
-        if late.is_set():
-            raise TimeoutError
+        _check_in_time(late)
     except (OSError, http.client.HTTPException, ValueError, Unreachable) as error:
         # On a busy machine the silence may end the wait before the timer's thread is run.
         is_silent = isinstance(error, TimeoutError)
@@ -76,6 +74,13 @@ def answer(
         timer.cancel()
         # Fault: a broken connection that stays open would use up the files of a daemon.
         connection.close()
+
+
+def _check_in_time(late: threading.Event) -> None:
+    """Raise TimeoutError when the answer was cut off at the deadline."""
+    # Fault: an answer without length that was cut off looks complete.
+    if late.is_set():
+        raise TimeoutError
 
 
 def read(
