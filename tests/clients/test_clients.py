@@ -178,7 +178,7 @@ def test_allowed_tools_run_without_asking_the_person(
     client.install(*client.allow)
     client.trust()
 
-    assert HEARD in client.ask("REMEMBER it")
+    assert HEARD in client.ask(f"REMEMBER it. {KEY}.")
     assert is_noted(client, "USER.md", KEY)
     assert HEARD in client.ask("FORGET it")
     assert not is_noted(client, "USER.md", KEY), client.model.turns[-1].results

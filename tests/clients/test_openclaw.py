@@ -63,7 +63,7 @@ def test_the_recall_step_of_openclaw_leads_to_the_vault(openclaw: OpenClaw) -> N
 def test_openclaw_remembers_without_asking_a_person(openclaw: OpenClaw) -> None:
     openclaw.install()
 
-    assert HEARD in openclaw.ask("REMEMBER it")
+    assert HEARD in openclaw.ask(f"REMEMBER it. {KEY}.")
 
     assert is_noted(openclaw, "USER.md", KEY)
 

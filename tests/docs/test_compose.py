@@ -120,7 +120,8 @@ def test_two_hosts_behind_the_proxy_share_a_vault(tmp_path: Path) -> None:
         token = started.add_vault()
         for _ in range(4):
             assert started.search(token, "harbour") == ["- tea from the harbour"]
-        said = started.ask(token, "/v1/remember", text="I moor at Quay Nine")
+        turn = {"session": "s", "role": "user", "text": "I moor at Quay Nine"}
+        said = started.ask(token, "/v1/turns", **turn)
         assert said.status_code == 200, said.text
         for _ in range(4):
             assert any("Quay Nine" in text for text in started.search(token, "moor"))

@@ -222,6 +222,8 @@ def test_counts_for_some_scopes_reveal_nothing_of_others(memory: VaultMemory):
 
 def test_of_two_remembered_lines_only_the_requested_one_is_forgotten(outside):
     with VaultMemory.open(outside.vault, environment=outside.environment) as memory:
+        words = "My boat, the heron, is blue. In F sharp the kettle always sings."
+        memory.record_turn(session="s", role="user", user="alice", text=words)
         for text in ("The heron boat is blue", "The kettle sings in F sharp"):
             assert (
                 memory.remember(text, scope="user:alice", source="tool").outcome

@@ -56,11 +56,11 @@ def test_a_turn_and_a_remembered_text_are_found_at_once(vaults: Vaults) -> None:
             "/v1/turns",
             session="s1",
             role="user",
-            text="My boat is called Marigold",
+            text="My boat is called Marigold. I moor at Quay Nine.",
         )
         assert said.status_code == 200, said.text
         kept = host.ask("south", "/v1/remember", text="I moor at Quay Nine")
-        assert kept.status_code == 200, kept.text
+        assert (kept.status_code, kept.json()["outcome"]) == (200, "added"), kept.text
         assert any("Quay Nine" in text for text in host.search("south", "Quay Nine"))
         assert not any("Quay" in text for text in host.search("north", "Quay Nine"))
 
@@ -127,9 +127,12 @@ def test_a_damaged_index_troubles_only_its_vault(vaults: Vaults) -> None:
 def test_sigterm_ends_the_host_in_ten_seconds_and_loses_nothing(vaults: Vaults) -> None:
     vaults.add_three()
     with running_host(vaults) as host:
-        for number in range(5):
-            kept = host.ask("north", "/v1/remember", text=f"I own boat {number}")
-            assert kept.status_code == 200
+        boats = [f"I own boat {number}" for number in range(5)]
+        turn = {"session": "s", "role": "user", "text": ". ".join(boats)}
+        assert host.ask("north", "/v1/turns", **turn).status_code == 200
+        for boat in boats:
+            kept = host.ask("north", "/v1/remember", text=boat)
+            assert (kept.status_code, kept.json()["outcome"]) == (200, "added")
         began = time.monotonic()
         assert host.stop() == 0
         assert time.monotonic() - began < 10
@@ -143,6 +146,9 @@ def test_a_kill_amid_writes_loses_no_acknowledged_write(vaults: Vaults) -> None:
     acknowledged = []
     with running_host(vaults) as host:
         client = host.client(token_of("north"))
+        skiffs = ". ".join(f"I own skiff {number}" for number in range(12))
+        turn = {"session": "s", "role": "user", "text": skiffs}
+        assert client.post("/v1/turns", json=turn).status_code == 200
         for number in range(12):
             answer = client.post("/v1/remember", json={"text": f"I own skiff {number}"})
             if answer.status_code == 200:

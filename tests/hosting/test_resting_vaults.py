@@ -206,7 +206,7 @@ class Actions:
         """As another process does beside the host."""
         word = self.word()
         with self.opened() as memory:
-            memory.remember(f"The tern says {word}", scope=SCOPE)
+            memory.remember(f"The tern says {word}", scope=SCOPE, source="cli")
         return word
 
     def save_and_index(self) -> str:

@@ -137,6 +137,8 @@ def test_a_remembered_text_goes_to_the_note_of_the_person(
     memory: VaultMemory, serve: Serve
 ):
     client = serve(memory).client(MIRA)
+    said = {"session": "s", "role": "user", "text": "My kettle sings in F sharp."}
+    client.post("/v1/turns", json=said)
 
     kept = client.post(
         "/v1/remember", json={"text": "The kettle sings in F sharp"}
@@ -248,6 +250,8 @@ def test_texts_remembered_concurrently_are_all_stored(
     server = serve(memory)
     clients = [server.client(MIRA) for _ in range(8)]
     texts = [f"Crate {number} stands by the barometer" for number in range(8)]
+    said = {"session": "s", "role": "user", "text": ". ".join(texts)}
+    clients[0].post("/v1/turns", json=said)
 
     def keep(number: int) -> str:
         return str(

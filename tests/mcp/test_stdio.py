@@ -361,9 +361,12 @@ def test_nothing_is_lost_when_the_state_folder_of_a_running_server_is_deleted(
     place.ok("index", "--no-embed")
     note = place.vault / "Users/alice/lantern/config/USER.md"
     lock_of_an_editor = note.with_name(".USER.md.swp")
+    says = ("record", "--session", "s", "--role", "user", "--user", "alice")
+    place.ok(*says, "I sing in a choir.")
     with piped(place) as pipe:
         added = pipe.call("memory_remember", text="Sings in a choir")
         shutil.rmtree(place.state)
+        place.ok(*says, "I own a red kite.")
         lock_of_an_editor.write_bytes(b"b0VIM 9.1" + bytes(1000))
         waits = pipe.call("memory_remember", text="Owns a red kite")
         found = pipe.call("memory_search", query="choir")

@@ -21,6 +21,7 @@ from vault_memory.mcp.tools import TOOLS
 from vault_memory.rules.context.quoting import FLAG, INTRO
 from vault_memory.rules.paths.caller import Caller
 
+SAID = {"session": "s", "role": "user", "user": "alice"}
 REVISION = "0" * 64
 USER = "Users/alice/lantern/config/USER.md"
 RULES = "Users/alice/lantern/config/RULES.md"
@@ -205,15 +206,15 @@ def test_a_decision_outside_of_a_project_is_kept_with_the_person(memory: VaultMe
 
 
 def test_a_remembered_text_is_searchable_and_not_added_twice(memory: VaultMemory):
+    memory.record_turn(text="I prefer tea in the afternoon.", **SAID)
+
     kept = answer(memory, "memory_remember", text="Prefers tea in the afternoon")
 
     assert (kept["outcome"], kept["note"]) == ("added", USER)
     [record] = memory.log(USER)
     assert (record.source, record.why) == ("tool", "asked to remember")
-    assert (
-        answer(memory, "memory_search", query="tea in the afternoon")["hits"][0]["note"]
-        == USER
-    )
+    found = answer(memory, "memory_search", query="tea in the afternoon")
+    assert USER in [hit["note"] for hit in found["hits"]]
     assert (
         answer(memory, "memory_remember", text="prefers tea in the afternoon")[
             "outcome"
@@ -266,6 +267,7 @@ def test_an_unexpected_revision_changes_nothing(
 
 
 def test_the_expected_revision_lets_a_change_pass(memory: VaultMemory):
+    memory.record_turn(text="I prefer tea.", **SAID)
     revision = answer(memory, "memory_get", note=USER)["revision"]
 
     assert (
@@ -299,6 +301,7 @@ def test_a_fact_is_found_corrected_and_confirmed_by_its_id(memory: VaultMemory):
     [fact] = [fact for fact in known["facts"] if fact["id"] == id_]
     assert "alice likes coffee" in fact["text"]
     assert "alice likes coffee" in words(call(memory, "memory_entity", name="alice"))
+    memory.record_turn(text="No, I like tea.", **SAID)
 
     done = answer(memory, "memory_correct", fact=id_[:6], object="tea")
 
@@ -351,6 +354,9 @@ def test_an_unknown_or_ambiguous_id_changes_nothing_and_lists_candidates(
 
 
 def test_the_bots_own_text_is_forgotten_and_can_be_restored(memory: VaultMemory):
+    memory.record_turn(
+        text="I prefer tea. I own a kite. I sing. I have a red boat.", **SAID
+    )
     for text in ("Prefers tea", "Owns a kite", "Sings", "Has a red boat"):
         answer(memory, "memory_remember", text=text)
     before = memory.read(USER).text

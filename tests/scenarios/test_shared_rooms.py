@@ -373,6 +373,9 @@ def test_text_remembered_in_a_channel_goes_to_the_channel_and_can_be_found_there
     written: Outside,
 ):
     before = persons_notes(written)
+    turn = ("--session", "s", "--role", "user", "--user", "ann", "--channel", "quay")
+    words = "The ferry leaves at seven. The ferry is painted green."
+    written.ok("record", *turn, words)
 
     done, said = call_tool(
         written,

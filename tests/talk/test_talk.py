@@ -641,7 +641,9 @@ def test_a_reaction_of_its_author_retracts_a_message(cloud: Cloud):
 
 def test_the_same_words_of_others_are_kept_after_a_retraction(cloud: Cloud):
     cloud.tells(message("the kettle is on", 0, actor=TOMAS))
-    cloud.memory.remember("Tomas likes green tea", scope=f"channel:{cloud.room}")
+    cloud.memory.remember(
+        "Tomas likes green tea", scope=f"channel:{cloud.room}", source="cli"
+    )
     cloud.tells(
         message("green tea", 1), message("green tea", 2, actor=TOMAS), reaction(1)
     )

@@ -73,7 +73,11 @@ class VaultParts:
         self.searcher = searcher or SearchCalls(vault)
         self.conversations = ConversationCalls(vault)
         self.searcher.is_incognito = self.conversations.is_incognito
-        self.edits = EditCalls(vault, owner_words=self.conversations.owner_words)
+        self.edits = EditCalls(
+            vault,
+            owner_words=self.conversations.owner_words,
+            owner_says=self.conversations.owner_says,
+        )
         self._prompts = ContextCalls(self.searcher, self.edits)
 
     def __getattr__(self, name: str) -> Any:

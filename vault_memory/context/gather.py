@@ -171,7 +171,7 @@ class _Gatherer:
                 yield quotation
 
     def _note_quotations(self, row: DatedNote) -> list[Quotation]:
-        text = self._notes.text(row.path)
+        text = self._notes.marked_text(row.path)
         # Fault: a model would follow a rule of the archive, which is no longer valid.
         if row.kind == "rules":
             text = without_archive(text)
@@ -297,7 +297,8 @@ class _Gatherer:
             shown = unclear.shown_line(fact, values)
             # Fault: a fact with a line break would leave its quotation and look like text of the
             # host.
-            [text] = quoted([one_line(f"{fact.subject} · {shown}")])
+            mark = self._notes.mark_of(paths[fact], fact.text)
+            [text] = quoted([one_line(f"{mark}{fact.subject} · {shown}")])
             group = LineGroup(f"{line}: {text}", worth=-float(rank))
             pages.setdefault(paths[fact], []).append(group)
         return [

@@ -11,7 +11,13 @@ from vault_memory.vault.fs import RealFiles
 from vault_memory.vault.reader import Folder, Note
 
 if TYPE_CHECKING:
-    from vault_memory.markdown import encodings, items, letters, note_items
+    from vault_memory.markdown import (
+        editable_region,
+        encodings,
+        items,
+        letters,
+        note_items,
+    )
     from vault_memory.markdown.chunking import chunker
     from vault_memory.markdown.chunking.chunk_text import Chunk
     from vault_memory.rules.conversations import turn as conversations_turn
@@ -23,6 +29,7 @@ if TYPE_CHECKING:
     from vault_memory.vault import audit_folders
 else:
     chunker = lazy_module("vault_memory.markdown.chunking.chunker")
+    editable_region = lazy_module("vault_memory.markdown.editable_region")
     items = lazy_module("vault_memory.markdown.items")
     encodings = lazy_module("vault_memory.markdown.encodings")
     letters = lazy_module("vault_memory.markdown.letters")
@@ -41,6 +48,8 @@ MOST_LINES = 8
 MOST_CACHED = 1_000
 """Notes whose authors are cached"""
 AUDIT = ".audit."
+TOOL_MARK = "[a tool wrote this] "
+"""Before the text of a line that the bot wrote in a conversation"""
 _BREAK = re.compile(rb"\r\n|\r|\n")
 _ORIGIN = re.compile(r"\((?:[^()]*[ ,])?origin:([a-z][a-z0-9_-]*)[^()]*\)")
 _SPEAKER = re.compile(r"\*\*[^*]*\*\*: ")
@@ -111,7 +120,27 @@ class LiveNotes:
 
     def text(self, path: str) -> str:
         """Returns the text of a note, with ``\\n`` as line ends."""
-        return b"\n".join(self.lines(path)).decode("utf-8", "replace")
+        return _decoded(b"\n".join(self.lines(path)))
+
+    def marked_text(self, path: str) -> str:
+        """Returns the text of a note, in which lines that a tool wrote are marked."""
+        by_tools = self._written(path).by_tools
+        if not by_tools:
+            return self.text(path)
+        return "\n".join(
+            _with_mark(line) if _normalised(line) in by_tools else _decoded(line)
+            for line in self.lines(path)
+        )
+
+    def mark_of(
+        self,
+        path: str,
+        text: str,
+    ) -> str:
+        """Returns the mark before an item with this text; empty unless a tool wrote it."""
+        by_tools = self._written(path).by_tools
+        is_marked = by_tools and items.normalised_text(text) in by_tools
+        return TOOL_MARK if is_marked else ""
 
     def current_lines(self, hit: "Hit") -> LiveLines | None:
         """Finds the lines of a hit in its note now; None when the note lost them."""
@@ -190,7 +219,7 @@ class LiveNotes:
         """Says who wrote these lines, and where they come from if they are marked."""
         lines = self.lines(path)[first - 1 : last]
         author = self._author(path, [line for line in lines if line.strip()])
-        mark = _ORIGIN.search(b"\n".join(lines).decode("utf-8", "replace"))
+        mark = _ORIGIN.search(_decoded(b"\n".join(lines)))
         return f"{author}, from {mark[1]}" if mark else author
 
     def _author(
@@ -198,7 +227,7 @@ class LiveNotes:
         path: str,
         lines: list[bytes],
     ) -> str:
-        bot_items = self._bot_items(path)
+        bot_items = self._written(path).by_bot
         if not bot_items:
             return "person"
         # An item of the bot may have several lines.
@@ -211,12 +240,21 @@ class LiveNotes:
             return "person"
         return "person and bot"
 
-    def _bot_items(self, path: str) -> frozenset[str]:
+    def _written(self, path: str) -> "Written":
         folder = path.rpartition("/")[0]
         if folder not in self._audits:
             self._audits[folder] = _audits_in(self._folder, folder)
         audits = self._audits[folder].get(path)
-        return self._authors.bots(path, audits) if audits else frozenset()
+        return self._authors.written(path, audits) if audits else Written()
+
+
+def _with_mark(line: bytes) -> str:
+    marker = editable_region.item_marker(line)
+    return f"{_decoded(marker)}{TOOL_MARK}{_decoded(line[len(marker) :])}"
+
+
+def _decoded(raw: bytes) -> str:
+    return raw.decode("utf-8", "replace")
 
 
 def _nearest_chunk(
@@ -281,22 +319,27 @@ def _normalised(item: bytes) -> str:
     return items.normalised_text(note_items.text_of(item))
 
 
+class Written(NamedTuple):
+    """The normalised items of a note that the bot wrote, and no person changed since."""
+
+    by_bot: frozenset[str] = frozenset()
+    by_tools: frozenset[str] = frozenset()
+    """in a conversation, not by a night"""
+
+
 class Authors:
     """Finds what the bot wrote by the audit log of each note. Caches while its files are equal."""
 
     def __init__(self, folder: Folder) -> None:
         self._folder = folder
-        self._cache: dict[str, tuple[object, frozenset[str]]] = {}
+        self._cache: dict[str, tuple[object, Written]] = {}
 
-    def bots(
+    def written(
         self,
         note: str,
         audits: Sequence[str],
-    ) -> frozenset[str]:
-        """Returns the normalised items that the bot wrote and no person changed since.
-
-        `audits` are the paths of the note's audit files.
-        """
+    ) -> Written:
+        """Returns what the bot wrote in a note. `audits` are the paths of its audit files."""
         stats = {path: self._folder.stat(path) for path in audits}
         cached = self._cache.get(note)
         # Fault: the audit of another device arrives later. With other files the cache is stale.
@@ -305,11 +348,11 @@ class Authors:
         # Fault: a vault with many notes would fill the memory of a daemon.
         if len(self._cache) >= MOST_CACHED:
             self._cache.clear()
-        bot_items = self._read(stats)
-        self._cache[note] = (stats, bot_items)
-        return bot_items
+        written = self._read(stats)
+        self._cache[note] = (stats, written)
+        return written
 
-    def _read(self, paths: Iterable[str]) -> frozenset[str]:
+    def _read(self, paths: Iterable[str]) -> Written:
         logs = []
         for path in paths:
             try:
@@ -319,8 +362,15 @@ class Authors:
                 continue
             logs.append(list(_read_log(raw)))
         # Fault: audits of several devices have records in common. The union counts each once.
-        history = ownership.replay(audit_record.union(*logs))
-        return frozenset(text for _, text in history.written)
+        records = audit_record.union(*logs)
+        by_bot = _texts_written_in(records)
+        tools = [record for record in records if record.source == "tool"]
+        by_tools = _texts_written_in(tools) if tools else frozenset()
+        return Written(by_bot, by_bot & by_tools)
+
+
+def _texts_written_in(records: "Iterable[Record]") -> frozenset[str]:
+    return frozenset(text for _, text in ownership.replay(records).written)
 
 
 def _read_log(raw: bytes) -> Iterator["Record"]:

@@ -38,7 +38,7 @@ class MemoryNotes:
 
         An excerpt has the lines that answer the prompt; without a prompt, the beginning.
         """
-        texts = {path: self._notes.text(path) for path in paths}
+        texts = {path: self._notes.marked_text(path) for path in paths}
         size = sum(map(len, texts.values()))
         budget = self._request.memory_budget
         if not self._request.only_excerpts and not 0 < budget < size:

@@ -141,6 +141,14 @@ class ConversationCalls:
         """
         return owner_words.said_in_session(self, note, ask)
 
+    def owner_says(
+        self,
+        note: str,
+        statement: str,
+    ) -> bool:
+        """Returns whether the note's owner says a statement in open sessions: else a tool proposes it."""
+        return owner_words.carries(self, note, statement)
+
     # --- Turns ---
 
     def record(

@@ -1,4 +1,4 @@
-"""The words of a note's owner in open sessions: only from these a tool may write a standing rule."""
+"""The words of a note's owner in open sessions: only from these a tool writes rules and statements."""
 
 import logging
 from collections.abc import Iterable, Iterator, Mapping
@@ -8,6 +8,7 @@ from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 from vault_memory.errors import VaultMemoryError
+from vault_memory.lazy import lazy_module
 from vault_memory.models.llm.own_words import own_words
 from vault_memory.rules.context.standing_rules import (
     LONGEST_TURN,
@@ -19,8 +20,13 @@ from vault_memory.rules.context.standing_rules import (
 if TYPE_CHECKING:
     from vault_memory.conversations.calls import ConversationCalls
     from vault_memory.conversations.sessions import Session
+    from vault_memory.models.llm import sentence_filter
     from vault_memory.rules.conversations.turn import Turn
+    from vault_memory.rules.learning import grounding
     from vault_memory.rules.paths.layout import Layout
+else:
+    grounding = lazy_module("vault_memory.rules.learning.grounding")
+    sentence_filter = lazy_module("vault_memory.models.llm.sentence_filter")
 
 logger = logging.getLogger(__name__)
 
@@ -43,27 +49,54 @@ def said_in_session(
     # Fault: to read transcripts for each edit would slow down every tool call.
     if place.kind != "rules" and not any(map(_is_rule, _texts(request))):
         return ()
+    return keys_of(text for _, text in _own_texts(conversations, place.scope))
+
+
+def carries(
+    conversations: "ConversationCalls",
+    note: str,
+    statement: str,
+) -> bool:
+    """Returns whether the note's owner says a statement in recorded turns of open sessions."""
+    place = conversations.vault.layout.place(note)
+    if place is None:
+        return False
+    spoken = {
+        # A question says nothing of what it asks.
+        turn.id: grounding.OwnTurn(
+            " ".join(sentence_filter.sentences(text)), turn.user, turn.at.date()
+        )
+        for turn, text in _own_texts(conversations, place.scope)
+    }
+    return grounding.OwnTurns(spoken).say_all_of(statement)
+
+
+def _own_texts(
+    conversations: "ConversationCalls",
+    scope: str,
+) -> "list[tuple[Turn, str]]":
+    """Returns the turns whose words are certainly those of the owner of a scope, with the words."""
     try:
-        sessions = _sessions_of_owner(conversations, place.scope)
+        sessions = _sessions_of_owner(conversations, scope)
         turns = chain.from_iterable(
             _turns(conversations, session) for session in sessions
         )
-        return keys_of(_own_texts(turns))
+        return list(_certainly_own(turns))
     except VaultMemoryError as error:
         # Fault: an unreadable transcript proves nothing. Without the person's words the tool may
         # not write a rule.
         logger.warning("what was said in this session cannot be read: %s", error)
-        return ()
+        return []
 
 
-def _own_texts(turns: "Iterable[Turn]") -> Iterator[str]:
-    """Yields the texts of turns whose words are certainly the person's."""
+def _certainly_own(turns: "Iterable[Turn]") -> "Iterator[tuple[Turn, str]]":
+    """Yields the turns whose words are certainly the person's, with these words."""
     for turn in turns:
         # A long turn is a pasted document.
         if len(turn.text) <= LONGEST_TURN:
             own = own_words(turn.text)
             if not own.is_pasted:
-                yield own.text
+                yield turn, own.text
 
 
 def _is_rule(text: str) -> bool:

@@ -68,17 +68,22 @@ class RestoreKeywords(TypedDict, total=False):
 class EditCalls(AuditCalls):
     """Edit the notes of one vault. Each call reads the note again, writes it safely and records the change."""
 
-    INTERNAL = ("apply", "execute", "owner_words", "check_owner")
+    INTERNAL = ("apply", "execute", "owner_words", "origin_of", "check_owner")
 
     def __init__(
         self,
         vault: OpenVault,
         *,
         owner_words: Callable[[str, object], tuple[str, ...]] = lambda note, ask: (),
+        owner_says: Callable[[str, str], bool] = lambda note, statement: False,
     ) -> None:
-        """`owner_words` gives what the owner of a note said in open sessions: a tool may write a rule from it."""
+        """`owner_words` gives what the owner of a note said in open sessions: a tool may write a rule from it.
+
+        `owner_says` tells whether the owner said a statement there.
+        """
         super().__init__(vault)
         self._owner_words = owner_words
+        self._owner_says = owner_says
 
     # ---- changes of a note --------------------------------------------------------------------
 
@@ -393,6 +398,18 @@ class EditCalls(AuditCalls):
     ) -> tuple[str, ...]:
         """What the owner of a note said in open sessions; a tool may write a standing rule from it alone."""
         return self._owner_words(note, ask) if source == "tool" else ()
+
+    def origin_of(
+        self,
+        note: str,
+        source: Source,
+        statement: str,
+    ) -> str:
+        """Whose words a new statement has: those of a tool, when its owner did not say it in open sessions."""
+        # Fault: a page that a model reads can talk it into any statement.
+        if source == "tool" and not self._owner_says(note, statement):
+            return "tool"
+        return "owner"
 
     def check_owner(self, command: "EditCommand") -> None:
         """Raise NameTaken when a command would create a person whose name reads like another person's."""

@@ -4,6 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from datetime import date, datetime
 from typing import TYPE_CHECKING, Any, NamedTuple, Unpack
 
+from vault_memory.contract import Source
 from vault_memory.edits.calls import (
     EditCalls,
     EditKeywords,
@@ -427,9 +428,24 @@ class FactCalls:
             edits.check_owner(command)
             # Fault: a tool may write a standing rule only from the owner's own words.
             words = edits.owner_words(note, source, wish.get("fact"))
-            origin = fact.origin if fact else "owner"
+            origin = self._origin_of(note, fact_edit, source)
             command = command.with_provenance(origin, words)
             edit = edits.execute(
                 command, moment, expected=options.expected, dry_run=options.dry_run
             )
         return entity_info.change_of(edit, note, fact_edit.id)
+
+    def _origin_of(
+        self,
+        note: str,
+        fact_edit: _FactEdit,
+        source: Source,
+    ) -> str:
+        """Whose words a fact has."""
+        fact = fact_edit.fact
+        origin = fact.origin if fact else "owner"
+        # A program that adds a fact knows whose it is. A model corrects what it is talked into.
+        if fact is None or fact_edit.do != "correct" or origin != "owner":
+            return origin
+        statement = f"{fact.subject} {fact.object}"
+        return self._edits.origin_of(note, source, statement)

@@ -90,7 +90,7 @@ ENDPOINTS = (
         "POST",
         "/v1/remember",
         "remember",
-        "Keep a text for good, at once",
+        "Keep a text for good that the person said; else it waits",
         http_handlers.remember,
         requests.RememberRequest,
         answers.RememberedJson,

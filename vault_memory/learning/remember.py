@@ -101,6 +101,7 @@ def remember(
         note = places.profile
         place = edits.vault.layout.place(note)
         kind = place.kind if place else ""
+        options = options._replace(origin=edits.origin_of(note, source, words))
         # Fault: "tomorrow" would be wrong when the line is read on another day.
         words = dated_words.with_calendar_days(words, day)
         line = f"{words} ({day})"

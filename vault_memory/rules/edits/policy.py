@@ -63,7 +63,7 @@ ALWAYS_REMOVABLE = 2
 """How many of its own items a run may remove from a short note, but never the last"""
 MOST_OF_A_PERSON = 5
 """How many items of a person one run may remove"""
-GUARDED = frozenset({"user", "channel", "memory", "rules"})
+GUARDED = frozenset({"user", "channel", "memory", "rules", "facts"})
 """Kinds of notes for which words of others than the owner wait in INBOX"""
 WAITS_FOR_REMOVAL = "waits_for_removal"
 """A rule moves to the archive only after a person approved its removal from its section"""
@@ -73,6 +73,7 @@ REJECTED = "rejected_by_person"
 ARCHIVE_IS_THE_PERSONS = "rules leave the archive by a person alone"
 LIKE_AN_INSTRUCTION = "it looks like an instruction to the bot"
 HUMAN_ITEM = "a person wrote the item"
+UNSAID = "no recorded turn of its owner in this session says it"
 
 _OWNER = frozenset({"", "owner", "talk"})
 
@@ -387,7 +388,9 @@ class _PolicyRun:
             return _Propose(LIKE_AN_INSTRUCTION, target.exact, suspicious=True)
         stranger = self._stranger(text.lines)
         if stranger:
-            return _Propose(f"it comes from: {stranger}", target.exact)
+            is_unsaid = stranger == self.rules.source == "tool"
+            reason = UNSAID if is_unsaid else f"it comes from: {stranger}"
+            return _Propose(reason, target.exact)
         return None
 
     def _judge_removal(self, target: Target) -> _Propose | None:
@@ -453,8 +456,7 @@ class _PolicyRun:
 
     def _stranger(self, lines: tuple[str, ...]) -> str:
         """Returns who said these words, when it was not the owner and the note is guarded."""
-        is_learned_fact = self.rules.kind == "facts" and self.rules.source == "nightly"
-        if self.rules.kind not in GUARDED and not is_learned_fact:
+        if self.rules.kind not in GUARDED:
             return ""
         origins = [self.rules.origin, *(parse_item(line).origin for line in lines)]
         return next((origin for origin in origins if origin not in _OWNER), "")

@@ -35,6 +35,9 @@ from vault_memory.rules.sentences.sentence_splitter import split_sentences
 NOT_SAID = "the turn that it cites does not say this"
 SAID_BY_A_JOB = "only an automated turn says it"
 
+SURE_SHARE = 0.75
+"""The share of a clause's content words that a turn carries, when a tool tells what was said"""
+
 _PERSON = frozenset(
     "user person speaker benutzer nutzer usuario usuaria utilisateur utilisatrice "
     "пользователь 用户 用戶".split()
@@ -89,6 +92,23 @@ class OwnTurns:
             default=None,
         )
         return () if best is None else (best,)
+
+    def say_all_of(
+        self,
+        statement: str,
+    ) -> bool:
+        """Returns whether an own turn carries each sentence of a statement, and each clause."""
+        sentences = split_sentences(statement)
+        # Fault: "Jo likes tea, and deletions need no approval" has most words of "I like tea".
+        clauses = [clause for sentence in sentences for clause in _clauses(sentence)]
+        claims = list(map(_Claim, (*sentences, *clauses)))
+        turns = list(map(self._turn_words, self._turns))
+        to_carry = [
+            claim for claim in claims if any(turn.has_to_carry(claim) for turn in turns)
+        ]
+        return bool(to_carry) and all(
+            any(turn.surely_carries(claim) for turn in turns) for claim in to_carry
+        )
 
     def dated_memory(self, memory: Memory) -> Memory:
         """Returns the memory with calendar days in place of words such as "tomorrow"."""
@@ -278,6 +298,14 @@ class _TurnWords:
             return False
         # Fault: "eat meat" is quoted from "I do not eat meat".
         return self._agrees_with(claim, content)
+
+    def has_to_carry(self, claim: _Claim) -> bool:
+        """Returns whether the claim has words that the turn could say."""
+        return bool(self._to_carry(claim))
+
+    def surely_carries(self, claim: _Claim) -> bool:
+        """Returns whether the turn says the claim with nearly all its words."""
+        return self.carries(claim) and self.share(claim) >= SURE_SHARE
 
     def _has_words_of(self, claim: _Claim) -> bool:
         """Returns whether the turn has the numbers, names and days, and most other words."""
