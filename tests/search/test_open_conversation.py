@@ -183,7 +183,22 @@ def test_the_answer_to_an_earlier_question_is_still_found(
     ):
         assert texts(memory, query)[0] == "In the blue drawer."
         assert said[0].text not in texts(memory, query)
-        assert "In the blue drawer." in block(memory, query)
+
+
+def test_the_answer_of_the_bot_is_in_a_block_only_with_a_word_of_the_prompt(
+    vaults: Vaults,
+) -> None:
+    said = [
+        Turn("s1", "user", "Where is the piano tuner's card?"),
+        Turn("s1", "assistant", "In the blue drawer."),
+        Turn("s2", "user", "Where is the key of the sauna?"),
+        Turn("s2", "assistant", "The key hangs on the nail."),
+    ]
+    memory = vaults.open(YOUNG, said)
+
+    assert "blue drawer" not in block(memory, "where is the piano tuner's card")
+    quoted = block(memory, "where is the key of the sauna")
+    assert "Where is the key of the sauna?" in quoted.partition("The key hangs")[0]
 
 
 def test_an_unanswered_question_adds_nothing_to_a_prompt(vaults: Vaults) -> None:

@@ -320,12 +320,15 @@ class _Gatherer:
         limit = request.most_lines + EXTRA_HITS
         while True:
             hits = ask(self._query, request.open, limit).hits
-            lines, missing = self._current_lines(hits, places)
+            lines, questions, missing = self._current_lines(hits, places)
             is_enough = len(lines) == request.most_lines
             is_all = len(hits) < limit
             if is_enough or is_all or limit >= memory_notes.MOST_HITS:
                 break
             limit *= 2
+        places_of_lines = {line.place for line in lines}
+        # Fault: what the person said before the answer may be a recalled line itself.
+        lines += [line for line in questions if line.place not in places_of_lines]
         quotations, surplus = assemble.recalled(lines, request.recall_budget)
         if missing:
             reason = f"{missing} of them no longer stand in their notes"
@@ -339,9 +342,14 @@ class _Gatherer:
         self,
         hits: Iterable["Hit"],
         places: set[tuple[str, int]],
-    ) -> tuple[list[RecalledLine], int]:
-        """Returns the lines of the hits that may go in, and how many left their notes."""
+    ) -> tuple[list[RecalledLine], list[RecalledLine], int]:
+        """Returns the lines of the hits that may go in, with the questions that they answer.
+
+        Counts the lines that left their notes.
+        """
         lines: list[RecalledLine] = []
+        questions: list[RecalledLine] = []
+        has_bot_turn = False
         missing = 0
         for hit in hits:
             if not self._may_recall(hit, places):
@@ -350,14 +358,34 @@ class _Gatherer:
             if current is None:
                 # Someone edited the note after the index read it.
                 missing += 1
-            elif self._is_news(hit, current):
-                line = memory_notes.recalled_line(hit, current)
-                lines.append(line)
-                if hit.key:
-                    self.fading.append((line.labelled().text, hit))
+                continue
+            if not self._is_news(hit, current, has_bot_turn):
+                continue
+            line = memory_notes.recalled_line(hit, current)
+            lines.append(line)
+            if current.by_bot:
+                has_bot_turn = True
+                questions = list(self._question_of(line, current))
+            if hit.key:
+                self.fading.append((line.labelled().text, hit))
             if len(lines) == self._request.most_lines:
                 break
-        return lines, missing
+        return lines, questions, missing
+
+    def _question_of(
+        self,
+        line: RecalledLine,
+        answer: LiveLines,
+    ) -> Iterator[RecalledLine]:
+        """Yields the words of the person that the bot answered, for the line before."""
+        question = self._notes.question_before(line.note, answer)
+        if question is not None:
+            yield line._replace(
+                first=question.first,
+                last=question.last,
+                origin=question.origin,
+                text=question.text,
+            )
 
     def _may_recall(
         self,
@@ -389,10 +417,17 @@ class _Gatherer:
         self,
         hit: "Hit",
         current: LiveLines,
+        has_bot_turn: bool,
     ) -> bool:
-        """Whether a line is not of this conversation, no copy of the prompt, no empty answer."""
+        """Whether a line is not of this conversation, no copy of the prompt, no empty answer.
+
+        With `has_bot_turn` the bot says nothing more.
+        """
         if hit.kind != "transcript":
             return True
+        # Fault: the phrases of the bot about a topic would take all places.
+        if current.by_bot and has_bot_turn:
+            return False
         if statements.is_empty_answer(hit.text):
             return False
         session = self._request.session

@@ -45,6 +45,10 @@ LARGEST = 64 << 20
 """Bytes of the longest transcript or audit log that is read"""
 MOST_LINES = 8
 """Lines of an item that `line_of` compares"""
+MOST_BETWEEN = 20
+"""Lines of a transcript, of other conversations too, between an answer and its question"""
+LONGEST_QUESTION = 400
+"""Letters of a question beside its answer"""
 MOST_CACHED = 1_000
 """Notes whose authors are cached"""
 AUDIT = ".audit."
@@ -67,6 +71,8 @@ class LiveLines(NamedTuple):
     origin: str
     session: str = ""
     """the conversation of a turn"""
+    by_bot: bool = False
+    """whether the bot said it, or a program"""
 
 
 class LiveNotes:
@@ -167,7 +173,23 @@ class LiveNotes:
             return None
         speaker = _SPEAKER.match(hit.text)
         words = hit.text[speaker.end() :] if speaker else hit.text
-        return LiveLines(number, number, words, _turn_origin(turn), turn.session)
+        return _turn_line(number, turn)._replace(text=words)
+
+    def question_before(
+        self,
+        note: str,
+        answer: LiveLines,
+    ) -> LiveLines | None:
+        """Finds what a person said before an answer of the bot in the same conversation."""
+        lines = self.lines(note)
+        first = max(1, answer.first - MOST_BETWEEN)
+        for number in range(answer.first - 1, first - 1, -1):
+            turn = conversations_turn.read_turn(lines[number - 1])
+            if turn is None or turn.session != answer.session:
+                continue
+            if turn.role == conversations_turn.PERSON:
+                return _turn_line(number, turn)
+        return None
 
     def _note_lines(self, hit: "Hit") -> LiveLines | None:
         """Takes the lines of the index if the note is unchanged, else the nearest equal chunk."""
@@ -270,6 +292,21 @@ def _nearest_chunk(
         raw = canvas.as_markdown(raw)
     equal_chunks = [chunk for chunk in chunker.chunk(raw) if chunk.text == hit.text]
     return min(equal_chunks, key=distance, default=None)
+
+
+def _turn_line(
+    number: int,
+    turn: "Turn",
+) -> LiveLines:
+    """Returns a turn on the line with this number, cut after `LONGEST_QUESTION` letters."""
+    return LiveLines(
+        number,
+        number,
+        turn.text[:LONGEST_QUESTION],
+        _turn_origin(turn),
+        turn.session,
+        turn.role != conversations_turn.PERSON,
+    )
 
 
 def _turn_origin(turn: "Turn") -> str:

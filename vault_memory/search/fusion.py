@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
+from vault_memory.index.exclusion import among_turns
 from vault_memory.index.query_cache import has_links
 from vault_memory.lazy import lazy_module
 from vault_memory.rules.search import query_features, scoring
@@ -39,6 +40,25 @@ def ranked(
     if mode == "semantic":
         return in_order(request, _by_cosines(candidates))
     return _by_sums(request, candidates)
+
+
+def notes_first(
+    request: CandidateRequest,
+    candidates: Candidates,
+    ordered: Sequence[Ranked],
+) -> list[Ranked]:
+    """Returns the candidates in notes before those in transcripts, by lowering the latter."""
+    ids = {place: candidates.rows[place][1] for _, place, _ in ordered}
+    turns = among_turns(request.store, ids.values())
+    lowered: list[Ranked] = []
+    for negative, place, terms in ordered:
+        if ids[place] in turns:
+            below = {"turn": request.weights.turn}
+            score = below["turn"] - negative
+            lowered.append((_negative(score), place, terms | below))
+        else:
+            lowered.append((negative, place, terms))
+    return in_order(request, lowered)
 
 
 def _negative(score: float) -> float:

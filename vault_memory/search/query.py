@@ -80,7 +80,7 @@ class SearchQuery(NamedTuple):
     copies: bool = False
     """whether chunks that say the same are hits of their own"""
     gated: bool = False
-    """whether there are no hits when even the best has little to do with the text"""
+    """whether only lines that have to do with the text are hits"""
     lifecycle: "LifecycleSettings | None" = None
     """how items fade; None: no item does"""
     episodes_since: date | None = None
@@ -154,10 +154,12 @@ def _ranked(
     query: SearchQuery,
     gathered: Candidates,
 ) -> list[Ranked]:
-    """Returns the candidates in the order of the mode; none when the gate is closed."""
+    """Returns the candidates in the order of the mode, of a gated query the related ones."""
     ranked = fusion.ranked(request, gathered, query.mode)
-    if query.gated and not RelevanceGate(request, gathered).is_open(ranked):
-        return []
+    if query.gated:
+        related = RelevanceGate(request, gathered).related(ranked)
+        # Fault: what was said again and again would leave no room for the note that answers.
+        ranked = fusion.notes_first(request, gathered, related)
     if query.mode in COMPOSITE_MODES:
         shares = composite_ranking.SHARES[query.mode]
         today = query.now.date()

@@ -1,9 +1,10 @@
-"""Decides whether a vault has lines related to a prompt that is no search.
+"""Decides which lines of a vault are related to a prompt that is no search.
 
 A search returns its best lines, however weak they are. A prompt about another subject must get
-no lines. So one of the best chunks must have a good share of the words of some sentence, where
-rare words count more; or be of a day that the prompt names; or be far more like the prompt than
-the vault in general. Then the other hits go in too: an answer is often next to its words.
+no lines. So each line must have a good share of the words of some sentence, where rare words count
+more; or be the answer to a question that has them; or be far more like the prompt than the vault
+in general; or be of a day about which the prompt asks. A turn of the bot needs a word of the
+prompt in any case.
 """
 
 from collections.abc import Mapping, Sequence
@@ -11,6 +12,7 @@ from collections.abc import Mapping, Sequence
 from vault_memory.index import fts_search
 from vault_memory.rules.conversations import statements
 from vault_memory.rules.search import query_features, tokens
+from vault_memory.rules.search.date_expressions import is_date_word
 from vault_memory.rules.search.greetings import asks_nothing
 from vault_memory.rules.search.scoring import LOWEST
 from vault_memory.search.candidates import CandidateRequest, Candidates
@@ -24,8 +26,6 @@ UNKNOWN_PAIR = 0.25
 """Weight of an unknown pair of letters, which may reach from one word into the next"""
 YOUNG = 5
 """In a vault of so many chunks an unknown word weighs half: little was written yet"""
-MOST_CHECKED = 20
-"""Of the best chunks"""
 MORE_ALIKE = 0.3
 """Cosine above the middle of the vault that alone makes a chunk related"""
 
@@ -44,30 +44,51 @@ class RelevanceGate:
         volume = fts_search.volume_of(request.store, request.scope_ids)
         chunks = volume.chunks - candidates.without.volume.chunks
         self._unknown_weight = chunks / (chunks + YOUNG)
+        self._asks_for_day = query_features.asks_for_a_day(request.features)
         weighed = map(self._word_weights, request.sentences)
         self._sentences = [weights for weights in weighed if weights]
         self._similar = _similar(candidates)
 
-    def is_open(self, best: Sequence[Ranked]) -> bool:
-        """Whether one of the best candidates is related to the prompt."""
-        return any(self._is_related(place) for _, place, _ in best[:MOST_CHECKED])
+    def related(self, ranked: Sequence[Ranked]) -> list[Ranked]:
+        """Returns the best candidates that are related to the prompt."""
+        return [candidate for candidate in ranked if self._is_related(candidate[1])]
 
     def _is_related(self, place: int) -> bool:
-        day = self._candidates.rows[place][2]
-        if query_features.is_near(day, self._request.features.days):
-            return True
-        if place in self._similar:
-            return True
-        return not self._says_nothing(place) and self._has_words(place)
+        _, _, day, who, _ = self._candidates.rows[place]
+        days = self._request.features.named_days
+        if self._asks_for_day and query_features.is_near(day, days):
+            return not self._says_nothing(place)
+        # Fault: the empty phrases of the bot would be taken for answers.
+        if statements.is_bot(who) and not self._has_any_word(place):
+            return False
+        if place in self._similar or self._has_words(place):
+            return not self._says_nothing(place)
+        return self._answers(place) and not self._says_nothing(place)
+
+    def _has_any_word(self, place: int) -> bool:
+        """Whether the chunk itself has a word of the prompt that has weight."""
+        return any(
+            weight and place in self._candidates.by_word.get(word, ())
+            for weights in self._sentences
+            for word, weight in weights.items()
+        )
 
     def _has_words(self, place: int) -> bool:
-        """Whether the chunk has enough of the words, or follows a question that has them."""
-        questions = filter(self._is_question, (place - 1, place - 2))
-        return any(
-            self._has_enough(chunk, weights)
-            for chunk in (place, *questions)
-            for weights in self._sentences
-        )
+        """Whether the chunk has enough of the words of some sentence."""
+        return any(self._has_enough(place, weights) for weights in self._sentences)
+
+    def _answers(self, place: int) -> bool:
+        """Whether the chunk follows a question that has enough of the words.
+
+        Between them may be a turn that says nothing.
+        """
+        for question in (place - 1, place - 2):
+            asks = self._is_question(question)
+            if asks and self._has_words(question):
+                return True
+            if not asks:
+                return False
+        return False
 
     def _is_question(self, place: int) -> bool:
         return place in self._candidates.asked_before or self._says_nothing(place)
@@ -98,6 +119,9 @@ class RelevanceGate:
         """Weighs each word of a sentence. Empty when the sentence asks nothing."""
         stop_words = tokens.stop_words(list(sentence))
         words = [word for word in sentence if word not in stop_words]
+        # Fault: "tonight" says when, and lines that have the word are about anything.
+        if self._request.features.named_days:
+            words = [word for word in words if not is_date_word(word)]
         if asks_nothing(words):
             return {}
         weights = {word: self._best_score(word) for word in words}

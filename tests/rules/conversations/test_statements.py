@@ -99,6 +99,87 @@ def test_the_emptiness_of_an_answer_is_measured_by_its_sentences() -> None:
     assert 0.3 < part < 0.6
 
 
+PROMISES = """
+Let me look into that.
+I'll check the gate code.
+Sure! One moment.
+Ich schaue kurz nach.
+Lass mich das kurz prüfen.
+Un instant.
+Je vais vérifier.
+Déjame ver.
+Voy a comprobar el código.
+Сейчас посмотрю.
+让我查一下。
+稍等。
+""".strip().splitlines()
+
+
+@pytest.mark.parametrize("text", PROMISES)
+def test_a_promise_to_look_is_an_empty_answer_of_the_bot(text: str) -> None:
+    assert statements.tells_nothing(f"**assistant**: {text}", "assistant") or (
+        statements.empty_part(text, "assistant") > 0.5
+    )
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Let me check: the gate code is 4711.",
+        "I looked at the timetable. The boat leaves at nine.",
+        "The look of the gate is fine.",
+    ],
+)
+def test_a_promise_with_an_answer_is_not_empty(text: str) -> None:
+    assert statements.empty_part(text, "assistant") < 1.0
+
+
+ORDERS = """
+Show me the timetable of the boat
+please find a plumber in Kiel
+Tell me about the harbour. Write it as a list.
+Check the weather for Oslo
+Book a table for two
+Zeig mir den Fahrplan
+Bitte übersetz das ins Englische
+Buche einen Tisch für zwei
+Montre-moi les horaires
+Traduis cette lettre
+Muéstrame el horario
+Dime cuándo sale el barco
+Покажи расписание
+Пожалуйста, переведи письмо
+帮我找一家餐馆
+告诉我时间表
+""".strip().splitlines()
+
+
+@pytest.mark.parametrize("text", ORDERS)
+def test_an_order_of_a_person_tells_nothing_and_the_same_of_the_bot_is_advice(
+    text: str,
+) -> None:
+    assert statements.tells_nothing(f"**ann**: {text}", "ann")
+    assert not statements.tells_nothing(f"**assistant**: {text}", "assistant")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Remember that the spare key is under the pot",
+        "Note that the boat leaves at nine",
+        "Merk dir, dass das Boot um neun fährt",
+        "Find me a plumber. Mine has moved to Kiel.",
+        "Book club is on Monday",
+        "Mira vive en Lund",
+        "Help came late",
+        "The check is in the mail",
+        "记住船九点开",
+    ],
+)
+def test_a_statement_is_no_order(text: str) -> None:
+    assert not statements.tells_nothing(f"**ann**: {text}", "ann")
+
+
 QUERY = "What is the gate code of the cottage?"
 
 

@@ -37,7 +37,7 @@ def repeats(
     `query` has the words of the query. A statement is never a repetition.
     """
     plain = without_speaker(text)
-    if asking_part(plain) <= HALF:
+    if asked_part(plain, _speaker_of(text)) <= HALF:
         return False
     terms = tokens.terms(plain)
     shared = sum(term in query for term in terms)
@@ -48,18 +48,31 @@ def tells_nothing(
     turn: str,
     who: str,
 ) -> bool:
-    """Returns whether a turn with its speaker only asks, or is an empty answer."""
+    """Returns whether a turn with its speaker only asks or orders, or is an empty answer."""
     if not turn.startswith("**"):
         return False
     plain = without_speaker(turn)
-    return asking_part(plain) == 1.0 or empty_part(plain, who) == 1.0
+    return asked_part(plain, who) == 1.0 or empty_part(plain, who) == 1.0
 
 
 def is_empty_answer(turn: str) -> bool:
     """Returns whether a turn with its speaker is an empty answer."""
+    return empty_part(without_speaker(turn), _speaker_of(turn)) == 1.0
+
+
+def _speaker_of(turn: str) -> str:
     match = _speaker.match(turn)
-    who = match[0].strip("-+*: ") if match else ""
-    return empty_part(without_speaker(turn), who) == 1.0
+    return match[0].strip("-+*: \n") if match else ""
+
+
+def is_bot(who: str) -> bool:
+    """Returns whether a speaker is the bot."""
+    return who.casefold() in BOTS
+
+
+def asks(words: Collection[str]) -> bool:
+    """Returns whether one of these words is a word of a question, such as `where`."""
+    return not _question_words().isdisjoint(words)
 
 
 def asking_part(text: str) -> float:
@@ -70,6 +83,77 @@ def asking_part(text: str) -> float:
             return share
     # People leave question marks out.
     return float(_begins_as_question(text))
+
+
+def asked_part(
+    text: str,
+    who: str,
+) -> float:
+    """Returns the share of a turn, by letters, that asks or orders something.
+
+    An order of the bot is advice, and so an answer; a line of a note orders nothing.
+    """
+    asking = asking_part(text)
+    if asking == 1.0 or not who or is_bot(who) or not _may_order(text):
+        return asking
+    sentences = split_sentences(text)
+    letters = sum(map(len, sentences)) or 1
+    asked = [
+        sentence
+        for sentence in sentences
+        if tokens.is_question(sentence) or _is_order(sentence)
+    ]
+    return max(asking, sum(map(len, asked)) / letters)
+
+
+def _may_order(text: str) -> bool:
+    """Returns quickly whether a text has any word with which an order begins."""
+    if not _order_words().isdisjoint(_non_words.sub(" ", text.lower()).split()):
+        return True
+    return not text.isascii() and any(phrase in text for phrase in _orders_in_runs())
+
+
+def _is_order(sentence: str) -> bool:
+    """Returns whether a sentence only orders something from the bot."""
+    words = _non_words.sub(" ", sentence.lower()).split()
+    while words and words[0] in _polite_words():
+        del words[0]
+    if not words:
+        return False
+    first, *following = words
+    if first in _orders() or first.startswith(_orders_in_runs()):
+        return True
+    return first in _orders_of() and bool(following) and following[0] in _objects()
+
+
+@cache
+def _orders() -> frozenset[str]:
+    return frozenset(stopwords.ORDERS.split())
+
+
+@cache
+def _orders_of() -> frozenset[str]:
+    return frozenset(stopwords.ORDERS_OF.split())
+
+
+@cache
+def _objects() -> frozenset[str]:
+    return frozenset(stopwords.ORDER_OBJECTS.split())
+
+
+@cache
+def _orders_in_runs() -> tuple[str, ...]:
+    return tuple(stopwords.ORDERS_IN_RUNS.split())
+
+
+@cache
+def _order_words() -> frozenset[str]:
+    return _orders() | _orders_of()
+
+
+@cache
+def _polite_words() -> frozenset[str]:
+    return frozenset(stopwords.POLITE.split())
 
 
 def _begins_as_question(text: str) -> bool:
@@ -97,13 +181,13 @@ def empty_part(
     A sentence of the bot may name what it does not know. A person's sentence must say nothing else,
     because search may want to find what a person does not know.
     """
-    is_bot = who.casefold() in BOTS
-    if (len(text) > LONGEST_OF_A_PERSON and not is_bot) or not _may_be_empty(text):
+    by_bot = is_bot(who)
+    if (len(text) > LONGEST_OF_A_PERSON and not by_bot) or not _may_be_empty(text):
         return 0.0
     sentences = split_sentences(text)
     letters = sum(len(sentence) for sentence in sentences)
     empty = sum(
-        len(sentence) for sentence in sentences if _is_empty(sentence, is_bot=is_bot)
+        len(sentence) for sentence in sentences if _is_empty(sentence, by_bot=by_bot)
     )
     return empty / letters if letters else 0.0
 
@@ -111,7 +195,7 @@ def empty_part(
 def _is_empty(
     sentence: str,
     *,
-    is_bot: bool,
+    by_bot: bool,
 ) -> bool:
     plain = sentence.casefold().replace("’", "'")
     if len(plain) > LONGEST_EMPTY or tokens.is_question(plain):
@@ -123,7 +207,7 @@ def _is_empty(
     if _contrast().search(plain, match.end()):
         return False
     remaining = plain[: match.start()] + " " + plain[match.end() :]
-    return is_bot or _fillers().issuperset(tokens.words(remaining))
+    return by_bot or _fillers().issuperset(tokens.words(remaining))
 
 
 def _may_be_empty(text: str) -> bool:

@@ -8,6 +8,7 @@ from itertools import zip_longest
 from typing import NamedTuple
 
 from vault_memory.rules.search import stopwords
+from vault_memory.rules.search.tokens import is_run
 
 BEFORE, AFTER = timedelta(days=3), timedelta(days=14)
 """How long before and after a day people write about it"""
@@ -77,6 +78,29 @@ def named(
         *_relative_days(text, today),
     ]
     return tuple(dict.fromkeys(ranges))
+
+
+def is_date_word(word: str) -> bool:
+    """Returns whether a word of a query that names a day only says which day."""
+    return word.isdecimal() or word in _date_words()
+
+
+@cache
+def _date_words() -> frozenset[str]:
+    return frozenset(
+        [
+            *stopwords.DATE_WORDS.split(),
+            *stopwords.MONTH_NUMBERS,
+            *stopwords.DAYS,
+            *"aujourd hui".split(),
+            *stopwords.LAST,
+            *stopwords.NEXT,
+            *stopwords.THIS,
+            *stopwords.WEEK,
+            *stopwords.MONTH,
+            *stopwords.YEAR,
+        ]
+    )
 
 
 def _shift(
@@ -205,7 +229,7 @@ def _relative_days(
     text: str,
     today: date,
 ) -> Iterator[Days]:
-    words = text.replace("'", " ").split()
+    words = _apart(text).split()
     tokens = [word.strip('.,;:!?¿¡()"') for word in words]
     if not _near_now().isdisjoint(tokens):
         for word, next_word in zip_longest(tokens, tokens[1:]):
@@ -222,6 +246,21 @@ def _relative_days(
         slack = timedelta(days=unit // 2)
         middle = _shift(today, -timedelta(days=count * unit))
         yield Days(_shift(middle, -slack), _shift(middle, slack))
+
+
+def _apart(text: str) -> str:
+    """Returns a text with spaces around words of days that have none, and for apostrophes."""
+    text = text.replace("’", "'").replace("aujourd'hui", " today ").replace("'", " ")
+    if text.isascii():
+        return text
+    for word in _days_in_runs():
+        text = text.replace(word, f" {word} ")
+    return text
+
+
+@cache
+def _days_in_runs() -> tuple[str, ...]:
+    return tuple(word for word in stopwords.DAYS if is_run(word))
 
 
 @cache

@@ -6,7 +6,7 @@ from functools import cache, lru_cache
 from typing import NamedTuple
 
 from vault_memory.rules.conversations import statements
-from vault_memory.rules.search import stopwords, tokens
+from vault_memory.rules.search import date_expressions, stopwords, tokens
 from vault_memory.rules.search.date_expressions import Days
 from vault_memory.rules.search.scoring import Weights
 
@@ -21,6 +21,8 @@ class QueryFeatures(NamedTuple):
     """its words, which may be names of a speaker"""
     days: tuple[tuple[str, str], ...] = ()
     """ranges of days (ISO 8601) around the days that it names"""
+    named_days: tuple[tuple[str, str], ...] = ()
+    """the days that it names"""
     when: bool = False
     how_many: bool = False
     terms: frozenset[str] = frozenset()
@@ -32,17 +34,36 @@ def asked(
     days: Iterable[Days],
 ) -> QueryFeatures:
     """Returns the features of a query; `days` are the days that it names."""
-    ranges = [day_range.near() for day_range in days]
+    ranges = tuple(days)
     return QueryFeatures(
         names=frozenset(tokens.words(query)),
-        days=tuple(
-            (day_range.first.isoformat(), day_range.last.isoformat())
-            for day_range in ranges
-        ),
+        days=tuple(_as_text(day_range.near()) for day_range in ranges),
+        named_days=tuple(map(_as_text, ranges)),
         when=asks_when(query),
         how_many=asks_how_many(query),
         terms=frozenset(tokens.terms(query)),
     )
+
+
+def _as_text(days: Days) -> tuple[str, str]:
+    return days.first.isoformat(), days.last.isoformat()
+
+
+def asks_for_a_day(query: QueryFeatures) -> bool:
+    """Returns whether a query asks for all of the days that it names, of any topic.
+
+    "What happened on 9 May?" does. "Tonight" and "what shall I cook tonight?" do not.
+    """
+    others = [word for word in query.terms if not date_expressions.is_date_word(word)]
+    if not query.named_days or not _event_words().issuperset(others):
+        return False
+    has_digits = any(word.isdecimal() for word in query.terms)
+    return bool(others) or has_digits or statements.asks(query.names)
+
+
+@cache
+def _event_words() -> frozenset[str]:
+    return frozenset(stopwords.EVENT_WORDS.split())
 
 
 def is_near(
@@ -78,7 +99,7 @@ def of_text(
     if query.how_many and weights.number and has_number(_without_block_id(text)):
         scores["number"] = weights.number
     if weights.question:
-        asking = _asking_share(text)
+        asking = _asking_share(text, who)
         if asking:
             scores["question"] = asking * _question_weight(text, query, weights)
     empty = weights.empty * _empty_share(text, who)
@@ -97,9 +118,12 @@ def _question_weight(
 
 
 @lru_cache(CACHED_TEXTS)
-def _asking_share(text: str) -> float:
-    """Returns the share of questions in a text."""
-    return statements.asking_part(_spoken(text))
+def _asking_share(
+    text: str,
+    who: str,
+) -> float:
+    """Returns the share of questions in a text, and of orders in the turn of a person."""
+    return statements.asked_part(_spoken(text), who)
 
 
 def _similarity(

@@ -33,6 +33,8 @@ class Weights(NamedTuple):
     faded: float = -0.1
     ended: float = -0.3
     linked: float = 0.1
+    turn: float = -100.0
+    """of a turn for a prompt, which gets turns after all notes"""
 
 
 WEIGHTS = Weights()

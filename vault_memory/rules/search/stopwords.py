@@ -190,6 +190,21 @@ WEEK = "week weekend woche wochenende semaine semana".split()
 MONTH = "month monat mois mes".split()
 YEAR = "year jahr année año".split()
 
+EVENT_WORDS = """
+    happened happen happens happening talk talked discuss discussed anything everything something news done say said
+    passiert geschah geschehen gemacht besprochen gesprochen geredet unternommen los alles gesagt
+    passé fait discuté parlé dit arrivé pasó pasado hice hicimos hizo hablamos hablado dicho dijo
+    случилось произошло делал делала делали говорили обсуждали было 发生 生了 做了 聊了 说了
+"""
+"""Words of a question for all of a day, such as "what happened on 9 May" """
+DATE_WORDS = """
+    day days ago date tag tage tagen datum jour jours día días fecha дня день дней 天 号 monday tuesday wednesday thursday
+    friday saturday sunday montag dienstag mittwoch donnerstag freitag samstag sonntag lundi mardi mercredi jeudi vendredi
+    samedi dimanche lunes martes miércoles jueves viernes sábado domingo понедельник вторник среда среду четверг пятница
+    пятницу суббота субботу воскресенье evening abend soir noche вечером night nacht
+"""
+"""Further words that only name a day"""
+
 NUMBER_WORDS = """
     two three four five six seven eight nine ten eleven twelve dozen twice thrice
     zwei drei vier fünf sechs sieben acht neun zehn elf zwölf deux trois quatre cinq sept huit neuf dix
@@ -210,6 +225,32 @@ QUESTION_WORDS = """
 """
 """Words with which a question begins that has no question mark"""
 
+ORDERS = """
+    show tell give find write explain summarise summarize translate calculate convert compare describe suggest recommend
+    rewrite rephrase proofread generate remind zeig zeige sag gib such schreib erklär erkläre übersetz übersetze fass prüf
+    guck hilf vergleich vergleiche berechne nenn korrigier erinnere montre dis donne trouve écris explique résume traduis
+    regarde vérifie aide compare calcule envoie raconte muéstrame dime dame búscame escríbeme explícame resume traduce
+    hazme ayúdame cuéntame compara calcula recomiéndame recuérdame покажи покажите скажи скажите дай дайте найди найдите
+    напиши напишите объясни объясните переведи переведите перечисли проверь проверьте посмотри помоги помогите сравни
+    посчитай составь отправь расскажи расскажите придумай сделай
+"""
+"""Words with which an order to the bot begins, which states nothing"""
+ORDERS_OF = """
+    check look book plan list open help make draft order schedule search cancel send fix play create mach mache schick
+    schau such suche schreibe liste buche plane fais cherche réserve busca escribe revisa haz reserva
+"""
+"""The same where one of `ORDER_OBJECTS` follows"""
+ORDER_OBJECTS = """
+    me us my our the a an this that these those all some up into for if whether mir uns mein meine meinen den die das ein
+    eine einen bitte mal nach moi nous mon ma mes le la les un une me mi mis el los las una
+"""
+ORDERS_IN_RUNS = "帮我 请帮 给我 告诉我 查一下 翻译 列出 解释 总结 写一 找一"
+"""The same in scripts without spaces"""
+POLITE = (
+    "please bitte por favor svp пожалуйста hey ok okay and und et y и now so also just"
+)
+"""Words before an order"""
+
 NO_ANSWER = """
     (?:do not|don't|dont) (?:\\w+ )?(?:know|remember|recall)
     | (?:do not|don't|dont) have (?:any |enough |that |this )*(?:information|memory|memories|record|records|notes?|details?|idea|knowledge|data)
@@ -219,6 +260,13 @@ NO_ANSWER = """
     | (?:there is|there's) (?:nothing|no information|no record|no note|no mention)
     | (?:haven't|have not|never|didn't|did not) (?:told|tell|mentioned|mention|said|shared|share)
     | nothing (?:was |is )?(?:found|known|recorded)
+    | (?:let me|i'll|i will|i'm going to|allow me to) (?:just |quickly )?(?:look|check|see|search|find out|get back)(?![^:;]*[:;])
+    | (?:one|just a|give me a) (?:moment|second|minute) | (?:lass|lassen sie) mich (?:das |es |kurz |mal )*(?:nachsehen|nachschauen|prüfen|schauen)
+    | (?:ich )?(?:schaue?|sehe?) (?:ich )?(?:kurz |mal |gleich |das )*nach | (?:einen|ein) (?:moment|augenblick)
+    | (?:laisse|laissez)-?(?: )?moi (?:vérifier|regarder|chercher|voir) | je (?:vais )?(?:vérifie|regarde|vérifier|regarder|chercher)
+    | un (?:instant|moment|momento|segundo) | (?:déjame|déjeme|permíteme) (?:ver|revisar|buscar|comprobar|mirar)
+    | voy a (?:revisar|buscar|comprobar|mirar) | (?:сейчас|давайте|дай) (?:я )?(?:посмотрю|проверю|поищу|узнаю)
+    | (?:одну )?минут[уо]\\w* | (?:让我|我来|我去|我)(?:查|看|找)(?:一下|一查|看|找)? | 稍等 | 请稍候
     | weiss (?:ich )?(?:es |das |davon )?(?:leider )?nicht\\w* | weiss ich nicht | keine ahnung
     | (?:habe|finde) (?:ich )?(?:dazu |darüber |hierzu |leider )*(?:keine|nichts)(?: informationen| angaben| notizen)?
     | ist mir nicht bekannt | kann ich nicht (?:sagen|finden) | kann mich nicht erinnern
@@ -250,9 +298,13 @@ NO_ANSWER_MARKS = """
     aning minns wiem pojęcia informacji pamiętam знаю понятия информации помню гадки інформації пам ятаю bilmiyorum
     bilgim fikrim hatırlamıyorum biết tin nhớ tahu informasi ingat știu stiu habar informații informatii amintesc ξέρω
     γνωρίζω θυμάμαι ιδέα أعرف أعلم أدري معلومات أتذكر पता जानता जानती जानकारी
+    look check see search moment second minute nachsehen nachschauen prüfen schauen schau schaue nach augenblick vérifier
+    vérifie regarde regarder chercher voir instant momento segundo ver revisar buscar comprobar mirar посмотрю проверю
+    поищу узнаю минуту минутку
 """
 """Words of which each of these has one"""
 NO_ANSWER_PIECES = """
+    查 看 稍等 稍候 让我
     不知道 不清楚 不记得 信息 记录 知りません わかり 分かり 覚えて わからない 分からない ありません 모르겠 몰라 모릅니다 기억나지 정보가
     ไม่ทราบ ไม่รู้ จำไม่ได้ ไม่มีข้อมูล
 """
