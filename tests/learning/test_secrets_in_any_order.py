@@ -94,7 +94,20 @@ NUMBERS = (
     "我的税号是91110108MA01",
     "postgres://keeper:quayfish@db.example/log",
 )
+SPOKEN = (
+    "The alarm code is four four one seven",
+    "My PIN is four, four, one, seven",
+    "my pin: nine oh two one",
+    "Meine PIN ist vier vier eins sieben",
+    "Türcode: vier vier eins sieben",
+    "mi PIN es cuatro cuatro uno siete",
+    "mon code pin est quatre quatre un sept",
+    "мой пин-код четыре четыре один семь",
+)
 HARMLESS = (
+    "my pin has four digits",
+    "My PIN is one of two, three at most",
+    "The gate code was changed one week ago by two of us",
     "Remember that the password hint is the cat",
     "Remember that the API key lives in 1Password",
     "Remember the password is in the safe",
@@ -140,6 +153,11 @@ def test_no_word_order_lets_a_secret_through(language: str, kind: str) -> None:
 
 @pytest.mark.parametrize("text", NUMBERS)
 def test_the_number_of_an_account_or_of_a_person_is_a_secret(text: str) -> None:
+    assert policy_cues().is_secret(text)
+
+
+@pytest.mark.parametrize("text", SPOKEN)
+def test_a_code_in_words_is_a_secret(text: str) -> None:
     assert policy_cues().is_secret(text)
 
 

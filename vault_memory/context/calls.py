@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from vault_memory.context.live_notes import Authors
     from vault_memory.context.past import as_of
     from vault_memory.index.store import Index
+    from vault_memory.models.llm import policy_tables
+    from vault_memory.rules.learning.policy import secret_masks
     from vault_memory.search import query as search_query
     from vault_memory.search.results import Answer, Hit
 else:
@@ -25,6 +27,8 @@ else:
     gather = lazy_module("vault_memory.context.gather")
     live_notes = lazy_module("vault_memory.context.live_notes")
     as_of = lazy_module("vault_memory.context.past.as_of")
+    policy_tables = lazy_module("vault_memory.models.llm.policy_tables")
+    secret_masks = lazy_module("vault_memory.rules.learning.policy.secret_masks")
     search_query = lazy_module("vault_memory.search.query")
 
 PURPOSES: tuple[Purpose, ...] = get_args(Purpose)
@@ -145,7 +149,9 @@ class ContextCalls:
         read: list[Hit] = []
         # Fault: a note that changes between the search and the quotation would be quoted wrongly.
         with folder.held(), index.reading():
-            notes = live_notes.LiveNotes(folder, self._authors, index.revision_of)
+            notes = live_notes.LiveNotes(
+                folder, self._authors, index.revision_of, self._masked
+            )
             block = gather.build(index, notes, request, ask, read)
             freshness = self._searcher.freshness_of(index, unread)
             unknown_scopes = self._searcher.unknown_scopes(index, request.scopes)
@@ -160,6 +166,11 @@ class ContextCalls:
             unknown_scopes,
         )
         return answer, read
+
+    def _masked(self, text: str) -> str:
+        """A turn without its secrets."""
+        cues = policy_tables.policy_cues(self.vault.state.path)
+        return secret_masks.masked(text, cues.is_secret)
 
     def _why_not_recalled(self, automatic: bool) -> str:
         """The setting that forbids to look for lines, else an empty text."""

@@ -421,12 +421,13 @@ class _Gatherer:
     ) -> bool:
         """Whether a line is not of this conversation, no copy of the prompt, no empty answer.
 
+        A turn with a secret is never quoted.
         With `has_bot_turn` the bot says nothing more.
         """
         if hit.kind != "transcript":
             return True
         # Fault: the phrases of the bot about a topic would take all places.
-        if current.by_bot and has_bot_turn:
+        if current.has_secret or (current.by_bot and has_bot_turn):
             return False
         if statements.is_empty_answer(hit.text):
             return False

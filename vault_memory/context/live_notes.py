@@ -73,6 +73,8 @@ class LiveLines(NamedTuple):
     """the conversation of a turn"""
     by_bot: bool = False
     """whether the bot said it, or a program"""
+    has_secret: bool = False
+    """whether the turn has a secret that must not be quoted"""
 
 
 class LiveNotes:
@@ -83,8 +85,13 @@ class LiveNotes:
         folder: Folder,
         authors: "Authors",
         indexed: Callable[[str], str] = lambda path: "",
+        masked: Callable[[str], str] = lambda text: text,
     ) -> None:
-        """`indexed` returns the revision of a note that its hits come from."""
+        """`indexed` returns the revision of a note that its hits come from.
+
+        `masked` returns a turn without its secrets.
+        """
+        self._masked = masked
         self._folder = folder
         self._authors = authors
         self._indexed = indexed
@@ -173,7 +180,9 @@ class LiveNotes:
             return None
         speaker = _SPEAKER.match(hit.text)
         words = hit.text[speaker.end() :] if speaker else hit.text
-        return _turn_line(number, turn)._replace(text=words)
+        # Fault: a secret that no note may keep would be quoted from where it was said.
+        has_secret = self._masked(turn.text) != turn.text
+        return _turn_line(number, turn)._replace(text=words, has_secret=has_secret)
 
     def question_before(
         self,
@@ -188,7 +197,8 @@ class LiveNotes:
             if turn is None or turn.session != answer.session:
                 continue
             if turn.role == conversations_turn.PERSON:
-                return _turn_line(number, turn)
+                text = self._masked(turn.text)
+                return _turn_line(number, turn._replace(text=text))
         return None
 
     def _note_lines(self, hit: "Hit") -> LiveLines | None:

@@ -1,6 +1,6 @@
 """The tools that only read: each gives what a model reads, as text and as data."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from vault_memory.api import json_contract, read_request
@@ -22,6 +22,7 @@ else:
     query_or_local = lazy_module("vault_memory.daemon.query_or_local")
     source_quotation = lazy_module("vault_memory.rules.context.source_quotation")
 
+TRANSCRIPT = "transcript"
 LONGEST = 40_000
 """Characters of notes in one answer.
 
@@ -41,8 +42,24 @@ def search(
     answer = query_or_local.search(
         serving.memory, arguments.query, scopes=serving.reads, options=options
     )
+    data = dict(serving.shown(answer))
+    data["hits"] = _masked_hits(serving, data["hits"])
     # A thousand hits would take the room of a conversation.
-    return quotations.of_search(serving.shown(answer), LONGEST)
+    return quotations.of_search(data, LONGEST)
+
+
+def _masked_hits(
+    serving: Serving,
+    hits: Sequence[Mapping[str, Any]],
+) -> list[Mapping[str, Any]]:
+    """Returns the hits, with what was said without its secrets."""
+    # Fault: a secret that no note may keep would be quoted from where it was said.
+    return [
+        {**hit, "text": serving.masked(hit["text"])}
+        if hit["kind"] == TRANSCRIPT
+        else hit
+        for hit in hits
+    ]
 
 
 def context(
@@ -85,6 +102,8 @@ def get(
         last = min(arguments.last_line, last)
     last = _last_that_fits(lines, first, last)
     text = "".join(lines[first - 1 : last])
+    if note.note.endswith(".jsonl"):
+        text = serving.masked_lines(text)
     answer: dict[str, Any] = dict(json_contract.of_note(note))
     # A line may be as long as a note, and a model has no room for a million characters.
     answer["text"], answer["cut"] = text[:LONGEST], max(0, len(text) - LONGEST)
@@ -101,6 +120,7 @@ def entity(
     memory, scopes = serving.memory, serving.reads
     about = memory.facts.entity(arguments.name, scopes=scopes)
     answer: dict[str, Any] = dict(facts_json.of_about(about))
+    answer["hits"] = _masked_hits(serving, answer["hits"])
     if arguments.on is not None:
         listed = memory.facts(scopes=scopes, entity=arguments.name, on=arguments.on)
         answer["facts"] = facts_json.of_facts(listed)["facts"]
@@ -122,7 +142,29 @@ def source(
     note, colon, line = arguments.ref.rpartition(":")
     ref = f"{serving.path_of(note)}:{line}" if colon else arguments.ref
     origin = serving.memory.source(ref, scopes=serving.reads, around=arguments.around)
-    return source_quotation.of_source(source_json.of_source(origin))
+    answer = source_json.of_source(origin)
+    turns = [_without_secrets(serving, turn) for turn in answer["turns"]]
+    text = answer["text"]
+    if answer["kind"] == "turn":
+        text = serving.masked(text)
+    return source_quotation.of_source({**answer, "text": text, "turns": turns})
+
+
+def _without_secrets(
+    serving: Serving,
+    turn: Mapping[str, Any],
+) -> dict[str, Any]:
+    """Returns a turn and its neighbours without the secrets in them."""
+
+    def spoken(words: Mapping[str, Any]) -> dict[str, Any]:
+        return {**words, "text": serving.masked(words["text"])}
+
+    return {
+        **turn,
+        "turn": spoken(turn["turn"]) if turn["turn"] else None,
+        "before": list(map(spoken, turn["before"])),
+        "after": list(map(spoken, turn["after"])),
+    }
 
 
 def stats(

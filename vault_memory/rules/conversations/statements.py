@@ -98,12 +98,12 @@ def asked_part(
         return asking
     sentences = split_sentences(text)
     letters = sum(map(len, sentences)) or 1
-    asked = [
+    questions_and_orders = [
         sentence
         for sentence in sentences
         if tokens.is_question(sentence) or _is_order(sentence)
     ]
-    return max(asking, sum(map(len, asked)) / letters)
+    return max(asking, sum(map(len, questions_and_orders)) / letters)
 
 
 def _may_order(text: str) -> bool:

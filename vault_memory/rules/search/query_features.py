@@ -54,11 +54,11 @@ def asks_for_a_day(query: QueryFeatures) -> bool:
 
     "What happened on 9 May?" does. "Tonight" and "what shall I cook tonight?" do not.
     """
-    others = [word for word in query.terms if not date_expressions.is_date_word(word)]
-    if not query.named_days or not _event_words().issuperset(others):
+    further = [word for word in query.terms if not date_expressions.is_date_word(word)]
+    if not query.named_days or not _event_words().issuperset(further):
         return False
     has_digits = any(word.isdecimal() for word in query.terms)
-    return bool(others) or has_digits or statements.asks(query.names)
+    return bool(further) or has_digits or statements.asks(query.names)
 
 
 @cache

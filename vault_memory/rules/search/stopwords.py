@@ -213,6 +213,20 @@ NUMBER_WORDS = """
 """
 """Numbers as words"""
 
+DIGITS = (
+    "zero oh null nul zéro cero ноль нуль 零 〇",
+    "one eins un une uno una один одна 一",
+    "two zwei zwo deux dos два две 二 两",
+    "three drei trois tres три 三",
+    "four vier quatre cuatro четыре 四",
+    "five fünf cinq cinco пять 五",
+    "six sechs seis шесть 六",
+    "seven sieben sept siete семь 七",
+    "eight acht huit ocho восемь 八",
+    "nine neun neuf nueve девять 九",
+)
+"""The names of the digits, zero first"""
+
 QUESTION_WORDS = """
     what who whom whose which where when why how was wer wen wem wo wann warum wieso weshalb wie welche welcher welches
     wohin woher que qui quoi quel quelle quels quelles où quand pourquoi combien comment qué quién quiénes cuál cuáles

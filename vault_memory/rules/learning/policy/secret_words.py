@@ -8,6 +8,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from functools import cached_property
 
+from vault_memory.rules.learning.policy.spoken_digits import with_digits
 from vault_memory.rules.search.tokens import is_run
 
 LONGEST_GAP = 4
@@ -96,7 +97,11 @@ class SecretWords:
             return True
         if has_card(sentence) or has_iban(sentence):
             return True
-        return self._is_word_told(folded) or self._is_any_number_told(folded)
+        if self._is_word_told(folded) or self._is_any_number_told(folded):
+            return True
+        # Fault: a dictated code has no digit.
+        in_digits = with_digits(folded)
+        return in_digits != folded and self._is_any_number_told(in_digits)
 
     def _is_word_told(
         self,
@@ -465,7 +470,9 @@ class _WordPatterns:
         runs = [_escaped(word) for word in ordered if is_run(word)]
         self.spaced = "|".join(spaced) or "(?!)"
         self.runs = "|".join(runs) or "(?!)"
-        self.pattern = rf"(?:(?<!\w)(?:{self.spaced})(?!\w)|{self.runs})"
+        # Fault: "мой пин" begins at an earlier word than "пин-код", and ends inside it.
+        end = r"(?!\w|-[^\W\d_])"
+        self.pattern = rf"(?:(?<!\w)(?:{self.spaced}){end}|{self.runs})"
 
 
 def _escaped(word: str) -> str:

@@ -1,0 +1,54 @@
+"""Masks the secrets in what was said, before a model reads it. Pure."""
+
+import json
+import re
+from collections.abc import Callable
+
+from vault_memory.rules.conversations.statements import without_speaker
+from vault_memory.rules.sentences.sentence_splitter import split_sentences
+
+MASK = "[a secret is left out]"
+_KEY_BLOCK = re.compile(
+    r"-----BEGIN [A-Z ]*PRIVATE KEY-----.*?(?:-----END [A-Z ]*-----|\Z)", re.DOTALL
+)
+_KEY_LINE = re.compile(r"^[A-Za-z0-9+/=]{60,}$", re.MULTILINE)
+"""A line of a key, of which a chunk may have no more"""
+
+
+def masked(
+    text: str,
+    is_secret: Callable[[str], bool],
+) -> str:
+    """Returns a turn in which each sentence with a secret is replaced by `MASK`."""
+    text = _KEY_LINE.sub(MASK, _KEY_BLOCK.sub(MASK, text))
+    for sentence in split_sentences(text):
+        # Fault: the name of a speaker before a colon would be a value.
+        if is_secret(without_speaker(sentence)):
+            text = text.replace(sentence, MASK)
+    # Fault: the cue may be in one sentence and the value in the next one.
+    return MASK if is_secret(without_speaker(text)) else text
+
+
+def masked_lines(
+    text: str,
+    is_secret: Callable[[str], bool],
+) -> str:
+    """Returns lines of a transcript without the secrets in their turns."""
+    lines = text.splitlines(keepends=True)
+    return "".join(_masked_line(line, is_secret) for line in lines)
+
+
+def _masked_line(
+    line: str,
+    is_secret: Callable[[str], bool],
+) -> str:
+    try:
+        record = json.loads(line)
+        words = record["text"]
+        plain = masked(words, is_secret)
+    except (ValueError, KeyError, TypeError, AttributeError):
+        # A torn line is no turn.
+        return masked(line, is_secret)
+    if plain == words:
+        return line
+    return json.dumps({**record, "text": plain}, ensure_ascii=False) + "\n"
