@@ -4,6 +4,8 @@
 """
 
 import json
+import os
+import signal
 import sqlite3
 from pathlib import Path
 from typing import Any
@@ -213,3 +215,39 @@ def test_uninstall_restores_the_previous_configuration(client: Client) -> None:
         assert b"vault-memory" not in left.replace(
             str(client.home.parent).encode(), b""
         ), left.decode()
+
+
+ALLERGY = "I am allergic to walnuts; remember that"
+
+
+def test_what_was_asked_for_before_a_kill_is_in_the_next_conversation(
+    client: Client,
+) -> None:
+    client.install()
+    client.trust()
+
+    # At the end of this block the program is killed, with all that it has started.
+    with client.conversation() as say:
+        say(ALLERGY)
+    asked = len(client.model.turns)
+    client.ask(GREETING)
+
+    assert "walnuts" in client.model.turns[asked].text
+
+
+def test_beside_a_daemon_that_hangs_the_memory_is_in_the_first_request(
+    client: Client,
+) -> None:
+    client.install()
+    client.trust()
+    run = (str(programs.VAULT_MEMORY), "--vault", str(client.vault), "run")
+
+    with client.process(*run) as daemon:
+        until(lambda: client.ours("status")["daemon"]["running"])
+        os.kill(daemon.pid, signal.SIGSTOP)
+        client.ask(GREETING)
+        os.kill(daemon.pid, signal.SIGCONT)
+        until(lambda: len(turns(client)) >= 2, says=lambda: turns(client))
+
+    assert "rows the heron boat" in client.model.turns[0].text
+    assert turns(client) == [("user", GREETING), ("assistant", REPLY)]
