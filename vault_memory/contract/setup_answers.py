@@ -266,12 +266,25 @@ class ExportJson(TypedDict):
     skipped: list[PathRemarkJson]
 
 
+class LearnedLineJson(TypedDict):
+    """A line of a note that a night learned; `ref` is the turn that says it."""
+
+    scope: str
+    note: str
+    text: str
+    ref: str
+
+
 class LastNightJson(TypedDict):
-    """The report of the last night; `night` is null before the first one."""
+    """The report of the last night; `night` is null before the first one.
+
+    `learned` has the lines that the notes still have.
+    """
 
     night: str | None
     report: str
     file: str
+    learned: list[LearnedLineJson]
 
 
 class OpenJson(TypedDict):

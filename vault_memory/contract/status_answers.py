@@ -5,7 +5,7 @@ from typing import Annotated, Literal, NotRequired, TypedDict
 from msgspec import Meta
 
 from vault_memory.contract import SemanticState, SyncState
-from vault_memory.contract.fields import Count
+from vault_memory.contract.fields import Count, Day
 
 
 class IndexReportJson(TypedDict):
@@ -41,15 +41,26 @@ class SourcesJson(TypedDict):
     notes: NoteCountsJson
 
 
+class FactCountsJson(TypedDict):
+    """How many facts hold today, and how many do not."""
+
+    current: Count
+    ended: Count
+
+
 class StatsJson(TypedDict):
     """Counts of notes and chunks by kind, scope and source.
 
-    The counts of a bot, which are those of its scopes alone, have no `vectors` and no size.
+    The counts of a bot, which are those of its scopes alone, end with `sources`.
     """
 
     kinds: dict[str, NoteCountsJson]
     scopes: dict[str, NoteCountsJson]
     sources: SourcesJson
+    facts: NotRequired[FactCountsJson]
+    newest_day: NotRequired[
+        Annotated[Day | None, Meta(description="Newest day of a text, up to today")]
+    ]
     vectors: NotRequired[
         Annotated[dict[str, int], Meta(description="Vectors of each model")]
     ]

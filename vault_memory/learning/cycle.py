@@ -29,7 +29,8 @@ from vault_memory.learning.prompts import Question
 from vault_memory.learning.reporting.outcomes import CycleOutcome, RunOutcome
 from vault_memory.learning.unread_turns import ROOM, Gathered, Log
 from vault_memory.markdown.document import SectionedDoc, parse
-from vault_memory.markdown.note_items import item_id, short_hash
+from vault_memory.markdown.items import parse_item
+from vault_memory.markdown.note_items import item_id, items_of, short_hash
 from vault_memory.rules.learning.candidate import Extraction
 from vault_memory.rules.learning.twins import JACCARD
 from vault_memory.rules.paths.scope_notes import Places
@@ -223,6 +224,11 @@ class LearningCycle:
             for day, note in self.places.dated
             if first <= day <= last
         }
+
+    def topics_on(self, day: date) -> list[str]:
+        """Returns the topics of the items in the dated note of a day."""
+        doc = self.compared_doc(self.places.note_of(day))
+        return [parse_item(item.text).topic for item in items_of(doc)]
 
     def _raw(self, path: str) -> bytes:
         # Fault: a scope without a file of this kind has an empty path.

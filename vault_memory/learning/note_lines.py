@@ -2,14 +2,16 @@
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from datetime import date, tzinfo
 
 from vault_memory.learning.unread_turns import day_of
 from vault_memory.markdown.document import SectionedDoc
 from vault_memory.markdown.letters import folded_line
+from vault_memory.models.llm.topic_words import topic_of
 from vault_memory.rules.conversations.turn import Turn
+from vault_memory.rules.learning.attribute_memories import ATTRIBUTES
 from vault_memory.rules.learning.candidate import (
     CHANNEL_SECTIONS,
     Extraction,
@@ -31,22 +33,27 @@ def lines_by_day(
     zone: tzinfo,
     *,
     attributed: bool,
+    topics_on: Callable[[date], list[str]] = lambda day: [],
 ) -> dict[date, list[str]]:
     """Returns an item for each memory, by the day of its turn.
 
     A memory of several turns gives one item for each. The first is written, and each of the
     others supports it as a duplicate. `attributed`: items begin with the name of the speaker.
+    `topics_on` returns the topics of the items that the note of a day has.
     """
-    main_topic = dominant(extraction)
+    memories = [_with_topic(memory, extraction) for memory in extraction.memories]
+    said = [*extraction.topics.values(), *(memory.topic for memory in memories)]
+    main_topics: dict[date, str] = {}
     lines: dict[date, list[str]] = {}
-    for memory in extraction.memories:
+    for memory in memories:
         turn = _first(memory, turns)
         # Fault: a model cites a turn that it never read. The line would have no proof.
         if turn is None:
             continue
-        topic = memory.topic or extraction.topics.get(turn.id, "") or main_topic
         day = day_of(turn, zone)
-        with_topic = replace(memory, topic=topic)
+        if day not in main_topics:
+            main_topics[day] = dominant([*said, *topics_on(day)])
+        with_topic = replace(memory, topic=memory.topic or main_topics[day])
         for id_ in memory.evidence:
             if id_ not in turns:
                 continue
@@ -55,6 +62,19 @@ def lines_by_day(
             line = line_of(with_topic, repetition, day, attributed=attributed)
             lines.setdefault(day, []).append(line)
     return dict(sorted(lines.items()))
+
+
+def _with_topic(
+    memory: Memory,
+    extraction: Extraction,
+) -> Memory:
+    """Returns a memory with the topic that a model names, else with that of its words."""
+    of_turns = (extraction.topics.get(id_, "") for id_ in memory.evidence)
+    topic = memory.topic or next(filter(None, of_turns), "") or topic_of(memory.text)
+    # What a person is and likes is personal, whatever words say it.
+    if not topic and memory.type in ATTRIBUTES:
+        topic = "personal"
+    return replace(memory, topic=topic)
 
 
 def line_of(
@@ -154,10 +174,9 @@ def _words(text: str) -> set[str]:
     return set(_WORD.findall(folded_line(text)))
 
 
-def dominant(extraction: Extraction) -> str:
+def dominant(topics: Iterable[str]) -> str:
     """Returns the most frequent topic; empty when there is none."""
-    counts = Counter(extraction.topics.values())
-    counts.update(memory.topic for memory in extraction.memories if memory.topic)
+    counts = Counter(filter(None, topics))
     return min(counts, key=lambda topic: (-counts[topic], topic), default="")
 
 

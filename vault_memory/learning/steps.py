@@ -78,7 +78,7 @@ MOST_DOUBTS = 10
 FACT_REMARK = "fact "
 """Begins the remark of an op that states a fact"""
 NEW_FACT = frozenset({"added", "refined", "superseded"})
-UNSTORED = ("learned", "committed")
+UNSTORED = ("learned",)
 """What an outcome tells at once, and the notes tell later"""
 RULE_OPS = frozenset({"append", "add_heading"})
 
@@ -194,6 +194,7 @@ def write_notes(cycle: "LearningCycle") -> None:
         cycle.gathered.evidence,
         cycle.zone,
         attributed=cycle.kind == "channel",
+        topics_on=cycle.topics_on,
     )
     dropped: list[Mapping[str, Any]] = [
         {"op": "memory", "line": memory.text, "reason": memory.reason}

@@ -443,7 +443,7 @@ class SearchCalls:
         self.vault.indexing.refresh()
         index = self.vault.indexing.index()
         if scopes is None:
-            return note_reports.stats(index)
+            return note_reports.stats(index, date.today())
         check_scopes(scopes)
         # Fault: a database takes no name that is not UTF-8, and no note has one.
         existing = sorted({*scopes} & {*index.scopes()})

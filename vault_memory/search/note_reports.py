@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import date
 from typing import TYPE_CHECKING
 
 from vault_memory.lazy import lazy_module
@@ -137,13 +138,19 @@ def stats_of(
     return {"kinds": by_kind, "scopes": by_scope, "sources": {"notes": sums}}
 
 
-def stats(index: "Index") -> "StatsJson":
-    """Counts of notes and chunks by kind and scope, and of vectors by model."""
+def stats(
+    index: "Index",
+    today: date,
+) -> "StatsJson":
+    """Counts of notes and chunks by kind and scope, of facts, and of vectors by model."""
     notes, chunks = index.counts()
+    facts = row_counts.fact_counts(index, today)
     return {
         "kinds": _counts(index, row_counts.GroupBy.KIND),
         "scopes": _counts(index, row_counts.GroupBy.SCOPE),
         "sources": {"notes": {"notes": notes, "chunks": chunks}},
+        "facts": {"current": facts.current, "ended": facts.ended},
+        "newest_day": row_counts.newest_day(index, today),
         "vectors": row_counts.vectors_by_model(index),
         "index_bytes": row_counts.bytes_of_pages(index),
     }

@@ -220,7 +220,7 @@ def _ended_text(ended: "Ended") -> str:
     lines += [
         f"left out ({entry['reason']}): turn {entry['ref']}"
         for entry in ended.dropped
-        if entry["reason"] not in write_policy.UNTOLD
+        if entry["reason"] not in write_policy.UNNAMED
     ]
     count = len(ended.waiting)
     if count:

@@ -1,6 +1,7 @@
 """Counts what an index has, for people and programs that watch it."""
 
 from collections.abc import Sequence
+from datetime import date
 from enum import Enum
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -53,6 +54,38 @@ def note_counts(
         tuple(scopes or ()),
     )
     return [NoteCount._make(row) for row in rows]
+
+
+class FactCounts(NamedTuple):
+    """How many facts hold and how many do not."""
+
+    current: int
+    ended: int
+
+
+def fact_counts(
+    index: "Index",
+    today: date,
+) -> FactCounts:
+    """Return the counts of all facts, as they hold on a day."""
+    [(total, ended)] = index.connection.execute(
+        "SELECT count(*), coalesce(sum(struck OR coalesce(valid_until < ?, 0)), 0)"
+        " FROM fact",
+        (today.isoformat(),),
+    )
+    return FactCounts(total - ended, ended)
+
+
+def newest_day(
+    index: "Index",
+    today: date,
+) -> str | None:
+    """Return the newest day of a text, up to today."""
+    # Fault: a plan has the date of its day in the future.
+    [(day,)] = index.connection.execute(
+        "SELECT max(date) FROM chunk WHERE date <= ?", (today.isoformat(),)
+    )
+    return None if day is None else str(day)
 
 
 def vectors_by_model(index: "Index") -> dict[str, int]:

@@ -27,6 +27,8 @@ class PolicyDeps:
     """returns the speaker's own statements in a turn, without questions and quotations"""
     requests: Callable[[str], list[str]]
     """returns what a turn asks to remember"""
+    has_long_request: Callable[[str], bool]
+    """whether a turn asks to remember more than a line can have"""
     is_open: Callable[[str, datetime], bool]
     """whether a session goes on, with the time of a turn in it"""
     kind_of: Callable[[str], str]

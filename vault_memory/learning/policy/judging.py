@@ -66,6 +66,8 @@ logger = logging.getLogger(__name__)
 
 MOST_RULES = 2
 """Rules of one turn that are written; a person decides about the others"""
+TOO_LONG = "too_long"
+"""The reason of a request that is longer than a line"""
 NOT_SHOWN = "…"
 """In place of a text that must not be stored anywhere"""
 
@@ -143,6 +145,9 @@ class _Judge:
                 day = day_of(turn, self._cycle.zone)
                 keys.add(self._key(with_calendar_days(text, day)))
                 self._judge_line("remember", text, turn, is_asked=True)
+            # Fault: what the person asked for would be lost without a word.
+            if not turn.channel and self._policy.has_long_request(turn.text):
+                self._judged.drop((turn.id,), TOO_LONG)
             # The length of the whole turn tells whether a person typed it.
             text_of_turn = self._whole_turns[turn.id].text
             rules = spoken_rules(text_of_turn, self._cues, self._policy.sentences)

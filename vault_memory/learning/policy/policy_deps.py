@@ -40,6 +40,7 @@ def of_vault(
         cues=lambda: policy_cues(vault.state.path),
         sentences=sentences,
         requests=phrase_rules.requests_in,
+        has_long_request=phrase_rules.has_long_request,
         is_open=is_open,
         kind_of=kind_of,
         ledgers=ledgers.of_vault(vault),

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping
 from typing import Any, TypeVar, cast
 
-from vault_memory.rules.learning.write_policy import UNTOLD
+from vault_memory.rules.learning.write_policy import UNNAMED
 
 Outcome = TypeVar("Outcome", bound=Mapping[str, Any])
 
@@ -97,11 +97,11 @@ def _held(outcome: Mapping[str, Any]) -> str:
 
 
 def _dropped(outcome: Mapping[str, Any]) -> str:
-    """Names the turns of what is not kept, without the words; crisis and secrets are not named."""
+    """Names the turns of what is not kept, without the words; a crisis is not named."""
     drops = [
         f"turn {drop['ref']} ({drop['reason']})"
         for drop in outcome.get("dropped") or ()
-        if drop["reason"] not in UNTOLD
+        if drop["reason"] not in UNNAMED
     ]
     return f"not kept: {', '.join(drops)}" if drops else ""
 

@@ -43,6 +43,12 @@ def requests_in(text: str) -> list[str]:
     return [request for sentence in sentences(text) if (request := _request(sentence))]
 
 
+def has_long_request(text: str) -> bool:
+    """Return whether the speaker asks to remember more than one line can have."""
+    long_sentences = (part for part in sentences(text) if len(part) > LONGEST)
+    return any(_request(sentence[:LONGEST]) for sentence in long_sentences)
+
+
 def _request(sentence: str) -> str:
     if len(sentence) > LONGEST:
         return ""

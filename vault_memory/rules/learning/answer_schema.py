@@ -98,7 +98,8 @@ def channel_schema(turn_ids: Sequence[str] = ()) -> dict[str, Any]:
 def _memory() -> dict[str, Any]:
     # The labels come last: they describe what the model has written by then.
     labels = {name: _choice(values) for name, values in LABELS.items()}
-    return {"text": _TEXT, "type": _choice(TYPES), **labels}
+    kinds = {"type": _choice(TYPES), "topic": _choice(TOPICS)}
+    return {"text": _TEXT, **kinds, **labels}
 
 
 def _rows(

@@ -70,6 +70,8 @@ STABLE_PREDICATES = frozenset(
 LOGGED = frozenset({"crisis", "safety_bypass"})
 """Reasons whose drops go into the safety log"""
 UNTOLD = frozenset({"crisis", "secret"})
+"""Reasons whose text is shown nowhere"""
+UNNAMED = frozenset({"crisis"})
 """Reasons that printed text leaves out"""
 TWICE = frozenset({"interpretive", "implicit"})
 """Reasons that need a second support at the end of a session"""

@@ -8,10 +8,12 @@ from vault_memory.cli.options import Context, common
 from vault_memory.lazy import lazy_module
 
 if TYPE_CHECKING:
-    from vault_memory.contract.setup_answers import LastNightJson
+    from vault_memory.contract.setup_answers import LastNightJson, LearnedLineJson
     from vault_memory.learning import checkpoint
+    from vault_memory.learning.reporting import night_lines
 else:
     checkpoint = lazy_module("vault_memory.learning.checkpoint")
+    night_lines = lazy_module("vault_memory.learning.reporting.night_lines")
 
 
 @click.command("last-night")
@@ -20,18 +22,27 @@ else:
 def last_night(context: Context) -> None:
     """Show what the bot learned in the last night, for each person and channel.
 
-    The report has counts and the names of notes. The learned lines are in the notes:
-    `vault-memory log` shows each change, and `undo` takes one back.
+    The report has counts and the names of notes. Below it are the learned lines that the notes
+    still have, each with its note and the turn that says it: `vault-memory source TURN` shows
+    what was said, `log` each change, and `undo` takes one back.
     """
     # The report is in the state folder, so an unmounted vault does not hide it.
     with context.open(marks=False) as memory:
         reports = checkpoint.CheckpointStore(memory.vault.state.path)
         file = reports.last_report()
+        learned = night_lines.lines_of(memory.edits, reports, file.stem) if file else []
     text = file.read_text(encoding="utf-8") if file else ""
     answer: LastNightJson = {
         "night": file.stem if file else None,
         "report": text,
         "file": str(file) if file else "",
+        "learned": learned,
     }
     nothing = "there was no night yet; `vault-memory sleep` learns at once"
-    context.emit(answer, lambda: text.rstrip() or nothing)
+    shown = "\n".join([text.rstrip(), *map(_line, learned)])
+    context.emit(answer, lambda: shown or nothing)
+
+
+def _line(line: "LearnedLineJson") -> str:
+    source = f", turn {line['ref']}" if line["ref"] else ""
+    return f"\n> {line['text']}\n  {line['note']}{source}"
