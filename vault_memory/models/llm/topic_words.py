@@ -19,7 +19,7 @@ class _Words(NamedTuple):
     signs: tuple[str, ...]
     """found anywhere in a text: words of scripts without spaces"""
 
-    def count(
+    def matches(
         self,
         text: str,
         tokens: list[str],
@@ -38,7 +38,7 @@ def topic_of(text: str) -> str:
     counts = dict.fromkeys(TOPICS, 0)
     for language in _languages():
         for topic, listed in language.items():
-            counts[topic] = max(counts[topic], listed.count(folded, tokens))
+            counts[topic] = max(counts[topic], listed.matches(folded, tokens))
     # The first one of equals, in the order of the topics.
     best = max(TOPICS, key=lambda topic: counts[topic])
     return best if counts[best] else ""
