@@ -42,7 +42,7 @@ def lines_by_day(
     `topics_on` returns the topics of the items that the note of a day has.
     """
     memories = [_with_topic(memory, extraction) for memory in extraction.memories]
-    said = [*extraction.topics.values(), *(memory.topic for memory in memories)]
+    topics = [*extraction.topics.values(), *(memory.topic for memory in memories)]
     main_topics: dict[date, str] = {}
     lines: dict[date, list[str]] = {}
     for memory in memories:
@@ -52,7 +52,7 @@ def lines_by_day(
             continue
         day = day_of(turn, zone)
         if day not in main_topics:
-            main_topics[day] = dominant([*said, *topics_on(day)])
+            main_topics[day] = dominant([*topics, *topics_on(day)])
         with_topic = replace(memory, topic=memory.topic or main_topics[day])
         for id_ in memory.evidence:
             if id_ not in turns:

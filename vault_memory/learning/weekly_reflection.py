@@ -158,18 +158,18 @@ def _news(
     new_facts: list[Fact],
 ) -> list[str]:
     """Returns what is new, in the sentences that said it; a fact without one is put into words."""
-    said: dict[str, str] = {}
+    sentences: dict[str, str] = {}
     for day, note in cycle.places.dated:
         if _within_week(day, cycle.night):
             for item in items_of(cycle.doc(note)):
                 fields = parse_item(item.text)
-                said.setdefault(fields.ref, fields.text)
+                sentences.setdefault(fields.ref, fields.text)
     # A sentence that says no more than its fact is in the audit of the page alone.
     for record in cycle.deps.editor.trail.of(cycle.places.facts):
         for skip in skips_of(record):
             fields = parse_text(str(skip.op.get("line", "")))
-            said.setdefault(str(skip.op.get("turn", "")), fields.text)
-    lines = [_in_words(fact, said.get(fact.ref, "")) for fact in new_facts]
+            sentences.setdefault(str(skip.op.get("turn", "")), fields.text)
+    lines = [_in_words(fact, sentences.get(fact.ref, "")) for fact in new_facts]
     return [shortened(line, LONGEST_LINE) for line in dict.fromkeys(lines)][:MOST_LINES]
 
 

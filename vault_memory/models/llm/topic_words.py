@@ -14,7 +14,7 @@ FILE = Path(__file__).parent / "topics.toml"
 class _Words(NamedTuple):
     """The words of one topic in one language."""
 
-    whole: frozenset[str]
+    exact: frozenset[str]
     beginnings: tuple[str, ...]
     signs: tuple[str, ...]
     """found anywhere in a text: words of scripts without spaces"""
@@ -26,7 +26,7 @@ class _Words(NamedTuple):
     ) -> int:
         """Returns how many words of a text have the topic."""
         spaced = sum(
-            token in self.whole or token.startswith(self.beginnings) for token in tokens
+            token in self.exact or token.startswith(self.beginnings) for token in tokens
         )
         return spaced + sum(sign in text for sign in self.signs)
 

@@ -64,12 +64,12 @@ def _says_no_more(
 
 
 def _are_few(
-    others: set[str],
+    other_words: set[str],
     of_phrases: frozenset[str],
     most: int,
 ) -> bool:
     """Returns whether words beside the fact add nothing to it."""
     # Fault: "I live in Bergen, alone" says more than "I live in Bergen".
-    if not others.isdisjoint(of_phrases):
-        return others <= of_phrases
-    return len(others) <= most
+    if not other_words.isdisjoint(of_phrases):
+        return other_words <= of_phrases
+    return len(other_words) <= most

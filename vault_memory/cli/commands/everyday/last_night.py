@@ -39,8 +39,8 @@ def last_night(context: Context) -> None:
         "learned": learned,
     }
     nothing = "there was no night yet; `vault-memory sleep` learns at once"
-    shown = "\n".join([text.rstrip(), *map(_line, learned)])
-    context.emit(answer, lambda: shown or nothing)
+    output = "\n".join([text.rstrip(), *map(_line, learned)])
+    context.emit(answer, lambda: output or nothing)
 
 
 def _line(line: "LearnedLineJson") -> str:
