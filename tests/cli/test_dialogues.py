@@ -211,7 +211,12 @@ def test_run_shows_a_night_when_it_happens(vault: Outside) -> None:
 
 def test_the_last_night_is_reported_in_words(vault: Outside) -> None:
     assert "there was no night yet" in vault.run("last-night").out
-    assert vault.ok("last-night") == {"night": None, "report": "", "file": ""}
+    assert vault.ok("last-night") == {
+        "night": None,
+        "report": "",
+        "file": "",
+        "learned": [],
+    }
 
     assert vault.run("sleep", "--user", "ann").code == 0
     report = vault.ok("last-night")

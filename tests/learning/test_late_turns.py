@@ -211,7 +211,9 @@ def test_a_late_turn_of_another_device_is_learned_into_the_note_of_its_day(bedro
     assert (out["gathered"], out["memories"]) == (1, 1)
     note = bedroom.text("Users/mira/memories/2026-05-24.md")
     assert "mackerel" in note
-    assert "sour cherries since that summer (2026-05-24, ref:p1)" in note
+    assert (
+        "sour cherries since that summer (2026-05-24, ref:p1, topic:personal)" in note
+    )
     assert bedroom.sleep()[SCOPE]["gathered"] == 0
 
 

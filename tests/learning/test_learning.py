@@ -26,8 +26,8 @@ def test_a_conversation_becomes_notes_and_facts_that_search_finds(bedroom):
         out["state"],
     ) == (2, 1, 1, "rules", "done")
     assert (
-        f"I am allergic to mackerel since I was a child (2026-05-25, ref:{said})"
-        in bedroom.text(NOTE)
+        f"I am allergic to mackerel since I was a child (2026-05-25, ref:{said}, "
+        "topic:personal)" in bedroom.text(NOTE)
     )
     assert f"- allergic_to: mackerel (ref:{said})" in bedroom.text(FACTS)
     hits = bedroom.seen.search("mackerel", "--kind", "dated", "--kind", "facts")["hits"]

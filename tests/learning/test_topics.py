@@ -128,8 +128,9 @@ def test_a_search_finds_lines_by_their_topic(bedroom):
     bedroom.say("I have an appointment with the council on 3 June.")
     bedroom.sleep()
 
-    found = bedroom.seen.ok("search", "council", "--topic", "admin", "--user", "mira")
-    other = bedroom.seen.ok("search", "council", "--topic", "tech", "--user", "mira")
+    ask = ("search", "council", "--archived", "--user", "mira", "--topic")
+    found = bedroom.seen.ok(*ask, "admin")
+    other = bedroom.seen.ok(*ask, "tech")
 
     assert NOTE in [hit["note"] for hit in found["hits"]]
     assert NOTE not in [hit["note"] for hit in other["hits"]]
