@@ -45,6 +45,10 @@ INVENTED = {
     "a line with a type": append("[identity] Owns three yachts (2026-05-25)"),
     "a line of a new section": add("Boats", "Rebuilds a dinghy", "Owns three yachts"),
     "the heading of a new section": add("Mira owns three yachts", "Tea"),
+    "a heading of three words": add("Owns three yachts", "Tea"),
+    "the quotation of a line": append(
+        'Rebuilds a clinker dinghy with Anneke — "She owns three yachts"'
+    ),
     "a rewritten line": {
         "op": "replace",
         "heading": "Preferences",

@@ -10,7 +10,7 @@ from vault_memory.learning.enrichment.note_evidence import NoteEvidence
 from vault_memory.learning.policy.allowed_ops import allowed_ops
 from vault_memory.learning.policy.edit_cause import EditCause
 from vault_memory.rules.learning.extraction import read_answer
-from vault_memory.rules.search.tokens import words
+from vault_memory.rules.search.tokens import stop_words, words
 
 if TYPE_CHECKING:
     from vault_memory.learning.cycle import LearningCycle
@@ -19,8 +19,8 @@ RECENT_DAYS = 3
 """Dated notes that curation reads"""
 MOST_PROPOSALS = 10
 """In one night"""
-LONGEST_HEADING = 3
-"""Words of a new heading that names a subject and states nothing"""
+LONGEST_HEADING = 2
+"""Content words of a new heading that names a subject and states nothing"""
 NO_NOTE_SAYS_THIS = "no note says this"
 
 
@@ -81,8 +81,10 @@ def _new_lines(op: Mapping[str, Any]) -> list[str]:
     if isinstance(op.get("lines"), list):
         lines += op["lines"]
     heading = str(op.get("heading", ""))
+    heading_words = words(heading)
+    content_words = set(heading_words) - stop_words(heading_words)
     # Fault: a model writes an invention as the heading of a section.
-    if op.get("op") == "add_heading" and len(words(heading)) > LONGEST_HEADING:
+    if op.get("op") == "add_heading" and len(content_words) > LONGEST_HEADING:
         lines.append(heading)
     return list(map(str, lines))
 

@@ -41,7 +41,13 @@ class NoteEvidence:
 
     def says(self, line: str) -> bool:
         """Returns whether one line of the notes, or one fact, says this."""
-        statement = parse_text(line).text
+        fields = parse_text(line)
+        # Fault: a model writes an invention as the quotation behind a line.
+        return all(
+            map(self._says_statement, filter(None, (fields.text, fields.evidence)))
+        )
+
+    def _says_statement(self, statement: str) -> bool:
         if self._has_fact(self._facts, statement):
             return True
         # Fault: notes of earlier days say where the person lived then.
