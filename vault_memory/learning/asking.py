@@ -13,6 +13,7 @@ from vault_memory.learning.channel.channel_learning import (
     keep_to_scope,
     with_channel_items,
 )
+from vault_memory.learning.note_lines import with_topics
 from vault_memory.learning.unread_turns import day_of
 from vault_memory.models.llm.own_words import spoken
 from vault_memory.rules.learning.candidate import Extraction, FoundFact, Memory
@@ -66,7 +67,7 @@ def ask_the_brain(cycle: "LearningCycle") -> None:
     if outcome.rung != BY_RULES:
         by_model = grounded(extraction, own_turns, _automated_turns(cycle))
         candidates = combined(by_model, candidates)
-    cycle.extraction = _with_turn_ids(candidates, turn_ids)
+    cycle.extraction = with_topics(_with_turn_ids(candidates, turn_ids))
     keep_to_scope(cycle)
 
 

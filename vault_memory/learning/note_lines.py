@@ -41,11 +41,11 @@ def lines_by_day(
     others supports it as a duplicate. `attributed`: items begin with the name of the speaker.
     `topics_on` returns the topics of the items that the note of a day has.
     """
-    memories = [_with_topic(memory, extraction) for memory in extraction.memories]
-    topics = [*extraction.topics.values(), *(memory.topic for memory in memories)]
+    topics = list(extraction.topics.values())
+    topics += [memory.topic for memory in extraction.memories]
     main_topics: dict[date, str] = {}
     lines: dict[date, list[str]] = {}
-    for memory in memories:
+    for memory in extraction.memories:
         turn = _first(memory, turns)
         # Fault: a model cites a turn that it never read. The line would have no proof.
         if turn is None:
@@ -64,17 +64,18 @@ def lines_by_day(
     return dict(sorted(lines.items()))
 
 
-def _with_topic(
-    memory: Memory,
-    extraction: Extraction,
-) -> Memory:
-    """Returns a memory with the topic that a model names, else with that of its words."""
-    of_turns = (extraction.topics.get(id_, "") for id_ in memory.evidence)
-    topic = memory.topic or next(filter(None, of_turns), "") or topic_of(memory.text)
-    # What a person is and likes is personal, whatever words say it.
-    if not topic and memory.type in ATTRIBUTES:
-        topic = "personal"
-    return replace(memory, topic=topic)
+def with_topics(extraction: Extraction) -> Extraction:
+    """Returns the extraction with the topics that a model names, else with those of the words."""
+
+    def topic(memory: Memory) -> str:
+        of_turns = (extraction.topics.get(id_, "") for id_ in memory.evidence)
+        named = memory.topic or next(filter(None, of_turns), "")
+        # What a person is and likes is personal, whatever words say it.
+        of_type = "personal" if memory.type in ATTRIBUTES else ""
+        return named or topic_of(memory.text) or of_type
+
+    memories = (replace(memory, topic=topic(memory)) for memory in extraction.memories)
+    return replace(extraction, memories=tuple(memories))
 
 
 def line_of(
