@@ -116,6 +116,30 @@ def test_a_write_under_the_same_tag_is_noticed_after_a_rename_or_new_inode(
     assert any({"- green", "- white", "- black"} <= set(lines) for lines in texts)
 
 
+@pytest.mark.parametrize("edited", ["here", "nowhere"])
+def test_a_write_under_the_same_tag_is_noticed_in_a_note_that_the_server_renamed(
+    cloud: Cloud, edited: str
+):
+    """The time and the length stay; only the checksum of our upload is gone."""
+    cloud.agreed()
+    cloud.laptop.save("notes/tea.md", f"{TEXT}- black\n")
+    cloud.laptop.run_pass()
+    cloud.clock.pass_by(5)
+    cloud.laptop.run_pass()
+    cloud.fake.other_client_move("notes/tea.md", "notes/teas.md")
+    time = cloud.fake.tree.file("notes/teas.md").mtime
+    white = f"{TEXT}- white\n".encode()
+    cloud.fake.other_client_put("notes/teas.md", white, mtime=time)
+    if edited == "here":
+        cloud.laptop.save("notes/tea.md", f"{TEXT}- black\n- red\n")
+
+    cloud.clock.pass_by(5)
+    lines = cloud.together()["notes/teas.md"].decode().splitlines()
+
+    assert "- white" in lines
+    assert ("- red" in lines) == (edited == "here")
+
+
 def test_a_write_under_the_same_tag_survives_a_local_deletion(cloud: Cloud):
     cloud.agreed()
     cloud.fake.other_client_put("USER.md", b"## Tea\n\n- black\n")

@@ -204,10 +204,17 @@ def hidden_writes(
         if path and _differs(entries.get(path), previous.get(path)):
             unexplained.discard(path.rpartition("/")[0])
     doubtful: set[str] = set()
+    missing = {
+        before.fileid: before
+        for path, before in previous.items()
+        if path not in entries and before.fileid
+    }
     for path, entry in entries.items():
-        before = previous.get(path)
-        if _lost_checksum(entry, before) or _came_back(entry, before, base.get(path)):
-            doubtful.add(path)
+        # Fault: a file was also renamed. What is known of it has the old name until the move is repeated here.
+        before = previous.get(path) or missing.get(entry.fileid)
+        name = before.path if before else path
+        if _lost_checksum(entry, before) or _came_back(entry, before, base.get(name)):
+            doubtful.add(name)
     for folder in unexplained:
         doubtful |= _latest(folder, entries, base)
     return frozenset(doubtful)
