@@ -202,3 +202,20 @@ def test_a_truncated_record_is_dropped_when_the_complete_record_exists():
         b'{"id": "22"}',
         b'{"id": "3"}',
     ]
+
+
+def test_a_text_is_not_superseded_by_one_whose_author_had_not_read_it():
+    base = b"- buy milk\n"
+    edited = b"- buy milk and eggs\n"
+    stale = b"- theirs\n- buy milk\n"
+
+    assert not is_superseded(edited, stale, base)
+    assert is_superseded(edited, b"- buy milk and eggs today\n", base)
+
+
+def test_a_part_of_an_upload_is_superseded_by_the_whole_one():
+    base = b"- tea\n- buy milk and eggs\n"
+    whole = b"- mine\n- buy milk and eggs\n- tea\n"
+
+    assert is_superseded(b"- mine\n- buy mi", whole, base)
+    assert not is_superseded(b"- mine\n- buy tea", whole, base)

@@ -160,9 +160,13 @@ def is_superseded(
     base: bytes,
 ) -> bool:
     """Whether a later text has each line that a text adds to its base, or an edit of it."""
-    lines, later_lines = items_of(raw), items_of(later)
-    dropped = lines - later_lines - items_of(base)
-    return _edited(dropped, later_lines - lines) == dropped
+    # Fault: the server kept the first part of an upload of another device, which uploads it again.
+    if later.startswith(raw):
+        return True
+    lines, later_lines, base_lines = map(items_of, (raw, later, base))
+    dropped = lines - later_lines - base_lines
+    # Fault: the later author had not read the text. The line that it replaced is no edit of its line.
+    return _edited(dropped, later_lines - lines - base_lines) == dropped
 
 
 def _edited(
@@ -198,15 +202,21 @@ def without_torn(
 
     `older`: earlier texts; a line that was in one of them is not torn.
     """
-    lines = set(complete.splitlines())
-    older_lines = set[bytes]().union(*(text.splitlines() for text in older))
+    lines = complete.splitlines()
+    complete_lines = set(lines).union(*(text.splitlines() for text in older))
+    # The text of a server that cut it short ends with the torn line.
+    items = items_of(raw)
+    last_known = max(
+        (at for at, line in enumerate(lines) if line.strip() in items), default=-1
+    )
+    candidates = lines[last_known + 1 :]
 
     def is_torn(line: bytes) -> bool:
         # Fault: a person may have written a short line that begins like a longer one.
-        # It is in an earlier text, or in the complete one.
-        if not line.strip() or line in lines or line in older_lines:
+        # It is in an earlier text, or in the complete one, or lines that follow the longer one are there.
+        if not line.strip() or line in complete_lines:
             return False
-        return any(candidate.startswith(line) for candidate in lines)
+        return any(candidate.startswith(line) for candidate in candidates)
 
     return _without(raw, is_torn)
 
