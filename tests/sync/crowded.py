@@ -314,8 +314,8 @@ class WipedOut:
 
     def __init__(self, world: World, fake: FakeNextcloud) -> None:
         self._world, self._tree, self._write = world, fake.tree, fake.tree.write
-        self._overtaken: dict[tuple[int, int], int] = {}
-        """how many passes had ended well for a file when a text of it became a version, by id and time"""
+        self._overtaken: dict[tuple[int, int], tuple[str, int]] = {}
+        """the device that wrote over a text, and how many passes of it had ended well for the file, by id and time"""
         fake.tree.write = self._watched  # type: ignore[method-assign]
 
     def _watched(
@@ -328,8 +328,9 @@ class WipedOut:
 
     def _replaced(self, path: str, file: File, raw: bytes) -> None:
         wiped = file.versions.get(file.mtime, file.raw)
-        passes, version = self._world.well[path], (file.id, file.mtime)
-        if wiped != file.raw and self._overtaken.get(version) == passes:
+        version = (file.id, file.mtime)
+        device, passes = self._overtaken.get(version, ("", -1))
+        if wiped != file.raw and self._world.well[device, path] == passes:
             texts = [raw, file.raw]
             texts += [text for at, text in file.versions.items() if at != file.mtime]
             for device in self._world.devices:
@@ -339,7 +340,8 @@ class WipedOut:
             ledger.wiped |= set(wiped.decode().splitlines()) - set(
                 b"\n".join(texts).decode().splitlines()
             )
-        self._overtaken[version] = passes
+        name = self._world._busy[-1].name if self._world._busy else ""
+        self._overtaken[version] = name, self._world.well[name, path]
 
 
 def in_a_crowd(

@@ -115,8 +115,8 @@ class World:
             Device(base, name, remote, clock)
             for name, remote in zip(("laptop", "phone"), self.remotes, strict=True)
         ]
-        self.well: Counter[str] = Counter()
-        """passes without an error, by the files on the server that they did not leave for later"""
+        self.well: Counter[tuple[str, str]] = Counter()
+        """passes without an error, by device and by the files that they did not leave for later"""
         self._typing: dict[str, tuple[str, str]] = {}
         """the note and the last form of the line that the person of each device is typing"""
         self._deep = 0
@@ -341,7 +341,8 @@ class World:
         finally:
             self._busy.pop()
         left = {path for path, _ in (*report.failed, *report.waiting, *report.held)}
-        self.well.update(device.files().keys() - left)
+        done = device.files().keys() - left
+        self.well.update((device.name, path) for path in done)
         self.files_deleted += report.deleted_local + report.deleted_remote
         return report
 
