@@ -31,7 +31,7 @@ def test_hundreds_of_crowded_runs_lose_nothing(base: Path, seed: int):
 
 
 def never_asks(patch: pytest.MonkeyPatch) -> None:
-    patch.setattr(FileTransfers, "_unread", lambda self, path, was, fetched, now: None)
+    patch.setattr(FileTransfers, "_unread", lambda self, path, fetched, sent: None)
 
 
 def never_looks_behind(patch: pytest.MonkeyPatch) -> None:

@@ -13,6 +13,7 @@ from tests.remote.servers.faults import (
     Answer,
     Duplicate,
     LoseAnswer,
+    LoseRequest,
     Meanwhile,
 )
 from tests.sync.clouded import bulk_upload
@@ -629,3 +630,27 @@ def test_a_line_that_takes_the_place_of_an_empty_upload_among_the_versions_survi
     cloud.laptop.run_pass()
 
     assert {"- green", "- mine", "- its"} <= lines(cloud.together()["USER.md"])
+
+
+def test_an_upload_that_never_arrived_does_not_prove_that_the_text_before_it_was_read(
+    cloud: Cloud,
+):
+    """An author overwrites the phone's text a moment after it arrived. The laptop tries to upload a minute later."""
+    above = TEXT.replace("- green", "- black\n- green")
+    cloud.agreed()
+    cloud.phone.save("USER.md", above)
+    cloud.phone.run_pass()
+    cloud.laptop.run_pass()
+    bulk_upload(cloud.fake, "USER.md", its())
+    cloud.clock.pass_by(70)
+    cloud.laptop.save("USER.md", f"{above}- mine\n")
+    cloud.script.add(LoseRequest(silent=True), "PUT")
+    cloud.laptop.run_pass(ask=False)
+    cloud.script.clear()
+
+    cloud.laptop.run_pass()
+
+    assert lines(cloud.laptop.text("USER.md").encode()) == lines(above.encode()) | {
+        "- its",
+        "- mine",
+    }

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.remote.servers.faults import LoseAnswer, Meanwhile
+from tests.remote.servers.faults import UNAVAILABLE, LoseAnswer, Meanwhile
 from tests.sync.clouded import bulk_upload
 from tests.sync.test_scenarios_servers import TEXT, Cloud
 
@@ -230,3 +230,100 @@ def test_an_earlier_form_stays_away_that_another_device_uploaded_ahead_of_the_cl
     assert sorted(cloud.together()["USER.md"].decode().splitlines()) == sorted(
         ["- mine", "- more", *TEXT.splitlines(), *third.splitlines()]
     )
+
+
+@pytest.mark.parametrize("kind", ["grows by words", "shrinks", "is ticked"])
+def test_a_line_that_two_devices_bring_back_stands_once_when_it_is_edited_on_one(
+    cloud: Cloud, kind: str
+):
+    """A program that had not read the line stores its own text, and each device misses the line in that."""
+    cloud.agreed()
+    first, second, _ = FORMS[kind]
+    cloud.laptop.save("USER.md", TEXT + first)
+    cloud.laptop.run_pass()
+    cloud.phone.run_pass()
+    cloud.phone.save("USER.md", f"{TEXT}{first}- phone\n")
+    cloud.phone.run_pass()
+    saved_in_bulk(cloud, f"- theirs\n{TEXT}")
+    cloud.clock.pass_by(3)
+    cloud.laptop.run_pass()
+    if first in cloud.laptop.text("USER.md"):
+        edited = cloud.laptop.text("USER.md").replace(first, second)
+        cloud.laptop.save("USER.md", edited)
+    both_pass(cloud, 6)
+
+    lines = cloud.together()["USER.md"].decode().splitlines()
+    assert sorted(lines) == sorted(
+        ["- theirs", "- phone", *TEXT.splitlines(), *second.splitlines()]
+    )
+
+
+def test_a_line_that_loses_its_last_word_is_not_taken_for_half_an_upload(
+    cloud: Cloud,
+):
+    cloud.agreed(USER=f"{TEXT}- buy milk and eggs\n- swim\n")
+    cloud.laptop.save("USER.md", f"- mine\n{TEXT}- buy milk and eggs\n- swim\n")
+    cloud.script.add(UNAVAILABLE, "PROPFIND", "/versions/", times=3)
+    cloud.laptop.run_pass()
+    saved_in_bulk(cloud, f"{TEXT}- buy milk and\n- swim\n")
+    both_pass(cloud, 6)
+
+    lines = cloud.together()["USER.md"].decode().splitlines()
+    expected = ["- mine", *TEXT.splitlines(), "- buy milk and", "- swim"]
+    assert sorted(lines) == sorted(expected)
+
+
+def test_a_device_that_edits_a_line_had_read_the_upload_that_it_writes_over(
+    cloud: Cloud,
+):
+    """The upload adds no line of its own, so that the edited text shows no trace of it."""
+    cloud.agreed(USER=f"{TEXT}- buy milk\n- swim\n")
+    cloud.laptop.save("USER.md", f"{TEXT}- buy milk\n")
+    cloud.laptop.run_pass()
+    cloud.clock.pass_by(3)
+    cloud.laptop.run_pass()
+    cloud.phone.run_pass()
+    cloud.phone.save("USER.md", f"{TEXT}- call Anna\n")
+    cloud.phone.run_pass()
+    both_pass(cloud, 6)
+
+    assert cloud.together()["USER.md"].decode() == f"{TEXT}- call Anna\n"
+
+
+def test_a_device_that_overwrites_a_text_in_between_had_not_read_the_upload(
+    cloud: Cloud,
+):
+    cloud.agreed(USER=f"{TEXT}- buy milk\n- swim\n")
+    cloud.laptop.save("USER.md", f"- mine\n{TEXT}- buy milk\n")
+    cloud.laptop.run_pass()
+    cloud.clock.pass_by(3)
+    cloud.laptop.run_pass()
+    saved_in_bulk(cloud, f"{TEXT}- buy milk\n- swim\n- theirs\n")
+    cloud.clock.pass_by(3)
+    cloud.phone.run_pass()
+    cloud.phone.save("USER.md", f"{TEXT}- buy milk\n- swim\n- theirs\n- phone\n")
+    cloud.phone.run_pass()
+    both_pass(cloud, 6)
+
+    lines = cloud.together()["USER.md"].decode().splitlines()
+    assert {"- mine", "- theirs", "- phone"} <= set(lines)
+
+
+@pytest.mark.parametrize("by", ["device", "page"])
+def test_a_line_that_somebody_shortens_again_stays_short(cloud: Cloud, by: str):
+    """They had read the longer form. This device adds a line of its own at the same time."""
+    cloud.agreed(USER=f"{TEXT}- buy milk\n")
+    long = f"{TEXT}- buy milk and eggs\n"
+    cloud.laptop.save("USER.md", long)
+    both_pass(cloud, 130)
+    cloud.laptop.save("USER.md", f"- mine\n{long}")
+    if by == "device":
+        cloud.phone.save("USER.md", f"{TEXT}- buy milk\n- phone\n")
+        cloud.phone.run_pass()
+    else:
+        saved_on_a_page(cloud, f"{TEXT}- buy milk\n- page\n")
+    both_pass(cloud, 6)
+
+    lines = cloud.together()["USER.md"].decode().splitlines()
+    assert {"- mine", "- buy milk"} <= set(lines)
+    assert "- buy milk and eggs" not in lines

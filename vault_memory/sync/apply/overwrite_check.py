@@ -12,6 +12,7 @@ from datetime import datetime
 from typing import Any
 
 from vault_memory.errors import VaultError
+from vault_memory.remote.contract import Fetched
 from vault_memory.remote.remote_errors import (
     NotUnderstood,
     Refused,
@@ -164,6 +165,31 @@ class OverwriteCheck:
         listed = self._known.of(path, whole)
         if listed is not None:
             self._known.save(path, replace(listed, revision=part))
+
+    def is_next(
+        self,
+        path: str,
+        ours: bytes,
+        fetched: Fetched,
+    ) -> bool:
+        """Whether a device wrote the server's text directly over an upload of ours, which it had read.
+
+        A device sends a precondition, and the versions show that nobody else wrote in between.
+        """
+        was = self._session.state.base_of(path)
+        listed = self._known.of(path, revision_of(ours))
+        is_of_device = fetched.checksum == revision_of(fetched.raw)
+        if listed is None or not is_of_device or not isinstance(was, BaseFile):
+            return False
+        times = (0, listed.modified)
+        if fetched.modified in times or listed.modified == 0:
+            return False
+        versions = self._session.remote.versions(path, fileid=was.remote_id)
+        earlier = [
+            version for version in versions if version.modified != fetched.modified
+        ]
+        ours_is_there = any(version.modified == listed.modified for version in earlier)
+        return ours_is_there and all(map(listed.has, earlier))
 
     # --- The check ---
 

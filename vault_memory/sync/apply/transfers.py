@@ -4,10 +4,10 @@ import secrets
 from collections.abc import Sequence
 from datetime import datetime
 
-from vault_memory.markdown.merging.three_way import merge
 from vault_memory.remote.contract import Fetched
 from vault_memory.remote.remote_errors import RemoteMissing
 from vault_memory.sync.actions import Download, KeepBoth, Merge, TrashLocal
+from vault_memory.sync.apply.line_history import recent_forms
 from vault_memory.sync.apply.overwrite_check import OverwriteCheck, upload_again
 from vault_memory.sync.apply.own_writes import FinishedWrite
 from vault_memory.sync.apply.progress import PassResult
@@ -34,6 +34,7 @@ from vault_memory.sync.plan.awareness import (
     last_read,
     without_torn,
 )
+from vault_memory.sync.plan.line_forms import LineForms
 from vault_memory.sync.state_db import OpenUpload
 from vault_memory.sync.trees import BaseFile
 from vault_memory.vault.reader import Note
@@ -101,21 +102,30 @@ class FileTransfers:
         was = self._session.state.base_of(action.path)
         if not isinstance(was, BaseFile) or was.hash != action.hash:
             return None
-        unread = self._unread(action.path, was, fetched, now)
+        sent = self._doubted(action.path, was, fetched, now)
+        unread = self._unread(action.path, fetched, sent)
         ours = self._session.sent_bytes(was.hash)
         if unread is None or ours is None:
             return None
-        return _merged_beside(action.path, unread, ours, fetched.raw, now)
+        forms = recent_forms(self._session, action.path, now)
+        return _merged_beside(action.path, unread, ours, fetched.raw, forms, now)
 
     def _unread(
         self,
         path: str,
-        was: BaseFile,
         fetched: Fetched,
-        now: datetime,
+        sent: Sequence[SentText],
     ) -> SentText | None:
         """The upload of this device that the author of the server's text had not read."""
-        return first_unread(fetched.raw, self._doubted(path, was, fetched, now))
+        unread = first_unread(fetched.raw, sent)
+        if unread is None:
+            return None
+        newest = sent[0]
+        # Fault: a hidden write has the time and the length of ours. Its author had not read our lines.
+        if newest.has_own_lines or not newest.at_once:
+            return unread
+        is_read = self._overwrites.is_next(path, newest.raw, fetched)
+        return None if is_read else unread
 
     def _doubted(
         self,
@@ -313,16 +323,20 @@ class FileTransfers:
             return None
         was = self._session.state.base_of(action.path)
         base = None
+        # Fault: a new note has the name of one that was renamed. It is no edit of that one.
+        forms = LineForms()
         if isinstance(was, BaseFile) and was.hash == action.base:
+            forms = recent_forms(self._session, action.path, now)
             sent = self._doubted(action.path, was, fetched, now)
-            unread = first_unread(fetched.raw, sent)
+            unread = self._unread(action.path, fetched, sent)
             if unread is not None:
-                return _merged_beside(action.path, unread, ours, fetched.raw, now)
+                return _merged_beside(
+                    action.path, unread, ours, fetched.raw, forms, now
+                )
             base = last_read(fetched.raw, sent)
         if base is None:
             base = self._common_text(action, fetched.raw)
-        date = f"{now:%Y-%m-%d}"
-        return merge(base, ours, fetched.raw, between_people=True, date=date).result
+        return forms.merge(base, ours, fetched.raw, f"{now:%Y-%m-%d}")
 
     def _common_text(
         self,
@@ -424,6 +438,10 @@ def _was_read(
 
     A client reads at most a minute before it writes.
     """
+    # Fault: the upload never arrived. Another program wrote over the text before it, a moment after that
+    # had arrived.
+    if upload.evidence == "unanswered":
+        return False
     times = [earlier.at for earlier in chain if earlier.revision == upload.before]
     times += [version.at for version in of_others if version.revision == upload.before]
     return bool(times) and upload.at - times[0] >= UNNOTICED_SECONDS
@@ -434,6 +452,7 @@ def _merged_beside(
     unread: SentText,
     ours: bytes,
     theirs: bytes,
+    forms: LineForms,
     now: datetime,
 ) -> bytes | None:
     """Our text with what an author adds who had not read an upload of ours; None: not mergeable."""
@@ -443,4 +462,4 @@ def _merged_beside(
     if not unread.at_once:
         theirs = without_torn(theirs, unread.raw, [unread.before])
     base = common_text(unread, theirs, date)
-    return merge(base, ours, theirs, between_people=True, date=date).result
+    return forms.merge(base, ours, theirs, date)

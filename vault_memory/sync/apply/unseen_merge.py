@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from datetime import datetime
 
-from vault_memory.markdown.merging.three_way import merge
+from vault_memory.sync.apply.line_history import recent_forms
 from vault_memory.sync.apply.own_writes import NOTHING, Overwrite
 from vault_memory.sync.apply.progress import PassResult
 from vault_memory.sync.apply.session import RECORDS, TEXT, ActionOutdated, SyncSession
@@ -55,7 +55,7 @@ class UnseenMerge:
                 raise ActionOutdated
         for text in unseen:
             self._session.record_version(path, text, now, by="sync")
-        self._session.record_version(path, merged, now)
+        self._session.record_version(path, merged, now, by="sync")
         result.merged.append(path)
         result.acted += 1
         result.notes.append((path, JOINED))
@@ -93,7 +93,8 @@ class UnseenMerge:
             # Fault: some clients send no precondition, and base their text on an older version than
             # the one that we replaced. The lines that it lacks came later, and were not removed.
             base = common_text(SentText(base, base), theirs, date)
-        return merge(base, local, theirs, between_people=True, date=date).result
+        forms = recent_forms(self._session, overwrite.path, now)
+        return forms.merge(base, local, theirs, date)
 
     def _write_copies(
         self,
