@@ -158,10 +158,11 @@ def learned(
             )
             memory.end_session(session, user=turn.id, now=NOON + timedelta(minutes=5))
         memory.sleep(now=NOON + timedelta(hours=14))
-    return {turn.id: list(_lines(vault, turn.id)) for turn in turns}
+    return {turn.id: list(lines_of(vault, turn.id)) for turn in turns}
 
 
-def _lines(vault: Path, person: str) -> Iterator[Line]:
+def lines_of(vault: Path, person: str) -> Iterator[Line]:
+    """The lines that a vault has learned of a person."""
     for note in sorted(vault.rglob("*.md")):
         path = note.relative_to(vault).as_posix()
         if person not in path or any(part in path for part in NOT_LEARNED):

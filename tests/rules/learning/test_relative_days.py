@@ -47,7 +47,14 @@ def test_a_relative_day_becomes_a_calendar_day(words: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "words", ["Next Friday we marry", "next summer we sail", "6月1日之前"]
+    "words",
+    [
+        "Next Friday we marry",
+        "next summer we sail",
+        "6月1日之前",
+        "Ich arbeite hier",
+        "es ist schön hier, wie immer",
+    ],
 )
 def test_ambiguous_words_for_a_day_are_left_unchanged(words: str) -> None:
     assert resolve_days(words, MONDAY).text == words

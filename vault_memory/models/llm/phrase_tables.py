@@ -23,6 +23,7 @@ from vault_memory.models.llm.phrase_values import (
 )
 from vault_memory.rules.conversations.quotation_marks import unquoted
 from vault_memory.rules.search.tokens import words
+from vault_memory.rules.sentences.fillers import filler_tables
 from vault_memory.rules.sentences.sentence_splitter import with_point
 
 FOLDER = Path(__file__).parent / "phrases"
@@ -285,7 +286,10 @@ def tables() -> tuple[Phrases, ...]:
 def raw_tables() -> tuple[dict[str, Any], ...]:
     """Return the content of the files of all languages; reads them once."""
     return tuple(
-        tomllib.loads(file.read_text(encoding="utf-8"))
+        {
+            **filler_tables()[file.stem],
+            **tomllib.loads(file.read_text(encoding="utf-8")),
+        }
         for file in sorted(FOLDER.glob("*.toml"))
     )
 

@@ -9,7 +9,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import date
-from functools import lru_cache
+from functools import cache, lru_cache
 from math import ceil
 from typing import Literal, NamedTuple
 
@@ -18,7 +18,12 @@ from vault_memory.markdown.letters import folded
 from vault_memory.markdown.visible_text import visible
 from vault_memory.rules.learning.content_key import bare_statement
 from vault_memory.rules.learning.distinctions import are_rivals, is_relative
-from vault_memory.rules.search.tokens import without_last_letters, words
+from vault_memory.rules.search.tokens import (
+    stop_words,
+    without_last_letters,
+    words,
+)
+from vault_memory.rules.sentences.fillers import Fillers
 
 Relation = Literal["same", "near", "close", "larger", "rival"]
 """A rival is kept beside the new text; in the other relations one text stands for both"""
@@ -26,7 +31,11 @@ Relation = Literal["same", "near", "close", "larger", "rival"]
 JACCARD = 0.85
 """The similarity of words from which two texts are near"""
 FEWEST_WORDS = 4
-"""Shorter texts are never near"""
+"""Texts with fewer words are near only when one contains the other"""
+FEWEST_CONTAINED = 3
+"""Words of the shortest statement that a longer one can contain"""
+MOST_MORE = 3
+"""Words that a statement may have more than the one that it repeats"""
 CLOSE = 0.95
 """The cosine from which two texts are close, whatever their words"""
 SIMILAR = 0.85
@@ -56,6 +65,10 @@ class Compared(NamedTuple):
     """a rival replaced it"""
     confirmed: bool = False
     """by a person"""
+    spoken: str = ""
+    """`bare` without fillers before it"""
+    core: tuple[str, ...] = ()
+    """the words without fillers and tails, in order"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,6 +101,10 @@ class TwinIndex:
         self._frequency = Counter(word for item in self._items for word in item.words)
         self._by_bare: dict[str, list[int]] = defaultdict(list)
         self._by_rare_word: dict[str, list[int]] = defaultdict(list)
+        self._by_core: dict[frozenset[str], list[int]] = defaultdict(list)
+        self._shorter: dict[str, list[int]] = defaultdict(list)
+        self._longer: dict[str, list[int]] = defaultdict(list)
+        """positions by the words under which a text that contains another one meets it"""
         for position, item in enumerate(self._items):
             self._enter(position, item)
 
@@ -112,7 +129,11 @@ class TwinIndex:
         """
         new = compared(text)
         cosines = cosines or {}
-        positions = {*self._by_bare.get(new.bare, ()), *self._sharing_rare_word(new)}
+        positions = {
+            *self._by_bare.get(new.bare, ()),
+            *self._sharing_rare_word(new),
+            *self._containing(new),
+        }
         best: Twin | None = None
         for position in sorted(positions.union(cosines)):
             item = self._items[position]
@@ -129,6 +150,12 @@ class TwinIndex:
         self._by_bare[item.bare].append(position)
         for word in self._rarest(item.words):
             self._by_rare_word[word].append(position)
+        self._by_core[frozenset(item.core)].append(position)
+        rarest = self._rarest_of_core(item)
+        for word in rarest[:1]:
+            self._shorter[word].append(position)
+        for word in rarest:
+            self._longer[word].append(position)
 
     def _sharing_rare_word(self, new: Compared) -> Iterable[int]:
         return (
@@ -136,6 +163,26 @@ class TwinIndex:
             for word in self._rarest(new.words)
             for position in self._by_rare_word.get(word, ())
         )
+
+    def _containing(self, new: Compared) -> Iterable[int]:
+        """Yields the items that may contain the text, or be contained in it."""
+        yield from self._by_core.get(frozenset(new.core), ())
+        rarest = self._rarest_of_core(new)
+        for word in rarest[:1]:
+            yield from self._longer.get(word, ())
+        for word in rarest:
+            yield from self._shorter.get(word, ())
+
+    def _rarest_of_core(self, item: Compared) -> list[str]:
+        """Returns the words of which the rarest word of a contained text is one.
+
+        What a text has more than the contained one may be rarer than all its words.
+        """
+        if len(item.core) < FEWEST_CONTAINED:
+            return []
+        frequency = self._frequency
+        by_rarity = sorted(set(item.core), key=lambda word: (frequency[word], word))
+        return by_rarity[: MOST_MORE + 1]
 
     def _rarest(self, item_words: frozenset[str]) -> list[str]:
         """Returns the words of which a near item has at least one among its own rarest."""
@@ -163,6 +210,9 @@ def compared(text: str) -> Compared:
     """Returns an item in the form in which items are compared."""
     fields = parse_text(text)
     bare = bare_statement(visible(fields.text))
+    # Fault: "As I said, answer in grams" would be another rule than "Answer in grams".
+    spoken = _fillers().without_fillers(bare)
+    core = without_last_letters(words(_fillers().without_tails(spoken)))
     return Compared(
         fields.text,
         bare,
@@ -171,7 +221,14 @@ def compared(text: str) -> Compared:
         fields.until,
         fields.conf <= LOST,
         fields.confirmed,
+        spoken,
+        tuple(core),
     )
+
+
+@cache
+def _fillers() -> Fillers:
+    return Fillers(bare_statement)
 
 
 def is_lost(text: str) -> bool:
@@ -190,7 +247,10 @@ def may_have_twin(
     # Apostrophes do not count: `don't` is one word.
     note = folded(note).replace("'", "")
     common = new.words.intersection(words(note))
-    return len(common) >= jaccard * len(new.words) - _ROUNDING
+    least = jaccard * len(new.words)
+    if jaccard < 1:
+        least = min(least, len(set(new.core)) - MOST_MORE)
+    return len(common) >= least - _ROUNDING
 
 
 def relation_of(
@@ -209,7 +269,8 @@ def relation_of(
     similar = _similarity(new, item, jaccard, cosine)
     if similar is None:
         return None
-    if new.day != item.day and is_relative(new.statement):
+    # Fault: "from today on, answer in grams" is the same rule on each day.
+    if new.day != item.day and is_relative(new.spoken):
         return "rival"
     if similar != "same" and are_rivals(new.statement, item.statement):
         return "rival"
@@ -230,11 +291,27 @@ def _similarity(
     either = len(new.words | item.words)
     if fewest >= FEWEST_WORDS and common >= jaccard * either - _ROUNDING:
         return "near"
-    if cosine is None or cosine < SIMILAR or not fewest:
-        return None
-    if cosine >= CLOSE or common >= MOST_WORDS * len(new.words):
-        return "close"
-    return "larger" if common >= MOST_WORDS * len(item.words) else None
+    if cosine is not None and cosine >= SIMILAR and fewest:
+        if cosine >= CLOSE or common >= MOST_WORDS * len(new.words):
+            return "close"
+        if common >= MOST_WORDS * len(item.words):
+            return "larger"
+    return "near" if jaccard < 1 and _is_repeat(new, item) else None
+
+
+def _is_repeat(
+    new: Compared,
+    item: Compared,
+) -> bool:
+    """Returns whether one statement has all words of the other in their order, and few more."""
+    shorter, longer = sorted((new.core, item.core), key=len)
+    if shorter == longer:
+        return bool(shorter)
+    if len(shorter) < FEWEST_CONTAINED or len(longer) - len(shorter) > MOST_MORE:
+        return False
+    # Fault: "Tom likes Ann" has the words of "Ann likes Tom".
+    remaining = iter(longer)
+    return all(word in remaining for word in shorter)
 
 
 def _has_ended(
@@ -255,8 +332,21 @@ def _twin_at(
     relation = relation_of(new, item, jaccard=jaccard, cosine=cosine)
     if relation is None:
         return None
-    has_more = relation == "near" and new.words > item.words
+    has_more = relation == "near" and _says_more(new, item)
     return Twin(position, relation, has_more or relation == "larger")
+
+
+def _says_more(
+    new: Compared,
+    item: Compared,
+) -> bool:
+    """Returns whether a near text has all words of an item, and more that say something."""
+    more = frozenset(new.core).difference(item.core)
+    if not frozenset(item.core).issubset(new.core):
+        return False
+    # Fault: "Always answer me in grams" would be another rule than "Always answer in grams".
+    empty = stop_words(sorted(new.words)) | _fillers().words
+    return not more <= empty
 
 
 def _rank(twin: Twin) -> int:

@@ -440,14 +440,20 @@ def stop_words(sentence_words: list[str]) -> frozenset[str]:
     frequent = [word for word in sentence_words if word in languages]
     if not frequent:
         return frozenset(pictures)
-    counts: dict[str, int] = {}
-    for word in frequent:
-        for language in languages[word]:
-            counts[language] = counts.get(language, 0) + 1
-    best = _most_frequent(counts)
+    best = language_of(frequent)
     return frozenset(
         {*pictures, *(word for word in frequent if best in languages[word])}
     )
+
+
+def language_of(sentence_words: list[str]) -> str:
+    """Returns the language that has most of these words as stop-words; empty without any."""
+    languages = _languages(all(map(str.isascii, sentence_words)))
+    counts: dict[str, int] = {}
+    for word in sentence_words:
+        for language in languages.get(word, ()):
+            counts[language] = counts.get(language, 0) + 1
+    return _most_frequent(counts) if counts else ""
 
 
 def _most_frequent(counts: dict[str, int]) -> str:

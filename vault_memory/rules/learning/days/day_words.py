@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 from vault_memory.rules.learning.days.weekdays import weekday_number, weekday_pattern
 from vault_memory.rules.learning.wording.number_words import NUMBER_WORDS
+from vault_memory.rules.search import tokens
 
 LONGEST_COUNT = 999
 """Days, weeks, months or years from now; greater numbers are no date"""
@@ -21,6 +22,8 @@ _SEASONS = {
     "ru": "весной|весна летом|лето осенью|осень зимой|зима",
     "zh": "春天|春季 夏天|夏季 秋天|秋季 冬天|冬季",
 }
+_ALSO_A_WORD_OF = {"hier": "de"}
+"""Days that are other words in another language"""
 _FIRST_MONTHS = (3, 6, 9, 12)
 """Of the seasons, in the order of `_SEASONS`; only their order matters"""
 
@@ -43,8 +46,18 @@ class DayGroup(NamedTuple):
 # --- Meanings -----------------------------------------------------------------------------
 
 
-def _shifted(days: int, after: str = "") -> Callable[[re.Match[str], date], str]:
-    return lambda match, day: f"{day + timedelta(days=days)}{after}"
+def _shifted(
+    days: int,
+    after: str = "",
+    other: str = "",
+) -> Callable[[re.Match[str], date], str | None]:
+    def meaning(match: re.Match[str], day: date) -> str | None:
+        # Fault: the German "ich arbeite hier" was said of another day each night.
+        if other and tokens.language_of(tokens.words(match.string)) == other:
+            return None
+        return f"{day + timedelta(days=days)}{after}"
+
+    return meaning
 
 
 def _coming(day: date, weekday: int) -> date:
@@ -159,7 +172,8 @@ class _Language:
 
     def _words(self) -> Iterator[DayWords]:
         for word, offset in self.days:
-            yield DayWords(self._compiled(word), _shifted(offset))
+            meaning = _shifted(offset, other=_ALSO_A_WORD_OF.get(word, ""))
+            yield DayWords(self._compiled(word), meaning)
         for template, step in self.steps:
             yield from self._steps(template, step)
         for template, direction in self.counts:
