@@ -261,6 +261,7 @@ def test_a_wish_about_today_is_dated_whoever_writes_it(bedroom: Bedroom) -> None
     now = ("--now", "2026-05-25T20:00:00+01:00")
     for source, thing in (("cli", "boat"), ("tool", "winch")):
         text = f"The {thing} was painted today."
+        record(bedroom, text, "tea", now="2026-05-25T19:50:00+01:00")
         bedroom.seen.ok("remember", "--user", "mira", "--source", source, text, *now)
 
     profile = bedroom.text(PROFILE)

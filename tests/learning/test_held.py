@@ -87,6 +87,8 @@ def test_a_held_candidate_is_given_up_after_its_days(bedroom: Bedroom) -> None:
 def test_the_bots_own_request_obeys_the_table(
     bedroom: Bedroom, text: str, outcome: str, reason: str
 ) -> None:
+    if outcome == "added":
+        record(bedroom, text, "tea")
     done = bedroom.seen.run(
         "remember", "--user", "mira", "--source", "tool", text, "--json"
     )

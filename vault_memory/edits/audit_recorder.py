@@ -35,6 +35,13 @@ class Listeners(NamedTuple):
     """gets each new record"""
 
 
+class LookUps(NamedTuple):
+    """What plans are made with beside audits and versions; see `PlanInputs`."""
+
+    human_items: Literal["propose", "edit"]
+    deleted: Callable[[str], Callable[[str, str], bool]]
+
+
 class AuditRecorder:
     """Writes the records of one vault; called inside a transaction of the editor."""
 
@@ -44,9 +51,9 @@ class AuditRecorder:
         inbox: Inbox,
         writer: Callable[[], Writer],
         listeners: Listeners,
-        human_items: Literal["propose", "edit"],
+        look_ups: LookUps,
     ) -> None:
-        self.inputs = PlanInputs(self.records_of, self._bytes_of, human_items)
+        self.inputs = PlanInputs(self.records_of, self._bytes_of, *look_ups)
         self._trail, self._inbox, self._writer = trail, inbox, writer
         self._listeners = listeners
         self._plans: dict[str, list[tuple[str | None, EditPlan]]] = {}

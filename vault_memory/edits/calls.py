@@ -17,6 +17,7 @@ from vault_memory.search.open_vault import OpenVault
 
 if TYPE_CHECKING:
     from vault_memory.edits import commands, people, versions
+    from vault_memory.edits.audit import deleted_items
     from vault_memory.edits.commands import EditCommand
     from vault_memory.edits.edit_result import Edit
     from vault_memory.edits.plans import save_text
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
     from vault_memory.rules.edits.skipped_duplicates import SkippedDuplicate
 else:
     commands = lazy_module("vault_memory.edits.commands")
+    deleted_items = lazy_module("vault_memory.edits.audit.deleted_items")
     people = lazy_module("vault_memory.edits.people")
     save_text = lazy_module("vault_memory.edits.plans.save_text")
     versions = lazy_module("vault_memory.edits.versions")
@@ -68,7 +70,14 @@ class RestoreKeywords(TypedDict, total=False):
 class EditCalls(AuditCalls):
     """Edit the notes of one vault. Each call reads the note again, writes it safely and records the change."""
 
-    INTERNAL = ("apply", "execute", "owner_words", "origin_of", "check_owner")
+    INTERNAL = (
+        "apply",
+        "execute",
+        "owner_words",
+        "origin_of",
+        "is_buried",
+        "check_owner",
+    )
 
     def __init__(
         self,
@@ -410,6 +419,20 @@ class EditCalls(AuditCalls):
         if source == "tool" and not self._owner_says(note, statement):
             return "tool"
         return "owner"
+
+    def is_buried(
+        self,
+        note: str,
+        source: Source,
+        line: str,
+    ) -> bool:
+        """Whether a tool would write what a person deleted from the notes of this scope."""
+        if source != "tool":
+            return False
+        deleted = deleted_items.DeletedItems(
+            self.vault.folder, self.vault.layout, self.editor.trail
+        )
+        return deleted.of_scope(note)("", line)
 
     def check_owner(self, command: "EditCommand") -> None:
         """Raise NameTaken when a command would create a person whose name reads like another person's."""

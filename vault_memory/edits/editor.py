@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from vault_memory import places
 from vault_memory.edits.audit_log import AuditLog
-from vault_memory.edits.audit_recorder import AuditRecorder, Listeners
+from vault_memory.edits.audit_recorder import AuditRecorder, Listeners, LookUps
 from vault_memory.edits.backup_detection import adopt_salvaged, after_opening
 from vault_memory.edits.commands import (
     DEFAULT_RUN,
@@ -129,12 +129,10 @@ class NoteEditor:
         self._state = state
         self._access = NoteAccess(folder, layout, self.trail, self.files)
         self.renames = NoteRenames(folder, layout, self.trail, lambda: self.writer)
+        look_ups = LookUps(setup.human_items, self._access.deleted)
+        listeners = Listeners(setup.learn, setup.tell)
         self._recorder = AuditRecorder(
-            self.trail,
-            self.inbox,
-            lambda: self.writer,
-            Listeners(setup.learn, setup.tell),
-            setup.human_items,
+            self.trail, self.inbox, lambda: self.writer, listeners, look_ups
         )
         self._stale_saves = StaleSaveDetector(self)
         self._lease = DeviceLease(Path(folder.root), self.trail)

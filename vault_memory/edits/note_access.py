@@ -7,6 +7,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import NamedTuple
 
+from vault_memory.edits.audit.deleted_items import DeletedItems
 from vault_memory.edits.audit_log import ENDING, AuditLog
 from vault_memory.edits.commands import EditAction, EditCommand, RunOptions, SaveText
 from vault_memory.edits.edit_errors import NotCurated, NoteChanged
@@ -81,6 +82,7 @@ class NoteAccess:
     ) -> None:
         self.files = files
         self._folder, self._layout, self._trail = folder, layout, trail
+        self.deleted = DeletedItems(folder, layout, trail).of_scope
 
     def place(
         self,

@@ -35,7 +35,7 @@ from vault_memory.rules.edits.blame import (
     were_deleted,
 )
 from vault_memory.rules.edits.ops import Append, Op, Rejected, Remove, Replace, as_json
-from vault_memory.rules.edits.ownership import DELETED, replay
+from vault_memory.rules.edits.ownership import DELETED, Ownership, replay
 from vault_memory.rules.edits.text_edits import Unfit, edit_text
 
 OF_A_PERSON = "a_person_wrote_it"
@@ -115,9 +115,9 @@ def _find_refusal(
     owners = replay(records)
     lines = added(change.before, change.after)
     doc = parse(change.before)
-    if were_deleted(lines, change.before, bot_lines) or any(
-        owners.deleted(doc, item.heading, item.text) for item in change.new_items()
-    ):
+    if were_deleted(lines, change.before, bot_lines):
+        return DELETED
+    if _brings_back(command, change, owners, inputs):
         return DELETED
     if _makes_instruction(lines, change.after):
         return LIKE_AN_INSTRUCTION
@@ -133,6 +133,22 @@ def _find_refusal(
     if _unmakes_human_item(doc, change, human_lines):
         return STRUCTURE
     return ""
+
+
+def _brings_back(
+    command: EditCommand,
+    change: _Change,
+    owners: Ownership,
+    inputs: PlanInputs,
+) -> bool:
+    """Whether a new item was deleted by a person, from this note or another one of the scope."""
+    doc = parse(change.before)
+    is_deleted = inputs.is_deleted(command)
+    return any(
+        owners.deleted(doc, item.heading, item.text)
+        or is_deleted(item.heading, item.text)
+        for item in change.new_items()
+    )
 
 
 def _makes_instruction(

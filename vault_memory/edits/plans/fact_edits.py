@@ -5,7 +5,7 @@ A wish is JSON, because it waits in the journal like any command: `{"do": "add",
 """
 
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from datetime import date
 from typing import Any
@@ -130,6 +130,7 @@ def plan_facts(
     start = parse(before or b"")
     doc = start
     deleted = _statements_deleted_by_people(command, wishes, start, inputs)
+    is_deleted = inputs.is_deleted(command)
     changes: list[Change] = []
     turns: list[str] = []
     refused: list[Rejected] = []
@@ -137,7 +138,7 @@ def plan_facts(
     for index, wish in enumerate(wishes):
         change = change_of(doc, wish)
         # Fault (A9): the bot would state again each night what a person deleted.
-        if _repeats_deleted(wish, change, deleted):
+        if _repeats_deleted(wish, change, deleted, is_deleted):
             refused += _reject_last_op(change)
             continue
         changes.append(change)
@@ -172,11 +173,15 @@ def _repeats_deleted(
     wish: Wish,
     change: Change,
     deleted: frozenset[Statement],
+    is_deleted: Callable[[str, str], bool],
 ) -> bool:
     """Whether a wish states again what a person deleted."""
-    if wish["do"] != "add" or change.outcome == "duplicate":
+    if "fact" not in wish or change.outcome == "duplicate":
         return False
-    return _statement(fact_of(wish)) in deleted
+    fact = fact_of(wish)
+    if wish["do"] == "add" and _statement(fact) in deleted:
+        return True
+    return is_deleted(fact.subject, fact.line())
 
 
 def _reject_last_op(change: Change) -> list[Rejected]:

@@ -35,6 +35,21 @@ class PlanInputs:
     bytes_of: Callable[[str | None], bytes | None]
     """of a revision; None when its bytes are not stored"""
     human_items: Literal["propose", "edit"] = "propose"
+    deleted: Callable[[str], Callable[[str, str], bool]] = lambda note: _nothing_deleted
+    """of a note: whether a person deleted a line below a heading from the notes of its scope"""
+
+    def is_deleted(
+        self,
+        command: EditCommand,
+    ) -> Callable[[str, str], bool]:
+        """Returns the look-up for lines of a command."""
+        # A night learns from new turns of the person, whose words bring a statement back.
+        is_tool = command.source == "tool"
+        return self.deleted(command.note) if is_tool else _nothing_deleted
+
+
+def _nothing_deleted(heading: str, line: str) -> bool:
+    return False
 
 
 @dataclass(frozen=True, slots=True)

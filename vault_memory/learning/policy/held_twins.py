@@ -38,6 +38,7 @@ class HeldTwins:
                 if candidate.kind == kind
             ]
             texts = [candidate.text for candidate in candidates]
-            self._indexes[kind] = TwinIndex(texts)
+            # Fault: "I hate myself and rain" would be a repetition of "I hate myself".
+            self._indexes[kind] = TwinIndex(texts, contained=False)
             self._ids[kind] = [candidate.id for candidate in candidates]
         return self._indexes[kind]

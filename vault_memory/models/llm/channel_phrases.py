@@ -8,7 +8,6 @@ done together.
 """
 
 import re
-import tomllib
 from collections.abc import Mapping
 from datetime import date
 from functools import cache
@@ -17,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 from vault_memory.markdown.letters import folded_line
 from vault_memory.models.llm.own_words import quotes_another
 from vault_memory.models.llm.phrase_rules import LONGEST
-from vault_memory.models.llm.phrase_tables import FOLDER, Phrases
+from vault_memory.models.llm.phrase_tables import Phrases, raw_tables
 from vault_memory.models.llm.sentence_filter import sentences
 from vault_memory.rules.learning.attribute_memories import ATTRIBUTES
 from vault_memory.rules.learning.candidate import (
@@ -225,7 +224,4 @@ def _due_pattern(phrase: str) -> str:
 
 @cache
 def _tables() -> tuple[ChannelPhrases, ...]:
-    return tuple(
-        ChannelPhrases(tomllib.loads(file.read_text(encoding="utf-8")))
-        for file in sorted(FOLDER.glob("*.toml"))
-    )
+    return tuple(map(ChannelPhrases, raw_tables()))

@@ -8,7 +8,7 @@ it or allows it.
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence, Set
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import lru_cache
 from operator import is_
 
@@ -42,6 +42,9 @@ class Ownership:
     """written by the bot, and not removed by it"""
     buried: frozenset[Key] = frozenset()
     """written by the bot and deleted by a person"""
+    recorded: frozenset[Key] = field(default=frozenset(), compare=False)
+    """written by anybody through the program, and not taken away by the program itself; a folded
+    audit no longer has those of people"""
 
     def bots_items(self, doc: SectionedDoc) -> tuple[NoteItem, ...]:
         """Returns the items whose own text the bot wrote; nested items may be a person's."""
@@ -145,7 +148,7 @@ def _replay(
     records: Iterable[Record],
     since: Ownership,
 ) -> Ownership:
-    state = _Replay(set(since.written), set(since.buried))
+    state = _Replay(set(since.written), set(since.buried), set(since.recorded))
     for record in records:
         for applied in record.applied:
             state.apply(record, applied)
@@ -154,7 +157,9 @@ def _replay(
                 state.bury(rejected)
         for proposal in record.proposed:
             state.propose(record, proposal)
-    return Ownership(frozenset(state.written), frozenset(state.buried))
+    return Ownership(
+        frozenset(state.written), frozenset(state.buried), frozenset(state.recorded)
+    )
 
 
 @dataclass(slots=True)
@@ -163,6 +168,7 @@ class _Replay:
 
     written: set[Key]
     buried: set[Key]
+    recorded: set[Key]
 
     def apply(
         self,
@@ -179,13 +185,18 @@ class _Replay:
             self.written -= removed
             self.written |= added
             self.buried -= added
+            self.recorded -= removed
+            self.recorded |= added
         elif record.source in _FORGETTING:
             # Nobody decided about a line that retention removed, so it is not buried.
             self.written -= removed
+            self.recorded -= removed
         else:
             self.written -= added
             self.buried -= added
             allowed = _allowed_texts(applied)
+            self.recorded |= added
+            self.recorded -= _with_texts(self.recorded, allowed)
             self.written -= _with_texts(self.written, allowed)
             self.buried -= _with_texts(self.buried, allowed)
             self.written |= _renamed_keys(self.written, applied)

@@ -31,7 +31,7 @@ def fact_beside(
     for fact in of_turn:
         # "Allergic to penicillin, latex and cats" is one sentence and three facts.
         listed = [other for other in of_turn if _is_beside(other, fact)]
-        if _says_no_more(memory.text, listed, phrase_words(fact.predicate)):
+        if says_no_more(memory.text, listed, phrase_words(fact.predicate)):
             return fact
     return None
 
@@ -43,11 +43,16 @@ def _is_beside(
     return (first.subject, first.predicate) == (second.subject, second.predicate)
 
 
-def _says_no_more(
+def says_no_more(
     text: str,
     facts: list[FoundFact],
     of_phrases: frozenset[str],
+    speaker: frozenset[str] = frozenset(),
 ) -> bool:
+    """Returns whether a text that has the objects of some facts says nothing beside them.
+
+    `speaker`: words by which the text refers to the person.
+    """
     # Fault: pairs of letters across the edge of the object would count as other words.
     if is_run(text[:1]) and all(fact.object in text for fact in facts):
         for fact in facts:
@@ -55,7 +60,7 @@ def _says_no_more(
         letters = set(filter(str.isalnum, text))
         return _are_few(letters, frozenset().union(*of_phrases), MOST_OTHER_LETTERS)
     text_words = words(text)
-    content_words = set(text_words) - stop_words(text_words)
+    content_words = set(text_words) - stop_words(text_words) - speaker
     for fact in facts:
         content_words -= {*words(fact.subject), *words(fact.object)}
         if fact.valid_from:

@@ -79,7 +79,7 @@ class DuplicateFilter:
     def take(self, line: NewLine) -> None:
         """Decides about the next line."""
         twin = self._index.find(line.text, self._cosines(line.text))
-        if twin is None or not twin.is_duplicate:
+        if twin is None or not twin.is_duplicate or self._is_request(line, twin):
             self._write(line)
             return
         match self._entries[twin.position]:
@@ -91,6 +91,19 @@ class DuplicateFilter:
                 self._lines.append(line)
             case ExistingItem() as item:
                 self._meet(line, item, twin)
+
+    def _is_request(
+        self,
+        line: NewLine,
+        twin: Twin,
+    ) -> bool:
+        """Returns whether a near text of the same turn is for another note."""
+        # Fault: a memory "Remember that the rope is in the loft" would keep what is asked for
+        # out of the profile.
+        entry = self._entries[twin.position]
+        turn = entry.turn if isinstance(entry, NewLine) else parse_item(entry.text).ref
+        is_of_turn = bool(turn) and turn == line.turn
+        return twin.relation == "near" and is_of_turn and entry.note != line.note
 
     @property
     def written(self) -> dict[str, list[str]]:

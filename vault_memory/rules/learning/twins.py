@@ -95,8 +95,11 @@ class TwinIndex:
         texts: Iterable[str] = (),
         *,
         jaccard: float = JACCARD,
+        contained: bool = True,
     ) -> None:
+        """`contained`: a text that has all words of another one, and few more, repeats it."""
         self._jaccard = jaccard
+        self._contained = contained
         self._items = [compared(text) for text in texts]
         self._frequency = Counter(word for item in self._items for word in item.words)
         self._by_bare: dict[str, list[int]] = defaultdict(list)
@@ -137,10 +140,30 @@ class TwinIndex:
         best: Twin | None = None
         for position in sorted(positions.union(cosines)):
             item = self._items[position]
-            twin = _twin_at(position, new, item, self._jaccard, cosines.get(position))
+            cosine = cosines.get(position)
+            twin = self._twin_at(position, new, item, cosine)
             if twin and (best is None or _rank(twin) < _rank(best)):
                 best = twin
         return best
+
+    def _twin_at(
+        self,
+        position: int,
+        new: Compared,
+        item: Compared,
+        cosine: float | None,
+    ) -> Twin | None:
+        relation = relation_of(
+            new,
+            item,
+            jaccard=self._jaccard,
+            cosine=cosine,
+            contained=self._contained,
+        )
+        if relation is None:
+            return None
+        has_more = relation == "near" and _says_more(new, item)
+        return Twin(position, relation, has_more or relation == "larger")
 
     def _enter(
         self,
@@ -259,6 +282,7 @@ def relation_of(
     *,
     jaccard: float = JACCARD,
     cosine: float | None = None,
+    contained: bool = True,
 ) -> Relation | None:
     """Returns how a new text relates to an item; None: it says something else."""
     if new == item:
@@ -267,14 +291,23 @@ def relation_of(
     if item.lost != new.lost or _has_ended(item, new) or _has_ended(new, item):
         return None
     similar = _similarity(new, item, jaccard, cosine)
+    if contained:
+        similar = similar or _repetition(new, item, jaccard)
     if similar is None:
         return None
+    return "rival" if _is_another(new, item, similar) else similar
+
+
+def _is_another(
+    new: Compared,
+    item: Compared,
+    similar: Relation,
+) -> bool:
+    """Returns whether a similar text is another statement, by its day or by what it names."""
     # Fault: "from today on, answer in grams" is the same rule on each day.
     if new.day != item.day and is_relative(new.spoken):
-        return "rival"
-    if similar != "same" and are_rivals(new.statement, item.statement):
-        return "rival"
-    return similar
+        return True
+    return similar != "same" and are_rivals(new.statement, item.statement)
 
 
 def _similarity(
@@ -291,27 +324,39 @@ def _similarity(
     either = len(new.words | item.words)
     if fewest >= FEWEST_WORDS and common >= jaccard * either - _ROUNDING:
         return "near"
-    if cosine is not None and cosine >= SIMILAR and fewest:
-        if cosine >= CLOSE or common >= MOST_WORDS * len(new.words):
-            return "close"
-        if common >= MOST_WORDS * len(item.words):
-            return "larger"
-    return "near" if jaccard < 1 and _is_repeat(new, item) else None
+    return _similarity_of_vectors(new, item, cosine)
 
 
-def _is_repeat(
+def _similarity_of_vectors(
     new: Compared,
     item: Compared,
-) -> bool:
-    """Returns whether one statement has all words of the other in their order, and few more."""
+    cosine: float | None,
+) -> Relation | None:
+    common = len(new.words & item.words)
+    if cosine is None or cosine < SIMILAR or not (new.words and item.words):
+        return None
+    if cosine >= CLOSE or common >= MOST_WORDS * len(new.words):
+        return "close"
+    return "larger" if common >= MOST_WORDS * len(item.words) else None
+
+
+def _repetition(
+    new: Compared,
+    item: Compared,
+    jaccard: float,
+) -> Relation | None:
+    """Returns "near" when one statement has all words of the other in their order, and few more."""
+    # Who asks for the same words gets no repetition in others.
+    if jaccard >= 1:
+        return None
     shorter, longer = sorted((new.core, item.core), key=len)
     if shorter == longer:
-        return bool(shorter)
+        return "near" if shorter else None
     if len(shorter) < FEWEST_CONTAINED or len(longer) - len(shorter) > MOST_MORE:
-        return False
+        return None
     # Fault: "Tom likes Ann" has the words of "Ann likes Tom".
     remaining = iter(longer)
-    return all(word in remaining for word in shorter)
+    return "near" if all(word in remaining for word in shorter) else None
 
 
 def _has_ended(
@@ -320,20 +365,6 @@ def _has_ended(
 ) -> bool:
     """Returns whether an item's validity ended before the day of another one."""
     return bool(item.until and new.day and item.until < new.day)
-
-
-def _twin_at(
-    position: int,
-    new: Compared,
-    item: Compared,
-    jaccard: float,
-    cosine: float | None,
-) -> Twin | None:
-    relation = relation_of(new, item, jaccard=jaccard, cosine=cosine)
-    if relation is None:
-        return None
-    has_more = relation == "near" and _says_more(new, item)
-    return Twin(position, relation, has_more or relation == "larger")
 
 
 def _says_more(
