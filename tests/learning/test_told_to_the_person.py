@@ -31,6 +31,17 @@ def test_a_request_that_is_not_kept_says_why(bedroom, text):
     assert "quayfish" not in told.out
 
 
+def test_a_request_that_was_made_before_says_so(bedroom):
+    bedroom.say("Remember that the key is under the pot.", session="milk")
+    first = bedroom.seen.run("end-session", "milk", *END[2:])
+    turn = bedroom.say("Remember that the key is under the pot.", session="tea")
+
+    told = bedroom.seen.run(*END)
+
+    assert "left out" not in first.out
+    assert f"left out (said_before): turn {turn}" in told.out
+
+
 def test_the_last_night_shows_each_line_with_its_source(bedroom):
     refs = [
         bedroom.say("I have an appointment with the council on 3 June."),

@@ -1,6 +1,6 @@
 """Keeps a cycle from writing what the notes of the scope already say."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from datetime import date
 from typing import TYPE_CHECKING
 
@@ -26,11 +26,14 @@ from vault_memory.rules.learning.twins import compared, may_have_twin
 from vault_memory.rules.learning.vector_twins import Embed, VectorTwins
 
 if TYPE_CHECKING:
+    from vault_memory.contract.answers import DroppedJson
     from vault_memory.learning.cycle import LearningCycle
 
 FEW_LINES = 20
 """For so few lines it is cheaper to look which notes have their words, than to read all items"""
 REPLACE = "replace "
+SAID_BEFORE = "said_before"
+"""The reason of a request that an item says already"""
 SKIP = "skip "
 """Beginnings of the names of steps, each followed by a note"""
 
@@ -39,7 +42,7 @@ def without_duplicates(
     cycle: "LearningCycle",
     lines_by_day: Mapping[date, Iterable[str]],
     heading: str,
-    others: Iterable[NewLine] = (),
+    others: Collection[NewLine] = (),
 ) -> dict[str, list[str]]:
     """Returns the lines to append, by note. `others` are lines for other notes.
 
@@ -75,9 +78,15 @@ def without_duplicates(
             record_skips(cycle, note, skips)
         else:
             cycle.late_skips[note] = skips
+    # Fault: a person who asks for something again would read that nothing waits.
+    cycle.outcome.dropped += _said_before(sorter.repeated(others))
     for note, pairs in sorter.replaced.items():
         _replace(cycle, note, pairs)
     return sorter.written
+
+
+def _said_before(turns: Iterable[str]) -> "list[DroppedJson]":
+    return [{"ref": turn, "reason": SAID_BEFORE} for turn in turns]
 
 
 def _cosines(

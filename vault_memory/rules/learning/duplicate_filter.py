@@ -139,6 +139,15 @@ class DuplicateFilter:
             skips[note].append(skipped)
         return dict(skips)
 
+    def repeated(self, lines: Iterable[NewLine]) -> list[str]:
+        """Returns the turns of those lines that an item of another turn says already."""
+        texts = {line.text for line in lines}
+        return [
+            skip.turn
+            for skip in self._skips
+            if skip.text in texts and parse_item(skip.twin.text).ref != skip.turn
+        ]
+
     def _write(self, line: NewLine) -> None:
         self._lines.append(line)
         self._enter(line)
