@@ -8,6 +8,8 @@ from vault_memory.index.filters import chunks_in, listed, marks
 if TYPE_CHECKING:
     from vault_memory.index.store import Index
 
+STANDING_KINDS = ("user", "rules", "facts", "memory", "channel", "transcript")
+"""Kinds of notes whose names say nothing about what is in them"""
 _DETAILS = """
     SELECT c.id, note.path, c.first_line, c.last_line, c.heading, c.date, scope.name,
         note.kind, c.text
@@ -110,6 +112,24 @@ def notes_of_kinds(
         (*kind_names, *days),
     )
     return [DatedNote._make(row) for row in rows]
+
+
+def notes_with_names(
+    index: "Index",
+    scope_ids: Sequence[int],
+    names: Collection[str],
+) -> frozenset[int]:
+    """Return the notes of these scopes with one of these folded names.
+
+    Without the notes that each vault has, such as USER.md.
+    """
+    rows = index.connection.execute(
+        "SELECT id FROM note"
+        f" WHERE name <> '' AND name IN {marks(list(names))}"
+        f" AND scope IN {listed(scope_ids)} AND kind NOT IN {STANDING_KINDS}",
+        tuple(names),
+    )
+    return frozenset(row[0] for row in rows)
 
 
 def newest_of_kind(

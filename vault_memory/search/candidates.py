@@ -6,14 +6,14 @@ from itertools import chain, pairwise
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
-from vault_memory.index import fact_queries, fts_search
+from vault_memory.index import fact_queries, fts_search, note_queries
 from vault_memory.index.exclusion import Exclusion, among_turns, exclusion
 from vault_memory.index.filters import Filters
 from vault_memory.index.query_cache import Row
 from vault_memory.index.store import Index
 from vault_memory.lazy import lazy_module
 from vault_memory.rules.conversations import statements
-from vault_memory.rules.search import scoring, tokens
+from vault_memory.rules.search import query_features, scoring, tokens
 from vault_memory.rules.search.query_features import QueryFeatures
 from vault_memory.rules.search.scoring import QueryTerms, TextTerms, Weights
 from vault_memory.search.pending_hits import BEYOND, Notes, PendingHits
@@ -105,6 +105,8 @@ class Candidates:
     likeness: Mapping[int, tuple[float, float]] = field(default_factory=dict)
     """scaled similarity of each chunk, and of its neighbours"""
     cosines: Mapping[int, float] = field(default_factory=dict)
+    titled: frozenset[int] = frozenset()
+    """notes that are named like the query"""
     ended: frozenset[int] = frozenset()
     """the ids of the best chunks that no longer hold"""
     arms: dict[str, dict[int, float]] = field(default_factory=dict)
@@ -129,6 +131,7 @@ def gather(
         sentence_terms = _by_words(request, candidates)
         _by_days(request, candidates)
         _by_entities(request, candidates)
+        _by_titles(request, candidates)
     if vector_arm is not None and request.text.strip():
         likeness = _likeness(request, vector_arm, candidates.rows)
         if likeness is not None:
@@ -360,6 +363,24 @@ def _by_entities(
         scores.update(dict.fromkeys(with_name, 1.0))
     if scores:
         candidates.arms["entity"] = scores
+
+
+def _by_titles(
+    request: CandidateRequest,
+    candidates: Candidates,
+) -> None:
+    """Adds the first chunks of notes that are named like the query."""
+    names = query_features.names_in(request.text)
+    if not names:
+        return
+    candidates.titled = note_queries.notes_with_names(
+        request.store, request.scope_ids, names
+    )
+    present = {place // scoring.ORDINALS for place in candidates.rows}
+    missing = candidates.titled - present
+    places = [scoring.place(note, ordinal) for note in missing for ordinal in (0, 1)]
+    if places:
+        candidates.rows |= _read(request, candidates, places)
 
 
 def _other_names(request: CandidateRequest) -> list[str]:

@@ -100,7 +100,34 @@ def _by_sums(
     # Reading the text of each of thousands of candidates would take longer than the search.
     for negative, place in best[RESCORED:]:
         rescored.append((_negative(-negative), place, {}))
-    return _with_linked(request, candidates, in_order(request, rescored))
+    ordered = _with_linked(request, candidates, in_order(request, rescored))
+    return _with_titled(request, candidates, ordered)
+
+
+def _with_titled(
+    request: CandidateRequest,
+    candidates: Candidates,
+    ordered: list[Ranked],
+) -> list[Ranked]:
+    """Raises the best chunk of each note that is named like the query, or of a day in it."""
+    days = request.features.single_days
+    if not (candidates.titled or days):
+        return ordered
+    weights = request.weights
+    raised: list[Ranked] = []
+    seen: set[int] = set()
+    for negative, place, terms in ordered:
+        note = place // scoring.ORDINALS
+        bonus = {}
+        if note not in seen:
+            if note in candidates.titled:
+                bonus["title"] = weights.title
+            if candidates.rows[place][2] in days:
+                bonus["day"] = weights.day
+        seen.add(note)
+        score = sum(bonus.values()) - negative
+        raised.append((_negative(score), place, terms | bonus))
+    return in_order(request, raised)
 
 
 def _with_linked(

@@ -24,6 +24,12 @@ if TYPE_CHECKING:
 else:
     fading_queries = lazy_module("vault_memory.index.stamps.fading_queries")
 
+MOST_OF_A_NOTE = 2
+"""Lines of a note before a line of another one"""
+SEPARATE_LINES = frozenset({"dated", "episode", "facts", "transcript"})
+"""Kinds of notes whose lines say nothing about each other"""
+MOST_OTHERS = 20
+"""Further lines among which those of other notes are"""
 MOST_TIES = 100
 """Hits with the score of the last one; the first of them by note and line are returned"""
 SNIPPET = 240
@@ -52,12 +58,14 @@ def answer(
     limit = options.limit
     groups = [[candidate] for candidate in ranked]
     if not options.copies:
-        groups = hit_copies.alike(candidates, ranked, limit)
-    last_score = groups[limit - 1][0][0] if len(groups) > limit else math.inf
+        groups = hit_copies.alike(candidates, ranked, limit + MOST_OTHERS)
+    # Further groups: lines of other notes among them may go before the third line of a note.
+    most = limit + MOST_OTHERS
+    last_score = groups[most - 1][0][0] if len(groups) > most else math.inf
     # Candidates as good as the last one: their place decides, which is not read yet.
     best = [
         candidate
-        for group in groups[: limit + MOST_TIES]
+        for group in groups[: most + MOST_TIES]
         if group[0][0] <= last_score
         for candidate in group
     ]
@@ -68,11 +76,33 @@ def answer(
     if not options.copies:
         hits = sorted(hit_copies.one_for_copies(hits), key=_score_and_place)
     return Answer(
-        tuple(hits[:limit]),
+        tuple(_spread(hits)[:limit]),
         {arm: len(scores) for arm, scores in candidates.arms.items()},
         _left_out(request, why=options.why),
         tuple(request.words),
     )
+
+
+def _spread(hits: Sequence[Hit]) -> list[Hit]:
+    """Returns the hits in an order where another note follows after two lines of one."""
+    left = list(hits)
+    spread: list[Hit] = []
+    while left:
+        latest = {_note_of(hit) for hit in spread[-MOST_OF_A_NOTE:]}
+        position = 0
+        if len(spread) >= MOST_OF_A_NOTE and len(latest) == 1:
+            numbered = enumerate(left)
+            other_notes = (
+                number for number, hit in numbered if _note_of(hit) not in latest
+            )
+            position = next(other_notes, 0)
+        spread.append(left.pop(position))
+    return spread
+
+
+def _note_of(hit: Hit) -> object:
+    # Each line about a day, and of a page of facts, is a statement of its own.
+    return (hit.note, hit.lines) if hit.kind in SEPARATE_LINES else hit.note
 
 
 def _score_and_place(hit: Hit) -> tuple[float, str, tuple[int, int]]:

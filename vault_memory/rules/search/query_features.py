@@ -1,7 +1,7 @@
 """Features of queries and texts beside their words: speaker, time, number, question. Pure."""
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Sequence
 from functools import cache, lru_cache
 from typing import NamedTuple
 
@@ -10,6 +10,14 @@ from vault_memory.rules.search import date_expressions, stopwords, tokens
 from vault_memory.rules.search.date_expressions import Days
 from vault_memory.rules.search.scoring import Weights
 
+LONGEST_NAME = 6
+"""Words of the name of a note that is looked for"""
+MOST_WORDS = 40
+"""Words of a sentence in which names are looked for"""
+SHORTEST_NAME = 3
+"""Letters of the name of a note that is looked for"""
+HALF = 0.5
+"""The name of a note that is named like a query has more of its content words"""
 CACHED_TEXTS = 4_096
 """The number of texts whose features are cached"""
 
@@ -23,10 +31,16 @@ class QueryFeatures(NamedTuple):
     """ranges of days (ISO 8601) around the days that it names"""
     named_days: tuple[tuple[str, str], ...] = ()
     """the days that it names"""
+
     when: bool = False
     how_many: bool = False
     terms: frozenset[str] = frozenset()
     """its words without stop-words"""
+
+    @property
+    def single_days(self) -> frozenset[str]:
+        """The days that it names one by one, without weeks, months and years."""
+        return frozenset(first for first, last in self.named_days if first == last)
 
 
 def asked(
@@ -64,6 +78,47 @@ def asks_for_a_day(query: QueryFeatures) -> bool:
 @cache
 def _event_words() -> frozenset[str]:
     return frozenset(stopwords.EVENT_WORDS.split())
+
+
+def names_in(query: str) -> frozenset[str]:
+    """Returns the names that a note may have which is named like the query."""
+    return frozenset(
+        name for sentence in tokens.sentences(query) for name in _names_in(sentence)
+    )
+
+
+def _names_in(sentence: str) -> Iterator[str]:
+    """Yields each run of words with most of the content words, as a name may write it."""
+    words = tokens.words(sentence)[:MOST_WORDS]
+    # Fault: `.NET` is another name than that of the note `Net.md`.
+    if any(map(tokens.is_name_with_signs, words)):
+        return
+    empty = tokens.stop_words(words) | _about_words()
+    is_content = [word not in empty for word in words]
+    total = sum(is_content)
+    for start in range(len(words)):
+        for end in range(start + 1, min(start + LONGEST_NAME, len(words)) + 1):
+            content = sum(is_content[start:end])
+            # Fault: a note `What.md` would be named by each question.
+            if content <= total * HALF:
+                continue
+            for name in _spellings(words[start:end]):
+                if len(name) >= SHORTEST_NAME:
+                    yield name
+
+
+@cache
+def _about_words() -> frozenset[str]:
+    return frozenset(stopwords.ABOUT_WORDS.split())
+
+
+def _spellings(words: Sequence[str]) -> Iterator[str]:
+    """Yields the names of files that say these words."""
+    for gap in (" ", "-", "_", "") if len(words) > 1 else ("",):
+        name = gap.join(words)
+        yield name
+        # `Flashcards.md` answers what a flashcard is.
+        yield name[:-1] if name.endswith("s") else f"{name}s"
 
 
 def is_near(

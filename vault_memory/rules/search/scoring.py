@@ -33,6 +33,10 @@ class Weights(NamedTuple):
     faded: float = -0.1
     ended: float = -0.3
     linked: float = 0.1
+    title: float = 2.5
+    """of the best chunk of a note that is named like the query"""
+    day: float = 1.0
+    """of the best chunk in a note of the day that the query names"""
     turn: float = -100.0
     """of a turn for a prompt, which gets turns after all notes"""
 

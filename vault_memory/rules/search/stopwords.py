@@ -227,6 +227,13 @@ DIGITS = (
 )
 """The names of the digits, zero first"""
 
+ABOUT_WORDS = """
+    work works working mean means explain tell show know use used funktioniert funktionieren bedeutet geht gehen erkläre
+    weiß benutzt fonctionne fonctionnent signifie marche explique sais funciona funcionan significa explica sabes
+    работает работают значит означает объясни
+"""
+"""Words of a question for all about a thing, such as "how do flashcards work" """
+
 QUESTION_WORDS = """
     what who whom whose which where when why how was wer wen wem wo wann warum wieso weshalb wie welche welcher welches
     wohin woher que qui quoi quel quelle quels quelles où quand pourquoi combien comment qué quién quiénes cuál cuáles

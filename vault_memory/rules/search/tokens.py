@@ -355,6 +355,12 @@ def words(text: str) -> list[str]:
     return [word[:LONGEST_TERM] for word in matches]
 
 
+def is_name_with_signs(word: str) -> bool:
+    """Returns whether a word stands for a name such as `C#`."""
+    _, sign, numbers = word.partition(_SIGN)
+    return bool(sign) and numbers[:1].isdigit()
+
+
 def is_run(word: str) -> bool:
     """Returns whether a word begins in a script without spaces."""
     return not word.isascii() and _run().match(word) is not None
