@@ -357,8 +357,7 @@ def words(text: str) -> list[str]:
 
 def is_name_with_signs(word: str) -> bool:
     """Returns whether a word stands for a name such as `C#`."""
-    _, sign, numbers = word.partition(_SIGN)
-    return bool(sign) and numbers[:1].isdigit()
+    return word.partition(_SIGN)[2][:1].isdigit()
 
 
 def is_run(word: str) -> bool:
