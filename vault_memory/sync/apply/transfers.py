@@ -122,10 +122,25 @@ class FileTransfers:
             return None
         newest = sent[0]
         # Fault: a hidden write has the time and the length of ours. Its author had not read our lines.
-        if newest.has_own_lines or not newest.at_once:
+        if not newest.at_once or self._has_own_lines(path, newest):
             return unread
         is_read = self._overwrites.is_next(path, newest.raw, fetched)
         return None if is_read else unread
+
+    def _has_own_lines(
+        self,
+        path: str,
+        upload: SentText,
+    ) -> bool:
+        """Whether an upload adds a line that a text of this device was the first to have."""
+        session = self._session
+        added = items_of(upload.raw) - items_of(upload.before)
+        for version in reversed(session.versions_here(path)):
+            lines = items_of(session.sent_bytes(version.revision) or b"")
+            if version.by != "sync" and not added.isdisjoint(lines):
+                return True
+            added -= lines
+        return False
 
     def _doubted(
         self,

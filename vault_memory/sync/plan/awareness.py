@@ -34,11 +34,6 @@ class SentText:
     at_once: bool = True
     """whether no other program can have read a part of it alone"""
 
-    @property
-    def has_own_lines(self) -> bool:
-        """Whether it adds a line that no earlier text had."""
-        return bool(items_of(self.raw) - items_of(self.before) - self.older)
-
 
 def first_unread(
     raw: bytes,
