@@ -7,11 +7,11 @@ from datetime import datetime
 from pathlib import Path
 from typing import NamedTuple
 
-from vault_memory.edits.audit.deleted_items import DeletedItems
 from vault_memory.edits.audit_log import ENDING, AuditLog
 from vault_memory.edits.commands import EditAction, EditCommand, RunOptions, SaveText
 from vault_memory.edits.edit_errors import NotCurated, NoteChanged
 from vault_memory.errors import BadPath, NoteNotFound
+from vault_memory.lazy import lazy_module
 from vault_memory.rules.paths.filenames import inside
 from vault_memory.rules.paths.layout import Layout, Place
 from vault_memory.vault.fs import Files
@@ -20,6 +20,12 @@ from vault_memory.vault.snapshots import revision_of
 from vault_memory.vault.write.loaded_note import LoadedNote, real_path
 from vault_memory.vault.write.preconditions import HOLD, half_saved
 from vault_memory.vault.write.writer import Writer
+
+TYPE_CHECKING = False  # as in `typing`, which takes time to load
+if TYPE_CHECKING:
+    from vault_memory.edits.audit import deleted_items
+else:
+    deleted_items = lazy_module("vault_memory.edits.audit.deleted_items")
 
 CURATED = frozenset(
     {
@@ -82,7 +88,11 @@ class NoteAccess:
     ) -> None:
         self.files = files
         self._folder, self._layout, self._trail = folder, layout, trail
-        self.deleted = DeletedItems(folder, layout, trail).of_scope
+
+    def deleted(self, note: str) -> Callable[[str, str], bool]:
+        """Returns whether a person deleted a line below a heading of a note, as a function of both."""
+        items = deleted_items.DeletedItems(self._folder, self._layout, self._trail)
+        return items.of_scope(note)
 
     def place(
         self,

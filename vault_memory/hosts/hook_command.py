@@ -161,7 +161,8 @@ class _HookCall:
         if not (memory.vault.state.path / SESSIONS).exists():
             return
         try:
-            memory.learning.commit_at_once()
+            if memory.conversations.sessions.unjudged():
+                memory.learning.commit_at_once()
         except Exception as error:
             # Fault: what is learned later must not cost the memory of now.
             self.log_error(error)
