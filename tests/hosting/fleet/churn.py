@@ -145,9 +145,11 @@ class Churn:
                 "text": f"I saw {text}",
             }
             path = "/v1/turns"
-            if number % 5 == 0:
-                path, body = "/v1/remember", {"text": f"I like {text} at sea"}
             host = chance.choice(HOSTS)
+            if number % 5 == 0:
+                body["text"] = f"I like {text} at sea"
+                self._ask(host, person, path, body)
+                path, body = "/v1/remember", {"text": body["text"]}
             answer = self._ask(host, person, path, body)
             if answer is None or answer.status_code != 200:
                 continue

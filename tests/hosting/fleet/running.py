@@ -156,6 +156,11 @@ class RunningHost:
         headers = {"authorization": f"Bearer {token}"}
         return httpx.post(self.address + path, json=body, headers=headers, timeout=60)
 
+    def remember(self, token: str, text: str) -> httpx.Response:
+        """A bot remembers what its owner has just said."""
+        self.ask(token, "/v1/turns", session="said", role="user", text=text)
+        return self.ask(token, "/v1/remember", text=text)
+
     def get(self, token: str, path: str) -> httpx.Response:
         headers = {"authorization": f"Bearer {token}"}
         return httpx.get(self.address + path, headers=headers, timeout=60)

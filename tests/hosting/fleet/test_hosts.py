@@ -82,7 +82,7 @@ def test_either_host_answers_and_finds_what_the_other_was_told(
         assert _notes(forged) == {NOTE}
     for number, host in enumerate(hosts):
         text = f"I like word{number} at sea"
-        answer = host.ask(token, "/v1/remember", text=text)
+        answer = host.remember(token, text)
         assert answer.status_code == 200, answer.text
     for host in hosts:
         for number in range(2):
@@ -148,7 +148,7 @@ def test_a_killed_host_whose_disk_is_lost_loses_no_acknowledged_word(
     until(is_held)
     holder = by_name.pop(_holder(fleet_of_hosts))
     (other,) = by_name.values()
-    assert holder.ask(token, "/v1/remember", text="I like cocoa").status_code == 200
+    assert holder.remember(token, "I like cocoa").status_code == 200
     holder.kill()
     shutil.rmtree(fleet_of_hosts.folder / "scratch" / holder.name)
 
@@ -226,13 +226,13 @@ def test_without_the_database_reads_go_on_and_writes_are_not_acknowledged(
         home = store.new_url()
         token = fleet.ask("fleet", "add", "ann", "--home", home)["token"]
         with running_host(fleet, "east") as east:
-            told = east.ask(token, "/v1/remember", text="I like the harbour")
+            told = east.remember(token, "I like the harbour")
             assert told.status_code == 200, told.text
             server.kill()
             found = east.ask(token, "/v1/search", query="harbour")
             assert found.status_code == 200, found.text
             assert found.json()["hits"]
-            refused = east.ask(token, "/v1/remember", text="I like cocoa")
+            refused = east.remember(token, "I like cocoa")
             assert refused.status_code == 503
             assert refused.json()["error"]["code"] == "pending"
             server.start()

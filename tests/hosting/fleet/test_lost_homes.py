@@ -94,7 +94,7 @@ def test_a_vault_that_the_ledger_lacks_is_added_again_as_it_was(
     first = fleet_of_hosts.ask(*arguments)
     if is_served:
         with running_host(fleet_of_hosts, "east") as east:
-            told = east.ask(first["token"], "/v1/remember", text="I like the harbour")
+            told = east.remember(first["token"], "I like the harbour")
             assert told.status_code == 200, told.text
     with closing(connect(fleet_of_hosts.ledger_file)) as connection:
         for table in ("kept", "scratch", "token", "vault"):

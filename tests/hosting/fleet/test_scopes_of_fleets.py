@@ -118,7 +118,7 @@ def test_no_answer_error_log_or_status_has_words_of_another_vault(
 ) -> None:
     for member in members:
         text = f"I like {member.kept_word} tea"
-        answer = hosts[0].ask(member.token, "/v1/remember", text=text)
+        answer = hosts[0].remember(member.token, text)
         assert answer.status_code == 200, answer.text
 
     for host in hosts:

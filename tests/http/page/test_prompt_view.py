@@ -93,8 +93,9 @@ def test_the_parts_add_up_and_the_budget_is_kept(page: ServedPage) -> None:
 
 
 def test_a_hook_gets_fewer_lines(page: ServedPage) -> None:
-    asked = preview(page.browser(), prompt=PROMPT, user="mira")
-    hooked = preview(page.browser(), prompt=PROMPT, user="mira", automatic="1")
+    prompt = "is the key in the lamp room?"
+    asked = preview(page.browser(), prompt=prompt, user="mira")
+    hooked = preview(page.browser(), prompt=prompt, user="mira", automatic="1")
 
     lines = [
         len(re.findall(r"^\[Users/", block(text, "private"), re.MULTILINE))
