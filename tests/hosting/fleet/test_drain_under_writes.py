@@ -91,7 +91,7 @@ class Writer(threading.Thread):
     def _ask(self, host: RunningHost, word: str, number: int) -> httpx.Response:
         if number % 2:
             text = f"I keep the {word} in my boat"
-            return host.remember(self.token, text)
+            return host.ask(self.token, "/v1/remember", text=text)
         return host.ask(
             self.token, "/v1/turns", session="s1", role="user", text=f"about {word}"
         )

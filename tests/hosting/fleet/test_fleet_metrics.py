@@ -51,7 +51,7 @@ def test_metrics_of_a_fleet_name_nobody_and_need_their_token(
         running_host(fleet_of_hosts, "west", setting) as west,
     ):
         for host in (east, west):
-            told = host.remember(token, "I like the harbour")
+            told = host.ask(token, "/v1/remember", text="I like the harbour")
             assert told.status_code == 200, told.text
         for wrong in ("", token, "w" * 40):
             assert _numbers(east, wrong).status_code == 401
