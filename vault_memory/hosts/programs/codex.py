@@ -33,6 +33,13 @@ EVENT_KEYS = {
     "SessionEnd": "session_end",
 }
 """How Codex names each event where it keeps which hooks the person trusts"""
+PLACES = [
+    "VAULT_MEMORY_STATE",
+    "VAULT_MEMORY_CACHE",
+    "XDG_STATE_HOME",
+    "XDG_CACHE_HOME",
+]
+"""Variables that name our folders"""
 
 
 class Codex(Host):
@@ -138,6 +145,8 @@ def _block(
     values: dict[str, Any] = {}
     if with_server:
         server = install_plan.server_entry(Codex.name, request)
+        # Fault: Codex hides variables from a server, which then does not know the sessions of the hooks.
+        server["env_vars"] = PLACES
         if request.allow:
             server["default_tools_approval_mode"] = "approve"
         tables.append(toml_block.format_table(f"[mcp_servers.{name}]", server))
