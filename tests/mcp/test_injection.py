@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from tests.mcp.vaults import ALICE, answer, call, talk, words
+from tests.mcp.vaults import ALICE, answer, call, refusal, talk, words
 from tests.scenarios.outside import Outside
 from vault_memory import VaultMemory
 from vault_memory.rules.context.quoting import CLOSING, FLAG, INTRO
@@ -103,9 +103,8 @@ def test_tools_do_not_change_with_the_text_of_notes(
         return (await client.list_tools()).tools, client.instructions
 
     assert talk(hostile_vault, listed) == talk(shelf, listed)
-    assert (
-        answer(hostile_vault, "memory_get", note="Users/bob/memories/plan.md")["text"]
-        == ""
+    assert "there is no note" in refusal(
+        hostile_vault, "memory_get", note="Users/bob/memories/plan.md"
     )
     assert {
         hit["scope"]

@@ -94,30 +94,6 @@ def test_a_note_is_read_with_its_revision(shelf: VaultMemory):
     }
 
 
-@pytest.mark.parametrize(
-    "note",
-    [
-        "Users/alice/memories/none.md",
-        "Users/bob/memories/plan.md",
-        "notes.txt",
-        "SOUL.md",
-    ],
-)
-def test_a_missing_or_foreign_note_reads_as_an_empty_text(
-    shelf: VaultMemory, note: str
-):
-    found = call(shelf, "memory_get", note=note)
-
-    assert (found.is_error, words(found)) == (False, "")
-    assert found.structured_content == {
-        "note": note,
-        "revision": "",
-        "text": "",
-        "lines": [0, 0],
-        "total_lines": 0,
-    }
-
-
 def test_a_long_note_is_read_in_parts_that_join_to_the_original(
     memory: VaultMemory, filled: Outside
 ):
@@ -618,7 +594,10 @@ def test_every_tool_has_a_description_and_a_strict_schema(shelf: VaultMemory):
 
     assert 0 < len(tools) <= 11
     for tool in tools:
-        assert tool.name in instructions or tool.name in ("memory_stats",)
+        assert tool.name in instructions or tool.name in (
+            "memory_remember",
+            "memory_stats",
+        )
         assert tool.title
         assert tool.description
         assert tool.input_schema["additionalProperties"] is False

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from vault_memory.cli import edit_rendering, options, quick_record, root, terminal
     from vault_memory.cli.completion import completer
     from vault_memory.daemon import exchange
-    from vault_memory.hosts import hook_command
+    from vault_memory.hosts import hook_command, programs
     from vault_memory.mcp import stdio
     from vault_memory.rules.paths import caller as paths_caller
     from vault_memory.rules.paths import near_names
@@ -48,6 +48,7 @@ else:
     completer = lazy_module("vault_memory.cli.completion.completer")
     exchange = lazy_module("vault_memory.daemon.exchange")
     hook_command = lazy_module("vault_memory.hosts.hook_command")
+    programs = lazy_module("vault_memory.hosts.programs")
     stdio = lazy_module("vault_memory.mcp.stdio")
     places = lazy_module("vault_memory.places")
     near_names = lazy_module("vault_memory.rules.paths.near_names")
@@ -409,7 +410,8 @@ def serve_mcp(words: Sequence[str]) -> int | None:
     if "new" not in arguments.options and _is_unclear(arguments):
         return None
 
-    note_start(arguments, arguments.last("host"))
+    host = arguments.last("host")
+    note_start(arguments, host)
 
     def open_vault() -> "VaultMemory":
         vault = _vault_of(arguments)
@@ -423,7 +425,7 @@ def serve_mcp(words: Sequence[str]) -> int | None:
             "private" in arguments.options,
         )
 
-    stdio.serve(open_vault, caller)
+    stdio.serve(open_vault, caller, has_hooks=programs.runs_hooks(host))
     return 0
 
 

@@ -37,8 +37,7 @@ Revision = Annotated[
     str,
     Meta(
         pattern="^[0-9a-f]{12,64}$",
-        description="The note's `revision` as memory_get gave it; if the note has changed since, "
-        "nothing is done",
+        description="As memory_get gave it; if the note has changed since, nothing is done",
     ),
 ]
 FactId = Annotated[

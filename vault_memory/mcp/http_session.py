@@ -24,6 +24,7 @@ else:
     secret_masks = lazy_module("vault_memory.rules.learning.policy.secret_masks")
 
 HINTS = {
+    "note_not_found": "memory_search finds notes",
     "note_changed": (
         "call memory_get for it again, and then this tool with the revision that it gives"
     ),

@@ -103,14 +103,20 @@ class _Read(msgspec.Struct):
 class Conversation:
     """Answers the requests of one client."""
 
-    def __init__(self, serving: "Callable[[], Serving]") -> None:
+    def __init__(
+        self,
+        serving: "Callable[[], Serving]",
+        *,
+        has_hooks: bool = False,
+    ) -> None:
         self._serving = serving
+        self._introduction = tools.introduction(has_hooks=has_hooks)
         self.version = ""
         """The version that `initialize` settled; "" before"""
         self._at_once: dict[str, Callable[[Json], Json]] = {
             "initialize": self._initialize,
             "ping": lambda params: {},
-            "server/discover": lambda params: _discovered(),
+            "server/discover": lambda params: self._discovered(),
             "tools/list": lambda params: tools.list_tools(),
             "resources/templates/list": lambda params: tools.list_templates(),
         }
@@ -147,7 +153,14 @@ class Conversation:
         version = _checked(params, _Initialize).protocolVersion
         is_known = version in HANDSHAKE_VERSIONS
         self.version = version if is_known else HANDSHAKE_VERSIONS[-1]
-        return {"protocolVersion": self.version, **tools.introduction()}
+        return {"protocolVersion": self.version, **self._introduction}
+
+    def _discovered(self) -> Json:
+        """Returns the answer to `server/discover`."""
+        introduction = dict(self._introduction)
+        # Every result has it in `_meta`.
+        del introduction["serverInfo"]
+        return {"supportedVersions": list(STATELESS_VERSIONS), **introduction}
 
     def _call(self, params: Json) -> Json:
         call = _checked(params, _Call)
@@ -236,14 +249,6 @@ def _named_session(params: Mapping[str, Any]) -> str:
     meta = params.get("_meta")
     session = meta.get(SESSION_KEY) if isinstance(meta, dict) else None
     return session if isinstance(session, str) else ""
-
-
-def _discovered() -> Json:
-    """Returns the answer to `server/discover`."""
-    introduction = tools.introduction()
-    # Every result has it in `_meta`.
-    del introduction["serverInfo"]
-    return {"supportedVersions": list(STATELESS_VERSIONS), **introduction}
 
 
 def _stateless(

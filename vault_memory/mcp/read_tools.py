@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 from vault_memory.api import json_contract, read_request
 from vault_memory.contract import requests
+from vault_memory.errors import NoteNotFound
 from vault_memory.lazy import lazy_module
 from vault_memory.mcp.http_session import Serving
 from vault_memory.rules.context import quotations
@@ -84,18 +85,10 @@ def get(
     serving: Serving,
     arguments: requests.NoteLinesArguments,
 ) -> Answered:
-    """Read a note or some of its lines. A missing note is empty; so is a note of another person."""
+    """Read a note or some of its lines. Raises NoteNotFound, for a note of another person, too."""
     note = serving.read(arguments.note)
     if note is None:
-        return quotations.of_note(
-            {
-                "note": arguments.note,
-                "revision": "",
-                "text": "",
-                "lines": [0, 0],
-                "total_lines": 0,
-            }
-        )
+        raise NoteNotFound(arguments.note)
     lines = _lines(note.text)
     first, last = arguments.first_line, len(lines)
     if arguments.last_line is not None:

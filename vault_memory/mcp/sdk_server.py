@@ -13,7 +13,7 @@ from vault_memory.errors import VaultMemoryError
 from vault_memory.mcp import protocol_results, tools
 from vault_memory.mcp.http_session import Serving
 from vault_memory.mcp.protocol import code_of
-from vault_memory.mcp.tools import INSTRUCTIONS, TOOLS, ToolUnknown
+from vault_memory.mcp.tools import TOOLS, ToolUnknown
 from vault_memory.rules.paths.caller import Caller
 
 
@@ -27,7 +27,8 @@ def server(
         tools.NAME,
         version=tools.SERVER["version"],
         title=tools.TITLE,
-        instructions=INSTRUCTIONS,
+        # Which program calls is unknown here: its hooks may give it nothing.
+        instructions=tools.instructions(has_hooks=False),
         get_tool_input_schema=_schema,
         on_list_tools=handlers.list_tools,
         on_call_tool=handlers.call_tool,

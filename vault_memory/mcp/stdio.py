@@ -50,13 +50,16 @@ class Stopped(BaseException):
 def serve(
     open_vault: "Callable[[], VaultMemory]",
     caller: "Callable[[], Caller]",
+    *,
+    has_hooks: bool = False,
 ) -> None:
     """Serves until standard input ends or SIGTERM comes. The first call opens the vault.
 
-    Prints go to standard error meanwhile: standard output belongs to the protocol.
+    `has_hooks` says that hooks of the host give the model the memory block of each prompt. Prints go to standard error meanwhile: standard output belongs to the protocol.
     """
     vault = _Vault(open_vault, caller)
-    loop = Loop(Conversation(vault.serving), LineWriter(_take_stdout()))
+    conversation = Conversation(vault.serving, has_hooks=has_hooks)
+    loop = Loop(conversation, LineWriter(_take_stdout()))
     # Ctrl-C ends the process at once: every change to a file survives that.
     signal.signal(signal.SIGINT, signal.SIG_DFL)
     try:

@@ -32,16 +32,17 @@ MARKDOWN, PLAIN_TEXT = "text/markdown", "text/plain"
 ALWAYS_LOAD, SEARCH_HINT = "anthropic/alwaysLoad", "anthropic/searchHint"
 """Claude Code puts a tool without the first of these into a request only after a search for it"""
 
-INSTRUCTIONS = """\
+_ASK_FOR_CONTEXT = """\
+- At the start of a conversation, and when it turns to something new, call \
+memory_context with what was just said.
+"""
+_INSTRUCTIONS = """\
 This is the long-term memory of the person you are talking with: Markdown notes that \
 they read and edit by hand. In a
 channel, whose members all read your answers, it is the memory of the channel.
 
-- At the start of a conversation, and when it turns to something new, call \
-memory_context with what was just said.
+{context}\
 - To look something up, call memory_search; memory_get reads the whole note of a hit.
-- When they ask you to remember something, or say something lasting about themselves, \
-call memory_remember.
 - Before a long conversation is shortened, or when it ends, call memory_compact.
 - When something remembered is wrong, find its fact with memory_entity; then \
 memory_correct, or memory_forget if it was never so. memory_confirm when they say \
@@ -86,24 +87,21 @@ class Tool(msgspec.Struct, frozen=True):
     def read(self, arguments: Mapping[str, Any]) -> msgspec.Struct:
         """Returns the checked arguments of a model. Raises UsageError."""
         try:
-            # Half of a surrogate pair cannot be written to any file: the encoder refuses it.
-            msgspec.json.encode(arguments)
-            return msgspec.convert(arguments, self.takes)
-        except (
-            msgspec.ValidationError,
-            UnicodeEncodeError,
-            OverflowError,
-            TypeError,
-            RecursionError,
-        ) as error:
+            for field, value in arguments.items():
+                _check_writable(field, value)
+            # Many models write a number or a choice as a text: `"3"`, `"true"`.
+            return msgspec.convert(arguments, self.takes, strict=False)
+        except (msgspec.ValidationError, RecursionError) as error:
+            fields = ", ".join(self.takes.__struct_fields__) or "no arguments"
             raise UsageError(
-                f"{self.name} cannot take these arguments: {error}",
-                hint="see its schema",
+                f"{self.name} cannot take these arguments: {_with_field_first(error)}",
+                hint=f"{self.name} takes {fields}",
             ) from None
 
     def schema(self) -> Json:
         """Returns the schema of the arguments."""
-        return portable_schema(self.takes)
+        # The description of the tool says what the arguments are for.
+        return _without(portable_schema(self.takes), "description")
 
     def listed(self) -> Json:
         """Returns the entry in the answer to `tools/list`."""
@@ -124,6 +122,25 @@ class Tool(msgspec.Struct, frozen=True):
         if self.search_hint:
             entry["_meta"] = {ALWAYS_LOAD: True, SEARCH_HINT: self.search_hint}
         return entry
+
+
+def _check_writable(
+    field: str,
+    value: object,
+) -> None:
+    """Raises ValidationError for what JSON cannot hold."""
+    try:
+        # Half of a surrogate pair cannot be written to any file: the encoder refuses it.
+        msgspec.json.encode({field: value})
+    except (UnicodeEncodeError, OverflowError, TypeError, RecursionError) as error:
+        name = field if field.isprintable() else ascii(field)
+        raise msgspec.ValidationError(f"{error} - at `$.{name}`") from None
+
+
+def _with_field_first(error: Exception) -> str:
+    """Returns what is wrong with an argument, after the name of the argument."""
+    reason, at, place = str(error).rpartition(" - at `$.")
+    return f"`{place.removesuffix('`')}`: {reason}" if at else str(error)
 
 
 def portable_schema(kind: type[Any]) -> Json:
@@ -188,8 +205,7 @@ _ALL = (
     Tool(
         "memory_get",
         "Read a note",
-        "Reads a note, or some lines of it, with its revision. A note that is not "
-        "there is an empty text.",
+        "Reads a note, or some lines of it, with its revision.",
         requests.NoteLinesArguments,
         tool_answers.ToolNote,
     ),
@@ -198,7 +214,7 @@ _ALL = (
         "What belongs into this conversation",
         "Gives what should be known when answering a message: who the person is, "
         "facts, rules, the last days, and what was said or noted about this before. "
-        "Call it first.",
+        "Call it first if nothing like it was given to you.",
         requests.ContextArguments,
         tool_answers.ToolContext,
         search_hint="what is known of this person: preferences, facts, rules, the last days",
@@ -206,8 +222,9 @@ _ALL = (
     Tool(
         "memory_remember",
         "Remember",
-        "Keeps one sentence for good. A wish such as `always …` or `never …` becomes "
-        "a rule. What is known already is not added again.",
+        "Keeps one sentence for good: when the person asks you to remember something, "
+        "or says something lasting about themselves. A wish such as `always …` or "
+        "`never …` becomes a rule. What is known already is not added again.",
         requests.RememberArguments,
         tool_answers.ToolRemembered,
         reads_only=False,
@@ -299,10 +316,15 @@ def list_templates() -> Json:
     return {"resourceTemplates": [template]}
 
 
-def introduction() -> Json:
+def instructions(*, has_hooks: bool) -> str:
+    """Returns when to call which tool. A hook of the host gives the memory block without a call."""
+    return _INSTRUCTIONS.format(context="" if has_hooks else _ASK_FOR_CONTEXT)
+
+
+def introduction(*, has_hooks: bool) -> Json:
     """Returns the common fields of the answers to `initialize` and `server/discover`."""
     return {
         "capabilities": CAPABILITIES,
         "serverInfo": SERVER,
-        "instructions": INSTRUCTIONS,
+        "instructions": instructions(has_hooks=has_hooks),
     }

@@ -37,7 +37,7 @@ def test_what_a_person_wrote_has_no_turn(page: ServedPage) -> None:
 
     text = page.browser("mira").get(f"/source?ref={ref}").text
 
-    assert "a person wrote it" in text
+    assert "a person wrote this line" in text
 
 
 def test_the_turn_of_another_person_is_as_unknown_as_none(

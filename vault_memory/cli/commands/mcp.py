@@ -10,9 +10,11 @@ from vault_memory.errors import UsageError
 from vault_memory.lazy import lazy_module
 
 if TYPE_CHECKING:
+    from vault_memory.hosts import programs
     from vault_memory.mcp import stdio
     from vault_memory.rules.paths import caller as paths_caller
 else:
+    programs = lazy_module("vault_memory.hosts.programs")
     stdio = lazy_module("vault_memory.mcp.stdio")
     paths_caller = lazy_module("vault_memory.rules.paths.caller")
 
@@ -37,7 +39,8 @@ else:
     "--host",
     default="",
     metavar="NAME",
-    help="The program that starts this command; `install --check` tells when it did.",
+    help="The program that starts this command; `install --check` tells when it did. "
+    "One with hooks is not told to ask for what they give.",
 )
 @new_name
 @private
@@ -80,4 +83,5 @@ def mcp(
             "waiting for an MCP client on standard input; "
             "a client starts this command by itself"
         )
-    stdio.serve(lambda: memory, lambda: caller)
+    has_hooks = programs.runs_hooks(host)
+    stdio.serve(lambda: memory, lambda: caller, has_hooks=has_hooks)

@@ -43,3 +43,8 @@ def host(name: str) -> Host:
 def hosts() -> tuple[Host, ...]:
     """Return all hosts in the order of their names."""
     return tuple(host(name) for name in names())
+
+
+def runs_hooks(name: str) -> bool:
+    """Return whether a program of this name is a host that runs hooks."""
+    return name in names() and bool(host(name).events)

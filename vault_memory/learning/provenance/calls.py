@@ -44,7 +44,7 @@ _LINE = re.compile(rb"[^\r\n]*(?:\r\n|\r|\n)|[^\r\n]+\Z")
 _CITED = re.compile(r"\bref:([^\s,)]+)")
 _KEY = re.compile(rf"[0-9a-f]{{{KEY_LENGTH}}}")
 
-BY_HAND = "a person wrote it, and it cites no turn"
+BY_HAND = "a person wrote this line, and it cites no turn"
 BY_BOT = "its edit cites no turn"
 
 
