@@ -5,10 +5,12 @@ quotation has its tags in each field. Every other text passes `plain`, which rem
 orders.
 """
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from vault_memory.contract import NEAREST_IN_MEANING
+from vault_memory.rules.context.prompt_injection import shaped_like_instruction
 from vault_memory.rules.context.quoting import (
     CLOSING,
     INTRO,
@@ -23,6 +25,7 @@ SHORT_REVISION = 12
 """Digits of a shortened revision"""
 _HIT_FIELDS = ("note", "lines", "date", "scope", "kind")
 """The fields of a hit beside its text, where they have a value"""
+_LABEL = re.compile(r"\*\*[^*\n]*+\*\*: ")
 
 
 class Answered(NamedTuple):
@@ -211,8 +214,19 @@ def quotation(
     text: str,
 ) -> Quoted:
     """Returns lines between tags that name their source."""
-    lines = quoted(lines_of(text))
+    lines = quoted(lines_of(text), label=_label_in(kind, text))
     return Quoted("\n".join([opening(kind, **about), *lines, CLOSING]))
+
+
+def _label_in(
+    kind: str,
+    text: str,
+) -> str:
+    """Returns the name of the speaker with which the index begins what was said, or ""."""
+    # Fault: each answer of the bot was flagged for its own label `**assistant**:`. In a note the
+    # same letters are somebody's, and pose as a turn.
+    label = _LABEL.match(text) if kind == "transcript" else None
+    return label[0] if label and not shaped_like_instruction(label[0]) else ""
 
 
 def lines_of(text: str) -> list[str]:

@@ -7,11 +7,12 @@ flagged.
 
 import json
 import re
+import unicodedata
 from collections.abc import Iterable, Sequence, Set
 from functools import lru_cache
 from itertools import pairwise
 
-from vault_memory.rules.context.prompt_injection import shaped_like_instruction
+from vault_memory.rules.context.prompt_injection import HIDDEN, shaped_like_instruction
 from vault_memory.rules.paths.skeleton import letter_skeleton, skeleton
 from vault_memory.rules.search.tokens import clean
 
@@ -219,14 +220,22 @@ def one_line(text: str) -> str:
     return _BREAKS.sub(" ", text)
 
 
-def quoted(lines: Sequence[str]) -> tuple[str, ...]:
-    """Returns lines of a note for a prompt: without tags, and with flags."""
+def quoted(
+    lines: Sequence[str],
+    *,
+    label: str = "",
+) -> tuple[str, ...]:
+    """Returns lines of a note for a prompt: without tags, and with flags.
+
+    `label` begins the first line, and is no word of the note: it says who speaks.
+    """
     # Splitting an empty text would return an empty line.
     if not lines:
         return ()
     # Lines are escaped together, because a tag may span two of them.
     text = escaped("\n".join(line.replace("\n", " ") for line in lines))
-    return tuple(_add_flags(text.split("\n"), _suspicious(lines)))
+    words = [lines[0].removeprefix(label), *lines[1:]]
+    return tuple(_add_flags(text.split("\n"), _suspicious(words)))
 
 
 def _add_flags(
@@ -272,7 +281,7 @@ def flagged(lines: tuple[str, ...]) -> frozenset[int]:
     suspicious = {
         number
         for number, line in enumerate(bare_lines)
-        if line and shaped_like_instruction(line)
+        if line and (shaped_like_instruction(line) or _poses_as_speaker((line,)))
     }
     for number, (line, next_line) in enumerate(pairwise(bare_lines)):
         both = (number, number + 1)
@@ -284,12 +293,20 @@ def flagged(lines: tuple[str, ...]) -> frozenset[int]:
     return frozenset(suspicious or range(min(1, len(lines))))
 
 
-_SPEAKER = re.compile(r"(?im)^[^\w\n]*+(?:system|assistant|developer)\W")
+_SPEAKER = re.compile(
+    r"(?im)^[^\w\n]*+(?:(?:system|assistant|developer)\W"
+    r"|(?:human|user)[^\w\s:]*+ *+:(?!\w)|(?-i:Human|User|HUMAN|USER)[^\w\s:]*+ *+:)"
+)
+"""`User stories` are words of a note, and `user:mira` is a scope: a person's turn is `User: …`"""
 
 
 def _poses_as_speaker(lines: Iterable[str]) -> bool:
     """Returns whether a line begins like a turn of another speaker."""
-    return _SPEAKER.search("\n".join(lines)) is not None
+    text = "\n".join(lines)
+    # Fault: letters that nobody sees, and wide ones, would hide the name of the speaker.
+    if not text.isascii():
+        text = unicodedata.normalize("NFKC", HIDDEN.sub("", text))
+    return _SPEAKER.search(text) is not None
 
 
 def bare(line: str) -> str:
