@@ -13,7 +13,7 @@ from weakref import WeakKeyDictionary
 
 from vault_memory.config.sections import LifecycleSettings
 from vault_memory.contract import ItemState
-from vault_memory.index.exclusion import Exclusion, exclusion
+from vault_memory.index.exclusion import Exclusion, episodes_before, exclusion
 from vault_memory.index.stamps import fading_queries
 from vault_memory.index.stamps.fading_queries import StaleBefore, StaleItem
 from vault_memory.index.store import Index
@@ -42,6 +42,7 @@ class _Key(NamedTuple):
     settings: LifecycleSettings
     today: date
     leave_out: frozenset[str]
+    keep_episodes: bool
 
 
 class _Cached(NamedTuple):
@@ -59,14 +60,19 @@ def fading_items(
     settings: LifecycleSettings,
     today: date,
     leave_out: frozenset[str] = fading.LEFT_OUT,
+    *,
+    keep_episodes: bool = False,
 ) -> FadingItems:
-    """Returns the states of the items of these scopes on a day; `leave_out` names states."""
+    """Returns the states of the items of these scopes on a day; `leave_out` names states.
+
+    With `keep_episodes` no summary of a conversation is left out, however old it is.
+    """
     counter = index.change_counter
     cached = _cache.get(index)
     # Fault: a daemon that serves many scopes would keep all of them in memory.
     if cached is None or cached.counter != counter or len(cached.items) >= MOST_CACHED:
         cached = _cache[index] = _Cached(counter, {})
-    key = _Key(tuple(scope_ids), settings, today, leave_out)
+    key = _Key(tuple(scope_ids), settings, today, leave_out, keep_episodes)
     items = cached.items.get(key)
     if items is None:
         items = cached.items[key] = _read(index, key)
@@ -78,7 +84,14 @@ def _read(
     key: _Key,
 ) -> FadingItems:
     states = dict(_states(index, key))
-    ids = [chunk for chunk, state in states.items() if state in key.leave_out]
+    kept: set[int] = set()
+    if key.keep_episodes and states:
+        kept = episodes_before(index, key.scope_ids, date.max)
+    ids = [
+        chunk
+        for chunk, state in states.items()
+        if state in key.leave_out and chunk not in kept
+    ]
     counts = Counter(states[chunk] for chunk in ids)
     return FadingItems(
         states,

@@ -2,7 +2,7 @@
 
 import math
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -17,6 +17,7 @@ from vault_memory.search import fusion, hit_copies
 from vault_memory.search.candidates import CandidateRequest, Candidates, ranks
 from vault_memory.search.fusion import Ranked
 from vault_memory.search.pending_hits import is_waiting, own_ids
+from vault_memory.search.relevance_gate import RelevanceGate
 from vault_memory.search.results import Answer, Hit, Why
 
 if TYPE_CHECKING:
@@ -46,6 +47,8 @@ class HitOptions(NamedTuple):
     """list chunks that say the same one by one"""
     archived: bool = False
     """name the states of items"""
+    related: bool = False
+    """each candidate is known to be related to the query"""
 
 
 def answer(
@@ -121,6 +124,8 @@ def _hits(
     keys: dict[int, str] = {}
     if request.fading is not None:
         keys = fading_queries.keys_of(request.store, ids.values())
+        if keys and not options.related:
+            keys = _found_keys(request, candidates, ids, keys)
     hits = []
     for candidate in best:
         score, place, _ = candidate
@@ -138,6 +143,23 @@ def _hits(
             has_ended = chunk_id in candidates.ended
             hits.append(replace(hit, ended=True) if has_ended else hit)
     return hits
+
+
+def _found_keys(
+    request: CandidateRequest,
+    candidates: Candidates,
+    ids: Mapping[int, int],
+    keys: Mapping[int, str],
+) -> dict[int, str]:
+    """Returns the keys of the items that the query means, by the id of the chunk."""
+    # Fault: a neighbour of what was asked for, or a line with one frequent word of the query, would
+    # count as read, and would never fade.
+    gate = RelevanceGate(request, candidates)
+    return {
+        chunk_id: keys[chunk_id]
+        for place, chunk_id in ids.items()
+        if chunk_id in keys and gate.is_related(place)
+    }
 
 
 def _hit(

@@ -126,7 +126,9 @@ def _answer(
         words_too=query.mode != "semantic",
     )
     ranked = _ranked(request, query, gathered)
-    options = hits.HitOptions(query.limit, query.why, query.copies, query.archived)
+    options = hits.HitOptions(
+        query.limit, query.why, query.copies, query.archived, query.gated
+    )
     answer = hits.answer(request, gathered, ranked, options)
     # Fault: the nearest of all lines would look like an answer to words that no line has.
     if request.words and query.mode != "semantic":
@@ -240,12 +242,19 @@ def _without_episodes_and_turns(
     ids: set[int] = set()
     if query.session:
         ids |= turns_of(index, scope_ids, turn.heading_of(query.session))
-    names_days = query.since or query.until or request.features.days
+    names_days = _names_days(request, query)
     if query.episodes_since and not (names_days or query.archived):
         ids |= episodes_before(index, scope_ids, query.episodes_since)
     if not ids:
         return request
     return request._replace(without=exclusion(index, scope_ids, ids))
+
+
+def _names_days(
+    request: CandidateRequest,
+    query: SearchQuery,
+) -> bool:
+    return bool(query.since or query.until or request.features.days)
 
 
 def _without_faded(
@@ -267,6 +276,8 @@ def _without_faded(
         query.lifecycle,
         query.now.date(),
         leave_out,
+        # Fault: a summary of more than half a year has faded, and would not be found by its month.
+        keep_episodes=_names_days(request, query),
     )
     without = fading_items.joined(request.without, items.without)
     return request._replace(without=without, fading=items)

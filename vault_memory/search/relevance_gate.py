@@ -51,9 +51,10 @@ class RelevanceGate:
 
     def related(self, ranked: Sequence[Ranked]) -> list[Ranked]:
         """Returns the best candidates that are related to the prompt."""
-        return [candidate for candidate in ranked if self._is_related(candidate[1])]
+        return [candidate for candidate in ranked if self.is_related(candidate[1])]
 
-    def _is_related(self, place: int) -> bool:
+    def is_related(self, place: int) -> bool:
+        """Whether a candidate is related to the prompt."""
         _, _, day, who, _ = self._candidates.rows[place]
         days = self._request.features.named_days
         if self._asks_for_day and query_features.is_near(day, days):

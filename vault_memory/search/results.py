@@ -55,7 +55,7 @@ class Hit:
     ended: bool = False
     """no longer holds: it is struck through, past its last day, or replaced"""
     key: str = ""
-    """the content key of an item that fades; empty for any other text"""
+    """the content key of an item that fades and that the query means, so that it is read; else empty"""
     copies: int = 1
     """chunks that say the same, this one included"""
     also: tuple[Copy, ...] = ()

@@ -22,6 +22,22 @@ _ago = re.compile(
     r"(?:(?P<n>\d{1,3}|an?|one|two|three|four|five|six) (?P<unit>day|week|month|year)s? ago"
     r"|vor (?P<de>\d{1,3}|eine[mr]|zwei|drei) (?P<deunit>tag|woche|monat|jahr)e?n?)(?!\w)"
 )
+_month_in_run = re.compile(
+    r"(?:(?P<y>(?:19|20)\d\d)年|(?P<year>今年|去年|前年|昨年|올해|작년|지난해)の?|(?<![\d年十]))\s?"
+    r"(?P<m>\d{1,2}|[一二三四五六七八九十]{1,2})[月월]份?\s?"
+    r"(?:(?P<d>\d{1,2}|[一二三四五六七八九十]{1,3})[日号號일])?"
+)
+"""A month of scripts without blanks, which may lack its year: "5月", "去年十一月3日", "5월" """
+_YEARS_BACK = {
+    "今年": 0,
+    "올해": 0,
+    "去年": 1,
+    "昨年": 1,
+    "작년": 1,
+    "지난해": 1,
+    "前年": 2,
+}
+_DIGITS_IN_RUNS = "零一二三四五六七八九"
 _NUMBERS = {
     "a": 1,
     "an": 1,
@@ -72,10 +88,12 @@ def named(
     today = now.date()
     text = query[-4000:].casefold()
     without_numeric = _numeric.sub(" ", text)
+    without_months = _month_in_run.sub(" ", without_numeric)
     ranges = [
         *_numeric_dates(text),
-        *_dates_in_words(_token.findall(without_numeric), today),
-        *_relative_days(text, today),
+        *_months_in_runs(without_numeric, today),
+        *_dates_in_words(_token.findall(without_months), today),
+        *_relative_days(without_months, today),
     ]
     return tuple(dict.fromkeys(ranges))
 
@@ -129,6 +147,35 @@ def _numeric_dates(text: str) -> Iterator[Days]:
         yield from _range(year, second, first)
         if first != second:
             yield from _range(year, first, second)
+
+
+def _months_in_runs(
+    text: str,
+    today: date,
+) -> Iterator[Days]:
+    """Yields months and days of scripts without blanks; without a year the latest ones."""
+    for match in _month_in_run.finditer(text):
+        month = _number(match["m"])
+        day = _number(match["d"]) if match["d"] else None
+        if match["y"]:
+            year = int(match["y"])
+        elif match["year"]:
+            year = today.year - _YEARS_BACK[match["year"]]
+        else:
+            year = _latest_year(today, month, day)
+        yield from _range(year, month, day)
+
+
+def _number(text: str) -> int:
+    """Returns a number below 100 in digits, or in numerals such as "二十三"."""
+    if text.isdecimal():
+        return int(text)
+    tens, ten, ones = text.rpartition("十")
+    digits = _DIGITS_IN_RUNS
+    # "十" alone is ten. What is no number below 100 is no day or month.
+    return 10 * (max(digits.find(tens or "一"), 0) if ten else 0) + (
+        max(digits.find(ones), 0) if ones else 0
+    )
 
 
 def _range(
@@ -255,6 +302,8 @@ def _apart(text: str) -> str:
         return text
     for word in _days_in_runs():
         text = text.replace(word, f" {word} ")
+    for word, plain in stopwords.PERIODS_IN_RUNS.items():
+        text = text.replace(word, f" {plain} ")
     return text
 
 

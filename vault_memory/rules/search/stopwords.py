@@ -189,6 +189,15 @@ THIS = "this diese diesen diesem dieser dieses cette ce esta este".split()
 WEEK = "week weekend woche wochenende semaine semana".split()
 MONTH = "month monat mois mes".split()
 YEAR = "year jahr année año".split()
+PERIODS_IN_RUNS = {
+    **dict.fromkeys("上周 上週 上个星期 上個星期 先週 지난주".split(), "last week"),
+    **dict.fromkeys("这周 本周 本週 今週 이번주".split(), "this week"),
+    **dict.fromkeys("上个月 上個月 上月 先月 지난달".split(), "last month"),
+    **dict.fromkeys("这个月 這個月 本月 今月 이번달".split(), "this month"),
+    **dict.fromkeys("去年 昨年 작년 지난해".split(), "last year"),
+    **dict.fromkeys("今年 올해".split(), "this year"),
+}
+"""Periods in scripts without blanks, as English says them"""
 
 EVENT_WORDS = """
     happened happen happens happening talk talked discuss discussed anything everything something news done say said
