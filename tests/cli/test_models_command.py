@@ -7,7 +7,8 @@ import pytest
 
 from tests.models.conftest import ScriptedServer, says
 from tests.scenarios.outside import Outside
-from vault_memory.config.sections import EmbeddingSettings
+from vault_memory import VaultMemory
+from vault_memory.config.sections import Config, EmbeddingSettings
 from vault_memory.models.embedding import embedders
 from vault_memory.models.embedding.model_files import installed_minilm
 from vault_memory.rules.search.main_language import is_english
@@ -170,3 +171,47 @@ def test_doctor_asks_the_embedding_server_once(
     [check] = checks(outside, "embedder")
     assert check["state"] == "warn"
     assert "404" in check["reason"]
+
+
+@pytest.mark.parametrize("kind", ["auto", "onnx", "sentence"])
+def test_doctor_warns_while_search_by_meaning_is_off_against_the_configuration(
+    outside: Outside, kind: str
+):
+    outside.write("memory/a.md", RUSSIAN)
+    folder = outside.home / "model"
+    folder.mkdir()
+    outside.settings["VAULT_MEMORY_EMBEDDING_KIND"] = kind
+    outside.settings["VAULT_MEMORY_EMBEDDING_MODEL"] = str(folder)
+
+    [check] = checks(outside, "embedder")
+    freshness = outside.ok("search", "lighthouse")["freshness"]
+
+    assert freshness["semantic"] == "off"
+    assert check["state"] == "warn", check
+    assert "search works by keywords only" in check["reason"]
+
+
+@pytest.mark.parametrize("kind", ["auto", "onnx"])
+@pytest.mark.parametrize("text", [RUSSIAN, "Der Schlüssel liegt unter dem Stein. " * 9])
+def test_notes_that_are_not_english_are_offered_the_multilingual_model_first(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, kind: str, text: str
+):
+    (tmp_path / "vault/memory").mkdir(parents=True)
+    (tmp_path / "vault/memory/a.md").write_text(text)
+    monkeypatch.setattr(
+        "vault_memory.models.embedding.catalog.installed", lambda file: None
+    )
+    config = Config(embedding=EmbeddingSettings(kind=kind))
+    environment = {"VAULT_MEMORY_STATE": str(tmp_path / "state")}
+
+    with VaultMemory.open(
+        tmp_path / "vault", config, environment=environment
+    ) as memory:
+        found = memory.doctor()
+
+    advice = [one for one in found if one.name in ("language", "embedder")]
+    assert [one.name for one in advice] == ["language", "embedder"]
+    assert {one.state for one in advice} == {"warn"}
+    assert {one.fix for one in advice} == {
+        "vault-memory models install multilingual --use"
+    }

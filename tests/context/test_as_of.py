@@ -172,3 +172,18 @@ def test_nothing_remains_of_the_rebuilt_notes(memory):
 def test_a_future_day_is_refused(memory):
     with pytest.raises(UsageError):
         memory.context(scopes=[ANN], as_of=date(2027, 1, 1), now=NOW)
+
+
+def test_the_block_of_a_past_day_says_that_its_notes_are_searched_by_words(tmp_path):
+    """The configuration has search by meaning on, so it is no reason."""
+    (tmp_path / "vault").mkdir()
+    environment = {"VAULT_MEMORY_STATE": str(tmp_path / "state")}
+    with VaultMemory.open(tmp_path / "vault", environment=environment) as memory:
+        save(memory, USER, "# Ann\n\n- lives in Oslo\n", 0)
+
+        freshness = then(memory, 2, "Where does she live?").freshness
+
+    assert freshness.semantic == "off"
+    assert "past day" in freshness.reason
+    assert "by words" in freshness.reason
+    assert "configuration" not in freshness.reason

@@ -76,6 +76,7 @@ _INDEX_CHECKS = {"index", "index equals notes"}
 _REPAIRED = {JOURNAL_CHECK, SYNC_CHECK, *_INDEX_CHECKS}
 """Checks whose failure `doctor --fix` repairs"""
 FIX = "vault-memory doctor --fix"
+MULTILINGUAL = "vault-memory models install multilingual --use"
 
 CheckFunction = Callable[["VaultMemory"], Iterator[Check]]
 """Yields the results of one check. An error is named after the function."""
@@ -364,34 +365,36 @@ def _users(memory: "VaultMemory") -> Iterator[str]:
 
 
 def _embedder(memory: "VaultMemory") -> Iterator[Check]:
+    """Check whether search by meaning works as configured, with a model that knows the language."""
     settings = memory.vault.config.embedding
     if settings.kind == "off":
         yield passed("embedder", "switched off: search works by keywords")
         return
-    cache = memory.vault.semantic.cache
-    problem = embedders.available(settings, cache=cache)
-    if problem:
-        fix = embedders.remedy(settings, cache=cache)
-        yield warned("embedder", f"search works by keywords only: {problem}", fix)
-        return
-    embedders.check_files(settings, cache=cache, vault=memory.root)
-    if settings.kind == "api":
-        yield _embedding_server(memory)
-    else:
-        yield passed("embedder", f"{settings.kind}, model {settings.model}")
     is_minilm = settings.kind != "api" and settings.model == "minilm"
+    fix = embedders.remedy(settings, cache=memory.vault.semantic.cache)
+    # The first advice is the one to follow: another model would have to be replaced.
     if is_minilm and not main_language.is_english(_sample(memory)):
-        yield warned(
-            "language",
-            "most notes are not in English, and the model `minilm` knows only English",
-            "vault-memory models install multilingual --use",
+        fix = MULTILINGUAL
+        reason = (
+            "most notes are not in English, and the model `minilm` knows only English"
         )
+        yield warned("language", reason, fix)
+    yield _working_embedder(memory, fix)
 
 
-def _embedding_server(memory: "VaultMemory") -> Check:
-    """Ask the server for the vector of one word."""
+def _working_embedder(
+    memory: "VaultMemory",
+    fix: str,
+) -> Check:
+    """Load the embedder, and embed one word; the model of a server does it there."""
     settings = memory.vault.config.embedding
     cache = memory.vault.semantic.cache
+    # Fault: a model that is not here yet would be downloaded by a mere check.
+    local = settings._replace(kind="auto") if settings.kind == "onnx" else settings
+    problem = embedders.available(local, cache=cache)
+    if problem:
+        return warned("embedder", f"search works by keywords only: {problem}", fix)
+    embedders.check_files(settings, cache=cache, vault=memory.root)
     try:
         embedder = embedders.load_embedder(settings, cache=cache, vault=memory.root)
         if embedder is not None:
@@ -399,7 +402,8 @@ def _embedding_server(memory: "VaultMemory") -> Check:
     except EmbedderUnavailable as error:
         reason = f"search works by keywords only: {error.message}"
         return warned("embedder", reason, error.hint or "see [embedding]")
-    return passed("embedder", f"{settings.base_url} answers, model {settings.model}")
+    way = f"{settings.base_url} answers" if settings.kind == "api" else settings.kind
+    return passed("embedder", f"{way}, model {settings.model}")
 
 
 def _sample(memory: "VaultMemory") -> list[str]:

@@ -24,6 +24,8 @@ from vault_memory.vault.write.create import write_copy
 
 PREFIX = "as-of-"
 """Begins the names of the throwaway folders in the state folder"""
+BY_WORDS = "the notes are of a past day, which are searched by words"
+"""Why search by meaning had no part: the configuration may well have it on"""
 LEFT_BEHIND_SECONDS = 3600.0
 _DAY = timedelta(days=1)
 _TICK = timedelta(microseconds=1)
@@ -52,7 +54,8 @@ def context_as_of(
         unknown = _rebuild(root, edits, scopes, moment, now)
         past_options = options._replace(as_of=None, now=moment, refresh=True)
         block = _compose(root, edits, prompt, scopes, past_options)
-    return block._replace(cut=(*block.cut, *unknown))
+    freshness = block.freshness._replace(reason=BY_WORDS)
+    return block._replace(cut=(*block.cut, *unknown), freshness=freshness)
 
 
 def remove_leftovers(state: Path) -> None:
