@@ -23,11 +23,9 @@ from vault_memory.edits.audit_recorder import AuditRecorder, Listeners, LookUps
 from vault_memory.edits.backup_detection import adopt_salvaged, after_opening
 from vault_memory.edits.commands import (
     DEFAULT_RUN,
-    DecideProposals,
     EditAction,
     EditCommand,
     MakeId,
-    ProposalDecision,
     RunOptions,
     SaveText,
     id_by_clock,
@@ -36,7 +34,7 @@ from vault_memory.edits.commands import (
 from vault_memory.edits.device_lease import DeviceLease
 from vault_memory.edits.edit_errors import NoteGone, SaveConflict
 from vault_memory.edits.edit_result import Edit, edit_of, pending_of
-from vault_memory.edits.inbox import Inbox
+from vault_memory.edits.inbox import Asked, Inbox
 from vault_memory.edits.note_access import (
     QUIET_SECONDS,
     NoteAccess,
@@ -49,7 +47,7 @@ from vault_memory.edits.renames.note_renames import NoteRenames
 from vault_memory.edits.stale_saves import StaleSaveDetector
 from vault_memory.edits.versions import Waiting, waiting_write
 from vault_memory.lazy import lazy_module
-from vault_memory.rules.edits.audit_record import Proposal, Record
+from vault_memory.rules.edits.audit_record import Record
 from vault_memory.rules.paths.layout import Layout, Place
 from vault_memory.vault.fs import Files, RealFiles
 from vault_memory.vault.reader import Folder, Note
@@ -124,7 +122,7 @@ class NoteEditor:
         self.files = setup.files or RealFiles(folder.root)
         self.trail = setup.trail or AuditLog(folder, state)
         self.inbox = Inbox(
-            folder, layout, self.trail, lambda: self.writer, self._run_decision
+            folder, layout, self.trail, lambda: self.writer, self._run_action
         )
         self._state = state
         self._access = NoteAccess(folder, layout, self.trail, self.files)
@@ -314,18 +312,12 @@ class NoteEditor:
         self._recorder.record_unwritten(record)
         return edit_of(record, recorded=True)
 
-    def _run_decision(
-        self,
-        proposal: Proposal,
-        decision: ProposalDecision,
-        now: datetime,
-        patient: bool,
+    def _run_action(
+        self, note: str, source: str, now: datetime, action: EditAction, asked: Asked
     ) -> Edit:
-        action = DecideProposals((decision,))
-        command = self.new_command(
-            proposal.note, "inbox", now, action, why=proposal.why
-        )
-        return self.run(command, now, RunOptions(patient=patient))
+        """Runs an action that the inbox asks for."""
+        command = self.new_command(note, source, now, action, why=asked.why)
+        return self.run(command, now, RunOptions(patient=asked.patient))
 
     def _load(
         self, command: EditCommand, now: datetime, *, dry_run: bool, patient: bool

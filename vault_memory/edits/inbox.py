@@ -8,10 +8,16 @@ import logging
 import secrets
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import datetime
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from vault_memory.edits.audit_log import AuditLog
-from vault_memory.edits.commands import EditCommand, ProposalDecision
+from vault_memory.edits.commands import (
+    ApplyOps,
+    DecideProposals,
+    EditAction,
+    EditCommand,
+    ProposalDecision,
+)
 from vault_memory.edits.edit_errors import UnclearId
 from vault_memory.edits.edit_result import Edit
 from vault_memory.errors import NoteNotFound, VaultMemoryError
@@ -19,6 +25,7 @@ from vault_memory.lazy import lazy_module
 from vault_memory.markdown.document import parse
 from vault_memory.markdown.note_items import resolve
 from vault_memory.rules.edits.audit_record import Proposal, Record, proposals_of
+from vault_memory.rules.edits.ops import as_json
 from vault_memory.rules.edits.ownership import replay
 from vault_memory.rules.paths.layout import Layout
 from vault_memory.vault.reader import Folder, Note
@@ -27,10 +34,12 @@ from vault_memory.vault.write.writer import Writer
 
 if TYPE_CHECKING:
     from vault_memory.edits.audit.scope_filter import ScopeFilter
+    from vault_memory.rules.conflicts import rival_questions
     from vault_memory.rules.edits import inbox_page, stale_proposal
     from vault_memory.rules.facts import fact as fact_rules
     from vault_memory.rules.facts.fact import Fact
 else:
+    rival_questions = lazy_module("vault_memory.rules.conflicts.rival_questions")
     inbox_page = lazy_module("vault_memory.rules.edits.inbox_page")
     fact_rules = lazy_module("vault_memory.rules.facts.fact")
     stale_proposal = lazy_module("vault_memory.rules.edits.stale_proposal")
@@ -44,8 +53,16 @@ PAGE_NAMES = ("INBOX.md", "USER.INBOX.md")
 EXPIRED = "nobody decided within 30 days"
 
 
-RunDecision = Callable[[Proposal, ProposalDecision, datetime, bool], Edit]
-"""Records a decision, and applies the proposed op if it is approved; true waits for a note in use"""
+class Asked(NamedTuple):
+    """How an action of the inbox is carried out."""
+
+    why: str
+    patient: bool
+    """waits a moment for a note that is in use"""
+
+
+RunAction = Callable[[str, str, datetime, EditAction, Asked], Edit]
+"""Carries out an action on a note, for a source"""
 
 
 class Inbox:
@@ -57,13 +74,13 @@ class Inbox:
         layout: Layout,
         trail: AuditLog,
         writer: Callable[[], Writer],
-        run_decision: RunDecision,
+        run_action: RunAction,
     ) -> None:
         self._folder = folder
         self._layout = layout
         self._trail = trail
         self._writer = writer
-        self._run_decision = run_decision
+        self._run_action = run_action
 
     def proposals(
         self,
@@ -212,8 +229,38 @@ class Inbox:
         patient: bool = True,
     ) -> Edit:
         """Records a decision, and applies the proposed op if it is approved."""
-        decision = ProposalDecision(proposal.id, state, reason)
-        return self._run_decision(proposal, decision, now, patient)
+        action = DecideProposals((ProposalDecision(proposal.id, state, reason),))
+        asked = Asked(proposal.why, patient)
+        edit = self._run_action(proposal.note, "inbox", now, action, asked)
+        if state == "approved" and (edit.applied or edit.pending):
+            self._settle_rivals(proposal, now)
+        return edit
+
+    def _settle_rivals(
+        self,
+        approved: Proposal,
+        now: datetime,
+    ) -> None:
+        """Closes the questions about the lines that an approved one contradicts, and removes their marks."""
+        rivals = rival_questions.rivals_of(
+            approved, self.open_proposals(), self._layout
+        )
+        for rival in rivals:
+            self.decide(rival, "stale", now, rival_questions.SETTLED, patient=False)
+            note = self._read(rival.note)
+            if note is None:
+                continue
+            doc = parse(note.raw)
+            unmarked = rival_questions.unmarked(rival)
+            if unmarked is None:
+                continue
+            bots = replay(self._trail.of(rival.note)).bots_items(doc)
+            is_bots = unmarked.match in {item.text for item in bots}
+            # The words of a person that the program wrote down stay the person's.
+            source = "nightly" if is_bots else "talk"
+            asked = Asked(rival_questions.SETTLED, patient=False)
+            action = ApplyOps((as_json(unmarked),))
+            self._run_action(rival.note, source, now, action, asked)
 
     def open_proposals(
         self,
