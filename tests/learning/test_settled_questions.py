@@ -73,3 +73,17 @@ def test_the_line_that_holds_stays_the_bots_and_is_not_asked_about_again(
 
     assert line(bedroom, right, note) in before
     assert _questions(bedroom) == []
+
+
+def test_a_tool_and_a_night_ask_once_about_a_fact_of_a_person(bedroom: Bedroom):
+    page = bedroom.vault / FACTS
+    page.parent.mkdir(parents=True, exist_ok=True)
+    page.write_text("# Facts\n\n## mira\n\n- born_on: 1980-06-09\n")
+    add_fact(bedroom, "mira", "born_on", "1981-06-09", day=21)
+
+    night_after(bedroom, 25)
+
+    now = ("--now", "2026-05-27T12:00+01:00")
+    items = bedroom.seen.ok("inbox", *now)["items"]
+    lines = [str(item["op"]["match"]) for item in items]
+    assert sum("1980" in line for line in lines) == 1

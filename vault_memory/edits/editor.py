@@ -34,7 +34,7 @@ from vault_memory.edits.commands import (
 from vault_memory.edits.device_lease import DeviceLease
 from vault_memory.edits.edit_errors import NoteGone, SaveConflict
 from vault_memory.edits.edit_result import Edit, edit_of, pending_of
-from vault_memory.edits.inbox import Asked, Inbox
+from vault_memory.edits.inbox import Inbox, InboxAction
 from vault_memory.edits.note_access import (
     QUIET_SECONDS,
     NoteAccess,
@@ -313,11 +313,16 @@ class NoteEditor:
         return edit_of(record, recorded=True)
 
     def _run_action(
-        self, note: str, source: str, now: datetime, action: EditAction, asked: Asked
+        self,
+        note: str,
+        source: str,
+        now: datetime,
+        action: EditAction,
+        how: InboxAction,
     ) -> Edit:
         """Runs an action that the inbox asks for."""
-        command = self.new_command(note, source, now, action, why=asked.why)
-        return self.run(command, now, RunOptions(patient=asked.patient))
+        command = self.new_command(note, source, now, action, why=how.why)
+        return self.run(command, now, RunOptions(patient=how.patient))
 
     def _load(
         self, command: EditCommand, now: datetime, *, dry_run: bool, patient: bool

@@ -53,7 +53,7 @@ PAGE_NAMES = ("INBOX.md", "USER.INBOX.md")
 EXPIRED = "nobody decided within 30 days"
 
 
-class Asked(NamedTuple):
+class InboxAction(NamedTuple):
     """How an action of the inbox is carried out."""
 
     why: str
@@ -61,7 +61,7 @@ class Asked(NamedTuple):
     """waits a moment for a note that is in use"""
 
 
-RunAction = Callable[[str, str, datetime, EditAction, Asked], Edit]
+RunAction = Callable[[str, str, datetime, EditAction, InboxAction], Edit]
 """Carries out an action on a note, for a source"""
 
 
@@ -230,8 +230,8 @@ class Inbox:
     ) -> Edit:
         """Records a decision, and applies the proposed op if it is approved."""
         action = DecideProposals((ProposalDecision(proposal.id, state, reason),))
-        asked = Asked(proposal.why, patient)
-        edit = self._run_action(proposal.note, "inbox", now, action, asked)
+        how = InboxAction(proposal.why, patient)
+        edit = self._run_action(proposal.note, "inbox", now, action, how)
         if state == "approved" and (edit.applied or edit.pending):
             self._settle_rivals(proposal, now)
         return edit
@@ -258,9 +258,9 @@ class Inbox:
             is_bots = unmarked.match in {item.text for item in bots}
             # The words of a person that the program wrote down stay the person's.
             source = "nightly" if is_bots else "talk"
-            asked = Asked(rival_questions.SETTLED, patient=False)
+            how = InboxAction(rival_questions.SETTLED, patient=False)
             action = ApplyOps((as_json(unmarked),))
-            self._run_action(rival.note, source, now, action, asked)
+            self._run_action(rival.note, source, now, action, how)
 
     def open_proposals(
         self,

@@ -84,13 +84,13 @@ def _read(
     key: _Key,
 ) -> FadingItems:
     states = dict(_states(index, key))
-    kept: set[int] = set()
+    episodes: set[int] = set()
     if key.keep_episodes and states:
-        kept = episodes_before(index, key.scope_ids, date.max)
+        episodes = episodes_before(index, key.scope_ids, date.max)
     ids = [
         chunk
         for chunk, state in states.items()
-        if state in key.leave_out and chunk not in kept
+        if state in key.leave_out and chunk not in episodes
     ]
     counts = Counter(states[chunk] for chunk in ids)
     return FadingItems(

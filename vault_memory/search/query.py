@@ -41,7 +41,7 @@ else:
 COMPOSITE_MODES = frozenset(
     {"recent", "important", "historical", "comprehensive", "general"}
 )
-"""Modes that rank the hits of `balanced` once more"""
+"""Modes that rank the hits of `balanced` again"""
 ARCHIVED_MODES = frozenset({"historical", "comprehensive"})
 """Modes that include archived items"""
 LONGEST_QUERY = 50_000

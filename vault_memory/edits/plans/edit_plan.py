@@ -56,6 +56,7 @@ if TYPE_CHECKING:
         save_text,
         undo_record,
     )
+    from vault_memory.rules.conflicts import one_box
     from vault_memory.rules.edits import rebase
 else:
     decide_proposals = lazy_module("vault_memory.edits.plans.decide_proposals")
@@ -66,6 +67,7 @@ else:
     restore_lines = lazy_module("vault_memory.edits.plans.restore_lines")
     save_text = lazy_module("vault_memory.edits.plans.save_text")
     undo_record = lazy_module("vault_memory.edits.plans.undo_record")
+    one_box = lazy_module("vault_memory.rules.conflicts.one_box")
     rebase = lazy_module("vault_memory.rules.edits.rebase")
 
 
@@ -80,6 +82,26 @@ def plan_command(
 
     `base` is the text that the ops were made for, if it is another. Raises NotUndoable, SaveConflict, NoteGone.
     """
+    plan = _plan(command, before, inputs, base)
+    # What a decision closes is no question.
+    if not plan.proposed or isinstance(command.action, DecideProposals):
+        return plan
+    previous = known_proposals(inputs.records(command.note), command.note)
+    if not previous and len(plan.proposed) == 1:
+        return plan
+    doc = parse(plan.after or b"")
+    return replace(
+        plan,
+        proposed=one_box.one_for_each_line(plan.proposed, previous.values(), doc),
+    )
+
+
+def _plan(
+    command: EditCommand,
+    before: bytes | None,
+    inputs: PlanInputs,
+    base: bytes | None,
+) -> EditPlan:
     match command.action:
         case ApplyOps() as action:
             return _plan_ops(command, action, before, inputs, base)

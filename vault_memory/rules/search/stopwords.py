@@ -354,4 +354,4 @@ FILLERS = """
     мне к сожалению вибачте üzgünüm maalesef bunu tôi xin lỗi saya maaf eu nu îmi pare rău δυστυχώς λυπάμαι أنا آسف
     मुझे मैं माफ़ है हूँ 我 我也 对不 不起 抱歉 私は 私 は 申し 訳あ すみ みま ませ せん 저는 죄송 ขอโทษ ฉัน
 """
-"""Words that may stand beside an empty answer"""
+"""Words that may be beside an empty answer"""
