@@ -125,7 +125,7 @@ def test_a_line_that_a_person_wrote_has_no_turn_and_says_so(memory):
     origin = memory.source("Users/ann/bot/config/USER.md:5", scopes=[ANN], now=NOW)
 
     assert (origin.text, origin.turns) == ("tea", ())
-    assert "a person wrote it" in origin.reason
+    assert "a person wrote this line" in origin.reason
 
 
 def test_a_line_of_a_very_long_note_is_found_in_time(memory):
