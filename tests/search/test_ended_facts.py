@@ -298,3 +298,41 @@ def test_a_prompt_gets_no_line_that_has_ended(vault):
 
     assert "geese" in block.text
     assert "eleven" not in block.text
+
+
+QUESTIONS_ABOUT_HOME = ["where does ann live", "does ann live far away?", "ann lives"]
+
+
+def say_home(vault: Vault, place: str, day: int) -> None:
+    vault.memory.record_turn(
+        session="s",
+        role="user",
+        user="ann",
+        text=f"I live in {place}.",
+        now=datetime(2026, 5, day, 12, tzinfo=UTC),
+    )
+
+
+@pytest.mark.parametrize("question", QUESTIONS_ABOUT_HOME)
+@pytest.mark.parametrize("since", ["", " (since 2026-05-20)"])
+def test_a_fact_is_above_what_was_said_before_it(vault, question, since):
+    say_home(vault, "Flensburg", 1)
+    vault.write(PAGE, f"## ann\n\n- lives_in: Rome{since}\n")
+
+    assert "Rome" in vault.hits(question)[0].text
+
+
+def test_what_was_said_with_a_word_that_the_fact_lacks_stays_above_it(vault):
+    say_home(vault, "Flensburg", 1)
+    vault.write(PAGE, "## ann\n\n- lives_in: Rome\n")
+
+    assert "Flensburg" in vault.hits("did ann live in Flensburg")[0].text
+
+
+def test_what_is_said_since_a_fact_began_stays_above_it(vault):
+    vault.write(PAGE, "## ann\n\n- lives_in: Rome (since 2026-05-01)\n")
+    say_home(vault, "Oslo", 25)
+
+    hits = vault.hits("where does ann live")
+
+    assert "Oslo" in hits[0].text

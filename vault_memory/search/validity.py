@@ -30,6 +30,8 @@ else:
 
 STEP = 0.001
 """By how much an ended fact is below the one that holds instead"""
+NO_DAY = date.min.isoformat()
+"""The first day of a fact without one"""
 _STRUCK = re.compile(r"~~(?![~\s])[^~]++~~\s*+(?:\([^()]*+\))?\s*+(?:\^[\w-]++)?\s*+")
 
 
@@ -205,7 +207,29 @@ class _Order:
             ended.update(line.place for line in over)
             if over:
                 self._put_below(rivals, holding, over)
+            for line in holding:
+                if line.fact.predicate in self._validity.single:
+                    self._put_above_turns(line)
         return ended
+
+    def _put_above_turns(self, line: _FactLine) -> None:
+        """Puts a fact above earlier turns that have no word of the query which it lacks."""
+        # Fault: "I live in Flensburg", said years ago, has the words of the question as well as the fact.
+        by_word = self._candidates.by_word.values()
+        foreign = set[int]()
+        for scores in by_word:
+            if line.place not in scores:
+                foreign.update(scores)
+        since = facts_fact.begins(line.fact).isoformat()
+        for place, (negative, _, _) in list(self._ranked.items()):
+            _, _, day, who, _ = self._candidates.rows[place]
+            is_earlier = who and (since == NO_DAY or (day or since) <= since)
+            if (
+                is_earlier
+                and place not in foreign
+                and -negative >= self._score(line.place)
+            ):
+                self._set(line.place, STEP - negative, "successor")
 
     def _begins_later(self, fact: Fact) -> bool:
         return not fact.struck and facts_fact.begins(fact) > self._validity.day

@@ -1,0 +1,121 @@
+"""However a fact changes, by turns, tools and hands, its newest value is the first answer, and no earlier one is current."""
+
+import os
+import random
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+
+from tests.effort import cases
+from tests.learning.quiet_vault import quiet_vault
+from vault_memory import VaultMemory
+
+FACTS = 30
+NOON = datetime(2026, 5, 25, 12, tzinfo=UTC)
+SYLLABLES = ("Ber", "lun", "dor", "mai", "ten", "vik", "sal", "pra", "nor", "gau")
+
+
+@dataclass
+class Home:
+    """Where one person lives, as it changed."""
+
+    user: str
+    values: list[str] = field(default_factory=list)
+
+    @property
+    def scope(self) -> str:
+        return f"user:{self.user}"
+
+    @property
+    def newest(self) -> str:
+        return self.values[-1]
+
+
+def town(number: int) -> str:
+    """A name of its own, which no other one begins with."""
+    first, second, third = (number // 10**place % 10 for place in range(3))
+    return f"{SYLLABLES[first]}{SYLLABLES[second].lower()}{SYLLABLES[third].lower()}"
+
+
+def by_a_turn(memory: VaultMemory, home: Home, place: str, now: datetime) -> None:
+    verb = "moved to" if home.values else "live in"
+    memory.record_turn(
+        session=f"{home.user}-{len(home.values)}",
+        role="user",
+        user=home.user,
+        text=f"I {verb} {place}.",
+        now=now,
+    )
+    memory.end_session(f"{home.user}-{len(home.values)}", now=now)
+
+
+def by_a_tool(memory: VaultMemory, home: Home, place: str, now: datetime) -> None:
+    memory.add_fact(home.user, "lives_in", place, scope=home.scope, now=now)
+
+
+def by_hand(memory: VaultMemory, home: Home, place: str, now: datetime) -> None:
+    """The person puts the new value in the place of the old one, or adds a line."""
+    page = memory.root / f"Users/{home.user}/bot/config/FACTS.md"
+    line = f"- lives_in: {place}\n"
+    if not page.exists():
+        page.parent.mkdir(parents=True, exist_ok=True)
+        page.write_text(f"## {home.user}\n\n{line}", encoding="utf-8")
+    else:
+        text = page.read_text(encoding="utf-8")
+        current = [
+            row
+            for row in text.splitlines(keepends=True)
+            if "lives_in" in row and not row.startswith("- ~~")
+        ]
+        page.write_text(text.replace(current[-1], line), encoding="utf-8")
+    # The save has settled: an edit need not wait for it.
+    os.utime(page, (0, 0))
+
+
+WAYS: tuple[Callable[[VaultMemory, Home, str, datetime], None], ...] = (
+    by_a_turn,
+    by_a_tool,
+    by_hand,
+)
+
+
+@pytest.mark.parametrize("seed", range(cases(10)))
+def test_the_newest_value_is_first_in_facts_context_and_search(
+    tmp_path: Path, seed: int
+) -> None:
+    chance = random.Random(seed)
+    homes = [Home(f"person{number:03}") for number in range(FACTS)]
+    with quiet_vault(tmp_path) as memory:
+        numbers = iter(range(1000))
+        for round_ in range(5):
+            now = NOON + timedelta(days=3 * round_)
+            for home in homes:
+                if round_ <= 1 or chance.random() < 0.5:
+                    place = town(next(numbers))
+                    chance.choice(WAYS)(memory, home, place, now)
+                    home.values.append(place)
+        memory.index(embed=False)
+        later = NOON + timedelta(days=30)
+
+        wrong = [home for home in homes if not is_right(memory, home, later)]
+
+    assert [(home.user, home.values) for home in wrong] == []
+
+
+def is_right(memory: VaultMemory, home: Home, now: datetime) -> bool:
+    """Whether the newest value answers first at each of three doors."""
+    scopes = [home.scope]
+    current = [fact.object for fact in memory.facts(scopes=scopes, now=now)]
+    question = f"Where does {home.user} live?"
+    block = memory.context(question, scopes=scopes, now=now).text
+    hits = memory.search(question, scopes=scopes, now=now).hits
+    earlier = [place for place in home.values[:-1] if f"lives_in: {place}" in block]
+    return (
+        current == [home.newest]
+        and home.newest in block
+        and not earlier
+        and home.newest in hits[0].text
+    )
