@@ -6,7 +6,7 @@ tell the two apart: the old line has the words of the question as well as the ne
 """
 
 import re
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from datetime import date
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -30,8 +30,6 @@ else:
 
 STEP = 0.001
 """By how much an ended fact is below the one that holds instead"""
-NO_DAY = date.min.isoformat()
-"""The first day of a fact without one"""
 _STRUCK = re.compile(r"~~(?![~\s])[^~]++~~\s*+(?:\([^()]*+\))?\s*+(?:\^[\w-]++)?\s*+")
 
 
@@ -207,29 +205,29 @@ class _Order:
             ended.update(line.place for line in over)
             if over:
                 self._put_below(rivals, holding, over)
-            for line in holding:
-                if line.fact.predicate in self._validity.single:
-                    self._put_above_turns(line)
+            self._put_above_turns(holding)
         return ended
 
-    def _put_above_turns(self, line: _FactLine) -> None:
-        """Puts a fact above earlier turns that have no word of the query which it lacks."""
+    def _put_above_turns(self, lines: Sequence[_FactLine]) -> None:
+        """Puts each fact with one value at a time above earlier turns with the same words."""
         # Fault: "I live in Flensburg", said years ago, has the words of the question as well as the fact.
-        by_word = self._candidates.by_word.values()
-        foreign = set[int]()
-        for scores in by_word:
+        for line in lines:
+            if line.fact.predicate in self._validity.single:
+                best = max(map(self._score, self._earlier_turns(line)), default=None)
+                if best is not None and best >= self._score(line.place):
+                    self._set(line.place, best + STEP, "successor")
+
+    def _earlier_turns(self, line: _FactLine) -> Iterator[int]:
+        """Yields the places of turns before a fact that have no word of the query which it lacks."""
+        others: set[int] = set()
+        for scores in self._candidates.by_word.values():
             if line.place not in scores:
-                foreign.update(scores)
-        since = facts_fact.begins(line.fact).isoformat()
-        for place, (negative, _, _) in list(self._ranked.items()):
+                others.update(scores)
+        begin = line.fact.valid_from
+        for place in self._ranked.keys() - others:
             _, _, day, who, _ = self._candidates.rows[place]
-            is_earlier = who and (since == NO_DAY or (day or since) <= since)
-            if (
-                is_earlier
-                and place not in foreign
-                and -negative >= self._score(line.place)
-            ):
-                self._set(line.place, STEP - negative, "successor")
+            if who and (begin is None or not day or day <= begin.isoformat()):
+                yield place
 
     def _begins_later(self, fact: Fact) -> bool:
         return not fact.struck and facts_fact.begins(fact) > self._validity.day
