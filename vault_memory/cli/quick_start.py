@@ -425,7 +425,8 @@ def serve_mcp(words: Sequence[str]) -> int | None:
             "private" in arguments.options,
         )
 
-    stdio.serve(open_vault, caller, has_hooks=programs.runs_hooks(host))
+    has_hooks = bool(host) and programs.runs_hooks(host)
+    stdio.serve(open_vault, caller, has_hooks=has_hooks)
     return 0
 
 
