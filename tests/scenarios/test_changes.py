@@ -384,9 +384,9 @@ def test_turning_into_a_conflict_copy_or_growing_too_large_deletes_no_other_note
 ):
     outside.write("memory/a.md", "- a stork\n")
     outside.write("memory/b.md", "- a crane\n")
-    large = outside.write("memory/c.md", b"x" * (1 << 20) + b"x")
+    large = outside.write("memory/c.md", b"x " * (1 << 20))
     with outside.daemon() as daemon:
-        outside.write("memory/a.md", b"- a stork\n" + b"x" * (1 << 20))
+        outside.write("memory/a.md", b"- a stork\n" + b"x " * (1 << 20))
         large.unlink()
         (outside.vault / "memory" / "b.md").rename(
             outside.vault / "memory" / "b (conflicted copy 2026-01-01 101010).md"

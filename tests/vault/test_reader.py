@@ -143,7 +143,7 @@ def test_a_note_that_grows_during_the_read_is_not_stable(vault, monkeypatch):
 def test_a_note_that_is_too_large_is_refused_unread_without_affecting_others(vault):
     with open(vault / "memory/huge.md", "wb") as file:
         file.truncate(300 << 20)
-    (vault / "memory/line.md").write_bytes(b"x" * (1 << 20) + b"\n")
+    (vault / "memory/line.md").write_bytes(b"x " * (1 << 19) + b"x\n")
     folder = Folder(vault)
 
     listing = folder.listing()

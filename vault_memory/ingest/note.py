@@ -10,7 +10,7 @@ from vault_memory.index.store import Index, IndexedFile, IndexEntry, State
 from vault_memory.lazy import lazy_module
 from vault_memory.rules.paths.layout import Place
 from vault_memory.vault.listing import Stat
-from vault_memory.vault.reader import LARGEST_PARSED, Note
+from vault_memory.vault.reader import Note
 
 if TYPE_CHECKING:
     from vault_memory.markdown import document, encodings
@@ -43,11 +43,11 @@ NEVER = Stat(-1, -1, -1, -1, -1)
 """Equals no file, so a comparison with it always reports a change"""
 
 
-def largest(place: Place | None) -> int:
-    """Returns how many bytes of a file are read at most."""
+def largest(place: Place | None) -> int | None:
+    """Returns how many bytes of a file are read at most; None for the limit of notes."""
     if place is not None and place.kind == TRANSCRIPT:
         return LARGEST_TRANSCRIPT
-    return LARGEST_PARSED
+    return None
 
 
 def entry_of(

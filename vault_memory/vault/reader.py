@@ -23,13 +23,15 @@ from vault_memory.vault.marker import NAME, Marker, ensure_marker, read_marker
 from vault_memory.vault.safe_open import open_beneath
 
 if TYPE_CHECKING:
+    from vault_memory.markdown.chunking import long_runs
     from vault_memory.vault import spelling
     from vault_memory.vault.spelling import Spelling
 else:
+    long_runs = lazy_module("vault_memory.markdown.chunking.long_runs")
     spelling = lazy_module("vault_memory.vault.spelling")
 
 LARGEST_PARSED = 1 << 20
-"""In bytes: a larger note is listed and not read"""
+"""In bytes, without long runs of letters: a larger note is listed and not read"""
 LARGEST_STORED = 8 << 20
 """In bytes: a larger file is never read, for any purpose"""
 
@@ -162,9 +164,9 @@ class Folder:
         self,
         path: str,
         *,
-        max_bytes: int = LARGEST_PARSED,
+        max_bytes: int | None = None,
     ) -> Note:
-        """Reads a note.
+        """Reads a note, by default of at most `LARGEST_PARSED` bytes without its images.
 
         Raises NoteNotFound, NoteTooLarge, NoteUnreadable, BadPath, VaultUnreachable.
         """
@@ -174,6 +176,8 @@ class Folder:
         with self._opened() as root:
             fd = self._open_listed(root, path)
             try:
+                if max_bytes is None:
+                    return _read_text(fd, path)
                 return _read(fd, path, max_bytes)
             except OSError as error:
                 raise NoteUnreadable(path, _reason(error)) from None
@@ -357,6 +361,23 @@ def _open_note(
         raise NoteNotFound(path) from None
     except OSError as error:
         raise NoteUnreadable(path, _reason(error)) from None
+
+
+def _read_text(
+    fd: int,
+    path: str,
+) -> Note:
+    """Reads a note whose long runs of letters, such as images, do not count for its size."""
+    size = os.fstat(fd).st_size
+    if size > LARGEST_STORED:
+        raise NoteTooLarge(path, size, LARGEST_PARSED)
+    note = _read(fd, path, LARGEST_STORED)
+    size = len(note.raw)
+    if size <= LARGEST_PARSED:
+        return note
+    if len(long_runs.without_long_runs(note.raw)) > LARGEST_PARSED:
+        raise NoteTooLarge(path, size, LARGEST_PARSED)
+    return note
 
 
 def _read(

@@ -2,7 +2,7 @@
 
 from typing import NamedTuple
 
-CHUNKING = "5"
+CHUNKING = "6"
 """The version of the chunking rules. With another version all notes are chunked again."""
 BLANKS = " \t"
 """The letters of a blank line. A form feed or a no-break space is text"""

@@ -24,6 +24,7 @@ from vault_memory.markdown.chunking.hidden_blocks import (
     is_query,
     may_hide,
 )
+from vault_memory.markdown.chunking.long_runs import without_long_runs
 from vault_memory.markdown.chunking.splitter import CAP, cut
 from vault_memory.markdown.item_text import MARKER
 from vault_memory.markdown.items import day, read_metadata
@@ -64,7 +65,7 @@ def chunk(raw: bytes) -> list[Chunk]:
     Any bytes are a note. Of a long note that differs little from a recent one, only the difference
     is cut.
     """
-    return capped(_cut_note(raw))
+    return capped(_cut_note(without_long_runs(raw)))
 
 
 def _cut_note(raw: bytes) -> list[Chunk]:
