@@ -18,6 +18,18 @@ _DETAILS = """
     JOIN scope ON scope.id = iif(c.scope IN {scopes}, c.scope, c.also)
     WHERE {condition}
 """
+_FRONT = 6
+"""`note_properties.Sort.FRONT`, whose module a search need not load"""
+_BODIES = f"""
+    SELECT c.id, (
+        SELECT body.id FROM chunk body
+        WHERE body.note = c.note AND body.first_line > CAST(front.value AS INTEGER)
+        ORDER BY body.ordinal LIMIT 1
+    ) AS first_of_body
+    FROM json_each(?) wanted CROSS JOIN chunk c ON c.id = wanted.value
+    JOIN property front ON front.note = c.note AND +front.sort = {_FRONT}
+    WHERE c.last_line <= CAST(front.value AS INTEGER) AND first_of_body IS NOT NULL
+"""
 
 
 class ChunkDetails(NamedTuple):
@@ -67,6 +79,15 @@ def details_of(
     numbers = f"[{','.join(map(str, ids))}]"
     rows = index.connection.execute(sql, (numbers, *scope_ids))
     return {row[0]: ChunkDetails._make(row[1:]) for row in rows}
+
+
+def bodies_of(
+    index: "Index",
+    ids: Iterable[int],
+) -> dict[int, int]:
+    """Return for each of these chunks that is front matter the first chunk of the body."""
+    numbers = f"[{','.join(map(str, ids))}]"
+    return dict(index.connection.execute(_BODIES, (numbers,)).fetchall())
 
 
 def all_notes(index: "Index") -> Iterator[IndexedNote]:

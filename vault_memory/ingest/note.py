@@ -39,6 +39,8 @@ LARGEST_TRANSCRIPT = 64 << 20
 """In bytes: of one file. Its lines are read one by one, so it may be larger than a note"""
 
 _DATE = re.compile(r"\d{4}-\d\d-\d\d(?!\d)")
+_FRONT = (b"---", b"\xef\xbb\xbf---")
+"""How a note with front matter begins"""
 NEVER = Stat(-1, -1, -1, -1, -1)
 """Equals no file, so a comparison with it always reports a change"""
 
@@ -85,6 +87,8 @@ def parts_of(
     text = encodings.as_utf8(raw) if is_foreign else raw
     facts = _facts_of(text, place) if place.kind == FACTS else ()
     properties = note_properties.note_properties(text)
+    if text.startswith(_FRONT):
+        properties = (*note_properties.front_lines(text), *properties)
     if is_foreign:
         encoding = note_properties.in_encoding(encodings.encoding_of(raw))
         properties = (encoding, *properties)

@@ -76,6 +76,7 @@ def answer(
     if request.waiting:
         hits = _without_written(hits)
     hits.sort(key=_score_and_place)
+    hits = _without_repeats(hits)
     if not options.copies:
         hits = sorted(hit_copies.one_for_copies(hits), key=_score_and_place)
     return Answer(
@@ -121,6 +122,7 @@ def _hits(
     """Reads the chunks of these candidates. Skips one that is in none of the scopes."""
     ids = {place: candidates.rows[place][1] for _, place, _ in best}
     details = _all_details(request, list(ids.values()))
+    bodies = _bodies(request, details)
     keys: dict[int, str] = {}
     if request.fading is not None:
         keys = fading_queries.keys_of(request.store, ids.values())
@@ -133,7 +135,7 @@ def _hits(
         # Fault: the chunk left the scopes after it was found, or is in none of them.
         if chunk_id in details:
             hit = _hit(
-                details[chunk_id],
+                bodies.get(chunk_id, details[chunk_id]),
                 -score,
                 _why(request, candidates, candidate) if options.why else None,
                 pending=is_waiting(chunk_id),
@@ -232,6 +234,40 @@ def _all_details(
         )
         details |= {-chunk_id: row for chunk_id, row in of_waiting.items()}
     return details
+
+
+def _bodies(
+    request: CandidateRequest,
+    details: Mapping[int, ChunkDetails],
+) -> dict[int, ChunkDetails]:
+    """Reads what is shown in place of front matter: the first chunk of the body.
+
+    A note is found by its front matter, and that answers no question.
+    """
+    may_be_front = [
+        chunk_id
+        for chunk_id, detail in details.items()
+        # The edge is above front matter, and a heading is in no front matter.
+        if detail.first_line > 1
+        and not detail.heading
+        and detail.kind != "transcript"
+        and not is_waiting(chunk_id)
+    ]
+    if not may_be_front:
+        return {}
+    bodies = note_queries.bodies_of(request.store, may_be_front)
+    states = request.fading.states if request.fading else {}
+    shown = [body for body in bodies.values() if states.get(body, "active") == "active"]
+    texts = note_queries.details_of(request.store, request.scope_ids, shown)
+    return {front: texts[body] for front, body in bodies.items() if body in texts}
+
+
+def _without_repeats(hits: Sequence[Hit]) -> list[Hit]:
+    """Drops a line that stands in place of front matter, and was found by itself, too."""
+    best: dict[tuple[str, tuple[int, int], str, bool], Hit] = {}
+    for hit in hits:
+        best.setdefault((hit.note, hit.lines, hit.text, hit.pending), hit)
+    return list(best.values())
 
 
 def _why(

@@ -176,8 +176,6 @@ class Folder:
         with self._opened() as root:
             fd = self._open_listed(root, path)
             try:
-                if max_bytes is None:
-                    return _read_text(fd, path)
                 return _read(fd, path, max_bytes)
             except OSError as error:
                 raise NoteUnreadable(path, _reason(error)) from None
@@ -363,28 +361,13 @@ def _open_note(
         raise NoteUnreadable(path, _reason(error)) from None
 
 
-def _read_text(
-    fd: int,
-    path: str,
-) -> Note:
-    """Reads a note whose long runs of letters, such as images, do not count for its size."""
-    size = os.fstat(fd).st_size
-    if size > LARGEST_STORED:
-        raise NoteTooLarge(path, size, LARGEST_PARSED)
-    note = _read(fd, path, LARGEST_STORED)
-    size = len(note.raw)
-    if size <= LARGEST_PARSED:
-        return note
-    if len(long_runs.without_long_runs(note.raw)) > LARGEST_PARSED:
-        raise NoteTooLarge(path, size, LARGEST_PARSED)
-    return note
-
-
 def _read(
     fd: int,
     path: str,
-    max_bytes: int,
+    max_bytes: int | None,
 ) -> Note:
+    limit = LARGEST_STORED if max_bytes is None else max_bytes
+    named_limit = LARGEST_PARSED if max_bytes is None else max_bytes
     before = os.fstat(fd)
     if stat.S_ISDIR(before.st_mode):
         raise NoteNotFound(path)
@@ -392,13 +375,17 @@ def _read(
     if not stat.S_ISREG(before.st_mode):
         raise NoteUnreadable(path, "it is no plain file")
     # Fault (H122): a huge file would fill the memory before its parser could refuse it.
-    if before.st_size > max_bytes:
-        raise NoteTooLarge(path, before.st_size, max_bytes)
-    raw = _read_bytes(fd, before.st_size, max_bytes)
+    if before.st_size > limit:
+        raise NoteTooLarge(path, before.st_size, named_limit)
+    raw = _read_bytes(fd, before.st_size, limit)
     after = os.fstat(fd)
     # Fault (H122): the file grew while it was read.
-    if len(raw) > max_bytes:
-        raise NoteTooLarge(path, max(after.st_size, len(raw)), max_bytes)
+    if len(raw) > limit:
+        raise NoteTooLarge(path, max(after.st_size, len(raw)), named_limit)
+    is_long = max_bytes is None and len(raw) > LARGEST_PARSED
+    # Images do not count for the size of a note.
+    if is_long and len(long_runs.without_long_runs(raw)) > LARGEST_PARSED:
+        raise NoteTooLarge(path, len(raw), LARGEST_PARSED)
     first, second = Stat.of(before), Stat.of(after)
     # Fault (A4): an editor that writes during the read leaves half of the old and half
     # of the new text.

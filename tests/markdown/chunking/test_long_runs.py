@@ -8,7 +8,8 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from vault_memory.markdown.chunking.chunker import chunk
-from vault_memory.markdown.chunking.long_runs import LONGEST, without_long_runs
+from vault_memory.markdown.chunking.long_runs import without_long_runs
+from vault_memory.markdown.chunking.splitter import LONGEST_RUN
 
 IMAGE = base64.b64encode(Random(1).randbytes(90_000)).decode()
 PATH = "M12.5,3.4" + "L18.25,-7.75C1.5,2.5,3.5,4.5" * 40
@@ -50,7 +51,7 @@ def test_what_surrounds_a_long_run_is_one_chunk(line: str):
 
     assert "The pier" in only.text
     assert "The heron stood there." in only.text
-    assert max(map(len, only.text.split())) <= LONGEST
+    assert max(map(len, only.text.split())) <= LONGEST_RUN
 
 
 def test_the_host_of_a_long_link_stays():
@@ -87,7 +88,7 @@ def test_only_the_run_within_a_text_without_blanks_is_shortened():
         "=" * 300,
         "|" + "---|" * 100,
         ",".join(f"[[Note{number}]]" for number in range(60)),
-        "x" * LONGEST,
+        "x" * LONGEST_RUN,
     ],
     ids=["heading", "table", "links", "a run that is short enough"],
 )

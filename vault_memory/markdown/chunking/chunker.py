@@ -10,8 +10,9 @@ import datetime
 import re
 from bisect import bisect_left
 from operator import itemgetter
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
+from vault_memory.lazy import lazy_module
 from vault_memory.markdown.blocks.incremental import Seam, seam
 from vault_memory.markdown.blocks.model import Block
 from vault_memory.markdown.blocks.outline import LONG, MOST, Outline, outline
@@ -24,10 +25,14 @@ from vault_memory.markdown.chunking.hidden_blocks import (
     is_query,
     may_hide,
 )
-from vault_memory.markdown.chunking.long_runs import without_long_runs
-from vault_memory.markdown.chunking.splitter import CAP, cut
+from vault_memory.markdown.chunking.splitter import CAP, LONGEST_RUN, cut
 from vault_memory.markdown.item_text import MARKER
 from vault_memory.markdown.items import day, read_metadata
+
+if TYPE_CHECKING:
+    from vault_memory.markdown.chunking import long_runs
+else:
+    long_runs = lazy_module("vault_memory.markdown.chunking.long_runs")
 
 _TABLE = re.compile(r"^[ \t]*+(?:\|[ \t]*+)?:?-++:?[ \t]*+\|[-:| \t]*+$", re.MULTILINE)
 _METADATA = re.compile(r"\(([^()\n]*)\)(?:[ \t]+\^[A-Za-z0-9-]+)?[ \t]*$", re.MULTILINE)
@@ -65,7 +70,10 @@ def chunk(raw: bytes) -> list[Chunk]:
     Any bytes are a note. Of a long note that differs little from a recent one, only the difference
     is cut.
     """
-    return capped(_cut_note(without_long_runs(raw)))
+    # Most notes have short lines, and are not searched for runs.
+    if len(raw) > LONGEST_RUN and max(map(len, raw.split(b"\n"))) > LONGEST_RUN:
+        raw = long_runs.without_long_runs(raw)
+    return capped(_cut_note(raw))
 
 
 def _cut_note(raw: bytes) -> list[Chunk]:

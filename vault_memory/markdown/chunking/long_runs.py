@@ -6,15 +6,16 @@ between words, such as Japanese and Thai, are text and stay complete.
 
 import re
 
-LONGEST = 200
-"""The most letters of a run that stays complete"""
+from vault_memory.markdown.chunking.splitter import LONGEST_RUN
+
 _KEPT = 64
-"""Of a longer run, the most letters that stay at its beginning, and at its end"""
+"""Of a run that is longer, the most letters that stay at its beginning, and at its end"""
 
 _RUN = re.compile(
     # Two bytes of UTF-8 reach from Latin to Arabic: all of them write blanks. The first two
     # conditions let a run begin at its first letter only, so the time is linear.
-    rb"(?<![!-~])(?<![\xc3-\xdf][\x80-\xbf])(?:[!-~]|[\xc3-\xdf][\x80-\xbf]){201,}+"
+    rb"(?<![!-~])(?<![\xc3-\xdf][\x80-\xbf])(?:[!-~]|[\xc3-\xdf][\x80-\xbf]){%d,}+"
+    % (LONGEST_RUN + 1)
 )
 _WORDS = re.compile(r"(?:[^\W_]{1,20}+(?![^\W_])|[\W_])*+")
 """Words that a person writes, up to the first one that is too long for that"""
@@ -27,9 +28,6 @@ def without_long_runs(raw: bytes) -> bytes:
 
     What a person can read stays: the text and the host of a link, and what follows its end.
     """
-    # Most notes have short lines, and are not searched for runs.
-    if len(raw) <= LONGEST or max(map(len, raw.split(b"\n"))) <= LONGEST:
-        return raw
     return _RUN.sub(_shortened, raw)
 
 

@@ -10,6 +10,8 @@ from typing import NamedTuple
 
 CAP = 400
 """The most characters of a chunk"""
+LONGEST_RUN = 200
+"""The most letters without a blank that stay complete"""
 _SEARCHED_LETTERS = 16
 """How many letters before the limit are tried when a text without blanks is cut"""
 

@@ -99,6 +99,8 @@ class Sort(IntEnum):
     LINK = 4
     ENCODING = 5
     """The encoding of a note that is no UTF-8"""
+    FRONT = 6
+    """The number of lines of front matter"""
 
 
 class Property(NamedTuple):
@@ -130,6 +132,12 @@ def note_properties(raw: bytes) -> tuple[Property, ...]:
 def in_encoding(encoding: str) -> Property:
     """Return the property of a note that is no UTF-8."""
     return Property(Sort.ENCODING, "", "", encoding)
+
+
+def front_lines(raw: bytes) -> tuple[Property, ...]:
+    """Return the property of a note with front matter: how many lines that has."""
+    end = front_matter_end(decode(raw))
+    return (Property(Sort.FRONT, "", "", str(end)),) if end else ()
 
 
 def _properties(
