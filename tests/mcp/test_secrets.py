@@ -3,9 +3,11 @@
 from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
+from urllib.parse import quote
 
 import pytest
 
+from tests.http.served import MIRA, serving
 from tests.learning.quiet_vault import quiet_vault
 from tests.mcp.vaults import ALICE, call, words
 from vault_memory import VaultMemory
@@ -30,13 +32,15 @@ SECRETS = {
 
 @pytest.fixture
 def memory(tmp_path: Path) -> Iterator[VaultMemory]:
-    with quiet_vault(tmp_path) as vault:
+    """A vault whose transcripts have what was said, word for word."""
+    settings = {"VAULT_MEMORY_TRANSCRIPTS_MASK_SECRETS": "false"}
+    with quiet_vault(tmp_path, **settings) as vault:
         yield vault
 
 
 @pytest.mark.parametrize("text", SECRETS)
 def test_a_secret_that_was_said_is_quoted_for_no_model(
-    memory: VaultMemory, text: str
+    memory: VaultMemory, tmp_path: Path, text: str
 ) -> None:
     secret = SECRETS[text]
     said = memory.record_turn(
@@ -72,6 +76,19 @@ def test_a_secret_that_was_said_is_quoted_for_no_model(
         words(call(memory, "memory_entity", name="router")),
     ]
 
+    with serving(memory, {MIRA: ALICE}) as served:
+        client = served.client()
+        asked = {"query": "router hall wifi password quayfish"}
+        found = client.post("/v1/search", json=asked).json()["hits"]
+        told = client.get("/v1/source", params={"ref": said.id}).text
+        read = client.get(f"/v1/notes/{quote(said.note or '')}").text
+    export = tmp_path / "dump.jsonl"
+    memory.transfer.export(str(export), scopes=["user:alice"])
+
+    assert found
+    assert "router" in told
+    assert "router" in read
+    answers += [str(found), told, read, export.read_text("utf-8")]
     assert secret not in block.text
     assert [answer for answer in answers if secret in answer] == []
     assert "router" in answers[1]

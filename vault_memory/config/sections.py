@@ -358,6 +358,13 @@ class SessionSettings(NamedTuple):
     """Minutes without a turn after which a session has ended"""
 
 
+class TranscriptSettings(NamedTuple):
+    """What transcripts keep of what was said."""
+
+    mask_secrets: bool = True
+    """Whether passwords, keys and numbers of cards are left out of new turns"""
+
+
 REMOTE_SCHEMES = {"https": True, "http": False}
 """Schemes of `remote.url`, and whether they are encrypted"""
 
@@ -425,6 +432,7 @@ class Config(NamedTuple):
     retention: Retention = Retention()
     lifecycle: LifecycleSettings = LifecycleSettings()
     sessions: SessionSettings = SessionSettings()
+    transcripts: TranscriptSettings = TranscriptSettings()
     remote: RemoteSettings = RemoteSettings()
     watch: Watch = Watch()
     serve: Serve = Serve()

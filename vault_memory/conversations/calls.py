@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple, get_args
 from vault_memory.contract import RecordMode
 from vault_memory.database.connection import DatabaseError
 from vault_memory.edits.calls import aware
-from vault_memory.errors import NoteUnreadable, UsageError
+from vault_memory.errors import ConfigError, NoteUnreadable, UsageError
 from vault_memory.lazy import lazy_module
 from vault_memory.logs import Logger
 from vault_memory.rules.call_values import checked_calls
@@ -27,8 +27,10 @@ if TYPE_CHECKING:
     from vault_memory.conversations.transcripts import Added, Transcripts
     from vault_memory.ingest import turn_ingest
     from vault_memory.ingest.turn_ingest import TurnIngest
+    from vault_memory.models.llm import policy_tables
     from vault_memory.rules.conversations import turn as conversations_turn
     from vault_memory.rules.conversations.turn import Turn
+    from vault_memory.rules.learning.policy import secret_masks
     from vault_memory.vault import devices
 else:
     conversations_drop_folder = lazy_module("vault_memory.conversations.drop_folder")
@@ -37,6 +39,8 @@ else:
     conversations_transcripts = lazy_module("vault_memory.conversations.transcripts")
     turn_ingest = lazy_module("vault_memory.ingest.turn_ingest")
     conversations_turn = lazy_module("vault_memory.rules.conversations.turn")
+    policy_tables = lazy_module("vault_memory.models.llm.policy_tables")
+    secret_masks = lazy_module("vault_memory.rules.learning.policy.secret_masks")
     devices = lazy_module("vault_memory.vault.devices")
 
 logger = Logger(__name__)
@@ -105,8 +109,21 @@ class ConversationCalls:
                 self.vault.folder,
                 self.vault.layout,
                 devices.Devices(self.vault.state.path),
+                self.as_written,
             )
         return self._transcripts
+
+    def as_written(self, text: str) -> str:
+        """Returns the text of a turn as its transcript has it: without secrets."""
+        if not self.vault.config.transcripts.mask_secrets:
+            return text
+        try:
+            cues = policy_tables.policy_cues(self.vault.state.path)
+        except ConfigError as error:
+            # Fault: a wrong table of phrases must not keep words from being recorded.
+            logger.warning("%s", error)
+            cues = policy_tables.policy_cues()
+        return secret_masks.masked(text, cues.is_secret)
 
     @property
     def sessions(self) -> "Sessions":

@@ -3,7 +3,7 @@
 import os
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import date, datetime, timedelta
 from pathlib import Path
 from typing import NamedTuple
@@ -52,10 +52,13 @@ class Transcripts:
         folder: Folder,
         layout: Layout,
         devices: Devices,
+        written: Callable[[str], str],
     ) -> None:
+        """`written` returns the text of a new turn as it is written, without secrets."""
         self._folder = folder
         self._layout = layout
         self._devices = devices
+        self._written = written
         self._searched_for_devices = set[str]()
         """Transcripts beside which files of other devices were searched"""
 
@@ -74,8 +77,12 @@ class Transcripts:
         for turn in turns:
             # Fault: a program may name another device as its own. A turn belongs to the device that
             # records it.
-            own_turn = turn._replace(device=self._devices.device)
-            by_path[self.path_of(turn)].append(own_turn)
+            path = self.path_of(turn)
+            by_path[path].append(
+                turn._replace(
+                    device=self._devices.device, text=self._written(turn.text)
+                )
+            )
         additions = (
             self._append(path, new_turns, once=once)
             for path, new_turns in by_path.items()

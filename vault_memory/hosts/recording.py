@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from vault_memory.hosts.host_transcripts import Reply
     from vault_memory.rules.conversations import turn as conversations_turn
     from vault_memory.rules.conversations.turn import Turn
+    from vault_memory.rules.learning.policy import secret_masks
     from vault_memory.rules.paths.caller import Caller
 else:
     state_file = lazy_module("vault_memory.config.state_file")
@@ -34,6 +35,7 @@ else:
     edit_errors = lazy_module("vault_memory.edits.edit_errors")
     host_transcripts = lazy_module("vault_memory.hosts.host_transcripts")
     conversations_turn = lazy_module("vault_memory.rules.conversations.turn")
+    secret_masks = lazy_module("vault_memory.rules.learning.policy.secret_masks")
 
 PERSON, BOT = "user", "assistant"
 MOST_BYTES = 3 << 20
@@ -125,11 +127,14 @@ def _precedes(
     if role == BOT:
         # A host may report an answer several times until the next prompt.
         return lambda turn: turn.role == PERSON
-    same = (PERSON, caller.user, event.is_automated, text)
+    same = (PERSON, caller.user, event.is_automated)
     # The same prompt again, and nothing between, is a repeated event.
     return lambda turn: (
         turn.role in (PERSON, BOT)
-        and (turn.role, turn.user, turn.is_automated, turn.text) != same
+        and not (
+            (turn.role, turn.user, turn.is_automated) == same
+            and secret_masks.is_same(turn.text, text)
+        )
     )
 
 
@@ -280,7 +285,7 @@ def _is_twin(
     # Both ids name a turn, and they differ: the same words were said in two turns.
     if id_.startswith(prefix) and reply.id.startswith(prefix):
         return False
-    return text[: host_transcripts.MOST_CHARACTERS] == reply.text
+    return secret_masks.is_same(text[: host_transcripts.MOST_CHARACTERS], reply.text)
 
 
 def _recorded_answers(

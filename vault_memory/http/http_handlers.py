@@ -13,12 +13,13 @@ from vault_memory.rules.paths.caller import Caller
 from vault_memory.rules.paths.filenames import inside
 
 if TYPE_CHECKING:
-    from vault_memory.api import facts_json, source_json
+    from vault_memory.api import facts_json, said_secrets, source_json
     from vault_memory.contract import answers
     from vault_memory.daemon import query_or_local
     from vault_memory.learning.policy import feedback as policy_feedback
 else:
     facts_json = lazy_module("vault_memory.api.facts_json")
+    said_secrets = lazy_module("vault_memory.api.said_secrets")
     source_json = lazy_module("vault_memory.api.source_json")
     query_or_local = lazy_module("vault_memory.daemon.query_or_local")
     policy_feedback = lazy_module("vault_memory.learning.policy.feedback")
@@ -37,7 +38,8 @@ def search(
         scopes=caller.reads(memory.layout),
         options=read_request.search_options(request),
     )
-    return _for_caller(memory, caller, answer)
+    hits = said_secrets.masked_hits(memory, answer["hits"])
+    return _for_caller(memory, caller, {**answer, "hits": hits})
 
 
 def context(
@@ -115,7 +117,10 @@ def note(
     # people have.
     if not caller.may_read(path, memory.layout):
         raise NoteNotFound(path)
-    return json_contract.of_note(memory.read(path))
+    found = json_contract.of_note(memory.read(path))
+    if path.endswith(".jsonl"):
+        found["text"] = said_secrets.masked_lines(memory, found["text"])
+    return found
 
 
 def remember(
@@ -170,11 +175,11 @@ def source(
     memory: VaultMemory,
     caller: Caller,
     request: requests.SourceArguments,
-) -> "answers.SourceJson":
+) -> Answer:
     origin = memory.source(
         request.ref, scopes=caller.reads(memory.layout), around=request.around
     )
-    return source_json.of_source(origin)
+    return said_secrets.masked_source(memory, source_json.of_source(origin))
 
 
 def _for_caller(

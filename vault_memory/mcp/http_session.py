@@ -2,26 +2,17 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from vault_memory.api.redact_paths import folders_of, hidden, without_paths
 from vault_memory.api.vault_memory import VaultMemory
 from vault_memory.api.vault_service import VaultUnavailable
 from vault_memory.errors import NoteNotFound, VaultMemoryError
-from vault_memory.lazy import lazy_module
 from vault_memory.rules.context.quotations import in_marks, quotation, safe, shown_name
 from vault_memory.rules.context.quoting import FLAG, HARMLESS, one_line
 from vault_memory.rules.paths.caller import Caller
 from vault_memory.rules.paths.filenames import inside
 from vault_memory.search.note_reports import NoteText
-
-if TYPE_CHECKING:
-    from vault_memory.models.llm import policy_tables
-    from vault_memory.rules.learning.policy import secret_masks
-    from vault_memory.rules.learning.policy_cues import PolicyCues
-else:
-    policy_tables = lazy_module("vault_memory.models.llm.policy_tables")
-    secret_masks = lazy_module("vault_memory.rules.learning.policy.secret_masks")
 
 HINTS = {
     "note_not_found": "memory_search finds notes",
@@ -67,18 +58,6 @@ class Serving:
         return self.session or self.memory.conversations.open_conversation(
             self.caller.user, self.caller.channel
         )
-
-    def masked(self, text: str) -> str:
-        """Returns what was said without its secrets."""
-        return secret_masks.masked(text, self._cues.is_secret)
-
-    def masked_lines(self, text: str) -> str:
-        """Returns lines of a transcript without the secrets in them."""
-        return secret_masks.masked_lines(text, self._cues.is_secret)
-
-    @property
-    def _cues(self) -> "PolicyCues":
-        return policy_tables.policy_cues(self.memory.vault.state.path)
 
     def may_read(self, note: str) -> bool:
         """Whether the caller may read a note."""

@@ -1,6 +1,6 @@
 """The tools that only read: each gives what a model reads, as text and as data."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from vault_memory.api import json_contract, read_request
@@ -12,18 +12,18 @@ from vault_memory.rules.context import quotations
 from vault_memory.rules.context.quotations import Answered
 
 if TYPE_CHECKING:
-    from vault_memory.api import facts_json, source_json
+    from vault_memory.api import facts_json, said_secrets, source_json
     from vault_memory.context import calls as context_calls
     from vault_memory.daemon import query_or_local
     from vault_memory.rules.context import source_quotation
 else:
     facts_json = lazy_module("vault_memory.api.facts_json")
+    said_secrets = lazy_module("vault_memory.api.said_secrets")
     source_json = lazy_module("vault_memory.api.source_json")
     context_calls = lazy_module("vault_memory.context.calls")
     query_or_local = lazy_module("vault_memory.daemon.query_or_local")
     source_quotation = lazy_module("vault_memory.rules.context.source_quotation")
 
-TRANSCRIPT = "transcript"
 LONGEST = 40_000
 """Characters of notes in one answer.
 
@@ -44,23 +44,9 @@ def search(
         serving.memory, arguments.query, scopes=serving.reads, options=options
     )
     data = dict(serving.shown(answer))
-    data["hits"] = _masked_hits(serving, data["hits"])
+    data["hits"] = said_secrets.masked_hits(serving.memory, data["hits"])
     # A thousand hits would take the room of a conversation.
     return quotations.of_search(data, LONGEST)
-
-
-def _masked_hits(
-    serving: Serving,
-    hits: Sequence[Mapping[str, Any]],
-) -> list[Mapping[str, Any]]:
-    """Returns the hits, with what was said without its secrets."""
-    # Fault: a secret that no note may keep would be quoted from where it was said.
-    return [
-        {**hit, "text": serving.masked(hit["text"])}
-        if hit["kind"] == TRANSCRIPT
-        else hit
-        for hit in hits
-    ]
 
 
 def context(
@@ -96,7 +82,7 @@ def get(
     last = _last_that_fits(lines, first, last)
     text = "".join(lines[first - 1 : last])
     if note.note.endswith(".jsonl"):
-        text = serving.masked_lines(text)
+        text = said_secrets.masked_lines(serving.memory, text)
     answer: dict[str, Any] = dict(json_contract.of_note(note))
     # A line may be as long as a note, and a model has no room for a million characters.
     answer["text"], answer["cut"] = text[:LONGEST], max(0, len(text) - LONGEST)
@@ -113,7 +99,7 @@ def entity(
     memory, scopes = serving.memory, serving.reads
     about = memory.facts.entity(arguments.name, scopes=scopes)
     answer: dict[str, Any] = dict(facts_json.of_about(about))
-    answer["hits"] = _masked_hits(serving, answer["hits"])
+    answer["hits"] = said_secrets.masked_hits(serving.memory, answer["hits"])
     if arguments.on is not None:
         listed = memory.facts(scopes=scopes, entity=arguments.name, on=arguments.on)
         answer["facts"] = facts_json.of_facts(listed)["facts"]
@@ -136,28 +122,9 @@ def source(
     ref = f"{serving.path_of(note)}:{line}" if colon else arguments.ref
     origin = serving.memory.source(ref, scopes=serving.reads, around=arguments.around)
     answer = source_json.of_source(origin)
-    turns = [_without_secrets(serving, turn) for turn in answer["turns"]]
-    text = answer["text"]
-    if answer["kind"] == "turn":
-        text = serving.masked(text)
-    return source_quotation.of_source({**answer, "text": text, "turns": turns})
-
-
-def _without_secrets(
-    serving: Serving,
-    turn: Mapping[str, Any],
-) -> dict[str, Any]:
-    """Returns a turn and its neighbours without the secrets in them."""
-
-    def spoken(words: Mapping[str, Any]) -> dict[str, Any]:
-        return {**words, "text": serving.masked(words["text"])}
-
-    return {
-        **turn,
-        "turn": spoken(turn["turn"]) if turn["turn"] else None,
-        "before": list(map(spoken, turn["before"])),
-        "after": list(map(spoken, turn["after"])),
-    }
+    return source_quotation.of_source(
+        said_secrets.masked_source(serving.memory, answer)
+    )
 
 
 def stats(

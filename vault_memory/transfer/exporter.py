@@ -23,11 +23,13 @@ if TYPE_CHECKING:
     from vault_memory.edits.calls import EditCalls
     from vault_memory.markdown import document, note_items
     from vault_memory.markdown.document import Section
+    from vault_memory.models.llm import policy_tables
     from vault_memory.rules.conversations import turn as conversations_turn
     from vault_memory.rules.edits import audit_reader
     from vault_memory.rules.edits.audit_record import Proposal
     from vault_memory.rules.facts import fact as facts_fact
     from vault_memory.rules.facts.fact import Fact
+    from vault_memory.rules.learning.policy import secret_masks
     from vault_memory.rules.paths.layout import Place
     from vault_memory.vault.listing import Listing
 else:
@@ -36,6 +38,8 @@ else:
     conversations_turn = lazy_module("vault_memory.rules.conversations.turn")
     audit_reader = lazy_module("vault_memory.rules.edits.audit_reader")
     facts_fact = lazy_module("vault_memory.rules.facts.fact")
+    policy_tables = lazy_module("vault_memory.models.llm.policy_tables")
+    secret_masks = lazy_module("vault_memory.rules.learning.policy.secret_masks")
 
 VAULT_FOLDER = "vault"
 """Folder of an export for the files of the vault"""
@@ -184,7 +188,7 @@ class _Export:
                     continue
                 raw = self._read(path)
                 if raw is not None:
-                    yield from _file_lines(path, place, raw)
+                    yield from map(self._masked, _file_lines(path, place, raw))
         yield from self._proposals()
 
     def _skip_unlisted(self, listing: "Listing") -> None:
@@ -219,6 +223,13 @@ class _Export:
         self.files += 1
         self.bytes += len(raw)
         return raw
+
+    def _masked(self, line: Line) -> Line:
+        """Return a line of the dump, which models read, without a secret that was said."""
+        if line["type"] != "turn":
+            return line
+        cues = policy_tables.policy_cues(self._edits.vault.state.path)
+        return {**line, "text": secret_masks.masked(str(line["text"]), cues.is_secret)}
 
     def _proposals(self) -> Iterator[Line]:
         proposals = self._edits.editor.inbox.proposals()

@@ -39,6 +39,7 @@ from vault_memory.rules.learning.policy.held_candidates import (
     union,
     with_form_of,
 )
+from vault_memory.rules.learning.policy.secret_masks import MASK
 from vault_memory.rules.learning.policy.withdrawn_turns import (
     WITHDRAWN,
     is_withdrawn,
@@ -68,6 +69,8 @@ MOST_RULES = 2
 """Rules of one turn that are written; a person decides about the others"""
 TOO_LONG = "too_long"
 """The reason of a request that is longer than a line"""
+SECRET = "secret"
+"""The reason of words that their transcript leaves out"""
 NOT_SHOWN = "…"
 """In place of a text that must not be stored anywhere"""
 
@@ -150,6 +153,8 @@ class _Judge:
                 self._judged.drop((turn.id,), TOO_LONG)
             # The length of the whole turn tells whether a person typed it.
             text_of_turn = self._whole_turns[turn.id].text
+            if MASK in text_of_turn:
+                self._judged.drop((turn.id,), SECRET)
             rules = spoken_rules(text_of_turn, self._cues, self._policy.sentences)
             for number, (text, is_asked) in enumerate(rules.items()):
                 keys.add(self._key(text))

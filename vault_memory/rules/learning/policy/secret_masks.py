@@ -5,7 +5,7 @@ import re
 from collections.abc import Callable
 
 from vault_memory.rules.conversations.statements import without_speaker
-from vault_memory.rules.sentences.sentence_splitter import split_sentences
+from vault_memory.rules.sentences.sentence_splitter import sentence_spans
 
 MASK = "[a secret is left out]"
 _KEY_BLOCK = re.compile(
@@ -21,10 +21,16 @@ def masked(
 ) -> str:
     """Returns a turn in which each sentence with a secret is replaced by `MASK`."""
     text = _KEY_LINE.sub(MASK, _KEY_BLOCK.sub(MASK, text))
-    for sentence in split_sentences(text):
+    shown: list[str] = []
+    place = 0
+    for start, end in sentence_spans(text):
+        sentence = text[start:end].strip()
         # Fault: the name of a speaker before a colon would be a value.
         if is_secret(without_speaker(sentence)):
-            text = text.replace(sentence, MASK)
+            first = text.index(sentence, start)
+            shown += text[place:first], MASK
+            place = first + len(sentence)
+    text = "".join(shown) + text[place:]
     # Fault: the cue may be in one sentence and the value in the next one.
     return MASK if is_secret(without_speaker(text)) else text
 
@@ -36,6 +42,27 @@ def masked_lines(
     """Returns lines of a transcript without the secrets in their turns."""
     lines = text.splitlines(keepends=True)
     return "".join(_masked_line(line, is_secret) for line in lines)
+
+
+def is_same(
+    recorded: str,
+    text: str,
+) -> bool:
+    """Returns whether a recorded turn may be this text, without its secrets."""
+    if MASK not in recorded:
+        return recorded == text
+    first, *between, last = recorded.split(MASK)
+    place = len(first)
+    for part in between:
+        found = text.find(part, place)
+        if found < 0:
+            return False
+        place = found + len(part)
+    return (
+        text.startswith(first)
+        and text.endswith(last)
+        and place + len(last) <= len(text)
+    )
 
 
 def _masked_line(

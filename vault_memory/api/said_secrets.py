@@ -1,0 +1,78 @@
+"""Leaves out the secrets in what was said, wherever a program or a model reads it."""
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from vault_memory.lazy import lazy_module
+
+if TYPE_CHECKING:
+    from vault_memory.api.vault_memory import VaultMemory
+    from vault_memory.models.llm import policy_tables
+    from vault_memory.rules.learning.policy import secret_masks
+else:
+    policy_tables = lazy_module("vault_memory.models.llm.policy_tables")
+    secret_masks = lazy_module("vault_memory.rules.learning.policy.secret_masks")
+
+TRANSCRIPT = "transcript"
+Answer = Mapping[str, Any]
+
+
+def masked(
+    memory: "VaultMemory",
+    text: str,
+) -> str:
+    """Return what was said without its secrets."""
+    cues = policy_tables.policy_cues(memory.vault.state.path)
+    return secret_masks.masked(text, cues.is_secret)
+
+
+def masked_lines(
+    memory: "VaultMemory",
+    text: str,
+) -> str:
+    """Return lines of a transcript without the secrets in them."""
+    cues = policy_tables.policy_cues(memory.vault.state.path)
+    return secret_masks.masked_lines(text, cues.is_secret)
+
+
+def masked_hits(
+    memory: "VaultMemory",
+    hits: Sequence[Answer],
+) -> list[Answer]:
+    """Return the hits, with what was said without its secrets."""
+    # Fault: a secret that no note may keep would be quoted from where it was said.
+    return [
+        {**hit, "text": masked(memory, hit["text"])}
+        if hit["kind"] == TRANSCRIPT
+        else hit
+        for hit in hits
+    ]
+
+
+def masked_source(
+    memory: "VaultMemory",
+    answer: Answer,
+) -> dict[str, Any]:
+    """Return the source of a line without the secrets in its turns."""
+    text = answer["text"]
+    if answer["kind"] == "turn":
+        text = masked(memory, text)
+    turns = [_masked_turn(memory, turn) for turn in answer["turns"]]
+    return {**answer, "text": text, "turns": turns}
+
+
+def _masked_turn(
+    memory: "VaultMemory",
+    turn: Answer,
+) -> dict[str, Any]:
+    """Return a turn and its neighbours without the secrets in them."""
+
+    def spoken(words: Answer) -> dict[str, Any]:
+        return {**words, "text": masked(memory, words["text"])}
+
+    return {
+        **turn,
+        "turn": spoken(turn["turn"]) if turn["turn"] else None,
+        "before": list(map(spoken, turn["before"])),
+        "after": list(map(spoken, turn["after"])),
+    }
