@@ -87,7 +87,8 @@ def bodies_of(
 ) -> dict[int, int]:
     """Return for each of these chunks that is front matter the first chunk of the body."""
     numbers = f"[{','.join(map(str, ids))}]"
-    return dict(index.connection.execute(_BODIES, (numbers,)).fetchall())
+    rows = index.connection.execute(_BODIES, (numbers,))
+    return {int(front): int(body) for front, body in rows}
 
 
 def all_notes(index: "Index") -> Iterator[IndexedNote]:

@@ -257,13 +257,15 @@ def _bodies(
         return {}
     bodies = note_queries.bodies_of(request.store, may_be_front)
     states = request.fading.states if request.fading else {}
-    shown = [body for body in bodies.values() if states.get(body, "active") == "active"]
-    texts = note_queries.details_of(request.store, request.scope_ids, shown)
+    active = [
+        body for body in bodies.values() if states.get(body, "active") == "active"
+    ]
+    texts = note_queries.details_of(request.store, request.scope_ids, active)
     return {front: texts[body] for front, body in bodies.items() if body in texts}
 
 
 def _without_repeats(hits: Sequence[Hit]) -> list[Hit]:
-    """Drops a line that stands in place of front matter, and was found by itself, too."""
+    """Drops a line that is shown in place of front matter, and was found by itself, too."""
     best: dict[tuple[str, tuple[int, int], str, bool], Hit] = {}
     for hit in hits:
         best.setdefault((hit.note, hit.lines, hit.text, hit.pending), hit)

@@ -176,11 +176,19 @@ class Folder:
         with self._opened() as root:
             fd = self._open_listed(root, path)
             try:
-                return _read(fd, path, max_bytes)
+                if max_bytes is not None:
+                    return _read(fd, path, max_bytes)
+                note = _read(fd, path, LARGEST_STORED, LARGEST_PARSED)
             except OSError as error:
                 raise NoteUnreadable(path, _reason(error)) from None
             finally:
                 os.close(fd)
+        size = len(note.raw)
+        if size <= LARGEST_PARSED:
+            return note
+        if len(long_runs.without_long_runs(note.raw)) > LARGEST_PARSED:
+            raise NoteTooLarge(path, size, LARGEST_PARSED)
+        return note
 
     def listed(self, path: str) -> str:
         """Returns a path as the folders of the vault spell it. What they do not list stays as it is."""
@@ -364,10 +372,10 @@ def _open_note(
 def _read(
     fd: int,
     path: str,
-    max_bytes: int | None,
+    max_bytes: int,
+    named_limit: int = 0,
 ) -> Note:
-    limit = LARGEST_STORED if max_bytes is None else max_bytes
-    named_limit = LARGEST_PARSED if max_bytes is None else max_bytes
+    """Reads at most `max_bytes`; an error names `named_limit`, if there is one."""
     before = os.fstat(fd)
     if stat.S_ISDIR(before.st_mode):
         raise NoteNotFound(path)
@@ -375,17 +383,13 @@ def _read(
     if not stat.S_ISREG(before.st_mode):
         raise NoteUnreadable(path, "it is no plain file")
     # Fault (H122): a huge file would fill the memory before its parser could refuse it.
-    if before.st_size > limit:
-        raise NoteTooLarge(path, before.st_size, named_limit)
-    raw = _read_bytes(fd, before.st_size, limit)
+    if before.st_size > max_bytes:
+        raise NoteTooLarge(path, before.st_size, named_limit or max_bytes)
+    raw = _read_bytes(fd, before.st_size, max_bytes)
     after = os.fstat(fd)
     # Fault (H122): the file grew while it was read.
-    if len(raw) > limit:
-        raise NoteTooLarge(path, max(after.st_size, len(raw)), named_limit)
-    is_long = max_bytes is None and len(raw) > LARGEST_PARSED
-    # Images do not count for the size of a note.
-    if is_long and len(long_runs.without_long_runs(raw)) > LARGEST_PARSED:
-        raise NoteTooLarge(path, len(raw), LARGEST_PARSED)
+    if len(raw) > max_bytes:
+        raise NoteTooLarge(path, max(after.st_size, len(raw)), named_limit or max_bytes)
     first, second = Stat.of(before), Stat.of(after)
     # Fault (A4): an editor that writes during the read leaves half of the old and half
     # of the new text.
