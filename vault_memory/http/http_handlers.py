@@ -117,10 +117,10 @@ def note(
     # people have.
     if not caller.may_read(path, memory.layout):
         raise NoteNotFound(path)
-    found = json_contract.of_note(memory.read(path))
+    answer = json_contract.of_note(memory.read(path))
     if path.endswith(".jsonl"):
-        found["text"] = said_secrets.masked_lines(memory, found["text"])
-    return found
+        answer["text"] = said_secrets.masked_lines(memory, answer["text"])
+    return answer
 
 
 def remember(

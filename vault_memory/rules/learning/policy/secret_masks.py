@@ -21,16 +21,16 @@ def masked(
 ) -> str:
     """Returns a turn in which each sentence with a secret is replaced by `MASK`."""
     text = _KEY_LINE.sub(MASK, _KEY_BLOCK.sub(MASK, text))
-    shown: list[str] = []
+    stretches: list[str] = []
     place = 0
     for start, end in sentence_spans(text):
         sentence = text[start:end].strip()
         # Fault: the name of a speaker before a colon would be a value.
         if is_secret(without_speaker(sentence)):
             first = text.index(sentence, start)
-            shown += text[place:first], MASK
+            stretches += text[place:first], MASK
             place = first + len(sentence)
-    text = "".join(shown) + text[place:]
+    text = "".join(stretches) + text[place:]
     # Fault: the cue may be in one sentence and the value in the next one.
     return MASK if is_secret(without_speaker(text)) else text
 
@@ -54,10 +54,10 @@ def is_same(
     first, *between, last = recorded.split(MASK)
     place = len(first)
     for part in between:
-        found = text.find(part, place)
-        if found < 0:
+        start = text.find(part, place)
+        if start < 0:
             return False
-        place = found + len(part)
+        place = start + len(part)
     return (
         text.startswith(first)
         and text.endswith(last)
