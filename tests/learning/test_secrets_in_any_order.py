@@ -4,6 +4,7 @@ import pytest
 
 from vault_memory.models.llm.phrase_tables import raw_tables
 from vault_memory.models.llm.policy_tables import policy_cues
+from vault_memory.rules.learning.policy.secret_masks import MASK
 from vault_memory.rules.learning.write_policy import DROP, Candidate, decide
 
 VALUE = "quayfish"
@@ -175,3 +176,9 @@ def _is_dropped(text: str, kind: str, cues) -> bool:  # type: ignore[no-untyped-
         candidate = Candidate(kind, text, turns=turns, is_asked=True)  # type: ignore[arg-type]
     decision = decide(candidate, cues)
     return (decision.policy_class, decision.reason) == (DROP, "secret")
+
+
+def test_the_words_that_replace_a_secret_are_kept_by_no_model() -> None:
+    candidate = Candidate("memory", MASK, turns=(f"The heron is back. {MASK}",))
+
+    assert decide(candidate, policy_cues()).policy_class == DROP

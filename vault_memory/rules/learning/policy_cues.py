@@ -18,6 +18,7 @@ from vault_memory.rules.learning.policy import own_statements, safety_orders
 from vault_memory.rules.learning.policy.named_addresses import NamedAddresses
 from vault_memory.rules.learning.policy.own_statements import OwnStatements
 from vault_memory.rules.learning.policy.safety_orders import SafetyOrders
+from vault_memory.rules.learning.policy.secret_masks import MASK
 from vault_memory.rules.learning.policy.secret_words import SecretWords
 from vault_memory.rules.search.tokens import is_run
 
@@ -190,7 +191,8 @@ class PolicyCues:
         reasons = {cue.reason for cue in self.find(sentence)}
         if self._safety_orders.contains(fold(sentence)):
             reasons.add("safety_bypass")
-        if self.is_secret(sentence):
+        # Fault: a model keeps the words that replace a secret.
+        if MASK in sentence or self.is_secret(sentence):
             reasons.add("secret")
         if self._addresses.has(fold(sentence)):
             reasons.add("address")
