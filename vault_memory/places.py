@@ -10,6 +10,8 @@ LONGEST_MARKER = 1 << 16
 """Bytes of a marker that are read"""
 CONFIG = "vault-memory.toml"
 """In the state folder of a vault: its configuration"""
+PHRASES = "phrases"
+"""Folder in a state folder whose tables add phrases"""
 SOCKET = "daemon.sock"
 """In the state folder of a vault: where its daemon listens"""
 STARTS = "starts"

@@ -121,6 +121,16 @@ def test_a_wrong_table_of_phrases_keeps_no_words_from_being_recorded(
     assert [turn["text"] for turn in written(outside)] == [f"The heron is back. {MASK}"]
 
 
+def test_words_of_an_own_table_tell_secrets_too(outside: Outside, memory: VaultMemory):
+    folder = memory.vault.state.path / "phrases"
+    folder.mkdir()
+    (folder / "own.toml").write_text('[policy]\nsecret = ["sesam"]\n', "utf-8")
+
+    say(memory, "My sesam is quayfish.")
+
+    assert [turn["text"] for turn in written(outside)] == [MASK]
+
+
 @pytest.mark.parametrize(
     ("recorded", "text", "same"),
     [

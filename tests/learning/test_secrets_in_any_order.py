@@ -2,9 +2,9 @@
 
 import pytest
 
-from vault_memory.models.llm.phrase_tables import raw_tables
 from vault_memory.models.llm.policy_tables import policy_cues
 from vault_memory.rules.learning.policy.secret_masks import MASK
+from vault_memory.rules.learning.policy.secret_signs import cue_tables, may_tell
 from vault_memory.rules.learning.write_policy import DROP, Candidate, decide
 
 VALUE = "quayfish"
@@ -131,9 +131,7 @@ HARMLESS = (
 
 def words_of(language: str) -> list[str]:
     """The words for a secret of one language, as its table lists them."""
-    languages = sorted(ORDERS)
-    table = raw_tables()[languages.index(language)]
-    cues = [cue for cue in table["policy"]["secret"] if cue[-1] not in ":="]
+    cues = [cue for cue in cue_tables()[language]["secret"] if cue[-1] not in ":="]
     assert cues
     return cues
 
@@ -150,6 +148,27 @@ def test_no_word_order_lets_a_secret_through(language: str, kind: str) -> None:
     ]
 
     assert let_through == []
+
+
+@pytest.mark.parametrize("language", sorted(ORDERS))
+def test_every_secret_has_a_sign_that_needs_no_table_of_phrases(language: str) -> None:
+    numbers = cue_tables()[language]["secret_numbers"]
+    texts = [
+        order.format(cue=cue, value=VALUE)
+        for cue in (*words_of(language), *numbers)
+        for order in ORDERS[language]
+    ]
+    texts += [text for text in (*NUMBERS, *SPOKEN) if policy_cues().is_secret(text)]
+
+    without_sign = [
+        text
+        for plain in texts
+        for text in (plain, plain.upper(), f"I was at the quay. {plain} Bye.")
+        if policy_cues().is_secret(text) and not may_tell(text)
+    ]
+
+    assert without_sign == []
+    assert not may_tell("The heron is back at the quay, and Mira spins wool")
 
 
 @pytest.mark.parametrize("text", NUMBERS)

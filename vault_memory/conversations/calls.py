@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, NamedTuple, get_args
 
+from vault_memory import places
 from vault_memory.contract import RecordMode
 from vault_memory.database.connection import DatabaseError
 from vault_memory.edits.calls import aware
@@ -30,7 +31,7 @@ if TYPE_CHECKING:
     from vault_memory.models.llm import policy_tables
     from vault_memory.rules.conversations import turn as conversations_turn
     from vault_memory.rules.conversations.turn import Turn
-    from vault_memory.rules.learning.policy import secret_masks
+    from vault_memory.rules.learning.policy import secret_masks, secret_signs
     from vault_memory.vault import devices
 else:
     conversations_drop_folder = lazy_module("vault_memory.conversations.drop_folder")
@@ -41,6 +42,7 @@ else:
     conversations_turn = lazy_module("vault_memory.rules.conversations.turn")
     policy_tables = lazy_module("vault_memory.models.llm.policy_tables")
     secret_masks = lazy_module("vault_memory.rules.learning.policy.secret_masks")
+    secret_signs = lazy_module("vault_memory.rules.learning.policy.secret_signs")
     devices = lazy_module("vault_memory.vault.devices")
 
 logger = Logger(__name__)
@@ -115,10 +117,15 @@ class ConversationCalls:
 
     def as_written(self, text: str) -> str:
         """Returns the text of a turn as its transcript has it: without secrets."""
+        state = self.vault.state.path
         if not self.vault.config.transcripts.mask_secrets:
             return text
+        # A process that lives for a moment loads the tables of phrases only for a sign of a secret.
+        own_phrases = (state / places.PHRASES).glob("*.toml")
+        if not (any(own_phrases) or secret_signs.may_tell(text)):
+            return text
         try:
-            cues = policy_tables.policy_cues(self.vault.state.path)
+            cues = policy_tables.policy_cues(state)
         except ConfigError as error:
             # Fault: a wrong table of phrases must not keep words from being recorded.
             logger.warning("%s", error)

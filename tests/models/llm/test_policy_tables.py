@@ -10,9 +10,11 @@ from vault_memory.errors import ConfigError
 from vault_memory.learning.policy.spoken_rules import spoken_rules
 from vault_memory.models.llm.phrase_rules import extract
 from vault_memory.models.llm.phrase_tables import FOLDER
-from vault_memory.models.llm.policy_tables import OWN_FOLDER, policy_cues
+from vault_memory.models.llm.policy_tables import policy_cues
 from vault_memory.models.llm.sentence_filter import sentences
+from vault_memory.places import PHRASES
 from vault_memory.rules.learning.model_prompt import Excerpt
+from vault_memory.rules.learning.policy.secret_signs import cue_tables
 from vault_memory.rules.learning.policy_cues import LISTS, REASONS
 from vault_memory.rules.learning.write_policy import Candidate, decide
 from vault_memory.rules.sentences.sentence_splitter import split_sentences
@@ -41,8 +43,9 @@ def cases(*reasons: str) -> list[tuple[str, str, str]]:
 @pytest.mark.parametrize("language", LANGUAGES)
 def test_every_language_defines_every_list(language: str) -> None:
     table = tomllib.loads((FOLDER / f"{language}.toml").read_text(encoding="utf-8"))
-    assert set(table["policy"]) == set(LISTS)
-    assert all(table["policy"].values())
+    lists = table["policy"] | cue_tables()[language]
+    assert set(lists) == set(LISTS)
+    assert all(lists.values())
 
 
 def test_every_row_has_examples_in_every_language() -> None:
@@ -126,7 +129,7 @@ def test_an_exception_covers_only_its_own_words(text: str) -> None:
 
 
 def test_a_phrase_with_brackets_in_brackets_is_found(tmp_path: Path) -> None:
-    folder = tmp_path / OWN_FOLDER
+    folder = tmp_path / PHRASES
     folder.mkdir()
     (folder / "en.toml").write_text(
         '[policy]\nsecret = ["gate word"]\nimplicit = ["(mind (the|your)|watch) gap"]\n'
@@ -140,7 +143,7 @@ def test_a_phrase_with_brackets_in_brackets_is_found(tmp_path: Path) -> None:
 def test_a_phrase_that_begins_with_no_word_is_refused(
     tmp_path: Path, phrase: str
 ) -> None:
-    folder = tmp_path / OWN_FOLDER
+    folder = tmp_path / PHRASES
     folder.mkdir()
     (folder / "en.toml").write_text(f'[policy]\nimplicit = ["{phrase}"]\n')
     with pytest.raises(ConfigError):
@@ -148,7 +151,7 @@ def test_a_phrase_that_begins_with_no_word_is_refused(
 
 
 def test_configured_phrases_are_added_to_the_packaged_ones(tmp_path: Path) -> None:
-    folder = tmp_path / OWN_FOLDER
+    folder = tmp_path / PHRASES
     folder.mkdir()
     (folder / "en.toml").write_text('[policy]\nturn_scoped = ["for this watch"]\n')
     cues = policy_cues(tmp_path)
@@ -163,7 +166,7 @@ def test_configured_phrases_are_added_to_the_packaged_ones(tmp_path: Path) -> No
 def test_an_invalid_table_of_configured_phrases_is_refused(
     tmp_path: Path, text: str
 ) -> None:
-    folder = tmp_path / OWN_FOLDER
+    folder = tmp_path / PHRASES
     folder.mkdir()
     (folder / "own.toml").write_text(text)
     with pytest.raises(ConfigError):

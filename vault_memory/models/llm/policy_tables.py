@@ -5,12 +5,11 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+from vault_memory import places
 from vault_memory.errors import ConfigError
 from vault_memory.models.llm.phrase_tables import raw_tables
+from vault_memory.rules.learning.policy import secret_signs
 from vault_memory.rules.learning.policy_cues import PolicyCues
-
-OWN_FOLDER = "phrases"
-"""The folder in the state folder whose tables add phrases"""
 
 
 def policy_cues(state: Path | None = None) -> PolicyCues:
@@ -18,7 +17,7 @@ def policy_cues(state: Path | None = None) -> PolicyCues:
 
     Raises ConfigError for a table that cannot be read.
     """
-    folder = state / OWN_FOLDER if state else None
+    folder = state / places.PHRASES if state else None
     files = sorted(folder.glob("*.toml")) if folder else []
     signatures = ((str(file), file.stat().st_mtime_ns) for file in files)
     return _load(tuple(signatures))
@@ -28,7 +27,8 @@ def policy_cues(state: Path | None = None) -> PolicyCues:
 def _load(own: tuple[tuple[str, int], ...]) -> PolicyCues:
     built_in = [table.get("policy", {}) for table in raw_tables()]
     added = [_table(Path(name)) for name, _ in own]
-    return PolicyCues(filter(None, [*built_in, *added]))
+    cues = secret_signs.cue_tables().values()
+    return PolicyCues(filter(None, [*built_in, *cues, *added]))
 
 
 def _table(file: Path) -> dict[str, Any]:

@@ -8,13 +8,13 @@ Case and the kind of apostrophe are ignored. The phrases of all languages apply 
 """
 
 import re
-import unicodedata
 from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
 from typing import Any, NamedTuple
 
 from vault_memory.errors import ConfigError
 from vault_memory.rules.learning.policy import own_statements, safety_orders
+from vault_memory.rules.learning.policy.folding import fold
 from vault_memory.rules.learning.policy.named_addresses import NamedAddresses
 from vault_memory.rules.learning.policy.own_statements import OwnStatements
 from vault_memory.rules.learning.policy.safety_orders import SafetyOrders
@@ -94,7 +94,6 @@ _PIECES = {
     "~": r"\w*",
     "$": r"(?=[^\w']*$|[ \t]*[,;:.!?()，。；：！？、—–])",
 }
-_LAUGHING = re.compile("[\N{FACE WITH TEARS OF JOY}\N{ROLLING ON THE FLOOR LAUGHING}]")
 _TOKENS = re.compile(r"([*()|~…$ ])")
 _BREAK = re.compile(r"[,;:.!?()，。；：！？、—–]")
 _WORD = re.compile(r"\w+")
@@ -126,24 +125,6 @@ class _Group(NamedTuple):
     pattern: re.Pattern[str]
     is_opening: bool
     is_weak: bool
-
-
-def fold(text: str) -> str:
-    """Returns a text as phrases are compared: without case, and with plain apostrophes."""
-    if not text.isascii():
-        text = unicodedata.normalize("NFKC", text)
-        text = (
-            text.replace("’", "'")
-            .replace("‘", "'")
-            .replace(
-                "`",
-                "'",
-            )
-        )
-        text = text.replace("ё", "е").replace("Ё", "Е")
-        # Laughter in a picture is laughter in a word.
-        text = _LAUGHING.sub(" haha ", text)
-    return text.lower()
 
 
 class PolicyCues:

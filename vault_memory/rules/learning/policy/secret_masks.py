@@ -3,16 +3,22 @@
 import json
 import re
 from collections.abc import Callable
+from typing import TYPE_CHECKING
 
-from vault_memory.rules.conversations.statements import without_speaker
-from vault_memory.rules.sentences.sentence_splitter import sentence_spans
+from vault_memory.lazy import lazy_module
+from vault_memory.rules.learning.policy.secret_signs import KEY_LINE
+
+if TYPE_CHECKING:
+    from vault_memory.rules.conversations import statements
+    from vault_memory.rules.sentences import sentence_splitter
+else:
+    statements = lazy_module("vault_memory.rules.conversations.statements")
+    sentence_splitter = lazy_module("vault_memory.rules.sentences.sentence_splitter")
 
 MASK = "[a secret is left out]"
 _KEY_BLOCK = re.compile(
     r"-----BEGIN [A-Z ]*PRIVATE KEY-----.*?(?:-----END [A-Z ]*-----|\Z)", re.DOTALL
 )
-_KEY_LINE = re.compile(r"^[A-Za-z0-9+/=]{60,}$", re.MULTILINE)
-"""A line of a key, of which a chunk may have no more"""
 
 
 def masked(
@@ -20,19 +26,19 @@ def masked(
     is_secret: Callable[[str], bool],
 ) -> str:
     """Returns a turn in which each sentence with a secret is replaced by `MASK`."""
-    text = _KEY_LINE.sub(MASK, _KEY_BLOCK.sub(MASK, text))
+    text = KEY_LINE.sub(MASK, _KEY_BLOCK.sub(MASK, text))
     stretches: list[str] = []
     place = 0
-    for start, end in sentence_spans(text):
+    for start, end in sentence_splitter.sentence_spans(text):
         sentence = text[start:end].strip()
         # Fault: the name of a speaker before a colon would be a value.
-        if is_secret(without_speaker(sentence)):
+        if is_secret(statements.without_speaker(sentence)):
             first = text.index(sentence, start)
             stretches += text[place:first], MASK
             place = first + len(sentence)
     text = "".join(stretches) + text[place:]
     # Fault: the cue may be in one sentence and the value in the next one.
-    return MASK if is_secret(without_speaker(text)) else text
+    return MASK if is_secret(statements.without_speaker(text)) else text
 
 
 def masked_lines(

@@ -8,6 +8,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from functools import cached_property
 
+from vault_memory.rules.learning.policy.secret_signs import has_format
 from vault_memory.rules.learning.policy.spoken_digits import with_digits
 from vault_memory.rules.search.tokens import is_run
 
@@ -23,23 +24,6 @@ LONGEST_SIDE = 200
 """Characters on each side of a cue among which its value is"""
 LONGEST_COMPOUND = 60
 """Characters before a cue in which a name of which it is a part may stand"""
-_TOKEN = re.compile(
-    r"(?<![\w-])(?:"
-    r"sk-(?:[A-Za-z]+-)?[A-Za-z0-9_-]{16,}|sk_(?:live|test)_[A-Za-z0-9]{16,}|"
-    r"gh[pousr]_[A-Za-z0-9]{20,}|github_pat_[A-Za-z0-9_]{20,}|glpat-[A-Za-z0-9_-]{16,}|"
-    r"(?:AKIA|ASIA)[0-9A-Z]{16}|AIza[A-Za-z0-9_-]{30,}|xox[abprs]-[A-Za-z0-9-]{10,}|"
-    r"eyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]*"
-    r")|-----BEGIN [A-Z ]*PRIVATE KEY-----"
-)
-_CARD = re.compile(r"(?<![\d.,-])(?:\d[ -]?){12,18}\d(?![\d.,-]*\d)")
-_IBAN = re.compile(
-    r"(?<![\w-])[a-z]{2}\d{2}(?:[ -]?[a-z0-9]{4}){2,7}(?:[ -]?[a-z0-9]{1,4})?(?!\w)",
-    re.IGNORECASE,
-)
-_LEAST_DIGITS = 8
-"""Digits of an IBAN at least"""
-_CREDENTIALS = re.compile(r"://[^\s:/@]+:[^\s/@]+@")
-"""A name and a password in a URL"""
 _CODE = re.compile(r"[ \t]*+[#:：=]?+[ \t]*+(?P<value>[^\s,;，。；]+)")
 _RUN_CODE = re.compile(r"[ \t]*+[#:：=]?+[ \t]*+(?P<value>[!-~]+)")
 _QUOTED = re.compile(r"[\"'“„«‚‘「『`]")
@@ -92,10 +76,7 @@ class SecretWords:
         folded: str,
     ) -> bool:
         """Returns whether a sentence tells a secret. `folded` is the same in lower case."""
-        # Fault: a pasted key has no word such as "password" before it.
-        if _TOKEN.search(sentence) or _CREDENTIALS.search(sentence):
-            return True
-        if has_card(sentence) or has_iban(sentence):
+        if has_format(sentence):
             return True
         if self._is_word_told(folded) or self._is_any_number_told(folded):
             return True
@@ -385,41 +366,6 @@ class SecretWords:
             return not first.startswith(self._run_beginnings)
         elided = first.split("'")[0]
         return elided == first or elided not in self._not_values
-
-
-def has_iban(text: str) -> bool:
-    """Returns whether a text has the number of a bank account, an IBAN, in any grouping."""
-    for match in _IBAN.finditer(text):
-        parts = re.split("[ -]", match[0])
-        # Fault: a word may follow at once: "… 0130 00 please".
-        while len(parts) > 1 and not _DIGIT.search(parts[-1]):
-            del parts[-1]
-        number = "".join(parts).upper()
-        turned = number[4:] + number[:4]
-        remainder = int("".join(str(int(letter, 36)) for letter in turned)) % 97
-        if remainder == 1 and len(_DIGIT.findall(number)) >= _LEAST_DIGITS:
-            return True
-    return False
-
-
-def has_card(text: str) -> bool:
-    """Returns whether a text has a number of a bank card with a valid check digit."""
-    for match in _CARD.finditer(text):
-        digits = re.sub(r"\D", "", match[0])
-        # Cards begin with 2 to 6; telephone numbers and times rarely do and pass the check.
-        if digits[0] in "23456" and _passes_luhn(digits):
-            return True
-    return False
-
-
-def _passes_luhn(digits: str) -> bool:
-    total = 0
-    for position, digit in enumerate(reversed(digits)):
-        number = int(digit)
-        if position % 2:
-            number = number * 2 - 9 if number > 4 else number * 2
-        total += number
-    return total % 10 == 0
 
 
 def _near(

@@ -1,0 +1,117 @@
+"""Finds signs of a secret in a text, without the tables of phrases.
+
+A text without any sign tells no secret, so most texts need no further look.
+"""
+
+import re
+import tomllib
+from collections.abc import Mapping, Sequence
+from functools import cache
+from pkgutil import get_data
+from typing import NamedTuple
+
+from vault_memory.rules.learning.policy.folding import fold
+
+_TOKEN = re.compile(
+    r"(?<![\w-])(?:"
+    r"sk-(?:[A-Za-z]+-)?[A-Za-z0-9_-]{16,}|sk_(?:live|test)_[A-Za-z0-9]{16,}|"
+    r"gh[pousr]_[A-Za-z0-9]{20,}|github_pat_[A-Za-z0-9_]{20,}|glpat-[A-Za-z0-9_-]{16,}|"
+    r"(?:AKIA|ASIA)[0-9A-Z]{16}|AIza[A-Za-z0-9_-]{30,}|xox[abprs]-[A-Za-z0-9-]{10,}|"
+    r"eyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]*"
+    r")|-----BEGIN [A-Z ]*PRIVATE KEY-----"
+)
+_CARD = re.compile(r"(?<![\d.,-])(?:\d[ -]?){12,18}\d(?![\d.,-]*\d)")
+_IBAN = re.compile(
+    r"(?<![\w-])[a-z]{2}\d{2}(?:[ -]?[a-z0-9]{4}){2,7}(?:[ -]?[a-z0-9]{1,4})?(?!\w)",
+    re.IGNORECASE,
+)
+_LEAST_DIGITS = 8
+"""Digits of an IBAN at least"""
+_CREDENTIALS = re.compile(r"://[^\s:/@]+:[^\s/@]+@")
+"""A name and a password in a URL"""
+KEY_LINE = re.compile(r"^[A-Za-z0-9+/=]{60,}$", re.MULTILINE)
+"""A line of a key, of which a chunk may have no more"""
+_FIRST_RUN = "\u0e00"
+"""From here on scripts write no blanks"""
+_DIGIT = re.compile(r"\d")
+_WORD = re.compile(r"\w+")
+
+
+class _Cues(NamedTuple):
+    """The cues of all languages."""
+
+    of_words: Sequence[frozenset[str]]
+    """The words of each cue"""
+    runs: Sequence[str]
+    """The cues of scripts that write no blanks"""
+
+
+@cache
+def cue_tables() -> Mapping[str, Mapping[str, list[str]]]:
+    """Returns the lists of cues of each language."""
+    content = get_data(__package__, "secret_cues.toml") or b""
+    return tomllib.loads(content.decode("utf-8"))
+
+
+def may_tell(text: str) -> bool:
+    """Returns whether a text may tell a secret: it has the format of one, or a cue."""
+    if has_format(text) or KEY_LINE.search(text):
+        return True
+    folded = fold(text)
+    words = frozenset(_WORD.findall(folded))
+    cues = _cues()
+    return any(map(words.issuperset, cues.of_words)) or any(
+        run in folded for run in cues.runs
+    )
+
+
+def has_format(text: str) -> bool:
+    """Returns whether a text has a key, a number of a card or of an account, or an address with a password."""
+    # Fault: a pasted key has no word such as "password" before it.
+    if _TOKEN.search(text) or _CREDENTIALS.search(text):
+        return True
+    return _has_card(text) or _has_iban(text)
+
+
+@cache
+def _cues() -> _Cues:
+    lists = (words for table in cue_tables().values() for words in table.values())
+    cues = {fold(cue) for words in lists for cue in words}
+    spaced = (cue for cue in cues if cue < _FIRST_RUN)
+    runs = tuple(cue for cue in cues if cue >= _FIRST_RUN)
+    return _Cues(tuple(frozenset(_WORD.findall(cue)) for cue in spaced), runs)
+
+
+def _has_iban(text: str) -> bool:
+    """Returns whether a text has the number of a bank account, an IBAN, in any grouping."""
+    for match in _IBAN.finditer(text):
+        parts = re.split("[ -]", match[0])
+        # Fault: a word may follow at once: "… 0130 00 please".
+        while len(parts) > 1 and not _DIGIT.search(parts[-1]):
+            del parts[-1]
+        number = "".join(parts).upper()
+        turned = number[4:] + number[:4]
+        remainder = int("".join(str(int(letter, 36)) for letter in turned)) % 97
+        if remainder == 1 and len(_DIGIT.findall(number)) >= _LEAST_DIGITS:
+            return True
+    return False
+
+
+def _has_card(text: str) -> bool:
+    """Returns whether a text has a number of a bank card with a valid check digit."""
+    for match in _CARD.finditer(text):
+        digits = re.sub(r"\D", "", match[0])
+        # Cards begin with 2 to 6; telephone numbers and times rarely do and pass the check.
+        if digits[0] in "23456" and _passes_luhn(digits):
+            return True
+    return False
+
+
+def _passes_luhn(digits: str) -> bool:
+    total = 0
+    for position, digit in enumerate(reversed(digits)):
+        number = int(digit)
+        if position % 2:
+            number = number * 2 - 9 if number > 4 else number * 2
+        total += number
+    return total % 10 == 0
