@@ -4,7 +4,7 @@ import pytest
 
 from vault_memory.models.llm.policy_tables import policy_cues
 from vault_memory.rules.learning.policy.secret_masks import MASK
-from vault_memory.rules.learning.policy.secret_signs import cue_tables, may_tell
+from vault_memory.rules.learning.policy.secret_signs import cue_tables, has_sign
 from vault_memory.rules.learning.write_policy import DROP, Candidate, decide
 
 VALUE = "quayfish"
@@ -164,11 +164,11 @@ def test_every_secret_has_a_sign_that_needs_no_table_of_phrases(language: str) -
         text
         for plain in texts
         for text in (plain, plain.upper(), f"I was at the quay. {plain} Bye.")
-        if policy_cues().is_secret(text) and not may_tell(text)
+        if policy_cues().is_secret(text) and not has_sign(text)
     ]
 
     assert without_sign == []
-    assert not may_tell("The heron is back at the quay, and Mira spins wool")
+    assert not has_sign("The heron is back at the quay, and Mira spins wool")
 
 
 @pytest.mark.parametrize("text", NUMBERS)

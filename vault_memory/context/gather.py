@@ -361,7 +361,7 @@ class _Gatherer:
                 continue
             if not self._is_news(hit, current, has_bot_turn):
                 continue
-            line = memory_notes.recalled_line(hit, current)
+            line = memory_notes.recalled_line(hit, current, self._request)
             lines.append(line)
             if current.by_bot:
                 has_bot_turn = True

@@ -213,7 +213,7 @@ class LiveNotes:
             if nearest is None:
                 return None
             first, last = nearest.first_line, nearest.last_line
-        return LiveLines(first, last, hit.text, self._origin(hit.note, first, last))
+        return LiveLines(first, last, hit.in_note, self._origin(hit.note, first, last))
 
     def line_of(
         self,
@@ -300,7 +300,7 @@ def _nearest_chunk(
 
     if hit.kind == "canvas":
         raw = canvas.as_markdown(raw)
-    equal_chunks = [chunk for chunk in chunker.chunk(raw) if chunk.text == hit.text]
+    equal_chunks = [chunk for chunk in chunker.chunk(raw) if chunk.text == hit.in_note]
     return min(equal_chunks, key=distance, default=None)
 
 

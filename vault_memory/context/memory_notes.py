@@ -1,15 +1,20 @@
 """Quotes the MEMORY.md notes of a prompt within their common budget."""
 
 from collections.abc import Mapping, Sequence
+from itertools import starmap
 from typing import TYPE_CHECKING
 
 from vault_memory.context.blocks import Ask, ContextRequest
 from vault_memory.context.live_notes import LiveLines, LiveNotes
+from vault_memory.lazy import lazy_module
 from vault_memory.rules.context import assemble
 from vault_memory.rules.context.assemble import Quotation, RecalledLine
 
 if TYPE_CHECKING:
+    from vault_memory.search.notes import references
     from vault_memory.search.results import Hit
+else:
+    references = lazy_module("vault_memory.search.notes.references")
 
 MOST_HITS = 240
 """Hits that one question may ask for"""
@@ -87,7 +92,7 @@ class MemoryNotes:
             current = self._notes.current_lines(hit)
             # Fault: the note lost this line after the index read it.
             if current is not None:
-                lines.append(recalled_line(hit, current))
+                lines.append(recalled_line(hit, current, request))
         # The remark counts the lines in the end; until then it is as long as it may get.
         longest = max((len(text.splitlines()) for text in texts.values()), default=0)
         remark = f"{longest:,} of {longest:,} {assemble.ANSWERING}"
@@ -135,8 +140,18 @@ def _with_line_count(
 def recalled_line(
     hit: "Hit",
     current: LiveLines,
+    request: ContextRequest,
 ) -> RecalledLine:
     """Returns the lines of a hit as they are now, with their place and author."""
+    text = current.text
+    if hit.references:
+        # Fault: a reference must not bring in what the block leaves out for others.
+        open_to_all = (
+            reference
+            for reference in hit.references
+            if not any(starmap(request.is_personal, reference.sources))
+        )
+        text = references.shown(text, open_to_all)
     # The heading of a turn is the id of its session, which says nothing to a model.
     heading = HEADING_STEP.join(hit.heading) if hit.kind != "transcript" else ""
     return RecalledLine(
@@ -146,7 +161,7 @@ def recalled_line(
         date=hit.date or "",
         origin=current.origin,
         heading=heading,
-        text=current.text,
+        text=text,
         score=hit.score,
         copies=hit.copies,
     )

@@ -122,7 +122,7 @@ class ConversationCalls:
             return text
         # A process that lives for a moment loads the tables of phrases only for a sign of a secret.
         own_phrases = (state / places.PHRASES).glob("*.toml")
-        if not (any(own_phrases) or secret_signs.may_tell(text)):
+        if not (any(own_phrases) or secret_signs.has_sign(text)):
             return text
         try:
             cues = policy_tables.policy_cues(state)

@@ -18,8 +18,8 @@ _DETAILS = """
     JOIN scope ON scope.id = iif(c.scope IN {scopes}, c.scope, c.also)
     WHERE {condition}
 """
-_FRONT = 6
-"""`note_properties.Sort.FRONT`, whose module a search need not load"""
+_FIELD, _ALIAS, _FRONT = 0, 3, 6
+"""Values of `note_properties.Sort`, whose module a search need not load"""
 _BODIES = f"""
     SELECT c.id, (
         SELECT body.id FROM chunk body
@@ -141,15 +141,19 @@ def notes_with_names(
     scope_ids: Sequence[int],
     names: Collection[str],
 ) -> frozenset[int]:
-    """Return the notes of these scopes with one of these folded names.
+    """Return the notes of these scopes with one of these folded names, aliases or titles.
 
     Without the notes that each vault has, such as USER.md.
     """
+    searched = marks(list(names))
     rows = index.connection.execute(
         "SELECT id FROM note"
-        f" WHERE name <> '' AND name IN {marks(list(names))}"
-        f" AND scope IN {listed(scope_ids)} AND kind NOT IN {STANDING_KINDS}",
-        tuple(names),
+        f" WHERE (name <> '' AND name IN {searched} OR id IN ("
+        f" SELECT note FROM property WHERE sort = {_ALIAS} AND name = '' AND key IN {searched}"
+        " UNION"
+        f" SELECT note FROM property WHERE sort = {_FIELD} AND name = 'title' AND key IN {searched}"
+        f")) AND scope IN {listed(scope_ids)} AND kind NOT IN {STANDING_KINDS}",
+        (*names, *names, *names),
     )
     return frozenset(row[0] for row in rows)
 

@@ -22,7 +22,9 @@ from vault_memory.search.results import Answer, Hit, Why
 
 if TYPE_CHECKING:
     from vault_memory.index.stamps import fading_queries
+    from vault_memory.search.notes import references
 else:
+    references = lazy_module("vault_memory.search.notes.references")
     fading_queries = lazy_module("vault_memory.index.stamps.fading_queries")
 
 MOST_OF_A_NOTE = 2
@@ -80,11 +82,24 @@ def answer(
     if not options.copies:
         hits = sorted(hit_copies.one_for_copies(hits), key=_score_and_place)
     return Answer(
-        tuple(_spread(hits)[:limit]),
+        tuple(_resolved(request, _spread(hits)[:limit])),
         {arm: len(scores) for arm, scores in candidates.arms.items()},
         _left_out(request, why=options.why),
         tuple(request.words),
     )
+
+
+def _resolved(
+    request: CandidateRequest,
+    hits: Sequence[Hit],
+) -> Sequence[Hit]:
+    """Returns the hits with what they refer to."""
+    # Few notes have references, and a command that runs for a moment loads no code for them.
+    if not any("((" in hit.text or "[[" in hit.text for hit in hits):
+        return hits
+    without = request.without.ids
+    known = references.References(request.store, request.scope_ids, without)
+    return [known.resolved(hit) for hit in hits]
 
 
 def _spread(hits: Sequence[Hit]) -> list[Hit]:

@@ -1,6 +1,6 @@
 """Results of a search: hits, and how each one was scored."""
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple, get_args
 
@@ -30,6 +30,18 @@ class Copy(NamedTuple):
     date: str | None
 
 
+class Reference(NamedTuple):
+    """A reference in the lines of a hit, and what it leads to."""
+
+    start: int
+    """in the lines as they are written"""
+    end: int
+    text: str
+    """what is shown in its place"""
+    sources: Collection[tuple[str, str]]
+    """the kinds and scopes of the notes that `text` is from"""
+
+
 @dataclass(frozen=True, slots=True)
 class Hit:
     """Lines of a note that answer a query."""
@@ -45,7 +57,7 @@ class Hit:
     scope: str
     kind: str
     text: str
-    """the unchanged lines"""
+    """the lines, with what they refer to in the place of references"""
     score: float
     why: Why | None = None
     pending: bool = False
@@ -60,6 +72,15 @@ class Hit:
     """chunks that say the same, this one included"""
     also: tuple[Copy, ...] = ()
     """the places of the others"""
+    references: tuple[Reference, ...] = ()
+    """the references in the lines that lead to a text"""
+    written: str = ""
+    """the unchanged lines; empty when they are `text`"""
+
+    @property
+    def in_note(self) -> str:
+        """The unchanged lines."""
+        return self.written or self.text
 
 
 @dataclass(frozen=True, slots=True)

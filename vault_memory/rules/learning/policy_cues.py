@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 from vault_memory.errors import ConfigError
 from vault_memory.rules.learning.policy import own_statements, safety_orders
-from vault_memory.rules.learning.policy.folding import fold
+from vault_memory.rules.learning.policy.cue_folding import fold
 from vault_memory.rules.learning.policy.named_addresses import NamedAddresses
 from vault_memory.rules.learning.policy.own_statements import OwnStatements
 from vault_memory.rules.learning.policy.safety_orders import SafetyOrders

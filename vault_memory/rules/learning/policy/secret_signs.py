@@ -1,6 +1,6 @@
 """Finds signs of a secret in a text, without the tables of phrases.
 
-A text without any sign tells no secret, so most texts need no further look.
+A text without any sign has no secret, so most texts need no further search.
 """
 
 import re
@@ -10,7 +10,7 @@ from functools import cache
 from pkgutil import get_data
 from typing import NamedTuple
 
-from vault_memory.rules.learning.policy.folding import fold
+from vault_memory.rules.learning.policy.cue_folding import fold
 
 _TOKEN = re.compile(
     r"(?<![\w-])(?:"
@@ -53,8 +53,8 @@ def cue_tables() -> Mapping[str, Mapping[str, list[str]]]:
     return tomllib.loads(content.decode("utf-8"))
 
 
-def may_tell(text: str) -> bool:
-    """Returns whether a text may tell a secret: it has the format of one, or a cue."""
+def has_sign(text: str) -> bool:
+    """Returns whether a text may have a secret: the format of one, or a cue."""
     if has_format(text) or KEY_LINE.search(text):
         return True
     folded = fold(text)
