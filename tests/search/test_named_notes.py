@@ -112,3 +112,23 @@ def test_the_note_of_the_day_in_the_question_is_first(query: str) -> None:
         )
 
     assert notes(index, query)[0] == "2024-05-20.md"
+
+
+def test_a_label_is_no_speaker_of_the_words_in_the_question() -> None:
+    index = library(
+        {
+            (
+                ME,
+                "How.md",
+            ): "- **To find the walrus:**\n- **Walrus and seals**: a list\n",
+            (ME, "Orphans.md"): "- An orphan walrus has no herd, find it alone\n",
+            (ME, "Ann.md"): "- **Ann Lumen**: nothing new\n",
+        }
+    )
+
+    found = search(index, SearchQuery("find walrus, and ann", [ME], now=NOW, why=True))
+
+    speakers = {
+        hit.note for hit in found.hits if hit.why and "speaker" in hit.why.terms
+    }
+    assert speakers == {"Ann.md"}

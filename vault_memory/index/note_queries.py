@@ -4,6 +4,8 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from vault_memory.index.filters import chunks_in, listed, marks
+from vault_memory.index.query_cache import has_other_names
+from vault_memory.index.schema import OTHER_NAMES
 
 if TYPE_CHECKING:
     from vault_memory.index.store import Index
@@ -18,8 +20,8 @@ _DETAILS = """
     JOIN scope ON scope.id = iif(c.scope IN {scopes}, c.scope, c.also)
     WHERE {condition}
 """
-_FIELD, _ALIAS, _FRONT = 0, 3, 6
-"""Values of `note_properties.Sort`, whose module a search need not load"""
+_FRONT = 6
+"""`note_properties.Sort.FRONT`, whose module a search need not load"""
 _BODIES = f"""
     SELECT c.id, (
         SELECT body.id FROM chunk body
@@ -146,14 +148,16 @@ def notes_with_names(
     Without the notes that each vault has, such as USER.md.
     """
     searched = marks(list(names))
+    condition = f"name <> '' AND name IN {searched}"
+    # Most vaults have no other names of notes, and each statement costs a search time.
+    has_others = has_other_names(index, scope_ids)
+    if has_others:
+        notes = f"SELECT note FROM property WHERE ({OTHER_NAMES}) AND key IN {searched}"
+        condition = f"({condition} OR id IN ({notes}))"
     rows = index.connection.execute(
-        "SELECT id FROM note"
-        f" WHERE (name <> '' AND name IN {searched} OR id IN ("
-        f" SELECT note FROM property WHERE sort = {_ALIAS} AND name = '' AND key IN {searched}"
-        " UNION"
-        f" SELECT note FROM property WHERE sort = {_FIELD} AND name = 'title' AND key IN {searched}"
-        f")) AND scope IN {listed(scope_ids)} AND kind NOT IN {STANDING_KINDS}",
-        (*names, *names, *names),
+        f"SELECT id FROM note WHERE {condition}"
+        f" AND scope IN {listed(scope_ids)} AND kind NOT IN {STANDING_KINDS}",
+        tuple(names) * (2 if has_others else 1),
     )
     return frozenset(row[0] for row in rows)
 

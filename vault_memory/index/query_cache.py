@@ -42,6 +42,8 @@ class CachedScopes:
     score_count: int = 0
     has_links: bool | None = None
     """Whether any note has a link; None before it was read"""
+    has_other_names: bool | None = None
+    """Whether any note has an alias or a title; None before it was read"""
 
     def add_scores(
         self,
@@ -120,3 +122,14 @@ def has_links(
     if cache.has_links is None:
         cache.has_links = schema.has_links(index)
     return cache.has_links
+
+
+def has_other_names(
+    index: "Index",
+    scope_ids: Sequence[int],
+) -> bool:
+    """Return whether any note has an alias, or a title in its fields."""
+    cache = cache_of(index.connection, scope_ids)
+    if cache.has_other_names is None:
+        cache.has_other_names = schema.has_other_names(index)
+    return cache.has_other_names

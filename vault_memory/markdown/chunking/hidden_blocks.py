@@ -8,8 +8,10 @@ from vault_memory.markdown.chunking.chunk_text import COMMENT
 
 _LINK = r"!?\[\[[^\[\]\n]+\]\]|\[[^\[\]\n]*\]\((?!\w+:)[^()\n]+\)"
 _LABEL = r"(?:up|prev|previous|next|parent|back|home|index)::?(?=\s)"
+_DEFINITION = r"^[ \t]*\[[^\[\]\n]+\]:[ \t]*(?!\w+:)\S+(?:[ \t]+(?:\"[^\"\n]*\"|'[^'\n]*'))?[ \t]*$"
+"""The place of a link in Markdown: `[boat]: ../boats/boat.md "Boat"` """
 _NAVIGATION = re.compile(
-    rf"(?>(?:{_LINK})|{_LABEL}|^[ \t]*\d+[.)][ \t]|[\s|·•,;:/<>«»←→↑↓⬅➡⬆⬇\ufe0f*+–—-])+",
+    rf"(?>(?:{_LINK})|{_DEFINITION}|{_LABEL}|^[ \t]*\d+[.)][ \t]|[\s|·•,;:/<>«»←→↑↓⬅➡⬆⬇\ufe0f*+–—-])+",
     re.IGNORECASE | re.MULTILINE,
 )
 _QUERIES = frozenset(
@@ -65,7 +67,7 @@ _SIGNS = (
 
 def is_navigation(text: str) -> bool:
     """Return whether a text is nothing but links to other notes."""
-    if "[[" not in text and "](" not in text:
+    if not any(map(text.__contains__, ("[[", "](", "]:"))):
         return False
     return _NAVIGATION.fullmatch(text) is not None
 

@@ -10,6 +10,8 @@ from vault_memory.rules.search import date_expressions, stopwords, tokens
 from vault_memory.rules.search.date_expressions import Days
 from vault_memory.rules.search.scoring import Weights
 
+LONGEST_SPEAKER = 3
+"""Words of the name of a speaker"""
 LONGEST_NAME = 6
 """Words of the name of a note that is looked for"""
 MOST_WORDS = 40
@@ -136,8 +138,12 @@ def names_speaker(
     names: frozenset[str],
 ) -> bool:
     """Returns whether the query has a word of the speaker's name."""
-    words = (word for word in tokens.words(who) if len(word) > 1)
-    return not names.isdisjoint(words)
+    words = [word for word in tokens.words(who) if len(word) > 1]
+    # Fault: a label such as "To find all notes" would be the name of a speaker.
+    is_label = len(words) > LONGEST_SPEAKER or (
+        len(words) > 1 and tokens.stop_words(words)
+    )
+    return not is_label and not names.isdisjoint(words)
 
 
 def of_text(
