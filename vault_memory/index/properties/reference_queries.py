@@ -1,7 +1,7 @@
 """Reads the notes and chunks that references name, of the scopes of a caller alone."""
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from vault_memory.index import fts_search
 from vault_memory.index.filters import chunks_in, listed
@@ -29,7 +29,7 @@ def notes_named(
     key: str,
 ) -> dict[str, int]:
     """Return the notes of these scopes with a folded name, else those with the alias, by path."""
-    rows = index.connection.execute(
+    rows: list[Any] = index.connection.execute(
         "SELECT path, id FROM note"
         f" WHERE name = ? AND name <> '' AND scope IN {listed(scope_ids)}",
         (key,),
@@ -41,7 +41,8 @@ def notes_named(
             f" AND n.scope IN {listed(scope_ids)}",
             (key,),
         ).fetchall()
-    return dict(rows)
+    notes: dict[str, int] = dict(rows)
+    return notes
 
 
 def note_at(
