@@ -1,6 +1,6 @@
 """Reads the notes and chunks that references name, of the scopes of a caller alone."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from vault_memory.index import fts_search
@@ -12,6 +12,14 @@ if TYPE_CHECKING:
 
 MOST_CHUNKS = 200
 """Chunks of a note that are searched for a section or a block"""
+_NAMED = """
+    SELECT path, id FROM note WHERE name = ? AND name <> '' AND scope IN {scopes}
+"""
+_WITH_ALIAS = f"""
+    SELECT note.path, note.id FROM property JOIN note ON note.id = property.note
+    WHERE property.sort = {Sort.ALIAS:d} AND property.name = '' AND property.key = ?
+        AND note.scope IN {{scopes}}
+"""
 _BODY = f"""
     SELECT c.id FROM chunk c
     WHERE c.note = ? AND c.first_line > coalesce(
@@ -29,19 +37,14 @@ def notes_named(
     key: str,
 ) -> dict[str, int]:
     """Return the notes of these scopes with a folded name, else those with the alias, by path."""
-    rows: list[Any] = index.connection.execute(
-        "SELECT path, id FROM note"
-        f" WHERE name = ? AND name <> '' AND scope IN {listed(scope_ids)}",
-        (key,),
-    ).fetchall()
-    if not rows:
-        rows = index.connection.execute(
-            "SELECT n.path, n.id FROM property p JOIN note n ON n.id = p.note"
-            f" WHERE p.sort = {Sort.ALIAS:d} AND p.name = '' AND p.key = ?"
-            f" AND n.scope IN {listed(scope_ids)}",
-            (key,),
-        ).fetchall()
-    notes: dict[str, int] = dict(rows)
+    notes: dict[str, int] = {}
+    for statement in (_NAMED, _WITH_ALIAS):
+        rows: Iterable[Any] = index.connection.execute(
+            statement.format(scopes=listed(scope_ids)), (key,)
+        )
+        notes = dict(rows)
+        if notes:
+            break
     return notes
 
 
