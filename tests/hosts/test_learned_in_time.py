@@ -106,6 +106,35 @@ def test_hermes_has_its_request_learned_with_the_turn(place: Outside) -> None:
     until(lambda: "walnuts" in learned(place))
 
 
+def test_long_turns_cost_the_next_conversation_no_memory(place: Outside) -> None:
+    """What was pasted takes longer to judge than a conversation waits for its beginning."""
+    for session in ("s3", "s4"):
+        pasted = (
+            f"I am allergic to {session} pollen; remember that. " + "log " * 250_000
+        )
+        hook(place, "claude-code", event("UserPromptSubmit", session, prompt=pasted))
+    hook(place, "claude-code", event("UserPromptSubmit", "s1", prompt=SAID["Bergen"]))
+
+    begun = block(place)
+
+    assert "rows the heron boat" in begun
+    until(lambda: "Bergen" in learned(place))
+    until(lambda: "s3 pollen" in learned(place) and "s4 pollen" in learned(place))
+
+
+@pytest.mark.parametrize("lock", ["sessions/.judging", "curate.lock"])
+def test_a_process_that_holds_a_lock_costs_no_conversation_its_block(
+    place: Outside, lock: str
+) -> None:
+    hook(place, "claude-code", event("UserPromptSubmit", "s1", prompt=SAID["Bergen"]))
+    file = place.state / lock
+    with file.open("a") as held:
+        fcntl.flock(held, fcntl.LOCK_EX)
+        assert "rows the heron boat" in block(place)
+
+    assert "Bergen" in block(place, "s3")
+
+
 def test_what_is_learned_is_written_once_however_often_it_is_read(
     place: Outside,
 ) -> None:

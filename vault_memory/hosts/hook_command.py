@@ -27,7 +27,7 @@ from vault_memory.command_line import (
 )
 from vault_memory.errors import UsageError, VaultMemoryError
 from vault_memory.hosts import programs
-from vault_memory.hosts.hook_payload import Event, read_event
+from vault_memory.hosts.hook_payload import Event, read_event, time_of
 from vault_memory.hosts.host import Host
 from vault_memory.lazy import lazy_module
 
@@ -36,6 +36,7 @@ if TYPE_CHECKING:
 
     from vault_memory.api import vault_memory
     from vault_memory.api.vault_memory import VaultMemory
+    from vault_memory.conversations import sessions
     from vault_memory.hosts import error_log, hook_events, projects, recording
     from vault_memory.hosts.hook_events import EventContext
     from vault_memory.hosts.recording import EventTurn
@@ -43,9 +44,11 @@ if TYPE_CHECKING:
     from vault_memory.rules.paths import caller as paths_caller
     from vault_memory.rules.paths.caller import Caller
     from vault_memory.vault import locate, marker, state_dir
+    from vault_memory.vault.state_dir import StateFolder
 else:
     vault_memory = lazy_module("vault_memory.api.vault_memory")
     checkpoint = lazy_module("vault_memory.learning.checkpoint")
+    sessions = lazy_module("vault_memory.conversations.sessions")
     error_log = lazy_module("vault_memory.hosts.error_log")
     hook_events = lazy_module("vault_memory.hosts.hook_events")
     projects = lazy_module("vault_memory.hosts.projects")
@@ -96,8 +99,18 @@ class _HookCall:
         self.timer: threading.Timer | None = None
         self.is_detached = False
         """Whether this is the process that goes on after the hook has ended"""
+        self.has_learned = False
+        """Whether a process of its own learns what was said before"""
         self.keep: Callable[[], None] = lambda: None
         """Puts what the event says into the drop folder, until it is recorded"""
+
+    def end_after(self, seconds: float) -> None:
+        """Start the timer that ends the process, should the call take longer."""
+        if self.timer is not None:
+            self.timer.cancel()
+        self.timer = threading.Timer(seconds, _give_up, [self, seconds])
+        self.timer.daemon = True
+        self.timer.start()
 
     def log_failure(self, reason: str) -> None:
         source = f"{self.host_name} {self.event_name or '-'}"
@@ -120,7 +133,7 @@ class _HookCall:
 
     def time(self) -> "datetime":
         """Return when the event happened, or what `--now` says."""
-        return _parse_time(self.options.last("now")) or _local_time(self.moment)
+        return time_of(self.options.last("now"), self.moment)
 
     def read_words(self, context: "EventContext") -> "list[EventTurn]":
         """Return what the event says. It is kept if it cannot be recorded."""
@@ -158,7 +171,7 @@ class _HookCall:
     def learn_at_once(self, memory: "VaultMemory") -> None:
         """Write what conversations plainly ask for, so that the next block has it."""
         # Most vaults are opened without any conversation: nothing more is loaded for them.
-        if not (memory.vault.state.path / SESSIONS).exists():
+        if self.has_learned or not (memory.vault.state.path / SESSIONS).exists():
             return
         try:
             if memory.conversations.sessions.unjudged():
@@ -190,12 +203,13 @@ def run(
     """
     call = _HookCall(os.environ, moment)
     call.payload, call.patience = payload, patience
-    call.timer = _end_after(seconds, call)
+    call.end_after(seconds)
     try:
         _write(_answer(call, arguments))
     except BaseException as error:
         call.log_error(error)
-    call.timer.cancel()
+    if call.timer is not None:
+        call.timer.cancel()
     if call.is_detached:
         # Fault: the caller would go on in both processes.
         os._exit(0)
@@ -238,6 +252,7 @@ def _answer(
         return ""
     if event.kind in REPORTS and not _detach(call):
         return ""
+    is_learner = event.kind == "start" and _learns_beside(call)
     if call.environment.get(AUTOMATED, "").strip().casefold() not in NO:
         event = event._replace(is_automated=True)
     try:
@@ -247,6 +262,9 @@ def _answer(
         raise
     with opened as memory:
         call.state = memory.vault.state.path
+        if is_learner:
+            call.learn_at_once(memory)
+            return ""
         text = _carry_out(call, memory, host, event, caller)
         if call.is_detached:
             call.learn_rest(memory)
@@ -270,7 +288,7 @@ def _detach(call: _HookCall) -> bool:
         os.close(reader)
         os.close(writer)
         pid = 0
-        call.timer = _end_after(WAIT_SECONDS, call)
+        call.end_after(WAIT_SECONDS)
     else:
         if pid == 0:
             # Fault: the end of the host's terminal, or a read of its pipes, would end this process.
@@ -279,13 +297,30 @@ def _detach(call: _HookCall) -> bool:
             for number in (0, 1, 2):
                 os.dup2(nothing, number)
             call.is_detached = True
-            call.timer = _end_after(DETACHED_SECONDS, call)
+            call.end_after(DETACHED_SECONDS)
     if pid:
         # The other end closes with the process.
         os.close(writer)
         select.select([reader], [], [], WAIT_SECONDS)
         os.close(reader)
     return pid == 0
+
+
+def _learns_beside(call: _HookCall) -> bool:
+    """Go on in a process of its own that only learns; return whether this is that process.
+
+    The hook waits for it a little. A long turn, or a lock that another process holds, costs a
+    conversation neither its memory nor its time.
+    """
+    state = _state_of_vault(call)
+    if state is None or not (state.path / SESSIONS).exists():
+        return False
+    if not sessions.Sessions(state.path).unjudged():
+        return False
+    call.has_learned = not _detach(call)
+    if not call.is_detached:
+        call.end_after(HOOK_SECONDS - WAIT_SECONDS)
+    return call.is_detached
 
 
 def _open(call: _HookCall) -> "VaultMemory":
@@ -305,6 +340,14 @@ def _open(call: _HookCall) -> "VaultMemory":
     )
 
 
+def _state_of_vault(call: _HookCall) -> "StateFolder | None":
+    """Return the state folder of a vault that was opened before, and may be away now."""
+    vault = call.options.last("vault") or call.environment.get("VAULT_MEMORY_VAULT")
+    if not vault:
+        return None
+    return state_dir.state_at(Path(vault).expanduser(), call.environment)
+
+
 def _keep_for_later(
     call: _HookCall,
     host: Host,
@@ -312,9 +355,8 @@ def _keep_for_later(
     caller: "Caller",
 ) -> None:
     """Keep what the event says while its vault cannot be opened, in the vault's drop folder."""
-    vault = call.options.last("vault") or call.environment.get("VAULT_MEMORY_VAULT")
-    state = vault and state_dir.state_at(Path(vault).expanduser(), call.environment)
-    if not state:
+    state = _state_of_vault(call)
+    if state is None:
         return
     call.state = state.path
     own = _caller_in_project(call, state.path, host, event, caller)
@@ -399,36 +441,6 @@ def _parse_arguments(
         reason = f"`{name}` calls no hooks" if name else "`hook` needs a host"
         raise UsageError(reason, hint=f"name one of {callers}")
     return host
-
-
-def _parse_time(text: str) -> "datetime | None":
-    """Return the time that `--now` gives; None without it."""
-    if not text:
-        return None
-    from datetime import datetime
-
-    try:
-        now = datetime.fromisoformat(text)
-    except ValueError:
-        raise UsageError(f"`--now {text}` is no time") from None
-    return now if now.tzinfo else now.astimezone()
-
-
-def _local_time(seconds: float) -> "datetime":
-    from datetime import datetime
-
-    return datetime.fromtimestamp(seconds).astimezone()
-
-
-def _end_after(
-    seconds: float,
-    call: _HookCall,
-) -> threading.Timer:
-    """Start the timer that ends the process, should the call take longer."""
-    timer = threading.Timer(seconds, _give_up, [call, seconds])
-    timer.daemon = True
-    timer.start()
-    return timer
 
 
 def _give_up(

@@ -6,11 +6,14 @@ Hosts name their events and fields differently; `Host.events` and `Host.common_p
 import json
 import re
 from collections.abc import Mapping
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from vault_memory.command_line import LARGEST_PAYLOAD
 from vault_memory.errors import UsageError
 from vault_memory.hosts.host import EventKind, Host
+
+if TYPE_CHECKING:
+    from datetime import datetime
 
 MOST_NAME_CHARACTERS = 200
 
@@ -131,3 +134,16 @@ def _text(
     if not isinstance(value, str):
         raise NotAnEvent(f"`{name}` is no text")
     return whole_characters(value)
+
+
+def time_of(text: str, seconds: float) -> "datetime":
+    """Return the time that `--now` gives, else the local time of these seconds since 1970."""
+    from datetime import datetime
+
+    if not text:
+        return datetime.fromtimestamp(seconds).astimezone()
+    try:
+        now = datetime.fromisoformat(text)
+    except ValueError:
+        raise UsageError(f"`--now {text}` is no time") from None
+    return now if now.tzinfo else now.astimezone()
