@@ -1,10 +1,14 @@
 """Sends one question to a daemon, and receives the answer: a line each on its socket.
 
+A daemon sends `SIGN` as soon as it has read a question. Without it the daemon hangs: nobody waits
+for such an answer, and this process does not ask again for a while.
+
 It imports nothing that loads slowly: each hook needs it.
 """
 
 import json
 import os
+import time
 from collections.abc import Mapping
 from stat import S_ISSOCK
 
@@ -25,7 +29,19 @@ LONGEST_NAME = 100
 """Bytes; the limit of Linux for socket names is 107, that of macOS 103"""
 LONGEST_REQUEST = 1 << 20
 """Bytes of a request: a client sends no longer one, and the daemon reads no further"""
+SIGN = b" "
+"""The first byte of each answer; JSON begins with any number of blanks"""
+SIGN_SECONDS = 2.0
+"""How long a client waits for the sign; a busy computer needs a part of it"""
+LEAST_SECONDS = 0.01
+"""How long a client waits at least for the rest of an answer"""
+SILENT_SECONDS = 15.0
+"""How long a process does not ask a daemon that hung"""
 NOT_COMPARED = ("VAULT_MEMORY_VAULT", "VAULT_MEMORY_CONFIG", "VAULT_MEMORY_AUTOMATED")
+
+
+_silent: dict[str, float] = {}
+"""Path of the socket of a daemon that hung → when it may be asked again"""
 
 
 class NotAnswered(Exception):
@@ -40,8 +56,10 @@ def exchange(
 ) -> "Any":
     """Returns the answer of the daemon behind the socket at `path`; None without such a daemon.
 
-    Raises NotAnswered.
+    None, too, shortly after the daemon hung. Raises NotAnswered.
     """
+    if time.monotonic() < _silent.get(path, 0.0):
+        return None
     try:
         # Fault: another file may be at this path. Only a socket can be a daemon.
         if not S_ISSOCK(os.stat(path).st_mode):
@@ -57,15 +75,23 @@ def exchange(
     # Often no daemon runs, and the import would be wasted.
     import socket
 
+    begun = time.monotonic()
     connection = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
     try:
-        connection.settimeout(seconds)
+        connection.settimeout(min(seconds, SIGN_SECONDS))
         try:
             _connect(connection, path)
         except OSError:
             # A daemon that was killed leaves its socket, and nothing listens.
             return None
-        return _answer_to(connection, request)
+        try:
+            sign = _sign_of(connection, request)
+        except TimeoutError:
+            _silent[path] = time.monotonic() + SILENT_SECONDS
+            raise NotAnswered("the daemon hangs") from None
+        remaining = begun + seconds - time.monotonic()
+        connection.settimeout(max(remaining, LEAST_SECONDS))
+        return _answer_from(connection, sign)
     finally:
         connection.close()
 
@@ -81,13 +107,26 @@ def _connect(
         connection.connect(name)
 
 
-def _answer_to(
+def _sign_of(
     connection: "socket",
     request: bytes,
-) -> "Any":
-    received = []
+) -> bytes:
+    """Sends a request, and returns what the daemon sends first. Raises TimeoutError."""
     try:
         connection.sendall(request)
+        return connection.recv(1 << 16)
+    except TimeoutError:
+        raise
+    except OSError as error:
+        raise NotAnswered(str(error)) from None
+
+
+def _answer_from(
+    connection: "socket",
+    first: bytes,
+) -> "Any":
+    received = [first]
+    try:
         while block := connection.recv(1 << 16):
             received.append(block)
     except OSError as error:

@@ -12,7 +12,7 @@ from typing import Any
 
 from vault_memory.daemon.changes.change_ring import MOST_WAITING
 from vault_memory.daemon.daemon_lock import inode_of
-from vault_memory.daemon.exchange import LONGEST_REQUEST
+from vault_memory.daemon.exchange import LONGEST_REQUEST, SIGN
 from vault_memory.errors import UsageError, VaultMemoryError
 from vault_memory.vault.socket_names import short_name
 
@@ -98,6 +98,8 @@ class SocketServer:
             with connection:
                 line = _line(connection)
                 connection.settimeout(PATIENCE_SECONDS)
+                # A client tells by this that the daemon works, however long the answer takes.
+                connection.sendall(SIGN)
                 connection.sendall(json.dumps(self._answer(line)).encode() + b"\n")
         except OSError as error:
             # A client that stops waiting must not end the thread with a traceback.
