@@ -6,6 +6,8 @@ import os
 import re
 import signal
 import subprocess
+import sys
+from collections.abc import Callable
 from contextlib import suppress
 from typing import Any
 
@@ -104,6 +106,65 @@ def test_hermes_has_its_request_learned_with_the_turn(place: Outside) -> None:
     hook(place, "hermes", turn)
 
     until(lambda: "walnuts" in learned(place))
+
+
+BOT = """
+import os, signal
+from vault_memory import VaultMemory
+
+memory = VaultMemory.open({vault!r})
+memory.record_turn(session="s1", role="user", user="mira", text={text!r})
+os.kill(os.getpid(), signal.SIGKILL)
+"""
+
+
+def by_command(place: Outside, text: str) -> None:
+    said = ("--user", "mira", "--session", "s1", "--role", "user", text)
+    place.ok("record", *said)
+
+
+def by_python(place: Outside, text: str) -> None:
+    """A bot of its own, killed right after it has recorded a prompt."""
+    script = BOT.format(vault=str(place.vault), text=text)
+    done = subprocess.run([sys.executable, "-c", script], env=place.environment)
+    assert done.returncode == -signal.SIGKILL
+
+
+def block_by_command(place: Outside) -> str:
+    asked = ("--user", "mira", "--session", "s2", "Tea?")
+    return str(place.ok("context", *asked)["text"])
+
+
+def block_by_python(place: Outside) -> str:
+    with VaultMemory.open(place.vault, environment=place.environment) as memory:
+        return memory.context("Tea?", scopes=["user:mira"], session="s2").text
+
+
+@pytest.mark.parametrize("word", ["walnuts", "Bergen", "metric", "рыбу"])
+@pytest.mark.parametrize("asks", [block_by_command, block_by_python])
+@pytest.mark.parametrize("says", [by_command, by_python])
+def test_a_bot_without_hooks_knows_the_request_in_its_next_conversation(
+    place: Outside,
+    says: Callable[[Outside, str], None],
+    asks: Callable[[Outside], str],
+    word: str,
+) -> None:
+    says(place, SAID[word])
+
+    assert word in asks(place)
+
+
+def test_a_request_of_one_person_is_not_learned_for_the_block_of_another(
+    place: Outside,
+) -> None:
+    by_command(place, SAID["walnuts"])
+
+    with VaultMemory.open(place.vault, environment=place.environment) as memory:
+        memory.context("Tea?", scopes=["user:bo"], session="s2")
+        memory.context("Tea?", scopes=["user:mira"], session="s1")
+        memory.context("Tea?", scopes=["user:mira"])
+
+    assert "walnuts" not in learned(place)
 
 
 def test_long_turns_cost_the_next_conversation_no_memory(place: Outside) -> None:

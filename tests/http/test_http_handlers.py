@@ -106,6 +106,24 @@ def test_a_recorded_turn_is_searchable_at_once_and_learned_from_at_the_end(
     )
 
 
+def test_what_was_asked_for_is_in_the_block_of_the_next_conversation(
+    memory: VaultMemory, serve: Serve
+):
+    """No program ended the first one."""
+    client = serve(memory).client(MIRA)
+    said = {
+        "session": "tuesday",
+        "role": "user",
+        "text": "I am allergic to walnuts; remember that",
+        "source": "talk",
+    }
+    client.post("/v1/turns", json=said)
+
+    block = client.post("/v1/context", json={"prompt": "Tea?", "session": "friday"})
+
+    assert "walnuts" in block.json()["text"]
+
+
 def test_a_token_with_a_channel_records_in_that_channel(
     memory: VaultMemory, serve: Serve
 ):

@@ -211,6 +211,8 @@ class VaultMemory(VaultParts):
             refresh=refresh,
             preview=preview,
         )
+        if refresh and as_of is None and not preview:
+            self.learning.commit_before(session, scopes)
         return self._prompts.context(prompt, scopes, options)
 
     def record_turn(

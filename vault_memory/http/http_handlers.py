@@ -48,10 +48,12 @@ def context(
     request: requests.ContextBody,
 ) -> Answer:
     options = read_request.context_options(request)
+    scopes = caller.reads(memory.layout)
+    memory.learning.commit_before(options.session, scopes)
     answer = query_or_local.context(
         memory,
         request.prompt,
-        scopes=caller.reads(memory.layout),
+        scopes=scopes,
         options=options._replace(private=caller.private),
     )
     return _for_caller(memory, caller, answer)

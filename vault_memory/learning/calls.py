@@ -1,5 +1,6 @@
 """Calls that learn from conversations, at night or at once."""
 
+import logging
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
@@ -8,6 +9,7 @@ from typing import TYPE_CHECKING, Literal
 
 from vault_memory.conversations.calls import ConversationCalls
 from vault_memory.edits.calls import EditCalls, EditOptions
+from vault_memory.errors import VaultMemoryError
 from vault_memory.lazy import lazy_module
 from vault_memory.rules.call_values import checked_calls
 from vault_memory.rules.paths.scopes import check_scope, check_scopes
@@ -43,6 +45,8 @@ else:
     learning_remember = lazy_module("vault_memory.learning.remember")
     runner = lazy_module("vault_memory.learning.runner")
     stored_reports = lazy_module("vault_memory.learning.reporting.stored_reports")
+
+logger = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,6 +124,31 @@ class LearningCalls:
             return []
         sessions = self._conversations.sessions.unjudged()
         return self._runner(None).commit_at_once(sessions) if sessions else []
+
+    def commit_before(
+        self,
+        session: str | None,
+        scopes: Sequence[str],
+    ) -> None:
+        """Write what the people of these scopes asked for in other conversations than `session`.
+
+        So a conversation begins with it, however the last one ended. Beside a daemon it is
+        written already.
+        """
+        config = self.vault.config
+        if not (session and config.learning.at_once and config.sleep_cycle.enabled):
+            return
+        try:
+            others = [
+                other
+                for other in self._conversations.sessions.unjudged()
+                if other.id != session and f"user:{other.user}" in scopes
+            ]
+            if others:
+                self._runner(None).commit_at_once(others)
+        except (VaultMemoryError, OSError) as error:
+            # Fault: what is learned later must not cost the memory of now.
+            logger.warning("nothing was learned before a conversation: %s", error)
 
     def end_sessions(
         self,
