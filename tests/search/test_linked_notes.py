@@ -187,11 +187,7 @@ def test_a_note_of_another_person_takes_no_link(tmp_path):
 
 
 def test_a_vault_without_links_is_asked_once_for_them(vault):
-    assert (schema.LINK, schema.ALIAS, schema.FIELD) == (
-        Sort.LINK,
-        Sort.ALIAS,
-        Sort.FIELD,
-    )
+    assert schema.LINK == Sort.LINK
     vault.write("Sailing.md", HUB)
     vault.write("cards/Zephyr.md", f"#sail {TEXT}")
     vault.memory.index()

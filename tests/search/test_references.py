@@ -3,6 +3,8 @@
 import pytest
 
 from tests.scenarios.outside import Outside
+from vault_memory.index import note_queries
+from vault_memory.markdown.properties.note_properties import Sort
 
 ID = "61024cd6-1951-47cc-8050-25f68960d729"
 OTHER = "61024ec1-fd51-4b84-905e-8443a9204ae9"
@@ -162,6 +164,8 @@ def test_a_prompt_gets_what_is_referred_to(outside: Outside, *, edited: bool):
 
 
 def test_a_note_is_found_by_its_alias_or_title_as_by_its_name(outside: Outside):
+    sorts = (note_queries.FIELD, note_queries.ALIAS, note_queries.FRONT)
+    assert sorts == (Sort.FIELD, Sort.ALIAS, Sort.FRONT)
     talk = "".join(f"- {n}: deep bird, a deep bird, bird deep\n" for n in range(12))
     outside.write("memory/log.md", talk)
     outside.write("memory/x1.md", TARGET)

@@ -4,8 +4,6 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from vault_memory.index.filters import chunks_in, listed, marks
-from vault_memory.index.query_cache import has_other_names
-from vault_memory.index.schema import OTHER_NAMES
 
 if TYPE_CHECKING:
     from vault_memory.index.store import Index
@@ -20,8 +18,10 @@ _DETAILS = """
     JOIN scope ON scope.id = iif(c.scope IN {scopes}, c.scope, c.also)
     WHERE {condition}
 """
-_FRONT = 6
-"""`note_properties.Sort.FRONT`, whose module a search need not load"""
+FIELD, ALIAS, FRONT = 0, 3, 6
+"""Values of `note_properties.Sort`, whose module a search need not load"""
+_OTHER_NAMES = f"sort = {ALIAS:d} AND name = '' OR sort = {FIELD:d} AND name = 'title'"
+"""The condition of properties that are names of a note beside that of its file"""
 _BODIES = f"""
     SELECT c.id, (
         SELECT body.id FROM chunk body
@@ -29,7 +29,7 @@ _BODIES = f"""
         ORDER BY body.ordinal LIMIT 1
     ) AS first_of_body
     FROM json_each(?) wanted CROSS JOIN chunk c ON c.id = wanted.value
-    JOIN property front ON front.note = c.note AND +front.sort = {_FRONT}
+    JOIN property front ON front.note = c.note AND +front.sort = {FRONT:d}
     WHERE c.last_line <= CAST(front.value AS INTEGER) AND first_of_body IS NOT NULL
 """
 
@@ -142,24 +142,34 @@ def notes_with_names(
     index: "Index",
     scope_ids: Sequence[int],
     names: Collection[str],
+    *,
+    others: bool,
 ) -> frozenset[int]:
-    """Return the notes of these scopes with one of these folded names, aliases or titles.
+    """Return the notes of these scopes with one of these folded names, with `others` also aliases and titles.
 
     Without the notes that each vault has, such as USER.md.
     """
     searched = marks(list(names))
     condition = f"name <> '' AND name IN {searched}"
-    # Most vaults have no other names of notes, and each statement costs a search time.
-    has_others = has_other_names(index, scope_ids)
-    if has_others:
-        notes = f"SELECT note FROM property WHERE ({OTHER_NAMES}) AND key IN {searched}"
+    if others:
+        notes = (
+            f"SELECT note FROM property WHERE ({_OTHER_NAMES}) AND key IN {searched}"
+        )
         condition = f"({condition} OR id IN ({notes}))"
     rows = index.connection.execute(
         f"SELECT id FROM note WHERE {condition}"
         f" AND scope IN {listed(scope_ids)} AND kind NOT IN {STANDING_KINDS}",
-        tuple(names) * (2 if has_others else 1),
+        tuple(names) * (2 if others else 1),
     )
     return frozenset(row[0] for row in rows)
+
+
+def has_other_names(index: "Index") -> bool:
+    """Return whether any note has an alias, or a title in its fields."""
+    rows = index.connection.execute(
+        f"SELECT 1 FROM property WHERE {_OTHER_NAMES} LIMIT 1"
+    )
+    return bool(rows.fetchall())
 
 
 def newest_of_kind(

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from weakref import WeakKeyDictionary
 
 from vault_memory.database.connection import Connection, change_counter
-from vault_memory.index import schema
+from vault_memory.index import note_queries, schema
 
 if TYPE_CHECKING:
     from vault_memory.index.store import Index
@@ -131,5 +131,5 @@ def has_other_names(
     """Return whether any note has an alias, or a title in its fields."""
     cache = cache_of(index.connection, scope_ids)
     if cache.has_other_names is None:
-        cache.has_other_names = schema.has_other_names(index)
+        cache.has_other_names = note_queries.has_other_names(index)
     return cache.has_other_names

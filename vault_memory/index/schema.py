@@ -18,10 +18,8 @@ MISSING = "missing"
 """The key under which an index stores how many notes it lacks, as the vault has too many files"""
 ANALYSIS = "3"
 """The version of the rules that split text into words; a new version needs a new generation"""
-FIELD, ALIAS, LINK = 0, 3, 4
-"""Values of `note_properties.Sort`, whose module a search without links need not load"""
-OTHER_NAMES = f"sort = {ALIAS:d} AND name = '' OR sort = {FIELD:d} AND name = 'title'"
-"""The condition of properties that are names of a note beside that of its file"""
+LINK = 4
+"""`note_properties.Sort.LINK`, whose module a search without links need not load"""
 TOKENIZER = "porter unicode61 remove_diacritics 2 categories 'L* N* Co Mn Mc'"
 
 
@@ -227,14 +225,6 @@ def has_links(index: "Index") -> bool:
     """Return whether any note links to another."""
     rows = index.connection.execute(
         f"SELECT 1 FROM property WHERE sort = {LINK:d} AND name = '' LIMIT 1"
-    )
-    return bool(rows.fetchall())
-
-
-def has_other_names(index: "Index") -> bool:
-    """Return whether any note has an alias, or a title in its fields."""
-    rows = index.connection.execute(
-        f"SELECT 1 FROM property WHERE {OTHER_NAMES} LIMIT 1"
     )
     return bool(rows.fetchall())
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 from vault_memory.index import fact_queries, fts_search, note_queries
 from vault_memory.index.exclusion import Exclusion, among_turns, exclusion
 from vault_memory.index.filters import Filters
-from vault_memory.index.query_cache import Row
+from vault_memory.index.query_cache import Row, has_other_names
 from vault_memory.index.store import Index
 from vault_memory.lazy import lazy_module
 from vault_memory.rules.conversations import statements
@@ -374,7 +374,11 @@ def _by_titles(
     if not names:
         return
     candidates.titled = note_queries.notes_with_names(
-        request.store, request.scope_ids, names
+        request.store,
+        request.scope_ids,
+        names,
+        # Most vaults have no other names of notes, and each statement costs a search time.
+        others=has_other_names(request.store, request.scope_ids),
     )
     present = {place // scoring.ORDINALS for place in candidates.rows}
     missing = candidates.titled - present
