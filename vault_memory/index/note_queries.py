@@ -143,15 +143,15 @@ def notes_with_names(
     scope_ids: Sequence[int],
     names: Collection[str],
     *,
-    others: bool,
+    with_aliases: bool,
 ) -> frozenset[int]:
-    """Return the notes of these scopes with one of these folded names, with `others` also aliases and titles.
+    """Return the notes of these scopes with one of these folded names, with `with_aliases` also aliases and titles.
 
     Without the notes that each vault has, such as USER.md.
     """
     searched = marks(list(names))
     condition = f"name <> '' AND name IN {searched}"
-    if others:
+    if with_aliases:
         notes = (
             f"SELECT note FROM property WHERE ({_OTHER_NAMES}) AND key IN {searched}"
         )
@@ -159,7 +159,7 @@ def notes_with_names(
     rows = index.connection.execute(
         f"SELECT id FROM note WHERE {condition}"
         f" AND scope IN {listed(scope_ids)} AND kind NOT IN {STANDING_KINDS}",
-        tuple(names) * (2 if others else 1),
+        tuple(names) * (2 if with_aliases else 1),
     )
     return frozenset(row[0] for row in rows)
 

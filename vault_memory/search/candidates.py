@@ -378,7 +378,7 @@ def _by_titles(
         request.scope_ids,
         names,
         # Most vaults have no other names of notes, and each statement costs a search time.
-        others=has_other_names(request.store, request.scope_ids),
+        with_aliases=has_other_names(request.store, request.scope_ids),
     )
     present = {place // scoring.ORDINALS for place in candidates.rows}
     missing = candidates.titled - present
