@@ -24,21 +24,28 @@ def add(
 
     Their ids are consecutive, from `first_id` on.
     """
+    # The chunks of a note share scopes and headings.
+    scope_tokens = {row[0]: _tokens(row[0]) for row in rows}
+    headings = {heading: _words_of(heading) for heading in {row[1] for row in rows}}
     connection.executemany(
         "INSERT INTO chunk_fts(rowid, scope, heading, who, body)"
         " VALUES (?, ?, ?, ?, ?)",
         (
             (
                 id_,
-                _tokens(scopes),
-                normalise(heading.replace("\x1f", " "), divided=True),
-                normalise(who),
+                scope_tokens[scopes],
+                headings[heading],
+                normalise(who) if who else "",
                 normalise(_without_comments(body), divided=True),
             )
             for id_, (scopes, heading, who, body) in enumerate(rows, first_id)
         ),
     )
     term_volumes.add(connection, first_id, [row[0] for row in rows])
+
+
+def _words_of(heading: str) -> str:
+    return normalise(heading.replace("\x1f", " "), divided=True)
 
 
 def _without_comments(body: str) -> str:

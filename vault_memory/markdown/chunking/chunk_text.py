@@ -56,7 +56,12 @@ def embed_text(
     # The checks before the patterns are there because most texts need none of them.
     if text.startswith(("#", " ")) or text.endswith(("-", "=", "#", " ")):
         text = _HEADING_MARKS.sub("", text)
-    text = _without_markers(text)
+    if "\n" in text:
+        text = _MARKERS.sub("", text)
+    elif marker := MARKER.match(text):
+        text = text[marker.end() :]
+    if "\\" in text:
+        text = "\n".join(map(unescaped, text.split("\n")))
     if "^" in text:
         text = BLOCK_ID.sub("", text)
     if "%%" in text:
@@ -66,17 +71,6 @@ def embed_text(
         text = f"{who}: {text}"
     if heading:
         text = f"{' › '.join(heading)}\n{text}"
-    return text
-
-
-def _without_markers(text: str) -> str:
-    """Return the texts of items without their markers and escapes."""
-    if "\n" in text:
-        text = _MARKERS.sub("", text)
-    elif marker := MARKER.match(text):
-        text = text[marker.end() :]
-    if "\\" in text:
-        text = "\n".join(map(unescaped, text.split("\n")))
     return text
 
 

@@ -44,8 +44,8 @@ _MARKS = "\u0300-\u036f\u0483-\u0487\u0900-\u0963\u0970-\u0dff\u0e31-\u0e4e\u135
 _POINTS = "\u0591-\u05bd\u05bf\u05c1\u05c2\u05c4\u05c5\u05c7\u0610-\u061a\u064b-\u065f\u0670\u06d6-\u06dc\u0640"
 
 _plain_word = re.compile("[a-z0-9]+")
-_divided = re.compile(r"[^\W_]['-][^\W_]|(?:[0-9][^0-9]*+){7}")
-"""What a text with a divided word or number has"""
+_inner_sign = re.compile(r"['-](?<=[^\W_].)(?=[^\W_])")
+"""What a divided word has. The sign is first: a search for it is quick"""
 _accents = re.compile("[\u0300-\u036f]")
 _entity = re.compile(
     "&(?:#[0-9]{1,7}|#[xX][0-9a-fA-F]{1,6}|[A-Za-z][A-Za-z0-9]{1,30});"
@@ -67,7 +67,6 @@ _PICTURE = "emoji"
 """Begins the word for a picture. FTS5 does not take pictures for letters"""
 _SIGN = "sign"
 """Stands in the word for a name such as `C#`, before the numbers of its signs"""
-_NAME_SIGNS = ("#", "+", "*", " .")
 _FEWEST_DIGITS, _MOST_LETTERS, _MOST_GROUPS = 7, 34, 16
 """Of a number in groups, such as one to call. An IBAN has up to 34 letters and digits"""
 _ENDINGS = frozenset("s m d ll re ve".split())
@@ -191,12 +190,18 @@ def normalise(
         text = text.translate(_latin_forms())
     else:
         text = _normal_form(clean(text))
-    # Most texts have none of these signs.
-    if text.startswith((".", "(.")) or any(map(text.__contains__, _NAME_SIGNS)):
+    if _may_name_with_signs(text):
         text = _name_with_signs().sub(_name_word, text)
-    if divided and _divided.search(text):
-        text = " ".join([text, *compounds(text)])
+    if divided and (joined := compounds(text)):
+        text = " ".join([text, *joined])
     return text
+
+
+def _may_name_with_signs(text: str) -> bool:
+    """Returns whether a text has one of these signs. Most have none."""
+    if "#" in text or "+" in text or "*" in text:
+        return True
+    return " ." in text or text.startswith((".", "(."))
 
 
 def _name_word(name: re.Match[str]) -> str:
@@ -219,13 +224,23 @@ def _name_word(name: re.Match[str]) -> str:
 def compounds(text: str) -> dict[str, tuple[str, ...]]:
     """Returns the divided words and numbers of a text in one piece, each with its components."""
     joined: dict[str, tuple[str, ...]] = {}
-    if "-" in text or "'" in text:
+    # A marker of a list is at the beginning.
+    may_be_divided = text.find("-", 1) > 0 or "'" in text
+    if may_be_divided and _inner_sign.search(text):
         for word in _divided_word().finditer(text):
             _join_word(word[0].casefold(), joined)
-    if sum(map(text.count, "0123456789")) >= _FEWEST_DIGITS:
-        for groups in _numbers_in(text):
-            _join_groups(groups, joined)
+    if _has_digits(text):
+        without_days = _day().sub(";", text)
+        if _has_digits(without_days):
+            for groups in _numbers_in(without_days):
+                _join_groups(groups, joined)
     return joined
+
+
+def _has_digits(text: str) -> bool:
+    """Returns whether a text has enough digits for a number."""
+    raw = text.encode(errors="replace")
+    return len(raw) - len(raw.translate(None, b"0123456789")) >= _FEWEST_DIGITS
 
 
 def _join_word(
@@ -247,17 +262,17 @@ def _join_word(
 
 
 def _numbers_in(text: str) -> Iterator[list[str]]:
-    """Yields the groups of each number. A day is none, although it has enough digits."""
+    """Yields the groups of each number in a text without days, which have enough digits."""
     groups: list[str] = []
-    for group, gap in _group().findall(_day().sub(";", text)):
-        if not _continues(group, groups):
+    for group, gap in _group().findall(text):
+        if groups and not _continues(group, groups):
             yield groups
             groups = []
         # The zero of `+49 (0) 461` is not dialled.
         is_dialled = group != "0" or not gap.startswith(")")
         if is_dialled and _continues(group, groups):
             groups.append(group.lower())
-        if not _may_be_inside(gap, groups):
+        if groups and not _may_be_inside(gap, groups):
             yield groups
             groups = []
     yield groups
@@ -268,7 +283,7 @@ def _continues(
     groups: list[str],
 ) -> bool:
     """Returns whether letters and digits are the next group of a number."""
-    if any(map(str.isdigit, group)):
+    if not group.isalpha():
         return True
     if group in ("x", "X"):
         # The last digit of an ISBN
@@ -294,6 +309,9 @@ def _join_groups(
     joined: dict[str, tuple[str, ...]],
 ) -> None:
     """Adds a number in one piece, and without its first groups, as it is dialled nearby."""
+    # Most groups of digits are short numbers.
+    if sum(map(len, groups)) < _FEWEST_DIGITS:
+        return
     components = tuple(groups)
     for start in range(min(len(components), _MOST_GROUPS)):
         compound = "".join(components[start:]).lstrip("0")
