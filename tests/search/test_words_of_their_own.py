@@ -183,13 +183,13 @@ def test_a_divided_stop_word_does_not_disturb_a_query(query):
 
 
 def test_a_date_is_no_number_in_groups():
-    assert not tokens.compounds("on 2026-05-04, 4.5.2026 and 4/5/2026")
+    assert not tokens.compounds_of("on 2026-05-04, 4.5.2026 and 4/5/2026")
 
 
 @given(st.text("0123456789 -/.()+abAB'#*", max_size=60))
 @example("1 " * 40)
 def test_the_compounds_of_a_text_are_words(text):
-    for compound, components in tokens.compounds(tokens.normalise(text)).items():
+    for compound, components in tokens.compounds_of(tokens.normalise(text)).items():
         assert compound.isalnum()
         assert components
         assert len(compound) <= tokens.LONGEST_TERM

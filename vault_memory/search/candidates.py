@@ -77,7 +77,7 @@ class CandidateRequest(NamedTuple):
         Stop-words are no components: what only they find answers no sentence.
         """
         words = set(self.words)
-        compounds = tokens.compounds(tokens.normalise(self.text))
+        compounds = tokens.compounds_of(tokens.normalise(self.text))
         searched = {
             compound: tuple(filter(words.__contains__, components))
             for compound, components in compounds.items()

@@ -10,7 +10,6 @@ written in parts, such as ``re-index`` or ``0461 123 45 67``, is in the index in
 
 import re
 import unicodedata
-from collections.abc import Iterator
 from functools import cache
 from typing import TYPE_CHECKING
 
@@ -21,10 +20,12 @@ if TYPE_CHECKING:
     import html
 
     from vault_memory.markdown import letters
+    from vault_memory.rules.search import compounds
     from vault_memory.rules.sentences import sentence_splitter
 else:
     html = lazy_module("html")
     letters = lazy_module("vault_memory.markdown.letters")
+    compounds = lazy_module("vault_memory.rules.search.compounds")
     sentence_splitter = lazy_module("vault_memory.rules.sentences.sentence_splitter")
 
 MOST_SENTENCES = 8
@@ -32,6 +33,8 @@ MOST_SENTENCES = 8
 MOST_TERMS = 48
 """The number of first different words of a sentence that are searched"""
 LONGEST_TERM = 64
+FEWEST_DIGITS = 7
+"""Of a number in groups, such as one to call"""
 
 # Han, kana, hangul, bopomofo, Thai, Lao, Myanmar, Khmer, Tibetan, Yi: letters without spaces between words.
 _RUN = (
@@ -67,12 +70,6 @@ _PICTURE = "emoji"
 """Begins the word for a picture. FTS5 does not take pictures for letters"""
 _SIGN = "sign"
 """Stands in the word for a name such as `C#`, before the numbers of its signs"""
-_FEWEST_DIGITS, _MOST_LETTERS, _MOST_GROUPS = 7, 34, 16
-"""Of a number in groups, such as one to call. An IBAN has up to 34 letters and digits"""
-_ENDINGS = frozenset("s m d ll re ve".split())
-"""What is no part of the word before its apostrophe"""
-_ELISIONS = frozenset("c d j l m n s t qu".split())
-"""What is no part of the word after its apostrophe"""
 
 
 # Compiled on first use: recording and plain ASCII need few of these, and they cost 6 ms.
@@ -121,21 +118,6 @@ def _name_with_signs() -> re.Pattern[str]:
 def _capital() -> re.Pattern[str]:
     # `C'est` and `J. Smith` have no letter that is a name.
     return re.compile(r"(?<![\w'’.])[B-DF-HJ-NP-TV-XZ](?![\w'’]|\.\s*\w)")
-
-
-@cache
-def _divided_word() -> re.Pattern[str]:
-    return re.compile(r"(?<![^\W_])[^\W_]++(?:['-][^\W_]++)++")
-
-
-@cache
-def _day() -> re.Pattern[str]:
-    return re.compile(r"(?<!\w)(?:\d{4}-\d\d-\d\d|\d{1,2}[./]\d{1,2}[./]\d{4})(?!\w)")
-
-
-@cache
-def _group() -> re.Pattern[str]:
-    return re.compile(r"([A-Za-z0-9]++)([^A-Za-z0-9]*+)")
 
 
 @cache
@@ -192,8 +174,8 @@ def normalise(
         text = _normal_form(clean(text))
     if _may_name_with_signs(text):
         text = _name_with_signs().sub(_name_word, text)
-    if divided and (joined := compounds(text)):
-        text = " ".join([text, *joined])
+    if divided and (in_one_piece := compounds_of(text)):
+        text = " ".join([text, *in_one_piece])
     return text
 
 
@@ -202,6 +184,22 @@ def _may_name_with_signs(text: str) -> bool:
     if "#" in text or "+" in text or "*" in text:
         return True
     return " ." in text or text.startswith((".", "(."))
+
+
+def compounds_of(text: str) -> dict[str, tuple[str, ...]]:
+    """Returns the divided words and numbers of a text in one piece, each with its components."""
+    return compounds.of(text) if _may_have_compounds(text) else {}
+
+
+def _may_have_compounds(text: str) -> bool:
+    """Returns whether a text may have a divided word, or enough digits for a number. Most have neither."""
+    # A marker of a list is at the beginning.
+    may_be_divided = text.find("-", 1) > 0 or "'" in text
+    if may_be_divided and _inner_sign.search(text):
+        return True
+    raw = text.encode(errors="replace")
+    digits = len(raw) - len(raw.translate(None, b"0123456789"))
+    return digits >= FEWEST_DIGITS
 
 
 def _name_word(name: re.Match[str]) -> str:
@@ -219,106 +217,6 @@ def _name_word(name: re.Match[str]) -> str:
     # A letter alone is another name: `C` is not `C#`.
     plain = word if len(word) > 1 else ""
     return f" {word.lower()}{_SIGN}{numbers} {plain} "
-
-
-def compounds(text: str) -> dict[str, tuple[str, ...]]:
-    """Returns the divided words and numbers of a text in one piece, each with its components."""
-    joined: dict[str, tuple[str, ...]] = {}
-    # A marker of a list is at the beginning.
-    may_be_divided = text.find("-", 1) > 0 or "'" in text
-    if may_be_divided and _inner_sign.search(text):
-        for word in _divided_word().finditer(text):
-            _join_word(word[0].casefold(), joined)
-    if _has_digits(text):
-        without_days = _day().sub(";", text)
-        if _has_digits(without_days):
-            for groups in _numbers_in(without_days):
-                _join_groups(groups, joined)
-    return joined
-
-
-def _has_digits(text: str) -> bool:
-    """Returns whether a text has enough digits for a number."""
-    raw = text.encode(errors="replace")
-    return len(raw) - len(raw.translate(None, b"0123456789")) >= _FEWEST_DIGITS
-
-
-def _join_word(
-    word: str,
-    joined: dict[str, tuple[str, ...]],
-) -> None:
-    """Adds a word without its hyphens and apostrophes."""
-    stem, _, ending = word.rpartition("'")
-    if ending in _ENDINGS:
-        word = stem
-    article, _, noun = word.partition("'")
-    if article in _ELISIONS:
-        word = noun
-    components = word.replace("'", "-").split("-")
-    compound = "".join(components)
-    # Digits alone are a number or a day.
-    if len(components) > 1 and len(compound) <= LONGEST_TERM and not compound.isdigit():
-        joined.setdefault(compound, tuple(components))
-
-
-def _numbers_in(text: str) -> Iterator[list[str]]:
-    """Yields the groups of each number in a text without days, which have enough digits."""
-    groups: list[str] = []
-    for group, gap in _group().findall(text):
-        if groups and not _continues(group, groups):
-            yield groups
-            groups = []
-        # The zero of `+49 (0) 461` is not dialled.
-        is_dialled = group != "0" or not gap.startswith(")")
-        if is_dialled and _continues(group, groups):
-            groups.append(group.lower())
-        if groups and not _may_be_inside(gap, groups):
-            yield groups
-            groups = []
-    yield groups
-
-
-def _continues(
-    group: str,
-    groups: list[str],
-) -> bool:
-    """Returns whether letters and digits are the next group of a number."""
-    if not group.isalpha():
-        return True
-    if group in ("x", "X"):
-        # The last digit of an ISBN
-        return bool(groups)
-    # The country and the bank of an IBAN
-    return group.isupper() and len(group) == (4 if groups else 2)
-
-
-def _may_be_inside(
-    gap: str,
-    groups: list[str],
-) -> bool:
-    """Returns whether a number may go on after a gap."""
-    if len(gap) > 3 or gap.strip(" .()/+-"):
-        return False
-    # Two numbers are often parted by a stroke between blanks.
-    is_wide = gap.strip() in ("/", "-") and len(gap) == 3
-    return not (is_wide and sum(map(len, groups)) >= _FEWEST_DIGITS)
-
-
-def _join_groups(
-    groups: list[str],
-    joined: dict[str, tuple[str, ...]],
-) -> None:
-    """Adds a number in one piece, and without its first groups, as it is dialled nearby."""
-    # Most groups of digits are short numbers.
-    if sum(map(len, groups)) < _FEWEST_DIGITS:
-        return
-    components = tuple(groups)
-    for start in range(min(len(components), _MOST_GROUPS)):
-        compound = "".join(components[start:]).lstrip("0")
-        digits = sum(map(str.isdigit, compound))
-        is_number = digits >= _FEWEST_DIGITS and len(compound) <= _MOST_LETTERS
-        if is_number and compound not in components:
-            joined.setdefault(compound, components)
 
 
 def _normal_form(text: str) -> str:
