@@ -56,12 +56,7 @@ def embed_text(
     # The checks before the patterns are there because most texts need none of them.
     if text.startswith(("#", " ")) or text.endswith(("-", "=", "#", " ")):
         text = _HEADING_MARKS.sub("", text)
-    if "\n" in text:
-        text = _MARKERS.sub("", text)
-    elif marker := MARKER.match(text):
-        text = text[marker.end() :]
-    if "\\" in text:
-        text = "\n".join(map(unescaped, text.split("\n")))
+    text = _without_markers(text)
     if "^" in text:
         text = BLOCK_ID.sub("", text)
     if "%%" in text:
@@ -71,6 +66,17 @@ def embed_text(
         text = f"{who}: {text}"
     if heading:
         text = f"{' › '.join(heading)}\n{text}"
+    return text
+
+
+def _without_markers(text: str) -> str:
+    """Return the texts of items without their markers and escapes."""
+    if "\n" in text:
+        text = _MARKERS.sub("", text)
+    elif marker := MARKER.match(text):
+        text = text[marker.end() :]
+    if "\\" in text:
+        text = "\n".join(map(unescaped, text.split("\n")))
     return text
 
 
