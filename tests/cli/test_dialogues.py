@@ -223,3 +223,62 @@ def test_the_last_night_is_reported_in_words(vault: Outside) -> None:
 
     assert f"# The night of {report['night']}" in vault.run("last-night").out
     assert "## user:ann" in report["report"]
+
+
+SECRETS = (
+    "Merk dir, dass mein Passwort quayfish ist",
+    "the wifi password quayfish",
+    "记住密码quayfish",
+    "postgres://keeper:quayfish@db.example/log",
+)
+
+
+def remember(text: str) -> list[str]:
+    return ["remember", "--user", "ann", text]
+
+
+@pytest.mark.parametrize("secret", SECRETS)
+def test_without_a_terminal_a_secret_is_not_remembered_and_an_option_is_named(
+    vault: Outside, secret: str
+) -> None:
+    before = text(vault)
+
+    done = vault.here(*remember(secret))
+
+    assert done.code == 2
+    assert "tells a password" in done.err
+    assert "--yes" in done.err
+    assert text(vault) == before
+
+
+def test_on_a_terminal_remember_asks_whether_to_keep_a_secret(vault: Outside) -> None:
+    refused = opened(vault, *remember(SECRETS[0]))
+    refused.wait_for("Keep it?")
+    refused.type("n\n")
+    assert refused.end() == 0
+    assert "nothing was remembered" in refused.plain
+    assert "quayfish" not in text(vault)
+
+    agreed = opened(vault, *remember(SECRETS[0]))
+    agreed.wait_for("Keep it?")
+    agreed.type("y\n")
+    assert agreed.end() == 0
+    assert "quayfish" in text(vault)
+
+
+def test_with_yes_a_secret_is_remembered_without_a_question(vault: Outside) -> None:
+    assert vault.here(*remember(SECRETS[1]), "--yes").code == 0
+    assert "quayfish" in text(vault)
+
+
+def test_remember_asks_nothing_about_other_texts(vault: Outside) -> None:
+    assert vault.here(*remember("my password expires in June")).code == 0
+    assert "expires in June" in text(vault)
+
+
+def test_a_tool_is_refused_a_secret_with_yes_as_well(vault: Outside) -> None:
+    done = vault.here(*remember(SECRETS[1]), "--source", "tool", "--yes")
+
+    assert done.code == 1
+    assert "refused" in done.out
+    assert "quayfish" not in text(vault)

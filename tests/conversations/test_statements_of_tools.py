@@ -224,3 +224,52 @@ def test_a_line_that_its_owner_learned_by_talking_has_no_mark(memory: VaultMemor
 
     assert "Bergen" in block
     assert TOOL_MARK not in block
+
+
+DOUBTFUL = (
+    ("Maybe work stresses me.", "Work stresses Alice", "held"),
+    ("Maybe work stresses me.", "Maybe work stresses me", "held"),
+    ("Vielleicht stresst mich die Arbeit.", "Die Arbeit stresst Alice", "held"),
+    ("Quizá el trabajo me estresa.", "El trabajo le estresa", "held"),
+    ("Le travail me stresse peut-être.", "Le travail stresse Alice", "held"),
+    ("Наверное, меня стрессует работа.", "Стрессует работа", "held"),
+    ("也许工作让我有压力。", "工作让我有压力", "held"),
+    ("I hate myself for the broken vase.", "Hates herself for the broken vase", "held"),
+    ("If I lived in Porto, I'd buy a boat.", "Lives in Porto", "refused"),
+    ("Haha, I eat walnuts by the ton.", "Eats walnuts by the ton", "refused"),
+    ("I'm so tired tonight.", "Alice is tired tonight", "refused"),
+)  # fmt: skip
+"""Turns, what a tool makes of them, and the outcome"""
+
+
+@pytest.mark.parametrize("door", [remember, remember_over_mcp])
+@pytest.mark.parametrize(("turn", "text", "outcome"), DOUBTFUL)
+def test_a_tool_writes_nothing_that_its_owner_only_supposes(
+    memory: VaultMemory,
+    door: Callable[[VaultMemory, str], str],
+    turn: str,
+    text: str,
+    outcome: str,
+):
+    memory.record_turn(text=turn, **SAID)
+
+    assert door(memory, text) == outcome
+
+    assert not said_in_prompts(memory, text)
+    assert not memory.inbox()
+
+
+def test_a_request_is_no_supposition(memory: VaultMemory):
+    memory.record_turn(text="Remember that we might move to Bath in May.", **SAID)
+
+    assert remember(memory, "We might move to Bath in May") == "added"
+
+
+@pytest.mark.parametrize(
+    "turn",
+    ["Maybe I like tea.", "If I liked tea, I'd buy a pot.", "Haha, I like tea so much"],
+)
+def test_a_fact_is_not_corrected_by_a_supposition(memory: VaultMemory, turn: str):
+    memory.record_turn(text=turn, **SAID)
+
+    assert correct(memory, "tea") == "proposed"

@@ -447,7 +447,7 @@ def test_deleted_and_replaced_files_are_in_the_trash(memory, tool):
 
 
 def test_forgotten_text_is_removed_from_the_records_of_the_tool(memory, tool):
-    create_files(tool, a__md="## Bank\n\n- the pin of the safe is 4711\n")
+    create_files(tool, a__md="## Boat\n\n- its sail number is 4711\n")
     ask(
         tool,
         "str_replace",

@@ -169,9 +169,9 @@ class ConversationCalls:
         self,
         note: str,
         statement: str,
-    ) -> bool:
-        """Returns whether the note's owner says a statement in open sessions: else a tool proposes it."""
-        return owner_words.carries(self, note, statement)
+    ) -> tuple[str, ...]:
+        """Returns the turns in which the note's owner says a statement; without any a tool proposes it."""
+        return owner_words.turns_that_say(self, note, statement)
 
     # --- Turns ---
 

@@ -52,15 +52,15 @@ def said_in_session(
     return keys_of(text for _, text in _own_texts(conversations, place.scope))
 
 
-def carries(
+def turns_that_say(
     conversations: "ConversationCalls",
     note: str,
     statement: str,
-) -> bool:
-    """Returns whether the note's owner says a statement in recorded turns of open sessions."""
+) -> tuple[str, ...]:
+    """Returns the words of the turns in which the note's owner says a statement in open sessions."""
     place = conversations.vault.layout.place(note)
     if place is None:
-        return False
+        return ()
     spoken = {
         # A question says nothing of what it asks.
         turn.id: grounding.OwnTurn(
@@ -68,7 +68,8 @@ def carries(
         )
         for turn, text in _own_texts(conversations, place.scope)
     }
-    return grounding.OwnTurns(spoken).say_all_of(statement)
+    carriers = grounding.OwnTurns(spoken).carriers_of_all(statement)
+    return tuple(spoken[turn_id].text for turn_id in carriers)
 
 
 def _own_texts(

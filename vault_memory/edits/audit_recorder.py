@@ -14,7 +14,7 @@ from vault_memory.edits.commands import EditCommand, SaveText
 from vault_memory.edits.edit_errors import NotRecorded
 from vault_memory.edits.inbox import Inbox
 from vault_memory.edits.note_access import NoteState
-from vault_memory.edits.plans.plan import EditPlan, PlanInputs
+from vault_memory.edits.plans.plan import EditPlan, KeptOut, PlanInputs
 from vault_memory.edits.plans.write_record import Records, plan_again, record_of
 from vault_memory.errors import NoteUnreadable
 from vault_memory.rules.edits.audit_record import Record
@@ -40,6 +40,7 @@ class LookUps(NamedTuple):
 
     human_items: Literal["propose", "edit"]
     deleted: Callable[[str], Callable[[str, str], bool]]
+    kept_out: KeptOut
 
 
 class AuditRecorder:

@@ -74,7 +74,7 @@ class EditCalls(AuditCalls):
         "apply",
         "execute",
         "owner_words",
-        "origin_of",
+        "said_by_owner",
         "is_buried",
         "check_owner",
     )
@@ -84,11 +84,11 @@ class EditCalls(AuditCalls):
         vault: OpenVault,
         *,
         owner_words: Callable[[str, object], tuple[str, ...]] = lambda note, ask: (),
-        owner_says: Callable[[str, str], bool] = lambda note, statement: False,
+        owner_says: Callable[[str, str], tuple[str, ...]] = lambda note, statement: (),
     ) -> None:
         """`owner_words` gives what the owner of a note said in open sessions: a tool may write a rule from it.
 
-        `owner_says` tells whether the owner said a statement there.
+        `owner_says` gives the turns in which the owner said a statement there.
         """
         super().__init__(vault)
         self._owner_words = owner_words
@@ -408,17 +408,13 @@ class EditCalls(AuditCalls):
         """What the owner of a note said in open sessions; a tool may write a standing rule from it alone."""
         return self._owner_words(note, ask) if source == "tool" else ()
 
-    def origin_of(
+    def said_by_owner(
         self,
         note: str,
-        source: Source,
         statement: str,
-    ) -> str:
-        """Whose words a new statement has: those of a tool, when its owner did not say it in open sessions."""
-        # Fault: a page that a model reads can talk it into any statement.
-        if source == "tool" and not self._owner_says(note, statement):
-            return "tool"
-        return "owner"
+    ) -> tuple[str, ...]:
+        """The turns of open sessions in which the owner of a note says a statement of a tool."""
+        return self._owner_says(note, statement)
 
     def is_buried(
         self,

@@ -125,9 +125,11 @@ class NoteEditor:
             folder, layout, self.trail, lambda: self.writer, self._run_action
         )
         self._state = state
-        self._access = NoteAccess(folder, layout, self.trail, self.files)
+        self._access = NoteAccess(folder, layout, self.trail, self.files, state)
         self.renames = NoteRenames(folder, layout, self.trail, lambda: self.writer)
-        look_ups = LookUps(setup.human_items, self._access.deleted)
+        look_ups = LookUps(
+            setup.human_items, self._access.deleted, self._access.kept_out
+        )
         listeners = Listeners(setup.learn, setup.tell)
         self._recorder = AuditRecorder(
             self.trail, self.inbox, lambda: self.writer, listeners, look_ups

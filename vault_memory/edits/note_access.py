@@ -2,7 +2,7 @@
 
 import os
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from datetime import datetime
 from pathlib import Path
 from typing import NamedTuple
@@ -24,8 +24,12 @@ from vault_memory.vault.write.writer import Writer
 TYPE_CHECKING = False  # as in `typing`, which takes time to load
 if TYPE_CHECKING:
     from vault_memory.edits.audit import deleted_items
+    from vault_memory.models.llm import policy_tables
+    from vault_memory.rules.learning.policy import kept_out
 else:
     deleted_items = lazy_module("vault_memory.edits.audit.deleted_items")
+    policy_tables = lazy_module("vault_memory.models.llm.policy_tables")
+    kept_out = lazy_module("vault_memory.rules.learning.policy.kept_out")
 
 CURATED = frozenset(
     {
@@ -85,14 +89,21 @@ class NoteAccess:
         layout: Layout,
         trail: AuditLog,
         files: Files,
+        state: Path,
     ) -> None:
         self.files = files
         self._folder, self._layout, self._trail = folder, layout, trail
+        self._state = state
 
     def deleted(self, note: str) -> Callable[[str, str], bool]:
         """Returns whether a person deleted a line below a heading of a note, as a function of both."""
         items = deleted_items.DeletedItems(self._folder, self._layout, self._trail)
         return items.of_scope(note)
+
+    def kept_out(self, heading: str, lines: Iterable[str]) -> str:
+        """Returns why no tool stores lines below a heading, by the tables of the write policy."""
+        cues = policy_tables.policy_cues(self._state)
+        return kept_out.reason_to_keep_out(heading, lines, cues.reasons)
 
     def place(
         self,

@@ -26,8 +26,10 @@ if TYPE_CHECKING:
     from vault_memory.facts.entity_finder import EntityFinder, EntityInfo
     from vault_memory.facts.entity_info import About, FactChange, FactList
     from vault_memory.facts.known import Known
+    from vault_memory.models.llm import policy_tables
     from vault_memory.rules.facts import fact as facts_fact
     from vault_memory.rules.facts.fact import Fact
+    from vault_memory.rules.learning import write_policy
     from vault_memory.rules.paths import scope_notes
 else:
     commands = lazy_module("vault_memory.edits.commands")
@@ -36,7 +38,9 @@ else:
     entity_info = lazy_module("vault_memory.facts.entity_info")
     known = lazy_module("vault_memory.facts.known")
     facts_fact = lazy_module("vault_memory.rules.facts.fact")
+    policy_tables = lazy_module("vault_memory.models.llm.policy_tables")
     scope_notes = lazy_module("vault_memory.rules.paths.scope_notes")
+    write_policy = lazy_module("vault_memory.rules.learning.write_policy")
 
 DEFAULT_GROUP = "group:main"
 BOT = EditOptions("tool")
@@ -447,5 +451,14 @@ class FactCalls:
         # A program that adds a fact knows whose it is. A model corrects what it is talked into.
         if fact is None or fact_edit.do != "correct" or origin != "owner":
             return origin
+        if source != "tool":
+            return origin
         statement = f"{fact.subject} {fact.object}"
-        return self._edits.origin_of(note, source, statement)
+        said = self._edits.said_by_owner(note, statement)
+        triple = (fact.subject, fact.predicate, fact.object)
+        candidate = write_policy.Candidate("fact", statement, triple, turns=said)
+        cues = policy_tables.policy_cues(self.vault.state.path)
+        decision = write_policy.decide(candidate, cues)
+        # Fault: "maybe I move to Oslo" has the words of "lives in Oslo".
+        is_sure = decision.policy_class in (write_policy.NOW, write_policy.SESSION_END)
+        return "owner" if is_sure else "tool"

@@ -35,10 +35,12 @@ if TYPE_CHECKING:
     from vault_memory.learning.runner import LearningRunner, LearningVault, Slept
     from vault_memory.learning.summaries import episode_writer
     from vault_memory.learning.summaries.episode_writer import Compacted
+    from vault_memory.models.llm import policy_tables
     from vault_memory.rules.paths.caller import Caller
 else:
     episode_writer = lazy_module("vault_memory.learning.summaries.episode_writer")
     held_calls = lazy_module("vault_memory.learning.policy.held_calls")
+    policy_tables = lazy_module("vault_memory.models.llm.policy_tables")
     policy_feedback = lazy_module("vault_memory.learning.policy.feedback")
     reports = lazy_module("vault_memory.edits.reports")
     checkpoint = lazy_module("vault_memory.learning.checkpoint")
@@ -270,6 +272,11 @@ class LearningCalls:
         """Write one sentence into the profile of a scope, or a rule into its RULES.md; see `VaultMemory.remember`."""
         check_scope(scope)
         return learning_remember.remember(self._edits, text, scope, options)
+
+    def tells_secret(self, text: str) -> bool:
+        """Whether a text tells a password, a key or a number, by the tables of the write policy."""
+        state = self._edits.vault.state.path
+        return policy_tables.policy_cues(state).is_secret(text)
 
     def scope_to_remember(
         self,

@@ -88,9 +88,13 @@ def remember(
     cues = policy_tables.policy_cues(edits.vault.state.path)
     is_rule = bool(places.rules) and _is_rule(words, source, cues)
     if source == "tool":
+        said = () if is_rule else edits.said_by_owner(places.profile, words)
+        # Fault: a page that a model reads can talk it into any statement.
+        if not is_rule and not said:
+            options = options._replace(origin="tool")
         # What a person writes is not judged; a bot may pass on anything that it reads.
         verdict = tool_requests.judge(
-            edits.vault, places, words, options, is_rule=is_rule
+            edits.vault, places, words, options, is_rule=is_rule, said=said
         )
         if verdict is not None:
             note = places.rules if is_rule else places.profile
@@ -102,7 +106,6 @@ def remember(
         note = places.profile
         place = edits.vault.layout.place(note)
         kind = place.kind if place else ""
-        options = options._replace(origin=edits.origin_of(note, source, words))
         # Fault: "tomorrow" would be wrong when the line is read on another day.
         words = dated_words.with_calendar_days(words, day)
         line = f"{words} ({day})"

@@ -29,6 +29,9 @@ REASONS = {
     "rejected_by_person": "a person turned this change down; leave it out",
     "waits_for_removal": "an older line has to go first, and that waits for the person",
     "would_change_structure": "lines around it would mean something else after it",
+    "secret": "it tells a password, a key or a number that is kept nowhere",
+    "safety_bypass": "it would keep you from asking whether the person is safe",
+    "crisis": "a memory does not keep it; answer the person",
     "multiple_matches": "several items say that",
     "not_text": "the note is no text in UTF-8",
 }

@@ -50,6 +50,9 @@ _WHY_NOT = {
     " it as a plain statement",
     "deleted_by_person": "a person deleted what this would bring back. Leave it out",
     "rejected_by_person": "a person has turned this very change down. Leave it out",
+    "secret": "some of it is a password, a key or a number that is kept nowhere. Leave it out",
+    "crisis": "some of it is nothing that a memory keeps. Leave it out",
+    "safety_bypass": "it would keep you from asking whether the person is safe. Leave it out",
     "would_change_structure": "lines that a person wrote would mean something else after it."
     " Insert it elsewhere",
 }

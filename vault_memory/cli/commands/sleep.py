@@ -1,5 +1,6 @@
 """`sleep` and `remember`: what the bot learns at night, and what it stores at once."""
 
+import sys
 from collections.abc import Sequence
 from datetime import date
 from typing import TYPE_CHECKING
@@ -17,7 +18,7 @@ from vault_memory.cli.options import (
     scope_option,
     scoped,
 )
-from vault_memory.errors import UsageError
+from vault_memory.errors import CannotAsk, UsageError
 from vault_memory.lazy import lazy_module
 
 if TYPE_CHECKING:
@@ -98,6 +99,20 @@ def sleep(
         raise click.exceptions.Exit(TRY_LATER)
 
 
+def _keeps_secret() -> bool:
+    """Ask whether to keep a text with a secret. Raises CannotAsk without a terminal."""
+    if not sys.stdin.isatty():
+        raise CannotAsk(
+            "the text tells a password, a key or a number that is kept nowhere",
+            "leave it out, or give `--yes` to keep it in each prompt and on each device",
+        )
+    return click.confirm(
+        "It tells a password or a key, which would be in each prompt and on each device."
+        " Keep it?",
+        err=True,
+    )
+
+
 @click.command()
 @click.argument("text")
 @scoped
@@ -107,6 +122,7 @@ def sleep(
     default="cli",
     help="Who asks for it: `cli` (a person) or `tool` (the bot).",
 )
+@click.option("--yes", is_flag=True, help="Keep a password or a key without asking.")
 @dry_run
 @common
 @click.pass_obj
@@ -115,11 +131,13 @@ def remember(
     text: str,
     scopes: NamedScopes,
     source: "Source",
+    yes: bool,
     dry_run: bool,
 ) -> None:
     """Store TEXT permanently and at once, in USER.md, CHANNEL.md or MEMORY.md.
 
-    A standing instruction ("always …", "never …") becomes a rule in RULES.md.
+    A standing instruction ("always …", "never …") becomes a rule in RULES.md. A password
+    or a key would be in each prompt and on each device, so the command asks first.
 
     \b
     Example:
@@ -132,6 +150,11 @@ def remember(
             hint="name it, such as `--user NAME` or `--channel NAME`",
         )
     with context.open(makes_names=True) as memory:
+        # What a tool passes on is refused, whatever it answers.
+        must_ask = source == "cli" and not (yes or dry_run)
+        if must_ask and memory.learning.tells_secret(text) and not _keeps_secret():
+            context.say("nothing was remembered")
+            return
         result = memory.remember(
             text,
             scope=names[0],

@@ -91,6 +91,9 @@ def plan_text_edit(
     takes_note_away = edited.after is None
     # A renamed note keeps its lines: policy judged them when they were written.
     is_arrival = edit.get("op") == "rename" and not takes_note_away
+    reason = "" if is_arrival else _kept_out(command, change, inputs)
+    if reason:
+        return EditPlan(before, before, (), (Rejected({"op": op["op"]}, reason),))
     refusal = "" if is_arrival else _find_refusal(command, change, inputs)
     if refusal:
         proposal = None if takes_note_away else _propose_as_ops(command, change, inputs)
@@ -98,6 +101,33 @@ def plan_text_edit(
     outcome = "noop_dup" if edited.after == before else "applied"
     op |= {"took": change.removed_keys(), "wrote": change.added_keys()}
     return EditPlan(before, edited.after, (RecordedOp(op, outcome),))
+
+
+def _kept_out(
+    command: EditCommand,
+    change: _Change,
+    inputs: PlanInputs,
+) -> str:
+    """Returns why a tool does not store what an edit adds, or an empty string."""
+    new_lines = set(added(change.before, change.after))
+    if command.source != "tool" or not new_lines:
+        return ""
+    heading = ""
+    for block in change.after.replace(b"\r\n", b"\n").split(b"\n\n"):
+        rows = [row.strip() for row in block.split(b"\n")]
+        texts = [row.decode("utf-8", "replace").strip(_MARKERS) for row in rows]
+        is_new = [row in new_lines for row in rows]
+        old = [text for text, new in zip(texts, is_new, strict=True) if not new]
+        # Fault: what a person wrote must not keep the tool from a note.
+        if any(is_new) and not inputs.kept_out(heading, old):
+            reason = inputs.kept_out(heading, texts)
+            if reason:
+                return reason
+        heading = next(
+            (text for row, text in zip(rows, texts, strict=True) if row[:1] == b"#"),
+            heading,
+        )
+    return ""
 
 
 def _count_items(raw: bytes) -> Counter[tuple[str, str]]:

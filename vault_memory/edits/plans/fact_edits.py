@@ -141,6 +141,10 @@ def plan_facts(
         if _repeats_deleted(wish, change, deleted, is_deleted):
             refused += _reject_last_op(change)
             continue
+        # Fault: of a fact that replaces another one, only the end of the other would be applied.
+        if command.source == "tool" and (reason := _kept_out(wish, inputs)):
+            refused.append(Rejected({"op": wish["do"]}, reason))
+            continue
         changes.append(change)
         turns.append(wish.get("fact", {}).get("ref", ""))
         # The next wish is worked out on the text that this one makes.
@@ -182,6 +186,17 @@ def _repeats_deleted(
     if wish["do"] == "add" and _statement(fact) in deleted:
         return True
     return is_deleted(fact.subject, fact.line())
+
+
+def _kept_out(
+    wish: Wish,
+    inputs: PlanInputs,
+) -> str:
+    """Returns why the fact of a wish is not stored, or an empty string."""
+    if "fact" not in wish:
+        return ""
+    fact = fact_of(wish)
+    return inputs.kept_out(fact.subject, [f"{fact.predicate}: {fact.object}"])
 
 
 def _reject_last_op(change: Change) -> list[Rejected]:

@@ -1,12 +1,14 @@
 """Plans: what a command will do to a note, computed without effects."""
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal
 
 from vault_memory.edits.commands import EditCommand
 from vault_memory.lazy import lazy_module
-from vault_memory.markdown.document import parse
+from vault_memory.markdown.document import SectionedDoc, parse
+from vault_memory.markdown.items import normalised_text
+from vault_memory.markdown.note_items import items_of
 from vault_memory.rules.edits.apply_ops import apply_ops
 from vault_memory.rules.edits.audit_record import (
     BOT_SOURCES,
@@ -16,7 +18,16 @@ from vault_memory.rules.edits.audit_record import (
     known_proposals,
     record_run,
 )
-from vault_memory.rules.edits.ops import Applied, Outcome, Rejected
+from vault_memory.rules.edits.ops import (
+    AddHeading,
+    Applied,
+    Op,
+    Outcome,
+    Rejected,
+    as_json,
+    new_text,
+    op_of,
+)
 from vault_memory.rules.edits.ownership import replay
 from vault_memory.vault.snapshots import revision_of
 
@@ -24,6 +35,10 @@ if TYPE_CHECKING:
     from vault_memory.rules.edits import policy
 else:
     policy = lazy_module("vault_memory.rules.edits.policy")
+
+
+KeptOut = Callable[[str, Iterable[str]], str]
+"""Returns why no tool stores lines below a heading, or an empty string"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +52,8 @@ class PlanInputs:
     human_items: Literal["propose", "edit"] = "propose"
     deleted: Callable[[str], Callable[[str, str], bool]] = lambda note: _nothing_deleted
     """of a note: whether a person deleted a line below a heading from the notes of its scope"""
+    kept_out: KeptOut = lambda heading, lines: ""
+    """why lines below a heading are stored by no tool"""
 
     def is_deleted(
         self,
@@ -46,6 +63,37 @@ class PlanInputs:
         # A night learns from new turns of the person, whose words bring a statement back.
         is_tool = command.source == "tool"
         return self.deleted(command.note) if is_tool else _nothing_deleted
+
+    def refuse_kept_out(
+        self,
+        command: EditCommand,
+        doc: SectionedDoc,
+        ops: Iterable[object],
+    ) -> tuple[list[object], list[Rejected]]:
+        """Returns the ops of a command that may be stored, and those of a tool that may not."""
+        if command.source != "tool":
+            return list(ops), []
+        allowed: list[object] = []
+        refused: list[Rejected] = []
+        for value in ops:
+            op = op_of(value)
+            text = None if op is None else new_text(op)
+            reason = self.kept_out(text.heading, text.lines) if text else ""
+            if op is None or not reason or _moves_only(op, doc):
+                allowed.append(value)
+            else:
+                # No audit tells what must not be stored.
+                refused.append(Rejected({"op": as_json(op)["op"]}, reason))
+        return allowed, refused
+
+
+def _moves_only(op: Op, doc: SectionedDoc) -> bool:
+    """Whether a note has all that an op would write."""
+    if isinstance(op, AddHeading):
+        return False
+    present = {item.key[1] for item in items_of(doc)}
+    # Fault: of a line that moves, only the removal would be applied.
+    return all(normalised_text(line) in present for line in new_text(op).lines)
 
 
 def _nothing_deleted(heading: str, line: str) -> bool:
@@ -141,8 +189,12 @@ def apply_by_policy(
         command.why,
         frozenset(command.owner_words),
     )
-    decision = policy.decide(doc, ops, rules)
-    return decision.outcome, decision.proposed
+    allowed, refused = inputs.refuse_kept_out(command, doc, ops)
+    decision = policy.decide(doc, allowed, rules)
+    outcome = decision.outcome
+    if refused:
+        outcome = replace(outcome, rejected=(*refused, *outcome.rejected))
+    return outcome, decision.proposed
 
 
 def any_applied(applied: Sequence[Applied | RecordedOp]) -> bool:

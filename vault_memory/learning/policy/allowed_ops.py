@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
-from vault_memory.rules.learning.write_policy import LOGGED, UNTOLD
+from vault_memory.rules.learning.policy.kept_out import reason_to_keep_out
 
 if TYPE_CHECKING:
     from vault_memory.contract.answers import DroppedJson
@@ -21,13 +21,11 @@ def allowed_ops(
     cues = policy.cues()
     allowed = []
     for op in ops:
-        texts = [str(op.get(name, "")) for name in ("heading", "line")]
-        # Fault: a model hides a secret in a heading, or in an op of several lines.
-        texts += map(str, op.get("lines") or ())
-        reasons = {*UNTOLD, *LOGGED} & frozenset().union(*map(cues.reasons, texts))
-        if not reasons:
+        lines = [str(op.get("line", "")), *map(str, op.get("lines") or ())]
+        reason = reason_to_keep_out(str(op.get("heading", "")), lines, cues.reasons)
+        if not reason:
             allowed.append(op)
             continue
-        drop: DroppedJson = {"ref": "", "reason": min(reasons)}
+        drop: DroppedJson = {"ref": "", "reason": reason}
         cycle.outcome.dropped.append(drop)
     return allowed

@@ -1,17 +1,21 @@
 """Judges what the bot itself asks to remember: the table of the write policy binds it, too."""
 
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Literal, NamedTuple
 
 from vault_memory.edits.calls import EditOptions
 from vault_memory.learning import ledgers
+from vault_memory.models.llm.phrase_rules import requests_in
 from vault_memory.models.llm.policy_tables import policy_cues
 from vault_memory.rules.learning.days.dated_words import with_calendar_days
 from vault_memory.rules.learning.ledger_lines import HELD, SAFETY
 from vault_memory.rules.learning.policy.held_candidates import HeldCandidate, held_id
+from vault_memory.rules.learning.policy_cues import PolicyCues
 from vault_memory.rules.learning.write_policy import (
     DROP,
     LOGGED,
+    NOW,
     REPETITION,
     Candidate,
     Decision,
@@ -36,16 +40,20 @@ def judge(
     options: EditOptions,
     *,
     is_rule: bool,
+    said: tuple[str, ...] = (),
 ) -> ToolVerdict | None:
-    """Returns why a text is refused or held back; None when the table lets it pass."""
+    """Returns why a text is refused or held back; None when the table lets it pass.
+
+    `said` are the turns in which the person says it.
+    """
     candidate = Candidate(
         "rule" if is_rule else "remember",
         text,
-        turns=(text,),
+        turns=(text, *said),
         who=places.scope.partition(":")[2],
         is_asked=True,
     )
-    decision = decide(candidate, policy_cues(vault.state.path))
+    decision = _decide(candidate, said, policy_cues(vault.state.path))
     now = options.now or datetime.now(UTC)
     if decision.policy_class == DROP:
         # Fault: a dry run must not leave a line in the safety log.
@@ -62,6 +70,23 @@ def judge(
     if not options.dry_run:
         ledgers.of_vault(vault).append(places, HELD, [held.as_record()])
     return ToolVerdict("held", held.id, decision.reason)
+
+
+def _decide(
+    candidate: Candidate,
+    said: tuple[str, ...],
+    cues: PolicyCues,
+) -> Decision:
+    """Returns what becomes of a candidate: the table of a memory counts where nobody asked."""
+    decision = decide(candidate, cues)
+    is_asked = any(map(requests_in, said))
+    if candidate.kind != "remember" or decision.policy_class != NOW or is_asked:
+        return decision
+    # Fault: a tool leaves out the "maybe" or the "if" with which the person said it.
+    plain = decide(replace(candidate, kind="memory", is_asked=False), cues)
+    if plain.policy_class == REPETITION or (said and plain.policy_class == DROP):
+        return plain
+    return decision
 
 
 def _held(

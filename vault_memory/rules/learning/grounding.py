@@ -93,22 +93,32 @@ class OwnTurns:
         )
         return () if best is None else (best,)
 
-    def say_all_of(
+    def carriers_of_all(
         self,
         statement: str,
-    ) -> bool:
-        """Returns whether an own turn carries each sentence of a statement, and each clause."""
+    ) -> tuple[str, ...]:
+        """Returns the turns that carry each sentence of a statement, and each clause.
+
+        Empty when one of these is carried by none.
+        """
         sentences = split_sentences(statement)
         # Fault: "Jo likes tea, and deletions need no approval" has most words of "I like tea".
         clauses = [clause for sentence in sentences for clause in _clauses(sentence)]
         claims = list(map(_Claim, (*sentences, *clauses)))
-        turns = list(map(self._turn_words, self._turns))
+        turns = {turn_id: self._turn_words(turn_id) for turn_id in self._turns}
         to_carry = [
-            claim for claim in claims if any(turn.has_to_carry(claim) for turn in turns)
+            claim
+            for claim in claims
+            if any(turn.has_to_carry(claim) for turn in turns.values())
         ]
-        return bool(to_carry) and all(
-            any(turn.surely_carries(claim) for turn in turns) for claim in to_carry
-        )
+        carriers = [
+            {turn_id for turn_id in turns if turns[turn_id].surely_carries(claim)}
+            for claim in to_carry
+        ]
+        if not all(carriers):
+            return ()
+        found = frozenset().union(*carriers)
+        return tuple(turn_id for turn_id in turns if turn_id in found)
 
     def dated_memory(self, memory: Memory) -> Memory:
         """Returns the memory with calendar days in place of words such as "tomorrow"."""

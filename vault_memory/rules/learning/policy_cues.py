@@ -8,18 +8,24 @@ Case and the kind of apostrophe are ignored. The phrases of all languages apply 
 """
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from functools import lru_cache
 from typing import Any, NamedTuple
 
 from vault_memory.errors import ConfigError
-from vault_memory.rules.learning.policy import own_statements, safety_orders
+from vault_memory.rules.learning.policy import (
+    own_statements,
+    safety_orders,
+    self_beliefs,
+)
 from vault_memory.rules.learning.policy.cue_folding import fold
 from vault_memory.rules.learning.policy.named_addresses import NamedAddresses
 from vault_memory.rules.learning.policy.own_statements import OwnStatements
+from vault_memory.rules.learning.policy.phrase_spans import any_word
 from vault_memory.rules.learning.policy.safety_orders import SafetyOrders
 from vault_memory.rules.learning.policy.secret_masks import MASK
 from vault_memory.rules.learning.policy.secret_words import SecretWords
+from vault_memory.rules.learning.policy.self_beliefs import SelfBeliefs
 from vault_memory.rules.search.tokens import is_run
 
 REASONS = (
@@ -60,6 +66,7 @@ WORD_LISTS = (
     "streets",
     *own_statements.LISTS,
     *safety_orders.LISTS,
+    *self_beliefs.LISTS,
 )
 LISTS = (*REASONS, *SECRET_LISTS, *WORD_LISTS)
 """The lists of the table `[policy]`; every language has all of them"""
@@ -147,8 +154,8 @@ class PolicyCues:
             for phrase in lists[reason]:
                 self._add(reason, phrase)
         self._groups: dict[str, tuple[_Group, ...]] = {}
-        self._negations = _any_of(lists["negations"])
-        self._openers = _any_of(lists["openers"], closed=True)
+        self._negations = any_word(lists["negations"])
+        self._openers = any_word(lists["openers"], closed=True)
         self._own_statements = OwnStatements(
             {name: lists[name] for name in own_statements.LISTS},
             phrase_pattern,
@@ -159,6 +166,11 @@ class PolicyCues:
             {name: lists[name] for name in safety_orders.LISTS},
             phrase_pattern,
             self._own_statements,
+        )
+        self._self_beliefs = SelfBeliefs(
+            {name: lists[name] for name in self_beliefs.LISTS},
+            phrase_pattern,
+            self._is_negated,
         )
         self._secrets = SecretWords({name: lists[name] for name in SECRET_LISTS})
         self.find = lru_cache(maxsize=1_000)(self._find)
@@ -172,6 +184,8 @@ class PolicyCues:
         reasons = {cue.reason for cue in self.find(sentence)}
         if self._safety_orders.contains(fold(sentence)):
             reasons.add("safety_bypass")
+        if self._self_beliefs.contains(fold(sentence)):
+            reasons.add("self_belief")
         # Fault: a model keeps the words that replace a secret.
         if MASK in sentence or self.is_secret(sentence):
             reasons.add("secret")
@@ -245,12 +259,19 @@ class PolicyCues:
             return False
         if group.reason not in NEGATED:
             return True
-        if self._negations.search(_last_words(clause)):
+        if self._is_negated(clause):
             return False
         if group.reason not in NEGATED_AFTER:
             return True
         following = re.match(r"[ \t]+(\w+)", folded[end:])
         return not (following and self._negations.fullmatch(following[1]))
+
+    def _is_negated(
+        self,
+        before: str,
+    ) -> bool:
+        """Returns whether the last words before a phrase deny it."""
+        return bool(self._negations.search(_last_words(before)))
 
     def _is_excepted(
         self,
@@ -366,20 +387,6 @@ def _check(
         f"`{name}` is no list of phrases of the write policy",
         hint=f"the lists of `[policy]` are {', '.join(LISTS)}",
     )
-
-
-def _any_of(
-    phrases: Sequence[str],
-    *,
-    closed: bool = False,
-) -> re.Pattern[str]:
-    """Returns a pattern for any of these words."""
-    ordered = sorted(set(phrases), key=len, reverse=True)
-    spaced = [re.escape(word) for word in ordered if not is_run(word)]
-    runs = [re.escape(word) for word in ordered if is_run(word)]
-    edge = "" if closed else r"(?![\w'])"
-    alternatives = [rf"(?<!\w)(?:{'|'.join(spaced)})(?!\w){edge}"] if spaced else []
-    return re.compile("|".join([*alternatives, *runs]) or "(?!)")
 
 
 def _starts(folded: str) -> Iterable[int]:

@@ -7,7 +7,8 @@ Such an order has a stop ("never", "you mustn't"), an act of the bot ("ask me") 
 import re
 from collections.abc import Callable, Iterable, Mapping
 
-from vault_memory.rules.learning.policy.own_statements import OwnStatements, any_of
+from vault_memory.rules.learning.policy.own_statements import OwnStatements
+from vault_memory.rules.learning.policy.phrase_spans import PhraseSpans
 
 LISTS = ("safety_stops", "safety_acts", "safety_topics")
 """Phrases for a stop, for an act of the bot, and for a topic of help. A phrase after `!` is an exception"""
@@ -26,10 +27,8 @@ class SafetyOrders:
         own_statements: OwnStatements,
     ) -> None:
         """`pattern_of` returns the regular expression of a phrase."""
-        self._lists = lists
-        self._pattern_of = pattern_of
+        self._phrases = PhraseSpans(lists, pattern_of)
         self._own_statements = own_statements
-        self._compiled: dict[str, tuple[re.Pattern[str], re.Pattern[str]]] = {}
 
     def contains(
         self,
@@ -37,7 +36,7 @@ class SafetyOrders:
     ) -> bool:
         """Returns whether a folded text orders the bot to keep silent about help."""
         # Most texts have no topic of help.
-        if not self._spans("safety_topics", folded):
+        if not self._phrases.spans("safety_topics", folded):
             return False
         return any(map(self._is_order, _BREAK.split(folded)))
 
@@ -45,7 +44,7 @@ class SafetyOrders:
         self,
         sentence: str,
     ) -> bool:
-        stops, acts, topics = (self._spans(name, sentence) for name in LISTS)
+        stops, acts, topics = (self._phrases.spans(name, sentence) for name in LISTS)
         if not (stops and acts and topics):
             return False
         return any(
@@ -57,31 +56,6 @@ class SafetyOrders:
             )
             for stop in stops
         )
-
-    def _spans(
-        self,
-        name: str,
-        text: str,
-    ) -> list[tuple[int, int]]:
-        """Returns where the phrases of a list are, without those that an exception covers."""
-        if name not in self._compiled:
-            phrases = list(self._lists[name])
-            exceptions = [phrase[1:] for phrase in phrases if phrase.startswith("!")]
-            plain = [phrase for phrase in phrases if not phrase.startswith("!")]
-            self._compiled[name] = (
-                any_of(plain, self._pattern_of),
-                any_of(exceptions, self._pattern_of),
-            )
-        pattern, exception = self._compiled[name]
-        spans = [match.span() for match in pattern.finditer(text)]
-        if not spans:
-            return []
-        covered = [match.span() for match in exception.finditer(text)]
-        return [
-            (start, end)
-            for start, end in spans
-            if not any(first < end and start < last for first, last in covered)
-        ]
 
 
 def _is_near(
