@@ -101,7 +101,7 @@ def test_the_bots_own_request_obeys_the_table(
 
 def test_what_a_person_writes_is_not_judged(bedroom: Bedroom) -> None:
     text = "The password of the router is swordfish."
-    done = bedroom.seen.ok("remember", "--user", "mira", text)
+    done = bedroom.seen.ok("remember", "--user", "mira", "--yes", text)
     assert done["outcome"] == "added"
     assert "swordfish" in bedroom.text(PROFILE)
 

@@ -103,7 +103,7 @@ def _keeps_secret() -> bool:
     """Ask whether to keep a text with a secret. Raises CannotAsk without a terminal."""
     if not sys.stdin.isatty():
         raise CannotAsk(
-            "the text tells a password, a key or a number that is kept nowhere",
+            "the text tells a password, a key or the number of an account",
             "leave it out, or give `--yes` to keep it in each prompt and on each device",
         )
     return click.confirm(
