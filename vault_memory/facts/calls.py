@@ -454,9 +454,9 @@ class FactCalls:
         if source != "tool":
             return origin
         statement = f"{fact.subject} {fact.object}"
-        said = self._edits.said_by_owner(note, statement)
+        turns = self._edits.said_by_owner(note, statement)
         triple = (fact.subject, fact.predicate, fact.object)
-        candidate = write_policy.Candidate("fact", statement, triple, turns=said)
+        candidate = write_policy.Candidate("fact", statement, triple, turns=turns)
         cues = policy_tables.policy_cues(self.vault.state.path)
         decision = write_policy.decide(candidate, cues)
         # Fault: "maybe I move to Oslo" has the words of "lives in Oslo".

@@ -274,7 +274,7 @@ class LearningCalls:
         return learning_remember.remember(self._edits, text, scope, options)
 
     def tells_secret(self, text: str) -> bool:
-        """Whether a text tells a password, a key or a number, by the tables of the write policy."""
+        """Whether a text has a password, a key or a number, by the tables of the write policy."""
         state = self._edits.vault.state.path
         return policy_tables.policy_cues(state).is_secret(text)
 

@@ -88,13 +88,15 @@ def remember(
     cues = policy_tables.policy_cues(edits.vault.state.path)
     is_rule = bool(places.rules) and _is_rule(words, source, cues)
     if source == "tool":
-        said = () if is_rule else edits.said_by_owner(places.profile, words)
-        # Fault: a page that a model reads can talk it into any statement.
-        if not is_rule and not said:
-            options = options._replace(origin="tool")
+        owner_turns, options = _spoken(edits, places, words, options, is_rule=is_rule)
         # What a person writes is not judged; a bot may pass on anything that it reads.
         verdict = tool_requests.judge(
-            edits.vault, places, words, options, is_rule=is_rule, said=said
+            edits.vault,
+            places,
+            words,
+            options,
+            is_rule=is_rule,
+            owner_turns=owner_turns,
         )
         if verdict is not None:
             note = places.rules if is_rule else places.profile
@@ -124,6 +126,23 @@ def remember(
         options._replace(why="asked to remember"),
     )
     return _result(edit, id_, note)
+
+
+def _spoken(
+    edits: "EditCalls",
+    places: "Places",
+    words: str,
+    options: EditOptions,
+    *,
+    is_rule: bool,
+) -> tuple[tuple[str, ...], EditOptions]:
+    """Returns the turns in which the person says a text of a tool, and whose words it has."""
+    if is_rule:
+        return (), options
+    owner_turns = edits.said_by_owner(places.profile, words)
+    # Fault: a page that a model reads can talk it into any statement.
+    origin = options.origin if owner_turns else "tool"
+    return owner_turns, options._replace(origin=origin)
 
 
 def scope_for(

@@ -6,13 +6,14 @@ where they cannot.
 
 import re
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from vault_memory.edits.commands import EditCommand
 from vault_memory.edits.plans.plan import (
     EditPlan,
+    KeptOut,
     PlanInputs,
     any_applied,
     apply_by_policy,
@@ -37,6 +38,7 @@ from vault_memory.rules.edits.blame import (
 from vault_memory.rules.edits.ops import Append, Op, Rejected, Remove, Replace, as_json
 from vault_memory.rules.edits.ownership import DELETED, Ownership, replay
 from vault_memory.rules.edits.text_edits import Unfit, edit_text
+from vault_memory.rules.learning.policy.kept_out import NEVER_STORED
 
 OF_A_PERSON = "a_person_wrote_it"
 LIKE_AN_INSTRUCTION = "looks_like_instruction"
@@ -91,12 +93,11 @@ def plan_text_edit(
     takes_note_away = edited.after is None
     # A renamed note keeps its lines: policy judged them when they were written.
     is_arrival = edit.get("op") == "rename" and not takes_note_away
-    reason = "" if is_arrival else _kept_out(command, change, inputs)
-    if reason:
-        return EditPlan(before, before, (), (Rejected({"op": op["op"]}, reason),))
     refusal = "" if is_arrival else _find_refusal(command, change, inputs)
     if refusal:
-        proposal = None if takes_note_away else _propose_as_ops(command, change, inputs)
+        # What must not be stored is no proposal either.
+        is_final = takes_note_away or refusal in NEVER_STORED
+        proposal = None if is_final else _propose_as_ops(command, change, inputs)
         return proposal or EditPlan(before, before, (), (Rejected(op, refusal),))
     outcome = "noop_dup" if edited.after == before else "applied"
     op |= {"took": change.removed_keys(), "wrote": change.added_keys()}
@@ -104,30 +105,45 @@ def plan_text_edit(
 
 
 def _kept_out(
-    command: EditCommand,
     change: _Change,
-    inputs: PlanInputs,
+    kept_out: KeptOut,
 ) -> str:
     """Returns why a tool does not store what an edit adds, or an empty string."""
     new_lines = set(added(change.before, change.after))
-    if command.source != "tool" or not new_lines:
+    reasons = (
+        _kept_out_of_block(heading, rows, new_lines, kept_out)
+        for heading, rows in _blocks(change.after)
+        if new_lines
+    )
+    return next(filter(None, reasons), "")
+
+
+def _kept_out_of_block(
+    heading: str,
+    rows: list[bytes],
+    new_lines: set[bytes],
+    kept_out: KeptOut,
+) -> str:
+    if new_lines.isdisjoint(rows):
         return ""
+    # Fault: what a person wrote must not keep the tool from a note.
+    if kept_out(heading, [_words(row) for row in rows if row not in new_lines]):
+        return ""
+    return kept_out(heading, map(_words, rows))
+
+
+def _blocks(raw: bytes) -> Iterator[tuple[str, list[bytes]]]:
+    """Yields the rows of each paragraph with the words of the heading above it."""
     heading = ""
-    for block in change.after.replace(b"\r\n", b"\n").split(b"\n\n"):
+    for block in raw.replace(b"\r\n", b"\n").split(b"\n\n"):
         rows = [row.strip() for row in block.split(b"\n")]
-        texts = [row.decode("utf-8", "replace").strip(_MARKERS) for row in rows]
-        is_new = [row in new_lines for row in rows]
-        old = [text for text, new in zip(texts, is_new, strict=True) if not new]
-        # Fault: what a person wrote must not keep the tool from a note.
-        if any(is_new) and not inputs.kept_out(heading, old):
-            reason = inputs.kept_out(heading, texts)
-            if reason:
-                return reason
-        heading = next(
-            (text for row, text in zip(rows, texts, strict=True) if row[:1] == b"#"),
-            heading,
-        )
-    return ""
+        yield heading, rows
+        headings = [row for row in rows if row.startswith(b"#")]
+        heading = _words(headings[-1]) if headings else heading
+
+
+def _words(row: bytes) -> str:
+    return row.decode("utf-8", "replace").strip(_MARKERS)
 
 
 def _count_items(raw: bytes) -> Counter[tuple[str, str]]:
@@ -140,6 +156,9 @@ def _find_refusal(
     inputs: PlanInputs,
 ) -> str:
     """Returns why the bot may not make the change by itself, or an empty string."""
+    kept_out = _kept_out(change, inputs.kept_out_of(command))
+    if kept_out:
+        return kept_out
     records = inputs.records(command.note)
     bot_lines = bots_lines(records)
     owners = replay(records)

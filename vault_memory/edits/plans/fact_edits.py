@@ -13,6 +13,7 @@ from typing import Any
 from vault_memory.edits.commands import EditCommand
 from vault_memory.edits.plans.plan import (
     EditPlan,
+    KeptOut,
     PlanInputs,
     any_applied,
     apply_by_policy,
@@ -131,19 +132,16 @@ def plan_facts(
     doc = start
     deleted = _statements_deleted_by_people(command, wishes, start, inputs)
     is_deleted = inputs.is_deleted(command)
+    kept_out = inputs.kept_out_of(command)
     changes: list[Change] = []
     turns: list[str] = []
     refused: list[Rejected] = []
     outcomes: list[Outcome] = []
     for index, wish in enumerate(wishes):
         change = change_of(doc, wish)
-        # Fault (A9): the bot would state again each night what a person deleted.
-        if _repeats_deleted(wish, change, deleted, is_deleted):
-            refused += _reject_last_op(change)
-            continue
-        # Fault: of a fact that replaces another one, only the end of the other would be applied.
-        if command.source == "tool" and (reason := _kept_out(wish, inputs)):
-            refused.append(Rejected({"op": wish["do"]}, reason))
+        refusals = _refusals_of(wish, change, deleted, is_deleted, kept_out)
+        if refusals:
+            refused += refusals
             continue
         changes.append(change)
         turns.append(wish.get("fact", {}).get("ref", ""))
@@ -188,19 +186,23 @@ def _repeats_deleted(
     return is_deleted(fact.subject, fact.line())
 
 
-def _kept_out(
+def _refusals_of(
     wish: Wish,
-    inputs: PlanInputs,
-) -> str:
-    """Returns why the fact of a wish is not stored, or an empty string."""
+    change: Change,
+    deleted: frozenset[Statement],
+    is_deleted: Callable[[str, str], bool],
+    kept_out: KeptOut,
+) -> list[Rejected]:
+    """Returns the op of a wish that is refused as a whole, with the reason."""
+    # Fault (A9): the bot would state again each night what a person deleted.
+    if _repeats_deleted(wish, change, deleted, is_deleted):
+        return [Rejected(as_json(op), "deleted_by_person") for op in change.ops[-1:]]
     if "fact" not in wish:
-        return ""
+        return []
     fact = fact_of(wish)
-    return inputs.kept_out(fact.subject, [f"{fact.predicate}: {fact.object}"])
-
-
-def _reject_last_op(change: Change) -> list[Rejected]:
-    return [Rejected(as_json(op), "deleted_by_person") for op in change.ops[-1:]]
+    reason = kept_out(fact.subject, [f"{fact.predicate}: {fact.object}"])
+    # Fault: of a fact that replaces another one, only the end of the other would be applied.
+    return [Rejected({"op": wish["do"]}, reason)] if reason else []
 
 
 def _join_outcomes(

@@ -52,7 +52,7 @@ class PlanInputs:
     human_items: Literal["propose", "edit"] = "propose"
     deleted: Callable[[str], Callable[[str, str], bool]] = lambda note: _nothing_deleted
     """of a note: whether a person deleted a line below a heading from the notes of its scope"""
-    kept_out: KeptOut = lambda heading, lines: ""
+    kept_out: KeptOut = lambda heading, lines: _nothing_kept_out(heading, lines)
     """why lines below a heading are stored by no tool"""
 
     def is_deleted(
@@ -64,6 +64,13 @@ class PlanInputs:
         is_tool = command.source == "tool"
         return self.deleted(command.note) if is_tool else _nothing_deleted
 
+    def kept_out_of(
+        self,
+        command: EditCommand,
+    ) -> KeptOut:
+        """Returns the look-up for lines of a command: it binds tools, and no person."""
+        return self.kept_out if command.source == "tool" else _nothing_kept_out
+
     def refuse_kept_out(
         self,
         command: EditCommand,
@@ -71,20 +78,23 @@ class PlanInputs:
         ops: Iterable[object],
     ) -> tuple[list[object], list[Rejected]]:
         """Returns the ops of a command that may be stored, and those of a tool that may not."""
-        if command.source != "tool":
-            return list(ops), []
+        kept_out = self.kept_out_of(command)
         allowed: list[object] = []
         refused: list[Rejected] = []
         for value in ops:
             op = op_of(value)
             text = None if op is None else new_text(op)
-            reason = self.kept_out(text.heading, text.lines) if text else ""
+            reason = kept_out(text.heading, text.lines) if text else ""
             if op is None or not reason or _moves_only(op, doc):
                 allowed.append(value)
             else:
                 # No audit tells what must not be stored.
                 refused.append(Rejected({"op": as_json(op)["op"]}, reason))
         return allowed, refused
+
+
+def _nothing_kept_out(heading: str, lines: Iterable[str]) -> str:
+    return ""
 
 
 def _moves_only(op: Op, doc: SectionedDoc) -> bool:

@@ -40,20 +40,20 @@ def judge(
     options: EditOptions,
     *,
     is_rule: bool,
-    said: tuple[str, ...] = (),
+    owner_turns: tuple[str, ...] = (),
 ) -> ToolVerdict | None:
     """Returns why a text is refused or held back; None when the table lets it pass.
 
-    `said` are the turns in which the person says it.
+    `owner_turns` are the turns in which the person says it.
     """
     candidate = Candidate(
         "rule" if is_rule else "remember",
         text,
-        turns=(text, *said),
+        turns=(text, *owner_turns),
         who=places.scope.partition(":")[2],
         is_asked=True,
     )
-    decision = _decide(candidate, said, policy_cues(vault.state.path))
+    decision = _decide(candidate, owner_turns, policy_cues(vault.state.path))
     now = options.now or datetime.now(UTC)
     if decision.policy_class == DROP:
         # Fault: a dry run must not leave a line in the safety log.
@@ -74,17 +74,17 @@ def judge(
 
 def _decide(
     candidate: Candidate,
-    said: tuple[str, ...],
+    owner_turns: tuple[str, ...],
     cues: PolicyCues,
 ) -> Decision:
-    """Returns what becomes of a candidate: the table of a memory counts where nobody asked."""
+    """Returns what becomes of a candidate: the table of a memory counts where the person did not ask."""
     decision = decide(candidate, cues)
-    is_asked = any(map(requests_in, said))
+    is_asked = any(map(requests_in, owner_turns))
     if candidate.kind != "remember" or decision.policy_class != NOW or is_asked:
         return decision
     # Fault: a tool leaves out the "maybe" or the "if" with which the person said it.
     plain = decide(replace(candidate, kind="memory", is_asked=False), cues)
-    if plain.policy_class == REPETITION or (said and plain.policy_class == DROP):
+    if plain.policy_class == REPETITION or (owner_turns and plain.policy_class == DROP):
         return plain
     return decision
 

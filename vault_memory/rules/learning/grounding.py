@@ -117,8 +117,8 @@ class OwnTurns:
         ]
         if not all(carriers):
             return ()
-        found = frozenset().union(*carriers)
-        return tuple(turn_id for turn_id in turns if turn_id in found)
+        all_carriers = frozenset().union(*carriers)
+        return tuple(turn_id for turn_id in turns if turn_id in all_carriers)
 
     def dated_memory(self, memory: Memory) -> Memory:
         """Returns the memory with calendar days in place of words such as "tomorrow"."""

@@ -1,11 +1,11 @@
-"""Tells why a text is stored by no tool and no model, in whatever note. Pure."""
+"""Finds the reason why a text is stored by no tool and no model, in any note. Pure."""
 
 from collections.abc import Callable, Iterable
 
 from vault_memory.rules.learning.write_policy import LOGGED, UNTOLD
 
 NEVER_STORED = UNTOLD | LOGGED
-"""Reasons of the write policy that hold for each text, whatever it is written for"""
+"""Reasons of the write policy that hold for each text, wherever it is written"""
 
 _ANY_VALUE = "q7x9z4"
 
@@ -26,5 +26,5 @@ def reason_to_keep_out(
         texts += [f"{heading}: {line}" for line in lines]
     # Fault: the predicate of a fact has its words joined, as in `wifi_password: quayfish`.
     texts += [text.replace("_", " ") for text in texts]
-    found = [reasons_of(text) for text in dict.fromkeys(texts) if text]
-    return min(NEVER_STORED & frozenset().union(*found), default="")
+    reasons = [reasons_of(text) for text in dict.fromkeys(texts) if text]
+    return min(NEVER_STORED & frozenset().union(*reasons), default="")

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Mapping
 from vault_memory.rules.learning.policy.phrase_spans import PhraseSpans, Span
 
 LISTS = ("selves", "flaws", "flaw_degrees")
-"""Phrases for oneself and for a flaw, and the words that may stand between them"""
+"""Phrases for oneself and for a flaw, and the words that may be between them"""
 _WORD = re.compile(r"\w+")
 _STOP = re.compile(r"[.!?;。！？；\n]")
 
@@ -26,7 +26,7 @@ class SelfBeliefs:
     ) -> None:
         """`pattern_of` returns the regular expression of a phrase.
 
-        `is_negated` tells whether the words before a phrase deny it.
+        `is_negated` returns whether the words before a phrase deny it.
         """
         self._is_negated = is_negated
         self._phrases = PhraseSpans(lists, pattern_of)
