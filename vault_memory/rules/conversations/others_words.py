@@ -70,7 +70,15 @@ _SPEAKER = re.compile(
     r"\*{0,2} ?[:：]\*{0,2} \S"
 )
 """A line of a conversation: ``[10:02] Eve: hello``"""
+_STAMPED = re.compile(
+    r"[^\W\d_a-zà-ÿа-я][\w.'’-]{0,24}(?: [^\W\d_a-zà-ÿа-я][\w.'’-]{0,24}){0,2}"
+    r"[ \t]{0,4}[,—–|·-]?[ \t]{0,4}\[?(?:[^\W\d_]{2,12},? (?:[^\W\d_]{1,3} )?)?"
+    r"(?:\d{1,4}[./-]\d{1,2}(?:[./-]\d{2,4})?,? )?\d{1,2}[:.]\d{2}(?: ?[AaPp]\.?[Mm]\.?)?\]?:?"
+)
+"""The line above a message of a chat: ``Eve  12:03 PM``, ``Eve — Today at 12:03``"""
 _DASHES = re.compile(r"[-–—_=]{2,}")
+_QUOTES = (">", "|", "&gt;", "//", "/*", "*/", "#!", "%%", ";;")
+"""Beginnings of a quoted line, and of a comment in code"""
 _SENTENCE_ENDS = ".!?:。！？："
 _MARKERS = " \t\r\n*_>|#-–—=•"
 
@@ -202,6 +210,9 @@ class OthersWords:
         """Returns whether a line begins a mail, or is the line above a signature."""
         line = lines[number]
         if line.rstrip() == "--":
+            return True
+        is_last = number + 1 == len(lines)
+        if not is_last and _STAMPED.fullmatch(line.strip()[:LONGEST_LINE]):
             return True
         bare = line.strip(_MARKERS)
         if not bare or len(bare) > LONGEST_LINE:
@@ -380,7 +391,7 @@ def _without_quoted_lines(lines: list[str]) -> list[str]:
 
 
 def _is_quoted(line: str) -> bool:
-    return line.lstrip().startswith((">", "|", "&gt;"))
+    return line.lstrip().startswith(_QUOTES)
 
 
 def _is_spoken(line: str) -> bool:
