@@ -212,7 +212,7 @@ class VaultMemory(VaultParts):
             preview=preview,
         )
         if refresh and as_of is None and not preview:
-            self.learning.commit_before(session, scopes)
+            self.learning.commit_before(session, scopes, now)
         return self._prompts.context(prompt, scopes, options)
 
     def record_turn(

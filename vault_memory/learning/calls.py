@@ -131,6 +131,7 @@ class LearningCalls:
         self,
         session: str | None,
         scopes: Sequence[str],
+        now: datetime | None = None,
     ) -> None:
         """Write what the people of these scopes asked for in other conversations than `session`.
 
@@ -147,7 +148,7 @@ class LearningCalls:
                 if other.id != session and f"user:{other.user}" in scopes
             ]
             if others:
-                self._runner(None).commit_at_once(others)
+                self._runner(now).commit_at_once(others)
         except (VaultMemoryError, OSError) as error:
             # Fault: what is learned later must not cost the memory of now.
             logger.warning("nothing was learned before a conversation: %s", error)
