@@ -1,5 +1,6 @@
 """Reads notes and chunks as answers and contexts show them."""
 
+import json
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -145,25 +146,23 @@ def notes_with_names(
     *,
     with_aliases: bool,
 ) -> frozenset[int]:
-    """Return the notes of these scopes with one of these folded names, with `with_aliases` also aliases and titles.
+    """Return the notes of these scopes with one of these folded names.
 
-    Without the notes that each vault has, such as USER.md.
+    `with_aliases` adds their aliases and titles. Notes that each vault has, such as USER.md, are left out.
     """
-    searched = marks(list(names))
-    conditions = [f"name <> '' AND name IN {searched}"]
+    listed_names = "(SELECT value FROM json_each(?1))"
+    conditions = [f"name <> '' AND name IN {listed_names}"]
     if with_aliases:
-        notes = (
-            f"SELECT note FROM property WHERE ({_OTHER_NAMES}) AND key IN {searched}"
-        )
+        notes = f"SELECT note FROM property WHERE ({_OTHER_NAMES}) AND key IN {listed_names}"
         conditions.append(f"id IN ({notes})")
-    # The plus keeps SQLite from reading each note of the scopes: few notes have one of the names.
-    among = f"+scope IN {listed(scope_ids)} AND kind NOT IN {STANDING_KINDS}"
+    # The plus keeps SQLite from reading each note of the scopes: few have one of the names.
+    place = f"+scope IN {listed(scope_ids)} AND kind NOT IN {STANDING_KINDS}"
     rows = index.connection.execute(
         " UNION ".join(
-            f"SELECT id FROM note WHERE {condition} AND {among}"
+            f"SELECT id FROM note WHERE {condition} AND {place}"
             for condition in conditions
         ),
-        tuple(names) * len(conditions),
+        (json.dumps(list(names)),),
     )
     return frozenset(row[0] for row in rows)
 

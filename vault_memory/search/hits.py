@@ -2,6 +2,7 @@
 
 import math
 import re
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
@@ -13,6 +14,7 @@ from vault_memory.index.filters import Filters
 from vault_memory.index.note_queries import ChunkDetails
 from vault_memory.lazy import lazy_module
 from vault_memory.rules.search import tokens
+from vault_memory.rules.search.scoring import ORDINALS
 from vault_memory.search import fusion, hit_copies
 from vault_memory.search.candidates import CandidateRequest, Candidates, ranks
 from vault_memory.search.fusion import Ranked
@@ -64,16 +66,7 @@ def answer(
     groups = [[candidate] for candidate in ranked]
     if not options.copies:
         groups = hit_copies.alike(candidates, ranked, limit + MOST_OTHERS)
-    # Further groups: lines of other notes among them may go before the third line of a note.
-    most = limit + MOST_OTHERS
-    last_score = groups[most - 1][0][0] if len(groups) > most else math.inf
-    # Candidates as good as the last one: their place decides, which is not read yet.
-    best = [
-        candidate
-        for group in groups[: most + MOST_TIES]
-        if group[0][0] <= last_score
-        for candidate in group
-    ]
+    best = _best(request, groups, limit)
     hits = _hits(request, candidates, best, options)
     if request.waiting:
         hits = _without_written(hits)
@@ -100,6 +93,32 @@ def _resolved(
     without = request.without.ids
     known = references.References(request.store, request.scope_ids, without)
     return [known.resolved(hit) for hit in hits]
+
+
+def _best(
+    request: CandidateRequest,
+    groups: Sequence[Sequence[Ranked]],
+    limit: int,
+) -> list[Ranked]:
+    """Returns the candidates of the first groups, and of those that are as good as the last of them."""
+    most = limit
+    # Lines of other notes among further groups may go before the third line of a note.
+    if request.waiting or _repeats_note(groups[:limit]):
+        most += MOST_OTHERS
+    last_score = groups[most - 1][0][0] if len(groups) > most else math.inf
+    # Candidates as good as the last one: their place decides, which is not read yet.
+    return [
+        candidate
+        for group in groups[: most + MOST_TIES]
+        if group[0][0] <= last_score
+        for candidate in group
+    ]
+
+
+def _repeats_note(groups: Sequence[Sequence[Ranked]]) -> bool:
+    """Returns whether a note has more than its lines among these."""
+    notes = Counter(group[0][1] // ORDINALS for group in groups)
+    return any(count > MOST_OF_A_NOTE for count in notes.values())
 
 
 def _spread(hits: Sequence[Hit]) -> list[Hit]:

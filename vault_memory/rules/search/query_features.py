@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cache, lru_cache
+from itertools import accumulate
 from typing import NamedTuple
 
 from vault_memory.rules.conversations import statements
@@ -96,13 +97,11 @@ def _names_in(sentence: str) -> Iterator[str]:
     if any(map(tokens.is_name_with_signs, words)):
         return
     empty = tokens.stop_words(words) | _about_words()
-    is_content = [word not in empty for word in words]
-    total = sum(is_content)
+    counts = [0, *accumulate(word not in empty for word in words)]
     for start in range(len(words)):
         for end in range(start + 1, min(start + LONGEST_NAME, len(words)) + 1):
-            content = sum(is_content[start:end])
             # Fault: a note `What.md` would be named by each question.
-            if content <= total * HALF:
+            if counts[end] - counts[start] <= counts[-1] * HALF:
                 continue
             for name in _spellings(words[start:end]):
                 if len(name) >= SHORTEST_NAME:

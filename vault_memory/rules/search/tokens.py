@@ -10,7 +10,7 @@ written in parts, such as ``re-index`` or ``0461 123 45 67``, is in the index in
 
 import re
 import unicodedata
-from functools import cache
+from functools import cache, lru_cache
 from typing import TYPE_CHECKING
 
 from vault_memory.lazy import lazy_module
@@ -283,6 +283,12 @@ def is_run(word: str) -> bool:
 
 def sentences(query: str) -> list[str]:
     """Returns the sentences of a prompt to search: its questions, else its last two sentences."""
+    return list(_searched_sentences(query))
+
+
+# A search asks for the words and for the names in a prompt.
+@lru_cache(4)
+def _searched_sentences(query: str) -> tuple[str, ...]:
     all_sentences = sentence_splitter.split_sentences(clean(query))
     questions = [sentence for sentence in all_sentences if is_question(sentence)]
     # `what?` has nothing to search, so the sentences before it are searched.
@@ -290,7 +296,7 @@ def sentences(query: str) -> list[str]:
     if not searched:
         searched = _last_with_content(all_sentences, 2)
     # A prompt of stop-words alone is searched as it is.
-    return searched or questions[-MOST_SENTENCES:] or all_sentences[-2:]
+    return tuple(searched or questions[-MOST_SENTENCES:] or all_sentences[-2:])
 
 
 def _last_with_content(
