@@ -26,7 +26,10 @@ def add(
     """
     # The chunks of a note share scopes and headings.
     scope_tokens = {row[0]: _tokens(row[0]) for row in rows}
-    headings = {heading: _words_of(heading) for heading in {row[1] for row in rows}}
+    headings = {
+        heading: normalise(heading.replace("\x1f", " "), divided=True)
+        for heading in {row[1] for row in rows}
+    }
     connection.executemany(
         "INSERT INTO chunk_fts(rowid, scope, heading, who, body)"
         " VALUES (?, ?, ?, ?, ?)",
@@ -36,20 +39,15 @@ def add(
                 scope_tokens[scopes],
                 headings[heading],
                 normalise(who) if who else "",
-                normalise(_without_comments(body), divided=True),
+                normalise(
+                    chunk_text.COMMENT.sub(" ", body) if "%%" in body else body,
+                    divided=True,
+                ),
             )
             for id_, (scopes, heading, who, body) in enumerate(rows, first_id)
         ),
     )
     term_volumes.add(connection, first_id, [row[0] for row in rows])
-
-
-def _words_of(heading: str) -> str:
-    return normalise(heading.replace("\x1f", " "), divided=True)
-
-
-def _without_comments(body: str) -> str:
-    return chunk_text.COMMENT.sub(" ", body) if "%%" in body else body
 
 
 def _tokens(scopes: Scopes) -> str:

@@ -199,7 +199,11 @@ def apply_by_policy(
         command.why,
         frozenset(command.owner_words),
     )
-    allowed, refused = inputs.refuse_kept_out(command, doc, ops)
+    allowed = list(ops)
+    refused: list[Rejected] = []
+    # A person may write what no tool may store.
+    if command.source == "tool":
+        allowed, refused = inputs.refuse_kept_out(command, doc, ops)
     decision = policy.decide(doc, allowed, rules)
     outcome = decision.outcome
     if refused:

@@ -49,6 +49,8 @@ _POINTS = "\u0591-\u05bd\u05bf\u05c1\u05c2\u05c4\u05c5\u05c7\u0610-\u061a\u064b-
 _plain_word = re.compile("[a-z0-9]+")
 _inner_sign = re.compile(r"['-](?<=[^\W_].)(?=[^\W_])")
 """What a divided word has. The sign is first: a search for it is quick"""
+_name_sign = re.compile(r"\(?\.|[^#+*]*+[#+*]")
+"""What most texts have not, and each name with signs has"""
 _accents = re.compile("[\u0300-\u036f]")
 _entity = re.compile(
     "&(?:#[0-9]{1,7}|#[xX][0-9a-fA-F]{1,6}|[A-Za-z][A-Za-z0-9]{1,30});"
@@ -172,34 +174,22 @@ def normalise(
         text = text.translate(_latin_forms())
     else:
         text = _normal_form(clean(text))
-    if _may_name_with_signs(text):
+    if " ." in text or _name_sign.match(text):
         text = _name_with_signs().sub(_name_word, text)
     if divided and (in_one_piece := compounds_of(text)):
         text = " ".join([text, *in_one_piece])
     return text
 
 
-def _may_name_with_signs(text: str) -> bool:
-    """Returns whether a text has one of these signs. Most have none."""
-    if "#" in text or "+" in text or "*" in text:
-        return True
-    return " ." in text or text.startswith((".", "(."))
-
-
 def compounds_of(text: str) -> dict[str, tuple[str, ...]]:
     """Returns the divided words and numbers of a text in one piece, each with its components."""
-    return compounds.of(text) if _may_have_compounds(text) else {}
-
-
-def _may_have_compounds(text: str) -> bool:
-    """Returns whether a text may have a divided word, or enough digits for a number. Most have neither."""
-    # A marker of a list is at the beginning.
+    # Most texts have none. A marker of a list is at the beginning.
     may_be_divided = text.find("-", 1) > 0 or "'" in text
-    if may_be_divided and _inner_sign.search(text):
-        return True
-    raw = text.encode(errors="replace")
-    digits = len(raw) - len(raw.translate(None, b"0123456789"))
-    return digits >= FEWEST_DIGITS
+    if not (may_be_divided and _inner_sign.search(text)):
+        raw = text.encode(errors="replace")
+        if len(raw) - len(raw.translate(None, b"0123456789")) < FEWEST_DIGITS:
+            return {}
+    return compounds.of(text)
 
 
 def _name_word(name: re.Match[str]) -> str:
