@@ -126,6 +126,9 @@ HARMLESS = (
     "I moved to flat DE12 in 2024",
     "My account at the library has a fine of 1200",
     "Use the password manager for the portal",
+    "The spare fuses are in the blue tin (2026-05-04)",
+    "Saw the card number twice (2026-05-04)",
+    "Das Auto hat einen neuen TÜV und eine TAN (2026-05-04)",
 )
 
 
