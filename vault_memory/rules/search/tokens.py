@@ -49,8 +49,6 @@ _POINTS = "\u0591-\u05bd\u05bf\u05c1\u05c2\u05c4\u05c5\u05c7\u0610-\u061a\u064b-
 _plain_word = re.compile("[a-z0-9]+")
 _inner_sign = re.compile(r"['-](?<=[^\W_].)(?=[^\W_])")
 """What a divided word has. The sign is first: a search for it is quick"""
-_name_sign = re.compile(r"\(?\.|[^#+*]*+[#+*]")
-"""What most texts have not, and each name with signs has"""
 _accents = re.compile("[\u0300-\u036f]")
 _entity = re.compile(
     "&(?:#[0-9]{1,7}|#[xX][0-9a-fA-F]{1,6}|[A-Za-z][A-Za-z0-9]{1,30});"
@@ -174,7 +172,10 @@ def normalise(
         text = text.translate(_latin_forms())
     else:
         text = _normal_form(clean(text))
-    if " ." in text or _name_sign.match(text):
+    raw = text.encode(errors="replace")
+    # Most texts have none of these signs, and these are the quickest tests for them.
+    has_sign = len(raw) != len(raw.translate(None, b"#+*"))
+    if has_sign or " ." in text or text.startswith((".", "(.")):
         text = _name_with_signs().sub(_name_word, text)
     if divided and (in_one_piece := compounds_of(text)):
         text = " ".join([text, *in_one_piece])

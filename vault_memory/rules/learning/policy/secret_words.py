@@ -40,36 +40,6 @@ _RUN_LATIN = re.compile(r"[ \t]*+[:：=]?+[ \t]*+(?P<value>[a-z][!-+\--~]{3,})")
 _RUN_LAST = re.compile(r"(?P<value>[^\W\d_]{2,8})[ \t]*(?:$|[,.!，。！])")
 _NUMBER = re.compile(r"\d[\d-]*")
 _DAY = re.compile(r"(?<![\w-])\d{4}-\d\d-\d\d(?![\w-])")
-_GAP = 4
-"""Words between a cue and the copula: "the password for the router is …" """
-SHORTEST_CODE = 4
-"""Characters of a value with a digit that follows a cue directly: "PIN 4417" """
-WORDS_BETWEEN = 6
-"""Words before a cue among which its value is: "quayfish is the new wifi password" """
-WORDS_OF_NAME = 2
-"""Words that may name what a password is for, directly before it: "the guest wifi password" """
-LONGEST_SIDE = 200
-"""Characters on each side of a cue among which its value is"""
-LONGEST_COMPOUND = 60
-"""Characters before a cue in which a name of which it is a part may stand"""
-_CODE = re.compile(r"[ \t]*+[#:：=]?+[ \t]*+(?P<value>[^\s,;，。；]+)")
-_RUN_CODE = re.compile(r"[ \t]*+[#:：=]?+[ \t]*+(?P<value>[!-~]+)")
-_QUOTED = re.compile(r"[\"'“„«‚‘「『`]")
-_DIGIT = re.compile(r"\d")
-_NUMBER_AFTER = re.compile(r"[ \t]+[^\W\d_]+[ \t]+\d{4,}[ \t]*(?:$|[.,;!])")
-"""The number in "my PIN today 4417", which has no verb"""
-_CLAUSE = re.compile(r"[.,;:!?…\n，。；：！？]")
-_SENTENCE_END = re.compile(r"[.!?](?=\s|$)|[\n;。！？；]")
-_BESIDE = re.compile(r"[:=—–,，(-](?=\s|$)|[:=,，(]|[^\s,，:=()]+")
-"""A word, or a mark between a cue and its value"""
-_LINKS = frozenset(":=—–-(")
-_PAUSES = frozenset(",，—–-()")
-_RUN_LATIN = re.compile(r"[ \t]*+[:：=]?+[ \t]*+(?P<value>[a-z][!-+\--~]{3,})")
-_RUN_LAST = re.compile(r"(?P<value>[^\W\d_]{2,8})[ \t]*(?:$|[,.!，。！])")
-_NUMBER = re.compile(r"\d[\d-]*")
-_TIME = re.compile(
-    r"(?<![\w:-])(?:\d{4}-\d\d-\d\d|(?:[01]?\d|2[0-3]):[0-5]\d)(?![\w:-])"
-)
 _GAP = rf"(?:[ \t]+[\w'’\"/.-]+){{0,{LONGEST_GAP}}}?"
 
 
