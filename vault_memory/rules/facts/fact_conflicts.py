@@ -7,8 +7,7 @@ from itertools import combinations
 from typing import Literal
 
 from vault_memory.rules.facts.fact import Fact, begins, canonical, has_ended
-from vault_memory.rules.facts.fact_page import are_alike, words_of
-from vault_memory.rules.facts.values import same_value
+from vault_memory.rules.facts.values import are_alike, same_value, words_of
 
 OPPOSITES = (
     ("likes", "dislikes"),

@@ -29,16 +29,12 @@ from vault_memory.rules.facts.fact import (
     top_level_items,
 )
 from vault_memory.rules.facts.fact_strength import known_since
-from vault_memory.rules.facts.values import same_value
-from vault_memory.rules.search.tokens import is_run, pairs, without_last_letters
+from vault_memory.rules.facts.values import are_alike, same_value, words_of
 
-ALIKE = 0.7
-"""The Jaccard similarity from which two facts count as equal"""
 LOSES = 0.3
 """The confidence of a fact that a rival statement replaced"""
 ANOTHER_VALUE = "another value was stated (fact {})"
 """Why a person is asked about a fact; names the fact with the other value"""
-_TRIMMED = ".,;:!?…。，、；：！？\"'“”„«»()[]{}"
 
 Resolution = Literal["temporal", "keep_existing", "use_new", "merge", "ask"]
 
@@ -73,18 +69,6 @@ class Change:
     """ops that a person decides about"""
     ended: tuple[str, ...] = ()
     """the ids of facts that this fact ended"""
-
-
-def words_of(text: str) -> frozenset[str]:
-    """Returns the words by which facts are compared; for scripts without spaces, letter pairs."""
-    words: list[str] = []
-    for word in folded(text).split():
-        trimmed = word.strip(_TRIMMED) or word
-        if is_run(trimmed):
-            words += pairs(trimmed)
-        else:
-            words.append(trimmed)
-    return frozenset(without_last_letters(words))
 
 
 # --- Adding -----------------------------------------------------------------------------------
@@ -260,18 +244,6 @@ def _overlapping(page: _SubjectPage, new: Fact) -> Iterator[Fact]:
     for fact in page.same:
         if not fact.struck and _overlap(fact, new):
             yield fact
-
-
-def are_alike(first: frozenset[str], second: frozenset[str]) -> bool:
-    """Compares the words of two values of the same predicate."""
-    # `room 12` and `room 13` share most letters and mean different rooms.
-    different_words = "".join(first ^ second)
-    if any(map(str.isdigit, different_words)):
-        return False
-    # The predicate counts as a word that both share.
-    shared = len(first & second) + 1
-    total = len(first | second) + 1
-    return shared / total >= ALIKE
 
 
 def _overlap(first: Fact, second: Fact) -> bool:

@@ -1,13 +1,17 @@
-"""Compares the values of facts: dates and numbers by what they mean, names by their letters. Pure."""
+"""Compares the values of facts: dates and numbers by meaning, names by letters and words. Pure."""
 
 import re
 from functools import lru_cache
 
 from vault_memory.rules.facts.fact import folded
 from vault_memory.rules.search import stopwords
+from vault_memory.rules.search.tokens import is_run, pairs, without_last_letters
 
 MOST_VALUES = 4_096
 """Values whose meaning is cached"""
+ALIKE = 0.7
+"""The Jaccard similarity from which two facts count as equal"""
+_TRIMMED = ".,;:!?…。，、；：！？\"'“”„«»()[]{}"
 
 _ISO = re.compile(r"(\d{4})(?:-(\d{1,2})(?:-(\d{1,2}))?)?")
 _SLASHED = re.compile(r"(\d{4})/(\d{1,2})/(\d{1,2})")
@@ -89,3 +93,27 @@ def _iso(
 def _plain_number(match: re.Match[str]) -> str:
     number = match[0].replace(",", "")
     return number.rstrip("0").rstrip(".") if "." in number else number
+
+
+def words_of(text: str) -> frozenset[str]:
+    """Returns the words by which facts are compared; for scripts without spaces, letter pairs."""
+    words: list[str] = []
+    for word in folded(text).split():
+        trimmed = word.strip(_TRIMMED) or word
+        if is_run(trimmed):
+            words += pairs(trimmed)
+        else:
+            words.append(trimmed)
+    return frozenset(without_last_letters(words))
+
+
+def are_alike(first: frozenset[str], second: frozenset[str]) -> bool:
+    """Compares the words of two values of the same predicate."""
+    # `room 12` and `room 13` share most letters and mean different rooms.
+    different_words = "".join(first ^ second)
+    if any(map(str.isdigit, different_words)):
+        return False
+    # The predicate counts as a word that both share.
+    shared = len(first & second) + 1
+    total = len(first | second) + 1
+    return shared / total >= ALIKE
