@@ -75,10 +75,35 @@ def by_hand(memory: VaultMemory, home: Home, place: str, now: datetime) -> None:
     os.utime(page, (0, 0))
 
 
+def by_hand_below(memory: VaultMemory, home: Home, place: str, now: datetime) -> None:
+    """The person writes the new value below the old one, which has no day, and strikes nothing."""
+    page = memory.root / f"Users/{home.user}/bot/config/FACTS.md"
+    text = page.read_text(encoding="utf-8") if page.exists() else ""
+    # A value with a day holds longer than one without, wherever it stands.
+    if "(since" in text or "~~" in text:
+        by_hand(memory, home, place, now)
+        return
+    page.parent.mkdir(parents=True, exist_ok=True)
+    heading = "" if text else f"## {home.user}\n\n"
+    line = f"{heading}- lives_in: {place}\n"
+    page.write_text(f"{text.rstrip()}\n{line}".lstrip(), encoding="utf-8")
+    os.utime(page, (0, 0))
+    memory.index(embed=False)
+
+
+def places_on_page(memory: VaultMemory, home: Home) -> list[str]:
+    """Earlier values that the person left on the page: who takes one out does not want it back."""
+    page = memory.root / f"Users/{home.user}/bot/config/FACTS.md"
+    text = page.read_text(encoding="utf-8") if page.exists() else ""
+    earlier = set(home.values[:-1]) - {home.newest} if home.values else set()
+    return sorted(place for place in earlier if f"lives_in: {place}" in text)
+
+
 WAYS: tuple[Callable[[VaultMemory, Home, str, datetime], None], ...] = (
     by_a_turn,
     by_a_tool,
     by_hand,
+    by_hand_below,
 )
 
 
@@ -95,6 +120,10 @@ def test_the_newest_value_is_first_in_facts_context_and_search(
             for home in homes:
                 if round_ <= 1 or chance.random() < 0.5:
                     place = town(next(numbers))
+                    earlier = places_on_page(memory, home)
+                    # Some people move back.
+                    if earlier and chance.random() < 0.25:
+                        place = chance.choice(earlier)
                     chance.choice(WAYS)(memory, home, place, now)
                     home.values.append(place)
         memory.index(embed=False)
@@ -112,7 +141,8 @@ def is_right(memory: VaultMemory, home: Home, now: datetime) -> bool:
     question = f"Where does {home.user} live?"
     block = memory.context(question, scopes=scopes, now=now).text
     hits = memory.search(question, scopes=scopes, now=now).hits
-    earlier = [place for place in home.values[:-1] if f"lives_in: {place}" in block]
+    others = set(home.values) - {home.newest}
+    earlier = [place for place in others if f"lives_in: {place}" in block]
     return (
         current == [home.newest]
         and home.newest in block

@@ -225,7 +225,9 @@ class _Gatherer:
         keys = self._entity_keys(scope_ids, people)
         pairs = fact_queries.facts_about(self._index, scope_ids, keys)
         paths = {fact: path for path, fact in pairs}
-        facts = [fact for fact in self._valid_facts(paths) if _mentions(fact, keys)]
+        # Fault: among the keys of `paths` a line that a person wrote again has its first place.
+        valid = self._valid_facts(fact for _, fact in pairs)
+        facts = [fact for fact in valid if _mentions(fact, keys)]
         if request.briefing:
             # Others read a briefing: a fact about a contact may still name the person.
             facts = [fact for fact in facts if not _mentions(fact, people)]

@@ -352,6 +352,29 @@ def test_an_alias_leads_to_the_section_of_its_entity():
     assert (outcomes, lines(after)[1]) == (["added"], "is_a: organization")
 
 
+@pytest.mark.parametrize(
+    "written", ["Bergen Oslo", "Bergen Oslo Kiel", "Oslo Bergen Kiel"]
+)
+def test_a_value_below_which_a_person_wrote_another_is_said_anew(written: str):
+    """The person struck nothing through."""
+    values = "".join(f"- lives_in: {value}\n" for value in written.split())
+    page = f"## ann\n\n{values}".encode()
+
+    after, [outcome] = page_with(page, fact("ann", "lives_in", "Bergen"))
+
+    assert outcome == "superseded"
+    held = current(read_facts(parse(after)), TODAY)
+    assert [one.object for one in held] == ["Bergen"]
+
+
+def test_the_last_line_of_a_person_holds_although_it_stands_above_too():
+    page = parse(b"## ann\n\n- lives_in: Kiel\n- lives_in: Oslo\n- lives_in: Kiel\n")
+
+    held = current(read_facts(page), TODAY)
+
+    assert [one.object for one in held] == ["Kiel"]
+
+
 def test_a_fact_that_ended_and_is_true_again_is_a_new_fact():
     page = b"## alice\n- ~~lives_in: Oslo~~ (2010-01-01 to 2019-01-01)\n- lives_in: Lima (since 2019-01-01)\n"
 

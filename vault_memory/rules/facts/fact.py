@@ -410,7 +410,9 @@ def _unique_facts(facts: Iterable[Fact]) -> dict[str, Fact]:
     by_id: dict[str, Fact] = {}
     for fact in facts:
         previous = by_id.get(fact.id)
-        if previous is None or (previous.struck and not fact.struck):
+        if previous is None or not fact.struck:
+            # Fault: who moves back writes the first value once more, below the others.
+            by_id.pop(fact.id, None)
             by_id[fact.id] = fact
     return by_id
 

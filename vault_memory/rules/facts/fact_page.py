@@ -19,6 +19,7 @@ from vault_memory.rules.facts.fact import (
     Fact,
     begins,
     canonical,
+    current,
     folded,
     has_ended,
     identified,
@@ -80,10 +81,11 @@ def add_fact(doc: SectionedDoc, statement: Fact, rules: FactRules) -> Change:
     new = _as_written(statement, page, rules.today)
     if not is_writable(new):
         return Change("unreadable", new.id)
-    twin = _find_twin(page, new)
+    comparable = _without_replaced(page, new, rules)
+    twin = _find_twin(comparable, new)
     if twin:
         return _unchanged(twin)
-    shorter = _find_shorter(page, new)
+    shorter = _find_shorter(comparable, new)
     if shorter:
         refined = replace(shorter, object=new.object, ref=new.ref or shorter.ref)
         refined = identified(refined)
@@ -209,6 +211,21 @@ def _ended_before(page: _SubjectPage, new: Fact, today: date) -> bool:
     return any(
         folded(fact.object) == value and has_ended(fact, today) for fact in page.same
     )
+
+
+def _without_replaced(page: _SubjectPage, new: Fact, rules: FactRules) -> _SubjectPage:
+    """Returns the page without the open values that a line below them has replaced."""
+    today = rules.today
+    if new.predicate not in rules.single or new.valid_from not in (None, today):
+        return page
+    ids = {fact.id for fact in current(page.same, today, rules.single)}
+    # Fault: a person who writes the new value below strikes the old one not through.
+    comparable = (
+        fact
+        for fact in page.same
+        if fact.struck or begins(fact) > today or fact.id in ids
+    )
+    return replace(page, same=tuple(comparable))
 
 
 def _find_twin(page: _SubjectPage, new: Fact) -> Fact | None:
