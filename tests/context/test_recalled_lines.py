@@ -119,6 +119,29 @@ def test_the_eighth_question_on_a_topic_has_the_note_and_none_of_the_phrases(
     assert "closes at four" in line
 
 
+@pytest.mark.parametrize(
+    "question",
+    [
+        "whats the closing time of the harbour office on Fridays",
+        "could you look up when the harbour office closes on Fridays",
+        "is the harbour office closed on Fridays",
+        "kannst du sagen wann das harbour office Fridays closes",
+        "peux-tu me dire quand ferme le harbour office Fridays closes",
+        "puedes decirme cuándo closes harbour office Fridays",
+    ],
+)
+def test_the_eighth_question_without_a_mark_has_the_note(
+    memory: VaultMemory, question: str
+) -> None:
+    for number in range(7):
+        talk(memory, number, question, "Sorry, I do not know that.")
+
+    block = memory.context(question, scopes=[ANN], now=NOW, automatic=True)
+
+    [line] = recalled(block)
+    assert "closes at four" in line
+
+
 def test_notes_come_before_turns_however_often_those_have_the_words(
     memory: VaultMemory,
 ) -> None:

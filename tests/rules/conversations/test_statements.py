@@ -174,6 +174,14 @@ def test_an_order_of_a_person_tells_nothing_and_the_same_of_the_bot_is_advice(
         "Help came late",
         "The check is in the mail",
         "记住船九点开",
+        "Could you remember that the spare key is under the pot",
+        "can you always use metric units",
+        "Kannst du dir merken dass das Boot um neun fährt",
+        "peux-tu noter que le bateau part à neuf heures",
+        "puedes recordar que el barco sale a las nueve",
+        "Do the bins on Thursday",
+        "Did the shopping on Friday",
+        "Have the spare key ready",
     ],
 )
 def test_a_statement_is_no_order(text: str) -> None:
@@ -191,6 +199,9 @@ QUERY = "What is the gate code of the cottage?"
         "**ann**: What is the gate code?",
         "- **ann**: The cottage: what is the code?",
         "gate code?",
+        "whats the gate code of the cottage",
+        "Can we have the gate code",
+        "is there a gate code",
     ],
 )
 def test_a_turn_with_the_same_question_repeats_the_query(turn: str) -> None:
@@ -204,6 +215,11 @@ def test_a_turn_with_the_same_question_repeats_the_query(turn: str) -> None:
         "the gate code is 4711",
         "What is the gate code of the boathouse? It was 4711.",
         "Where does Bo sleep?",
+        "The gate has a code, is what I know",
+        "Do not change the gate code",
+        "Will has the gate code",
+        "Have the gate code at the cottage",
+        "did the gate code of the cottage",
         "Is the gate code 4711?",
         "",
     ],

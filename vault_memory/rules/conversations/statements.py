@@ -39,7 +39,7 @@ def repeats(
     plain = without_speaker(text)
     if asked_part(plain, _speaker_of(text)) <= HALF:
         return False
-    terms = tokens.terms(plain)
+    terms = [term for term in tokens.terms(plain) if term not in _question_words()]
     shared = sum(term in query for term in terms)
     return shared > 0 and shared >= ENOUGH * len(terms)
 
@@ -157,14 +157,36 @@ def _polite_words() -> frozenset[str]:
 
 
 def _begins_as_question(text: str) -> bool:
-    """Returns whether a single sentence begins with a word such as `where`."""
-    first = _first_word.match(text)
-    if first is None or first[0].lower() not in _question_words():
+    """Returns whether a single sentence begins with `where`, or with `can you`."""
+    match = _first_words.match(text)
+    if match is None:
+        return False
+    first, second = (word.lower() for word in match.groups(""))
+    is_inverted = second in _asked_after().get(first, ())
+    if first not in _question_words() and not is_inverted:
+        return False
+    # Fault: "could you remember that the code is 4711" says what the code is.
+    if is_inverted and not _keeping().isdisjoint(tokens.words(text)):
         return False
     return len(split_sentences(text)) == 1
 
 
-_first_word = re.compile(r"[^\W\d_]+")
+_first_words = re.compile(r"([^\W\d_]+)(?:[ \t-]([^\W\d_]+))?")
+
+
+@cache
+def _asked_after() -> dict[str, list[str]]:
+    """Returns the words that make a question, for each verb at the beginning."""
+    persons = stopwords.ASKED_PERSONS.split()
+    objects = stopwords.ASKED_THINGS.split()
+    verbs = dict.fromkeys(stopwords.ASKING_VERBS.split(), persons)
+    more_verbs = stopwords.ASKING_VERBS_OF_THINGS.split()
+    return verbs | dict.fromkeys(more_verbs, persons + objects)
+
+
+@cache
+def _keeping() -> frozenset[str]:
+    return frozenset(stopwords.KEEPING.split())
 
 
 @cache

@@ -244,6 +244,7 @@ ABOUT_WORDS = """
 """Words of a question for all about a thing, such as "how do flashcards work" """
 
 QUESTION_WORDS = """
+    whats wheres whos whens whys hows
     what who whom whose which where when why how was wer wen wem wo wann warum wieso weshalb wie welche welcher welches
     wohin woher que qui quoi quel quelle quels quelles où quand pourquoi combien comment qué quién quiénes cuál cuáles
     cuándo dónde cómo cuánto cuánta cuántos cuántas quem qual quais quando onde quanto quantos quantas chi cosa quale
@@ -254,6 +255,31 @@ QUESTION_WORDS = """
     γιατί πώς πόσο ما ماذا من أين متى لماذا كيف كم क्या कौन कहाँ कहां कब क्यों कैसे कितना कितने
 """
 """Words with which a question begins that has no question mark"""
+ASKING_VERBS = """
+    may shall do did am have kannst könntest können könnten darf hast gibt würdest könnt peux pouvez
+    pourrais pourriez peut sais savez puedes podrías puede podría sabes sabe можешь можете можно
+    умеешь знаешь знаете
+"""
+"""Verbs with which a question begins before `ASKED_PERSONS`; `do the bins` asks nothing"""
+ASKED_PERSONS = """
+    you i we he she they anyone du ich wir sie ihr man es tu vous je on nous decirme decirnos
+    ayudarme buscar mirar darme ты вы мне ли нам
+"""
+"""Whom a question without a question mark asks about"""
+ASKING_VERBS_OF_THINGS = """
+    can could would will should does is are was were has
+"""
+"""Verbs with which a question begins, where a word of either list follows"""
+ASKED_THINGS = """
+    it there the my our your this that
+"""
+"""What a question without a question mark asks about"""
+KEEPING = """
+    remember note keep save store always never merken notieren behalten speichern immer nie niemals
+    retenir noter garder rappeler toujours jamais recordar anotar apuntar guardar siempre nunca
+    запомнить записать сохранить всегда никогда
+"""
+"""Words with which a person says something to keep, in the form of a request"""
 
 ORDERS = """
     show tell give find write explain summarise summarize translate calculate convert compare describe suggest recommend
