@@ -178,7 +178,7 @@ def test_a_turn_without_news_writes_no_note_and_is_not_read_again(bedroom):
 
 def test_the_prompts_contain_nothing_of_other_people(bedroom):
     for user in ("mira", "tomas", "mir"):
-        bedroom.say(f"The password of {user} is {user}-sesame.", user=user)
+        bedroom.say(f"The boat of {user} is {user}-sesame.", user=user)
         bedroom.say(
             f"In the channel {user} says {user}-aloud.", user=user, channel="fogbell"
         )

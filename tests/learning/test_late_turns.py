@@ -78,7 +78,9 @@ class House:
     def night(self, killed: str = "") -> None:
         """The steps that have to do with it; `killed`: after the step of this name, or within the last one."""
         self.now += timedelta(days=1)
-        transcripts = Transcripts(Folder(self.folder), Layout(), Devices(self.state))
+        transcripts = Transcripts(
+            Folder(self.folder), Layout(), Devices(self.state), str
+        )
 
         def logs(scope: str, known: object) -> dict[str, Log]:
             return {
@@ -181,7 +183,7 @@ def test_a_transcript_already_read_is_not_opened_again_until_it_changes(tmp_path
     house.night()
     house.night()
     known = house.shelf.last(SCOPE).files
-    transcripts = Transcripts(Folder(house.folder), Layout(), Devices(house.state))
+    transcripts = Transcripts(Folder(house.folder), Layout(), Devices(house.state), str)
     assert [turns for _, turns in transcripts.logs(SCOPE, known).values()] == [None]
     house.say("", 48)
     house.arrive("", 1)
