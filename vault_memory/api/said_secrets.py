@@ -9,6 +9,7 @@ if TYPE_CHECKING:
     from vault_memory.api.vault_memory import VaultMemory
     from vault_memory.models.llm import policy_tables
     from vault_memory.rules.learning.policy import secret_masks
+    from vault_memory.rules.learning.policy_cues import PolicyCues
 else:
     policy_tables = lazy_module("vault_memory.models.llm.policy_tables")
     secret_masks = lazy_module("vault_memory.rules.learning.policy.secret_masks")
@@ -22,8 +23,7 @@ def masked(
     text: str,
 ) -> str:
     """Return what was said without its secrets."""
-    cues = policy_tables.policy_cues(memory.vault.state.path)
-    return secret_masks.masked(text, cues.is_secret)
+    return secret_masks.masked(text, _cues(memory).is_secret)
 
 
 def masked_lines(
@@ -31,8 +31,12 @@ def masked_lines(
     text: str,
 ) -> str:
     """Return lines of a transcript without the secrets in them."""
-    cues = policy_tables.policy_cues(memory.vault.state.path)
-    return secret_masks.masked_lines(text, cues.is_secret)
+    return secret_masks.masked_lines(text, _cues(memory).is_secret)
+
+
+def _cues(memory: "VaultMemory") -> "PolicyCues":
+    """Return the words of the vault's tables that tell a secret."""
+    return policy_tables.policy_cues(memory.vault.state.path)
 
 
 def masked_hits(

@@ -73,18 +73,16 @@ class PlanInputs:
 
     def refuse_kept_out(
         self,
-        command: EditCommand,
         doc: SectionedDoc,
         ops: Iterable[object],
     ) -> tuple[list[object], list[Rejected]]:
-        """Returns the ops of a command that may be stored, and those of a tool that may not."""
-        kept_out = self.kept_out_of(command)
+        """Returns the ops of a tool that may be stored, and those that may not."""
         allowed: list[object] = []
         refused: list[Rejected] = []
         for value in ops:
             op = op_of(value)
             text = None if op is None else new_text(op)
-            reason = kept_out(text.heading, text.lines) if text else ""
+            reason = self.kept_out(text.heading, text.lines) if text else ""
             if op is None or not reason or _moves_only(op, doc):
                 allowed.append(value)
             else:
@@ -203,7 +201,7 @@ def apply_by_policy(
     refused: list[Rejected] = []
     # A person may write what no tool may store.
     if command.source == "tool":
-        allowed, refused = inputs.refuse_kept_out(command, doc, ops)
+        allowed, refused = inputs.refuse_kept_out(doc, ops)
     decision = policy.decide(doc, allowed, rules)
     outcome = decision.outcome
     if refused:
