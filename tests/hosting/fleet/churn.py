@@ -5,6 +5,7 @@ import signal
 import threading
 import time
 from collections import Counter
+from collections.abc import Callable
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass, field
 from itertools import count
@@ -219,8 +220,11 @@ class Churn:
         for thread in threads:
             thread.start()
         try:
+            # On a busy machine a host needs its time before it acknowledges the first word.
+            self._wait_for(lambda: self.diary.words, "acknowledges a word")
             for fault in faults:
                 self.round(fault)
+            self._wait_for(lambda: self.diary.searches, "answers a search")
         finally:
             self.is_over.set()
             self.let_go_on(at_once=True)
@@ -229,6 +233,14 @@ class Churn:
             # A host that was stopped for the end has to be asked like the others.
             with suppress(Exception):
                 self._read_only("off")
+
+    def _wait_for(self, happened: Callable[[], object], event: str) -> None:
+        deadline = time.monotonic() + FOUND_SECONDS
+        while not happened():
+            statuses = dict(self.diary.statuses)
+            assert time.monotonic() < deadline, f"no host {event}: {statuses}"
+            self.let_go_on()
+            time.sleep(PAUSE)
 
     def lost(self) -> list[str]:
         """The acknowledged words that no host finds within some leases, and their vaults' notes."""
