@@ -13,15 +13,22 @@ from vault_memory.edits.backup_detection import note_gap
 from vault_memory.edits.commands import EditCommand, SaveText
 from vault_memory.edits.edit_errors import NotRecorded
 from vault_memory.edits.inbox import Inbox
-from vault_memory.edits.note_access import NoteState
-from vault_memory.edits.plans.plan import EditPlan, KeptOut, PlanInputs
+from vault_memory.edits.note_access import NoteAccess, NoteState
+from vault_memory.edits.plans.plan import EditPlan, PlanInputs
 from vault_memory.edits.plans.write_record import Records, plan_again, record_of
 from vault_memory.errors import NoteUnreadable
+from vault_memory.lazy import lazy_module
 from vault_memory.rules.edits.audit_record import Record
 from vault_memory.vault.reader import Note
 from vault_memory.vault.snapshots import revision_of
 from vault_memory.vault.write.journal import PendingWrite
 from vault_memory.vault.write.writer import Writer
+
+TYPE_CHECKING = False  # as in `typing`, which takes time to load
+if TYPE_CHECKING:
+    from vault_memory.edits.audit import burials
+else:
+    burials = lazy_module("vault_memory.edits.audit.burials")
 
 logger = logging.getLogger(__name__)
 
@@ -39,8 +46,7 @@ class LookUps(NamedTuple):
     """What plans are made with beside audits and versions; see `PlanInputs`."""
 
     human_items: Literal["propose", "edit"]
-    deleted: Callable[[str], Callable[[str, str], bool]]
-    kept_out: KeptOut
+    access: NoteAccess
 
 
 class AuditRecorder:
@@ -54,7 +60,15 @@ class AuditRecorder:
         listeners: Listeners,
         look_ups: LookUps,
     ) -> None:
-        self.inputs = PlanInputs(self.records_of, self._bytes_of, *look_ups)
+        access = look_ups.access
+        self.inputs = PlanInputs(
+            self.records_of,
+            self._bytes_of,
+            look_ups.human_items,
+            access.deleted,
+            access.kept_out,
+            lambda *said: burials.Burials(access, trail, writer).said_later(*said),
+        )
         self._trail, self._inbox, self._writer = trail, inbox, writer
         self._listeners = listeners
         self._plans: dict[str, list[tuple[str | None, EditPlan]]] = {}

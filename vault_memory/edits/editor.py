@@ -127,9 +127,7 @@ class NoteEditor:
         self._state = state
         self._access = NoteAccess(folder, layout, self.trail, self.files, state)
         self.renames = NoteRenames(folder, layout, self.trail, lambda: self.writer)
-        look_ups = LookUps(
-            setup.human_items, self._access.deleted, self._access.kept_out
-        )
+        look_ups = LookUps(setup.human_items, self._access)
         listeners = Listeners(setup.learn, setup.tell)
         self._recorder = AuditRecorder(
             self.trail, self.inbox, lambda: self.writer, listeners, look_ups

@@ -145,6 +145,12 @@ class NoteAccess:
         self.place(path, persona=True)
         return self._read(self.real(path))
 
+    def times(self, path: str) -> tuple[float, float]:
+        """Returns when a note was saved and when its file changed; of an absent note those of its folder."""
+        file = Path(self._folder.root, self.real(path))
+        status = (file if file.exists() else file.parent).stat()
+        return status.st_mtime, status.st_ctime
+
     def load(
         self,
         path: str,

@@ -311,7 +311,9 @@ class LearningCycle:
         why = cause.why or self._why()
         command = editor.new_command(note, cause.source, self.now, action, why=why)
         run_id = self._run_id(command.id, step)
-        command = replace(command, id=run_id, origin=cause.origin)
+        command = replace(
+            command, id=run_id, origin=cause.origin, spoken=self._spoken_in(action)
+        )
         # Fault: the id is on the disk before the edit. A crash between the two finds the record by
         # it.
         self._save_run(step, run_id)
@@ -330,6 +332,12 @@ class LearningCycle:
                 len(edit.rejected),
             )
         return self._count(outcome, note)
+
+    def _spoken_in(self, action: EditAction) -> dict[str, str]:
+        """Returns when the person said the turns that an edit names."""
+        text = str(action.fields())
+        turns = self.gathered.evidence
+        return {id_: turn.ts for id_, turn in turns.items() if id_ in text}
 
     def _save_run(
         self,
@@ -480,6 +488,7 @@ class LearningCycle:
         editor = self.deps.editor
         action = ApplyOps(tuple(ops))
         command = editor.new_command(note, "nightly", self.now, action)
+        command = replace(command, spoken=self._spoken_in(action))
         edit = editor.run(command, self.now, RunOptions(dry_run=True))
         return any(item.outcome == "applied" for item in edit.applied)
 

@@ -5,7 +5,7 @@ A wish is JSON, because it waits in the journal like any command: `{"do": "add",
 """
 
 from collections import defaultdict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import date
 from typing import Any
@@ -139,12 +139,17 @@ def plan_facts(
     outcomes: list[Outcome] = []
     for index, wish in enumerate(wishes):
         change = change_of(doc, wish)
-        refusals = _refusals_of(wish, change, deleted, is_deleted, kept_out)
+        texts = _deleted_texts(wish, deleted)
+        ref = wish.get("fact", {}).get("ref", "")
+        # Fault: a person who says later what they deleted would not be heard.
+        if all(inputs.said_later(command, text, ref) for text in texts):
+            texts = ()
+        refusals = _refusals_of(wish, change, texts, is_deleted, kept_out)
         if refusals:
             refused += refusals
             continue
         changes.append(change)
-        turns.append(wish.get("fact", {}).get("ref", ""))
+        turns.append(ref)
         # The next wish is worked out on the text that this one makes.
         is_last = index == len(wishes) - 1
         if not is_bot or not is_last:
@@ -174,14 +179,14 @@ def plan_facts(
 def _repeats_deleted(
     wish: Wish,
     change: Change,
-    deleted: frozenset[Statement],
+    deleted: Iterable[str],
     is_deleted: Callable[[str, str], bool],
 ) -> bool:
-    """Whether a wish states again what a person deleted."""
+    """Whether a wish states again what a person deleted: these texts of the page, or those of its scope."""
     if "fact" not in wish or change.outcome == "duplicate":
         return False
     fact = fact_of(wish)
-    if wish["do"] == "add" and _statement(fact) in deleted:
+    if any(deleted):
         return True
     return is_deleted(fact.subject, fact.line())
 
@@ -189,7 +194,7 @@ def _repeats_deleted(
 def _refusals_of(
     wish: Wish,
     change: Change,
-    deleted: frozenset[Statement],
+    deleted: Iterable[str],
     is_deleted: Callable[[str, str], bool],
     kept_out: KeptOut,
 ) -> list[Rejected]:
@@ -257,26 +262,36 @@ def _statements_deleted_by_people(
     wishes: tuple[Wish, ...],
     doc: SectionedDoc,
     inputs: PlanInputs,
-) -> frozenset[Statement]:
-    """Returns what the bot once stated and a person deleted: the bot never states it again, on no day."""
+) -> dict[Statement, set[str]]:
+    """Returns what the bot once stated and a person deleted, with the texts of its items."""
     subjects = {
         folded(wish["fact"]["subject"]) for wish in wishes if wish["do"] == "add"
     }
     if command.source not in BOT_SOURCES or not subjects:
-        return frozenset()
+        return {}
     owners = replay(inputs.records(command.note))
-    written = (
-        read_fact(text, heading)
-        for heading, text in owners.written | owners.buried
-        if folded(heading) in subjects
-    )
+    texts: dict[Statement, set[str]] = defaultdict(set)
+    for heading, text in owners.written | owners.buried:
+        fact = read_fact(text, heading) if folded(heading) in subjects else None
+        if fact is not None:
+            texts[_statement(fact)].add(text)
     present = {
         _statement(fact)
         for section in doc.sections
         if folded(section.name) in subjects
         for fact in section_facts(section)
     }
-    return frozenset(_statement(fact) for fact in written if fact) - present
+    return {said: texts[said] for said in texts.keys() - present}
+
+
+def _deleted_texts(
+    wish: Wish,
+    deleted: Mapping[Statement, set[str]],
+) -> Iterable[str]:
+    """Returns the texts of the items by which the page once stated an added fact, and that people deleted."""
+    if wish["do"] != "add" or not deleted:
+        return ()
+    return deleted.get(_statement(fact_of(wish)), ())
 
 
 def _statement(fact: Fact) -> Statement:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Literal
 from vault_memory.edits.commands import EditCommand
 from vault_memory.lazy import lazy_module
 from vault_memory.markdown.document import SectionedDoc, parse
-from vault_memory.markdown.items import normalised_text
+from vault_memory.markdown.items import normalised_text, parse_item
 from vault_memory.markdown.note_items import items_of
 from vault_memory.rules.edits.apply_ops import apply_ops
 from vault_memory.rules.edits.audit_record import (
@@ -28,7 +28,7 @@ from vault_memory.rules.edits.ops import (
     new_text,
     op_of,
 )
-from vault_memory.rules.edits.ownership import replay
+from vault_memory.rules.edits.ownership import Ownership, replay, text_of_line
 from vault_memory.vault.snapshots import revision_of
 
 if TYPE_CHECKING:
@@ -54,6 +54,27 @@ class PlanInputs:
     """of a note: whether a person deleted a line below a heading from the notes of its scope"""
     kept_out: KeptOut = lambda heading, lines: _nothing_kept_out(heading, lines)
     """why lines below a heading are stored by no tool"""
+
+    said_later: Callable[[EditCommand, str, str], bool] = lambda *_: False
+    """whether the person says a text in a turn, given by its id, after it was deleted from the note"""
+
+    def allow_again(
+        self,
+        command: EditCommand,
+        ops: Iterable[object],
+        owners: Ownership,
+    ) -> Ownership:
+        """Returns the ownership in which ops may write what the person said after its deletion."""
+        deleted = owners.texts
+        lines = [line for op in map(op_of, ops) if op for line in new_text(op).lines]
+        return owners.allowing(
+            {
+                text
+                for line in lines
+                if (text := text_of_line(line)) in deleted
+                and self.said_later(command, text, parse_item(line).ref)
+            }
+        )
 
     def is_deleted(
         self,
@@ -186,11 +207,14 @@ def apply_by_policy(
         return apply_ops(parse(before or b""), ops), ()
     records = inputs.records(command.note)
     doc = parse(before or b"")
+    owners = replay(records)
+    if command.spoken:
+        owners = inputs.allow_again(command, ops, owners)
     rules = policy.Rules(
         command.source,
         command.note,
         command.kind,
-        replay(records),
+        owners,
         inputs.human_items,
         command.origin,
         known_proposals(records, command.note),

@@ -8,7 +8,7 @@ it or allows it.
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence, Set
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from operator import is_
 
@@ -91,6 +91,14 @@ class Ownership:
     def texts(self) -> frozenset[str]:
         """Normalised texts that the bot wrote and did not remove."""
         return frozenset(text for _, text in self.written | self.buried)
+
+    def allowing(self, texts: Set[str]) -> "Ownership":
+        """Returns the ownership after a person allowed these texts again."""
+        if self.texts.isdisjoint(texts):
+            return self
+        written = frozenset(key for key in self.written if key[1] not in texts)
+        buried = frozenset(key for key in self.buried if key[1] not in texts)
+        return replace(self, written=written, buried=buried)
 
     def after(
         self,
@@ -235,6 +243,12 @@ def allow_again(text: str) -> RecordedOp:
 def texts_of(value: object) -> frozenset[str]:
     """Returns the normalised texts that an op would write."""
     return frozenset(text for _, text in _written_keys(value))
+
+
+def changed_texts(applied: RecordedOp) -> tuple[frozenset[str], frozenset[str]]:
+    """Returns the normalised texts of items that an op removed, and of those that it wrote."""
+    removed, added = _keys_of_change(applied)
+    return frozenset(text for _, text in removed), frozenset(text for _, text in added)
 
 
 def mentioned_texts(applied: RecordedOp) -> frozenset[str]:
