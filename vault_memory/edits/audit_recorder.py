@@ -67,7 +67,7 @@ class AuditRecorder:
             look_ups.human_items,
             access.deleted,
             access.kept_out,
-            lambda *said: burials.Burials(access, trail, writer).said_later(*said),
+            lambda *turn: burials.Burials(access, trail, writer).said_later(*turn),
         )
         self._trail, self._inbox, self._writer = trail, inbox, writer
         self._listeners = listeners

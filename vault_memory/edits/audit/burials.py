@@ -44,11 +44,13 @@ class Burials:
 
         `text` is the normalised text of the item.
         """
-        said = command.spoken.get(turn)
-        if not said:
+        turn_time = command.spoken.get(turn)
+        if not turn_time:
             return False
         now = moment_of(command.ts).timestamp()
-        return moment_of(said).timestamp() > self._deleted_at(command.note, text, now)
+        return moment_of(turn_time).timestamp() > self._deleted_at(
+            command.note, text, now
+        )
 
     def _deleted_at(
         self,
@@ -60,12 +62,14 @@ class Burials:
         last = self._last_record(note, text)
         if last.removed:
             return last.at
-        has_seen, seen = self._seen_without(note, text)
-        if has_seen and last.at <= seen <= now:
-            return seen
+        was_observed, absent_since = self._seen_without(note, text)
+        if was_observed and last.at <= absent_since <= now:
+            return absent_since
         # Fault: a copied file may have the time of an older one. The change of its entry in the
         # folder is later. Where both are wrong, the clock that gave them is another one.
-        times = (time for time in self._access.times(note) if last.at <= time <= now)
+        times = (
+            seconds for seconds in self._access.times(note) if last.at <= seconds <= now
+        )
         return next(times, last.at)
 
     def _last_record(

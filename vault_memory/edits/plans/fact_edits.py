@@ -281,7 +281,7 @@ def _statements_deleted_by_people(
         if folded(section.name) in subjects
         for fact in section_facts(section)
     }
-    return {said: texts[said] for said in texts.keys() - present}
+    return {statement: texts[statement] for statement in texts.keys() - present}
 
 
 def _deleted_texts(
