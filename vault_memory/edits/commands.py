@@ -8,7 +8,7 @@ and reads it.
 import json
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any, NamedTuple, get_args
 
@@ -248,8 +248,11 @@ class EditCommand:
     """whose words the change goes back to"""
     owner_words: tuple[str, ...] = ()
     """keys of what the owner said in this session; see `rules.context.standing_rules`"""
-    spoken: Mapping[str, str] = field(default_factory=dict)
-    """when the person said the turns that a night learns from, by turn id"""
+    spoken: Mapping[str, str] | None = None
+    """when the person said the turns that the bot learns from, by turn id; None: a person asks
+
+    What a person deleted comes back by a later turn alone.
+    """
     planned_after: str | None = None
     """id of the newest audit record that the plan used, empty when there was none; None: it used none"""
 
@@ -287,7 +290,7 @@ class EditCommand:
             "said": self.owner_words,
             "planned_after": self.planned_after,
         }
-        if self.spoken:
+        if self.spoken is not None:
             fields["spoken"] = dict(self.spoken)
         fields |= self.action.fields()
         # Fault: a caller may send any value as an op. `repr` makes a text of a value
@@ -310,7 +313,7 @@ class EditCommand:
                 why=fields.get("why", ""),
                 origin=fields.get("origin", "owner"),
                 owner_words=tuple(fields.get("said", ())),
-                spoken=fields.get("spoken", {}),
+                spoken=fields.get("spoken"),
                 planned_after=fields.get("planned_after"),
             )
         except (ValueError, TypeError, KeyError):

@@ -185,6 +185,7 @@ class NoteEditor:
             action=action,
             user_id=name if scope_kind == "user" else "",
             why=why,
+            spoken={} if source == "tool" else None,
         )
 
     def place(self, note: str, *, persona: bool = False) -> Place:

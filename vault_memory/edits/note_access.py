@@ -24,6 +24,7 @@ from vault_memory.vault.write.writer import Writer
 TYPE_CHECKING = False  # as in `typing`, which takes time to load
 if TYPE_CHECKING:
     from vault_memory.edits.audit import deleted_items
+    from vault_memory.edits.audit.deleted_items import FindDeleted
     from vault_memory.models.llm import policy_tables
     from vault_memory.rules.learning.policy import kept_out
 else:
@@ -95,8 +96,8 @@ class NoteAccess:
         self._folder, self._layout, self._trail = folder, layout, trail
         self._state = state
 
-    def deleted(self, note: str) -> Callable[[str, str], bool]:
-        """Returns whether a person deleted a line below a heading of a note, as a function of both."""
+    def deleted(self, note: str) -> "FindDeleted":
+        """Returns a function that finds the deleted items that a line below a heading of a note says again."""
         items = deleted_items.DeletedItems(self._folder, self._layout, self._trail)
         return items.of_scope(note)
 
@@ -148,7 +149,7 @@ class NoteAccess:
     def times(self, path: str) -> tuple[float, float]:
         """Returns when a note was saved and when its file changed; of an absent note those of its folder."""
         file = Path(self._folder.root, self.real(path))
-        status = (file if file.exists() else file.parent).stat()
+        status = next(each for each in (file, *file.parents) if each.exists()).stat()
         return status.st_mtime, status.st_ctime
 
     def load(

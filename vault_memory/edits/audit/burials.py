@@ -37,19 +37,20 @@ class Burials:
     def said_later(
         self,
         command: "EditCommand",
+        note: str,
         text: str,
         turn: str,
     ) -> bool:
-        """Returns whether a turn of a command is later than the deletion of an item of its note.
+        """Returns whether a turn of a command is later than the deletion of an item of a note.
 
         `text` is the normalised text of the item.
         """
-        turn_time = command.spoken.get(turn)
+        turn_time = (command.spoken or {}).get(turn)
         if not turn_time:
             return False
         now = moment_of(command.ts).timestamp()
         return moment_of(turn_time).timestamp() > self._deleted_at(
-            command.note, text, now
+            note, text, now
         )
 
     def _deleted_at(
@@ -59,7 +60,7 @@ class Burials:
         now: float,
     ) -> float:
         """Returns when a person deleted an item of a note, in seconds since 1970."""
-        last = self._last_record(note, text)
+        last = self._last_record(note, text, now)
         if last.removed:
             return last.at
         was_observed, absent_since = self._seen_without(note, text)
@@ -76,13 +77,15 @@ class Burials:
         self,
         note: str,
         text: str,
+        now: float,
     ) -> _LastRecord:
         last = _LastRecord(0.0, False)
         for record in self._trail.of(note):
-            for applied in record.applied:
+            at = moment_of(record.ts).timestamp()
+            # What is later than the night itself has the time of another clock.
+            for applied in record.applied if at <= now else ():
                 removed, added = changed_texts(applied)
                 if text in removed | added:
-                    at = moment_of(record.ts).timestamp()
                     last = _LastRecord(at, text not in added)
         return last
 

@@ -1,14 +1,15 @@
-"""Finds what people deleted from the notes of a scope: no tool writes it again, in any note or words."""
+"""Finds what people deleted from the notes of a scope: the bot writes it again in no note and no words."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from functools import cache
+from typing import NamedTuple
 
 from vault_memory.edits.audit_log import AuditLog
 from vault_memory.errors import VaultMemoryError
 from vault_memory.lazy import lazy_module
 from vault_memory.markdown.document import SectionedDoc, parse
 from vault_memory.markdown.note_items import items_of
-from vault_memory.rules.edits.ownership import Key, replay
+from vault_memory.rules.edits.ownership import replay
 from vault_memory.rules.learning.deleted_statements import DeletedStatements
 from vault_memory.rules.paths.layout import Layout
 from vault_memory.vault.reader import Folder
@@ -20,6 +21,20 @@ else:
     phrase_tables = lazy_module("vault_memory.models.llm.phrase_tables")
 
 FACTS = "facts"
+
+
+class DeletedItem(NamedTuple):
+    """An item that a person deleted from a note."""
+
+    note: str
+    heading: str
+    text: str
+    """normalised"""
+    is_fact: bool
+
+
+FindDeleted = Callable[[str, str], tuple[DeletedItem, ...]]
+"""Returns the deleted items that a line below a heading says again"""
 
 
 class DeletedItems:
@@ -38,43 +53,55 @@ class DeletedItems:
     def of_scope(
         self,
         note: str,
-    ) -> Callable[[str, str], bool]:
-        """Returns a function that tells whether a line below a heading of a note was deleted.
+    ) -> FindDeleted:
+        """Returns a function that finds the deleted items that a line below a heading of a note says again.
 
-        It reads the notes of the scope when it is first called.
+        It reads the audits when it is first called, and the notes when one of these has said the line.
         """
         place = self._layout.place(note)
         if place is None:
-            return lambda heading, line: False
+            return lambda heading, line: ()
         is_page = place.kind == FACTS
 
         @cache
+        def recorded() -> tuple[DeletedItem, ...]:
+            return tuple(self._recorded(place.scope))
+
+        @cache
         def statements() -> DeletedStatements:
-            return self._read(place.scope)
+            return _statements(recorded())
 
-        def is_deleted(heading: str, line: str) -> bool:
+        @cache
+        def present() -> frozenset[str]:
+            return frozenset(self._present_texts(place.scope))
+
+        def says(statements: DeletedStatements, heading: str, line: str) -> bool:
             if is_page:
-                return statements().has_fact(heading, line)
-            return statements().has_sentence(line)
+                return statements.has_fact(heading, line)
+            return statements.has_sentence(line)
 
-        return is_deleted
+        def find(heading: str, line: str) -> tuple[DeletedItem, ...]:
+            # Most lines say nothing that was ever written, and the notes take longer to read.
+            if not says(statements(), heading, line):
+                return ()
+            return tuple(
+                item
+                for item in recorded()
+                # Fault: a line moved to another note, or stands there, too.
+                if item.text not in present()
+                and says(_statements([item]), heading, line)
+            )
 
-    def _read(self, scope: str) -> DeletedStatements:
-        # Fault: a line moved to another note, or stands there, too.
-        present = set(self._present_texts(scope))
-        sentences: list[str] = []
-        facts: list[Key] = []
+        return find
+
+    def _recorded(self, scope: str) -> Iterator[DeletedItem]:
+        """Yields what was written in the notes of a scope and not taken away by the program."""
         for note in self._trail.notes():
             place = self._layout.place(note)
             if place is None or place.scope != scope:
                 continue
-            history = replay(self._trail.of(note))
-            deleted = [key for key in sorted(history.recorded) if key[1] not in present]
-            if place.kind == FACTS:
-                facts += deleted
-            else:
-                sentences += [text for _, text in deleted]
-        return DeletedStatements(sentences, facts, phrase_tables.predicate_words)
+            for key in sorted(replay(self._trail.of(note)).recorded):
+                yield DeletedItem(note, *key, is_fact=place.kind == FACTS)
 
     def _present_texts(self, scope: str) -> Iterator[str]:
         for path in self._folder.listing(suffixes=(".md",)).entries:
@@ -89,3 +116,11 @@ class DeletedItems:
         except VaultMemoryError:
             # Another process removed the note after the listing.
             return parse(b"")
+
+
+def _statements(items: Sequence[DeletedItem]) -> DeletedStatements:
+    return DeletedStatements(
+        [item.text for item in items if not item.is_fact],
+        [(item.heading, item.text) for item in items if item.is_fact],
+        phrase_tables.predicate_words,
+    )

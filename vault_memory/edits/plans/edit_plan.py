@@ -42,6 +42,7 @@ from vault_memory.rules.edits.audit_record import (
     known_proposals,
     propose,
 )
+from vault_memory.rules.edits.ops import Rejected
 from vault_memory.rules.edits.ownership import replay
 from vault_memory.rules.edits.skipped_duplicates import skipped_op
 
@@ -52,6 +53,7 @@ if TYPE_CHECKING:
         fact_edits,
         merge_copy,
         move_sections,
+        refusals,
         restore_lines,
         save_text,
         undo_record,
@@ -64,6 +66,7 @@ else:
     fact_edits = lazy_module("vault_memory.edits.plans.fact_edits")
     merge_copy = lazy_module("vault_memory.edits.plans.merge_copy")
     move_sections = lazy_module("vault_memory.edits.plans.move_sections")
+    refusals = lazy_module("vault_memory.edits.plans.refusals")
     restore_lines = lazy_module("vault_memory.edits.plans.restore_lines")
     save_text = lazy_module("vault_memory.edits.plans.save_text")
     undo_record = lazy_module("vault_memory.edits.plans.undo_record")
@@ -167,10 +170,14 @@ def _plan_ops(
             of_bot=owners.bots_among(items_of(newer)),
         )
         ops, conflicts = rebased.ops, rebased.proposed
+    deleted: tuple[Rejected, ...] = ()
+    if command.spoken is not None:
+        ops, deleted = refusals.refuse_deleted(command, ops, inputs)
     outcome, proposed = apply_by_policy(command, before, ops, inputs)
     after = render(outcome.doc) if outcome.has_applied else before
     proposals = (*conflicts, *proposed)
-    plan = EditPlan(before, after, outcome.applied, outcome.rejected, proposals)
+    rejected = (*deleted, *outcome.rejected)
+    plan = EditPlan(before, after, outcome.applied, rejected, proposals)
     if not action.asks:
         return plan
     return _with_questions(plan, command, action.asks, inputs)

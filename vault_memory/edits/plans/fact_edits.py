@@ -142,7 +142,7 @@ def plan_facts(
         texts = _deleted_texts(wish, deleted)
         ref = wish.get("fact", {}).get("ref", "")
         # Fault: a person who says later what they deleted would not be heard.
-        if all(inputs.said_later(command, text, ref) for text in texts):
+        if all(inputs.said_later(command, command.note, text, ref) for text in texts):
             texts = ()
         refusals = _refusals_of(wish, change, texts, is_deleted, kept_out)
         if refusals:

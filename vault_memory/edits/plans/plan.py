@@ -32,6 +32,7 @@ from vault_memory.rules.edits.ownership import Ownership, replay, text_of_line
 from vault_memory.vault.snapshots import revision_of
 
 if TYPE_CHECKING:
+    from vault_memory.edits.audit.deleted_items import FindDeleted
     from vault_memory.rules.edits import policy
 else:
     policy = lazy_module("vault_memory.rules.edits.policy")
@@ -50,13 +51,13 @@ class PlanInputs:
     bytes_of: Callable[[str | None], bytes | None]
     """of a revision; None when its bytes are not stored"""
     human_items: Literal["propose", "edit"] = "propose"
-    deleted: Callable[[str], Callable[[str, str], bool]] = lambda note: _nothing_deleted
-    """of a note: whether a person deleted a line below a heading from the notes of its scope"""
+    deleted: Callable[[str], "FindDeleted"] = lambda note: lambda heading, line: ()
+    """of a note: finds what people deleted from the notes of its scope and a line says again"""
     kept_out: KeptOut = lambda heading, lines: _nothing_kept_out(heading, lines)
     """why lines below a heading are stored by no tool"""
 
-    said_later: Callable[[EditCommand, str, str], bool] = lambda *_: False
-    """whether the person says a text in a turn, given by its id, after it was deleted from the note"""
+    said_later: Callable[[EditCommand, str, str, str], bool] = lambda *_: False
+    """whether a turn is later than the deletion of an item; given are its note, its text and the turn's id"""
 
     def allow_again(
         self,
@@ -72,7 +73,7 @@ class PlanInputs:
                 text
                 for line in lines
                 if (text := text_of_line(line)) in deleted
-                and self.said_later(command, text, parse_item(line).ref)
+                and self.said_later(command, command.note, text, parse_item(line).ref)
             }
         )
 
@@ -80,10 +81,22 @@ class PlanInputs:
         self,
         command: EditCommand,
     ) -> Callable[[str, str], bool]:
-        """Returns the look-up for lines of a command."""
-        # A night learns from new turns of the person, whose words bring a statement back.
-        is_tool = command.source == "tool"
-        return self.deleted(command.note) if is_tool else _nothing_deleted
+        """Returns whether a line below a heading says again what a person deleted, as a function of both.
+
+        What the person says after the deletion may be written again, with its turn.
+        """
+        if command.spoken is None:
+            return _nothing_deleted
+        find = self.deleted(command.note)
+
+        def is_deleted(heading: str, line: str) -> bool:
+            ref = parse_item(line).ref
+            return any(
+                not self.said_later(command, item.note, item.text, ref)
+                for item in find(heading, line)
+            )
+
+        return is_deleted
 
     def kept_out_of(
         self,
