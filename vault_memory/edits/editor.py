@@ -192,6 +192,10 @@ class NoteEditor:
         """Returns the kind and scope of a note that commands may change. Raises NotCurated."""
         return self._access.place(note, persona=persona)
 
+    def is_deleted(self, command: EditCommand) -> Callable[[str, str], bool]:
+        """Returns whether a line of a command says what a person deleted; see `PlanInputs`."""
+        return self._recorder.inputs.is_deleted(command)
+
     def real(self, path: str) -> str:
         """Resolves symlinks inside the vault."""
         return self._access.real(path)

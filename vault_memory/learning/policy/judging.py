@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, cast
 
 from vault_memory.errors import VaultMemoryError
 from vault_memory.learning.note_lines import line_of
+from vault_memory.learning.policy.deletions import leave_out_deleted
 from vault_memory.learning.policy.episode_support import EpisodeSupport
 from vault_memory.learning.policy.held_twins import HeldTwins
 from vault_memory.learning.policy.judged import (
@@ -84,6 +85,7 @@ def judge(cycle: "LearningCycle") -> None:
         return
     try:
         _Judge(cycle, policy).run()
+        leave_out_deleted(cycle)
     except VaultMemoryError as error:
         _fail(cycle, error.message)
     except Exception as error:

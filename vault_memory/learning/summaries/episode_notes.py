@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 from vault_memory.config import state_file
 from vault_memory.learning.known_items import is_replaceable
 from vault_memory.learning.packing import is_own
+from vault_memory.learning.policy.deletions import look_up, undeleted
 from vault_memory.learning.summaries.episode_deps import EpisodeDeps
 from vault_memory.learning.unread_turns import day_of
 from vault_memory.models.llm import phrase_rules, policy_tables
@@ -236,7 +237,8 @@ def _write_session(
     assert deps is not None, "the step ends without them"
     view = NoteView(dict(places.episodes), cycle.doc, cycle.deps.editor.trail.of)
     judge = for_channel(deps.rules()) if session.channel else deps.rules()
-    all_spoken = spoken(turns, cycle.zone, judge)
+    is_deleted = look_up(cycle.deps.editor, places.profile, turns, cycle.now)
+    all_spoken = undeleted(spoken(turns, cycle.zone, judge), is_deleted)
     if not all_spoken:
         return
     existing = view.find(session.key, all_spoken[0].day)

@@ -7,6 +7,7 @@ from vault_memory.edits.calls import EditOptions
 from vault_memory.edits.edit_errors import UnclearId
 from vault_memory.errors import UsageError
 from vault_memory.learning.packing import is_own
+from vault_memory.learning.policy.deletions import IsDeleted, look_up, undeleted
 from vault_memory.learning.runner import zone_of
 from vault_memory.learning.summaries.episode_notes import (
     NoteView,
@@ -139,7 +140,7 @@ class EpisodeWriter:
         # Fault: members of the channel read the note.
         if self._session.channel:
             judge = for_channel(judge)
-        turns = spoken(self._turns, self._zone, judge)
+        turns = undeleted(spoken(self._turns, self._zone, judge), self._is_deleted())
         if not turns:
             return NOTHING
         with deps.lock():
@@ -189,8 +190,17 @@ class EpisodeWriter:
             quoted = rules.verbatim(turns, judge)
             return [rules.GAP.join(rules.fitting(quoted))] if quoted else []
         lines = rules.lines_in(text)
-        # Fault: the host's text may have what policy leaves out of episodes.
-        return rules.fitting(line for line in lines if not judge.is_left_out(line))
+        is_deleted = self._is_deleted()
+        # Fault: the host's text may have what policy leaves out of episodes, or a person deleted.
+        return rules.fitting(
+            line
+            for line in lines
+            if not judge.is_left_out(line) and not is_deleted("", line)
+        )
+
+    def _is_deleted(self) -> IsDeleted:
+        profile = self._places().profile
+        return look_up(self._edits.editor, profile, self._turns, self._now)
 
     def _told(
         self,
