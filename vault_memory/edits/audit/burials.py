@@ -49,9 +49,7 @@ class Burials:
         if not turn_time:
             return False
         now = moment_of(command.ts).timestamp()
-        return moment_of(turn_time).timestamp() > self._deleted_at(
-            note, text, now
-        )
+        return moment_of(turn_time).timestamp() > self._deleted_at(note, text, now)
 
     def _deleted_at(
         self,
