@@ -328,7 +328,7 @@ def test_who_moves_back_is_heard(
     memory: VaultMemory, moved: str, moved_back: str, home: str
 ):
     learned(memory, moved, home)
-    save(memory, home, "- lives_in: Oslo\n")
+    save(memory, home, f"- lives_in: Oslo\n{MINE}")
 
     say(memory, moved_back, AFTER)
     at_stop(memory, AFTER)

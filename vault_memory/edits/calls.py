@@ -17,7 +17,6 @@ from vault_memory.search.open_vault import OpenVault
 
 if TYPE_CHECKING:
     from vault_memory.edits import commands, people, versions
-    from vault_memory.edits.audit import deleted_items
     from vault_memory.edits.commands import EditCommand
     from vault_memory.edits.edit_result import Edit
     from vault_memory.edits.plans import save_text
@@ -27,7 +26,6 @@ if TYPE_CHECKING:
     from vault_memory.rules.edits.skipped_duplicates import SkippedDuplicate
 else:
     commands = lazy_module("vault_memory.edits.commands")
-    deleted_items = lazy_module("vault_memory.edits.audit.deleted_items")
     people = lazy_module("vault_memory.edits.people")
     save_text = lazy_module("vault_memory.edits.plans.save_text")
     versions = lazy_module("vault_memory.edits.versions")
@@ -75,7 +73,6 @@ class EditCalls(AuditCalls):
         "execute",
         "owner_words",
         "said_by_owner",
-        "is_buried",
         "check_owner",
     )
 
@@ -415,20 +412,6 @@ class EditCalls(AuditCalls):
     ) -> tuple[str, ...]:
         """The turns of open sessions in which the owner of a note says a statement of a tool."""
         return self._owner_says(note, statement)
-
-    def is_buried(
-        self,
-        note: str,
-        source: Source,
-        line: str,
-    ) -> bool:
-        """Whether a tool would write what a person deleted from the notes of this scope."""
-        if source != "tool":
-            return False
-        deleted = deleted_items.DeletedItems(
-            self.vault.folder, self.vault.layout, self.editor.trail
-        )
-        return deleted.of_scope(note)("", line)
 
     def check_owner(self, command: "EditCommand") -> None:
         """Raise NameTaken when a command would create a person whose name reads like another person's."""

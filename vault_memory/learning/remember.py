@@ -11,7 +11,6 @@ from vault_memory.errors import UsageError
 from vault_memory.lazy import lazy_module
 from vault_memory.learning.runner import zone_of
 from vault_memory.rules.edits.ops import Replace
-from vault_memory.rules.edits.ownership import DELETED
 from vault_memory.rules.paths.scopes import check_scope
 
 if TYPE_CHECKING:
@@ -115,9 +114,6 @@ def remember(
         known = _known(edits, places, line, source)
         if known is not None:
             return _meet(edits, known, line, scope, options)
-    # Fault: the bot would bring back what a person deleted, from another note or in other words.
-    if edits.is_buried(note, source, line):
-        return Remembered("refused", "", note, DELETED)
     id_ = note_items.item_id(scope, kind, words)
     edit = _apply(
         edits,

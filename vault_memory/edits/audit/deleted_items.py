@@ -56,7 +56,7 @@ class DeletedItems:
     ) -> FindDeleted:
         """Returns a function that finds the deleted items that a line below a heading of a note says again.
 
-        It reads the audits when it is first called, and the notes when one of these has said the line.
+        It reads the notes of the scope when it is first called.
         """
         place = self._layout.place(note)
         if place is None:
@@ -64,16 +64,12 @@ class DeletedItems:
         is_page = place.kind == FACTS
 
         @cache
-        def recorded() -> tuple[DeletedItem, ...]:
-            return tuple(self._recorded(place.scope))
+        def items() -> tuple[DeletedItem, ...]:
+            return tuple(self._read(place.scope))
 
         @cache
         def statements() -> DeletedStatements:
-            return _statements(recorded())
-
-        @cache
-        def present() -> frozenset[str]:
-            return frozenset(self._present_texts(place.scope))
+            return _statements(items())
 
         def says(statements: DeletedStatements, heading: str, line: str) -> bool:
             if is_page:
@@ -81,27 +77,24 @@ class DeletedItems:
             return statements.has_sentence(line)
 
         def find(heading: str, line: str) -> tuple[DeletedItem, ...]:
-            # Most lines say nothing that was ever written, and the notes take longer to read.
             if not says(statements(), heading, line):
                 return ()
             return tuple(
-                item
-                for item in recorded()
-                # Fault: a line moved to another note, or stands there, too.
-                if item.text not in present()
-                and says(_statements([item]), heading, line)
+                item for item in items() if says(_statements([item]), heading, line)
             )
 
         return find
 
-    def _recorded(self, scope: str) -> Iterator[DeletedItem]:
-        """Yields what was written in the notes of a scope and not taken away by the program."""
+    def _read(self, scope: str) -> Iterator[DeletedItem]:
+        # Fault: a line moved to another note, or stands there, too.
+        present = set(self._present_texts(scope))
         for note in self._trail.notes():
             place = self._layout.place(note)
             if place is None or place.scope != scope:
                 continue
             for key in sorted(replay(self._trail.of(note)).recorded):
-                yield DeletedItem(note, *key, is_fact=place.kind == FACTS)
+                if key[1] not in present:
+                    yield DeletedItem(note, *key, is_fact=place.kind == FACTS)
 
     def _present_texts(self, scope: str) -> Iterator[str]:
         for path in self._folder.listing(suffixes=(".md",)).entries:
