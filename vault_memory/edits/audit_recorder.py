@@ -26,9 +26,9 @@ from vault_memory.vault.write.writer import Writer
 
 TYPE_CHECKING = False  # as in `typing`, which takes time to load
 if TYPE_CHECKING:
-    from vault_memory.edits.audit import burials
+    from vault_memory.edits.audit import deletion_times
 else:
-    burials = lazy_module("vault_memory.edits.audit.burials")
+    deletion_times = lazy_module("vault_memory.edits.audit.deletion_times")
 
 logger = logging.getLogger(__name__)
 
@@ -67,7 +67,7 @@ class AuditRecorder:
             look_ups.human_items,
             access.deleted,
             access.kept_out,
-            lambda *turn: burials.Burials(access, trail, writer).said_later(*turn),
+            lambda *turn: deletion_times.DeletionTimes(access, trail, writer).said_later(*turn),
         )
         self._trail, self._inbox, self._writer = trail, inbox, writer
         self._listeners = listeners

@@ -23,7 +23,7 @@ class _LastRecord(NamedTuple):
     removed: bool
 
 
-class Burials:
+class DeletionTimes:
     """When items were deleted, by the audits, the stored versions and the files of a vault."""
 
     def __init__(
