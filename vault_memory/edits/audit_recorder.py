@@ -67,7 +67,9 @@ class AuditRecorder:
             look_ups.human_items,
             access.deleted,
             access.kept_out,
-            lambda *turn: deletion_times.DeletionTimes(access, trail, writer).said_later(*turn),
+            lambda *turn: deletion_times.DeletionTimes(
+                access, trail, writer
+            ).said_later(*turn),
         )
         self._trail, self._inbox, self._writer = trail, inbox, writer
         self._listeners = listeners

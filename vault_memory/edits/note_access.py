@@ -4,6 +4,7 @@ import os
 import time
 from collections.abc import Callable, Iterable
 from datetime import datetime
+from functools import cached_property
 from pathlib import Path
 from typing import NamedTuple
 
@@ -24,7 +25,7 @@ from vault_memory.vault.write.writer import Writer
 TYPE_CHECKING = False  # as in `typing`, which takes time to load
 if TYPE_CHECKING:
     from vault_memory.edits.audit import deleted_items
-    from vault_memory.edits.audit.deleted_items import FindDeleted
+    from vault_memory.edits.audit.deleted_items import DeletedItems, FindDeleted
     from vault_memory.models.llm import policy_tables
     from vault_memory.rules.learning.policy import kept_out
 else:
@@ -98,8 +99,11 @@ class NoteAccess:
 
     def deleted(self, note: str) -> "FindDeleted":
         """Returns a function that finds the deleted items that a line below a heading of a note says again."""
-        items = deleted_items.DeletedItems(self._folder, self._layout, self._trail)
-        return items.of_scope(note)
+        return self._deleted.of_scope(note)
+
+    @cached_property
+    def _deleted(self) -> "DeletedItems":
+        return deleted_items.DeletedItems(self._folder, self._layout, self._trail)
 
     def kept_out(self, heading: str, lines: Iterable[str]) -> str:
         """Returns why no tool stores lines below a heading, by the tables of the write policy."""

@@ -1,17 +1,20 @@
 """Finds what people deleted from the notes of a scope: the bot writes it again in no note and no words."""
 
+from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from functools import cache
-from typing import NamedTuple
+from typing import Generic, NamedTuple, TypeVar
 
 from vault_memory.edits.audit_log import AuditLog
+from vault_memory.edits.record_cache import note_of
 from vault_memory.errors import VaultMemoryError
 from vault_memory.lazy import lazy_module
 from vault_memory.markdown.document import SectionedDoc, parse
 from vault_memory.markdown.note_items import items_of
-from vault_memory.rules.edits.ownership import replay
+from vault_memory.rules.edits.ownership import Key, replay
 from vault_memory.rules.learning.deleted_statements import DeletedStatements
 from vault_memory.rules.paths.layout import Layout
+from vault_memory.vault.listing import Stat
 from vault_memory.vault.reader import Folder
 
 TYPE_CHECKING = False  # as in `typing`, which takes time to load
@@ -37,6 +40,28 @@ FindDeleted = Callable[[str, str], tuple[DeletedItem, ...]]
 """Returns the deleted items that a line below a heading says again"""
 
 
+Read = TypeVar("Read")
+
+
+class _Cache(Generic[Read]):
+    """What was read of files, until they change: a cycle looks up each of its edits."""
+
+    def __init__(self) -> None:
+        self._read: dict[str, tuple[object, Read]] = {}
+
+    def read(
+        self,
+        name: str,
+        stamp: object,
+        read: Callable[[str], Read],
+    ) -> Read:
+        """Returns what was read of a file with this stamp, or reads it."""
+        known = self._read.get(name)
+        if known is None or known[0] != stamp:
+            self._read[name] = known = (stamp, read(name))
+        return known[1]
+
+
 class DeletedItems:
     """The items that people deleted, by the audits and the present notes of a vault."""
 
@@ -49,6 +74,8 @@ class DeletedItems:
         self._folder = folder
         self._layout = layout
         self._trail = trail
+        self._present = _Cache[frozenset[str]]()
+        self._recorded = _Cache[list[Key]]()
 
     def of_scope(
         self,
@@ -61,7 +88,7 @@ class DeletedItems:
         place = self._layout.place(note)
         if place is None:
             return lambda heading, line: ()
-        is_page = place.kind == FACTS
+        is_page = _is_page(self._layout, note)
 
         @cache
         def items() -> tuple[DeletedItem, ...]:
@@ -86,22 +113,30 @@ class DeletedItems:
         return find
 
     def _read(self, scope: str) -> Iterator[DeletedItem]:
-        # Fault: a line moved to another note, or stands there, too.
-        present = set(self._present_texts(scope))
-        for note in self._trail.notes():
-            place = self._layout.place(note)
+        listing = self._folder.listing(suffixes=(".md", ".jsonl")).entries
+        present: set[str] = set()
+        audits: dict[str, dict[str, Stat]] = defaultdict(dict)
+        for path, stat in listing.items():
+            audited = note_of(path)
+            place = self._layout.place(audited or path)
             if place is None or place.scope != scope:
                 continue
-            for key in sorted(replay(self._trail.of(note)).recorded):
+            if audited:
+                audits[audited][path] = stat
+            else:
+                # Fault: a line moved to another note, or stands there, too.
+                present |= self._present.read(path, stat, self._texts_in)
+        for note, stats in sorted(audits.items()):
+            is_fact = _is_page(self._layout, note)
+            for key in self._recorded.read(note, stats, self._recorded_in):
                 if key[1] not in present:
-                    yield DeletedItem(note, *key, is_fact=place.kind == FACTS)
+                    yield DeletedItem(note, *key, is_fact)
 
-    def _present_texts(self, scope: str) -> Iterator[str]:
-        for path in self._folder.listing(suffixes=(".md",)).entries:
-            place = self._layout.place(path)
-            if place is not None and place.scope == scope:
-                for item in items_of(self._doc(path)):
-                    yield item.key[1]
+    def _recorded_in(self, note: str) -> list[Key]:
+        return sorted(replay(self._trail.of(note)).recorded)
+
+    def _texts_in(self, path: str) -> frozenset[str]:
+        return frozenset(item.key[1] for item in items_of(self._doc(path)))
 
     def _doc(self, path: str) -> SectionedDoc:
         try:
@@ -109,6 +144,11 @@ class DeletedItems:
         except VaultMemoryError:
             # Another process removed the note after the listing.
             return parse(b"")
+
+
+def _is_page(layout: Layout, note: str) -> bool:
+    place = layout.place(note)
+    return place is not None and place.kind == FACTS
 
 
 def _statements(items: Sequence[DeletedItem]) -> DeletedStatements:
