@@ -56,10 +56,10 @@ class _Cache(Generic[Read]):
         read: Callable[[str], Read],
     ) -> Read:
         """Returns what was read of a file with this stamp, or reads it."""
-        known = self._read.get(name)
-        if known is None or known[0] != stamp:
-            self._read[name] = known = (stamp, read(name))
-        return known[1]
+        entry = self._read.get(name)
+        if entry is None or entry[0] != stamp:
+            self._read[name] = entry = (stamp, read(name))
+        return entry[1]
 
 
 class DeletedItems:

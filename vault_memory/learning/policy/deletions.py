@@ -84,24 +84,24 @@ def leave_out_deleted(cycle: "LearningCycle") -> None:
         is_said_before: Callable[[Cited, "Turn"], bool],
     ) -> tuple[Cited, ...]:
         """Returns candidates with the turns that are later than the deletion."""
-        left = []
+        allowed = []
         for candidate in candidates:
             cited = [turns[id_] for id_ in candidate.evidence if id_ in turns]
-            before = {turn.id for turn in cited if is_said_before(candidate, turn)}
-            if not before:
-                left.append(candidate)
-            elif len(before) < len(cited):
-                ids = (id_ for id_ in candidate.evidence if id_ not in before)
-                left.append(replace(candidate, evidence=tuple(ids)))
+            earlier = {turn.id for turn in cited if is_said_before(candidate, turn)}
+            if not earlier:
+                allowed.append(candidate)
+            elif len(earlier) < len(cited):
+                ids = (id_ for id_ in candidate.evidence if id_ not in earlier)
+                allowed.append(replace(candidate, evidence=tuple(ids)))
             else:
                 drop(candidate.evidence)
-        return tuple(left)
+        return tuple(allowed)
 
     def is_memory_deleted(memory: "Memory", turn: "Turn") -> bool:
         return is_deleted("", _naming(memory.text, turn.id))
 
-    def is_fact_deleted(found: "FoundFact", turn: "Turn") -> bool:
-        fact = fact_of(found, turn, cycle.scope)
+    def is_fact_deleted(candidate: "FoundFact", turn: "Turn") -> bool:
+        fact = fact_of(candidate, turn, cycle.scope)
         return is_deleted_fact(fact.subject, fact.line())
 
     judged.rules = list(filter(is_allowed, judged.rules))
