@@ -362,7 +362,7 @@ def test_a_turn_is_recalled_with_its_speaker_but_not_in_its_own_session(memory):
     memory.record_turn(
         session="b",
         role="assistant",
-        text="I noted that the ladder leans on the tree",
+        text="I noted that the ladder leans on the tree by the pond",
         user="ann",
         now=NOW,
     )

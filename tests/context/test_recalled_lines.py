@@ -142,6 +142,132 @@ def test_the_eighth_question_without_a_mark_has_the_note(
     assert "closes at four" in line
 
 
+WISHES = {
+    "en": (
+        "I need the harbour office, Fridays",
+        "gimme the harbour office for Fridays",
+        "Show me the harbour office on Fridays",
+        "please, I'd like the harbour office for Fridays",
+        "looking for the harbour office on Fridays",
+        "lemme see the harbour office on Fridays",
+    ),
+    "de": (
+        "Ich brauche das harbour office am Fridays",
+        "ich hätte gern das harbour office am Fridays",
+        "bräuchte mal das harbour office, Fridays",
+    ),
+    "es": (
+        "Necesito el harbour office de los Fridays",
+        "quisiera el harbour office, Fridays",
+        "me hace falta el harbour office de Fridays",
+    ),
+    "fr": (
+        "je voudrais le harbour office des Fridays",
+        "J'ai besoin du harbour office, Fridays",
+        "il me faut le harbour office des Fridays",
+    ),
+    "ru": (
+        "мне нужен harbour office, Fridays",
+        "хочу узнать harbour office, Fridays",
+        "Ищу harbour office Fridays",
+    ),
+    "zh": (
+        "我需要harbour office Fridays",
+        "我想知道 harbour office Fridays",
+        "给我harbour office Fridays",
+    ),
+}
+SERVICE = {
+    "en": (
+        "Great question about the harbour office on Fridays!",
+        "I'd be happy to help with the harbour office.",
+        "On it — checking the harbour office for Fridays.",
+        "Done! I have updated the harbour office for Fridays.",
+        "Sure, the harbour office. Anything else you need?",
+        "Got it, the harbour office on Fridays.",
+    ),
+    "de": (
+        "Gute Frage zum harbour office am Fridays!",
+        "Gern helfe ich dir mit dem harbour office.",
+        "Erledigt! Ich habe das harbour office am Fridays aktualisiert.",
+        "Ich kümmere mich sofort um das harbour office.",
+    ),
+    "es": (
+        "¡Buena pregunta sobre el harbour office de Fridays!",
+        "Con mucho gusto te ayudo con el harbour office.",
+        "¡Hecho! He actualizado el harbour office de Fridays.",
+    ),
+    "fr": (
+        "Bonne question sur le harbour office des Fridays !",
+        "Je serais ravi de vous aider avec le harbour office.",
+        "C'est fait ! J'ai mis à jour le harbour office des Fridays.",
+    ),
+    "ru": (
+        "Отличный вопрос про harbour office, Fridays!",
+        "С удовольствием помогу с harbour office.",
+        "Готово! Я обновил harbour office, Fridays.",
+    ),
+    "zh": (
+        "关于harbour office Fridays，这是个好问题！",
+        "我很乐意帮您处理harbour office。",
+        "完成了！我已经更新了harbour office Fridays。",
+    ),
+}
+
+
+@pytest.mark.parametrize("language", sorted(WISHES))
+def test_the_eighth_request_that_looks_like_a_statement_has_the_note(
+    memory: VaultMemory, language: str
+) -> None:
+    for wish in WISHES[language]:
+        for number in range(7):
+            talk(memory, number, wish, SERVICE[language][number % 3])
+
+        block = memory.context(wish, scopes=[ANN], now=NOW, automatic=True)
+
+        [line] = recalled(block)
+        assert "closes at four" in line
+
+
+@pytest.mark.parametrize("language", sorted(SERVICE))
+def test_no_phrase_of_service_is_recalled(memory: VaultMemory, language: str) -> None:
+    question = QUESTIONS[language][0]
+    for number, phrase in enumerate(SERVICE[language]):
+        talk(memory, number, question, phrase)
+
+    for prompt in (question, WISHES[language][0], "tell me of the harbour office"):
+        block = memory.context(prompt, scopes=[ANN], now=NOW, automatic=True)
+
+        assert all("harbour.md" in line for line in recalled(block)), prompt
+
+
+def test_what_the_bot_answered_is_recalled_beside_a_phrase_of_service(
+    memory: VaultMemory,
+) -> None:
+    talk(memory, 1, "Is the crane of Eutin safe?", "Yes, the crane of Eutin is safe.")
+    talk(memory, 2, "Who has the lamp of Plön?", "Sure! The lamp of Plön has Ola.")
+    talk(memory, 3, "Does Kiel have a sauna?", "Happy to help: Kiel has 3 of a sauna.")
+
+    for prompt, answer in (
+        ("is the crane of Eutin safe?", "Yes, the crane"),
+        ("who has the lamp of Plön?", "has Ola"),
+        ("does Kiel have a sauna?", "Kiel has 3"),
+    ):
+        lines = recalled(memory.context(prompt, scopes=[ANN], now=NOW))
+        assert any(answer in line for line in lines), prompt
+
+
+def test_what_a_person_needs_is_an_answer(memory: VaultMemory) -> None:
+    talk(memory, 1, "I need insulin in the evening.")
+    talk(memory, 2, "I want a red sauna.")
+
+    needs = memory.context("what do I need in the evening?", scopes=[ANN], now=NOW)
+    wants = memory.context("which sauna do I want?", scopes=[ANN], now=NOW)
+
+    assert any("insulin" in line for line in recalled(needs))
+    assert any("red sauna" in line for line in recalled(wants))
+
+
 def test_notes_come_before_turns_however_often_those_have_the_words(
     memory: VaultMemory,
 ) -> None:

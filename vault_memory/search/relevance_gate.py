@@ -8,8 +8,10 @@ prompt in any case.
 """
 
 from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
 
 from vault_memory.index import fts_search
+from vault_memory.lazy import lazy_module
 from vault_memory.rules.conversations import statements
 from vault_memory.rules.search import query_features, tokens
 from vault_memory.rules.search.date_expressions import is_date_word
@@ -17,6 +19,11 @@ from vault_memory.rules.search.greetings import asks_nothing
 from vault_memory.rules.search.scoring import LOWEST
 from vault_memory.search.candidates import CandidateRequest, Candidates
 from vault_memory.search.fusion import Ranked
+
+if TYPE_CHECKING:
+    from vault_memory.rules.conversations import request_words
+else:
+    request_words = lazy_module("vault_memory.rules.conversations.request_words")
 
 SHARE = 0.4
 """Of the weight of a sentence's words, a good share"""
@@ -97,7 +104,15 @@ class RelevanceGate:
     def _says_nothing(self, place: int) -> bool:
         """Whether the chunk is a turn that only asks, or an empty answer."""
         row = self._candidates.rows.get(place)
-        return row is not None and statements.tells_nothing(row[4], row[3])
+        if row is None:
+            return False
+        if statements.is_bot(row[3]):
+            before = self._candidates.rows.get(place - 1)
+            question = before[4] if before else ""
+            names = self._request.features.names
+            if statements.only_serves(row[4], names, question):
+                return True
+        return statements.tells_nothing(row[4], row[3])
 
     def _has_enough(
         self,
@@ -125,6 +140,8 @@ class RelevanceGate:
             words = [word for word in words if not is_date_word(word)]
         if asks_nothing(words):
             return {}
+        # Fault: "lemme see" and "I need" would weigh more than a frequent topic.
+        words = request_words.without_wishes(words)
         weights = {word: self._best_score(word) for word in words}
         highest = max(weights.values(), default=0.0) or 1.0
         for word, score in weights.items():

@@ -3,9 +3,16 @@
 import re
 from collections.abc import Collection
 from functools import cache
+from typing import TYPE_CHECKING
 
+from vault_memory.lazy import lazy_module
 from vault_memory.rules.search import stopwords, tokens
 from vault_memory.rules.sentences.sentence_splitter import split_sentences
+
+if TYPE_CHECKING:
+    from vault_memory.rules.conversations import request_words
+else:
+    request_words = lazy_module("vault_memory.rules.conversations.request_words")
 
 HALF = 0.5
 ENOUGH = 0.8
@@ -37,9 +44,13 @@ def repeats(
     `query` has the words of the query. A statement is never a repetition.
     """
     plain = without_speaker(text)
-    if asked_part(plain, _speaker_of(text)) <= HALF:
+    wished = request_words.wished_part(plain, query)
+    if not wished and asked_part(plain, _speaker_of(text)) <= HALF:
         return False
-    terms = [term for term in tokens.terms(plain) if term not in _question_words()]
+    terms = tokens.terms(wished or plain)
+    terms = [term for term in terms if term not in _question_words()]
+    if wished:
+        terms = [term for term in terms if not request_words.serves(term)]
     shared = sum(term in query for term in terms)
     return shared > 0 and shared >= ENOUGH * len(terms)
 
@@ -63,6 +74,24 @@ def is_empty_answer(turn: str) -> bool:
 def _speaker_of(turn: str) -> str:
     match = _speaker.match(turn)
     return match[0].strip("-+*: \n") if match else ""
+
+
+def only_serves(
+    turn: str,
+    query: Collection[str],
+    question: str,
+) -> bool:
+    """Returns whether a turn of the bot has no word beyond the query, its question and its service.
+
+    `query` has the words of the query; `question` is the turn before, or empty.
+    """
+    plain = without_speaker(turn)
+    familiar = {*query, *tokens.words(without_speaker(question))}
+    remaining = request_words.without_service(plain)
+    if not all(request_words.is_among(word, familiar) for word in remaining):
+        return False
+    # Fault: "The office is closed on Fridays" answers a question that has its words.
+    return asks(familiar) or len(remaining) < len(request_words.content_words(plain))
 
 
 def is_bot(who: str) -> bool:

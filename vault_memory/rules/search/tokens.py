@@ -364,6 +364,11 @@ def stop_words(sentence_words: list[str]) -> frozenset[str]:
     )
 
 
+def is_stop_word(word: str) -> bool:
+    """Returns whether a word is a stop-word of any language."""
+    return word in _languages(word.isascii())
+
+
 def language_of(sentence_words: list[str]) -> str:
     """Returns the language that has most of these words as stop-words; empty without any."""
     languages = _languages(all(map(str.isascii, sentence_words)))

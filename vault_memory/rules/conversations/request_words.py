@@ -1,0 +1,146 @@
+"""Words with which a person requests and a bot serves: they state nothing of a topic. Pure."""
+
+import re
+import tomllib
+from collections import defaultdict
+from collections.abc import Collection, Iterator, Sequence
+from functools import cache
+from pkgutil import get_data
+
+from vault_memory.rules.search import stopwords, tokens
+from vault_memory.rules.sentences.sentence_splitter import split_sentences
+
+LONGEST_WISH = 200
+"""Letters of the longest request that looks like a statement"""
+LEAST_ALIKE, MOST_ENDING = 4, 3
+"""Letters that two forms of a word share at least, and those in which they differ at most"""
+
+
+def wished_part(
+    text: str,
+    query: Collection[str],
+) -> str:
+    """Returns what a sentence such as "I need the boiler pressure" asks for; else nothing.
+
+    `query` has the words of the query.
+    """
+    if len(text) > LONGEST_WISH or len(split_sentences(text)) > 1:
+        return ""
+    plain = text.lstrip("，, ")
+    run = next(filter(plain.startswith, _wishes_in_runs()), "")
+    if run:
+        return plain.removeprefix(run)
+    words = tokens.words(plain)
+    while words and words[0] in _polite_words():
+        del words[0]
+    wish = _wish_before(words)
+    # Fault: "I need insulin" answers "what do I need", and repeats "I need insulin".
+    is_asked = not _wish_words().intersection(wish).isdisjoint(query)
+    if is_asked and not _polite_words().union(words).issuperset(query):
+        return ""
+    return " ".join(words[len(wish) :]) if wish else ""
+
+
+def _wish_before(words: Sequence[str]) -> Sequence[str]:
+    """Returns the longest wish with which the words begin; nothing without one."""
+    phrases = _wishes().get(words[0], ()) if words else ()
+    return next((phrase for phrase in phrases if phrase == words[: len(phrase)]), ())
+
+
+def without_service(text: str) -> list[str]:
+    """Returns the content words of a text without those of a service, such as "happy to help"."""
+    plain = text if text.isascii() else _service_in_runs().sub(" ", text)
+    return [word for word in content_words(plain) if not serves(word)]
+
+
+def without_wishes(words: Sequence[str]) -> list[str]:
+    """Returns words without those of a wish, such as "need"; all of them when no other is left."""
+    wish_words = _wish_words()
+    return [word for word in words if word not in wish_words] or list(words)
+
+
+def serves(word: str) -> bool:
+    """Returns whether a word is one of a service, such as "glad"."""
+    return word in _service()
+
+
+def content_words(text: str) -> list[str]:
+    """Returns the words of a text without stop-words of any language; `yes` and `not` are content."""
+    words = tokens.without_last_letters(tokens.words(text))
+    answers = _answers()
+    return [word for word in words if word in answers or not tokens.is_stop_word(word)]
+
+
+def is_among(
+    word: str,
+    words: Collection[str],
+) -> bool:
+    """Returns whether a word, or another form of it, is among these words."""
+    return word in words or any(_is_form_of(word, form) for form in words)
+
+
+def _is_form_of(
+    word: str,
+    form: str,
+) -> bool:
+    shorter, longer = sorted((word, form), key=len)
+    stem = shorter[: max(LEAST_ALIKE, len(shorter) - 1)]
+    if len(stem) < LEAST_ALIKE or not longer.startswith(stem):
+        return False
+    # A number has no endings.
+    return len(longer) - len(stem) <= MOST_ENDING and longer.isalpha()
+
+
+@cache
+def _tables() -> dict[str, dict[str, list[str]]]:
+    content = get_data(__package__, "request_words.toml") or b""
+    return tomllib.loads(content.decode("utf-8"))
+
+
+def _listed(name: str) -> Iterator[str]:
+    for table in _tables().values():
+        yield from table[name]
+
+
+@cache
+def _wishes() -> dict[str, list[list[str]]]:
+    """Returns the words of each wish by the first one, the longest wish first."""
+    by_word: dict[str, list[list[str]]] = defaultdict(list)
+    for phrase in sorted(_listed("wishes"), key=len, reverse=True):
+        words = tokens.words(phrase)
+        by_word[words[0]].append(words)
+    return by_word
+
+
+@cache
+def _wish_words() -> frozenset[str]:
+    listed = (word for word in _listed("wishes") if not tokens.is_run(word))
+    return frozenset(content_words(" ".join(listed)))
+
+
+@cache
+def _wishes_in_runs() -> tuple[str, ...]:
+    runs = filter(tokens.is_run, _listed("wishes"))
+    return tuple(sorted(runs, key=len, reverse=True))
+
+
+@cache
+def _service() -> frozenset[str]:
+    listed = (word for word in _listed("service") if not tokens.is_run(word))
+    return frozenset(tokens.words(" ".join(listed)))
+
+
+@cache
+def _service_in_runs() -> re.Pattern[str]:
+    listed = filter(tokens.is_run, _listed("service"))
+    return re.compile("|".join(sorted(listed, key=len, reverse=True)))
+
+
+@cache
+def _answers() -> frozenset[str]:
+    return frozenset(tokens.words(" ".join(_listed("answers"))))
+
+
+@cache
+def _polite_words() -> frozenset[str]:
+    return frozenset(tokens.words(stopwords.POLITE))
