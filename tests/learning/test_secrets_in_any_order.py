@@ -95,6 +95,72 @@ NUMBERS = (
     "我的税号是91110108MA01",
     "postgres://keeper:quayfish@db.example/log",
 )
+CLAUSES = {
+    "en": (
+        "for the harbour meeting: {cue} {value}",
+        "Boat trip on Friday, {cue} {value}",
+    ),
+    "de": (
+        "Für das Treffen am Hafen: {cue} {value}",
+        "Ausflug am Freitag, {cue} {value}",
+    ),
+    "es": (
+        "para la reunión del puerto: {cue} {value}",
+        "El viernes al lago, {cue} {value}",
+    ),
+    "fr": ("pour la réunion au port : {cue} {value}", "Vendredi au lac, {cue} {value}"),
+    "ru": ("для встречи в порту: {cue} {value}", "В пятницу на озеро, {cue} {value}"),
+    "zh": ("港口会议：{cue} {value}", "周五去湖边，{cue} {value}"),
+}
+"""The same without a verb, behind another clause"""
+CODES = (
+    "the alarm is 4 4 1 7",
+    "the alarm is 4-4-1-7",
+    "The alarm of the boathouse is four four one seven",
+    "4417 is the code for the garage",
+    "The code for the garage is 4417",
+    "The code of the old shed by the lake is 44 17",
+    "garage code 4417",
+    "code 4417",
+    "We changed the code of the gate to 4417",
+    "front door: 4417",
+    "der Code für die Garage ist 4417",
+    "Der Code von der Garage lautet 4 4 1 7",
+    "Merk dir, dass der Code für die Garage 4417 ist",
+    "4417 ist der Code für die Garage",
+    "Die Kombination für das Schloss am Rad ist 4417",
+    "Der Alarm ist 4417",
+    "el código del garaje es 4417",
+    "la alarma es 4 4 1 7",
+    "4417 es el código para la puerta del lago",
+    "le code pour le garage est 4417",
+    "le code du garage au bord du lac : 44 17",
+    "l'alarme est 4 4 1 7",
+    "4417 est le code du cadenas",
+    "код для гаража 4417",
+    "код от нашего гаража у озера — 4417",
+    "сигнализация — 4 4 1 7",
+    "4417 — код от ворот",
+    "车库的代码是4417",
+    "警报是 4 4 1 7",
+    "4417是车库的代码",
+    "Use 4417 for the door",
+    "4417 opens the garage",
+    "Den Code 4417 brauchst du für das Tor",
+    "Mit 4417 geht das Tor auf",
+    "pin for the gate 4417",
+    "Zahlenschloss am Fahrrad: 4417",
+    "Remember: router login admin / quayfish",
+    "router login: admin/quayfish",
+    "The username is admin / quayfish.",
+    "wifi login guest | quayfish",
+    "Router-Login admin / quayfish",
+    "Zugangsdaten: admin / quayfish",
+    "usuario: admin / quayfish",
+    "identifiants admin / quayfish",
+    "логин admin / quayfish",
+    "登录 admin / quayfish",
+)
 SPOKEN = (
     "The alarm code is four four one seven",
     "My PIN is four, four, one, seven",
@@ -106,6 +172,85 @@ SPOKEN = (
     "мой пин-код четыре четыре один семь",
 )
 HARMLESS = (
+    "the spare fuses are in the blue tin",
+    "the code review is at 4",
+    "the code review is at 1630",
+    "the code of conduct is in MEMORY.md",
+    "The error code is 4041",
+    "the zip code of Husum is 25813",
+    "The code is 4000 lines long",
+    "The alarm rings at 0630",
+    "the garage is 2400 mm wide",
+    "The door was painted in 2019",
+    "The door code was changed in 2019",
+    "We met at the gate on 24 05",
+    "I have access to the wiki/forum",
+    "Der Fehlercode ist 4041",
+    "Das Tor ist von 1998",
+    "Die Postleitzahl ist 25813",
+    "Die Garage ist 2400 mm breit",
+    "le code postal est 29200",
+    "Le garage est de 1998",
+    "el código postal es 28001",
+    "El garaje es de 1998",
+    "код города 4012",
+    "Гараж 1998 года",
+    "邮政编码是25813",
+    "For the harbour meeting: the password is in the safe",
+    "The gate opens at 0700",
+    "The garage is on the left",
+    "We moved the safe to the cellar in 2021",
+    "The lock was made in 1904",
+    "Gate 4 is closed",
+    "The train leaves from gate 24",
+    "The house number is 4417",
+    "My flight is LH 4417",
+    "The order number is 441723",
+    "The library has 4417 books",
+    "Code review with Jo on Friday 2026",
+    "We wrote 4417 lines of code",
+    "The source code has 4417 lines",
+    "Please review the code",
+    "The dress code is black tie",
+    "The door is locked at 2200",
+    "Der Code-Review ist um 16 Uhr",
+    "Das Tor schließt um 2200",
+    "Im Safe liegen 4000 Euro",
+    "Die Alarmanlage kostet 1200 Euro",
+    "Die Garage kostet 1200",
+    "Der Alarm geht um 0630",
+    "Die Tür ist 2010 mm hoch",
+    "El portal cierra a las 2200",
+    "La puerta es de 1998",
+    "le portail ferme à 2200",
+    "La porte est rouge",
+    "Сейф стоит 12000 рублей",
+    "Гараж построен в 1998",
+    "Дверь — 2010 года",
+    "代码有4417行",
+    "门是红色的",
+    "My login works again",
+    "The login page is slow",
+    "Login: I forgot it",
+    "The login form / the button",
+    "the username is taken",
+    "Access to the boat / the shed is on the left",
+    "I use the gate/door on the left",
+    "Please check the wiki/login page",
+    "The combination of tea and milk is fine",
+    "For the garage sale we earned 4417",
+    "alarm at 6 30 tomorrow",
+    "set the alarm to 0630",
+    "I set an alarm for 0630",
+    "The alarm is at 0630",
+    "The alarm clock is 4417 days old",
+    "The lock has 4 digits",
+    "The cottage is 2400 euros a month",
+    "The cottage: 2 rooms, 4 beds",
+    "The zip is 25813, the gate is green",
+    "The safe deposit costs 1200",
+    "phone of the locksmith: 0461 123 45 67",
+    "for the meeting: change the password",
     "my pin has four digits",
     "My PIN is one of two, three at most",
     "The gate code was changed one week ago by two of us",
@@ -172,6 +317,25 @@ def test_every_secret_has_a_sign_that_needs_no_table_of_phrases(language: str) -
 
     assert without_sign == []
     assert not has_sign("The heron is back at the quay, and Mira spins wool")
+
+
+@pytest.mark.parametrize("language", sorted(CLAUSES))
+def test_no_clause_before_it_lets_a_secret_through(language: str) -> None:
+    let_through = [
+        text
+        for words in sorted(CLAUSES)
+        for cue in words_of(words)
+        for clause in CLAUSES[language]
+        if not policy_cues().is_secret(text := clause.format(cue=cue, value=VALUE))
+    ]
+
+    assert let_through == []
+
+
+@pytest.mark.parametrize("text", CODES)
+def test_the_number_of_a_door_or_a_pair_is_a_secret(text: str) -> None:
+    assert policy_cues().is_secret(text)
+    assert has_sign(text)
 
 
 @pytest.mark.parametrize("text", NUMBERS)

@@ -10,6 +10,7 @@ from functools import cache
 from pkgutil import get_data
 from typing import NamedTuple
 
+from vault_memory.rules.learning.policy import code_words
 from vault_memory.rules.learning.policy.cue_folding import fold
 
 _TOKEN = re.compile(
@@ -60,9 +61,9 @@ def has_sign(text: str) -> bool:
     folded = fold(text)
     words = frozenset(_WORD.findall(folded))
     cues = _cues()
-    return any(map(words.issuperset, cues.of_words)) or any(
-        run in folded for run in cues.runs
-    )
+    if any(map(words.issuperset, cues.of_words)):
+        return True
+    return any(run in folded for run in cues.runs) or code_words.may_tell(folded)
 
 
 def has_format(text: str) -> bool:

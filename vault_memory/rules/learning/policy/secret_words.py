@@ -8,6 +8,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from functools import cached_property
 
+from vault_memory.rules.learning.policy import code_words
 from vault_memory.rules.learning.policy.secret_signs import has_format
 from vault_memory.rules.learning.policy.spoken_digits import with_digits
 from vault_memory.rules.search.tokens import is_run
@@ -59,7 +60,9 @@ class SecretWords:
         # Fault: "in" of "keep in mind" begins a place, too: "the password is in the safe".
         self._asks = frozenset(lists["asks"]) - self._not_values
         self._of_words = frozenset(lists["of_words"])
-        self._links = _LINKS.union(lists["copulas"], lists["change_words"])
+        self._copulas = frozenset(lists["copulas"])
+        self._change_words = frozenset(lists["change_words"])
+        self._links = _LINKS | self._copulas | self._change_words
         self._fillings = self._not_values | self._asks | self._skips | self._links
         self._endings = _PAUSES | self._asks | self._of_words
         run_asks = sorted(filter(is_run, self._asks), key=len, reverse=True)
@@ -82,6 +85,9 @@ class SecretWords:
         # Fault: the day of "the fuses are in the blue tin (2026-05-04)" is no number of a tin.
         folded = _DAY.sub(" ", folded)
         if self._is_word_told(folded) or self._is_any_number_told(folded):
+            return True
+        changes = self._change_words
+        if code_words.tells(folded, self._copulas, changes, self._fillings):
             return True
         # Fault: a dictated code has no digit.
         in_digits = with_digits(folded)
@@ -243,6 +249,9 @@ class SecretWords:
         if not links:
             return False
         words = before[: len(before) - len(near) + links[-1] + 1]
+        # Fault: "for the meeting: change the password" has a subject before the colon.
+        if words[-1] == ":" and not self._not_values.isdisjoint(words[:-2]):
+            return False
         value = next(self._without_links(words), "")
         return bool(value) and self._is_value(value)
 
@@ -260,7 +269,8 @@ class SecretWords:
         """Returns whether words before a cue say no more than "remember my wifi" """
         names = 0
         for word in reversed(words):
-            if word in _PAUSES:
+            # Fault: "for the harbour meeting: password quayfish" speaks of the meeting first.
+            if word in _PAUSES or word == ":":
                 return True
             if word in self._fillings:
                 names = WORDS_OF_NAME

@@ -1,0 +1,206 @@
+"""Detects the number of a door and a pair of name and password, which no word for a secret names.
+
+"The code for the garage is 4417" has one, "the error code is 4041" and "the code review is at 4"
+have none. Pure.
+"""
+
+import re
+import tomllib
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from functools import cache
+from pkgutil import get_data
+from typing import NamedTuple
+
+from vault_memory.rules.learning.policy.cue_folding import fold
+from vault_memory.rules.learning.policy.spoken_digits import with_digits
+from vault_memory.rules.search.tokens import is_run
+
+NEAR = 9
+"""Words on each side of a number among which its code or its place is"""
+BESIDE_LINK = 4
+"""Words between a copula and the end of the name of a place: "the alarm of the boathouse is" """
+_NUMBER = re.compile(
+    r"(?<![0-9_a-z\u00df-\u04ff.,:/-])\d(?:[ -]?\d){3,7}(?![0-9_a-z\u00df-\u04ff:/-]|[., ]\d)"
+)
+"""A number of four to eight digits in any grouping"""
+_YEAR = re.compile(r"(?:19|20)\d\d")
+_PAIR = re.compile(
+    r"(?<![\w.@-])[\w.@-]+(?: ?[/|] ?|:)[^\s/|:.,;!?]{4,}[ \t]*(?:$|[.,;!\n。，；！])"
+)
+"""A name and a password: "admin / quayfish" """
+_WORD = re.compile(r"[:=—–,，(-](?=\s|$)|[:=,，(]|[^\s,，:=()]+")
+_COMPONENT = re.compile(r"[^\W_]+")
+"""What "l'alarme" and "router-login" consist of"""
+_SENTENCE_END = re.compile(r"[.!?](?=\s|$)|[\n;。！？；]")
+_SIGNS = frozenset(":=—–-")
+_PAUSES = frozenset(",，—–-(")
+_MARK = "#"
+"""Stands for a number among the words"""
+
+
+class _Lists(NamedTuple):
+    """The words of all languages."""
+
+    spaced: frozenset[str]
+    runs: tuple[str, ...]
+    """those of scripts that write no blanks, which have no ends"""
+
+    def are_in(self, words: Sequence[str]) -> bool:
+        """Returns whether one of the phrases is among the words or their components."""
+        text = f" {' '.join(words)} "
+        if not self.spaced.isdisjoint([*words, *_COMPONENT.findall(text)]):
+            return True
+        has_run = any(run in text for run in self.runs)
+        return has_run or any(
+            f" {phrase} " in text for phrase in self.spaced if " " in phrase
+        )
+
+    def are_at_end(self, word: str) -> bool:
+        """Returns whether a word is one of them, or ends with one without a blank before it."""
+        return self.are_in([word]) and (not is_run(word) or word.endswith(self.runs))
+
+
+class NearNumber(NamedTuple):
+    """A number, with the words before it and after it in its sentence."""
+
+    before: Sequence[str]
+    after: Sequence[str]
+    is_year: bool
+
+
+def may_tell(folded: str) -> bool:
+    """Returns quickly whether a text has the words of a code and a number, or a pair."""
+    words = _WORD.findall(folded)
+    if _PAIR.search(folded) and _lists("accounts").are_in(words):
+        return True
+    if not (_lists("codes").are_in(words) or _lists("places").are_in(words)):
+        return False
+    return _NUMBER.search(with_digits(folded)) is not None
+
+
+def tells(
+    folded: str,
+    copulas: Collection[str],
+    changes: Collection[str],
+    fillings: Collection[str],
+) -> bool:
+    """Returns whether a sentence has the number of a door, or a pair of name and password.
+
+    `changes` has words such as "to" of "changed the code to 4417". `fillings` may follow a number.
+    """
+    if not may_tell(folded):
+        return False
+    sentences = _SENTENCE_END.split(folded)
+    if any(_is_pair_told(sentence, copulas) for sentence in sentences):
+        return True
+    return any(
+        _is_code_told(number, copulas, changes, fillings)
+        for number in _numbers(with_digits(folded), copulas)
+    )
+
+
+def _is_pair_told(
+    sentence: str,
+    copulas: Collection[str],
+) -> bool:
+    """Returns whether a pair follows its account: "router login: admin / quayfish" """
+    pair = _PAIR.search(sentence)
+    words = _WORD.findall(sentence[: pair.start()]) if pair else []
+    while words and (words[-1] in copulas or words[-1] in _SIGNS):
+        del words[-1]
+    return _lists("accounts").are_in(words[-2:])
+
+
+def _numbers(
+    folded: str,
+    copulas: Collection[str],
+) -> Iterator[NearNumber]:
+    """Yields each number that may be a code."""
+    runs = sorted(filter(is_run, copulas), key=len, reverse=True)
+    for sentence in _SENTENCE_END.split(folded):
+        years = [bool(_YEAR.fullmatch(number)) for number in _NUMBER.findall(sentence)]
+        marked = _NUMBER.sub(f" {_MARK} ", sentence)
+        words = list(_apart(_WORD.findall(marked), runs))
+        places = [place for place, word in enumerate(words) if word == _MARK]
+        for place, is_year in zip(places, years, strict=False):
+            before = words[max(0, place - NEAR) : place]
+            yield NearNumber(before, words[place + 1 : place + 1 + NEAR], is_year)
+
+
+def _apart(
+    words: Sequence[str],
+    runs: Sequence[str],
+) -> Iterator[str]:
+    """Yields words, and the copula of a script without blanks as a word of its own."""
+    for word in words:
+        ending = next(filter(word.endswith, runs), "") if is_run(word) else ""
+        word = word.removesuffix(ending)
+        begin = next(filter(word.startswith, runs), "") if is_run(word) else ""
+        yield from filter(None, (begin, word.removeprefix(begin), ending))
+
+
+def _is_code_told(
+    number: NearNumber,
+    copulas: Collection[str],
+    changes: Collection[str],
+    fillings: Collection[str],
+) -> bool:
+    before, after, is_year = number
+    if _lists("other_codes").are_in([*before, *after]):
+        return False
+    # Fault: "the door is 2000 mm wide" goes on with a unit.
+    if _is_beside(number):
+        return True
+    # Fault: "the door is 2000 mm wide" goes on with a unit.
+    if after and not (after[0] in fillings or after[0] in _PAUSES):
+        return False
+    if _is_linked(number, _SIGNS.union(copulas)):
+        return True
+    last = before[-1:]
+    # Fault: "the door code was changed in 2019" names a year.
+    is_new = not (is_year or frozenset(changes).isdisjoint(last))
+    is_named = is_new or _lists("places").are_in(last)
+    return is_named and _lists("codes").are_in(before)
+
+
+def _is_beside(number: NearNumber) -> bool:
+    """Returns whether a code is directly before a number, or what the number opens is near it."""
+    before, after, _ = number
+    last = before[-1] if before else ""
+    if _lists("codes").are_at_end(last):
+        return True
+    near = [*before[-BESIDE_LINK:], *after[:BESIDE_LINK]]
+    return _lists("uses").are_in([last, *after[:1]]) and _lists("places").are_in(near)
+
+
+def _is_linked(
+    number: NearNumber,
+    links: frozenset[str],
+) -> bool:
+    """Returns whether a link such as "is" is between a number and its code or place."""
+    codes, places = _lists("codes"), _lists("places")
+    before, after, _ = number
+    sides = (
+        (before, before[-1:], before[-BESIDE_LINK - 1 : -1]),
+        (after, after[:1], after[1 : BESIDE_LINK + 1]),
+    )
+    return any(
+        codes.are_in(side) or places.are_in(near)
+        for side, link, near in sides
+        if not links.isdisjoint(link)
+    )
+
+
+@cache
+def _lists(name: str) -> _Lists:
+    words = frozenset(
+        fold(word) for table in _tables().values() for word in table[name]
+    )
+    runs = frozenset(filter(is_run, words))
+    return _Lists(words - runs, tuple(runs))
+
+
+@cache
+def _tables() -> Mapping[str, Mapping[str, list[str]]]:
+    content = get_data(__package__, "code_words.toml") or b""
+    return tomllib.loads(content.decode("utf-8"))
