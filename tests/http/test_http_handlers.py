@@ -173,6 +173,30 @@ def test_a_remembered_text_goes_to_the_note_of_the_person(
 
 
 @pytest.mark.parametrize(
+    "text",
+    [
+        "my wifi password is quayfish",
+        "Merk dir das Passwort quayfish",
+        "router login admin / quayfish",
+        "the code for the garage is 4417",
+    ],
+)
+def test_a_secret_is_refused_with_a_hint_although_the_person_said_it(
+    memory: VaultMemory, serve: Serve, text: str
+) -> None:
+    client = serve(memory).client(MIRA)
+    client.post("/v1/turns", json={"session": "s", "role": "user", "text": text})
+
+    answer = client.post("/v1/remember", json={"text": text}).json()
+
+    assert (answer["outcome"], answer["reason"]) == ("refused", "secret")
+    assert "remember --yes" in answer["hint"]
+    notes = (path.read_bytes() for path in memory.root.rglob("*") if path.is_file())
+    value = text.split()[-1].encode()
+    assert not any(value in note for note in notes)
+
+
+@pytest.mark.parametrize(
     ("path", "body", "code"),
     [
         ("/v1/turns", {"session": "s", "role": "user", "text": "  "}, "usage_error"),

@@ -51,6 +51,10 @@ ADVICE = {
 """The op that `conflicts` advises for a copy, by its state"""
 HEADING_STEP = " › "
 """Between the names of a heading path"""
+SECRET_HINT = (
+    "leave it out; only the person keeps a secret, with `vault-memory remember --yes`"
+)
+"""What to do about a text to remember that has a secret"""
 MOST_ALSO = 5
 """Places of copies that an answer lists"""
 
@@ -365,12 +369,15 @@ def of_ended(ended: "Ended") -> "answers.EndedJson":
 
 def of_remembered(remembered: "Remembered") -> "answers.RememberedJson":
     """Return the answer of `remember`."""
-    return {
+    answer: answers.RememberedJson = {
         "outcome": remembered.outcome,
         "id": remembered.id,
         "note": remembered.note,
         "reason": remembered.reason,
     }
+    if remembered.reason == "secret":
+        answer["hint"] = SECRET_HINT
+    return answer
 
 
 def of_slept(slept: "Slept") -> "answers.SleepJson":

@@ -303,6 +303,9 @@ class RememberedJson(TypedDict):
     id: str
     note: str
     reason: str
+    hint: NotRequired[
+        Annotated[str, Meta(description="What to do about a text that is refused")]
+    ]
 
 
 class ScopeNightJson(TypedDict):

@@ -36,11 +36,13 @@ if TYPE_CHECKING:
     from vault_memory.learning.summaries import episode_writer
     from vault_memory.learning.summaries.episode_writer import Compacted
     from vault_memory.models.llm import policy_tables
+    from vault_memory.rules.learning.policy import kept_out
     from vault_memory.rules.paths.caller import Caller
 else:
     episode_writer = lazy_module("vault_memory.learning.summaries.episode_writer")
     held_calls = lazy_module("vault_memory.learning.policy.held_calls")
     policy_tables = lazy_module("vault_memory.models.llm.policy_tables")
+    kept_out = lazy_module("vault_memory.rules.learning.policy.kept_out")
     policy_feedback = lazy_module("vault_memory.learning.policy.feedback")
     reports = lazy_module("vault_memory.edits.reports")
     checkpoint = lazy_module("vault_memory.learning.checkpoint")
@@ -274,10 +276,17 @@ class LearningCalls:
         check_scope(scope)
         return learning_remember.remember(self._edits, text, scope, options)
 
-    def tells_secret(self, text: str) -> bool:
-        """Whether a text has a password, a key or a number, by the tables of the write policy."""
-        state = self._edits.vault.state.path
-        return policy_tables.policy_cues(state).is_secret(text)
+    def tells_secret(
+        self,
+        lines: Sequence[str],
+        heading: str = "",
+    ) -> bool:
+        """Whether lines have a password, a key or a number, by the tables of the write policy.
+
+        `heading` is what stands above them, or the subject of a fact.
+        """
+        cues = policy_tables.policy_cues(self._edits.vault.state.path)
+        return kept_out.reason_to_keep_out(heading, lines, cues.reasons) == "secret"
 
     def scope_to_remember(
         self,

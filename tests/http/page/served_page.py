@@ -13,9 +13,9 @@ from vault_memory.api.vault_memory import VaultMemory
 from vault_memory.http.listen import Server, at_address
 from vault_memory.http.page.browser_sessions import BrowserSessions, Rights
 from vault_memory.http.page.events import EventHub
-from vault_memory.http.page.first_run.setup_offer import SetupOffer
 from vault_memory.http.page.page_address import PageAddress
 from vault_memory.http.page.page_app import PageSettings, page_application
+from vault_memory.http.page.shared_answers import SetupOffer
 
 HOST = "vault-test.localhost"
 CSRF = re.compile(r'name="csrf" value="([0-9a-f]{64})"')

@@ -301,3 +301,49 @@ def test_an_empty_vault_gets_its_first_fact(empty_page: ServedPage) -> None:
 
     assert "alice" in facts_about(browser, "alice")
     assert "Acme" in facts_about(browser, "Acme")
+
+
+SECRET = {"subject": "wifi", "predicate": "password", "object": "quayfish"}
+
+
+def asked_again(answer: str) -> dict[str, str]:
+    """The hidden fields of the form that says Yes."""
+    fields = re.findall(r'<input type="hidden" name="(\w+)" value="([^"]*)">', answer)
+    return {name: value for name, value in fields if name != "csrf"}
+
+
+def test_a_fact_with_a_secret_is_asked_about_before_it_is_kept(
+    own_page: ServedPage,
+) -> None:
+    browser = own_page.browser()
+    facts_about(browser, "mira")
+
+    question = browser.post("/facts/add", {**SECRET, "scope": "user:mira"})
+
+    assert question.status_code == 409
+    assert "password or a key" in question.text
+    assert "quayfish" not in (own_page.memory.root / MIRA).read_text("utf-8")
+
+    answer = browser.post("/facts/add", asked_again(question.text))
+
+    assert answer.status_code == 303
+    assert "quayfish" in (own_page.memory.root / MIRA).read_text("utf-8")
+
+
+def test_a_fact_is_not_corrected_to_a_secret_without_a_question(
+    own_page: ServedPage,
+) -> None:
+    browser = own_page.browser()
+    facts_about(browser, "mira")
+    fields = {
+        "id": fact_id(own_page.memory, "learns"),
+        "predicate": "pin",
+        "object": "4417",
+    }
+
+    question = browser.post("/facts/correct", fields)
+
+    assert question.status_code == 409
+    assert "4417" not in (own_page.memory.root / MIRA).read_text("utf-8")
+    assert browser.post("/facts/correct", asked_again(question.text)).status_code == 303
+    assert "pin: 4417" in (own_page.memory.root / MIRA).read_text("utf-8")

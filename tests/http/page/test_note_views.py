@@ -178,6 +178,35 @@ def test_an_item_is_changed_although_the_note_changed_meanwhile(
     assert "Written in an editor" in file.read_text()
 
 
+@pytest.mark.parametrize(
+    ("path", "fields"),
+    [
+        ("/note/append", {"line": "my wifi password is quayfish"}),
+        ("/note/append", {"line": "router login admin / quayfish"}),
+        ("/note/add-section", {"heading": "Wifi password", "line": "quayfish"}),
+        (
+            "/note/change",
+            {"match": "Is left-handed", "line": "Merk dir das Passwort quayfish"},
+        ),
+    ],
+)
+def test_a_secret_in_an_item_is_asked_about_before_it_is_kept(
+    own_page: ServedPage, path: str, fields: dict[str, str]
+) -> None:
+    browser = own_page.browser("mira")
+    file = own_page.memory.root / USER
+    revision = own_page.memory.read(USER).revision
+    form = {"note": USER, "expected": revision, "heading": "About", **fields}
+
+    question = browser.post(path, form)
+
+    assert question.status_code == 409
+    assert "password or a key" in question.text
+    assert "quayfish" not in file.read_text("utf-8")
+    assert browser.post(path, {**form, "keep_secret": "1"}).status_code == 303
+    assert "quayfish" in file.read_text("utf-8")
+
+
 def test_an_op_on_a_note_of_another_person_changes_nothing(
     own_page: ServedPage,
 ) -> None:

@@ -8,7 +8,7 @@ import pytest
 from tests.http.page.served_page import ServedPage, serving_page
 from tests.http.page.test_same_as_cli import Copy
 from vault_memory.http.page.browser_sessions import Rights
-from vault_memory.http.page.first_run.setup_offer import SetupOffer
+from vault_memory.http.page.shared_answers import SetupOffer
 
 ROW = re.compile(r"<tr>\s*<th scope=\"row\">(\w+)<br>(.*?)</tr>", re.DOTALL)
 

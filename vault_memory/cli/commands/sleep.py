@@ -152,7 +152,7 @@ def remember(
     with context.open(makes_names=True) as memory:
         # What a tool passes on is refused, whatever it answers.
         must_ask = source == "cli" and not (yes or dry_run)
-        if must_ask and memory.learning.tells_secret(text) and not _keeps_secret():
+        if must_ask and memory.learning.tells_secret([text]) and not _keeps_secret():
             context.say("nothing was remembered")
             return
         result = memory.remember(

@@ -7,18 +7,59 @@ lines are removed and the new ones added. No HTML is made here, and hidden lette
 import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from itertools import islice
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
-from vault_memory.http.page.comparison.changed_words import WordMarker
+from vault_memory.http.page.comparison.changed_words import Line, WordMarker, unmarked
 from vault_memory.http.page.comparison.common_pairs import Pair, common_pairs
-from vault_memory.http.page.comparison.diff_line import DiffLine, unmarked
 
 __all__ = ["DiffLine", "lines"]
 
 CONTEXT = 3
 MOST_LINES = 2000
 """Lines of a diff; a last line says how many more there are"""
+Kind = Literal["added", "removed", "same", "gap"]
+
+_SIGNS = {
+    "added": "+",
+    "removed": "−",
+    "same": "",
+    "gap": "…",
+}
+_WORDS = {
+    "added": "added",
+    "removed": "removed",
+    "same": "",
+    "gap": "",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class DiffLine:
+    """One line of a diff."""
+
+    kind: Kind
+    old_number: int | None
+    """From 1; None for an added line"""
+    new_number: int | None
+    """From 1; None for a removed line"""
+    parts: Line
+
+    @property
+    def sign(self) -> str:
+        """The sign before the line."""
+        return _SIGNS[self.kind]
+
+    @property
+    def word(self) -> str:
+        """The same in a word."""
+        return _WORDS[self.kind]
+
+    @property
+    def text(self) -> str:
+        """The whole line."""
+        return "".join(text for text, _ in self.parts)
 
 
 def lines(

@@ -41,6 +41,21 @@ class NotAForm(VaultMemoryError):
     http_status = 415
 
 
+class AskedFields(msgspec.Struct, kw_only=True):
+    """A form whose words may be a secret, which the page asks about."""
+
+    keep_secret: bool = False
+    """whether the person said that the note keeps it"""
+
+    def words(self) -> tuple[str, list[str]]:
+        """Returns the heading, or the subject of a fact, and what is below it."""
+        fields = msgspec.to_builtins(self)
+        if "line" in fields:
+            return fields["heading"], [fields["line"]]
+        line = f"{fields['predicate']}: {fields['object']}"
+        return fields.get("subject", ""), [line]
+
+
 class Form(dict[str, list[str]]):
     """The values of each field, in the order in which they were sent."""
 

@@ -33,16 +33,16 @@ from vault_memory.http.page.browser_sessions import (
     Rights,
 )
 from vault_memory.http.page.events import EventHub, since_of, stream
-from vault_memory.http.page.first_run.setup_offer import SetupOffer
 from vault_memory.http.page.forms import form_fields, query_fields, read_form
 from vault_memory.http.page.guard import CSRF_FIELD, READING, Guard
 from vault_memory.http.page.page_address import PageAddress
 from vault_memory.http.page.page_answers import Answer, NotHere, PageView, Redirect
 from vault_memory.http.page.page_routes import ROUTES, PageRoute
-from vault_memory.http.page.shared_answers import SharedAnswers
+from vault_memory.http.page.shared_answers import SetupOffer, SharedAnswers
 from vault_memory.http.page.signing import Signing
 from vault_memory.http.page.viewer import Viewer
 from vault_memory.http.page.viewers import Viewers
+from vault_memory.http.page.views.outcome import secret_question
 
 logger = logging.getLogger(__name__)
 
@@ -205,7 +205,8 @@ def _call(
     # Before the view reads the vault: its stream repeats what changes from here on.
     event_id = page.hub.id_for(page.viewers.readable(session.rights))
     with page.viewers.viewer(session) as viewer:
-        answer: Answer = route.view(viewer, fields)
+        question = secret_question(viewer, route.path, fields)
+        answer: Answer = question or route.view(viewer, fields)
         # Fault: the next view would show the counts of before.
         if route.method not in READING:
             viewer.shared.forget_counts()

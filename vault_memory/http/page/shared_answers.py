@@ -8,11 +8,20 @@ from datetime import UTC, date, datetime
 from typing import TYPE_CHECKING, NamedTuple
 
 from vault_memory.http.page.events import News
-from vault_memory.http.page.first_run.setup_offer import SetupOffer
 from vault_memory.http.page.vault_state import Counts
 
 if TYPE_CHECKING:
     from vault_memory.edits.reports import Check
+
+
+class SetupOffer(NamedTuple):
+    """How a page offers to set the vault up."""
+
+    always: bool = False
+    """offers it also when a layout is set"""
+    hosts: tuple[str, ...] = ()
+    """the names of the programs that `install` connects"""
+
 
 NO_SETUP = SetupOffer()
 MOST_SEARCHES = 10_000

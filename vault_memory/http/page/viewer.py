@@ -15,8 +15,8 @@ from vault_memory.errors import VaultMemoryError
 from vault_memory.http.page import vault_state
 from vault_memory.http.page.decisions.conflict_viewer import ConflictViewer
 from vault_memory.http.page.decisions.proposal_viewer import ProposalViewer
+from vault_memory.http.page.decisions.setup_viewer import SetupViewer
 from vault_memory.http.page.facts.fact_viewer import FactViewer
-from vault_memory.http.page.first_run.setup_viewer import SetupViewer
 from vault_memory.http.page.notes.note_viewer import NoteViewer
 from vault_memory.http.page.page_answers import NotHere
 from vault_memory.http.page.records.changed_lines import read_diff
@@ -96,6 +96,14 @@ class Viewer:
         stale = self._memory.searcher.freshness().stale_files
         readable = [note for note in stale if self.notes.sees(note)]
         return vault_state.describe(self._memory, readable, self.counts())
+
+    def tells_secret(
+        self,
+        heading: str,
+        lines: Sequence[str],
+    ) -> bool:
+        """Return whether lines below a heading have a password, a key or a number."""
+        return self._memory.learning.tells_secret(lines, heading)
 
     def notice(self, record_id: str) -> RecordRow | None:
         """What a record says that was just made; None when the session may not see it."""

@@ -25,14 +25,14 @@ if TYPE_CHECKING:
         page_address,
         page_app,
         running,
+        shared_answers,
     )
     from vault_memory.http.page.browser_sessions import Rights
-    from vault_memory.http.page.first_run import setup_offer
     from vault_memory.http.page.page_address import PageAddress
     from vault_memory.http.page.running import RunningPage
 else:
     programs = lazy_module("vault_memory.hosts.programs")
-    setup_offer = lazy_module("vault_memory.http.page.first_run.setup_offer")
+    shared_answers = lazy_module("vault_memory.http.page.shared_answers")
     listen = lazy_module("vault_memory.http.listen")
     events = lazy_module("vault_memory.http.page.events")
     page_address = lazy_module("vault_memory.http.page.page_address")
@@ -174,7 +174,7 @@ def _serve(
         place,
         options.rights(),
         serve.allowed_hosts,
-        setup_offer.SetupOffer(options.setup, programs.names()),
+        shared_answers.SetupOffer(options.setup, programs.names()),
     )
     hub = events.EventHub(memory)
     app = page_app.page_application(memory, settings, hub)

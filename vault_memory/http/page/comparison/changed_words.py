@@ -6,8 +6,10 @@ from itertools import groupby
 from operator import itemgetter
 
 from vault_memory.http.page.comparison.common_pairs import Pair, common_pairs
-from vault_memory.http.page.comparison.diff_line import Line, unmarked
 
+Part = tuple[str, bool]
+"""A text, and whether it is a changed word within its line"""
+Line = tuple[Part, ...]
 MOST_LETTERS = 200_000
 """Letters of changed lines in which changed words are marked"""
 LONGEST_LINE = 5000
@@ -136,3 +138,8 @@ def _marked(
             changed[index] = True
     runs = groupby(zip(tokens, changed, strict=True), key=itemgetter(1))
     return tuple(("".join(token for token, _ in run), flag) for flag, run in runs)
+
+
+def unmarked(line: str) -> Line:
+    """Return a line as one part, without its line end."""
+    return ((line.rstrip("\r\n"), False),)

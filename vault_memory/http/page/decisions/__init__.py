@@ -1,1 +1,1 @@
-"""What waits for a person: proposals, conflict copies and notes in the trash."""
+"""What waits for a person: proposals, conflict copies and notes in the trash, the set-up."""

@@ -8,6 +8,7 @@ import msgspec
 
 from vault_memory.errors import UsageError
 from vault_memory.http.page.facts.fact_sentences import FactRow
+from vault_memory.http.page.forms import AskedFields
 from vault_memory.http.page.page_answers import Answer, NotHere, PageView, page_path
 from vault_memory.http.page.viewer import Viewer
 from vault_memory.http.page.views.outcome import answer_of, own_path
@@ -31,7 +32,7 @@ class FactsFields(msgspec.Struct):
     start: Start = 0
 
 
-class AddFactFields(msgspec.Struct):
+class AddFactFields(AskedFields):
     """The form of the button Add."""
 
     subject: str
@@ -51,7 +52,7 @@ class FactButtonFields(msgspec.Struct):
     to: str = "/facts"
 
 
-class CorrectFactFields(msgspec.Struct):
+class CorrectFactFields(AskedFields):
     """The form of the button Correct; an empty field is right as it is."""
 
     id: str

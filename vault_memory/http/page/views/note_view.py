@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from vault_memory.http.page import markdown, render
+from vault_memory.http.page.forms import AskedFields
 from vault_memory.http.page.page_answers import Answer, PageView, note_path
 from vault_memory.http.page.viewer import Viewer
 from vault_memory.http.page.views.outcome import answer_of
@@ -22,7 +23,7 @@ class NoteFields(msgspec.Struct):
     """`edit` after a save, `unchanged` after one without a change"""
 
 
-class ItemButtonFields(msgspec.Struct):
+class ItemButtonFields(AskedFields):
     """The form of a button on an item, or on a section."""
 
     note: str

@@ -1,10 +1,14 @@
 """What an edit came to, as the answer to its form: done, waiting or refused."""
 
 from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import msgspec
 
 from vault_memory.errors import UsageError
-from vault_memory.http.page.page_answers import Answer, PageView, Redirect
+from vault_memory.http.page.forms import AskedFields
+from vault_memory.http.page.page_answers import Answer, PageView, Redirect, note_path
+from vault_memory.http.page.viewer import Viewer
 from vault_memory.rules.edits.op_words import in_words
 
 if TYPE_CHECKING:
@@ -47,6 +51,13 @@ class Refusal(NamedTuple):
     hint: str
 
 
+_SECRET = Refusal(
+    "It tells a password or a key, which would be in each prompt and on each device.",
+    "Nothing was changed.",
+    "Go back and leave it out, or keep it.",
+)
+
+
 def answer_of(
     edit: "Edit",
     to: str,
@@ -57,10 +68,10 @@ def answer_of(
     """
     if edit.pending:
         refusals = list(_pending(edit))
-        return _outcome("Not done yet", WAITS, edit, refusals, to)
+        return _outcome("Not done yet", WAITS, edit.note, refusals, to)
     has_effect = bool(edit.applied or edit.proposed)
     if edit.rejected and not has_effect:
-        return _outcome("Not done", REFUSED, edit, list(_rejected(edit)), to)
+        return _outcome("Not done", REFUSED, edit.note, list(_rejected(edit)), to)
     return Redirect(own_path(to), edit.audit_id or "")
 
 
@@ -77,17 +88,36 @@ def own_path(to: str) -> str:
     return to
 
 
+def secret_question(
+    viewer: Viewer,
+    action: str,
+    form: object,
+) -> PageView | None:
+    """Return the question whether to keep a secret, if there is one."""
+    if not isinstance(form, AskedFields) or form.keep_secret:
+        return None
+    if not viewer.tells_secret(*form.words()):
+        return None
+    fields = msgspec.to_builtins(form) | {"keep_secret": True}
+    note = fields.get("note", "")
+    to = fields.get("to") or note_path(note)
+    again = {"action": action, "fields": fields}
+    return _outcome("Not done yet", REFUSED, note, [_SECRET], to, again)
+
+
 def _outcome(
     title: str,
     status: int,
-    edit: "Edit",
+    note: str,
     refusals: list[Refusal],
     to: str,
+    again: Mapping[str, Any] | None = None,
 ) -> PageView:
     data = {
-        "note": edit.note,
+        "note": note,
         "refusals": refusals,
         "to": own_path(to),
+        "again": again,
     }
     return PageView("outcome.html", title, data, status)
 

@@ -2,7 +2,7 @@
 
 import msgspec
 
-from vault_memory.http.page.first_run.setup_viewer import SetupViewer
+from vault_memory.http.page.decisions.setup_viewer import SetupViewer
 from vault_memory.http.page.page_answers import PageView, Redirect
 from vault_memory.http.page.viewer import Viewer
 

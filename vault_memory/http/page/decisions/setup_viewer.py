@@ -9,8 +9,8 @@ from vault_memory.admin import config_edit, layout_setup
 from vault_memory.api.vault_memory import VaultMemory
 from vault_memory.config.sections import LayoutSettings
 from vault_memory.errors import ConfigError, UsageError
-from vault_memory.http.page.first_run.setup_offer import SetupOffer
 from vault_memory.http.page.forms import OPEN_AGAIN
+from vault_memory.http.page.shared_answers import SetupOffer
 from vault_memory.rules.paths.filenames import MARKDOWN
 from vault_memory.rules.paths.layout import Layout
 from vault_memory.rules.paths.layout_survey import LayoutProposal, Survey
