@@ -273,6 +273,26 @@ def test_what_was_forgotten_comes_back_by_later_words_alone(
     assert stands(memory, words)
 
 
+def test_the_home_of_another_person_is_not_that_of_the_speaker(memory: VaultMemory):
+    text, words = HOME
+    learned(memory, text, words)
+    say(memory, text, BEFORE)
+    by_hand(memory, words)
+    page = memory.root / FACTS
+    before = f"{page.read_text(encoding='utf-8')}\n## bo\n\n- lives_in: Bergen\n"
+    page.write_text(before, encoding="utf-8")
+    set_time(page)
+
+    at_stop(memory, BEFORE)
+    memory.remember("Alice lives in Bergen", scope="user:alice", source="tool")
+    assert page.read_text(encoding="utf-8") == before
+    assert stands(memory, words) == ["FACTS.md"]
+
+    say(memory, text, AFTER)
+    at_stop(memory, AFTER)
+    assert page.read_text(encoding="utf-8").count("lives_in: Bergen") == 2
+
+
 CROSSING = (
     "Could you look up the wind for the crossing to Ostervik on Saturday, please?",
     "We decided to take the morning ferry, since the afternoon one is full of lorries.",
