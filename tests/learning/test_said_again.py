@@ -316,6 +316,39 @@ def test_an_episode_has_a_deleted_sentence_by_later_words_alone(
     assert bool(stands(memory, "morning ferry")) is (when == AFTER)
 
 
+@pytest.mark.parametrize("again", [False, True])
+def test_a_deleted_episode_has_no_old_sentences_when_its_conversation_goes_on(
+    memory: VaultMemory, again: bool
+):
+    for text in CROSSING:
+        memory.record_turn(text=text, now=FIRST, **SAID)
+    memory.end_session("s", user="alice", now=FIRST + timedelta(minutes=6))
+    assert stands(memory, "morning ferry")
+    by_hand(memory, "morning ferry")
+
+    for text in ("We decided to buy a rope for the bell.", *CROSSING[1:2] * again):
+        memory.record_turn(text=text, now=AFTER, **SAID)
+    memory.end_session("s", user="alice", now=AFTER + timedelta(minutes=6))
+
+    assert stands(memory, "a rope for the bell")
+    assert stands(memory, "the wind for the crossing") == []
+    assert bool(stands(memory, "morning ferry")) is again
+
+
+def test_a_corrected_episode_deletes_no_sentence(memory: VaultMemory):
+    for text in CROSSING:
+        memory.record_turn(text=text, now=FIRST, **SAID)
+    memory.end_session("s", user="alice", now=FIRST + timedelta(minutes=6))
+    path, _ = place_of(memory, "morning ferry")
+    page = path.read_text(encoding="utf-8").replace("the crossing", "the passage")
+    path.write_text(page, encoding="utf-8")
+    memory.record_turn(text=CROSSING[1], **SAID)
+
+    done = memory.remember(CROSSING[1], scope="user:alice", source="tool")
+
+    assert done.outcome != "refused"
+
+
 @pytest.mark.parametrize(("text", "words"), KINDS)
 def test_a_tool_brings_nothing_back_to_any_note(
     memory: VaultMemory, text: str, words: str

@@ -14,6 +14,7 @@ from vault_memory.markdown.note_items import items_of
 from vault_memory.rules.edits.ownership import Key, replay
 from vault_memory.rules.facts.fact import folded
 from vault_memory.rules.learning.deleted_statements import DeletedStatements
+from vault_memory.rules.learning.summaries.episodes import sentences_of
 from vault_memory.rules.paths.layout import Layout
 from vault_memory.vault.listing import Stat
 from vault_memory.vault.reader import Folder
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
 else:
     phrase_tables = lazy_module("vault_memory.models.llm.phrase_tables")
 
-FACTS = "facts"
+FACTS, EPISODE = "facts", "episode"
 
 
 class DeletedItem(NamedTuple):
@@ -34,6 +35,8 @@ class DeletedItem(NamedTuple):
     heading: str
     text: str
     """normalised"""
+    statement: str
+    """what it says: the text, or one of the sentences of an episode"""
     is_fact: bool
 
 
@@ -90,6 +93,10 @@ class _Present:
             return (heading, text) in self._keys
         return text in self._texts
 
+    def says(self, sentence: str) -> bool:
+        """Returns whether an item has a normalised sentence."""
+        return any(sentence in text for text in self._texts)
+
 
 class DeletedItems:
     """The items that people deleted, by the audits and the present notes of a vault."""
@@ -117,7 +124,7 @@ class DeletedItems:
         place = self._layout.place(note)
         if place is None:
             return lambda heading, line: ()
-        is_page = _is_page(self._layout, note)
+        is_page = place.kind == FACTS
 
         @cache
         def items() -> tuple[DeletedItem, ...]:
@@ -155,10 +162,16 @@ class DeletedItems:
             else:
                 present.add(self._items_now.read(path, stat, self._keys_in))
         for note, stats in sorted(audits.items()):
-            is_fact = _is_page(self._layout, note)
+            kind = _kind_of(self._layout, note)
+            is_fact = kind == FACTS
             for key in self._recorded.read(note, stats, self._recorded_in):
-                if not present.has(key, is_fact=is_fact):
-                    yield DeletedItem(note, *key, is_fact)
+                if present.has(key, is_fact=is_fact):
+                    continue
+                yield DeletedItem(note, *key, key[1], is_fact)
+                # Fault: a conversation goes on, and its new episode has the old sentences.
+                for sentence in sentences_of(key[1]) if kind == EPISODE else ():
+                    if not present.says(sentence):
+                        yield DeletedItem(note, *key, sentence, is_fact)
 
     def _recorded_in(self, note: str) -> list[Key]:
         return sorted(replay(self._trail.of(note)).recorded)
@@ -176,14 +189,14 @@ class DeletedItems:
             return parse(b"")
 
 
-def _is_page(layout: Layout, note: str) -> bool:
+def _kind_of(layout: Layout, note: str) -> str:
     place = layout.place(note)
-    return place is not None and place.kind == FACTS
+    return place.kind if place else ""
 
 
 def _statements(items: Sequence[DeletedItem]) -> DeletedStatements:
     return DeletedStatements(
-        [item.text for item in items if not item.is_fact],
-        [(item.heading, item.text) for item in items if item.is_fact],
+        [item.statement for item in items if not item.is_fact],
+        [(item.heading, item.statement) for item in items if item.is_fact],
         phrase_tables.predicate_words,
     )

@@ -292,6 +292,12 @@ def fitting(sentences: Iterable[str]) -> list[str]:
     return result
 
 
+def sentences_of(item: str) -> list[str]:
+    """Returns the sentences in the text of an episode."""
+    sentences = parse_text(item).text.split(GAP)
+    return [sentence.removeprefix(OPEN) for sentence in sentences]
+
+
 def item_line(
     text: str,
     turn: SpokenTurn,
