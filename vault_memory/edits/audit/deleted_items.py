@@ -1,7 +1,7 @@
 """Finds what people deleted from the notes of a scope: the bot writes it again in no note and no words."""
 
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cache
 from typing import Generic, NamedTuple, TypeVar
 
@@ -162,16 +162,27 @@ class DeletedItems:
             else:
                 present.add(self._items_now.read(path, stat, self._keys_in))
         for note, stats in sorted(audits.items()):
-            kind = _kind_of(self._layout, note)
-            is_fact = kind == FACTS
-            for key in self._recorded.read(note, stats, self._recorded_in):
-                if present.has(key, is_fact=is_fact):
-                    continue
-                yield DeletedItem(note, *key, key[1], is_fact)
-                # Fault: a conversation goes on, and its new episode has the old sentences.
-                for sentence in sentences_of(key[1]) if kind == EPISODE else ():
-                    if not present.says(sentence):
-                        yield DeletedItem(note, *key, sentence, is_fact)
+            keys = self._recorded.read(note, stats, self._recorded_in)
+            yield from self._missing(note, keys, present)
+
+    def _missing(
+        self,
+        note: str,
+        keys: Iterable[Key],
+        present: _Present,
+    ) -> Iterator[DeletedItem]:
+        """Yields the recorded items of a note that no note has."""
+        place = self._layout.place(note)
+        assert place is not None, "notes are chosen by their places"
+        is_fact = place.kind == FACTS
+        for key in keys:
+            if present.has(key, is_fact=is_fact):
+                continue
+            yield DeletedItem(note, *key, key[1], is_fact)
+            # Fault: a conversation goes on, and its new episode has the old sentences.
+            for sentence in sentences_of(key[1]) if place.kind == EPISODE else ():
+                if not present.says(sentence):
+                    yield DeletedItem(note, *key, sentence, is_fact)
 
     def _recorded_in(self, note: str) -> list[Key]:
         return sorted(replay(self._trail.of(note)).recorded)
@@ -187,11 +198,6 @@ class DeletedItems:
         except VaultMemoryError:
             # Another process removed the note after the listing.
             return parse(b"")
-
-
-def _kind_of(layout: Layout, note: str) -> str:
-    place = layout.place(note)
-    return place.kind if place else ""
 
 
 def _statements(items: Sequence[DeletedItem]) -> DeletedStatements:
