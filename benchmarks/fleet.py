@@ -14,11 +14,16 @@ from benchmarks import vaults
 from benchmarks.hosts import Served, served
 from benchmarks.place import Place
 from benchmarks.table import Row
-from tests.hosting.fleet.running import OperatedFleet
-from tests.ledger import servers
-from tests.ledger.books import PostgresBook
-from tests.ledger.servers import PostgresServer
-from tests.ledger.test_cost import VAULTS, claim, cpu_milliseconds, fill_postgres
+from tests.addons.fleet.ledger import servers
+from tests.addons.fleet.ledger.books import PostgresBook
+from tests.addons.fleet.ledger.servers import PostgresServer
+from tests.addons.fleet.ledger.test_cost import (
+    VAULTS,
+    claim,
+    cpu_milliseconds,
+    fill_postgres,
+)
+from tests.addons.fleet.running import OperatedFleet
 from tests.remote.servers import s3_stores
 from vault_memory.vault.marker import ensure_marker
 

@@ -17,7 +17,7 @@ import httpx
 
 from benchmarks.cost import running_cpu
 from benchmarks.place import Place, program
-from vault_memory.http.page.browser_sessions import BrowserSessions
+from vault_memory.addons.page.browser_sessions import BrowserSessions
 
 PATIENCE_SECONDS = 120.0
 SETTLED_SECONDS = 0.35

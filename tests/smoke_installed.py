@@ -1,7 +1,8 @@
 """Does the wheel work by itself? Builds it, and uses it from outside the tree as a newcomer does.
 
-Once without any extra, in an empty environment; and once as the first screen of the README says:
-`pipx install` with the wheel as the source of `vault-memory`, then each command with its output.
+Once without any extra, in an empty environment; once without each add-on; and once as the first
+screen of the README says: `pipx install` with the wheel as the source of `vault-memory`, then each
+command with its output.
 
 Run by `make test`: `python tests/smoke_installed.py`. Prints a line for each, or what went wrong.
 """
@@ -12,16 +13,27 @@ import subprocess
 import sys
 import tempfile
 import venv
+import zipfile
 from pathlib import Path
 
 PROJECT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(PROJECT))
 
 from tests.docs.test_docs import blocks, check, steps  # noqa: E402
+from vault_memory.addons import table  # noqa: E402
 
 PIP = ("-m", "pip", "--quiet", "--disable-pip-version-check", "--no-input")
 SECONDS = 900
 """A slow network brings 100 MB of packages in this time"""
+
+
+ASKED = {
+    "fleet": ("fleet", "status"),
+    "hosts": ("install", "--check"),
+    "page": ("web",),
+    "transfer": ("export",),
+}
+"""Add-on → a command that needs it. S3 and Talk need an extra first"""
 
 
 def main() -> None:
@@ -34,6 +46,9 @@ def main() -> None:
         python = _environment(folder / "venv", str(wheel))
         checks = _use(python, folder)
         print(f"smoke test of {wheel.name}: {checks} commands ok")
+        for addon in table.OFFERS:
+            checks = _use_without(addon, wheel, python, folder)
+            print(f"without the add-on {addon}: {checks} commands ok")
         checks = _use_first_screen(folder, dist)
         print(f"the first screen of the README: {checks} commands ok")
 
@@ -65,11 +80,54 @@ def _clean_environment(folder: Path) -> dict[str, str]:
 def _use(python: Path, folder: Path) -> int:
     """A newcomer's first commands, far from the source tree, without any extra."""
     command = str(python.parent / "vault-memory")
-    vault = str(folder / "vault")
-    environment = _clean_environment(folder)
+    checks = _use_core((command,), folder / "vault", _clean_environment(folder))
+    assert (python.parent.parent / "share/man/man1/vault-memory.1").is_file()
+    return checks
+
+
+def _use_without(addon: str, wheel: Path, python: Path, folder: Path) -> int:
+    """The same commands with a wheel that lacks an add-on, and one that asks for it."""
+    installed = folder / f"without-{addon}"
+    left_out = f"vault_memory/addons/{addon}/"
+    smaller = folder / addon / wheel.name
+    smaller.parent.mkdir()
+    with zipfile.ZipFile(wheel) as whole, zipfile.ZipFile(smaller, "w") as part:
+        for name in whole.namelist():
+            raw = whole.read(name)
+            if name.endswith(".dist-info/RECORD"):
+                lines = raw.splitlines(keepends=True)
+                kept = [line for line in lines if left_out.encode() not in line]
+                assert len(kept) < len(lines), addon
+                raw = b"".join(kept)
+            if not name.startswith(left_out):
+                part.writestr(name, raw)
+    into_it = ("install", "--no-deps", "--no-compile", "--target", str(installed))
+    _run(sys.executable, *PIP, *into_it, str(smaller))
+    environment = _clean_environment(folder) | {"PYTHONPATH": str(installed)}
+    command = (str(python), "-m", "vault_memory")
+    vault = folder / f"vault-{addon}"
+    checks = _use_core(command, vault, environment)
+    if addon in ASKED:
+        asked = subprocess.run(
+            (*command, *ASKED[addon], "--vault", str(vault), "--json"),
+            capture_output=True,
+            text=True,
+            timeout=SECONDS,
+            cwd=environment["HOME"],
+            env=environment,
+        )
+        error = json.loads(asked.stdout)["error"]
+        assert f"no add-on for {table.OFFERS[addon]}" in error["message"], error
+    return checks
+
+
+def _use_core(
+    command: tuple[str, ...], place: Path, environment: dict[str, str]
+) -> int:
+    vault = str(place)
 
     def use(*arguments: str) -> str:
-        return _run(command, *arguments, cwd=environment["HOME"], env=environment)
+        return _run(*command, *arguments, cwd=environment["HOME"], env=environment)
 
     assert "0." in use("--version")
     use("init", vault)
@@ -83,7 +141,6 @@ def _use(python: Path, folder: Path) -> int:
     assert shown["revision"] == notes[0]["revision"], shown
     use("demo")
     assert "_vault_memory" in use("completion", "bash")
-    assert (python.parent.parent / "share/man/man1/vault-memory.1").is_file()
     return 7
 
 

@@ -33,12 +33,18 @@ HIDES = "TESTS_WARM_HIDES"
 CLIENT = Path(__file__).with_name("warm_client.py")
 NOT_LOADED = (
     "vault_memory.__main__",
+    "vault_memory.addons.fleet",
+    "vault_memory.addons.page",
+    "vault_memory.addons.talk",
     "vault_memory.http",
     "vault_memory.mcp",
     "vault_memory.cli.commands.serve",
 )
 """Nobody who is tested with it needs these, and they are slow to load"""
-NOT_LOADED_FOR_HOSTS = ("vault_memory.__main__", "vault_memory.ledger.postgres")
+NOT_LOADED_FOR_HOSTS = (
+    "vault_memory.__main__",
+    "vault_memory.addons.fleet.ledger.postgres",
+)
 """A host with a ledger in SQLite lacks the package that the other ledger needs"""
 
 
@@ -106,7 +112,7 @@ def load(*, hosts: bool = False) -> None:
         importlib.import_module(name)
     if hosts:
         importlib.import_module("uvicorn.protocols.http.h11_impl")
-        s3_client = importlib.import_module("vault_memory.remote.s3.s3_client")
+        s3_client = importlib.import_module("vault_memory.addons.s3.s3_client")
         s3_client._make_client("http://127.0.0.1:1", "us-east-1", "key\nsecret")
 
 

@@ -59,6 +59,16 @@ class ConfigError(VaultMemoryError):
     http_status = 500
 
 
+class AddonMissing(ConfigError):
+    """This installation lacks an add-on."""
+
+    def __init__(self, offers: str) -> None:
+        super().__init__(
+            f"this installation has no add-on for {offers}",
+            hint="install all of it with `pip install --force-reinstall vault-memory`",
+        )
+
+
 class SystemUnsupported(VaultMemoryError):
     """The operating system lacks calls that the program needs to keep notes safe."""
 

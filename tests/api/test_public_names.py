@@ -11,6 +11,7 @@ import pytest
 
 import vault_memory
 from vault_memory import VaultMemory
+from vault_memory.addons.transfer.calls import TransferCalls
 from vault_memory.conversations.calls import ConversationCalls
 from vault_memory.edits.calls import EditCalls
 from vault_memory.edits.conflict_calls import ConflictCalls
@@ -19,7 +20,6 @@ from vault_memory.forgetting.calls import ForgettingCalls
 from vault_memory.learning.calls import LearningCalls
 from vault_memory.search.calls import SearchCalls
 from vault_memory.sync.calls import SyncCalls
-from vault_memory.transfer.calls import TransferCalls
 
 CALLS = sorted(name for name in dir(VaultMemory) if not name.startswith("_"))
 PARTS = [

@@ -11,7 +11,7 @@ from tests.browser.acts import expect, goto, script_runs
 from tests.browser.conftest import SCREENSHOTS, open_link
 from tests.browser.web_process import WebProcess
 from tests.scenarios.outside import Outside, at
-from vault_memory.http.page.page_routes import ROUTES
+from vault_memory.addons.page.page_routes import ROUTES
 
 if TYPE_CHECKING:
     from pathlib import Path

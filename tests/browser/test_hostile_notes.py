@@ -5,12 +5,12 @@ from collections.abc import Callable, Iterator
 from itertools import islice
 from typing import TYPE_CHECKING
 
+from tests.addons.page.test_markdown_properties import FRAGMENTS, rendered
 from tests.browser.acts import expect, goto, script_runs
 from tests.browser.web_process import WebProcess
 from tests.effort import cases
-from tests.http.page.test_markdown_properties import FRAGMENTS, rendered
 from tests.scenarios.outside import Outside
-from vault_memory.http.page import render
+from vault_memory.addons.page import render
 
 if TYPE_CHECKING:
     from playwright.sync_api import Page, Route

@@ -14,8 +14,8 @@ from typing import Any
 
 import pytest
 
+from tests.addons.fleet.running import OperatedFleet
 from tests.daemon.test_sd_notify import Manager
-from tests.hosting.fleet.running import OperatedFleet
 from tests.hosting.many import Vaults
 from tests.hosting.running_host import run
 from tests.remote.servers import s3_stores

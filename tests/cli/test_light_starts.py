@@ -334,6 +334,8 @@ def test_the_help_loads_no_other_package(vault_with_lamp: Outside):
     modules = loaded_modules(vault_with_lamp, "--help")
 
     assert {name for name in modules if name.startswith("vault_memory.")} == {
+        "vault_memory.addons",
+        "vault_memory.addons.table",
         "vault_memory.command_line",
         "vault_memory.cli",
         "vault_memory.cli.quick_start",

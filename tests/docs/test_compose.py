@@ -20,8 +20,8 @@ from urllib.parse import urlsplit
 import httpx
 import pytest
 
-from tests.ledger import servers
-from tests.ledger.servers import PASSWORD, PostgresServer
+from tests.addons.fleet.ledger import servers
+from tests.addons.fleet.ledger.servers import PASSWORD, PostgresServer
 from tests.remote.servers import s3_stores
 from vault_memory.vault.marker import ensure_marker
 

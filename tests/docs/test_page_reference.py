@@ -6,11 +6,11 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from vault_memory.http.page.page_routes import ROUTES, PageRoute
+from vault_memory.addons.page.page_routes import ROUTES, PageRoute
 
 PROJECT = Path(__file__).resolve().parent.parent.parent
 REFERENCE = PROJECT / "docs" / "reference" / "page.md"
-TEMPLATES = PROJECT / "vault_memory" / "http" / "page" / "templates"
+TEMPLATES = PROJECT / "vault_memory" / "addons" / "page" / "templates"
 OF_THE_PAGE = {"base", "restored", "saved"}
 """Fields that only the page itself sends"""
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from tests.goldens.rich_vault import build
 from tests.goldens.sandbox import Sandbox
 
-PAYLOADS = Path(__file__).resolve().parents[1] / "hosts" / "payloads"
+PAYLOADS = Path(__file__).resolve().parents[1] / "addons" / "hosts" / "payloads"
 MIRA = "Users/mira/lantern/config/USER.md"
 TOMAS = "Users/tomas/lantern/config/USER.md"
 RULES = "Users/mira/lantern/config/RULES.md"

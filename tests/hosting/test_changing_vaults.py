@@ -10,10 +10,10 @@ from pathlib import Path
 import httpx
 import pytest
 
+from tests.addons.page.test_events import Tab
 from tests.hosting.many import NOTE, Vaults
 from tests.hosting.running_host import run, running_host, until
 from tests.hosting.test_residents import hosting, search
-from tests.http.page.test_events import Tab
 from vault_memory.api.vault_service import VAULT, VaultUnavailable, VaultUnknown
 from vault_memory.daemon.daemon_lock import DaemonLock
 from vault_memory.errors import Locked, VaultMemoryError, VaultUnreachable

@@ -9,7 +9,7 @@ from tests.mcp.pipes import hello, piped
 from tests.mcp.vaults import PLAN, answer, call, refusal, words
 from tests.scenarios.outside import Outside
 from vault_memory import VaultMemory
-from vault_memory.hosts import programs
+from vault_memory.addons.hosts import programs
 from vault_memory.mcp import tools
 from vault_memory.mcp.tools import TOOLS
 from vault_memory.models.llm.token_count import estimated_tokens

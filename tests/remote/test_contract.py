@@ -16,6 +16,7 @@ import pytest
 from tests.remote.servers import real, s3_stores
 from tests.remote.servers.direct import DirectAdapter
 from tests.remote.servers.nextcloud import Clock, FakeNextcloud
+from vault_memory.addons.s3.s3_remote import S3
 from vault_memory.remote import in_memory
 from vault_memory.remote.contract import Capabilities, FileVersion, Remote
 from vault_memory.remote.http_transport import Account
@@ -31,7 +32,6 @@ from vault_memory.remote.remote_errors import (
     RemoteMissing,
     RootMissing,
 )
-from vault_memory.remote.s3.s3_remote import S3
 from vault_memory.remote.webdav import WebDav
 
 CARELESS = ("nginx", "rclone")

@@ -25,6 +25,9 @@ from tests.remote.servers.faults import (
 from tests.remote.servers.s3_proxy import S3Proxy
 from tests.remote.servers.s3_stores import S3Store
 from tests.remote.wire import answer, wire
+from vault_memory.addons.s3.s3_address import s3_address
+from vault_memory.addons.s3.s3_client import S3Place
+from vault_memory.addons.s3.s3_remote import S3
 from vault_memory.errors import ConfigError
 from vault_memory.remote.contract import FileVersion
 from vault_memory.remote.http_transport import Account
@@ -45,9 +48,6 @@ from vault_memory.remote.remote_errors import (
     Unauthorised,
     WrongRegion,
 )
-from vault_memory.remote.s3.s3_address import s3_address
-from vault_memory.remote.s3.s3_client import S3Place
-from vault_memory.remote.s3.s3_remote import S3
 
 XML = {"Content-Type": "application/xml"}
 StoreNamed = Callable[[str], S3Store]

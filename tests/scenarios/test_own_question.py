@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from tests.hosts.test_hook import hook, payload
+from tests.addons.hosts.test_hook import hook, payload
 from tests.http.served import MIRA, serving
 from tests.mcp.vaults import answer
 from tests.scenarios.outside import Outside

@@ -8,6 +8,8 @@ from pathlib import Path
 import pytest
 
 from tests.models.scripted import ScriptedModel, learns
+from vault_memory.addons.fleet.fleet_config import FleetConfig
+from vault_memory.addons.talk.webhook import talk_routes
 from vault_memory.api.vault_memory import VaultMemory
 from vault_memory.config.remote_password import password_of
 from vault_memory.config.sections import (
@@ -24,9 +26,7 @@ from vault_memory.config.server_sections import (
     TalkSettings,
 )
 from vault_memory.errors import VaultMemoryError
-from vault_memory.hosting.fleet.fleet_config import FleetConfig
 from vault_memory.http.prometheus import Requests, metrics_route
-from vault_memory.http.talk_webhook import talk_routes
 from vault_memory.http.tokens import Tokens
 
 SECRET = "0123456789abcdef" * 4

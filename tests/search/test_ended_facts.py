@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.http.page.served_page import serving_page
+from tests.addons.page.served_page import serving_page
 from vault_memory import VaultMemory, cli
 from vault_memory.api import json_contract
 from vault_memory.config.sections import Config, EmbeddingSettings, Facts

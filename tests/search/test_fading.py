@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.http.page.served_page import serving_page
+from tests.addons.page.served_page import serving_page
 from vault_memory import VaultMemory
 from vault_memory.config.sections import Config, LifecycleSettings
 from vault_memory.contract import SearchMode

@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from tests.http.page.served_page import serving_page
+from tests.addons.page.served_page import serving_page
 from vault_memory import VaultMemory, cli
 from vault_memory.api import json_contract
 from vault_memory.contract import NEAREST_IN_MEANING

@@ -11,8 +11,8 @@ from tests.remote.servers import s3_stores
 from tests.remote.servers.s3_proxy import S3Proxy
 from tests.remote.servers.s3_stores import S3Store
 from tests.sync.devices import Clock, Device
-from vault_memory.remote.s3.s3_client import S3Place
-from vault_memory.remote.s3.s3_remote import S3
+from vault_memory.addons.s3.s3_client import S3Place
+from vault_memory.addons.s3.s3_remote import S3
 
 StoreNamed = Callable[[str], S3Store]
 FOLDERS = 5

@@ -26,9 +26,9 @@ from tests.remote.servers.faults import (
 from tests.remote.servers.s3_proxy import S3Proxy
 from tests.remote.servers.s3_stores import S3Store
 from tests.sync.devices import Clock, Device
+from vault_memory.addons.s3.s3_client import S3Place
+from vault_memory.addons.s3.s3_remote import S3
 from vault_memory.errors import VaultMemoryError
-from vault_memory.remote.s3.s3_client import S3Place
-from vault_memory.remote.s3.s3_remote import S3
 from vault_memory.sync.pass_report import PassReport
 from vault_memory.sync.plan.safety_limits import OLDER
 

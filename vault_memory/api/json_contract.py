@@ -19,7 +19,6 @@ if TYPE_CHECKING:
         RemainingJson,
         answers,
         edit_answers,
-        setup_answers,
         status_answers,
     )
     from vault_memory.conversations.calls import Recorded
@@ -36,8 +35,6 @@ if TYPE_CHECKING:
     from vault_memory.search.note_reports import IndexReport, NoteInfo, NoteText
     from vault_memory.search.results import Hit
     from vault_memory.sync.report import Remark, SyncReport
-    from vault_memory.transfer.exporter import ExportReport
-    from vault_memory.transfer.import_report import ImportReport, Skipped
 else:
     dataclasses = lazy_module("dataclasses")
 
@@ -446,38 +443,12 @@ def of_sync(report: "SyncReport") -> "status_answers.SyncReportJson":
 
 
 def _remarks(
-    remarks: "Iterable[Remark | Skipped]",
+    remarks: "Iterable[Remark]",
 ) -> "list[status_answers.PathRemarkJson]":
     return [{"path": remark.path, "reason": remark.reason} for remark in remarks]
 
 
-# ---- import and export ---------------------------------------------------------------
-
-
-def of_import(report: "ImportReport") -> "setup_answers.ImportJson":
-    """Return the answer of `import`."""
-    return {
-        "facts": report.facts,
-        "items": report.items,
-        "known": report.known,
-        "notes": report.notes,
-        "copies": report.copies,
-        "left": report.left,
-        "skipped": _remarks(report.skipped),
-        "moved": report.moved,
-        "diff": report.diff,
-    }
-
-
-def of_export(report: "ExportReport") -> "setup_answers.ExportJson":
-    """Return the answer of `export`."""
-    return {
-        "target": str(report.target),
-        "files": report.files,
-        "bytes": report.bytes,
-        "records": report.records,
-        "skipped": _remarks(report.skipped),
-    }
+# ---- errors --------------------------------------------------------------------------
 
 
 def of_error(error: "VaultMemoryError") -> dict[str, object]:

@@ -7,6 +7,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
+from vault_memory.addons import table
 from vault_memory.config.sections import Config
 from vault_memory.context.calls import ContextCalls
 from vault_memory.conversations.calls import ConversationCalls
@@ -32,8 +33,6 @@ if TYPE_CHECKING:
     from vault_memory.learning.runner import LearningVault
     from vault_memory.sync import calls as sync_calls
     from vault_memory.sync.calls import SyncCalls
-    from vault_memory.transfer import calls as transfer_calls
-    from vault_memory.transfer.calls import TransferCalls
 else:
     conflict_calls = lazy_module("vault_memory.edits.conflict_calls")
     facts_calls = lazy_module("vault_memory.facts.calls")
@@ -41,7 +40,6 @@ else:
     learning_calls = lazy_module("vault_memory.learning.calls")
     provenance_calls = lazy_module("vault_memory.learning.provenance.calls")
     sync_calls = lazy_module("vault_memory.sync.calls")
-    transfer_calls = lazy_module("vault_memory.transfer.calls")
     runner = lazy_module("vault_memory.learning.runner")
 
 
@@ -53,7 +51,8 @@ class VaultParts:
     learning: "LearningCalls"
     source: "ProvenanceCalls"
     forgetting: "ForgettingCalls"
-    transfer: "TransferCalls"
+    transfer: Any
+    """Of the add-on `transfer`"""
     sync: "SyncCalls"
 
     def __init__(
@@ -88,7 +87,6 @@ class VaultParts:
             | LearningCalls
             | ProvenanceCalls
             | ForgettingCalls
-            | TransferCalls
             | SyncCalls
         )
         match name:
@@ -111,7 +109,7 @@ class VaultParts:
                     self.edits, self.searcher, self.conversations
                 )
             case "transfer":
-                calls = transfer_calls.TransferCalls(self.edits)
+                calls = table.part("transfer.calls").TransferCalls(self.edits)
             case "sync":
                 calls = sync_calls.SyncCalls(self.edits)
             case _:

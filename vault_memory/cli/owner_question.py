@@ -1,17 +1,14 @@
-"""Asks whose notes a vault has, and names their owner."""
+"""Asks whose notes a vault has."""
 
 from typing import TYPE_CHECKING
 
 import click
 
 from vault_memory.admin import owner
-from vault_memory.api.vault_memory import VaultMemory
-from vault_memory.cli.options import Context, displayed_path
+from vault_memory.cli.options import Context
 from vault_memory.errors import UsageError
-from vault_memory.search import scope_names
 
 if TYPE_CHECKING:
-    from vault_memory.cli.commands.hosts import InstallOptions
     from vault_memory.search.open_vault import OpenVault
 
 
@@ -42,27 +39,3 @@ def owner_text(name: str, previous: str) -> str:
     is_changed = previous not in ("", name)
     before = f", no longer to {previous}" if is_changed else ""
     return f"these notes belong to {name}{before}"
-
-
-def name_owner(context: Context, options: "InstallOptions") -> None:
-    """Make the person of a bot the owner of notes without a named owner, and say so."""
-    user = options.user
-    if not user or options.uninstall:
-        return
-    with VaultMemory.open(context.vault, context.config) as memory:
-        if context.new or owner.has_owner(memory.vault):
-            return
-        memory.refresh()
-        if not scope_names.sole_owner(memory.searcher):
-            return
-        root = memory.root
-    # Fault: the notes would go on belonging to a name that nobody has.
-    question = f"Are the notes in {displayed_path(root)} those of {user}?"
-    if context.can_ask() and not click.confirm(question, default=True):
-        return
-    if options.dry_run:
-        context.say(f"the notes would belong to {user}: nobody has named their owner")
-        context.new = True
-        return
-    owner.set_owner(root, user)
-    context.say(f"these notes belong to {user} from now on")

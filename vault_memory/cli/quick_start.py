@@ -28,12 +28,12 @@ if TYPE_CHECKING:
     from typing import Any
 
     from vault_memory import places
+    from vault_memory.addons import table
     from vault_memory.api import vault_memory
     from vault_memory.api.vault_memory import VaultMemory
     from vault_memory.cli import edit_rendering, options, quick_record, root, terminal
     from vault_memory.cli.completion import completer
     from vault_memory.daemon import exchange
-    from vault_memory.hosts import hook_command, programs
     from vault_memory.mcp import stdio
     from vault_memory.rules.paths import caller as paths_caller
     from vault_memory.rules.paths import near_names
@@ -47,8 +47,7 @@ else:
     terminal = lazy_module("vault_memory.cli.terminal")
     completer = lazy_module("vault_memory.cli.completion.completer")
     exchange = lazy_module("vault_memory.daemon.exchange")
-    hook_command = lazy_module("vault_memory.hosts.hook_command")
-    programs = lazy_module("vault_memory.hosts.programs")
+    table = lazy_module("vault_memory.addons.table")
     stdio = lazy_module("vault_memory.mcp.stdio")
     places = lazy_module("vault_memory.places")
     near_names = lazy_module("vault_memory.rules.paths.near_names")
@@ -129,13 +128,14 @@ def answer_hook(words: Sequence[str]) -> int:
     except BaseException:
         # Any other exit code would stop the bot. The full command logs what is wrong.
         pass
-    return hook_command.run(
+    code: int = table.part("hosts.hook_command").run(
         words,
         seconds=HOOK_SECONDS - (time.monotonic() - started),
         payload=payload,
         moment=moment,
         patience=patience,
     )
+    return code
 
 
 def edit(
@@ -425,9 +425,15 @@ def serve_mcp(words: Sequence[str]) -> int | None:
             "private" in arguments.options,
         )
 
-    has_hooks = bool(host) and programs.runs_hooks(host)
-    stdio.serve(open_vault, caller, has_hooks=has_hooks)
+    stdio.serve(open_vault, caller, has_hooks=runs_hooks(host))
     return 0
+
+
+def runs_hooks(host: str) -> bool:
+    """Return whether the host of this name runs hooks."""
+    if not host or not table.is_here("hosts"):
+        return False
+    return bool(table.part("hosts.programs").runs_hooks(host))
 
 
 def _is_unclear(arguments: Arguments) -> bool:

@@ -10,12 +10,20 @@ from keyword import iskeyword
 import click
 
 from vault_memory import __version__
+from vault_memory.addons import table
 from vault_memory.cli.options import Context, common
 from vault_memory.cli.terminal import guard_streams
 from vault_memory.errors import VaultMemoryError
 
 INTERRUPTED = 130
 """Exit code after Ctrl-C, as in a shell"""
+
+
+def _of_addon(addon: str) -> dict[str, tuple[str, str]]:
+    """Return the commands of an add-on, which the table of add-ons finds."""
+    return {name: ("", summary) for name, summary in table.COMMANDS[addon].items()}
+
+
 COMMANDS: dict[str, tuple[str, str]] = {
     "init": ("init", "Create a vault, or use an existing folder as one."),
     "layout": ("init", "Show which files are memory, or set another layout."),
@@ -88,24 +96,16 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "invalidate": ("facts", "End a fact that is no longer true."),
     "delete-fact": ("facts", "Delete a fact."),
     "confirm": ("facts", "Confirm a fact, so that it does not fade."),
-    "import": ("transfer", "Import the memory of another system."),
-    "export": ("transfer", "Export the vault as files and JSON Lines."),
-    "install": ("hosts", "Connect the vault to a program such as Claude Code."),
-    "hook": ("hosts", "Answer one event of such a program, read from standard input."),
+    **_of_addon("transfer"),
+    **_of_addon("hosts"),
     "mcp": ("mcp", "Serve the memory of one person as MCP tools over standard input."),
     "serve": ("serve", "Serve bots over HTTP, each with its own token."),
     "host": (
         "many.host_command",
         "Serve and tend all vaults below a folder, in one process.",
     ),
-    "fleet": (
-        "many.fleet",
-        "Share the vaults of many people between several hosts.",
-    ),
-    "web": (
-        "everyday.web",
-        "Show in a browser what is remembered, and correct it there.",
-    ),
+    **_of_addon("fleet"),
+    **_of_addon("page"),
     "service": ("service_command", "Let systemd or launchd run the daemon."),
     "models": (
         "setup.models",
@@ -116,7 +116,9 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "doctor": ("status", "Check the installation and the vault for problems."),
     "completion": ("init", "Complete commands and names at the Tab key."),
 }
-"""Command → its module below `vault_memory.cli.commands`, and its line in the help"""
+"""Command → its module below `vault_memory.cli.commands`, and its line in the help
+
+An empty module is that of an add-on."""
 GROUPS = {
     "Start": "init layout run demo status doctor",
     "Ask": "search context about read notes links open facts timeline entity source last-night",
@@ -146,9 +148,13 @@ class Commands(click.Group):
         ctx: click.Context,
         cmd_name: str,
     ) -> click.Command | None:
-        if cmd_name not in COMMANDS:
+        place, _ = COMMANDS.get(cmd_name, ("", ""))
+        if place:
+            module = import_module(f"vault_memory.cli.commands.{place}")
+        elif (module_of_addon := table.commands_of(cmd_name)) is not None:
+            module = module_of_addon
+        else:
             return None
-        module = import_module(f"vault_memory.cli.commands.{COMMANDS[cmd_name][0]}")
         name = cmd_name.replace("-", "_")
         # Such a name would hide a word or a function of the language.
         if iskeyword(name) or name == "open":
@@ -161,7 +167,8 @@ class Commands(click.Group):
         ctx: click.Context,
         args: list[str],
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        if args and args[0] not in COMMANDS and not args[0].startswith("-"):
+        is_name = args and not args[0].startswith("-")
+        if is_name and self.get_command(ctx, args[0]) is None:
             raise _unknown_command(ctx, args[0])
         return super().resolve_command(ctx, args)
 
@@ -173,6 +180,10 @@ class Commands(click.Group):
         for heading, names in grouped_commands().items():
             with formatter.section(heading):
                 rows = [(name, COMMANDS[name][1]) for name in names]
+                formatter.write_dl(rows, col_max=LONGEST_NAME)
+        for package in table.packages():
+            with formatter.section(package.__name__):
+                rows = list(package.COMMANDS.items())
                 formatter.write_dl(rows, col_max=LONGEST_NAME)
 
 

@@ -11,8 +11,10 @@ from vault_memory import places
 from vault_memory.config import state_file
 from vault_memory.errors import Locked
 from vault_memory.hosting.vault_folders import DEEPEST
-from vault_memory.http.page.running import HOSTS
 from vault_memory.vault.state_dir import state_root
+
+HOSTS = "hosts"
+"""In the folder of all states: a folder for each host, by the folder of its vaults"""
 
 
 class HostRuns(Locked):
@@ -63,9 +65,13 @@ def host_folder(
     environment: Mapping[str, str],
 ) -> HostFolder:
     """Returns the state folder of the host of this folder. It need not exist."""
+    return HostFolder(host_state(vaults, state_root(environment)))
+
+
+def host_state(vaults: Path, states: Path) -> Path:
+    """Returns the state folder of a host in the folder of all states. It need not exist."""
     folder = os.path.realpath(vaults).encode("utf-8", "surrogateescape")
-    name = hashlib.sha256(folder).hexdigest()[:32]
-    return HostFolder(state_root(environment) / HOSTS / name)
+    return states / HOSTS / hashlib.sha256(folder).hexdigest()[:32]
 
 
 class HostPlace(NamedTuple):

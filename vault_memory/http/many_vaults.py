@@ -12,7 +12,7 @@ from vault_memory.api.vault_service import VAULT, VaultService
 from vault_memory.config.server_sections import Serve
 from vault_memory.http.application import BotApp, calls_application
 from vault_memory.http.auth import Access, busy
-from vault_memory.http.page.beside_calls import page_beside_calls
+from vault_memory.http.beside_calls import page_beside_calls
 from vault_memory.http.prometheus import Requests
 from vault_memory.http.routes import public_routes
 from vault_memory.http.tokens import TokenTable

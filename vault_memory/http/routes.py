@@ -9,13 +9,13 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
+from vault_memory.addons import table
 from vault_memory.api.vault_memory import VaultMemory
 from vault_memory.config.server_sections import Serve
 from vault_memory.contract import answers, requests
 from vault_memory.http import http_handlers
 from vault_memory.http.prometheus import Requests, metrics_route
 from vault_memory.http.responses import reply
-from vault_memory.http.talk_webhook import talk_routes
 from vault_memory.lazy import lazy_module
 from vault_memory.rules.paths.caller import Caller
 
@@ -165,9 +165,13 @@ def open_routes(
     The checks of host, origin and length apply to them, too. `for_local`: a client may come without
     a token.
     """
+    talk = memory.vault.config.talk
+    talk_routes: list[Route] = []
+    if talk.secret_file:
+        talk_routes = table.part("talk.webhook").talk_routes(memory, talk)
     return [
         *public_routes(),
-        *talk_routes(memory, memory.vault.config.talk),
+        *talk_routes,
         *metrics_route(memory, requests, serve.metrics_token_file, for_local=for_local),
     ]
 

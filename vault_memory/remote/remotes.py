@@ -2,12 +2,11 @@
 
 import json
 import re
-from importlib.util import find_spec
 from typing import TYPE_CHECKING
 from urllib.parse import quote, urlsplit
 
+from vault_memory.addons import table
 from vault_memory.errors import ConfigError
-from vault_memory.lazy import lazy_module
 from vault_memory.remote.address import address
 from vault_memory.remote.contract import Remote
 from vault_memory.remote.http_transport import (
@@ -27,11 +26,6 @@ from vault_memory.remote.webdav import WebDav
 if TYPE_CHECKING:
     from requests.adapters import BaseAdapter
 
-    from vault_memory.remote.s3 import s3_address, s3_client, s3_remote
-else:
-    s3_address = lazy_module("vault_memory.remote.s3.s3_address")
-    s3_client = lazy_module("vault_memory.remote.s3.s3_client")
-    s3_remote = lazy_module("vault_memory.remote.s3.s3_remote")
 
 _DEADLINE = 30.0
 
@@ -48,14 +42,11 @@ def open_remote(
 
     `endpoint`, `region`: of the store, for a bucket.
     """
-    if _is_bucket(url):
-        _need_boto()
-        return s3_remote.S3(
-            url,
-            account,
-            s3_client.S3Place(endpoint.rstrip("/"), region),
-            adapter=adapter,
+    if homes := table.homes_of(url):
+        home: Remote = homes.open_home(
+            url, account, adapter=adapter, endpoint=endpoint, region=region
         )
+        return home
     at = address(url)
     link = read_link(url)
     if link.is_certain and link.problem:
@@ -75,7 +66,7 @@ def find(
     Accepts the links that a person can copy from a Nextcloud, or refuses them with a hint. Sends no
     password. Raises ConfigError, RemoteUnreachable.
     """
-    if _is_bucket(url):
+    if table.homes_of(url):
         return url.rstrip("/")
     link = read_link(url)
     origin = address(url.partition("?")[0].partition("#")[0]).origin
@@ -96,27 +87,15 @@ def find(
 
 def one_spelling(url: str) -> str:
     """The address of a folder in the spelling that all its addresses have. Raises ConfigError."""
-    if _is_bucket(url):
-        return s3_address.s3_address(url).url
+    if homes := table.homes_of(url):
+        spelling: str = homes.one_spelling(url)
+        return spelling
     return address(url).url.rstrip("/")
 
 
 def is_account_root(url: str) -> bool:
     """Whether it is the address of all files of a Nextcloud account, not of a folder in them."""
     return bool(re.fullmatch(r".*/remote\.php/dav/files/[^/]+/?", url))
-
-
-def _is_bucket(url: str) -> bool:
-    return url.lower().startswith("s3://")
-
-
-def _need_boto() -> None:
-    """Raise ConfigError when the packages of the extra `s3` are not installed."""
-    if find_spec("boto3") is None:
-        raise ConfigError(
-            "a home in S3 needs packages that are not installed: boto3",
-            hint="install them with `pip install 'vault-memory[s3]'`",
-        )
 
 
 def _is_nextcloud(

@@ -23,9 +23,9 @@ from typing import Any
 
 from tests.effort import FULL
 from tests.remote.servers import guard
+from vault_memory.addons.s3.s3_client import S3Place
+from vault_memory.addons.s3.s3_remote import S3
 from vault_memory.remote.http_transport import Account
-from vault_memory.remote.s3.s3_client import S3Place
-from vault_memory.remote.s3.s3_remote import S3
 
 KEY_ID = "mira"
 SECRET = "lantern-and-petrel"

@@ -5,16 +5,15 @@ from typing import TYPE_CHECKING
 
 import click
 
+from vault_memory.cli import quick_start
 from vault_memory.cli.options import Context, common, new_name, private, scope_option
 from vault_memory.errors import UsageError
 from vault_memory.lazy import lazy_module
 
 if TYPE_CHECKING:
-    from vault_memory.hosts import programs
     from vault_memory.mcp import stdio
     from vault_memory.rules.paths import caller as paths_caller
 else:
-    programs = lazy_module("vault_memory.hosts.programs")
     stdio = lazy_module("vault_memory.mcp.stdio")
     paths_caller = lazy_module("vault_memory.rules.paths.caller")
 
@@ -83,5 +82,5 @@ def mcp(
             "waiting for an MCP client on standard input; "
             "a client starts this command by itself"
         )
-    has_hooks = programs.runs_hooks(host)
+    has_hooks = quick_start.runs_hooks(host)
     stdio.serve(lambda: memory, lambda: caller, has_hooks=has_hooks)

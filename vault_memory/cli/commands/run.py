@@ -2,12 +2,14 @@
 
 import os
 import signal
+from collections.abc import Mapping
 from contextlib import suppress
 from datetime import datetime
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
+from vault_memory.addons import table
 from vault_memory.cli.layout_choice import layout_option, open_with_layout
 from vault_memory.cli.options import Context, common
 from vault_memory.cli.terminal import escaped
@@ -21,12 +23,10 @@ if TYPE_CHECKING:
     from vault_memory.daemon.loop import Daemon
     from vault_memory.daemon.upkeep.note_indexer import PathChange
     from vault_memory.edits.conflict_copy import ResolvedConflict
-    from vault_memory.hosts import hook_command
 else:
     embedding_progress = lazy_module("vault_memory.cli.embedding_progress")
     screen = lazy_module("vault_memory.cli.views.screen")
     loop = lazy_module("vault_memory.daemon.loop")
-    hook_command = lazy_module("vault_memory.hosts.hook_command")
 
 
 @click.command()
@@ -54,6 +54,12 @@ def run(
     context.say("stopped")
 
 
+def _answer_hook(memory: "VaultMemory", event: Mapping[str, Any]) -> dict[str, Any]:
+    """Answer an event of a program for a hook that found this daemon."""
+    answer: dict[str, Any] = table.part("hosts.hook_command").serve(memory, event)
+    return answer
+
+
 def _watch(
     context: Context,
     layout: str | None,
@@ -66,7 +72,7 @@ def _watch(
             tell=lambda change: _print_change(context, change),
             tell_copy=lambda resolved: _print_copy(context, resolved),
             tell_work=lambda line: _print_work(context, line),
-            calls={"hook": hook_command.serve},
+            calls={"hook": _answer_hook},
         )
         # A signal only stops the loop: an exception could end a write in its middle.
         for number in (signal.SIGINT, signal.SIGTERM):

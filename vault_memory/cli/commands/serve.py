@@ -2,7 +2,7 @@
 
 import os
 import shlex
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from vault_memory.addons import table
 from vault_memory.cli.listener_settings import (
     NamedPlace,
     listener_settings,
@@ -28,25 +29,15 @@ from vault_memory.errors import ConfigError, NoVault, UsageError
 from vault_memory.lazy import lazy_module
 
 if TYPE_CHECKING:
-    import socket
-
     from starlette.types import ASGIApp
 
     from vault_memory.api import vault_service
     from vault_memory.api.vault_memory import VaultMemory
-    from vault_memory.cli import page_link
     from vault_memory.config.server_sections import Serve
     from vault_memory.contract.setup_answers import TokenJson
     from vault_memory.edits import people
     from vault_memory.http import application, listen
     from vault_memory.http import tokens as http_tokens
-    from vault_memory.http.page import (
-        beside_calls,
-        events,
-        page_address,
-        page_app,
-        running,
-    )
     from vault_memory.http.tokens import Tokens
     from vault_memory.mcp import transports
     from vault_memory.rules.paths import caller
@@ -58,12 +49,6 @@ else:
     application = lazy_module("vault_memory.http.application")
     listen = lazy_module("vault_memory.http.listen")
     http_tokens = lazy_module("vault_memory.http.tokens")
-    beside_calls = lazy_module("vault_memory.http.page.beside_calls")
-    events = lazy_module("vault_memory.http.page.events")
-    page_address = lazy_module("vault_memory.http.page.page_address")
-    page_app = lazy_module("vault_memory.http.page.page_app")
-    page_link = lazy_module("vault_memory.cli.page_link")
-    running = lazy_module("vault_memory.http.page.running")
     transports = lazy_module("vault_memory.mcp.transports")
     caller = lazy_module("vault_memory.rules.paths.caller")
     marker = lazy_module("vault_memory.vault.marker")
@@ -227,7 +212,8 @@ def _serve(
         context.say(f"listening on {listening.address}")
 
     if with_page:
-        _serve_with_page(context, memory, app, listening.socket, say_where)
+        beside = table.part("page.beside")
+        beside.serve_with_page(context, memory, app, listening.socket, say_where)
     else:
         listen.listen(app, listening.socket, say_where)
     context.say("stopped")
@@ -243,34 +229,6 @@ def _load_tokens(
         # Two names that are one folder on some systems would open each other's notes.
         people.refuse_twin(row.user, memory.root, memory.layout)
     return tokens
-
-
-def _serve_with_page(
-    context: Context,
-    memory: "VaultMemory",
-    calls: "ASGIApp",
-    listening: "socket.socket",
-    say_where: "Callable[[], None]",
-) -> None:
-    """Serve the calls and the page on one port. Raises Locked when the page runs already."""
-    host, port = listening.getsockname()[:2]
-    place = page_address.default_address(memory.root)._replace(port=port)
-    # Fault: a name below `localhost` leads other machines to themselves.
-    if not listen.is_local(host):
-        place = place._replace(host=host)
-    names = memory.vault.config.serve.allowed_hosts
-    settings = page_app.PageSettings(place, allowed_hosts=names)
-    hub = events.EventHub(memory)
-    page = page_app.page_application(memory, settings, hub)
-    app = beside_calls.page_beside_calls(calls, page)
-    state = memory.vault.state.path
-
-    def ready() -> None:
-        say_where()
-        page_link.open_page(context, state, place.url, in_browser=False)
-
-    with running.announced(state, running.RunningPage(place.url, settings.rights)):
-        listen.listen(app, listening, ready, hub.stop)
 
 
 def _mounted(memory: "VaultMemory") -> "dict[str, ASGIApp]":

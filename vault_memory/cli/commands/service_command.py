@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from vault_memory.addons import table
 from vault_memory.cli.options import Context, common, grouped
 from vault_memory.errors import UsageError, VaultUnreachable
 from vault_memory.lazy import lazy_module
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
     from vault_memory.admin import service_units
     from vault_memory.admin.service_units import Installed, Kind, UnitPlace
     from vault_memory.cli.commands.many import host_command, host_service
-    from vault_memory.cli.commands.many.host_service import FleetService, HostService
+    from vault_memory.cli.commands.many.host_service import Service
     from vault_memory.contract.setup_answers import ServiceUnitJson
     from vault_memory.vault import locate
     from vault_memory.vault import marker as vault_marker
@@ -170,7 +171,7 @@ def service(
 def _chosen_host(
     context: Context,
     host: HostOptions,
-) -> "HostService | FleetService | None":
+) -> "Service | None":
     """Return the host that the options name; None for the daemon. Raises UsageError."""
     if host.folder is not None and host.fleet:
         raise UsageError(
@@ -208,7 +209,7 @@ def _fleet_host(
     context: Context,
     host: HostOptions,
     listener: "host_command.HostListener",
-) -> "FleetService":
+) -> "Service":
     if not host.http or host.path is not None or host.web:
         raise UsageError(
             "`fleet host` takes no --no-http, --socket and --web",
@@ -220,20 +221,19 @@ def _fleet_host(
             "a host of a fleet needs its configuration",
             hint="name the file with `--config FILE`",
         )
-    return host_service.FleetService(Path(config).expanduser(), listener)
+    unit = table.part("fleet.serving.fleet_service_unit")
+    service: Service = unit.FleetService(Path(config).expanduser(), listener)
+    return service
 
 
 def _name(
     options: UnitOptions,
-    chosen: "HostService | FleetService | None",
+    chosen: "Service | None",
 ) -> str:
     """Return the name of the unit. The kinds of service have names of their own."""
     if options.name is not None:
         return options.name
-    if chosen is None:
-        return NAME
-    is_fleet = isinstance(chosen, host_service.FleetService)
-    return f"{NAME}-fleet" if is_fleet else f"{NAME}-host"
+    return NAME if chosen is None else chosen.name
 
 
 def _change_daemon(
@@ -261,7 +261,7 @@ def _change_host(
     action: str,
     options: UnitOptions,
     place: "UnitPlace",
-    chosen: "HostService | FleetService",
+    chosen: "Service",
 ) -> "Installed":
     # Fault: a setting of this terminal would decide about paths that the service has not.
     environment = service_units.environment_of_service(os.environ)

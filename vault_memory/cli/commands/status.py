@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 import click
 
+from vault_memory.addons import table
 from vault_memory.cli.layout_choice import layout_option, open_with_layout
 from vault_memory.cli.options import Context, common
 from vault_memory.errors import ConfigError
@@ -14,7 +15,7 @@ from vault_memory.lazy import lazy_module
 if TYPE_CHECKING:
     from vault_memory.api import doctor as doctor_checks
     from vault_memory.api import json_contract, vault_memory
-    from vault_memory.cli import daemon_or_local, host_checks
+    from vault_memory.cli import daemon_or_local
     from vault_memory.cli.views import check_lines, status_words
     from vault_memory.config import sections
     from vault_memory.contract.status_answers import StatusJson, WatcherJson
@@ -32,7 +33,6 @@ else:
     status_words = lazy_module("vault_memory.cli.views.status_words")
     json_contract = lazy_module("vault_memory.api.json_contract")
     client = lazy_module("vault_memory.daemon.client")
-    host_checks = lazy_module("vault_memory.cli.host_checks")
     daemon_or_local = lazy_module("vault_memory.cli.daemon_or_local")
     query_or_local = lazy_module("vault_memory.daemon.query_or_local")
     host_folder = lazy_module("vault_memory.hosting.host_folder")
@@ -110,7 +110,9 @@ def doctor(
     """
     try:
         with open_with_layout(context, layout) as memory:
-            checks = [*memory.doctor(fix=fix), *host_checks.checks(memory)]
+            checks = memory.doctor(fix=fix)
+            if table.is_here("hosts"):
+                checks += table.part("hosts.host_checks").checks(memory)
     except ConfigError as error:
         checks = _checks_without_configuration(context, error)
     context.emit(

@@ -11,19 +11,18 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from vault_memory import places
+from vault_memory.addons import table
 from vault_memory.errors import NoVault
 from vault_memory.lazy import lazy_module
 
 if TYPE_CHECKING:
     from vault_memory.conversations import calls as conversation_calls
-    from vault_memory.hosts import programs
     from vault_memory.index.inspection import completion_rows
     from vault_memory.rules.paths import layout
     from vault_memory.search import results
     from vault_memory.vault import locate, marker
 else:
     conversation_calls = lazy_module("vault_memory.conversations.calls")
-    programs = lazy_module("vault_memory.hosts.programs")
     completion_rows = lazy_module("vault_memory.index.inspection.completion_rows")
     layout = lazy_module("vault_memory.rules.paths.layout")
     locate = lazy_module("vault_memory.vault.locate")
@@ -136,7 +135,8 @@ def _roles(vault: str, word: str) -> Values:
 
 
 def _hosts(vault: str, word: str) -> Values:
-    return Values([(name, "") for name in programs.names()])
+    names = table.part("hosts.programs").names()
+    return Values([(name, "") for name in names])
 
 
 def _nothing(vault: str, word: str) -> Values:

@@ -1,0 +1,186 @@
+"""Set up on the page: it writes what the commands write, and only for a session that may."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+from tests.addons.page.served_page import ServedPage, serving_page
+from tests.addons.page.test_same_as_cli import Copy
+from vault_memory.addons.page.browser_sessions import Rights
+from vault_memory.addons.page.shared_answers import SetupOffer
+
+ROW = re.compile(r"<tr>\s*<th scope=\"row\">(\w+)<br>(.*?)</tr>", re.DOTALL)
+
+
+def config_of(copy: Copy) -> str:
+    file = copy.outside.state / "vault-memory.toml"
+    return file.read_text("utf-8") if file.exists() else ""
+
+
+def in_main(text: str) -> str:
+    return text.partition("<main")[2].partition("</main>")[0]
+
+
+def test_each_layout_shows_what_it_claims_and_whose(own_page: ServedPage) -> None:
+    text = own_page.browser().get("/setup").text
+    rows = dict(ROW.findall(text))
+
+    assert set(rows) == {"shared", "workspace", "obsidian", "logseq", "plain"}
+    assert "user:mira: " in rows["shared"]
+    assert "user:tomas: " in rows["shared"]
+    assert "user:main: " in rows["plain"]
+    assert 'aria-label="Use: the layout obsidian, ' in rows["obsidian"]
+    for command in ("install HOST", "remote add URL --login", "models", "layout NAME"):
+        assert f"vault-memory {command}" in text
+
+
+def test_the_bots_that_install_connects_are_named(tmp_path: Path) -> None:
+    copy = Copy.at(tmp_path / "copy")
+    offer = SetupOffer(hosts=("claude-code",))
+    with copy.open() as memory, serving_page(memory, setup=offer) as page:
+        text = page.browser().get("/setup").text
+
+    assert "vault-memory install claude-code --user NAME" in text
+
+
+@pytest.mark.parametrize(
+    ("path", "fields", "command"),
+    [
+        ("/setup/layout", {"name": "plain"}, ("layout", "plain")),
+        ("/setup/layout", {"name": "shared"}, ("layout", "shared")),
+        (
+            "/setup/meaning",
+            {"state": "off"},
+            ("config", "set", "embedding.kind", "off"),
+        ),
+        (
+            "/setup/meaning",
+            {"state": "on"},
+            ("config", "set", "embedding.kind", "auto"),
+        ),
+    ],
+)
+def test_a_button_writes_what_its_command_writes(
+    tmp_path: Path,
+    path: str,
+    fields: dict[str, str],
+    command: tuple[str, ...],
+) -> None:
+    by_hand = Copy.at(tmp_path / "by-hand")
+    by_page = Copy.at(tmp_path / "by-page")
+    with by_hand.open():
+        notes = by_hand.notes()
+
+    done = by_hand.outside.run(*command)
+    with by_page.open() as memory, serving_page(memory) as page:
+        browser = page.browser()
+        answer = browser.post(path, fields)
+        view = browser.get("/setup").text
+
+    assert done.code == 0, done
+    assert answer.headers["location"] == "/setup"
+    assert config_of(by_hand)
+    assert config_of(by_page) == config_of(by_hand)
+    assert by_page.notes() == by_hand.notes() == notes
+    assert str(tmp_path) not in view
+
+
+def test_a_new_layout_says_that_the_page_must_start_again(
+    own_page: ServedPage,
+) -> None:
+    browser = own_page.browser()
+    assert "start again" not in browser.get("/setup").text
+
+    browser.post("/setup/layout", {"name": "plain"})
+
+    text = browser.get("/setup").text
+    assert "It is written into the configuration" in text
+    assert "The configuration says: <strong>plain</strong>" in text
+    assert "start again" in text
+
+
+@pytest.mark.parametrize(
+    ("path", "fields"),
+    [
+        ("/setup/layout", {"name": "../../etc"}),
+        ("/setup/layout", {"name": ""}),
+        ("/setup/meaning", {"state": "api"}),
+    ],
+)
+def test_a_forged_choice_writes_nothing(
+    tmp_path: Path,
+    path: str,
+    fields: dict[str, str],
+) -> None:
+    copy = Copy.at(tmp_path / "copy")
+    with copy.open() as memory, serving_page(memory) as page:
+        answer = page.browser().post(path, fields)
+
+    assert answer.status_code == 400
+    assert not config_of(copy)
+
+
+def test_a_vault_with_a_layout_is_set_up_only_when_asked(tmp_path: Path) -> None:
+    copy = Copy.at(tmp_path / "copy")
+    assert copy.outside.run("layout", "shared").code == 0
+
+    with copy.open() as memory:
+        with serving_page(memory) as page:
+            browser = page.browser()
+            closed = browser.get("/setup")
+            refused = browser.post("/setup/layout", {"name": "plain"})
+            home = browser.get("/search").text
+        with serving_page(memory, setup=SetupOffer(always=True)) as page:
+            opened = page.browser().get("/setup")
+
+    assert (closed.status_code, refused.status_code) == (404, 404)
+    assert 'href="/setup"' not in home
+    assert opened.status_code == 200
+    assert "in use" in in_main(opened.text)
+
+
+@pytest.mark.parametrize(
+    ("users", "may_write"),
+    [(("mira",), True), ((), False), (("mira",), False)],
+)
+def test_setup_is_absent_for_a_session_that_may_not_do_it(
+    own_page: ServedPage,
+    users: tuple[str, ...],
+    may_write: bool,
+) -> None:
+    browser = own_page.browser(*users, may_write=may_write)
+
+    absent = browser.get("/nothing-here")
+    view = browser.get("/setup")
+    button = browser.post("/setup/layout", {"name": "plain"})
+
+    assert (view.status_code, view.text) == (404, absent.text)
+    assert button.status_code == (404 if may_write else 403)
+    assert 'href="/setup"' not in browser.get("/search").text
+
+
+def test_a_page_for_one_person_offers_no_setup(tmp_path: Path) -> None:
+    copy = Copy.at(tmp_path / "copy")
+    offer = SetupOffer(always=True)
+    with copy.open() as memory, serving_page(memory, Rights(("mira",)), offer) as page:
+        assert page.browser().get("/setup").status_code == 404
+
+
+def test_a_new_folder_of_notes_gets_the_layout_that_fits(tmp_path: Path) -> None:
+    copy = Copy.at(tmp_path / "copy")
+    for file in sorted(copy.outside.vault.rglob("*.md")):
+        file.unlink()
+    (copy.outside.vault / "Ideas.md").write_text("# Ideas\n\n- a boat\n", "utf-8")
+
+    with copy.open() as memory, serving_page(memory) as page:
+        browser = page.browser()
+        text = browser.get("/setup").text
+        answer = browser.post("/setup/layout", {"name": "obsidian"})
+        written = browser.get(answer.headers["location"])
+
+    assert "The program chose <strong>" in text
+    assert "which fits best" in text
+    # The page works with the earlier layout until it is started again.
+    assert written.status_code == 200
+    assert "It is written into the configuration" in written.text

@@ -1,0 +1,398 @@
+"""Today on the page: what is new, by night and by who did it, until somebody presses All seen."""
+
+import json
+import re
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from tests.addons.page.served_page import Browser, ServedPage
+from tests.addons.page.test_log_view import (
+    MIRAS,
+    TOMAS,
+    UNDO_BUTTON,
+    articles,
+    newest,
+    note_down,
+)
+from vault_memory.addons.page.records import seen_marks
+from vault_memory.api.vault_memory import VaultMemory
+
+EVENING = datetime(2026, 5, 26, 20, 0, tzinfo=UTC)
+NIGHT = datetime(2026, 5, 27, 6, 0, tzinfo=UTC)
+SAID = {
+    "mira": ("I am allergic to mackerel.", "Always answer me in English."),
+    "tomas": ("I play the balalaika on Sundays.", "I work as a tuner of balalaikas."),
+}
+
+
+def sleep(memory: VaultMemory) -> None:
+    """A day on which people said something, and its night."""
+    moment = EVENING
+    for user, texts in SAID.items():
+        for text in texts:
+            moment += timedelta(minutes=1)
+            memory.record_turn(
+                session=f"talk with {user}",
+                role="user",
+                user=user,
+                text=text,
+                now=moment,
+            )
+    memory.sleep(now=NIGHT)
+
+
+def see_all(browser: Browser) -> None:
+    """Presses All seen."""
+    button = re.search(
+        r'name="id" value="([^"]*)">\s*<button[^>]*All seen', today(browser)
+    )
+    assert button
+    answer = browser.post("/today/seen", {"id": button.group(1)})
+    assert (answer.status_code, answer.headers["location"]) == (303, "/")
+
+
+def night_ids(browser: Browser) -> list[str]:
+    """The records that Undo this night would undo."""
+    today(browser)
+    preview = browser.post("/today/undo-night", {"night": "2026-05-27"})
+    ids = re.findall(r'name="id" value="([^"]*)"', preview.text)
+    assert ids
+    return ids
+
+
+def undo_night(browser: Browser, ids: list[str]) -> str:
+    """Presses Undo this night for these records. Returns the view that follows."""
+    fields = {"csrf": browser.csrf, "night": "2026-05-27", "sure": "yes", "id": ids}
+    headers = {"origin": browser.origin}
+    answer = browser.client.post("/today/undo-night", data=fields, headers=headers)
+    assert answer.status_code == 200, answer.text
+    return answer.text
+
+
+def today(browser: Browser) -> str:
+    answer = browser.get("/")
+    assert answer.status_code == 200, answer.text
+    return answer.text
+
+
+def test_new_records_are_grouped_by_night_and_by_who_made_them(
+    own_page: ServedPage,
+) -> None:
+    memory = own_page.memory
+    sleep(memory)
+    person = note_down(memory, "Evenings")
+    op = {"op": "add_heading", "heading": "Boats", "lines": ["Likes boats"]}
+    bot = memory.apply(MIRAS, [op], source="tool").audit_id or ""
+
+    text = today(own_page.browser("mira"))
+
+    day = newest(memory).ts[:10]
+    groups = re.findall(r'<h2 id="group-\d+">([^<]*)</h2>', text)
+    assert groups == [
+        f"The bot, {day}",
+        f"People and the program, {day}",
+        "The night of 2026-05-27",
+    ]
+    assert text.index(bot) < text.index(person) < text.index("mackerel")
+    assert 'href="/nights/2026-05-27"' in text
+    assert "1 fact, 1 rule" in text
+
+
+def test_only_all_seen_moves_the_mark(own_page: ServedPage) -> None:
+    memory = own_page.memory
+    first = note_down(memory, "Evenings")
+    browser = own_page.browser("mira")
+
+    assert list(articles(browser, "/")) == [first]
+    assert list(articles(browser, "/")) == [first]
+    see_all(browser)
+    assert "Nothing is new" in today(browser)
+    later = note_down(memory, "Mornings")
+
+    assert list(articles(browser, "/")) == [later]
+    # Another browser with the same rights has seen it, too.
+    assert list(articles(own_page.browser("mira"), "/")) == [later]
+
+
+def test_what_came_after_the_view_was_made_stays_new(own_page: ServedPage) -> None:
+    memory = own_page.memory
+    first = note_down(memory, "Evenings")
+    browser = own_page.browser("mira")
+    today(browser)
+    later = note_down(memory, "Mornings")
+
+    assert browser.post("/today/seen", {"id": first}).status_code == 303
+
+    assert list(articles(browser, "/")) == [later]
+
+
+def test_an_older_tab_does_not_move_the_mark_back(own_page: ServedPage) -> None:
+    memory = own_page.memory
+    first = note_down(memory, "Evenings")
+    note_down(memory, "Mornings")
+    browser = own_page.browser("mira")
+    see_all(browser)
+
+    browser.post("/today/seen", {"id": first})
+
+    assert "Nothing is new" in today(browser)
+
+
+def test_each_set_of_rights_has_a_mark_of_its_own(own_page: ServedPage) -> None:
+    memory = own_page.memory
+    note_down(memory, "Evenings")
+    other = note_down(memory, "Evenings", TOMAS)
+    see_all(own_page.browser("mira"))
+
+    assert list(articles(own_page.browser("tomas"), "/")) == [other]
+    assert len(articles(own_page.browser(), "/")) == 2
+
+
+def test_a_new_person_makes_nothing_new_again(own_page: ServedPage) -> None:
+    memory = own_page.memory
+    note_down(memory, "Evenings")
+    browser = own_page.browser()
+    see_all(browser)
+    note = memory.root / "Users/ann/memories/boats.md"
+    note.parent.mkdir(parents=True)
+    note.write_text("# Boats\n", "utf-8")
+    memory.refresh()
+    assert "user:ann" in memory.scopes()
+
+    assert "Nothing is new" in today(browser)
+
+
+@pytest.mark.parametrize("damage", ["", "{", "[]", '{"a": 3}'])
+def test_a_damaged_mark_makes_everything_new(
+    own_page: ServedPage,
+    damage: str,
+) -> None:
+    record = note_down(own_page.memory, "Evenings")
+    browser = own_page.browser("mira")
+    file = own_page.memory.vault.state.path / seen_marks.FILE
+    file.write_text(damage, "utf-8")
+
+    assert list(articles(browser, "/")) == [record]
+    see_all(browser)
+    assert "Nothing is new" in today(browser)
+
+
+def test_the_mark_says_nobodys_name(own_page: ServedPage) -> None:
+    note_down(own_page.memory, "Evenings")
+    see_all(own_page.browser("mira"))
+
+    text = (own_page.memory.vault.state.path / seen_marks.FILE).read_text("utf-8")
+    assert len(json.loads(text)) == 1
+    assert "mira" not in text
+
+
+def test_the_mark_takes_no_record_of_another_person(own_page: ServedPage) -> None:
+    memory = own_page.memory
+    note_down(memory, "Evenings")
+    browser = own_page.browser("mira")
+    today(browser)
+    other = note_down(memory, "Evenings", TOMAS)
+
+    answers = [
+        browser.post("/today/seen", {"id": record_id})
+        for record_id in (other, "ffff" + other[4:])
+    ]
+
+    assert [answer.status_code for answer in answers] == [400, 400]
+    assert len(articles(browser, "/")) == 1
+
+
+def test_undo_on_today(own_page: ServedPage) -> None:
+    memory = own_page.memory
+    before = memory.read(MIRAS).text
+    record = note_down(memory, "Evenings")
+    browser = own_page.browser("mira")
+    article = articles(browser, "/")[record]
+    assert 'action="/today/undo"' in article
+    assert UNDO_BUTTON.findall(article)
+
+    answer = browser.post("/today/undo", {"id": record, "to": "/"})
+
+    assert answer.status_code == 303
+    assert memory.read(MIRAS).text == before
+    assert 'id="notice"' in browser.get(answer.headers["location"]).text
+
+
+def test_undo_this_night_shows_first_what_it_would_undo(own_page: ServedPage) -> None:
+    memory = own_page.memory
+    sleep(memory)
+    records = memory.log()
+    browser = own_page.browser("mira")
+    assert "Undo this night" in today(browser)
+
+    answer = browser.post("/today/undo-night", {"night": "2026-05-27"})
+
+    assert answer.status_code == 200
+    assert "Nothing was changed yet" in answer.text
+    assert "removed: </span>- allergic_to: mackerel" in answer.text
+    assert memory.log() == records
+
+
+def test_undo_this_night_undoes_each_record_of_the_session_newest_first(
+    own_page: ServedPage,
+) -> None:
+    memory = own_page.memory
+    tomas = memory.read("Users/tomas/lantern/config/FACTS.md").text
+    facts = memory.read("Users/mira/lantern/config/FACTS.md").text
+    rules = memory.read("Users/mira/lantern/config/RULES.md").text
+    sleep(memory)
+    tomas_after = memory.read("Users/tomas/lantern/config/FACTS.md").text
+    assert tomas_after != tomas
+    assert memory.read("Users/mira/lantern/config/FACTS.md").text != facts
+    count = len(memory.log())
+    browser = own_page.browser("mira")
+    ids = night_ids(browser)
+
+    shown = undo_night(browser, ids)
+
+    assert memory.read("Users/mira/lantern/config/FACTS.md").text == facts
+    assert memory.read("Users/mira/lantern/config/RULES.md").text == rules
+    assert memory.read("Users/tomas/lantern/config/FACTS.md").text == tomas_after
+    made = memory.log()[count:]
+    assert [record.undoes for record in made] == ids
+    assert ids == sorted(ids, reverse=True)
+    assert 'role="alert"' not in shown
+
+    # The same form once more brings nothing back.
+    again = undo_night(browser, ids)
+    assert "undone already" in again
+    assert len(memory.log()) == count + len(ids)
+
+
+def test_undo_this_night_says_what_it_did_not_undo_and_why(
+    own_page: ServedPage,
+) -> None:
+    memory = own_page.memory
+    sleep(memory)
+    browser = own_page.browser("mira")
+    ids = night_ids(browser)
+    note = memory.root / "Users/mira/lantern/config/FACTS.md"
+    text = note.read_text("utf-8")
+    note.write_text(re.sub(r"(?m)^- allergic_to: mackerel.*\n", "", text), "utf-8")
+
+    shown = undo_night(browser, ids)
+
+    assert 'role="alert"' in shown
+    assert "not undone" in shown
+    assert "nothing of it is left in the note" in shown
+
+
+def test_undo_this_night_waits_for_a_note_that_an_editor_has_open(
+    own_page: ServedPage,
+) -> None:
+    memory = own_page.memory
+    sleep(memory)
+    browser = own_page.browser("mira")
+    ids = night_ids(browser)
+    config = memory.root / "Users/mira/lantern/config"
+    (config / ".RULES.md.swp").write_bytes(b"")
+
+    shown = undo_night(browser, ids)
+
+    assert "it waits: an editor has the note open" in shown
+    assert "1 record is not undone" in shown
+    assert "mackerel" not in (config / "FACTS.md").read_text("utf-8")
+
+
+@pytest.mark.parametrize("night", ["", "2026-01-01", "<b>", "2026-13-45"])
+def test_a_night_that_was_not_cannot_be_undone(
+    own_page: ServedPage,
+    night: str,
+) -> None:
+    memory = own_page.memory
+    sleep(memory)
+    records = memory.log()
+    browser = own_page.browser("mira")
+    today(browser)
+    fields = {"night": night, "sure": "yes", "id": [records[0].id]}
+
+    preview = browser.post("/today/undo-night", {"night": night})
+    undone = browser.post("/today/undo-night", fields)
+
+    assert "Nothing of this night can be undone" in preview.text
+    assert "0 records are undone" in undone.text
+    assert memory.log() == records
+
+
+def test_a_night_without_a_date_of_the_calendar_breaks_nothing(
+    own_page: ServedPage,
+) -> None:
+    note_down(own_page.memory, "Evenings")
+    audit = own_page.memory.root / f"{MIRAS}.audit.jsonl"
+    text = audit.read_text("utf-8").replace('"cli"', '"nightly"')
+    text = text.replace("Evenings asked", "night of 2026-99-99")
+    audit.write_text(text, "utf-8")
+
+    assert "The night of 2026-99-99" in today(own_page.browser("mira"))
+
+
+def test_a_bot_cannot_pass_its_edit_off_as_a_nights(own_page: ServedPage) -> None:
+    memory = own_page.memory
+    op = {"op": "add_heading", "heading": "Boats", "lines": ["Likes boats"]}
+    memory.apply(MIRAS, [op], source="tool", why="night of 2026-05-27")
+
+    text = today(own_page.browser("mira"))
+
+    assert "The night of" not in text
+    assert "The bot, " in text
+
+
+def test_new_proposals_and_conflicts_are_on_today(own_page: ServedPage) -> None:
+    memory = own_page.memory
+    text = memory.read(MIRAS).text
+    heading = re.search(r"^## (.+)$", text, re.MULTILINE)
+    bullet = re.search(r"^- (.+)$", text, re.MULTILINE)
+    assert heading
+    assert bullet
+    op = {"op": "remove", "heading": heading.group(1), "match": bullet.group(1)}
+    memory.apply(MIRAS, [op], source="tool", why="she said so")
+    [proposal] = memory.inbox()
+    copy = "USER.sync-conflict-20260526-120000-ABCDEFG.md"
+    (memory.root / MIRAS).with_name(copy).write_text(text + "\nMore\n", "utf-8")
+    browser = own_page.browser("mira")
+
+    shown = today(browser)
+
+    assert f'data-key="{proposal.id}"' in shown
+    assert 'href="/conflicts/' in shown
+    see_all(browser)
+    seen = today(browser)
+    assert f'data-key="{proposal.id}"' not in seen
+    # A conflict is there until somebody resolves it.
+    assert 'href="/conflicts/' in seen
+
+
+def test_today_has_no_word_of_another_person(own_page: ServedPage) -> None:
+    memory = own_page.memory
+    sleep(memory)
+    text = memory.read(TOMAS).text
+    (memory.root / TOMAS).with_name(
+        "USER.sync-conflict-20260526-120000-ABCDEFG.md"
+    ).write_text(text + "\nbalalaika\n", "utf-8")
+    mira = own_page.browser("mira")
+    today(mira)
+
+    pages = [
+        today(mira),
+        mira.post("/today/undo-night", {"night": "2026-05-27"}).text,
+        mira.post("/today/undo-night", {"night": "2026-05-26"}).text,
+    ]
+
+    assert "alalaika" in today(own_page.browser("tomas"))
+    for page in pages:
+        assert "alalaika" not in page
+        assert "omas" not in page
+        assert "waiting" not in page
+
+
+def test_today_of_an_empty_log_says_what_to_do_next(own_page: ServedPage) -> None:
+    text = today(own_page.browser())
+
+    assert "Nothing was changed yet" in text
+    assert "vault-memory remember --user NAME" in text

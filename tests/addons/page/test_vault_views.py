@@ -1,0 +1,106 @@
+"""The views of the vault as a whole: its sync and its examination."""
+
+from tests.addons.page.served_page import ServedPage
+from vault_memory.addons.page.events import News
+from vault_memory.addons.page.shared_answers import COUNT_SECONDS, SharedAnswers
+
+
+def test_looking_at_the_doctor_examines_nothing(own_page: ServedPage) -> None:
+    browser = own_page.browser()
+
+    answer = browser.get("/doctor")
+
+    assert answer.status_code == 200
+    assert "examined nothing yet" in answer.text
+
+
+def test_examine_shows_what_the_command_finds(own_page: ServedPage) -> None:
+    browser = own_page.browser()
+    browser.get("/doctor")
+
+    answer = browser.post("/doctor/examine", {})
+
+    assert answer.headers["location"] == "/doctor"
+    text = browser.get("/doctor").text
+    for check in own_page.memory.doctor():
+        assert f">{check.name}<" in text
+    # No place of the machine is shown to a browser, which may be far away.
+    assert str(own_page.memory.root) not in text
+
+
+def test_the_doctor_is_absent_for_a_session_of_some_people(page: ServedPage) -> None:
+    browser = page.browser("mira")
+
+    absent = browser.get("/nothing-here")
+    doctor = browser.get("/doctor")
+
+    assert (doctor.status_code, doctor.text) == (404, absent.text)
+    assert "/doctor" not in browser.get("/search").text
+    assert browser.post("/doctor/examine", {}).status_code == 404
+
+
+def test_a_vault_without_a_server_names_the_command(page: ServedPage) -> None:
+    browser = page.browser()
+
+    text = browser.get("/sync").text
+    refused = browser.post("/sync/now", {})
+
+    assert "vault-memory remote add" in text
+    assert refused.status_code >= 400
+    assert "remote" in refused.text
+
+
+def test_the_doctor_shows_how_long_searches_took(own_page: ServedPage) -> None:
+    browser = own_page.browser()
+    assert "How long searches took" not in browser.get("/doctor").text
+
+    for _ in range(3):
+        assert browser.get("/search?q=lamp").status_code == 200
+
+    text = browser.get("/doctor").text
+    assert "<svg" in text
+    assert "3 searches" in text
+
+
+class Counter:
+    """Counts, and how often it was asked."""
+
+    def __init__(self) -> None:
+        self.asked = 0
+
+    def __call__(self) -> int:
+        self.asked += 1
+        return self.asked
+
+
+def test_counts_are_kept_until_something_changes() -> None:
+    now = 100.0
+    news = News("1", "1")
+    answers = SharedAnswers(lambda: news, lambda: now)
+    proposals, conflicts = Counter(), Counter()
+    mira = ("user:mira",)
+
+    assert answers.counts(mira, proposals, conflicts) == (1, 1)
+    assert answers.counts(mira, proposals, conflicts) == (1, 1)
+    assert answers.counts(("user:tomas",), proposals, conflicts) == (2, 2)
+    # A note changed, and no conflict copy: the folder is not listed.
+    news = News("2", "1")
+    assert answers.counts(mira, proposals, conflicts) == (3, 1)
+    news = News("3", "3")
+    assert answers.counts(mira, proposals, conflicts) == (4, 3)
+    answers.forget_counts()
+    assert answers.counts(mira, proposals, conflicts) == (5, 4)
+
+
+def test_counts_grow_old_only_while_the_daemon_is_not_heard() -> None:
+    now = 100.0
+    news = News("1", "1", is_complete=True)
+    answers = SharedAnswers(lambda: news, lambda: now)
+    proposals, conflicts = Counter(), Counter()
+    mira = ("user:mira",)
+
+    assert answers.counts(mira, proposals, conflicts) == (1, 1)
+    now += COUNT_SECONDS + 1
+    assert answers.counts(mira, proposals, conflicts) == (1, 1)
+    news = news._replace(is_complete=False)
+    assert answers.counts(mira, proposals, conflicts) == (2, 2)

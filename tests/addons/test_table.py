@@ -1,0 +1,113 @@
+"""The core finds each add-on by its name, and says what it lacks."""
+
+import ast
+import subprocess
+import sys
+from importlib import import_module
+from pathlib import Path
+
+import pytest
+
+import vault_memory
+from vault_memory.addons import table
+from vault_memory.cli import COMMANDS, root
+from vault_memory.errors import AddonMissing
+from vault_memory.remote import remotes
+from vault_memory.remote.http_transport import Account
+
+PACKAGE = Path(vault_memory.__file__).parent
+FOLDERS = {path.parent.name for path in (PACKAGE / "addons").glob("*/__init__.py")}
+
+
+def parts_asked_for() -> set[str]:
+    """The parts that the package names: the only way to an add-on."""
+    names = set()
+    for module in PACKAGE.rglob("*.py"):
+        for node in ast.walk(ast.parse(module.read_text(encoding="utf-8"))):
+            match node:
+                case ast.Call(
+                    func=ast.Attribute(attr="part"),
+                    args=[ast.Constant(value=str(name))],
+                ):
+                    names.add(name)
+    return names
+
+
+def test_the_table_has_each_folder() -> None:
+    assert table.OFFERS.keys() == FOLDERS
+
+
+def test_each_part_that_the_core_asks_for_exists() -> None:
+    names = parts_asked_for()
+
+    assert {name.partition(".")[0] for name in names} <= FOLDERS
+    assert len(names) > 5
+    for name in names:
+        assert table.part(name) is import_module(f"vault_memory.addons.{name}")
+
+
+def test_each_command_of_an_add_on_is_a_command_of_the_program() -> None:
+    for commands in table.COMMANDS.values():
+        for name, summary in commands.items():
+            assert COMMANDS[name][1] == summary
+            assert table.commands_of(name) is not None
+
+
+def test_a_missing_add_on_is_named_by_what_it_brings(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setitem(table.OFFERS, "lamps", "the light of lamps")
+
+    with pytest.raises(AddonMissing, match="no add-on for the light of lamps"):
+        table.part("lamps.wicks")
+    assert not table.is_here("lamps")
+
+
+def test_a_fault_in_an_add_on_does_not_look_like_a_missing_one() -> None:
+    with pytest.raises(ModuleNotFoundError, match="no_such_part"):
+        table.part("s3.no_such_part")
+
+
+@pytest.fixture
+def lamps(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Another package that brings a command and a scheme."""
+    package = tmp_path / "lamp_addon"
+    info = tmp_path / "lamp_addon-1.dist-info"
+    files = {
+        package / "__init__.py": 'COMMANDS = {"lamp": "Trim the lamp."}\n'
+        'SCHEMES = ("lamp",)\n',
+        package / "commands.py": "import click\n\n\n@click.command()\n"
+        'def lamp():\n    click.echo("trimmed")\n',
+        package / "homes.py": "def one_spelling(url):\n    return url.lower()\n",
+        info / "METADATA": "Metadata-Version: 2.1\nName: lamp-addon\nVersion: 1\n",
+        info / "entry_points.txt": "[vault_memory.addons]\nlamp = lamp_addon\n",
+    }
+    for file, text in files.items():
+        file.parent.mkdir(exist_ok=True)
+        file.write_text(text, encoding="utf-8")
+    monkeypatch.syspath_prepend(str(tmp_path))
+    return tmp_path
+
+
+def test_an_add_on_of_another_package_brings_a_command_and_a_scheme(
+    lamps: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert root.run(["lamp"]) == 0
+    assert capsys.readouterr().out == "trimmed\n"
+    root.run(["--help"])
+    assert "Trim the lamp." in capsys.readouterr().out
+    assert remotes.one_spelling("lamp://LIGHT") == "lamp://light"
+    assert remotes.find("lamp://light/", Account()) == "lamp://light"
+
+
+def test_a_search_does_not_read_what_is_installed() -> None:
+    program = (
+        "import sys\nfrom vault_memory.cli import root\n"
+        "root.cli.get_command(None, 'search')\n"
+        "print('importlib.metadata' in sys.modules)"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True
+    )
+
+    assert done.stdout == "False\n", done.stderr

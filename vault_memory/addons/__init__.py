@@ -1,0 +1,1 @@
+"""Add-ons: rooms that the core does not need. Nothing outside an add-on imports it."""

@@ -1,0 +1,94 @@
+"""What the program knows of a host: a program in which people talk to a bot.
+
+Each module of `hosts/programs` describes one host. A hook starts at every prompt and imports that
+one module, so this module loads nothing that takes time.
+"""
+
+import json
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple
+
+if TYPE_CHECKING:
+    from vault_memory.addons.hosts.install_plan import InstallPlan, InstallRequest
+
+EventKind = Literal["start", "prompt", "answer", "compact", "end", "turn", "search"]
+"""What an event means. A `turn` is a prompt together with its answer."""
+
+Trust = Literal["yes", "no", "not_needed", "unknown"]
+"""Whether the person has confirmed to the host what `install` wrote; unknown: it cannot be read"""
+
+CONVERSATION_EVENTS: Mapping[str, EventKind] = {
+    "SessionStart": "start",
+    "UserPromptSubmit": "prompt",
+    "Stop": "answer",
+    "PreCompact": "compact",
+    "SessionEnd": "end",
+}
+"""The events of Claude Code, whose names other hosts took over"""
+
+
+class TranscriptLine(NamedTuple):
+    """One line of the transcript that a host writes."""
+
+    turn: str = ""
+    """The id of the turn that begins with this line; empty when the line names none"""
+    role: str = ""
+    """`assistant` or `user`; "" for a line without words"""
+    text: str = ""
+    id: str = ""
+    """The host's own id of the line; empty when it has none"""
+
+
+class Host(ABC):
+    """A program in which people talk to a bot, and everything that is particular to it."""
+
+    name: ClassVar[str]
+    """As `install` and `hook` know it"""
+    events: ClassVar[Mapping[str, EventKind]] = {}
+    """Each event for which it runs a hook, and its meaning; empty when it runs none"""
+    can_allow: ClassVar[bool] = False
+    """Whether its configuration says which tools run without asking a person"""
+    takes_project: ClassVar[bool] = False
+    """Whether it also reads a configuration in the folder of a project"""
+
+    @abstractmethod
+    def plan(
+        self,
+        request: "InstallRequest",
+        environment: Mapping[str, str],
+    ) -> "InstallPlan":
+        """Return what goes into which file, and what the person does then."""
+
+    def trust(
+        self,
+        request: "InstallRequest",
+        environment: Mapping[str, str],
+    ) -> Trust:
+        """Return whether the person has confirmed to the host what `install` wrote."""
+        return "not_needed"
+
+    def common_payload(self, payload: Mapping[str, Any]) -> Mapping[str, Any]:
+        """Return the payload of an event under the names that Claude Code gives its fields."""
+        return payload
+
+    def format_answer(
+        self,
+        event: str,
+        text: str,
+        notice: str = "",
+    ) -> str:
+        """Return what a hook prints, so that the model reads `text` at this event.
+
+        The person sees `notice`, where the host shows such a line.
+        """
+        output: dict[str, object] = {
+            "hookSpecificOutput": {"hookEventName": event, "additionalContext": text}
+        }
+        if notice:
+            output["systemMessage"] = notice
+        return json.dumps(output, ensure_ascii=False)
+
+    def transcript_line(self, record: Mapping[str, Any]) -> TranscriptLine:
+        """Return what a line of the host's transcript says; empty when it is of no interest."""
+        return TranscriptLine()

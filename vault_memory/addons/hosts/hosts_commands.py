@@ -1,0 +1,492 @@
+"""`hook` and `install`: connect the vault to a program that a bot lives in."""
+
+import os
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from vault_memory.addons.hosts import programs
+from vault_memory.cli.options import (
+    Context,
+    common,
+    grouped,
+    new_name,
+    private,
+    scope_option,
+)
+from vault_memory.errors import UsageError
+from vault_memory.lazy import lazy_module
+from vault_memory.rules.paths.caller import Caller
+
+if TYPE_CHECKING:
+    from vault_memory.addons.hosts import (
+        hook_command,
+        host_checks,
+        install_plan,
+        installer,
+        owner_naming,
+        projects,
+    )
+    from vault_memory.addons.hosts.host import Host
+    from vault_memory.addons.hosts.install_plan import InstallPlan, InstallRequest
+    from vault_memory.addons.hosts.installer import FileChange
+    from vault_memory.api.vault_memory import VaultMemory
+    from vault_memory.contract.setup_answers import InstallCheckJson, InstallJson
+    from vault_memory.mcp import tools as mcp_tools
+    from vault_memory.search import scope_names
+else:
+    owner_naming = lazy_module("vault_memory.addons.hosts.owner_naming")
+    scope_names = lazy_module("vault_memory.search.scope_names")
+    host_checks = lazy_module("vault_memory.addons.hosts.host_checks")
+    projects = lazy_module("vault_memory.addons.hosts.projects")
+    mcp_tools = lazy_module("vault_memory.mcp.tools")
+    hook_command = lazy_module("vault_memory.addons.hosts.hook_command")
+    install_plan = lazy_module("vault_memory.addons.hosts.install_plan")
+    installer = lazy_module("vault_memory.addons.hosts.installer")
+
+HOOK_HELP = """\
+Answer one event of HOST ({hosts}), read as JSON from standard input.
+
+\b
+SessionStart      prints the memory block
+UserPromptSubmit  records the prompt, and prints lines that answer it (`auto_recall`)
+Stop              records the answer of the bot, and learns what the person plainly asked for
+PreCompact        records answers that the transcript of the host has and the vault lacks,
+                  and sums the conversation up
+SessionEnd        records such answers, too, and ends the session
+
+Some hosts have other names for these events. The exit code is always 0, so that an error does not
+stop the bot. `hook.log` in the state folder has the errors. `install` writes this command into the
+configuration of HOST.
+"""
+INSTALL_HELP = """\
+Connect the vault to HOST: {hosts}.
+
+The command adds to the configuration of HOST, and writes a backup beside it. A second run changes
+nothing; a run without --allow withdraws that permission. With --project the server goes beside
+the code, and what is said there is the memory of the project, too: a channel and a group with the
+name of the folder, or the name after --channel.
+
+\b
+Examples:
+  vault-memory --vault ~/vault install claude-code --user mira --dry-run
+  vault-memory --vault ~/vault install claude-code --user mira --project ~/code/heron
+  vault-memory install --check
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class InstallOptions:
+    """Which person the bot serves, and what changes in the configuration of the host."""
+
+    user: str | None
+    channel: str | None
+    private: bool
+    allow: bool
+    uninstall: bool
+    dry_run: bool
+    project: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class HookOptions:
+    """The person and the places for which a hook answers."""
+
+    user: str | None
+    channel: str | None
+    group: tuple[str, ...]
+    projects: bool
+    private: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Installation:
+    """A host that was connected or disconnected, or would be in a dry run."""
+
+    host: str
+    request: "InstallRequest"
+    changes: "Sequence[FileChange]"
+    next_steps: Sequence[str]
+    """what remains for the person after something was connected"""
+    dry_run: bool
+
+    def as_json(self) -> "InstallJson":
+        """Return the answer of `install`."""
+        return {
+            "host": self.host,
+            "user": self.request.user,
+            "server": True,
+            "then": list(self.next_steps),
+            "files": [
+                {
+                    "path": change.file,
+                    "changed": change.changed,
+                    "backup": change.backup,
+                    "diff": change.diff,
+                }
+                for change in self.changes
+            ],
+        }
+
+    @property
+    def caller(self) -> Caller:
+        """The person and the room that the bot serves."""
+        request = self.request
+        return Caller(request.user, request.channel, request.groups, request.private)
+
+    def lines(self) -> Iterator[str]:
+        """Yield a line for each file, and then what the person has to do."""
+        for change in self.changes:
+            yield from _change_lines(change, dry_run=self.dry_run)
+        if self.next_steps:
+            channel = self.request.channel
+            place = f" in {channel}" if channel else ""
+            yield f"for: {self.request.user}{place}"
+        for step in self.next_steps:
+            yield f"next: {step}"
+
+
+class NoProjectFiles(UsageError):
+    """The host has no configuration beside the code."""
+
+    def __init__(self, host: str) -> None:
+        super().__init__(
+            f"`{host}` reads no configuration in the folder of a project",
+            hint="leave out `--project`",
+        )
+
+
+class NothingToAllow(UsageError):
+    """The host has no setting for which tools may be used."""
+
+    def __init__(self, host: str) -> None:
+        super().__init__(
+            f"`{host}` has no setting that allows tools:"
+            " it asks a person, or it asks nobody",
+            hint="leave out `--allow`",
+        )
+
+
+def _hosts_with_hooks() -> str:
+    return ", ".join(host.name for host in programs.hosts() if host.events)
+
+
+def _hosts_that_allow() -> str:
+    return ", ".join(host.name for host in programs.hosts() if host.can_allow)
+
+
+def _hosts_with_projects() -> str:
+    return ", ".join(host.name for host in programs.hosts() if host.takes_project)
+
+
+def _all_hosts() -> str:
+    *first, last = programs.names()
+    return f"{', '.join(first)} or {last}"
+
+
+@click.command(help=HOOK_HELP.format(hosts=_hosts_with_hooks()))
+@click.argument("host")
+@scope_option("--user", help="The person whom the bot serves.")
+@scope_option("--channel", help="The channel where the bot answers.")
+@scope_option(
+    "--group",
+    multiple=True,
+    help="Also open the notes of this group (repeatable).",
+)
+@click.option(
+    "--projects",
+    is_flag=True,
+    help="Be silent outside the folders that `install --project` named.",
+)
+@private
+@common
+@click.pass_obj
+@grouped(HookOptions, "options")
+def hook(
+    context: Context,
+    host: str,
+    options: HookOptions,
+) -> None:
+    values = {
+        "--vault": context.vault,
+        "--config": context.config,
+        "--user": options.user,
+        "--channel": options.channel,
+        "--now": context.now.isoformat() if context.now else None,
+    }
+    words = [host]
+    for name, value in values.items():
+        if value:
+            words += [name, value]
+    for name in options.group:
+        words += ["--group", name]
+    if options.projects:
+        words.append("--projects")
+    if options.private:
+        words.append("--private")
+    sys.exit(hook_command.run(words))
+
+
+@click.command(help=INSTALL_HELP.format(hosts=_all_hosts()))
+@click.argument("host", metavar="HOST", required=False)
+@scope_option(
+    "--user",
+    help="The person whom the bot serves; required if the vault has several people.",
+)
+@scope_option("--channel", help="The channel where the bot answers.")
+@private
+@click.option(
+    "--allow",
+    is_flag=True,
+    help=f"Let HOST use the tools without asking ({_hosts_that_allow()}).",
+)
+@click.option(
+    "--uninstall", is_flag=True, help="Remove exactly what `install` has added."
+)
+@click.option("--dry-run", is_flag=True, help="Show what would change; write nothing.")
+@click.option(
+    "--project",
+    metavar="[FOLDER]",
+    is_flag=False,
+    flag_value=".",
+    help="Connect HOST in a folder of code, by default this one, with a memory of its own"
+    f" ({_hosts_with_projects()}).",
+)
+@new_name
+@click.option(
+    "--check",
+    is_flag=True,
+    help="Tell of each host whether it is wired and trusted, and when it last ran.",
+)
+@common
+@click.pass_obj
+@grouped(InstallOptions, "options")
+def install(
+    context: Context,
+    host: str | None,
+    check: bool,
+    options: InstallOptions,
+) -> None:
+    if check:
+        _check(context, host)
+        return
+    if host is None:
+        raise UsageError(
+            "`install` needs the name of a host",
+            hint=f"the hosts are {', '.join(programs.names())};"
+            " `--check` tells which are connected",
+        )
+    owner_naming.name_owner(context, options)
+    with context.open(makes_names=not options.uninstall) as memory:
+        if context.new and not (options.uninstall or options.dry_run):
+            # Fault: the server would refuse the new name until its first turn is recorded.
+            scope_names.make_folders(memory.root, context.named)
+        if not options.uninstall:
+            with context.progress() as progress:
+                # A hook has no time to read a complete vault.
+                memory.refresh(progress)
+        installation = _carry_out(context, memory, host, options)
+        warning = installation.caller.warning(memory.scopes(), memory.layout)
+    if warning and not options.uninstall:
+        context.say(warning)
+    context.emit(installation.as_json(), lambda: "\n".join(installation.lines()))
+
+
+def _check(
+    context: Context,
+    host: str | None,
+) -> None:
+    """Print the state of one host, or of all."""
+    if host is not None:
+        programs.host(host)
+    with context.open() as memory:
+        statuses = [
+            status
+            for status in host_checks.statuses(memory)
+            if host in (None, status.host)
+        ]
+    answer: InstallCheckJson = {"hosts": list(map(host_checks.as_json, statuses))}
+    context.emit(answer, lambda: "\n".join(map(host_checks.line_of, statuses)))
+
+
+def _carry_out(
+    context: Context,
+    memory: "VaultMemory",
+    host: str,
+    options: InstallOptions,
+) -> Installation:
+    """Change the configuration of the host. Raises UsageError, HostFileUnusable."""
+    request = _request(context, memory, host, options)
+    program = programs.host(host)
+    _check_host(program, request)
+    plan = program.plan(request, os.environ)
+    state = memory.vault.state.path
+    changes = installer.Installer(
+        "uninstall" if options.uninstall else "install",
+        state,
+        now=context.now or datetime.now(UTC),
+        dry_run=options.dry_run,
+    ).carry_out(_without_foreign(plan, state, request, host, options))
+    if request.project and not options.dry_run:
+        _register(state, request, host, options)
+    is_connected = not (options.uninstall or options.dry_run)
+    has_changed = any(change.changed for change in changes)
+    next_steps = plan.next_steps if is_connected and has_changed else ()
+    return Installation(host, request, changes, next_steps, options.dry_run)
+
+
+def _check_host(
+    program: "Host",
+    request: "InstallRequest",
+) -> None:
+    """Raise UsageError for an option that means nothing to this host."""
+    if request.allow and not program.can_allow:
+        raise NothingToAllow(program.name)
+    if request.project and not program.takes_project:
+        raise NoProjectFiles(program.name)
+
+
+def _without_foreign(
+    plan: "InstallPlan",
+    state: Path,
+    request: "InstallRequest",
+    host: str,
+    options: InstallOptions,
+) -> "InstallPlan":
+    """Return the plan with all its edits, except those that another project still needs."""
+    # Fault: the hooks of the last project would stay for ever, those of another go.
+    folder = request.project if options.uninstall else None
+    if folder is not None and _is_used_elsewhere(state, folder, host):
+        return plan
+    return replace(plan, edits=plan.edits + plan.shared)
+
+
+def _is_used_elsewhere(
+    state: Path,
+    folder: Path,
+    host: str,
+) -> bool:
+    """Whether another project needs what a project shares with it."""
+    return any(
+        host in project.hosts and project.folder != folder
+        for project in projects.Projects(state).all()
+    )
+
+
+def _register(
+    state: Path,
+    request: "InstallRequest",
+    host: str,
+    options: InstallOptions,
+) -> None:
+    """Note that the hooks of this host are in a project when they run in its folder."""
+    assert request.project is not None
+    register = projects.Projects(state)
+    if options.uninstall:
+        register.remove(request.project, host)
+    else:
+        register.add(request.project, request.channel, host)
+
+
+def _request(
+    context: Context,
+    memory: "VaultMemory",
+    host: str,
+    options: InstallOptions,
+) -> "InstallRequest":
+    """Return how the host starts this program, and which person it serves."""
+    user = options.user
+    if not user:
+        user = (
+            memory.layout.user
+            if options.uninstall
+            else owner_naming.only_person(memory)
+        )
+    request = install_plan.InstallRequest(
+        _program(),
+        _vault(memory),
+        user,
+        options.channel or "",
+        Path(os.path.abspath(context.config)) if context.config else None,
+        private=options.private,
+        allow=options.allow and not options.uninstall,
+        tools=_tools() if host == "openclaw" else (),
+    )
+    if options.project is None:
+        return request
+    return _in_project(memory, request, options, options.project)
+
+
+def _in_project(
+    memory: "VaultMemory",
+    request: "InstallRequest",
+    options: InstallOptions,
+    named: str,
+) -> "InstallRequest":
+    """Return the request for a project in the named folder. Raises UsageError."""
+    # A host names the real path of its folder, behind links.
+    folder = Path(os.path.realpath(named))
+    # A folder that is gone can still be disconnected.
+    if not folder.is_dir() and not options.uninstall:
+        raise UsageError(
+            f"`{named}` is not a folder",
+            hint="name the folder of the project after `--project`",
+        )
+    register = projects.Projects(memory.vault.state.path)
+    name = options.channel or register.name_for(folder)
+    # Nobody else reads what a bot answers beside the code, so the person's memory stays open.
+    return replace(request, project=folder, channel=name, groups=(name,), private=True)
+
+
+def _tools() -> "tuple[Mapping[str, object], ...]":
+    """Return the tools of the MCP server, for a plugin that offers them itself."""
+    names = ("name", "title", "description", "inputSchema")
+    return tuple(
+        {name: tool[name] for name in names} for tool in mcp_tools.list_tools()["tools"]
+    )
+
+
+def _change_lines(
+    change: "FileChange",
+    *,
+    dry_run: bool,
+) -> Iterator[str]:
+    if not change.changed:
+        yield f"as it should be: {change.file}"
+    elif dry_run:
+        yield f"would change: {change.file}"
+        yield change.diff.rstrip("\n")
+    else:
+        yield f"changed: {change.file}"
+    if change.backup:
+        yield f"backup: {change.backup}"
+
+
+def _vault(memory: "VaultMemory") -> Path:
+    vault = Path(os.path.abspath(memory.root))
+    try:
+        os.fspath(vault).encode("utf-8")
+    except UnicodeEncodeError:
+        # A configuration is UTF-8: with replaced bytes, the host would open another folder.
+        raise UsageError(
+            f"`{vault!r}` cannot be written into a configuration: its name is not UTF-8",
+            hint="rename the folder",
+        ) from None
+    return vault
+
+
+def _program() -> tuple[str, ...]:
+    """Return the command that runs this program from any folder."""
+    # A host has its own current folder and PATH, so each path here is absolute.
+    started = Path(os.path.abspath(sys.argv[0]))
+    if started.name == "vault-memory" and os.access(started, os.X_OK):
+        return (str(started),)
+    beside_python = Path(sys.executable).with_name("vault-memory")
+    if os.access(beside_python, os.X_OK):
+        return (str(beside_python),)
+    return (sys.executable, "-m", "vault_memory")

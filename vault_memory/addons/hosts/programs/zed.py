@@ -1,0 +1,33 @@
+"""Zed: the MCP server among its settings, which have comments that stay."""
+
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from vault_memory.addons.hosts.editor_host import EditorHost
+from vault_memory.lazy import lazy_module
+
+if TYPE_CHECKING:
+    from vault_memory.addons.hosts import install_plan
+else:
+    install_plan = lazy_module("vault_memory.addons.hosts.install_plan")
+
+
+class Zed(EditorHost):
+    """`settings.json` in `~/.config/zed`, or in `.zed` in a project's folder."""
+
+    name = "zed"
+    file = "settings.json"
+    project_folder = ".zed"
+    servers = "context_servers"
+    advice = "look into the settings of Zed's agent panel: a green dot means it runs"
+
+    def folder(self, environment: Mapping[str, str]) -> Path:
+        if sys.platform == "darwin":
+            return install_plan.home(environment) / ".config" / "zed"
+        named = install_plan.folder_named_by(environment, "XDG_CONFIG_HOME", ".config")
+        return named / "zed"
+
+
+HOST = Zed()

@@ -1,0 +1,81 @@
+"""The page beside the calls for bots: of one vault, and of the vaults of a host."""
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from starlette.types import ASGIApp
+
+from vault_memory import places
+from vault_memory.addons.page.events import EventHub
+from vault_memory.addons.page.many_pages.page_router import PageRouter
+from vault_memory.addons.page.many_pages.resident_pages import ResidentPages
+from vault_memory.addons.page.page_address import PageAddress, default_address
+from vault_memory.addons.page.page_app import PageSettings, page_application
+from vault_memory.addons.page.page_commands import open_page
+from vault_memory.addons.page.running import RunningPage, announced, announced_host
+from vault_memory.http import listen
+from vault_memory.http.beside_calls import page_beside_calls
+
+if TYPE_CHECKING:
+    import socket
+
+    from vault_memory.api.vault_memory import VaultMemory
+    from vault_memory.cli.options import Context
+    from vault_memory.config.server_sections import Serve
+    from vault_memory.hosting.vault_host import VaultHost
+    from vault_memory.http.listen import Listening
+
+
+def serve_with_page(
+    context: "Context",
+    memory: "VaultMemory",
+    calls: ASGIApp,
+    listening: "socket.socket",
+    say_where: Callable[[], None],
+) -> None:
+    """Serve the calls and the page on one port. Raises Locked when the page runs already."""
+    host, port = listening.getsockname()[:2]
+    place = default_address(memory.root)._replace(port=port)
+    # Fault: a name below `localhost` leads other machines to themselves.
+    if not listen.is_local(host):
+        place = place._replace(host=host)
+    names = memory.vault.config.serve.allowed_hosts
+    settings = PageSettings(place, allowed_hosts=names)
+    hub = EventHub(memory)
+    page = page_application(memory, settings, hub)
+    app = page_beside_calls(calls, page)
+    state = memory.vault.state.path
+
+    def ready() -> None:
+        say_where()
+        open_page(context, state, place.url, in_browser=False)
+
+    with announced(state, RunningPage(place.url, settings.rights)):
+        listen.listen(app, listening, ready, hub.stop)
+
+
+@contextmanager
+def host_pages(
+    host: "VaultHost",
+    listening: "Listening",
+) -> Iterator[tuple[ASGIApp, Callable[[], None]]]:
+    """Yields the pages of all vaults, and what ends their streams. Raises Locked."""
+    settings = _host_settings(host.config.serve, listening)
+    pages = ResidentPages(host.residents, settings)
+    host.residents.tell_reopening = pages.end_soon
+    states = Path(places.state_root(host.catalog.environment))
+    with announced_host(host.catalog.folder, states, settings.address.url):
+        yield PageRouter(host.residents, pages, settings), pages.stop_streams
+
+
+def _host_settings(
+    settings: "Serve",
+    listening: "Listening",
+) -> PageSettings:
+    port = listening.socket.getsockname()[1]
+    # A browser leads each name below `localhost` to this machine.
+    is_local = listen.is_local(settings.host)
+    name = "vaults.localhost" if is_local else settings.host
+    return PageSettings(PageAddress(name, port), allowed_hosts=settings.allowed_hosts)

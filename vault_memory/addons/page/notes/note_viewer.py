@@ -1,0 +1,196 @@
+"""The notes that a session may see, and how a person changes them."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import PurePosixPath
+from typing import TYPE_CHECKING, NamedTuple
+from urllib.parse import quote
+
+from vault_memory.addons.page.notes.note_items_shown import ShownItem, shown_items
+from vault_memory.addons.page.page_answers import note_path
+from vault_memory.api.vault_memory import VaultMemory
+from vault_memory.errors import NoteNotFound
+from vault_memory.markdown.encodings import as_utf8
+from vault_memory.rules.edits.text_edits import why_not_editable
+from vault_memory.rules.paths.filenames import inside
+
+if TYPE_CHECKING:
+    from vault_memory.edits.edit_result import Edit
+    from vault_memory.edits.versions import NoteVersion, Waiting
+    from vault_memory.search.note_reports import NoteInfo, NoteText
+
+ENDINGS = ("", ".md", ".markdown", ".MD")
+
+
+class NotePlace(NamedTuple):
+    """What the layout says of a note."""
+
+    kind: str
+    scope: str
+
+
+class NoteViewer:
+    """The notes of a vault, as one session may see them."""
+
+    def __init__(
+        self,
+        memory: VaultMemory,
+        scopes: Sequence[str],
+    ) -> None:
+        self._memory = memory
+        self._scopes = scopes
+
+    # ---- reading -----------------------------------------------------------------------
+
+    def all(self) -> "list[NoteInfo]":
+        """Return the notes, by path."""
+        return self._memory.notes(self._scopes)
+
+    def sees(self, path: str) -> bool:
+        """Return whether a note is in a scope of the session."""
+        place = self._memory.layout.place(path)
+        return place is not None and place.scope in self._scopes
+
+    def path(self, note: str) -> str:
+        """Return the path of a note. Raises BadPath, and NoteNotFound for one of others."""
+        path = inside(note)
+        # Fault: another error than for a missing note would show which notes others have.
+        if not self.sees(path):
+            raise NoteNotFound(path)
+        return path
+
+    def place(self, note: str) -> NotePlace:
+        """Return the kind and the scope of a note."""
+        place = self._memory.layout.place(self.path(note))
+        assert place is not None
+        return NotePlace(place.kind, place.scope)
+
+    def scope_of(self, path: str) -> str:
+        """Return the scope of a note; empty for one of another scope."""
+        place = self._memory.layout.place(path)
+        return place.scope if place is not None and self.sees(path) else ""
+
+    def read(self, note: str) -> "NoteText":
+        """Return a note as it is now. Raises NoteNotFound, NoteUnreadable."""
+        return self._memory.read(self.path(note))
+
+    def items(self, note: "NoteText") -> list[ShownItem]:
+        """Return the items that the ops can address, with their authors."""
+        return shown_items(as_utf8(note.raw), self._memory.log(note.note))
+
+    def waiting(self, note: str) -> "list[Waiting]":
+        """Return the writes that wait for a note."""
+        return [wait for wait in self._memory.edits.waiting() if wait.note == note]
+
+    def copies(self, note: str) -> list[str]:
+        """Return the ids of the conflict copies beside a note."""
+        # Fault: the copy of a note lies in its folder, and its name may be of another scope.
+        copies = self._memory.conflicts(list(self._scopes))
+        return [copy.id for copy in copies if copy.note == note]
+
+    def why_not_editable(self, raw: bytes) -> str:
+        """Return why a note cannot be edited as a text; empty when it can."""
+        return why_not_editable(raw)
+
+    def link_from(self, note: str) -> "LinkTarget":
+        """Return what finds the notes that a note links to."""
+        return LinkTarget(note, self._paths)
+
+    def _paths(self) -> set[str]:
+        return {info.note for info in self.all()}
+
+    def editor_link(
+        self,
+        note: str,
+        line: int = 1,
+    ) -> str:
+        """Return the link that opens a note in the configured editor; empty without one."""
+        pattern = self._memory.vault.config.web.editor_url
+        # The only place of the machine that the page shows: the person asked for the link.
+        file = quote(str(self._memory.root / note), errors="surrogateescape")
+        return pattern.replace("{path}", file).replace("{line}", str(line))
+
+    # ---- versions ----------------------------------------------------------------------
+
+    def history(self, note: str) -> "list[NoteVersion]":
+        """Return the stored versions, newest first. Raises NoteNotFound."""
+        return self._memory.history(self.path(note))
+
+    def version(
+        self,
+        note: str,
+        revision: str,
+    ) -> "NoteText":
+        """Return a stored version. Raises UnclearId, NoteNotFound."""
+        return self._memory.edits.read_version(self.path(note), revision)
+
+    def restore(
+        self,
+        note: str,
+        revision: str,
+        *,
+        expected: str | None = None,
+        dry_run: bool = False,
+    ) -> "Edit":
+        """Write a version again. Raises UnclearId, NoteChanged."""
+        return self._memory.restore(
+            self.path(note), revision, expected=expected, dry_run=dry_run
+        )
+
+    # ---- changing ----------------------------------------------------------------------
+
+    def apply(
+        self,
+        note: str,
+        op: Mapping[str, object],
+        expected: str,
+    ) -> "Edit":
+        """Apply one op as a person's act, also to a note that changed. Raises NoteChanged."""
+        return self._memory.apply(
+            self.path(note), [op], source="cli", expected=expected, merge=True
+        )
+
+    def save(
+        self,
+        note: str,
+        text: bytes,
+        base: bytes,
+    ) -> "Edit":
+        """Write a whole note. Raises SaveConflict, NoteGone, NotSavable."""
+        return self._memory.edits.save(self.path(note), text, base=base)
+
+
+@dataclass(frozen=True)
+class LinkTarget:
+    """Finds the URL of a note that a link names."""
+
+    note: str
+    """the note with the link"""
+    find_notes: Callable[[], set[str]]
+    """returns the notes that the session may see"""
+
+    @cached_property
+    def notes(self) -> set[str]:
+        """The notes that the session may see."""
+        # To list all notes costs 50 times a view, and most notes link to none.
+        return self.find_notes()
+
+    def __call__(self, target: str) -> str | None:
+        """Return the URL of a note; None when the session sees no such note."""
+        for path in self._candidates(target):
+            if path in self.notes:
+                return note_path(path)
+        return None
+
+    def _candidates(self, target: str) -> list[str]:
+        """Return the paths that a link may mean, the likeliest first."""
+        # A Markdown link begins at its note; many editors begin at the vault.
+        beside = str(PurePosixPath(self.note).parent / target)
+        names = [name + ending for name in (target, beside) for ending in ENDINGS]
+        return names + self._by_name(target)
+
+    def _by_name(self, target: str) -> list[str]:
+        """Return the notes with this file name, in any folder: how wiki links name them."""
+        files = {target + ending for ending in ENDINGS}
+        return sorted(path for path in self.notes if path.rpartition("/")[2] in files)

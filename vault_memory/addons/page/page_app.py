@@ -1,0 +1,355 @@
+"""The app of the page: static files, signing in, and the views of the table."""
+
+import logging
+from collections.abc import (
+    AsyncIterator,
+    Awaitable,
+    Callable,
+    Collection,
+    Sequence,
+)
+from contextlib import asynccontextmanager
+from functools import partial
+from typing import NamedTuple
+
+import anyio
+from starlette.applications import Starlette
+from starlette.exceptions import HTTPException
+from starlette.middleware import Middleware
+from starlette.requests import Request
+from starlette.responses import RedirectResponse, Response
+from starlette.routing import Route
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from vault_memory.addons.page import render, shell
+from vault_memory.addons.page.browser_sessions import (
+    BrowserSession,
+    BrowserSessions,
+    Rights,
+)
+from vault_memory.addons.page.events import EventHub, since_of, stream
+from vault_memory.addons.page.forms import form_fields, query_fields, read_form
+from vault_memory.addons.page.guard import CSRF_FIELD, READING, Guard
+from vault_memory.addons.page.page_address import PageAddress
+from vault_memory.addons.page.page_answers import Answer, NotHere, PageView, Redirect
+from vault_memory.addons.page.page_routes import ROUTES, PageRoute
+from vault_memory.addons.page.shared_answers import SetupOffer, SharedAnswers
+from vault_memory.addons.page.signing import Signing
+from vault_memory.addons.page.viewer import Viewer
+from vault_memory.addons.page.viewers import Viewers
+from vault_memory.addons.page.views.outcome import secret_question
+from vault_memory.api.redact_paths import folders_of, without_paths
+from vault_memory.api.vault_memory import VaultMemory
+from vault_memory.database.connection import DatabaseError
+from vault_memory.edits.edit_errors import UnclearId
+from vault_memory.errors import UsageError, VaultMemoryError, VaultUnreachable
+
+logger = logging.getLogger(__name__)
+
+Endpoint = Callable[[Request], Awaitable[Response]]
+
+
+class PageFailed(VaultMemoryError):
+    """The page failed, which is a bug."""
+
+    def __init__(self) -> None:
+        super().__init__(
+            "the page failed, which is a bug", hint="look into the log of the server"
+        )
+
+
+class PageSettings(NamedTuple):
+    """How the page of a vault is served."""
+
+    address: PageAddress
+    rights: Rights = Rights()
+    """the most that a session may see and do"""
+    allowed_hosts: tuple[str, ...] = ()
+    setup: SetupOffer = SetupOffer()
+    key_prefix: str = ""
+    """how links and sessions begin, where one server has the pages of many vaults"""
+
+
+class PageParts(NamedTuple):
+    """What the requests of one page share."""
+
+    memory: VaultMemory
+    settings: PageSettings
+    guard: Guard
+    viewers: Viewers
+    hub: EventHub
+
+
+def page_application(
+    memory: VaultMemory,
+    settings: PageSettings,
+    hub: EventHub,
+) -> Starlette:
+    """Returns the ASGI app of the page of one vault.
+
+    `hub` starts and ends with the app. `hub.stop` ends its streams, which a server waits for.
+    """
+    state = memory.vault.state.path
+    sessions = BrowserSessions(state, key_prefix=settings.key_prefix)
+    guard = guard_of(settings, sessions)
+    shared = SharedAnswers(hub.news, setup=settings.setup)
+    viewers = Viewers(memory, settings.rights, shared)
+    page = PageParts(memory, settings, guard, viewers, hub)
+    routes = [
+        Route("/static/{name}", partial(_static, page), methods=["GET"]),
+        Route("/events", partial(_events, page), methods=["GET"]),
+        *Signing(guard, partial(_failure, page), memory.root.name).routes(),
+        *_view_routes(page),
+    ]
+    app = Starlette(
+        routes=routes,
+        middleware=[Middleware(_Headers), Middleware(_Checks, page=page)],
+        lifespan=partial(_lifespan, page),
+        exception_handlers={
+            HTTPException: partial(_http_error, page),
+            Exception: partial(_bug, page),
+        },
+    )
+    app.router.redirect_slashes = False
+    return app
+
+
+def guard_of(
+    settings: PageSettings,
+    sessions: BrowserSessions,
+) -> Guard:
+    """Returns the checks of a page with these sessions."""
+    hosts = {settings.address.host, *settings.allowed_hosts}
+    cookie = f"vm_{settings.address.port}"
+    return Guard(frozenset(hosts), cookie, sessions)
+
+
+@asynccontextmanager
+async def _lifespan(page: PageParts, app: Starlette) -> AsyncIterator[None]:
+    page.hub.start()
+    try:
+        yield
+    finally:
+        page.hub.stop()
+        page.viewers.close()
+
+
+def _view_routes(page: PageParts) -> list[Route]:
+    return [
+        Route(
+            route.path.replace("}", ":path}"),
+            partial(_answer, page, route),
+            methods=[route.method],
+            name=f"{route.method} {route.path}",
+        )
+        for route in ROUTES
+    ]
+
+
+async def _static(page: PageParts, request: Request) -> Response:
+    response = render.asset(request.path_params["name"])
+    if response is None:
+        raise HTTPException(404)
+    return response
+
+
+async def _events(page: PageParts, request: Request) -> Response:
+    """Returns the stream of what changes, until the session ends."""
+    token = request.cookies[page.guard.cookie]
+
+    def scopes_now() -> Collection[str] | None:
+        session = page.guard.sessions.find(token)
+        return None if session is None else page.viewers.readable(session.rights)
+
+    return stream(page.hub, scopes_now, since_of(request), token)
+
+
+async def _answer(
+    page: PageParts,
+    route: PageRoute,
+    request: Request,
+) -> Response:
+    """Returns the answer of one view or action."""
+    session: BrowserSession = request.scope["state"]["session"]
+    try:
+        if route.method in READING:
+            query = request.query_params.multi_items()
+            # An open tab asks whether the note that it edits is another one by now.
+            if base := request.headers.get("x-base"):
+                query.append(("base", base))
+            fields = query_fields(query, request.path_params, route.takes)
+        else:
+            form = await read_form(request, route.longest)
+            page.guard.check_form(session, form.take(CSRF_FIELD))
+            fields = form_fields(form, request.path_params, route.takes)
+        # Vaults are files, and files block: the view runs in a thread.
+        call = partial(_call, page, route, session, request, fields)
+        return await anyio.to_thread.run_sync(call, limiter=page.viewers.limiter)
+    except VaultMemoryError as error:
+        return await anyio.to_thread.run_sync(_failure, page, error, request)
+    except (DatabaseError, OSError) as error:
+        logger.warning("%s: %s", route.path, error)
+        unreachable = VaultUnreachable(
+            "the disk or the index does not answer now", hint="try again later"
+        )
+        return await anyio.to_thread.run_sync(_failure, page, unreachable, request)
+
+
+def _call(
+    page: PageParts,
+    route: PageRoute,
+    session: BrowserSession,
+    request: Request,
+    fields: object,
+) -> Response:
+    # Before the view reads the vault: its stream repeats what changes from here on.
+    event_id = page.hub.id_for(page.viewers.readable(session.rights))
+    with page.viewers.viewer(session) as viewer:
+        question = secret_question(viewer, route.path, fields)
+        answer: Answer = question or route.view(viewer, fields)
+        # Fault: the next view would show the counts of before.
+        if route.method not in READING:
+            viewer.shared.forget_counts()
+        if isinstance(answer, Redirect):
+            return RedirectResponse(answer.location(), 303)
+        return _rendered(viewer, session, request, answer, event_id)
+
+
+def _rendered(
+    viewer: Viewer,
+    session: BrowserSession,
+    request: Request,
+    view: PageView,
+    event_id: str,
+) -> Response:
+    record_id = request.query_params.get("done", "")
+    frame = shell.frame(viewer, session, request.url.path, record_id)
+    data = {**frame, **view.data, "title": view.title, "event_id": event_id}
+    return render.html(view.template, data, view.status)
+
+
+def _failure(
+    page: PageParts,
+    error: VaultMemoryError,
+    request: Request,
+) -> Response:
+    return error_view(error, request, folders_of(page.memory))
+
+
+def error_view(
+    error: VaultMemoryError,
+    request: Request,
+    folders: Sequence[str] = (),
+) -> Response:
+    """Returns the view of an error, without folders of the machine."""
+    if error.http_status >= 500:
+        logger.warning("%s: %s", error.code, error)
+    # Fault: an error names a folder of the machine, and the page may be read from afar.
+    data = {
+        "title": shell.ERROR_TITLES.get(error.http_status, "Not done"),
+        "code": error.code,
+        "message": without_paths(error.message, folders),
+        "hint": without_paths(error.hint, folders),
+        "is_signed_in": "session" in request.scope.get("state", {}),
+    }
+    status = error.http_status
+    # An id in the address of a view is the name of a thing that is not here.
+    if isinstance(error, UnclearId) and request.method in READING:
+        status = 404
+    return render.html("error.html", data, status)
+
+
+async def _http_error(
+    page: PageParts,
+    request: Request,
+    error: Exception,
+) -> Response:
+    """Returns the view of an error that the router found."""
+    assert isinstance(error, HTTPException)
+    refusal = NotHere()
+    refusal.http_status = error.status_code
+    response = _failure(page, refusal, request)
+    response.headers.update(error.headers or {})
+    return response
+
+
+async def _bug(
+    page: PageParts,
+    request: Request,
+    error: Exception,
+) -> Response:
+    """Returns the view of an error that nobody expected; the log has its traceback."""
+    failed = PageFailed()
+    response = _failure(page, failed, request)
+    # This answer passes no middleware.
+    response.headers.update(render.HEADERS)
+    return response
+
+
+class _Headers:
+    """Adds the headers of the page to each answer."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+
+    async def __call__(
+        self,
+        scope: Scope,
+        receive: Receive,
+        send: Send,
+    ) -> None:
+        async def send_with_headers(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                headers = [
+                    (name.encode(), value.encode())
+                    for name, value in render.HEADERS.items()
+                ]
+                message["headers"] = [*message.get("headers", ()), *headers]
+            await send(message)
+
+        await self._app(scope, receive, send_with_headers)
+
+
+class _Checks:
+    """Lets a request pass to the routes when its host, origin and session are right."""
+
+    OPEN = ("/static/", "/open/")
+    """Paths that need no session"""
+
+    def __init__(
+        self,
+        app: ASGIApp,
+        page: PageParts,
+    ) -> None:
+        self._app = app
+        self._page = page
+
+    async def __call__(
+        self,
+        scope: Scope,
+        receive: Receive,
+        send: Send,
+    ) -> None:
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        request = Request(scope, receive)
+        try:
+            self._check(request)
+        except VaultMemoryError as error:
+            response = _failure(self._page, error, request)
+            await response(scope, receive, send)
+            return
+        await self._app(scope, receive, send)
+
+    def _check(self, request: Request) -> None:
+        guard = self._page.guard
+        guard.check_host(request)
+        guard.check_origin(request)
+        if request.url.path.startswith(self.OPEN):
+            return
+        session = guard.find_session(request)
+        request.scope["state"] = {**request.scope.get("state", {}), "session": session}
+        # Fault: the bytes of a surrogate in a path are not UTF-8, and no file has them.
+        if "\ufffd" in request.url.path:
+            raise UsageError("the path is not UTF-8", hint="follow a link of the page")

@@ -1,0 +1,243 @@
+"""`web`: the page, where people see, correct and take back in a browser what is remembered."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import click
+
+from vault_memory.addons import table
+from vault_memory.cli.optional_dependencies import need
+from vault_memory.cli.options import Context, common, grouped, scope_option
+from vault_memory.errors import UsageError
+from vault_memory.lazy import lazy_module
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from vault_memory.addons.page import (
+        browser_sessions,
+        events,
+        page_address,
+        page_app,
+        running,
+        shared_answers,
+    )
+    from vault_memory.addons.page.browser_sessions import Rights
+    from vault_memory.addons.page.page_address import PageAddress
+    from vault_memory.addons.page.running import RunningPage
+    from vault_memory.api.vault_memory import VaultMemory
+    from vault_memory.contract.setup_answers import SignedOutJson, WebLinkJson
+    from vault_memory.http import listen
+else:
+    shared_answers = lazy_module("vault_memory.addons.page.shared_answers")
+    listen = lazy_module("vault_memory.http.listen")
+    events = lazy_module("vault_memory.addons.page.events")
+    page_address = lazy_module("vault_memory.addons.page.page_address")
+    page_app = lazy_module("vault_memory.addons.page.page_app")
+    running = lazy_module("vault_memory.addons.page.running")
+    browser_sessions = lazy_module("vault_memory.addons.page.browser_sessions")
+
+LOOPBACK = "127.0.0.1"
+
+
+@dataclass(frozen=True, slots=True)
+class WebOptions:
+    """How the page is served."""
+
+    users: tuple[str, ...]
+    read_only: bool
+    host: str | None
+    port: int | None
+    no_browser: bool
+    setup: bool
+    """shows the view Set up in any case"""
+
+    def rights(self) -> "Rights":
+        """Return what the page may show and do."""
+        return browser_sessions.Rights(self.users or None, not self.read_only)
+
+
+@click.command()
+@scope_option(
+    "--user",
+    "users",
+    multiple=True,
+    help="Show only the notes that this person may see (repeatable). Default: all.",
+)
+@click.option("--read-only", is_flag=True, help="Show everything, and change nothing.")
+@click.option("--host", metavar="ADDRESS", help="The address to listen on.")
+@click.option(
+    "--port",
+    type=click.IntRange(0, 65535),
+    help="The port. Default: one of its own for each vault.",
+)
+@click.option("--no-browser", is_flag=True, help="Do not open a browser.")
+@click.option(
+    "--setup",
+    is_flag=True,
+    help="Show the view Set up, although a layout is set.",
+)
+@click.option("--link", is_flag=True, help="Print one more link to the running page.")
+@click.option("--sign-out", is_flag=True, help="End the sessions of all browsers.")
+@common
+@click.pass_obj
+@grouped(WebOptions, "options")
+def web(
+    context: Context,
+    options: WebOptions,
+    link: bool,
+    sign_out: bool,
+) -> None:
+    """Show in a browser what is remembered: see it, correct it, take it back.
+
+    The page runs until Ctrl-C. The printed link works once, within 5 minutes.
+
+    \b
+    Examples:
+      vault-memory web
+      vault-memory web --user mira --read-only
+      vault-memory web --link
+    """
+    need("web")
+    with context.open() as memory:
+        state = memory.vault.state.path
+        if sign_out:
+            _sign_out(context, state)
+        elif link:
+            page = running.find_page(memory.root, state)
+            if page is None:
+                raise running.NoPage
+            _print_link(context, state, page, options)
+        elif page := running.find_page(memory.root, state):
+            context.say("the page runs already; this is one more link to it")
+            _print_link(context, state, page, options)
+        else:
+            _serve(context, memory, options)
+
+
+def _sign_out(
+    context: Context,
+    state: "Path",
+) -> None:
+    ended = browser_sessions.BrowserSessions(state).end_all()
+    answer: SignedOutJson = {"ended": ended}
+    browsers = "1 browser was" if ended == 1 else f"{ended} browsers were"
+    context.emit(answer, lambda: f"{browsers} signed out")
+
+
+def _print_link(
+    context: Context,
+    state: "Path",
+    page: "RunningPage",
+    options: WebOptions,
+) -> None:
+    """Print one more link to the running page. Raises UsageError."""
+    _check_rights(page, options.users)
+    print_link(context, state, page.with_rights(options.rights()))
+
+
+def _check_rights(
+    page: "RunningPage",
+    users: Sequence[str],
+) -> None:
+    """Raise UsageError for people whom the running page does not show."""
+    allowed = page.rights.users
+    if allowed is None:
+        return
+    for user in users:
+        if user not in allowed:
+            raise UsageError(
+                f"the running page does not show `{user}`",
+                hint="stop it, and start it with `--user` for each person",
+            )
+
+
+def _serve(
+    context: Context,
+    memory: "VaultMemory",
+    options: WebOptions,
+) -> None:
+    place = _address(memory, options)
+    host = options.host or LOOPBACK
+    listening = listen.at_address(host, place.port)
+    place = place._replace(port=listening.getsockname()[1])
+    if not host.startswith(("127.", "::1", "localhost")):
+        context.say(
+            "warning: others can read unencrypted requests on the network; "
+            "put a server with TLS in front of this one"
+        )
+    serve = memory.vault.config.serve
+    settings = page_app.PageSettings(
+        place,
+        options.rights(),
+        serve.allowed_hosts,
+        shared_answers.SetupOffer(options.setup, _programs()),
+    )
+    hub = events.EventHub(memory)
+    app = page_app.page_application(memory, settings, hub)
+    page = running.RunningPage(place.url, options.rights())
+    state = memory.vault.state.path
+    with running.announced(state, page):
+        listen.listen(
+            app,
+            listening,
+            lambda: open_page(
+                context, state, page.url, in_browser=not options.no_browser
+            ),
+            hub.stop,
+        )
+    context.say("stopped")
+
+
+def _address(
+    memory: "VaultMemory",
+    options: WebOptions,
+) -> "PageAddress":
+    """Return the address of the page: the options first, then the configuration."""
+    place = page_address.default_address(memory.root)
+    port = memory.vault.config.web.port or place.port
+    if options.port is not None:
+        port = options.port
+    return page_address.PageAddress(options.host or place.host, port)
+
+
+def print_link(
+    context: Context,
+    state: "Path",
+    page: "RunningPage",
+) -> str:
+    """Make a link to this page for the vault with this state, print it, and return it.
+
+    The link has the rights of the page.
+    """
+    prefix = page.key_prefix(state)
+    sessions = browser_sessions.BrowserSessions(state, key_prefix=prefix)
+    link = f"{page.url}/open/{sessions.make_link(page.rights)}"
+    answer: WebLinkJson = {"link": link}
+    context.emit(answer, lambda: link)
+    return link
+
+
+def open_page(
+    context: Context,
+    state: "Path",
+    url: str,
+    *,
+    in_browser: bool,
+) -> None:
+    """Print the first link to a page that was just started; on a terminal, open it."""
+    context.say(
+        "Open this link within 5 minutes; it works once. Ctrl-C stops the page."
+    )
+    page = running.RunningPage(url, browser_sessions.Rights())
+    link = print_link(context, state, page)
+    if in_browser and context.can_ask():
+        click.launch(str(running.write_opener(state, link)))
+
+
+def _programs() -> tuple[str, ...]:
+    """Return the programs that `install` connects."""
+    if not table.is_here("hosts"):
+        return ()
+    return tuple(table.part("hosts.programs").names())

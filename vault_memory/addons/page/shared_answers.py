@@ -1,0 +1,153 @@
+"""Answers that the requests of one page share: what waits, and the last examination."""
+
+import threading
+import time
+from collections import deque
+from collections.abc import Callable, Sequence
+from datetime import UTC, date, datetime
+from typing import TYPE_CHECKING, NamedTuple
+
+from vault_memory.addons.page.events import News
+from vault_memory.addons.page.vault_state import Counts
+
+if TYPE_CHECKING:
+    from vault_memory.edits.reports import Check
+
+
+class SetupOffer(NamedTuple):
+    """How a page offers to set the vault up."""
+
+    always: bool = False
+    """offers it also when a layout is set"""
+    hosts: tuple[str, ...] = ()
+    """the names of the programs that `install` connects"""
+
+
+NO_SETUP = SetupOffer()
+MOST_SEARCHES = 10_000
+"""Searches whose times are kept"""
+COUNT_SECONDS = 2.0
+"""How long counts are shown without counting again, while the daemon reports no change"""
+MOST_MERGES = 50
+"""Notices that can show what was merged"""
+
+
+class Examination(NamedTuple):
+    """What `doctor` found."""
+
+    ts: str
+    """ISO 8601"""
+    checks: "Sequence[Check]"
+
+
+class _KeptCount(NamedTuple):
+    counted_at: float
+    change: str
+    number: int
+
+
+class SharedAnswers:
+    """What costs too much for each request. Any thread may use it."""
+
+    def __init__(
+        self,
+        news: Callable[[], News] = News,
+        clock: Callable[[], float] = time.monotonic,
+        setup: SetupOffer = NO_SETUP,
+    ) -> None:
+        """`news` returns what the daemon has reported."""
+        self._news = news
+        self._clock = clock
+        self.setup = setup
+        self._lock = threading.Lock()
+        self._counts: dict[tuple[str, tuple[str, ...]], _KeptCount] = {}
+        self._examination: Examination | None = None
+        self._from_disk: dict[str, str] = {}
+        self._search_times: deque[tuple[date, float]] = deque(maxlen=MOST_SEARCHES)
+
+    @property
+    def examination(self) -> Examination | None:
+        """The last examination of this process"""
+        return self._examination
+
+    def keep_setup(self) -> None:
+        """Offers the setup until this page ends, although a layout is set by now."""
+        self.setup = self.setup._replace(always=True)
+
+    def note_search(self, milliseconds: float) -> None:
+        """Notes how long a search took just now."""
+        today = datetime.now().astimezone().date()
+        self._search_times.append((today, milliseconds))
+
+    def search_times(self) -> list[tuple[date, float]]:
+        """Returns the days and times, in milliseconds, of the last searches on this page."""
+        return list(self._search_times)
+
+    def keep_examination(self, checks: "Sequence[Check]") -> None:
+        """Keeps what `doctor` found just now."""
+        now = datetime.now(UTC).isoformat(timespec="seconds")
+        self._examination = Examination(now, checks)
+
+    def keep_from_disk(
+        self,
+        record_id: str,
+        diff: str,
+    ) -> None:
+        """Keeps what others had saved meanwhile, for the notice of a record."""
+        with self._lock:
+            self._from_disk[record_id] = diff
+            # Fault: a page that runs for months would keep the diff of each merge.
+            if len(self._from_disk) > MOST_MERGES:
+                del self._from_disk[next(iter(self._from_disk))]
+
+    def from_disk(self, record_id: str) -> str:
+        """Returns the diff that was kept for a record; empty without one."""
+        return self._from_disk.get(record_id, "")
+
+    def counts(
+        self,
+        scopes: tuple[str, ...],
+        count_proposals: Callable[[], int],
+        count_conflicts: Callable[[], int],
+    ) -> Counts:
+        """Returns the counts for these scopes. They are counted again when they may be others."""
+        news = self._news()
+        # Fault: to count conflicts, the folder is listed, and a person types a letter each
+        # tenth of a second.
+        return Counts(
+            self._count(("proposals", scopes), news.change, count_proposals),
+            self._count(("conflicts", scopes), news.copy_change, count_conflicts),
+        )
+
+    def _count(
+        self,
+        key: tuple[str, tuple[str, ...]],
+        change: str,
+        count: Callable[[], int],
+    ) -> int:
+        now = self._clock()
+        with self._lock:
+            stored = self._counts.get(key)
+        if (
+            stored is not None
+            and stored.change == change
+            and self._is_young(stored, now)
+        ):
+            return stored.number
+        number = count()
+        with self._lock:
+            self._counts[key] = _KeptCount(now, change, number)
+        return number
+
+    def _is_young(
+        self,
+        stored: _KeptCount,
+        now: float,
+    ) -> bool:
+        # Without news of each change, only the time says that a count is old.
+        return self._news().is_complete or now - stored.counted_at < COUNT_SECONDS
+
+    def forget_counts(self) -> None:
+        """Counts again at the next request: this page has changed something."""
+        with self._lock:
+            self._counts.clear()

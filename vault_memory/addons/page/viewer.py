@@ -1,0 +1,259 @@
+"""The only way from a view to the vault: each call has the scopes of the session."""
+
+import time
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, NamedTuple
+
+from vault_memory.addons.page import vault_state
+from vault_memory.addons.page.decisions.conflict_viewer import ConflictViewer
+from vault_memory.addons.page.decisions.proposal_viewer import ProposalViewer
+from vault_memory.addons.page.decisions.setup_viewer import SetupViewer
+from vault_memory.addons.page.facts.fact_viewer import FactViewer
+from vault_memory.addons.page.notes.note_viewer import NoteViewer
+from vault_memory.addons.page.page_answers import NotHere
+from vault_memory.addons.page.records.changed_lines import read_diff
+from vault_memory.addons.page.records.night_viewer import NightViewer
+from vault_memory.addons.page.records.record_rows import RecordRow
+from vault_memory.addons.page.records.record_viewer import RecordViewer
+from vault_memory.addons.page.shared_answers import SharedAnswers
+from vault_memory.addons.page.vault_state import Counts, VaultState
+from vault_memory.api import source_json
+from vault_memory.api.redact_paths import folders_of, without_paths
+from vault_memory.api.vault_memory import VaultMemory
+from vault_memory.context.calls import ContextOptions
+from vault_memory.daemon import query_or_local
+from vault_memory.daemon.client import ask
+from vault_memory.errors import VaultMemoryError
+from vault_memory.search.calls import SearchOptions
+
+if TYPE_CHECKING:
+    from vault_memory.contract import FreshnessJson
+    from vault_memory.contract.answers import ContextBlockJson, SearchAnswerJson
+    from vault_memory.contract.source_answers import SourceJson
+    from vault_memory.contract.status_answers import PathRemarkJson, SyncStatusJson
+    from vault_memory.edits.reports import Check
+    from vault_memory.rules.paths.caller import Caller
+
+
+class SessionAccess(NamedTuple):
+    """What a session may see and do now."""
+
+    scopes: tuple[str, ...]
+    may_write: bool
+    csrf: str
+    """the token that each of its forms carries"""
+    sees_all: bool
+    """whether it sees all of the vault, and not only some people"""
+
+
+class Viewer:
+    """A vault as one session may see it. What lies outside is answered as if it did not exist."""
+
+    def __init__(
+        self,
+        memory: VaultMemory,
+        access: SessionAccess,
+        shared: SharedAnswers,
+    ) -> None:
+        self.scopes = access.scopes
+        self.may_write = access.may_write
+        self.sees_all = access.sees_all
+        self.csrf = access.csrf
+        self.shared = shared
+        self._memory = memory
+        self.notes = NoteViewer(memory, self.scopes)
+        self.records = RecordViewer(memory, self.scopes, sees_all=self.sees_all)
+        """the audit"""
+        self.nights = NightViewer(memory, self.scopes)
+        self.facts = FactViewer(memory, self.scopes)
+        """facts, and who or what they are about"""
+        self.proposals = ProposalViewer(memory, self.scopes, self.notes.sees)
+        """the inbox"""
+        self.conflicts = ConflictViewer(memory, self.scopes)
+        """conflict copies, and the trash"""
+
+    # ---- the frame of each view --------------------------------------------------------
+
+    def counts(self) -> Counts:
+        """What waits for a person."""
+        try:
+            return self.shared.counts(
+                self.scopes, self._count_proposals, self._count_conflicts
+            )
+        except VaultMemoryError:
+            # The vault is unreachable: the view says so itself.
+            return Counts(0, 0)
+
+    def _count_proposals(self) -> int:
+        return len(self.records.proposals())
+
+    def _count_conflicts(self) -> int:
+        return len(self._memory.conflicts(self.scopes))
+
+    def state(self) -> VaultState:
+        """The state of the vault."""
+        stale = self._memory.searcher.freshness().stale_files
+        readable = [note for note in stale if self.notes.sees(note)]
+        return vault_state.describe(self._memory, readable, self.counts())
+
+    def tells_secret(
+        self,
+        heading: str,
+        lines: Sequence[str],
+    ) -> bool:
+        """Return whether lines below a heading have a password, a key or a number."""
+        return self._memory.learning.tells_secret(lines, heading)
+
+    def notice(self, record_id: str) -> RecordRow | None:
+        """What a record says that was just made; None when the session may not see it."""
+        try:
+            row = self.records.row(record_id)
+        except VaultMemoryError:
+            # A link may name any id, and the view itself is there without it.
+            return None
+        merged = self.shared.from_disk(record_id)
+        return replace(row, from_disk=read_diff(merged))
+
+    # ---- the vault as a whole ----------------------------------------------------------
+
+    def check_sees_all(self) -> None:
+        """Raises NotHere for a session that sees only some people."""
+        # Fault: the answers about all of the vault name the notes of everybody.
+        if not self.sees_all:
+            raise NotHere
+
+    def offers_setup(self) -> bool:
+        """Whether this session may set the vault up."""
+        may_set = self.sees_all and self.may_write
+        return may_set and SetupViewer(self._memory, self.shared.setup).is_offered()
+
+    def setup(self) -> SetupViewer:
+        """The setup of the vault. Raises NotHere where it is not offered."""
+        # Fault: the layout names the files of everybody, and decides whose each of them is.
+        if not self.offers_setup():
+            raise NotHere
+        return SetupViewer(self._memory, self.shared.setup)
+
+    def examine(self) -> "list[Check]":
+        """What `doctor` finds now, without places of the machine."""
+        folders = folders_of(self._memory)
+        return [
+            replace(
+                check,
+                reason=without_paths(check.reason, folders),
+                fix=without_paths(check.fix, folders),
+            )
+            for check in self._memory.doctor()
+        ]
+
+    def sync_status(self) -> "SyncStatusJson | None":
+        """The state of the sync, with remarks about the session's notes only; None without one."""
+        vitals = vault_state.vitals_of(self._memory)
+        status = vitals["sync"] if vitals else self._memory.sync.status()
+        folders = folders_of(self._memory)
+        return status and {
+            **status,
+            "reason": without_paths(status["reason"], folders),
+            "errors": self._readable(status["errors"]),
+            "held": self._readable(status["held"]),
+        }
+
+    def _readable(
+        self,
+        remarks: "list[PathRemarkJson]",
+    ) -> "list[PathRemarkJson]":
+        """The remarks about notes of the session; one without a path is about all of the vault."""
+        return [
+            remark
+            for remark in remarks
+            if self.notes.sees(remark["path"]) or (self.sees_all and not remark["path"])
+        ]
+
+    def sync_now(self) -> None:
+        """Asks the daemon to sync; without one, does it. Raises NotHere and errors of a sync."""
+        # Fault: a form that was opened before the remote was removed would be answered as a
+        # failure of the server.
+        if not self._memory.vault.config.remote.url:
+            raise NotHere(
+                "this vault has no remote",
+                hint="`vault-memory remote add URL` sets one up",
+            )
+        # Fault: two passes at once would each find the folder locked by the other.
+        if ask(self._memory.vault.state.socket, "sync", {}) is None:
+            self._memory.sync()
+
+    # ---- search ----------------------------------------------------------------------
+
+    def search(
+        self,
+        query: str,
+        options: SearchOptions,
+    ) -> "SearchAnswerJson":
+        """The chunks that answer a question."""
+        start = time.perf_counter()
+        # Fault: each word typed into the page would keep items alive that the bot never reads.
+        answer = query_or_local.search(
+            self._memory,
+            query,
+            scopes=self.scopes,
+            options=options._replace(preview=True),
+        )
+        self.shared.note_search((time.perf_counter() - start) * 1000)
+        self._hide_others(answer["freshness"])
+        return answer
+
+    def context(
+        self,
+        prompt: str,
+        scopes: Sequence[str],
+        options: ContextOptions,
+    ) -> "ContextBlockJson":
+        """The block for a prompt, from those of these scopes that the session may see."""
+        seen = [scope for scope in scopes if scope in self.scopes]
+        answer = query_or_local.context(
+            self._memory,
+            prompt,
+            scopes=seen,
+            options=options._replace(preview=True),
+        )
+        self._hide_others(answer["freshness"])
+        return answer
+
+    def _hide_others(self, freshness: "FreshnessJson") -> None:
+        # Fault: an answer names each note that is not read yet, those of others too.
+        stale = freshness["stale_files"]
+        freshness["stale_files"] = [note for note in stale if self.notes.sees(note)]
+
+    def source(
+        self,
+        ref: str,
+        around: int,
+    ) -> "SourceJson":
+        """The turns that something comes from. Raises UnclearId, NoteNotFound."""
+        origin = self._memory.source(ref, scopes=self.scopes, around=around)
+        return source_json.of_source(origin)
+
+    # ---- people, and what a bot may read of them ---------------------------------------
+
+    def names(self, kind: str) -> list[str]:
+        """The names of the people (`user`), channels or groups of the session, sorted."""
+        prefix = f"{kind}:"
+        return sorted(
+            scope.removeprefix(prefix)
+            for scope in self.scopes
+            if scope.startswith(prefix)
+        )
+
+    def owner(self) -> str:
+        """The person whose notes are at the root of the vault."""
+        return self._memory.layout.user
+
+    def readable_by(self, caller: "Caller") -> tuple[str, ...]:
+        """The scopes that a bot reads for a caller, as far as the session sees them."""
+        scopes = caller.reads(self._memory.layout)
+        return tuple(scope for scope in scopes if scope in self.scopes)
+
+    def block_budget(self) -> int:
+        """The longest memory block by the configuration, in characters; 0: no limit."""
+        return self._memory.vault.config.max_memory_chars

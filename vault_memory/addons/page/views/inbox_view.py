@@ -1,0 +1,166 @@
+"""Inbox: what the bot proposes, with both texts; approve and reject."""
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, NamedTuple
+
+import msgspec
+
+from vault_memory.addons.page.decisions.proposal_rows import words_of
+from vault_memory.addons.page.page_answers import Answer, PageView, Redirect
+from vault_memory.addons.page.viewer import Viewer
+from vault_memory.errors import UsageError, VaultMemoryError
+
+if TYPE_CHECKING:
+    from vault_memory.edits.edit_result import Edit
+    from vault_memory.rules.edits.audit_record import Proposal
+
+INBOX = "/inbox"
+WAITS = 202
+REFUSED = 409
+NO_LONGER_FITS = "it no longer fits the note"
+NOT_CHECKED = "no proposal is checked"
+
+Decide = Callable[[str], "Edit"]
+
+
+class InboxFields(msgspec.Struct):
+    """The fields of `/inbox`: none."""
+
+
+class DecisionFields(msgspec.Struct):
+    """The form of Approve and Reject."""
+
+    id: tuple[str, ...] = ()
+
+
+class DecisionStep(NamedTuple):
+    """A decision about one proposal, and what it came to."""
+
+    words: str
+    note: str
+    record_id: str = ""
+    reason: str = ""
+    """why it was not done; empty if it was"""
+    waits: bool = False
+    """whether it is done later"""
+    can_undo: bool = False
+
+
+def show(
+    viewer: Viewer,
+    query: InboxFields,
+) -> PageView:
+    proposals = viewer.proposals.open_proposals()
+    rows = viewer.proposals.open_rows(proposals)
+    data = {
+        "rows": rows,
+        "left_out": len(proposals) - len(rows),
+        "waiting": viewer.proposals.waiting(),
+        "stale": viewer.proposals.closed_rows("stale"),
+        "expired": viewer.proposals.closed_rows("expired"),
+    }
+    return PageView("inbox.html", "Inbox", data)
+
+
+def approve(
+    viewer: Viewer,
+    form: DecisionFields,
+) -> Answer:
+    return _decide(viewer, form, "Approved", viewer.proposals.approve)
+
+
+def reject(
+    viewer: Viewer,
+    form: DecisionFields,
+) -> Answer:
+    return _decide(viewer, form, "Rejected", viewer.proposals.reject)
+
+
+def _decide(
+    viewer: Viewer,
+    form: DecisionFields,
+    title: str,
+    decide: Decide,
+) -> Answer:
+    ids = list(dict.fromkeys(form.id))
+    if not ids:
+        raise UsageError(
+            NOT_CHECKED, hint="check some, or press the button below a proposal"
+        )
+    by_id = {proposal.id: proposal for proposal in viewer.proposals.open_proposals()}
+    steps = []
+    for proposal_id in ids:
+        proposal = by_id.get(proposal_id)
+        try:
+            step = _step(viewer, proposal, decide(proposal_id), title)
+        except VaultMemoryError as error:
+            # What is no open proposal of the session is answered as any absent id.
+            if len(ids) == 1:
+                raise
+            # One proposal that is gone must not hide what became of the others.
+            step = _failed(proposal, proposal_id, viewer.records.reason(error))
+        steps.append(step)
+    if len(steps) == 1 and not steps[0].reason:
+        return Redirect(INBOX, steps[0].record_id)
+    return _outcome(title, steps)
+
+
+def _failed(
+    proposal: "Proposal | None",
+    proposal_id: str,
+    reason: str,
+) -> DecisionStep:
+    if proposal is None:
+        return DecisionStep(proposal_id, "", reason=reason)
+    return DecisionStep(words_of(proposal), proposal.note, reason=reason)
+
+
+def _step(
+    viewer: Viewer,
+    proposal: "Proposal | None",
+    edit: "Edit",
+    title: str,
+) -> DecisionStep:
+    step = DecisionStep(
+        words_of(proposal) if proposal else edit.summary,
+        edit.note,
+        edit.audit_id or "",
+        can_undo=edit.changed,
+    )
+    if edit.pending:
+        pending = edit.pending[0]
+        reason = f"it waits: {pending.explanation or pending.reason}"
+        return step._replace(reason=reason, waits=True)
+    # Fault: the note was changed after the person saw the proposal. Nothing was written.
+    if title == "Approved" and not edit.applied:
+        return step._replace(reason=_why_stale(viewer, edit))
+    return step
+
+
+def _why_stale(
+    viewer: Viewer,
+    edit: "Edit",
+) -> str:
+    if not edit.audit_id:
+        return NO_LONGER_FITS
+    decided = viewer.records.find(edit.audit_id).proposed
+    reasons = [proposal.reason for proposal in decided if proposal.reason]
+    return ": ".join([NO_LONGER_FITS, *reasons[:1]])
+
+
+def _outcome(
+    title: str,
+    steps: Sequence[DecisionStep],
+) -> PageView:
+    done = [step for step in steps if not step.reason]
+    waiting = [step for step in steps if step.waits]
+    refused = [step for step in steps if step.reason and not step.waits]
+    status = 200 if done else REFUSED
+    if waiting and not done and not refused:
+        status = WAITS
+    data = {
+        "done": done,
+        "waiting": waiting,
+        "refused": refused,
+    }
+    return PageView("decided.html", title if done else "Not done", data, status)

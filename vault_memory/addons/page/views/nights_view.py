@@ -1,0 +1,124 @@
+"""Nights: what the bot learned in each, which one is next, and which ones failed."""
+
+from datetime import datetime, timedelta
+from typing import NamedTuple
+
+import msgspec
+from markupsafe import Markup
+
+from vault_memory.addons.page.page_answers import NotHere, PageView
+from vault_memory.addons.page.pictures import charts
+from vault_memory.addons.page.records.learned_counts import (
+    LearnedCounts,
+    NightCounts,
+    count_learned,
+)
+from vault_memory.addons.page.records.night_viewer import StoredNight, as_html
+from vault_memory.addons.page.viewer import Viewer
+
+MOST_NIGHTS = 100
+"""Nights in the table, the newest ones"""
+MOST_BARS = 30
+"""Nights in the chart"""
+
+
+class NightsFields(msgspec.Struct):
+    """The fields of `/nights`: none."""
+
+
+class NightFields(msgspec.Struct):
+    """The fields of `/nights/DATE`."""
+
+    night: str
+
+
+class NightRow(NamedTuple):
+    """A night in the table."""
+
+    night: str
+    scopes: tuple[str, ...]
+    unfinished: tuple[str, ...]
+    learned: NightCounts
+
+
+def show_all(
+    viewer: Viewer,
+    query: NightsFields,
+) -> PageView:
+    reports = viewer.nights.reports()
+    learned = _learned(viewer)
+    next_begins = viewer.nights.next_begins()
+    rows = [_row(report, learned) for report in reports[:MOST_NIGHTS]]
+    weeks = _weeks(learned)
+    data = {
+        "next_begins": next_begins.isoformat() if next_begins else "",
+        "is_late": _is_late(reports, next_begins),
+        "rows": rows,
+        "unfinished": [row for row in rows if row.unfinished],
+        "left_out": len(reports) - len(rows),
+        "nights_picture": _nights_picture(rows),
+        "weeks": weeks,
+        "weeks_picture": Markup(charts.weeks_svg(weeks)),
+    }
+    return PageView("nights.html", "Nights", data)
+
+
+def show(
+    viewer: Viewer,
+    query: NightFields,
+) -> PageView:
+    reports = viewer.nights.reports()
+    nights = [report.night for report in reports]
+    if query.night not in nights:
+        raise NotHere("there is no report of such a night", hint="see all nights")
+    index = nights.index(query.night)
+    report = reports[index]
+    row = _row(report, _learned(viewer))
+    data = {
+        "row": row,
+        "html": as_html(report.text),
+        "can_undo": row.learned.records > row.learned.undone,
+        "older": nights[index + 1] if index + 1 < len(nights) else "",
+        "newer": nights[index - 1] if index else "",
+    }
+    return PageView("night.html", f"The night of {report.night}", data)
+
+
+def _is_late(
+    reports: list[StoredNight],
+    next_begins: datetime | None,
+) -> bool:
+    """Return whether a night has begun since the last one that has a report."""
+    if next_begins is None or not reports:
+        return False
+    last_begun = next_begins.date() - timedelta(days=1)
+    return reports[0].night < last_begun.isoformat()
+
+
+def _row(
+    report: StoredNight,
+    learned: LearnedCounts,
+) -> NightRow:
+    counts = learned.nights.get(report.night, NightCounts())
+    return NightRow(report.night, report.scopes, report.unfinished, counts)
+
+
+def _nights_picture(rows: list[NightRow]) -> Markup:
+    """Return the chart of the nights, the newest on the right."""
+    nights = [
+        charts.LearnedNight(row.night, row.learned.lines, row.learned.facts)
+        for row in reversed(rows[:MOST_BARS])
+    ]
+    return Markup(charts.nights_svg(nights))
+
+
+def _weeks(learned: LearnedCounts) -> list[charts.Week]:
+    """Return the last weeks, the newest at the end."""
+    note_days = [day for day, _ in learned.note_days]
+    today = datetime.now().astimezone().date()
+    return charts.weeks(note_days, learned.fact_days, today)
+
+
+def _learned(viewer: Viewer) -> LearnedCounts:
+    records = viewer.records.with_undoing()
+    return count_learned(records, viewer.records.kind)

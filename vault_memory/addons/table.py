@@ -1,0 +1,102 @@
+"""The table of add-ons: what each brings, and the only way to it.
+
+An add-on is a folder beside this module. The core names a part of it and imports none, so a wheel
+without the folder works but for what the add-on brings. Another package brings an add-on by the
+entry point `vault_memory.addons`: a package with the dictionaries COMMANDS and SCHEMES of its own.
+"""
+
+from importlib import import_module
+
+from vault_memory.lazy import lazy_module
+
+TYPE_CHECKING = False  # as in `typing`, which would cost each hook 10 ms
+if TYPE_CHECKING:
+    from types import ModuleType
+    from typing import Any
+
+    from vault_memory import errors
+else:
+    errors = lazy_module("vault_memory.errors")
+
+ENTRY_POINTS = "vault_memory.addons"
+OFFERS = {
+    "fleet": "sharing vaults between several hosts",
+    "hosts": "connecting programs such as Claude Code",
+    "page": "the page for the browser",
+    "s3": "a home in a bucket of S3",
+    "talk": "recording rooms of Nextcloud Talk",
+    "transfer": "import and export",
+}
+"""Add-on → what is missing without it"""
+COMMANDS = {
+    "fleet": {"fleet": "Share the vaults of many people between several hosts."},
+    "hosts": {
+        "install": "Connect the vault to a program such as Claude Code.",
+        "hook": "Answer one event of such a program, read from standard input.",
+    },
+    "page": {"web": "Show in a browser what is remembered, and correct it there."},
+    "transfer": {
+        "import": "Import the memory of another system.",
+        "export": "Export the vault as files and JSON Lines.",
+    },
+}
+"""Add-on → the commands in its module `NAME_commands`, each with its line in the help"""
+SCHEMES = {"s3": "s3"}
+"""Scheme of the address of a home → its add-on, which has the module `homes`"""
+
+
+def part(name: str) -> "Any":
+    """Return a module of an add-on, such as `hosts.programs`. Raises AddonMissing."""
+    addon = name.partition(".")[0]
+    package = f"{__package__}.{addon}"
+    try:
+        return import_module(f"{__package__}.{name}")
+    except ModuleNotFoundError as error:
+        # A bug in the add-on is no missing add-on.
+        if error.name != package:
+            raise
+    raise errors.AddonMissing(OFFERS[addon])
+
+
+def is_here(addon: str) -> bool:
+    """Return whether an add-on is installed."""
+    try:
+        import_module(f"{__package__}.{addon}")
+    except ModuleNotFoundError:
+        return False
+    return True
+
+
+def commands_of(name: str) -> "ModuleType | None":
+    """Return the module with a command; None when no add-on brings it. Raises AddonMissing."""
+    for addon, commands in COMMANDS.items():
+        if name in commands:
+            module: ModuleType = part(f"{addon}.{addon}_commands")
+            return module
+    for package in packages():
+        if name in package.COMMANDS:
+            return import_module(f"{package.__name__}.commands")
+    return None
+
+
+def homes_of(url: str) -> "Any":
+    """Return the module for homes at such an address; None for an address of the core.
+
+    Raises AddonMissing.
+    """
+    scheme, mark, _ = url.lower().partition("://")
+    if not mark or scheme in ("http", "https"):
+        return None
+    if scheme in SCHEMES:
+        return part(f"{SCHEMES[scheme]}.homes")
+    for package in packages():
+        if scheme in package.SCHEMES:
+            return import_module(f"{package.__name__}.homes")
+    return None
+
+
+def packages() -> "list[Any]":
+    """Return the add-ons of other packages. It reads what is installed, so ask for it last."""
+    from importlib.metadata import entry_points
+
+    return [point.load() for point in entry_points(group=ENTRY_POINTS)]

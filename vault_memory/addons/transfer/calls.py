@@ -1,0 +1,68 @@
+"""Calls of `VaultMemory` that import the memory of other systems, and export the vault."""
+
+from collections.abc import Sequence
+from datetime import datetime
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from vault_memory.edits.calls import EditCalls
+from vault_memory.lazy import lazy_module
+from vault_memory.rules.call_values import checked_calls
+from vault_memory.rules.paths.scopes import check_scopes
+
+if TYPE_CHECKING:
+    from vault_memory.addons.transfer import exporter, importer
+    from vault_memory.addons.transfer.exporter import ExportReport
+    from vault_memory.addons.transfer.import_report import ImportReport
+else:
+    exporter = lazy_module("vault_memory.addons.transfer.exporter")
+    importer = lazy_module("vault_memory.addons.transfer.importer")
+
+
+@checked_calls
+class TransferCalls:
+    """Import and export of one vault."""
+
+    def __init__(self, edits: EditCalls) -> None:
+        self.vault = edits.vault
+        self._edits = edits
+
+    def import_from(
+        self,
+        source: str | Path,
+        *,
+        scopes: Sequence[str] | None = None,
+        now: datetime | None = None,
+        dry_run: bool = False,
+    ) -> "ImportReport":
+        """Import a database of Istota, a workspace of OpenClaw or Hermes, or a CLAUDE.md.
+
+        The source is only read, and text that the vault has is not added again.
+        `scopes` None means all people and channels of the source. Raises UsageError.
+        """
+        if scopes is not None:
+            check_scopes(scopes)
+        with self._edits.transaction():
+            return importer.import_from(
+                self._edits,
+                Path(source),
+                scopes=scopes,
+                now=now,
+                dry_run=dry_run,
+            )
+
+    def export(
+        self,
+        target: str | Path,
+        *,
+        scopes: Sequence[str] | None = None,
+    ) -> "ExportReport":
+        """Write notes, transcripts and audit logs to a new folder, with a dump in JSON Lines.
+
+        A `target` that ends in `.jsonl` gets only the dump. `scopes` None means the complete
+        vault. Raises UsageError.
+        """
+        if scopes is not None:
+            check_scopes(scopes)
+        with self._edits.transaction():
+            return exporter.export(self._edits, Path(target), scopes=scopes)
