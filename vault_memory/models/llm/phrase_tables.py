@@ -30,6 +30,9 @@ FOLDER = Path(__file__).parent / "phrases"
 _EDGE = r"(?:[:;]-?[()]|[\s.!。！,，;；:：–—-]|[\u2600-\u27bf\ufe0f\u200d\U0001f000-\U0001faff])+"
 _EDGES = re.compile(rf"^{_EDGE}|{_EDGE}$")
 """Blanks, punctuation and smileys around a statement, which say nothing of it"""
+_ASKS = re.compile(r"[?？][\s)!\"”»」]*$")
+LONGEST_ASKED = 300
+"""Characters of a sentence in which a question around a statement is looked for"""
 _WORDS = r"[^\s,;!?]+(?:[ \t]++[^\s,;!?]+){0,2}?"
 
 
@@ -78,6 +81,9 @@ class Phrases:
             _I,
         )
         self._request = re.compile(rf"{self._any(table['requests'])}[\s,，:：]*", _I)
+        self._warning = re.compile(
+            rf"{self._any(table['warnings'])}\s?[,，:：;–—-]\s?", _I
+        )
         self._table = table
         self._kinds = [
             _Kind(
@@ -112,6 +118,18 @@ class Phrases:
     def _values(self) -> ValueReader:
         return ValueReader(self._table, self._any, _EDGES)
 
+    @cached_property
+    def _tag(self) -> re.Pattern[str]:
+        separator = r"[\s,，;¿]" if self._spaced else r"[，,;\s]?"
+        return re.compile(
+            rf"{separator}{self._any(self._table['tags'])}\s?[?？!]*$", _I
+        )
+
+    @cached_property
+    def _polite(self) -> re.Pattern[str]:
+        lasting = self._any(self._table["lasting"])
+        return re.compile(rf"{self._any(self._table['polite'])}(?={lasting})", _I)
+
     # ---- sentences -----------------------------------------------------------------------------
 
     def match(self, sentence: str) -> Match | None:
@@ -124,13 +142,29 @@ class Phrases:
             return self._match_statement(statement)
         return self._match_request(request) if request else None
 
+    def without_tag(self, sentence: str) -> str:
+        """Return a sentence without a question such as ", ok?"; the sentence itself without one."""
+        tag = self._tag.search(sentence)
+        return sentence[: tag.start()].rstrip(" ,，;¿") if tag else sentence
+
+    def asked_politely(self, sentence: str) -> str:
+        """Return what "can you always use metric units?" asks for; empty for other sentences."""
+        statement = self._without_filler(sentence)
+        polite = self._polite.match(statement)
+        if polite is None:
+            return ""
+        return self.without_tag(statement[polite.end() :].rstrip(" ?？!吗嗎"))
+
     def request(self, sentence: str) -> str:
         """Return the text that a sentence asks to remember; empty when it asks for nothing."""
         return self._request_in(self._without_filler(sentence)) or ""
 
     def _without_filler(self, sentence: str) -> str:
         filler = self._filler.match(sentence)
-        return sentence[filler.end() :] if filler else sentence
+        statement = sentence[filler.end() :] if filler else sentence
+        # "No aspirin please: I am allergic to it" says first what follows from it.
+        warning = self._warning.match(statement)
+        return statement[warning.end() :] if warning else statement
 
     def _request_in(self, statement: str) -> str | None:
         """Return the text of a request; None for another sentence, and empty for a short text."""
@@ -292,6 +326,22 @@ def raw_tables() -> tuple[dict[str, Any], ...]:
         }
         for file in sorted(FOLDER.glob("*.toml"))
     )
+
+
+def without_question(sentence: str) -> str:
+    """Return a sentence without a question around it; empty for a question.
+
+    "Always use metric units, ok?" and "can you always use metric units?" ask for something.
+    """
+    if len(sentence) > LONGEST_ASKED:
+        return "" if _ASKS.search(sentence) else sentence
+    for table in tables():
+        if asked := table.asked_politely(sentence):
+            return asked
+    if not _ASKS.search(sentence):
+        return sentence
+    shorter = (table.without_tag(sentence) for table in tables())
+    return next((text for text in shorter if text != sentence), "")
 
 
 @cache

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from functools import lru_cache
 
 from vault_memory.models.llm.own_words import own_words, quotes_another
+from vault_memory.models.llm.phrase_tables import without_question
 from vault_memory.rules.conversations.quotation_marks import HIDDEN, unquoted
 from vault_memory.rules.sentences.sentence_splitter import (
     sentence_spans,
@@ -20,7 +21,6 @@ LONG = 2_000
 """Letters from which on the sentences of a text are not cached"""
 CACHED = 256
 """Texts whose sentences are cached"""
-_ASKS = re.compile(r"[?？][\s)!\"”»」]*$")
 
 
 def sentences(text: str) -> tuple[str, ...]:
@@ -43,7 +43,8 @@ def _sentences(text: str) -> Iterator[str]:
     for start, end in sentence_spans(own):
         sentence = own[start:end].strip()
         # A sentence with a `[…]` is incomplete.
-        if not sentence or _ASKS.search(sentence) or _CUT.search(sentence):
+        sentence = "" if _CUT.search(sentence) else without_question(sentence)
+        if not sentence:
             continue
         first = own.index(sentence, start)
         if not introduced[first] and hidden[first] != HIDDEN:

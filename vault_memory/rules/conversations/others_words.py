@@ -309,7 +309,8 @@ class OthersWords:
 
     def _asks_for_work(self, sentence: str) -> bool:
         verb = self._works_on.search(sentence)
-        if verb is None:
+        # "Note to self: …" is no text of another.
+        if verb is None or self._ends_with_self.search(verb[0]):
             return False
         if sentence.rstrip().endswith(("?", "？", ":", "：")):
             return True

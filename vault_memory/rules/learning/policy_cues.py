@@ -45,6 +45,7 @@ REASONS = (
     "implicit",
     "decided",
     "withdrawals",
+    "moving",
 )
 """Lists whose phrases are looked for; `secret` has a grammar of its own"""
 SECRET_LISTS = (

@@ -247,6 +247,8 @@ _ROWS: tuple[tuple[str, dict[CandidateKind, PolicyClass]], ...] = (
     ("sensitive", _row(SESSION_END, None, None)),
     ("interpretive", _row(SESSION_END, None, None)),
     ("implicit", _row(None, SESSION_END, None)),
+    # Where a person lives soon is known in the next conversation, too.
+    ("moving", _row(NOW, None, None)),
     ("stable", _row(NOW, None, None)),
 )
 """The table; `not_own` comes before it and `other` after it"""
