@@ -282,7 +282,9 @@ class Phrases:
             self._name if token == "{name}" else _PIECES.get(token, re.escape(token))
             for token in re.split(r"(\{name\}|\{\}|[*()|'’$> ])", phrase)
         )
-        return pattern + (r"(?!\w)" if self._spaced and phrase[-1:].isalnum() else "")
+        ends_word = self._spaced and (phrase[-1:].isalnum() or phrase[-1:] == ")")
+        # Fault: "j'habite (à|au)" found the beginning of "aux", and the rest became the place.
+        return pattern + (r"(?:(?<=[\s'’])|(?!\w))" if ends_word else "")
 
 
 @cache

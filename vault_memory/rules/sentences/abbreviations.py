@@ -123,7 +123,9 @@ def _is_short_form(
     if len(name) == 1:
         # Fault: "J. R. R. Tolkien", "z. B." and "a. m." are cut at their points.
         return name.isalpha()
-    if is_abbreviation(name):
+    # Spanish doubles the letters of a plural: "RR. HH.", "FF. AA."
+    is_plural = len(bare) == 2 and bare[0] == bare[1] and bare.isupper()
+    if is_plural or is_abbreviation(name):
         return True
     # "Send me the PDF." ends; "bldg." is written without vowels to be short.
     return _CONSONANTS.fullmatch(bare) is not None and not bare.isupper()
