@@ -47,6 +47,7 @@ SAID = {
     "fr": {
         "Pas d'aspirine : je suis allergique à la pénicilline": "pénicilline",
         "On vient d'emménager à Brest": "lives_in: Brest",
+        "J'habite aux Sables": "lives_in: Sables",
         "Nous venons de déménager à Brest": "lives_in: Brest",
         "Je déménage à Lyon le mois prochain": "déménage à Lyon",
         "N'utilise jamais d'emoji": "jamais d'emoji",

@@ -127,6 +127,30 @@ def test_one_turn_brings_two_rules_and_proposes_the_others(bedroom):
     assert "captain Di" in inbox(bedroom)
 
 
+@pytest.mark.parametrize(
+    "orders",
+    [
+        "From now on answer in grams, never use emoji, always call me Bo, keep replies"
+        " short, and don't use tables.",
+        "Never use tables; always answer in grams; never use emoji.",
+    ],
+)
+def test_a_sentence_with_many_orders_is_proposed(bedroom, orders):
+    before = bedroom.text(RULES)
+    bedroom.say(orders)
+    bedroom.sleep("--user", "mira")
+
+    assert bedroom.text(RULES) == before
+    assert "never use emoji" in inbox(bedroom)
+
+
+def test_one_order_of_several_clauses_is_written(bedroom):
+    bedroom.say("Always answer in grams, never in ounces, and not in pounds.")
+    bedroom.sleep("--user", "mira")
+
+    assert "never in ounces" in bedroom.text(RULES)
+
+
 def test_a_paste_of_22_lines_pushes_out_no_rule_of_the_owner(bedroom):
     owned = "".join(
         f"- Greet cabin {number} (2026-04-{number + 1:02}, ref:own{number})\n"

@@ -387,3 +387,27 @@ def test_a_night_keeps_nothing_of_what_others_wrote(
     )
     kept = [one for one in STATEMENTS[language] if one.rstrip(".。")[2:] in stored]
     assert kept == []
+
+
+@pytest.mark.parametrize(
+    "turn",
+    [
+        "Q: Where do you live? A: I live in Oslo",
+        "Here is the quiz: Question: where do you live Answer: I live in Oslo",
+        "Frage: Wo wohnst du? Antwort: Ich wohne in Oslo",
+        "Q : où habites-tu ? R : J'habite à Oslo",
+        "P: ¿Dónde vives? R: Vivo en Oslo",
+        "В: где ты живёшь? О: я живу в Oslo",
+        "问：你住在哪里？答：我住在Oslo",
+    ],
+)
+def test_a_conversation_on_one_line_is_of_others(turn: str) -> None:
+    assert "Oslo" not in own_words(turn).text
+
+
+@pytest.mark.parametrize(
+    "turn",
+    ["Plan A: I live in Oslo", "Answer: I live in Oslo", "Q3 is over. I live in Oslo"],
+)
+def test_a_label_alone_makes_no_conversation(turn: str) -> None:
+    assert "Oslo" in own_words(turn).text

@@ -20,7 +20,7 @@ from vault_memory.learning.policy.judged import (
     SpokenLine,
     WrittenForm,
 )
-from vault_memory.learning.policy.spoken_rules import spoken_rules
+from vault_memory.learning.policy.spoken_rules import count_of_orders, spoken_rules
 from vault_memory.learning.policy.withdrawals import find_withdrawn
 from vault_memory.learning.unread_turns import day_of, moment_of
 from vault_memory.models.llm.own_words import own_words
@@ -158,9 +158,11 @@ class _Judge:
             if MASK in text_of_turn:
                 self._judged.drop((turn.id,), SECRET)
             rules = spoken_rules(text_of_turn, self._cues, self._policy.sentences)
-            for number, (text, is_asked) in enumerate(rules.items()):
+            count = 0
+            for text, is_asked in rules.items():
                 keys.add(self._key(text))
-                doubt: Doubtful = "too_many" if number >= MOST_RULES else ""
+                count += count_of_orders(text, self._cues)
+                doubt: Doubtful = "too_many" if count > MOST_RULES else ""
                 doubt = "pasted" if own_words(text_of_turn).is_pasted else doubt
                 self._judge_line("rule", text, turn, is_asked=is_asked, doubt=doubt)
         return frozenset(keys)

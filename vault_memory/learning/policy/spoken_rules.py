@@ -1,5 +1,6 @@
 """Finds the sentences of a turn that ask the bot for something that lasts."""
 
+import re
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
@@ -9,6 +10,21 @@ from vault_memory.rules.search.tokens import clean, is_question
 
 if TYPE_CHECKING:
     from vault_memory.rules.learning.policy_cues import PolicyCues
+
+_CLAUSES = re.compile("[,;，；、]")
+
+
+def count_of_orders(
+    rule: str,
+    cues: "PolicyCues",
+) -> int:
+    """Returns how many orders a rule has: "never use emoji, and always call me Bo" has two."""
+    _, *clauses = _CLAUSES.split(rule)
+    # Fault: of "answer in grams, never in ounces" the second clause is no order of its own.
+    return 1 + sum(
+        any(cue.reason == "explicit" for cue in cues.find(clause.strip()))
+        for clause in clauses
+    )
 
 
 def spoken_rules(

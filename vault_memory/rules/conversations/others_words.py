@@ -31,6 +31,8 @@ LISTS = (
     "minutes",
     "leads",
     "pointers",
+    "questions",
+    "answers",
     "greetings",
     "closings",
 )
@@ -124,6 +126,8 @@ class OthersWords:
         self._lead = re.compile(any_of["leads"])
         self._pointer = re.compile(any_of["pointers"])
         self._ends_with_pointer = re.compile(rf"(?:{any_of['pointers']})[ \"'»”]?\Z")
+        self._question = re.compile(rf"(?:{any_of['questions']})\s?[:：]")
+        self._answer = re.compile(rf"(?:{any_of['answers']})\s?[:：]")
         self._greeting = re.compile(rf"(?:{any_of['greetings']})")
         self._closing = re.compile(rf"(?:{any_of['closings']})")
 
@@ -238,6 +242,10 @@ class OthersWords:
         prefix = self._prefix.search(folded)
         if prefix:
             return prefix.end()
+        # Fault: "Q: where do you live? A: I live in Oslo" is a conversation of others.
+        question = self._question.search(folded)
+        if question and self._answer.search(folded, question.end()):
+            return question.end()
         for colon in islice(_COLON.finditer(folded), MOST_COLONS):
             begin = max(0, colon.start() - LONGEST_LINE)
             clause = _CLAUSE_END.split(folded[begin : colon.start()])[-1]
