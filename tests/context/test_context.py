@@ -351,6 +351,42 @@ def test_a_recalled_line_shows_its_place_and_author(memory):
     )
 
 
+@pytest.mark.parametrize(
+    "reference",
+    [
+        "![[Plan]]",
+        "![[Plan#Trip]]",
+        "![[Plan#^trip]]",
+        "((61024cd6-1951-47cc-8050-25f68960d729))",
+    ],
+)
+def test_a_reference_shows_nobody_in_a_room_the_note_of_one_person(
+    tmp_path: Path, reference: str
+) -> None:
+    plan = (
+        "# Plan\n\n## Trip\n\n- Ann leaves on Monday\n"
+        "  id:: 61024cd6-1951-47cc-8050-25f68960d729\n- To Lagos ^trip\n"
+    )
+    notes = {
+        "Users/ann/memories/Plan.md": plan,
+        "Channels/quay/CHANNEL.md": f"# quay\n\n- The walrus list: {reference}\n",
+        "Channels/quay/memories/log.md": f"- The walrus pool: {reference}\n",
+    }
+    prompt = "what do the walrus list and the walrus pool say?"
+    with opened(tmp_path, notes) as memory:
+        hits = memory.search("walrus pool", scopes=[ANN, QUAY]).hits
+        shared = memory.context(prompt, scopes=[ANN, QUAY], private=False).text
+        foreign = memory.context(prompt, scopes=[BEN, QUAY]).text
+        others = memory.search("walrus", scopes=[BEN, QUAY]).hits
+
+    said = "To Lagos" if "trip" in reference else "Ann leaves on Monday"
+    assert any(said in hit.text for hit in hits)
+    for text in (shared, foreign, *(hit.text for hit in others)):
+        assert "walrus" in text
+        assert "Monday" not in text
+        assert "Lagos" not in text
+
+
 def test_a_turn_is_recalled_with_its_speaker_but_not_in_its_own_session(memory):
     said = memory.record_turn(
         session="a",

@@ -130,6 +130,28 @@ def test_an_old_code_does_not_come_into_a_prompt(vault):
     assert "4417" not in block
 
 
+@pytest.mark.parametrize(
+    "embed",
+    ["![[{note}]]", "![[{note}#Learned]]", "{{{{embed [[{note}]]}}}}", "![[{path}]]"],
+)
+def test_an_embed_does_not_bring_back_what_has_faded(vault, embed):
+    """The rest of the note that is embedded is shown."""
+    old = vault.learn(730, CODE)
+    file = vault.root / old
+    file.write_text(file.read_text() + "- The kettle is green\n")
+    name = old.rpartition("/")[2].removesuffix(".md")
+    line = "walrus " + embed.format(note=name, path=old.removesuffix(".md"))
+    vault.write(40, line)
+
+    [text, *_] = vault.texts("walrus")
+    block = vault.memory.context("what does the walrus say?", scopes=[ANN], now=NOW)
+
+    assert "The kettle is green" in text
+    assert "4417" not in text
+    assert "The kettle is green" in block.text
+    assert "4417" not in block.text
+
+
 def test_what_a_person_wrote_or_confirmed_never_fades(vault):
     vault.write(2_000, "[ephemeral] Mine: tea")
     vault.learn(2_001, "[ephemeral] Confirmed: tea (2020-12-01, confirmed)")
