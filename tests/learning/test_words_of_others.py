@@ -407,7 +407,7 @@ def test_a_conversation_on_one_line_is_of_others(turn: str) -> None:
 
 @pytest.mark.parametrize(
     "turn",
-    ["Plan A: I live in Oslo", "Answer: I live in Oslo", "Q3 is over. I live in Oslo"],
+    ["Plan A: I live in Oslo", "Q3 is over. I live in Oslo"],
 )
 def test_a_label_alone_makes_no_conversation(turn: str) -> None:
     assert "Oslo" in own_words(turn).text

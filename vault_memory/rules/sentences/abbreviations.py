@@ -66,14 +66,31 @@ def sentence_goes_on(point: FullStop) -> bool:
         return False
     if name in table.never:
         return True
-    number = _number_goes_on(point)
-    if number is not None:
-        return number
+    # Fault: in "CC. AA.", the first word is a Roman number, too.
+    for decide in (_plural_goes_on, _number_goes_on):
+        goes_on = decide(point)
+        if goes_on is not None:
+            return goes_on
     is_beside_number = point.before[-1:].isdigit() or point.next_word[:1].isdigit()
-    if name in table.numbered and is_beside_number:
-        return _no_starter_follows(point)
-    is_ordinary = name in table.numbered or not _is_short_form(point.word, name)
-    return not is_ordinary and _no_starter_follows(point)
+    if name in table.numbered:
+        return is_beside_number and _no_starter_follows(point)
+    return _is_short_form(point.word, name) and _no_starter_follows(point)
+
+
+def _plural_goes_on(point: FullStop) -> bool | None:
+    """Returns whether a sentence goes on in or after "RR. HH."; None for other words."""
+    if not _is_doubled(point.word):
+        return None
+    if _is_doubled(point.next_word):
+        return True
+    is_second = _is_doubled(point.before.rstrip("."))
+    return _no_starter_follows(point) if is_second else None
+
+
+def _is_doubled(word: str) -> bool:
+    """Returns whether a word is half of a Spanish plural such as "RR. HH." """
+    bare = word.strip(_FIRST_SIGNS)
+    return len(bare) == 2 and bare[0] == bare[1] and bare.isupper()
 
 
 def is_abbreviation(word: str) -> bool:
@@ -123,9 +140,7 @@ def _is_short_form(
     if len(name) == 1:
         # Fault: "J. R. R. Tolkien", "z. B." and "a. m." are cut at their points.
         return name.isalpha()
-    # Spanish doubles the letters of a plural: "RR. HH.", "FF. AA."
-    is_plural = len(bare) == 2 and bare[0] == bare[1] and bare.isupper()
-    if is_plural or is_abbreviation(name):
+    if is_abbreviation(name):
         return True
     # "Send me the PDF." ends; "bldg." is written without vowels to be short.
     return _CONSONANTS.fullmatch(bare) is not None and not bare.isupper()
