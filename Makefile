@@ -7,7 +7,7 @@
 #   make test-browser          those of the page in Chromium, which it installs
 #   make test-deep             the long ones
 #   make goldens               write the stored answers of tests/goldens again, for a change that is meant
-#   make check                 format, lint, types, import contracts, sizes and names, readability, generated pages
+#   make check                 format, lint, types, import contracts, sizes and names, budgets, readability, generated pages
 #   make constraints           renew the versions that are installed (constraints.txt)
 #   make bench, make bench-recall DATA=/path, make docs, make clean
 
@@ -218,6 +218,7 @@ check: $(STAMPS)/dev
 	@$(BIN)/lint-imports --no-cache
 	$(call say,sizes and names)
 	@$(BIN)/python -m pytest -q tests/test_house.py
+	@$(BIN)/python tools/house_budget.py --check
 	$(call say,how the code reads)
 	@$(BIN)/python tools/code_style.py --check
 	$(call say,generated pages)

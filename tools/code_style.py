@@ -57,19 +57,13 @@ def style_figures(modules: list[ModuleStyle]) -> Figures:
     return {
         "modules": len(modules),
         "code_lines": code,
-        "nodes_per_code_line": round(sum(module.nodes for module in modules) / code, 2),
-        "branches_per_100_code_lines": _share(
-            sum(module.branches for module in modules), code
-        ),
         "functions_above_complexity_10_percent": _share(
             complex_functions, len(functions) or 1
         ),
         "functions_above_6_parameters": sum(
             function.parameters > MAX_PARAMETERS for function in functions
         ),
-        "lines_above_100_columns_percent": _share(
-            sum(module.long_lines for module in modules), code
-        ),
+        "lines_above_100_columns": sum(module.long_lines for module in modules),
         "fmt_skip": sum(module.format_skips for module in modules),
         "vague_names_percent": _share(vague, names),
         "archaic_per_1000_docstring_words": round(1000 * archaic / words, 2),
@@ -169,13 +163,11 @@ def print_groups(modules: list[ModuleStyle], folder: Path, by: str) -> None:
     for module in modules:
         place = module.path if by == "file" else module.path.parent
         groups[str(place.relative_to(folder.parent))].append(module)
-    print("  code  nodes  branch  complex  vague%  archaic  local imports")
+    print("  code  complex  vague%  archaic  local imports")
     for name, group in sorted(groups.items(), key=lambda item: -_code(item[1])):
         figures = style_figures(group)
         print(
             f"{figures['code_lines']:6.0f}"
-            f"{figures['nodes_per_code_line']:7.2f}"
-            f"{figures['branches_per_100_code_lines']:8.1f}"
             f"{figures['functions_above_complexity_10_percent']:9.1f}"
             f"{figures['vague_names_percent']:8.1f}"
             f"{figures['archaic_per_1000_docstring_words']:9.1f}"
@@ -200,11 +192,6 @@ def print_worst(modules: list[ModuleStyle], count: int) -> None:
                 detail = dict(getattr(module, words).most_common(6)) if words else ""
                 print(f"  {key(module):6.1f}  {module.path} {detail}")
 
-    rank("Nodes per code line:", lambda module: module.nodes / module.code_lines)
-    rank(
-        "Branches per 100 code lines:",
-        lambda module: 100 * module.branches / module.code_lines,
-    )
     rank("Lines over 100 columns:", lambda module: module.long_lines)
     rank("`fmt: skip`:", lambda module: module.format_skips)
     rank("Vague names:", lambda module: module.vague.total(), "vague")

@@ -76,17 +76,12 @@ class ModuleStyle:
     comment_lines: int = 0
     long_lines: int = 0
     format_skips: int = 0
-    nodes: int = 0
     names: int = 0
     docstring_words: int = 0
     local_imports: int = 0
     vague: Counter[str] = field(default_factory=Counter)
     archaic: Counter[str] = field(default_factory=Counter)
     functions: list[FunctionStyle] = field(default_factory=list)
-
-    @property
-    def branches(self) -> int:
-        return sum(function.complexity - 1 for function in self.functions)
 
     @property
     def is_package(self) -> bool:
@@ -107,7 +102,6 @@ def read_module(path: Path, folder: Path) -> ModuleStyle:
     docstrings = list(find_docstrings(tree))
     _count_lines(module, source, docstrings)
     nodes = list(ast.walk(tree))
-    module.nodes = sum(isinstance(node, ast.expr | ast.stmt) for node in nodes)
     module.format_skips = source.count("fmt: skip")
     names = list(_names(nodes))
     module.names = len(names)
