@@ -22,19 +22,14 @@ HEADER = """\
 
 
 def main() -> None:
-    project = tomllib.loads((PROJECT / "pyproject.toml").read_text(encoding="utf-8"))[
-        "project"
-    ]
+    project = tomllib.loads((PROJECT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     requirements = list(project["dependencies"])
     for extra in EXTRAS:
         requirements += project["optional-dependencies"][extra]
     versions = {
-        python: resolve(python, requirements)
-        for python in supported(project["classifiers"])
+        python: resolve(python, requirements) for python in supported(project["classifiers"])
     }
-    TARGET.write_text(
-        HEADER + "".join(f"{line}\n" for line in lines(versions)), encoding="utf-8"
-    )
+    TARGET.write_text(HEADER + "".join(f"{line}\n" for line in lines(versions)), encoding="utf-8")
     print(
         f"wrote {TARGET.name}: {len(set().union(*versions.values()))} packages for Python {', '.join(versions)}"
     )
@@ -43,8 +38,7 @@ def main() -> None:
 def supported(classifiers: list[str]) -> list[str]:
     """The versions of Python that the project names, the oldest first."""
     matches = [
-        re.fullmatch(r"Programming Language :: Python :: (3\.\d+)", line)
-        for line in classifiers
+        re.fullmatch(r"Programming Language :: Python :: (3\.\d+)", line) for line in classifiers
     ]
     return [match[1] for match in matches if match]
 
@@ -53,28 +47,14 @@ def resolve(python: str, requirements: list[str]) -> dict[str, str]:
     """The newest versions that go together, by name, as this Python would install them."""
     program = shutil.which(f"python{python}")
     if program is None:
-        sys.exit(
-            f"error: python{python} was not found\nhint: install it, and run this again"
-        )
+        sys.exit(f"error: python{python} was not found\nhint: install it, and run this again")
     options = ("--dry-run", "--ignore-installed", "--quiet", "--report", "-")
-    command = [
-        sys.executable,
-        "-m",
-        "pip",
-        "--python",
-        program,
-        "install",
-        *options,
-        *requirements,
-    ]
+    command = [sys.executable, "-m", "pip", "--python", program, "install", *options, *requirements]
     done = subprocess.run(command, stdout=subprocess.PIPE, text=True)
     if done.returncode:
         sys.exit(f"error: the packages for Python {python} could not be found")
     packages = [item["metadata"] for item in json.loads(done.stdout)["install"]]
-    return {
-        normal(package["name"]): package["version"].partition("+")[0]
-        for package in packages
-    }
+    return {normal(package["name"]): package["version"].partition("+")[0] for package in packages}
 
 
 def normal(name: str) -> str:
@@ -94,9 +74,7 @@ def lines(versions: dict[str, dict[str, str]]) -> list[str]:
             found += [f"{name}=={version}" for version in pythons]
             continue
         for version, of_version in pythons.items():
-            marker = " or ".join(
-                f'python_version == "{python}"' for python in of_version
-            )
+            marker = " or ".join(f'python_version == "{python}"' for python in of_version)
             found.append(f"{name}=={version} ; {marker}")
     return found
 

@@ -38,9 +38,7 @@ MODULES = (
 def main(names: list[str]) -> None:
     """Print the table as its rows are measured."""
     if unknown := sorted(set(names) - set(MODULES)):
-        raise SystemExit(
-            f"error: no benchmark `{unknown[0]}`; there are {', '.join(MODULES)}"
-        )
+        raise SystemExit(f"error: no benchmark `{unknown[0]}`; there are {', '.join(MODULES)}")
     os.environ["OMP_NUM_THREADS"] = os.environ["OPENBLAS_NUM_THREADS"] = (
         "1"  # one thread, before numpy is loaded
     )

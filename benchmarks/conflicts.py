@@ -7,11 +7,7 @@ from datetime import date
 
 from benchmarks.place import Place
 from benchmarks.table import Row
-from vault_memory.rules.conflicts.contradictions import (
-    ConflictRules,
-    Statement,
-    find_conflicts,
-)
+from vault_memory.rules.conflicts.contradictions import ConflictRules, Statement, find_conflicts
 from vault_memory.rules.conflicts.contrasts import skeleton
 from vault_memory.rules.conflicts.pairs import likely_pairs
 from vault_memory.rules.search.tokens import words
@@ -49,12 +45,7 @@ def rows(place: Place) -> Iterator[Row]:
     )
 
 
-def _row(
-    figure: str,
-    floor: str,
-    seconds: float,
-    doubled: float,
-) -> Row:
+def _row(figure: str, floor: str, seconds: float, doubled: float) -> Row:
     growth = doubled / seconds
     return Row(
         figure,
@@ -66,10 +57,7 @@ def _row(
     )
 
 
-def _found(
-    statements: list[Statement],
-    rules: ConflictRules,
-) -> tuple[int, float]:
+def _found(statements: list[Statement], rules: ConflictRules) -> tuple[int, float]:
     """Returns the number of conflicts, and the CPU seconds of the first search."""
     skeleton.cache_clear()
     start = time.process_time()
@@ -88,8 +76,7 @@ def _statements(count: int) -> list[Statement]:
     chance = random.Random(7)
     letters = "abcdefghijklmnopqrstuvwxyz"
     vocabulary = [
-        "".join(chance.choices(letters, k=chance.randint(3, 9)))
-        for _ in range(VOCABULARY)
+        "".join(chance.choices(letters, k=chance.randint(3, 9))) for _ in range(VOCABULARY)
     ]
     weights = [1 / rank for rank in range(1, VOCABULARY + 1)]
     texts = [

@@ -21,9 +21,7 @@ def median_cpu(work: Callable[[], object], rounds: int) -> float:
 
 
 def process_cpu(
-    command: Sequence[str],
-    environment: Mapping[str, str],
-    said: Path = Path(os.devnull),
+    command: Sequence[str], environment: Mapping[str, str], said: Path = Path(os.devnull)
 ) -> float:
     """CPU seconds of a new process and its children, from its start to its end; `said` is its standard input."""
     with said.open("rb") as stdin:
@@ -49,9 +47,7 @@ def median_process_cpu(
 ) -> float:
     """The median of some new processes, after one that fills the caches of the disk."""
     process_cpu(command, environment, said)
-    return statistics.median(
-        process_cpu(command, environment, said) for _ in range(rounds)
-    )
+    return statistics.median(process_cpu(command, environment, said) for _ in range(rounds))
 
 
 def resident_bytes(pid: int) -> int:

@@ -30,9 +30,7 @@ class Running:
                 answer = ask(self.socket, call, arguments)
             except DaemonRefused as refused:
                 if refused.code != BEHIND or time.monotonic() > deadline:
-                    raise SystemExit(
-                        f"error: the daemon refuses: {refused.message}"
-                    ) from None
+                    raise SystemExit(f"error: the daemon refuses: {refused.message}") from None
                 continue
             if answer is None:
                 raise SystemExit("error: the daemon does not answer")

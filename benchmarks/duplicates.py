@@ -39,10 +39,7 @@ def rows(place: Place) -> Iterator[Row]:
         twin(text, items[: ITEMS // 10])
     pairwise = (time.process_time() - start) * 10 * CANDIDATES / PAIRWISE
 
-    for name, seconds, most in (
-        ("cold", built + warm, COLD_SECONDS),
-        ("warm", warm, WARM_SECONDS),
-    ):
+    for name, seconds, most in (("cold", built + warm, COLD_SECONDS), ("warm", warm, WARM_SECONDS)):
         yield Row(
             f"1,000 candidates, 10,000 items, {name}",
             f"{peer}; each with each: {pairwise:.0f} CPU s",
@@ -58,8 +55,7 @@ def _texts() -> tuple[list[str], list[str]]:
     chance = random.Random(7)
     letters = "abcdefghijklmnopqrstuvwxyz"
     vocabulary = [
-        "".join(chance.choices(letters, k=chance.randint(3, 9)))
-        for _ in range(VOCABULARY)
+        "".join(chance.choices(letters, k=chance.randint(3, 9))) for _ in range(VOCABULARY)
     ]
     weights = [1 / rank for rank in range(1, VOCABULARY + 1)]
 

@@ -31,11 +31,7 @@ def rows(place: Place) -> Iterator[Row]:
                 2,
             ),
             ("a renamed note", lambda: _rename(note, note.with_name("renamed.md")), 0),
-            (
-                "a restored old version",
-                lambda: note.with_name("renamed.md").write_text(old),
-                0,
-            ),
+            ("a restored old version", lambda: note.with_name("renamed.md").write_text(old), 0),
         ):
             count = _embedded(memory, counter, edit)
             yield Row(

@@ -18,20 +18,14 @@ NOTES = Path(__file__).resolve().parent.parent / "sample_vault"
 
 def chunks() -> list[str]:
     """Prose of the sample vault, cut into pieces of one length."""
-    text = " ".join(
-        path.read_text("utf-8", "replace") for path in sorted(NOTES.rglob("*.md"))
-    )
+    text = " ".join(path.read_text("utf-8", "replace") for path in sorted(NOTES.rglob("*.md")))
     plain = " ".join(text.encode("ascii", "ignore").decode().split())
-    pieces = [
-        plain[start : start + LENGTH] for start in range(0, len(plain) - LENGTH, LENGTH)
-    ]
+    pieces = [plain[start : start + LENGTH] for start in range(0, len(plain) - LENGTH, LENGTH)]
     assert pieces, "the sample vault holds no text"
     return [pieces[number % len(pieces)] for number in range(CHUNKS)]
 
 
-def bare(
-    files: ModelFiles, texts: list[str]
-) -> tuple[Callable[[], None], Callable[[], None]]:
+def bare(files: ModelFiles, texts: list[str]) -> tuple[Callable[[], None], Callable[[], None]]:
     """What onnxruntime alone needs for the same tokens: one text at a time, and in padded batches."""
     import numpy
     import onnxruntime
@@ -49,18 +43,12 @@ def bare(
         encoded = tokenizer.encode_batch(batch)
         ids = numpy.array([one.ids for one in encoded], dtype=numpy.int64)
         mask = numpy.array([one.attention_mask for one in encoded], dtype=numpy.int64)
-        return {
-            "input_ids": ids,
-            "attention_mask": mask,
-            "token_type_ids": numpy.zeros_like(ids),
-        }
+        return {"input_ids": ids, "attention_mask": mask, "token_type_ids": numpy.zeros_like(ids)}
 
     tokenizer.no_padding()
     single = [inputs([text]) for text in texts]
     tokenizer.enable_padding()
-    padded = [
-        inputs(texts[start : start + BATCH]) for start in range(0, len(texts), BATCH)
-    ]
+    padded = [inputs(texts[start : start + BATCH]) for start in range(0, len(texts), BATCH)]
 
     def run(prepared: list[dict[str, Any]]) -> None:
         for given in prepared:
@@ -92,9 +80,7 @@ def measure() -> tuple[float, float, float, float]:
         ours = per_second(lambda: embedder.embed(texts), CHUNKS)
         rounds.append((ours, per_second(single, CHUNKS), per_second(padded, CHUNKS)))
     ratio = statistics.median(ours / raw for ours, raw, _padded in rounds)
-    ours, raw, batched = (
-        statistics.median(column) for column in zip(*rounds, strict=True)
-    )
+    ours, raw, batched = (statistics.median(column) for column in zip(*rounds, strict=True))
     return ours, raw, batched, ratio
 
 

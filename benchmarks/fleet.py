@@ -17,12 +17,7 @@ from benchmarks.table import Row
 from tests.addons.fleet.ledger import servers
 from tests.addons.fleet.ledger.books import PostgresBook
 from tests.addons.fleet.ledger.servers import PostgresServer
-from tests.addons.fleet.ledger.test_cost import (
-    VAULTS,
-    claim,
-    cpu_milliseconds,
-    fill_postgres,
-)
+from tests.addons.fleet.ledger.test_cost import VAULTS, claim, cpu_milliseconds, fill_postgres
 from tests.addons.fleet.running import OperatedFleet
 from tests.remote.servers import s3_stores
 from vault_memory.vault.marker import ensure_marker
@@ -62,17 +57,11 @@ def rows(place: Place) -> Iterator[Row]:
         with served(place, command, fleet.environment) as host:
             _first_answers(host, tokens[:1])
             again = _first_answers(host, tokens[1:])
-            yield _row(
-                "the same, taken again unchanged", again, MOST_AGAIN_MILLISECONDS
-            )
+            yield _row("the same, taken again unchanged", again, MOST_AGAIN_MILLISECONDS)
         yield _claim_row(postgres)
 
 
-def _add(
-    place: Place,
-    fleet: OperatedFleet,
-    number: int,
-) -> str:
+def _add(place: Place, fleet: OperatedFleet, number: int) -> str:
     root = place.root / f"person-{number}"
     vaults.write(root, NOTES, seed=number, scopes=(0,))
     old = time.time() - OLD_SECONDS
@@ -85,10 +74,7 @@ def _add(
     return token
 
 
-def _first_answers(
-    host: Served,
-    tokens: list[str],
-) -> float:
+def _first_answers(host: Served, tokens: list[str]) -> float:
     """Returns the CPU milliseconds of a first search in each vault, in the median."""
     took = []
     for token in tokens:
@@ -98,10 +84,7 @@ def _first_answers(
     return statistics.median(took)
 
 
-def _writes(
-    host: Served,
-    token: str,
-) -> Row:
+def _writes(host: Served, token: str) -> Row:
     clock, cpu = [], []
     for number in range(WARM_WRITES + WRITES):
         before, started = host.cpu(), time.perf_counter()
@@ -120,28 +103,17 @@ def _writes(
     )
 
 
-def _ask(
-    host: Served,
-    token: str,
-    path: str,
-    **body: Any,
-) -> None:
+def _ask(host: Served, token: str, path: str, **body: Any) -> None:
     headers = {"authorization": f"Bearer {token}"}
     answer = host.client.post(path, json=body, headers=headers)
     if answer.status_code != 200:
         raise SystemExit(f"error: {path} was answered with {answer.text}")
 
 
-def _row(
-    figure: str,
-    ours: float,
-    most: float | None,
-) -> Row:
+def _row(figure: str, ours: float, most: float | None) -> Row:
     reach = "–" if most is None else f"≤ {most:.0f} CPU ms"
     reached = None if most is None else ours <= most
-    return Row(
-        figure, "–", "–", f"{ours:.1f} CPU ms to its first answer", reach, reached
-    )
+    return Row(figure, "–", "–", f"{ours:.1f} CPU ms to its first answer", reach, reached)
 
 
 def _claim_row(postgres: PostgresServer) -> Row:

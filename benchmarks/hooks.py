@@ -19,9 +19,9 @@ def rows(place: Place) -> Iterator[Row]:
     vault = place.vault("1000-notes", 1_000)
     with place.open(vault) as memory:
         memory.index(embed=False)
-        user = next(
-            scope for scope in memory.scopes() if scope.startswith("user:")
-        ).removeprefix("user:")
+        user = next(scope for scope in memory.scopes() if scope.startswith("user:")).removeprefix(
+            "user:"
+        )
     floor = 1000 * median_process_cpu(
         [sys.executable, "-c", "pass"], place.environment(USUAL), ROUNDS
     )
@@ -29,17 +29,11 @@ def rows(place: Place) -> Iterator[Row]:
     for figure, event, more in (
         ("`hook` at the start of a conversation", "SessionStart", USUAL),
         ("`hook` for a prompt: recorded", "UserPromptSubmit", NO_RECALL),
-        (
-            "`hook` for a prompt: recorded, and recalled lines",
-            "UserPromptSubmit",
-            USUAL,
-        ),
+        ("`hook` for a prompt: recorded, and recalled lines", "UserPromptSubmit", USUAL),
     ):
         said = place.root / f"{event}.json"
         said.write_text(
-            json.dumps(
-                {"hook_event_name": event, "session_id": "bench", "prompt": PROMPT}
-            )
+            json.dumps({"hook_event_name": event, "session_id": "bench", "prompt": PROMPT})
         )
         ours = 1000 * median_process_cpu(command, place.environment(more), ROUNDS, said)
         yield Row(

@@ -98,15 +98,10 @@ def _plain(figure: str, ours: str) -> Row:
 # --- Idle ---
 
 
-def _idle_daemon(
-    place: Place,
-    roots: Sequence[Path],
-) -> float:
+def _idle_daemon(place: Place, roots: Sequence[Path]) -> float:
     """Returns the share of a core that a daemon uses, the mean of some."""
     with ExitStack() as stack:
-        running = [
-            stack.enter_context(daemons.running(place, root, OFF)) for root in roots
-        ]
+        running = [stack.enter_context(daemons.running(place, root, OFF)) for root in roots]
         for daemon in running:
             arguments = {"query": "what was said of the harbour?", "scopes": []}
             daemon.ask("search", arguments)
@@ -117,10 +112,7 @@ def _idle_daemon(
     return (after - before) / IDLE_SECONDS / len(roots)
 
 
-def _open_all(
-    host: Served,
-    names: Sequence[str],
-) -> None:
+def _open_all(host: Served, names: Sequence[str]) -> None:
     for name in names:
         host.search(hosts.token(name), "what was said of the harbour?")
 
@@ -142,11 +134,7 @@ def _share(host: Served) -> float:
     return (host.cpu() - before) / IDLE_SECONDS
 
 
-def _memory_row(
-    size: int,
-    memory: int,
-    smallest: int,
-) -> Row:
+def _memory_row(size: int, memory: int, smallest: int) -> Row:
     total = f"{memory / 1e6:.0f} MB"
     if size == SIZES[0]:
         return _plain(f"host, {size} open vaults, memory", total)
@@ -161,12 +149,7 @@ def _memory_row(
     )
 
 
-def _idle_row(
-    size: int,
-    state: str,
-    share: float,
-    daemon_share: float,
-) -> Row:
+def _idle_row(size: int, state: str, share: float, daemon_share: float) -> Row:
     """The vaults of a host that nobody asks are closed; open ones show what use leaves behind."""
     ratio = share / (size * daemon_share)
     is_judged = size == SIZES[-1] and state == "closed"
@@ -184,10 +167,7 @@ def _idle_row(
 
 
 def _closed_rows(
-    place: Place,
-    folder: Path,
-    names: Sequence[str],
-    daemon_share: float,
+    place: Place, folder: Path, names: Sequence[str], daemon_share: float
 ) -> Iterator[Row]:
     """Each search opens its vault; a moment later, the host closes it. Then nothing happens."""
     size = len(names)
@@ -205,10 +185,7 @@ def _closed_rows(
         yield _idle_row(size, "closed", _share(host), daemon_share)
 
 
-def _opening_row(
-    size: int,
-    ours: float,
-) -> Row:
+def _opening_row(size: int, ours: float) -> Row:
     return Row(
         f"host, {size:,} vaults: open, search, close, over HTTP",
         "–",
@@ -219,10 +196,7 @@ def _opening_row(
     )
 
 
-def _wait_until_closed(
-    place: Place,
-    folder: Path,
-) -> None:
+def _wait_until_closed(place: Place, folder: Path) -> None:
     deadline = time.monotonic() + hosts.PATIENCE_SECONDS
     while time.monotonic() < deadline:
         if set(hosts.states(place, folder)) == {"closed"}:
@@ -231,11 +205,7 @@ def _wait_until_closed(
     raise SystemExit("error: the host does not close its vaults")
 
 
-def _search_rows(
-    place: Place,
-    host: Served,
-    root: Path,
-) -> Iterator[Row]:
+def _search_rows(place: Place, host: Served, root: Path) -> Iterator[Row]:
     """The same vault in a host of its own, and in `serve`."""
     alone = place.root / "alone" / "copy"
     hosts.make(place, [alone])
@@ -268,11 +238,7 @@ def _search_rows(
     )
 
 
-def _answers(
-    process: Served,
-    name: str,
-    questions: Sequence[str],
-) -> list[Any]:
+def _answers(process: Served, name: str, questions: Sequence[str]) -> list[Any]:
     return [
         [
             (hit["note"], hit["text"], hit["score"])
@@ -302,11 +268,7 @@ def _first_row(place: Place) -> Row:
     )
 
 
-def _first_open(
-    place: Place,
-    group: str,
-    number: int,
-) -> float:
+def _first_open(place: Place, group: str, number: int) -> float:
     root = place.root / group / f"n{number:05d}"
     root.mkdir(parents=True)
     (root / "USER.md").write_text("- tea\n")
@@ -318,16 +280,9 @@ def _first_open(
 # --- Fairness ---
 
 
-def _fairness_row(
-    place: Place,
-    folder: Path,
-    names: Sequence[str],
-) -> Row:
+def _fairness_row(place: Place, folder: Path, names: Sequence[str]) -> Row:
     """Searches by the clock, alone and while the host reads a large new vault."""
-    with (
-        hosts.host(place, folder, {"idle_seconds": NEVER}) as host,
-        ThreadPoolExecutor(1) as pool,
-    ):
+    with hosts.host(place, folder, {"idle_seconds": NEVER}) as host, ThreadPoolExecutor(1) as pool:
         _open_all(host, names)
         _wait_until_quiet(host)
         alone = _delays(host, names)
@@ -356,18 +311,12 @@ def _fairness_row(
     )
 
 
-def _read(
-    host: Served,
-    token: str,
-) -> None:
+def _read(host: Served, token: str) -> None:
     """The first search in a new vault waits until it is read."""
     host.search(token, "what was said of the harbour?")
 
 
-def _delays(
-    host: Served,
-    names: Sequence[str],
-) -> list[float]:
+def _delays(host: Served, names: Sequence[str]) -> list[float]:
     draw = random.Random(3)
     took = []
     for number in range(FAIR_SEARCHES):

@@ -20,12 +20,8 @@ PAUSE_SECONDS = 0.25
 MOST_P95 = 150.0
 KINDS = (
     lambda number: b"- b\n" * 262_000 + b"%d\n" % number,
-    lambda number: b"".join(
-        b"- b%d of %d\n" % (place, number) for place in range(70_000)
-    ),
-    lambda number: b"".join(
-        b"[r%d-%d]: /u\n" % (place, number) for place in range(50_000)
-    ),
+    lambda number: b"".join(b"- b%d of %d\n" % (place, number) for place in range(70_000)),
+    lambda number: b"".join(b"[r%d-%d]: /u\n" % (place, number) for place in range(50_000)),
     lambda number: b"# h%d\n" % number * 100_000,
 )
 
@@ -35,9 +31,7 @@ def rows(place: Place) -> Iterator[Row]:
     vault = indexed(place, "hostile", OFF)
     with running(place, vault, OFF) as daemon:
         quiet = sorted(
-            seconds
-            for seconds in save_all(vault, daemon, SAVES // 4)
-            if seconds is not None
+            seconds for seconds in save_all(vault, daemon, SAVES // 4) if seconds is not None
         )
         with _coming_and_going(vault) as count:
             took = save_all(vault, daemon, SAVES)

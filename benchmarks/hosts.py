@@ -41,9 +41,7 @@ class Served:
     def search(self, token: str, query: str) -> list[dict[str, Any]]:
         """Returns the hits of a search in the vault of a token."""
         answer = self.client.post(
-            "/v1/search",
-            json={"query": query},
-            headers={"authorization": f"Bearer {token}"},
+            "/v1/search", json={"query": query}, headers={"authorization": f"Bearer {token}"}
         )
         if answer.status_code != 200:
             raise SystemExit(f"error: a search was answered with {answer.text}")
@@ -61,9 +59,7 @@ class Served:
 
 @contextmanager
 def served(
-    place: Place,
-    command: list[str],
-    environment: Mapping[str, str] | None = None,
+    place: Place, command: list[str], environment: Mapping[str, str] | None = None
 ) -> Iterator[Served]:
     """A process from when it listens to the end."""
     log = place.root / f"served-{time.monotonic_ns()}.log"
@@ -83,10 +79,7 @@ def served(
         process.wait(60)
 
 
-def _address(
-    log: Path,
-    process: "subprocess.Popen[bytes]",
-) -> str:
+def _address(log: Path, process: "subprocess.Popen[bytes]") -> str:
     deadline = time.monotonic() + PATIENCE_SECONDS
     while time.monotonic() < deadline and process.poll() is None:
         address = ADDRESS.search(log.read_text())
@@ -97,11 +90,7 @@ def _address(
 
 
 @contextmanager
-def host(
-    place: Place,
-    folder: Path,
-    settings: Mapping[str, float],
-) -> Iterator[Served]:
+def host(place: Place, folder: Path, settings: Mapping[str, float]) -> Iterator[Served]:
     """A host of the vaults below a folder, with a section [host]."""
     lines = [f"{name} = {value}" for name, value in settings.items()]
     file = place.root / "host.toml"
@@ -111,10 +100,7 @@ def host(
         yield process
 
 
-def states(
-    place: Place,
-    folder: Path,
-) -> list[str]:
+def states(place: Place, folder: Path) -> list[str]:
     """Returns the state of each vault, by `host --status`."""
     printed = subprocess.run(
         [program(), "host", "--vaults", str(folder), "--status", "--json"],
@@ -130,10 +116,7 @@ def token(name: str) -> str:
     return f"{name}-{'t' * 40}"
 
 
-def make(
-    place: Place,
-    roots: list[Path],
-) -> None:
+def make(place: Place, roots: list[Path]) -> None:
     """Writes and indexes vaults of 50 notes, each with a token named after its folder."""
     environment = place.environment()
     with ProcessPoolExecutor(WRITERS) as pool:
@@ -142,12 +125,7 @@ def make(
         list(pool.map(_make, places, roots, numbers, [environment] * len(roots)))
 
 
-def _make(
-    place: Place,
-    root: Path,
-    number: int,
-    environment: dict[str, str],
-) -> None:
+def _make(place: Place, root: Path, number: int, environment: dict[str, str]) -> None:
     vaults.write(root, NOTES, seed=number, scopes=(0,))
     old = time.time() - OLD_SECONDS
     for note in root.rglob("*.md"):
@@ -157,10 +135,7 @@ def _make(
         memory.index(embed=False)
 
 
-def give_token(
-    place: Place,
-    root: Path,
-) -> None:
+def give_token(place: Place, root: Path) -> None:
     """Lets the person of a vault in with a token."""
     vault = ensure_marker(root).vault
     state = place.root / "state" / "vault-memory" / vault

@@ -44,9 +44,7 @@ def rows(place: Place) -> Iterator[Row]:
             what: 100 * (running_cpu(daemon.pid) - before[what]) / SECONDS
             for what, daemon in daemons.items()
         }
-        memory = {
-            what: resident_bytes(daemon.pid) / 1e6 for what, daemon in daemons.items()
-        }
+        memory = {what: resident_bytes(daemon.pid) / 1e6 for what, daemon in daemons.items()}
     for what, most in MOST_MEGABYTES.items():
         yield Row(
             f"idle daemon, {NOTES:,} notes, memory {what}",
@@ -90,6 +88,4 @@ def indexed(place: Place, name: str, embedding: dict[str, str]) -> Path:
 
 def _ask_around(daemon: Running) -> None:
     for scope in (*vaults.SCOPES, *vaults.SCOPES[:3]):
-        daemon.ask(
-            "search", {"query": "what was said of the harbour?", "scopes": [scope]}
-        )
+        daemon.ask("search", {"query": "what was said of the harbour?", "scopes": [scope]})

@@ -31,17 +31,11 @@ def rows(place: Place) -> Iterator[Row]:
 def _cold(place: Place, notes: int, rounds: int) -> Row:
     vault = place.vault(f"{notes}-notes", notes)
     with place.open(vault) as memory:
-        memory.index(
-            embed=False
-        )  # once, so that modules are loaded and the files lie in the cache
+        memory.index(embed=False)  # once, so that modules are loaded and the files lie in the cache
         floors, ours = [], []
         for _ in range(rounds):
-            floors.append(
-                notes / cpu_seconds(lambda: floor(vault, place.root / "floor.sqlite"))
-            )
-            ours.append(
-                notes / cpu_seconds(lambda: memory.index(rebuild=True, embed=False))
-            )
+            floors.append(notes / cpu_seconds(lambda: floor(vault, place.root / "floor.sqlite")))
+            ours.append(notes / cpu_seconds(lambda: memory.index(rebuild=True, embed=False)))
         chunks = memory.vault.indexing.index().counts()[1]
     speed = statistics.median(ours)
     return Row(

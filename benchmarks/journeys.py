@@ -104,10 +104,7 @@ class Journey:
         """Counts a file or folder that is opened, and what of it is read."""
         self.opened += 1
         name = os.path.basename(str(path))
-        if (
-            flags & (os.O_ACCMODE | os.O_DIRECTORY | getattr(os, "O_PATH", 0))
-            != os.O_RDONLY
-        ):
+        if flags & (os.O_ACCMODE | os.O_DIRECTORY | getattr(os, "O_PATH", 0)) != os.O_RDONLY:
             return
         self.note_reads += name == os.path.basename(self.note)
         self.audit_reads += name.startswith(os.path.basename(self.note) + ".audit")
@@ -116,9 +113,7 @@ class Journey:
         """Counts a file lock, and how many others the process holds beneath it."""
         # A lock ends with its descriptor; the number may be that of another file by then.
         self._locked = {
-            number: file
-            for number, file in self._locked.items()
-            if _file_of(number) == file
+            number: file for number, file in self._locked.items() if _file_of(number) == file
         }
         if operation & fcntl.LOCK_UN:
             self._locked.pop(descriptor, None)
@@ -131,17 +126,13 @@ class Journey:
 
     def figures(self) -> dict[str, int]:
         """Returns the counts of all threads together."""
-        functions = {
-            code for steps in self.threads.values() for code in steps.functions
-        }
+        functions = {code for steps in self.threads.values() for code in steps.functions}
         return {
             "calls": sum(steps.calls for steps in self.threads.values()),
             "functions": len(functions),
             "modules": len({code.co_filename for code in functions}),
             "room_switches": sum(steps.switches for steps in self.threads.values()),
-            "calls_into_another_room": sum(
-                steps.crossings for steps in self.threads.values()
-            ),
+            "calls_into_another_room": sum(steps.crossings for steps in self.threads.values()),
             "note_read": self.note_reads,
             "real_path_resolved": self.resolved,
             "audit_read": self.audit_reads,
@@ -202,11 +193,7 @@ def _continues(frame: FrameType) -> bool:
 def _first_resume(code: CodeType) -> int:
     """Returns where a new generator starts: behind what makes it."""
     if code not in _STARTS:
-        starts = (
-            entry.offset
-            for entry in dis.get_instructions(code)
-            if entry.opname == "RESUME"
-        )
+        starts = (entry.offset for entry in dis.get_instructions(code) if entry.opname == "RESUME")
         _STARTS[code] = next(starts, 0)
     return _STARTS[code]
 
@@ -324,9 +311,7 @@ def measure_apart(root: Path) -> dict[str, dict[str, int]]:
     environment = Place(root).environment(OFF) | {
         "PYTHONPATH": str(Path(__file__).resolve().parent.parent)
     }
-    result = subprocess.run(
-        command, env=environment, capture_output=True, text=True, timeout=300
-    )
+    result = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=300)
     if result.returncode:
         raise SystemExit(result.stderr)
     figures: dict[str, dict[str, int]] = json.loads(result.stdout)

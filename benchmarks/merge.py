@@ -116,9 +116,7 @@ def _loop(folder: Path, command: str) -> float:
     """CPU seconds of a git command run over all triples by one shell."""
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
     subprocess.run(
-        ["sh", "-c", LOOP.format(last=TRIPLES - 1, command=command)],
-        cwd=folder,
-        check=True,
+        ["sh", "-c", LOOP.format(last=TRIPLES - 1, command=command)], cwd=folder, check=True
     )
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
     return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
@@ -128,9 +126,7 @@ def _small(folder: Path, made: list[Triple]) -> Row:
     raws = [one.raws() for one in made]
     mine = [cpu_seconds(lambda: [merge(*raw) for raw in raws]) for _ in range(ROUNDS)]
     whole, start = _loop(folder, MERGE_FILE), _loop(folder, NOTHING)
-    micros = [
-        1e6 * seconds / TRIPLES for seconds in (statistics.median(mine), whole, start)
-    ]
+    micros = [1e6 * seconds / TRIPLES for seconds in (statistics.median(mine), whole, start)]
     size = statistics.mean(len(raw[0]) for raw in raws)
     return Row(
         f"merge of a note of {size:,.0f} bytes",
@@ -144,9 +140,7 @@ def _small(folder: Path, made: list[Triple]) -> Row:
 
 def _large() -> Row:
     base, ours, theirs = (large(side) for side in (0, 1, 2))
-    floor = median_cpu(
-        lambda: [raw.decode().splitlines() for raw in (base, ours, theirs)], ROUNDS
-    )
+    floor = median_cpu(lambda: [raw.decode().splitlines() for raw in (base, ours, theirs)], ROUNDS)
     milliseconds = 1e3 * median_cpu(lambda: merge(base, ours, theirs), ROUNDS)
     return Row(
         f"merge of a note of {len(base) / 2**20:.1f} MiB, {LARGE_ITEMS:,} items",

@@ -78,10 +78,7 @@ def _conversation(place: Place) -> Iterator[Row]:
                 _record(memory, number, f"c{conversation}")
             moment = NOW + timedelta(seconds=first + CONVERSATION)
             took.append(
-                1000
-                * cpu_seconds(
-                    partial(memory.end_session, f"c{conversation}", now=moment)
-                )
+                1000 * cpu_seconds(partial(memory.end_session, f"c{conversation}", now=moment))
             )
     ours = statistics.median(took)
     yield Row(

@@ -47,12 +47,7 @@ def rows(place: Place) -> Iterator[Row]:
     yield from page_views.rows(place, vault, noted[2], size)
 
 
-def _row(
-    figure: str,
-    floor: str,
-    milliseconds: float,
-    most: float,
-) -> Row:
+def _row(figure: str, floor: str, milliseconds: float, most: float) -> Row:
     return Row(
         figure,
         "–",
@@ -63,11 +58,7 @@ def _row(
     )
 
 
-def _undo(
-    memory: VaultMemory,
-    note: str,
-    scopes: Sequence[str],
-) -> float:
+def _undo(memory: VaultMemory, note: str, scopes: Sequence[str]) -> float:
     line = f"a boat came at {time.time_ns()}"
     op = {"op": "append", "heading": HEADING, "line": line}
     edit = memory.apply(note, [op], source="cli")
@@ -80,10 +71,7 @@ def _undo(
     return took
 
 
-def _write_audit(
-    vault: Path,
-    note: str,
-) -> None:
+def _write_audit(vault: Path, note: str) -> None:
     """Writes the audit of a note to which a bot added a line on each of several nights."""
     lines = []
     for night in range(1, RECORDS_OF_A_NOTE + 1):

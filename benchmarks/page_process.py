@@ -60,25 +60,15 @@ class PageProcess:
             raise SystemExit(f"error: {path} was answered with {answer.status_code}")
         return answer.content
 
-    def post(
-        self,
-        path: str,
-        fields: Mapping[str, str],
-    ) -> None:
+    def post(self, path: str, fields: Mapping[str, str]) -> None:
         """A button."""
         answer = self.client.post(
-            path,
-            data={"csrf": self.csrf, **fields},
-            headers={"origin": self.origin},
+            path, data={"csrf": self.csrf, **fields}, headers={"origin": self.origin}
         )
         if answer.status_code != 303:
             raise SystemExit(f"error: {path} was answered with {answer.status_code}")
 
-    def post_cpu(
-        self,
-        path: str,
-        fields: Mapping[str, str],
-    ) -> float:
+    def post_cpu(self, path: str, fields: Mapping[str, str]) -> float:
         """CPU seconds of a button, with what the daemon does about it afterwards."""
         before = self.cpu()
         self.post(path, fields)
@@ -122,11 +112,7 @@ class Tab:
         if name not in ("state", "reload"):
             raise SystemExit(f"error: a stream began with `{name}`")
 
-    def seen_at(
-        self,
-        note: str,
-        seconds: float,
-    ) -> float | None:
+    def seen_at(self, note: str, seconds: float) -> float | None:
         """When the stream named a note; None when it does not within these seconds."""
         deadline = time.perf_counter() + seconds
         while (left := deadline - time.perf_counter()) > 0:
@@ -153,11 +139,7 @@ class Tab:
 
 
 @contextmanager
-def page_process(
-    place: Place,
-    vault: Path,
-    daemon_pid: int,
-) -> Iterator[PageProcess]:
+def page_process(place: Place, vault: Path, daemon_pid: int) -> Iterator[PageProcess]:
     """The page of a vault, from its first link to its end."""
     command = [program(), "web", "--no-browser", "--vault", str(vault)]
     process = subprocess.Popen(
@@ -189,13 +171,7 @@ def page_process(
         process.wait(20)
 
 
-def _sign_in(
-    place: Place,
-    vault: Path,
-    client: httpx.Client,
-    path: str,
-    origin: str,
-) -> str:
+def _sign_in(place: Place, vault: Path, client: httpx.Client, path: str, origin: str) -> str:
     """Opens the link. Returns the token for forms."""
     answer = client.post(path, headers={"origin": origin})
     cookie = answer.headers["set-cookie"].partition(";")[0]

@@ -10,13 +10,7 @@ from pathlib import Path
 
 from benchmarks.cost import cpu_seconds, median_cpu, resident_bytes, running_cpu
 from benchmarks.daemons import running
-from benchmarks.page_process import (
-    SETTLED_SECONDS,
-    TABS,
-    PageProcess,
-    Tab,
-    page_process,
-)
+from benchmarks.page_process import SETTLED_SECONDS, TABS, PageProcess, Tab, page_process
 from benchmarks.place import OFF, Place
 from benchmarks.table import Row
 from vault_memory.api.vault_memory import VaultMemory
@@ -40,22 +34,14 @@ MOST_END_SECONDS = 1.0
 MOST_MEGABYTES = 90
 
 
-def rows(
-    place: Place,
-    vault: Path,
-    note: str,
-    size: str,
-) -> Iterator[Row]:
+def rows(place: Place, vault: Path, note: str, size: str) -> Iterator[Row]:
     """The figures of each view and button. `note` becomes a note of 4 kB with versions."""
     (vault / note).write_text(_long_note())
     with place.open(vault) as memory:
         memory.index(embed=False)
         for number in range(VERSIONS):
             _append(memory, note, f"a boat came at {number}")
-        with (
-            running(place, vault, OFF) as daemon,
-            page_process(place, vault, daemon.pid) as page,
-        ):
+        with running(place, vault, OFF) as daemon, page_process(place, vault, daemon.pid) as page:
             page.wait_until_quiet()
             yield from _views(page, memory, note, size)
             yield _buttons(page, memory, note, size)
@@ -69,22 +55,12 @@ def rows(
 # ---- views and buttons -------------------------------------------------------------------
 
 
-def _views(
-    page: PageProcess,
-    memory: VaultMemory,
-    note: str,
-    size: str,
-) -> Iterator[Row]:
+def _views(page: PageProcess, memory: VaultMemory, note: str, size: str) -> Iterator[Row]:
     scopes = memory.scopes()
     views: list[tuple[str, float, str, Callable[[], object]]] = [
         ("/", 40, "log()", memory.log),
         ("/log", 40, "log(limit=50)", lambda: memory.log(limit=50)),
-        (
-            f"/search?q={QUERY}",
-            12,
-            "search()",
-            lambda: memory.search(QUERY, scopes=scopes),
-        ),
+        (f"/search?q={QUERY}", 12, "search()", lambda: memory.search(QUERY, scopes=scopes)),
         (f"/note/{note}", 10, "read()", lambda: memory.read(note)),
         (f"/history/{note}", 15, "history()", lambda: memory.history(note)),
     ]
@@ -104,12 +80,7 @@ def _views(
         )
 
 
-def _buttons(
-    page: PageProcess,
-    memory: VaultMemory,
-    note: str,
-    size: str,
-) -> Row:
+def _buttons(page: PageProcess, memory: VaultMemory, note: str, size: str) -> Row:
     """An op on an item, and undoing it, by turns."""
     adding = []
     undoing = []
@@ -139,11 +110,7 @@ def _buttons(
     )
 
 
-def _append(
-    memory: VaultMemory,
-    note: str,
-    line: str,
-) -> None:
+def _append(memory: VaultMemory, note: str, line: str) -> None:
     op = {"op": "append", "heading": HEADING, "line": line}
     memory.apply(note, [op], source="cli")
     time.sleep(SETTLED_SECONDS)
@@ -153,20 +120,14 @@ def _long_note() -> str:
     """A note of 4 kB: items in two sections."""
     items: list[str] = []
     while len("".join(items)) < LONG_NOTE_BYTES:
-        items.append(
-            f"- ship {len(items)} brought tea, oranges and letters from home\n"
-        )
+        items.append(f"- ship {len(items)} brought tea, oranges and letters from home\n")
     return f"# Boats\n\n{''.join(items)}\n## {HEADING}\n\n- the ferry\n"
 
 
 # ---- open tabs ---------------------------------------------------------------------------
 
 
-def _seen(
-    page: PageProcess,
-    vault: Path,
-    tab: Tab,
-) -> Iterator[Row]:
+def _seen(page: PageProcess, vault: Path, tab: Tab) -> Iterator[Row]:
     notes = sorted(path.relative_to(vault).as_posix() for path in vault.rglob("*.md"))
     draw = random.Random(3)
     told: list[float] = []
@@ -187,10 +148,7 @@ def _seen(
     yield _seen_row(f"page, save → `/search` asked again shows it, {saves}", shown)
 
 
-def _seen_row(
-    figure: str,
-    milliseconds: Sequence[float],
-) -> Row:
+def _seen_row(figure: str, milliseconds: Sequence[float]) -> Row:
     p50, p95 = _percentiles(milliseconds)
     missed = SAVES - len(milliseconds)
     return Row(
@@ -203,12 +161,7 @@ def _seen_row(
     )
 
 
-def _save(
-    file: Path,
-    word: str,
-    *,
-    by_rename: bool,
-) -> None:
+def _save(file: Path, word: str, *, by_rename: bool) -> None:
     raw = file.read_bytes() + f"\n- remember the {word} of today\n".encode()
     if not by_rename:
         file.write_bytes(raw)

@@ -35,8 +35,7 @@ class Place:
         kept = {
             name: value
             for name, value in os.environ.items()
-            if not name.startswith("VAULT_MEMORY_")
-            and name != "PYTHONDONTWRITEBYTECODE"
+            if not name.startswith("VAULT_MEMORY_") and name != "PYTHONDONTWRITEBYTECODE"
         }
         state = {
             "XDG_STATE_HOME": str(self.root / "state"),
@@ -58,8 +57,4 @@ def temporary() -> Iterator[Place]:
 def program() -> str:
     """The command `vault-memory` as it is installed beside this Python."""
     found = Path(sysconfig.get_path("scripts")) / "vault-memory"
-    return (
-        str(found)
-        if found.exists()
-        else str(Path(sys.executable).parent / "vault-memory")
-    )
+    return str(found) if found.exists() else str(Path(sys.executable).parent / "vault-memory")

@@ -39,19 +39,10 @@ def rows(place: Place) -> Iterator[Row]:
         memory.index(embed=False)
         scopes = [f"user:{vaults.USERS[PERSON]}", "channel:harbour"]
         texts = _texts(memory.vault.indexing.index(), scopes)
-        asked = [
-            one
-            for one in vaults.questions(texts, QUESTIONS)
-            if _recalls(memory, one, scopes)
-        ]
-        bare = _median(
-            lambda question: floor(memory.vault.indexing.index(), question), asked[:20]
-        )
+        asked = [one for one in vaults.questions(texts, QUESTIONS) if _recalls(memory, one, scopes)]
+        bare = _median(lambda question: floor(memory.vault.indexing.index(), question), asked[:20])
         peer = "none gives a block with places"
-        for figure, prompts in (
-            ("for a prompt", asked),
-            ("without a prompt", [""] * 10),
-        ):
+        for figure, prompts in (("for a prompt", asked), ("without a prompt", [""] * 10)):
             ours = _median(lambda prompt: _block(memory, prompt, scopes), prompts)
             yield Row(
                 f"memory block {figure}, 10,000 chunks",
@@ -66,9 +57,7 @@ def rows(place: Place) -> Iterator[Row]:
         yield from _fading_rows(memory, asked, scopes)
 
 
-def _fading_rows(
-    memory: VaultMemory, prompts: Sequence[str], scopes: list[str]
-) -> Iterator[Row]:
+def _fading_rows(memory: VaultMemory, prompts: Sequence[str], scopes: list[str]) -> Iterator[Row]:
     """What fading costs a block, and what the hot cache saves a question."""
     config = memory.vault.config
     off = config._replace(lifecycle=LifecycleSettings(enabled=False))
@@ -93,9 +82,7 @@ def _fading_rows(
     )
 
     def ask(prompt: str) -> float:
-        return _milliseconds(
-            lambda: memory.search(prompt, scopes=scopes, now=NOW, refresh=False)
-        )
+        return _milliseconds(lambda: memory.search(prompt, scopes=scopes, now=NOW, refresh=False))
 
     pairs = []
     for prompt in prompts:
@@ -155,10 +142,7 @@ def _furnish(vault: Path, person: str) -> None:
     )
     facts = "".join(
         f"\n## {person if number == 0 else words.text(6, 14)}\n\n"
-        + "".join(
-            f"- likes_{at}: {words.text(8, 30)}\n"
-            for at in range(20 if number == 0 else 8)
-        )
+        + "".join(f"- likes_{at}: {words.text(8, 30)}\n" for at in range(20 if number == 0 else 8))
         for number in range(40)
     )
     for path, text in (
@@ -168,10 +152,7 @@ def _furnish(vault: Path, person: str) -> None:
         (vault / "Channels" / "harbour" / "CHANNEL.md", profile),
         (vault / "Users" / person / "memories" / "2026-05-24.md", profile),
         (vault / "Users" / person / "memories" / "2026-05-23.md", profile),
-        (
-            vault / "Users" / person / "memories" / "reflections" / "2026-W20.md",
-            profile,
-        ),
+        (vault / "Users" / person / "memories" / "reflections" / "2026-W20.md", profile),
     ):
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text, encoding="utf-8")
@@ -186,10 +167,7 @@ def _let_fade(vault: Path, person: str) -> None:
     for number in range(400):
         day = (NOW - timedelta(days=number + 10)).date()
         path = f"Users/{person}/memories/{day}-nightly.md"
-        items = [
-            f"[{types[(number + at) % len(types)]}] {words.text(20, 90)}"
-            for at in range(10)
-        ]
+        items = [f"[{types[(number + at) % len(types)]}] {words.text(20, 90)}" for at in range(10)]
         lines = "".join(f"- {item}\n" for item in items)
         (vault / path).write_text(f"# Day\n\n## Learned\n\n{lines}", encoding="utf-8")
         _record(vault / path, path, person)
@@ -198,16 +176,11 @@ def _let_fade(vault: Path, person: str) -> None:
 def _record(note: Path, path: str, person: str) -> None:
     """Ten nights, each with an item of the note."""
     items = [
-        line[2:]
-        for line in note.read_text(encoding="utf-8").splitlines()
-        if line.startswith("- ")
+        line[2:] for line in note.read_text(encoding="utf-8").splitlines() if line.startswith("- ")
     ][:10]
     lines = []
     for at, item in enumerate(items):
-        done = {
-            "op": {"op": "append", "heading": "Learned", "line": item},
-            "outcome": "applied",
-        }
+        done = {"op": {"op": "append", "heading": "Learned", "line": item}, "outcome": "applied"}
         ts = (NOW - timedelta(days=100 - at)).isoformat()
         record = {
             "id": f"{at:06}",
@@ -218,6 +191,4 @@ def _record(note: Path, path: str, person: str) -> None:
             "applied": [done],
         }
         lines.append(json.dumps(record) + "\n")
-    note.with_name(note.name + ".audit.jsonl").write_text(
-        "".join(lines), encoding="utf-8"
-    )
+    note.with_name(note.name + ".audit.jsonl").write_text("".join(lines), encoding="utf-8")

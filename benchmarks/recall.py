@@ -18,12 +18,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from vault_memory import VaultMemory
-from vault_memory.config.sections import (
-    Config,
-    EmbeddingSettings,
-    LayoutPattern,
-    LayoutSettings,
-)
+from vault_memory.config.sections import Config, EmbeddingSettings, LayoutPattern, LayoutSettings
 
 HITS = 20
 BUDGET = 4_000
@@ -58,9 +53,7 @@ def opened(
 ) -> VaultMemory:
     """The product over a folder of notes, brought up to date."""
     embedding = EmbeddingSettings() if embed else EmbeddingSettings(kind="off")
-    config = Config(
-        layout=LayoutSettings(patterns=tuple(patterns)), embedding=embedding
-    )
+    config = Config(layout=LayoutSettings(patterns=tuple(patterns)), embedding=embedding)
     memory = VaultMemory.open(
         root, config, environment={"VAULT_MEMORY_STATE": str(folder / "state")}
     )
@@ -92,28 +85,16 @@ def conversations(folder: Path, runs: Path, modes: Sequence[str]) -> None:
                 print(f"{folder.name:12} {mode:9} no embedder: {memory.warm()}")
                 continue
             rows, seconds = [], 0.0
-            with (runs / f"{folder.name}-{mode}.jsonl").open(
-                "w", encoding="utf-8"
-            ) as run:
+            with (runs / f"{folder.name}-{mode}.jsonl").open("w", encoding="utf-8") as run:
                 for topic in topics:
                     found, spent = _ask(
-                        memory,
-                        topic["q"],
-                        f"group:{topic['space']}",
-                        mode,
-                        topic["now"],
-                        HITS,
+                        memory, topic["q"], f"group:{topic['space']}", mode, topic["now"], HITS
                     )
                     seconds += spent
-                    rows.append(
-                        score(set(topic["gold"]), set(topic["gold_files"]), found)
-                    )
+                    rows.append(score(set(topic["gold"]), set(topic["gold_files"]), found))
                     hits = [{"file": note, "text": text} for note, text in found]
                     run.write(
-                        json.dumps(
-                            {"qid": topic["qid"], "ms": 1000 * spent, "hits": hits}
-                        )
-                        + "\n"
+                        json.dumps({"qid": topic["qid"], "ms": 1000 * spent, "hits": hits}) + "\n"
                     )
             _row(folder.name, mode, rows, seconds)
 
@@ -121,35 +102,22 @@ def conversations(folder: Path, runs: Path, modes: Sequence[str]) -> None:
 def passages(folder: Path) -> None:
     """All passages of a language are one scope, and each is the answer to its own questions."""
     for file in sorted(folder.glob("*.jsonl")):
-        cases = [
-            json.loads(line) for line in file.read_text(encoding="utf-8").splitlines()
-        ]
+        cases = [json.loads(line) for line in file.read_text(encoding="utf-8").splitlines()]
         with tempfile.TemporaryDirectory() as state:
             root = Path(state) / "vault" / "memory"
             root.mkdir(parents=True)
             for number, case in enumerate(cases):
-                (root / f"{number:04}.md").write_text(
-                    case["passage"] + "\n", encoding="utf-8"
-                )
+                (root / f"{number:04}.md").write_text(case["passage"] + "\n", encoding="utf-8")
             memory = opened(root.parent, Path(state), (), embed=False)
             rows, seconds = [], 0.0
             for number, case in enumerate(cases):
                 for question in case["questions"]:
                     found, spent = _ask(
-                        memory,
-                        question,
-                        "group:main",
-                        "keyword",
-                        "2024-01-01T00:00:00",
-                        1,
+                        memory, question, "group:main", "keyword", "2024-01-01T00:00:00", 1
                     )
                     seconds += spent
                     rows.append(
-                        {
-                            "R@1": float(
-                                bool(found) and found[0][0] == f"memory/{number:04}.md"
-                            )
-                        }
+                        {"R@1": float(bool(found) and found[0][0] == f"memory/{number:04}.md")}
                     )
         _row(f"{folder.name}/{file.stem}", "keyword", rows, seconds)
 
@@ -170,16 +138,13 @@ def _ask(
     """The hits and the CPU seconds they took."""
     at = datetime.fromisoformat(now).replace(tzinfo=UTC)
     before = time.process_time()
-    answer = memory.search(
-        query, scopes=[scope], mode=mode, limit=limit, now=at, refresh=False
-    )
+    answer = memory.search(query, scopes=[scope], mode=mode, limit=limit, now=at, refresh=False)
     return [(hit.note, hit.text) for hit in answer.hits], time.process_time() - before
 
 
 def _row(name: str, mode: str, rows: list[dict[str, float]], seconds: float) -> None:
     means = "  ".join(
-        f"{key} {100 * sum(row[key] for row in rows) / len(rows):5.1f}"
-        for key in rows[0]
+        f"{key} {100 * sum(row[key] for row in rows) / len(rows):5.1f}" for key in rows[0]
     )
     print(
         f"{name:12} {mode:9} n={len(rows):5}  {means}  {1000 * seconds / len(rows):6.2f} CPU ms",

@@ -73,9 +73,7 @@ def rows(place: Place) -> Iterator[Row]:
         "alma",
         "hello",
     ]
-    nothing = 1000 * median_process_cpu(
-        [program(), "--version"], place.environment(OFF), ROUNDS
-    )
+    nothing = 1000 * median_process_cpu([program(), "--version"], place.environment(OFF), ROUNDS)
     ours = 1000 * median_process_cpu(command, place.environment(OFF), ROUNDS)
     yield Row(
         "one turn by the command, 1,000 notes",
@@ -96,7 +94,5 @@ def _read_day(memory: VaultMemory, user: str) -> None:
 def _record(memory: VaultMemory, user: str, number: int) -> float:
     at = datetime(2026, 4, 6, 8, tzinfo=UTC) + timedelta(seconds=number)
     began = time.perf_counter()
-    memory.record_turn(
-        session=user, role="user", user=user, text=TEXT.format(number), now=at
-    )
+    memory.record_turn(session=user, role="user", user=user, text=TEXT.format(number), now=at)
     return time.perf_counter() - began

@@ -36,10 +36,7 @@ def rows(place: Place) -> Iterator[Row]:
 
 def _nextcloud_rows(place: Place) -> Iterator[Row]:
     clock = _Later()
-    with (
-        tempfile.TemporaryDirectory(dir=place.root) as folder,
-        running_cloud(clock) as cloud,
-    ):
+    with tempfile.TemporaryDirectory(dir=place.root) as folder, running_cloud(clock) as cloud:
         vault = cloud.vault(Path(folder))
         for number in range(NOTES):
             vault.write(
@@ -50,15 +47,12 @@ def _nextcloud_rows(place: Place) -> Iterator[Row]:
         clock.seconds += 60
         _asked(vault, cloud)
         idle = _asked(vault, cloud)
-        vault.write(
-            "memory/1/1.md", "# 1\n\n- the lamp of night 1\n- trimmed at nine\n"
-        )
+        vault.write("memory/1/1.md", "# 1\n\n- the lamp of night 1\n- trimmed at nine\n")
         edit = _asked(vault, cloud)
         clock.seconds += 60
         _asked(vault, cloud)
         cloud.server.other_client_put(
-            "Notes/memory/2/2.md",
-            b"# 2\n\n- the lamp of night 2\n- seen from the ferry\n",
+            "Notes/memory/2/2.md", b"# 2\n\n- the lamp of night 2\n- seen from the ferry\n"
         )
         theirs = _asked(vault, cloud)
     what = f"requests of `sync --once`, {NOTES} notes on a Nextcloud"
@@ -72,12 +66,7 @@ def _nextcloud_rows(place: Place) -> Iterator[Row]:
         idle <= MOST_IDLE,
     )
     yield Row(
-        f"{what}: one line edited here",
-        "–",
-        "2",
-        f"{edit}",
-        f"≤ {MOST_EDIT}",
-        edit <= MOST_EDIT,
+        f"{what}: one line edited here", "–", "2", f"{edit}", f"≤ {MOST_EDIT}", edit <= MOST_EDIT
     )
     yield Row(
         f"{what}: one line edited there",
@@ -110,44 +99,20 @@ def _bucket_rows(place: Place) -> Iterator[Row]:
     what = f"requests of `sync --once`, {NOTES} notes in a bucket of S3"
     most_first = NOTES + 2 * FOLDERS + MOST_EDIT
     yield Row(
-        f"{what}: first upload",
-        "–",
-        f"{NOTES}",
-        f"{first}",
-        f"≤ {most_first}",
-        first <= most_first,
+        f"{what}: first upload", "–", f"{NOTES}", f"{first}", f"≤ {most_first}", first <= most_first
     )
+    yield Row(f"{what}: nothing changed", "–", "1", f"{idle}", f"≤ {MOST_IDLE}", idle <= MOST_IDLE)
     yield Row(
-        f"{what}: nothing changed",
-        "–",
-        "1",
-        f"{idle}",
-        f"≤ {MOST_IDLE}",
-        idle <= MOST_IDLE,
-    )
-    yield Row(
-        f"{what}: one line edited here",
-        "–",
-        "2",
-        f"{edit}",
-        f"≤ {MOST_EDIT}",
-        edit <= MOST_EDIT,
+        f"{what}: one line edited here", "–", "2", f"{edit}", f"≤ {MOST_EDIT}", edit <= MOST_EDIT
     )
 
 
-def _bucket_requests(
-    base: Path,
-    store: s3_stores.S3Store,
-    proxy: S3Proxy,
-) -> tuple[int, int, int]:
+def _bucket_requests(base: Path, store: s3_stores.S3Store, proxy: S3Proxy) -> tuple[int, int, int]:
     """Count the requests of the first upload, of a quiet pass, and of an edit."""
     folder, home = base / "vault", base / "home"
     folder.mkdir()
     home.mkdir()
-    keys = {
-        "AWS_ACCESS_KEY_ID": s3_stores.KEY_ID,
-        "AWS_SECRET_ACCESS_KEY": s3_stores.SECRET,
-    }
+    keys = {"AWS_ACCESS_KEY_ID": s3_stores.KEY_ID, "AWS_SECRET_ACCESS_KEY": s3_stores.SECRET}
     vault = Outside(folder, home, {**KEYWORDS_ONLY, **keys}, quick=True)
     added = vault.run("remote", "add", store.new_url(), "--endpoint", proxy.url)
     assert added.code == 0, added

@@ -37,9 +37,7 @@ def rows(place: Place) -> Iterator[Row]:
     )
 
 
-def _row(
-    place: Place, what: str, vault: Path, embedding: dict[str, str], saves: int
-) -> Row:
+def _row(place: Place, what: str, vault: Path, embedding: dict[str, str], saves: int) -> Row:
     with running(place, vault, embedding) as daemon:
         bare = statistics.median(_bare_answer(daemon) for _ in range(50))
         took = save_all(vault, daemon, saves)
@@ -69,12 +67,7 @@ def save_all(vault: Path, daemon: Running, saves: int) -> list[float | None]:
     took = []
     for number in range(saves):
         took.append(
-            _save(
-                draw.choice(notes),
-                f"zq{number}saved",
-                daemon,
-                by_rename=number % 2 == 0,
-            )
+            _save(draw.choice(notes), f"zq{number}saved", daemon, by_rename=number % 2 == 0)
         )
         time.sleep(draw.uniform(0.02, LONGEST_PAUSE_SECONDS))
     return took
@@ -97,10 +90,5 @@ def _save(note: Path, word: str, daemon: Running, *, by_rename: bool) -> float |
 
 
 def _finds(daemon: Running, word: str) -> bool:
-    asked = {
-        "query": word,
-        "scopes": list(vaults.SCOPES),
-        "mode": "keyword",
-        "limit": 1,
-    }
+    asked = {"query": word, "scopes": list(vaults.SCOPES), "mode": "keyword", "limit": 1}
     return any(word in hit["text"] for hit in daemon.ask("search", asked)["hits"])

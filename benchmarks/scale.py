@@ -54,13 +54,7 @@ def _starts(place: Place, notes: int) -> Row:
 def _largest(place: Place) -> Iterator[Row]:
     vault = _vault(place, f"spread-{LARGEST}", LARGEST, FOLDERS)
     _start(place, vault)
-    search = [
-        program(),
-        "search",
-        "what was said of the harbour?",
-        "--vault",
-        str(vault),
-    ]
+    search = [program(), "search", "what was said of the harbour?", "--vault", str(vault)]
     environment = place.environment(OFF)
     alone = median_process_cpu(search, environment, SEARCHES)
     with running(place, vault, OFF) as daemon:
@@ -133,12 +127,7 @@ def _asking(daemon: Running) -> float:
     for _ in range(SAVES):
         daemon.ask(
             "search",
-            {
-                "query": "zqnowhere",
-                "scopes": list(vaults.SCOPES),
-                "mode": "keyword",
-                "limit": 1,
-            },
+            {"query": "zqnowhere", "scopes": list(vaults.SCOPES), "mode": "keyword", "limit": 1},
         )
     return (running_cpu(daemon.pid) - before) / SAVES
 

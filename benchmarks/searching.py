@@ -35,31 +35,16 @@ def rows(place: Place) -> Iterator[Row]:
         index = memory.vault.indexing.index()
         stand_in.fill(index, fingerprint=stand_in.StandIn.fingerprint, name="stand-in")
         asked = {
-            scopes: vaults.questions(_texts(index, scopes), QUESTIONS)
-            for _, scopes, _, _ in LIMITS
+            scopes: vaults.questions(_texts(index, scopes), QUESTIONS) for _, scopes, _, _ in LIMITS
         }
         for figure, scopes, most, _ in LIMITS:
-            yield _row(
-                f"search by words, {figure}",
-                memory,
-                "keyword",
-                asked[scopes],
-                scopes,
-                most,
-            )
-        embedder = _Prepared(
-            question for questions in asked.values() for question in questions
-        )
+            yield _row(f"search by words, {figure}", memory, "keyword", asked[scopes], scopes, most)
+        embedder = _Prepared(question for questions in asked.values() for question in questions)
         memory.vault.semantic.embedder = embedder
         memory.searcher.matrices = Matrices()
         for figure, scopes, _, most in LIMITS:
             yield _row(
-                f"search with vectors, {figure}",
-                memory,
-                "balanced",
-                asked[scopes],
-                scopes,
-                most,
+                f"search with vectors, {figure}", memory, "balanced", asked[scopes], scopes, most
             )
 
 
@@ -68,9 +53,7 @@ class _Prepared(stand_in.StandIn):
 
     def __init__(self, questions: Iterator[str]) -> None:
         super().__init__()
-        self._vectors = {
-            question: stand_in.vector(question.encode()) for question in questions
-        }
+        self._vectors = {question: stand_in.vector(question.encode()) for question in questions}
         self._usual = next(iter(self._vectors.values()))
 
     def embed(self, texts: Sequence[str], *, query: bool = False) -> list[bytes]:
@@ -88,10 +71,7 @@ def _row(
     index = memory.vault.indexing.index()
     bare = _median_milliseconds(lambda question: floor(index, question), questions[:20])
     ours = _median_milliseconds(
-        lambda question: memory.search(
-            question, scopes=scopes, mode=mode, refresh=False
-        ),
-        questions,
+        lambda question: memory.search(question, scopes=scopes, mode=mode, refresh=False), questions
     )
     return Row(
         figure,
@@ -103,9 +83,7 @@ def _row(
     )
 
 
-def _median_milliseconds(
-    ask: Callable[[str], object], questions: Sequence[str]
-) -> float:
+def _median_milliseconds(ask: Callable[[str], object], questions: Sequence[str]) -> float:
     ask(questions[0])
     took = []
     for question in questions:

@@ -42,11 +42,7 @@ def fill(index: Index, *, fingerprint: str, name: str, spare: int = 0) -> None:
         rows: list[tuple[bytes]] = list(
             index.connection.execute("SELECT DISTINCT identity FROM chunk")
         )
-        vectors.put(
-            index,
-            model,
-            list(_random_rows([identity for (identity,) in rows[spare:]])),
-        )
+        vectors.put(index, model, list(_random_rows([identity for (identity,) in rows[spare:]])))
 
 
 def _random_rows(identities: list[bytes]) -> Iterator[tuple[bytes, bytes]]:

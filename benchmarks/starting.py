@@ -15,11 +15,7 @@ from benchmarks.table import Row
 
 ROUNDS = 15
 ROUNDS_OF_HOSTS = 21
-START, PROMPT, APPEND = (
-    "`hook` at the start of a conversation",
-    "`hook` for a prompt",
-    "`append`",
-)
+START, PROMPT, APPEND = ("`hook` at the start of a conversation", "`hook` for a prompt", "`append`")
 MOST_ALONE = {START: 80, PROMPT: 80, APPEND: 150}
 MOST_BESIDE = 40
 """CPU ms"""
@@ -36,9 +32,7 @@ def rows(place: Place) -> Iterator[Row]:
         memory.index(embed=False)
     text = next(vault.rglob("*.md")).read_text("utf-8")
     (question,) = vaults.questions([text], 1)
-    interpreter = median_process_cpu(
-        [sys.executable, "-c", "pass"], environment, ROUNDS
-    )
+    interpreter = median_process_cpu([sys.executable, "-c", "pass"], environment, ROUNDS)
     search = [program(), "search", question, "--vault", str(vault)]
     for figure, command, peer, most in (
         ("`search` as a new process, 1,000 notes", search, 207, 150),
@@ -47,12 +41,7 @@ def rows(place: Place) -> Iterator[Row]:
         ours = 1000 * median_process_cpu(command, environment, ROUNDS)
         floor = f"{1000 * interpreter:.0f} CPU ms (`python -c pass`)"
         yield Row(
-            figure,
-            f"{peer} CPU ms",
-            floor,
-            f"{ours:.0f} CPU ms",
-            f"≤ {most} CPU ms",
-            ours <= most,
+            figure, f"{peer} CPU ms", floor, f"{ours:.0f} CPU ms", f"≤ {most} CPU ms", ours <= most
         )
     yield from _host_rows(place, vault, 1000 * interpreter)
 
@@ -60,9 +49,9 @@ def rows(place: Place) -> Iterator[Row]:
 def _host_rows(place: Place, vault: Path, interpreter: float) -> Iterator[Row]:
     """What a host and a bot wait for at each turn, with and without a daemon."""
     with place.open(vault) as memory:
-        user = next(
-            scope for scope in memory.scopes() if scope.startswith("user:")
-        ).removeprefix("user:")
+        user = next(scope for scope in memory.scopes() if scope.startswith("user:")).removeprefix(
+            "user:"
+        )
     vault.joinpath("memory").mkdir(exist_ok=True)
     vault.joinpath(LIST).write_text("# List\n\n## Items\n\n- the first\n")
     meant = ["--vault", str(vault), "--user", user]
@@ -89,9 +78,7 @@ def _costs(place: Place, vault: Path, meant: list[str]) -> dict[str, float]:
         }
         event.write_text(json.dumps(said))
         hook = [program(), "hook", "claude-code", *meant]
-        costs[name] = 1000 * median_process_cpu(
-            hook, environment, ROUNDS_OF_HOSTS, event
-        )
+        costs[name] = 1000 * median_process_cpu(hook, environment, ROUNDS_OF_HOSTS, event)
     append = [program(), "append", LIST, "Items", "--vault", str(vault), "--json"]
     costs[APPEND] = 1000 * statistics.median(
         process_cpu([*append, f"item {os.urandom(8).hex()}"], environment)
@@ -102,9 +89,7 @@ def _costs(place: Place, vault: Path, meant: list[str]) -> dict[str, float]:
 
 def _row(figure: str, cost: float, interpreter: float, most: int) -> Row:
     floor = f"{interpreter:.0f} CPU ms (`python -c pass`)"
-    return Row(
-        figure, "–", floor, f"{cost:.0f} CPU ms", f"≤ {most} CPU ms", cost <= most
-    )
+    return Row(figure, "–", floor, f"{cost:.0f} CPU ms", f"≤ {most} CPU ms", cost <= most)
 
 
 def _mcp(place: Place, meant: list[str], interpreter: float, hook: float) -> Row:
@@ -121,14 +106,10 @@ def _mcp(place: Place, meant: list[str], interpreter: float, hook: float) -> Row
     ]
     requests = place.root / "requests.jsonl"
     requests.write_text(
-        "".join(
-            json.dumps({"jsonrpc": "2.0", **message}) + "\n" for message in messages
-        )
+        "".join(json.dumps({"jsonrpc": "2.0", **message}) + "\n" for message in messages)
     )
     command = [program(), "mcp", *meant]
-    ours = 1000 * median_process_cpu(
-        command, place.environment(OFF), ROUNDS_OF_HOSTS, requests
-    )
+    ours = 1000 * median_process_cpu(command, place.environment(OFF), ROUNDS_OF_HOSTS, requests)
     most = MOST_OF_HOOK * hook
     return Row(
         "`mcp` until its tools are listed",

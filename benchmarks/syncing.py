@@ -59,9 +59,7 @@ def _rows(place: Place, vault: Path, server: real.Server) -> Iterator[Row]:
     clients, firsts = [], []
     for number in range(ROUNDS):
         clients.append(_webdavclient(vault, server, f"client{number}"))
-        remote = WebDav(
-            server.make_folder(f"ours{number}"), Account(server.user, server.password)
-        )
+        remote = WebDav(server.make_folder(f"ours{number}"), Account(server.user, server.password))
         first, idle = _ours(place.root / f"state{number}", vault, remote)
         firsts.append(first)
         remote.close()
@@ -98,8 +96,7 @@ def _vault(place: Place) -> Path:
         note = vault / f"{number % FOLDERS:02}" / f"{number:04}.md"
         note.parent.mkdir(parents=True, exist_ok=True)
         note.write_text(
-            f"# Note {number}\n\n"
-            + "".join(f"- {words.text(60, 120)}\n" for _ in range(12))
+            f"# Note {number}\n\n" + "".join(f"- {words.text(60, 120)}\n" for _ in range(12))
         )
     return vault
 
@@ -164,16 +161,11 @@ def _rclone(vault: Path, server: real.Server) -> Cost:
     if not (server.root_dir / "rclone").exists():
         server.make_folder("rclone")
     hidden = subprocess.run(
-        ["rclone", "obscure", server.password],
-        capture_output=True,
-        text=True,
-        check=True,
+        ["rclone", "obscure", server.password], capture_output=True, text=True, check=True
     )
     target = f":webdav,url='{server.url}rclone/',user={server.user},pass={hidden.stdout.strip()}:"
     started = time.perf_counter()
-    process = subprocess.Popen(
-        ["rclone", "--config", "/dev/null", "copy", str(vault), target]
-    )
+    process = subprocess.Popen(["rclone", "--config", "/dev/null", "copy", str(vault), target])
     _, status, usage = os.wait4(process.pid, 0)
     process.returncode = os.waitstatus_to_exitcode(status)
     if process.returncode:

@@ -19,9 +19,7 @@ class Row:
 
     def cells(self) -> tuple[str, ...]:
         word = {True: "yes", False: "NO", None: "–"}[self.reached]
-        load = (
-            f"{os.getloadavg()[0]:.1f}"  # a time by the clock means little without it
-        )
+        load = f"{os.getloadavg()[0]:.1f}"  # a time by the clock means little without it
         return (self.figure, self.peer, self.floor, self.ours, self.reach, word, load)
 
 

@@ -48,9 +48,7 @@ class Words:
         function_words = FUNCTION_WORDS.split()
         made = _syllabic(random.Random(7), VOCABULARY - len(function_words))
         self._words = [*function_words, *made]
-        self._sums = list(
-            itertools.accumulate(1 / rank for rank in range(1, VOCABULARY + 1))
-        )
+        self._sums = list(itertools.accumulate(1 / rank for rank in range(1, VOCABULARY + 1)))
 
     def word(self) -> str:
         return self._words[bisect(self._sums, self.random.random() * self._sums[-1])]
@@ -70,11 +68,7 @@ class Words:
 
 def _syllabic(draw: random.Random, count: int) -> list[str]:
     """Made words, short ones first: frequent words are short."""
-    starts, vowels, ends = (
-        STARTS.split(),
-        VOWELS.split(),
-        ["", "", "", "n", "r", "l", "s", "t"],
-    )
+    starts, vowels, ends = (STARTS.split(), VOWELS.split(), ["", "", "", "n", "r", "l", "s", "t"])
     found: dict[str, None] = {}
     while len(found) < count:
         syllables = draw.choice((1, 2, 2, 3, 3))
@@ -93,9 +87,9 @@ def note(words: Words) -> str:
     parts = [f"# {words.text(8, 40)}\n"]
     size = len(parts[0])
     while size < wanted:
-        part = words.random.choices(
-            (_bullets, _paragraph, _table, _fence), weights=(60, 28, 6, 6)
-        )[0](words, wanted - size)
+        part = words.random.choices((_bullets, _paragraph, _table, _fence), weights=(60, 28, 6, 6))[
+            0
+        ](words, wanted - size)
         if words.random.random() < 0.35:
             part = f"\n## {words.text(6, 30)}\n{part}"
         parts.append(part)
@@ -109,9 +103,7 @@ def _bullets(words: Words, room: int) -> str:
         line = words.text(40, 160)
         chance = words.random.random()
         if chance < 0.10:
-            line += (
-                f" ({date(2026, 1, 1) + timedelta(days=words.random.randrange(150))})"
-            )
+            line += f" ({date(2026, 1, 1) + timedelta(days=words.random.randrange(150))})"
         elif chance < 0.15:
             line = f"**{words.random.choice(USERS).capitalize()}**: {line}"
         lines.append(f"- {line}\n")
@@ -139,10 +131,7 @@ def _table(words: Words, room: int) -> str:
 
 
 def _fence(words: Words, room: int) -> str:
-    lines = [
-        f"{words.word()} = {words.word()}({words.random.randint(1, 99)})\n"
-        for _ in range(5)
-    ]
+    lines = [f"{words.word()} = {words.word()}({words.random.randint(1, 99)})\n" for _ in range(5)]
     return "\n```python\n" + "".join(lines) + "```\n"
 
 
@@ -150,11 +139,7 @@ def path(number: int, scope: int) -> str:
     """Where note `number` lies when it belongs to that scope."""
     day = date(2024, 1, 1) + timedelta(days=number)
     dated = number % 3 == 0 or SCOPES[scope].startswith("channel:")
-    return (
-        f"{FOLDERS[scope]}/{day}.md"
-        if dated
-        else f"{FOLDERS[scope]}/note-{number:05d}.md"
-    )
+    return f"{FOLDERS[scope]}/{day}.md" if dated else f"{FOLDERS[scope]}/note-{number:05d}.md"
 
 
 def write(

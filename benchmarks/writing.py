@@ -75,9 +75,7 @@ def _large(place: Place, vault: Path) -> Row:
     )
     with place.open(vault) as memory:
         memory.index(embed=False)
-        costs = [
-            cpu_seconds(partial(_call, memory, note, number)) for number in range(7)
-        ]
+        costs = [cpu_seconds(partial(_call, memory, note, number)) for number in range(7)]
     ours = 1000 * statistics.median(costs[1:])
     size = f"{(vault / note).stat().st_size / 2**20:.1f} MiB"
     return Row(
@@ -95,9 +93,7 @@ def _fact(place: Place, vault: Path) -> Row:
     page.parent.mkdir(parents=True, exist_ok=True)
     sections = (
         f"## person {who}\n\n"
-        + "".join(
-            f"- likes_{at}: thing {who} {at} (since 2024-01-11)\n" for at in range(EACH)
-        )
+        + "".join(f"- likes_{at}: thing {who} {at} (since 2024-01-11)\n" for at in range(EACH))
         for who in range(SUBJECTS)
     )
     page.write_text("\n".join(sections))
@@ -135,9 +131,7 @@ def _import(place: Place, vault: Path) -> Row:
         database.executemany(
             "INSERT INTO memory_chunks(user_id, source_type, source_id, content) VALUES ('alma', 'note', 'x', ?)",
             [
-                (
-                    f"Berth {number} has a ring of iron, and the lamp beside it was seen to.",
-                )
+                (f"Berth {number} has a ring of iron, and the lamp beside it was seen to.",)
                 for number in range(IMPORTED)
             ],
         )
@@ -161,9 +155,7 @@ def _take_in(memory: VaultMemory, source: Path) -> None:
 
 def _call(memory: VaultMemory, note: str, number: int) -> float:
     began = time.perf_counter()
-    later = datetime.now(UTC) + timedelta(
-        hours=1
-    )  # a note that was saved just now is waited for
+    later = datetime.now(UTC) + timedelta(hours=1)  # a note that was saved just now is waited for
     edit = memory.apply(
         note,
         [{"op": "append", "heading": "Tea", "line": f"black {number}"}],

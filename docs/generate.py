@@ -24,9 +24,7 @@ from vault_memory import config, errors
 
 REFERENCE = Path(__file__).resolve().parent / "reference"
 GLOSSARY = Path(__file__).resolve().parent / "glossary.toml"
-NOTICE = (
-    "<!-- Generated from the code by docs/generate.py; `make docs` writes it again. -->"
-)
+NOTICE = "<!-- Generated from the code by docs/generate.py; `make docs` writes it again. -->"
 
 
 # --- The command line ---------------------------------------------------------------------------------------------
@@ -52,11 +50,7 @@ def command_line() -> str:
             continue
         inner = click.Context(command, info_name=name, parent=context)
         usage = command.get_usage(inner).removeprefix("Usage: ")
-        out += [
-            f"## {name}",
-            _prose(command.help),
-            f"```text\n{' '.join(usage.split())}\n```",
-        ]
+        out += [f"## {name}", _prose(command.help), f"```text\n{' '.join(usage.split())}\n```"]
         out += [_parameters(command, without=shared)]
     out += ["## Exit codes", _exit_codes()]
     return _page(out)
@@ -66,9 +60,7 @@ def _parameters(command: click.Command, without: frozenset[str] = frozenset()) -
     shown = [
         option
         for option in command.params
-        if isinstance(option, click.Option)
-        and not option.hidden
-        and not without & set(option.opts)
+        if isinstance(option, click.Option) and not option.hidden and not without & set(option.opts)
     ]
     rows = [
         f"| `{_option(option)}` | {_one_line(option.help or '')}{_default(option)} |"
@@ -82,9 +74,7 @@ def _option(parameter: click.Option) -> str:
     if parameter.is_flag or parameter.count:
         return names
     if isinstance(parameter.type, click.Choice):
-        return f"{names} {'|'.join(map(str, parameter.type.choices))}".replace(
-            "|", "\\|"
-        )
+        return f"{names} {'|'.join(map(str, parameter.type.choices))}".replace("|", "\\|")
     return f"{names} {parameter.metavar or (parameter.name or '').upper()}"
 
 
@@ -151,8 +141,7 @@ def configuration() -> str:
         if name in config.SECTIONS
     }
     moved = ", ".join(
-        f"`{key}` (the same as under [{table}])"
-        for key, table in config.ALSO_AT_TOP.items()
+        f"`{key}` (the same as under [{table}])" for key, table in config.ALSO_AT_TOP.items()
     )
     out += [
         "## At the top",
@@ -167,14 +156,8 @@ def configuration() -> str:
             _keys(section, _tables_of(section)),
         ]
         for key, table in _tables_of(section).items():
-            out += [
-                f"## [{name}.{key}]",
-                _prose(inspect.getdoc(table)),
-                _keys(table),
-            ]
-        nested += [
-            inner for kind in get_type_hints(section).values() if (inner := _item(kind))
-        ]
+            out += [f"## [{name}.{key}]", _prose(inspect.getdoc(table)), _keys(table)]
+        nested += [inner for kind in get_type_hints(section).values() if (inner := _item(kind))]
     for table in nested:
         out += [f"## {table.__name__}", _prose(inspect.getdoc(table)), _keys(table)]
     return _page(out)
@@ -239,12 +222,7 @@ def _type(kind: Any) -> str:
         return "list of texts"
     if inner := _item(kind):
         return f"list of [{inner.__name__}](#{inner.__name__.lower()})"
-    names = {
-        str: "text",
-        int: "whole number",
-        float: "number",
-        bool: "`true` or `false`",
-    }
+    names = {str: "text", int: "whole number", float: "number", bool: "`true` or `false`"}
     return names.get(kind) or str(kind).replace("|", "or")
 
 
@@ -260,11 +238,7 @@ def error_classes() -> str:
         'object, `{"error": {"code", "message", "hint", …}}`, and the code is one of these. They stay the same '
         "from version to version; the sentences may change.",
     ]
-    named = {
-        kind
-        for kind in _descendants(errors.VaultMemoryError)
-        if "code" not in vars(kind)
-    }
+    named = {kind for kind in _descendants(errors.VaultMemoryError) if "code" not in vars(kind)}
     kinds = sorted(named, key=lambda kind: (_code(kind), kind.__module__))
     rows = [
         "| Code | Exit | HTTP | Situation |",
@@ -277,9 +251,7 @@ def error_classes() -> str:
     return _page([*out, "\n".join(rows)])
 
 
-def _descendants(
-    kind: type[errors.VaultMemoryError],
-) -> Iterator[type[errors.VaultMemoryError]]:
+def _descendants(kind: type[errors.VaultMemoryError]) -> Iterator[type[errors.VaultMemoryError]]:
     for module in pkgutil.walk_packages(vault_memory.__path__, "vault_memory."):
         if not module.name.endswith("__main__"):
             importlib.import_module(module.name)
@@ -343,49 +315,30 @@ def _schema(told: dict[str, Any], schema: dict[str, Any]) -> dict[str, Any]:
 
 def _fields(told: dict[str, Any], said: dict[str, Any]) -> str:
     fields = [
-        (one["name"], one["schema"] | one, one["required"])
-        for one in said.get("parameters", [])
+        (one["name"], one["schema"] | one, one["required"]) for one in said.get("parameters", [])
     ]
     if "requestBody" in said:
-        body = _schema(
-            told, said["requestBody"]["content"]["application/json"]["schema"]
-        )
+        body = _schema(told, said["requestBody"]["content"]["application/json"]["schema"])
         required = body.get("required", [])
-        fields = [
-            (name, kind, name in required) for name, kind in body["properties"].items()
-        ]
+        fields = [(name, kind, name in required) for name, kind in body["properties"].items()]
     rows = []
     for name, kind, required in fields:
         needed = ", required" if required else ""
         rows.append(
             f"| `{name}` | {_json_type(kind)}{needed} | {_one_line(kind.get('description', ''))} |"
         )
-    return (
-        "\n".join(["| Field | Type | Meaning |", "|---|---|---|", *rows])
-        if rows
-        else ""
-    )
+    return "\n".join(["| Field | Type | Meaning |", "|---|---|---|", *rows]) if rows else ""
 
 
 def _json_type(kind: dict[str, Any]) -> str:
     if "anyOf" in kind:
-        return " or ".join(
-            _json_type(one) for one in kind["anyOf"] if one.get("type") != "null"
-        )
+        return " or ".join(_json_type(one) for one in kind["anyOf"] if one.get("type") != "null")
     if "enum" in kind:
         return " or ".join(f"`{choice}`" for choice in sorted(kind["enum"]))
     if kind.get("type") == "array":
         return f"list of {_json_type(kind['items'])}"
-    names = {
-        "string": "text",
-        "integer": "whole number",
-        "boolean": "`true` or `false`",
-    }
-    return (
-        "day"
-        if kind.get("format") == "date"
-        else names.get(kind.get("type", ""), "any")
-    )
+    names = {"string": "text", "integer": "whole number", "boolean": "`true` or `false`"}
+    return "day" if kind.get("format") == "date" else names.get(kind.get("type", ""), "any")
 
 
 # --- Pages --------------------------------------------------------------------------------------------------------
@@ -402,7 +355,9 @@ def glossary() -> str:
         f"- **{term['name']}**: {term['means']}{_avoided(term.get('avoid', []))}"
         for term in sorted(terms, key=lambda term: term["name"])
     ]
-    introduction = "The words of the code, the documentation and the messages. Each means one thing."
+    introduction = (
+        "The words of the code, the documentation and the messages. Each means one thing."
+    )
     return _page(["# Glossary", NOTICE, introduction, "\n".join(lines)])
 
 
@@ -463,10 +418,7 @@ def main() -> int:
     if not stale:
         return 0
     if "--check" in sys.argv:
-        print(
-            f"error: out of date: {', '.join(stale)}\n\nhint: make docs",
-            file=sys.stderr,
-        )
+        print(f"error: out of date: {', '.join(stale)}\n\nhint: make docs", file=sys.stderr)
         return 1
     print(f"wrote {', '.join(stale)}")
     return 0

@@ -41,10 +41,7 @@ of the sources.
 """
 
 
-def page(
-    root: click.Group,
-    exit_codes: dict[int, str],
-) -> str:
+def page(root: click.Group, exit_codes: dict[int, str]) -> str:
     """Return the manual page of a group of commands."""
     context = click.Context(root, info_name="vault-memory")
     lines = [
@@ -80,10 +77,7 @@ def page(
     return "\n".join(lines)
 
 
-def _options(
-    command: click.Command,
-    without: frozenset[str],
-) -> list[str]:
+def _options(command: click.Command, without: frozenset[str]) -> list[str]:
     lines: list[str] = []
     for option in command.params:
         if not isinstance(option, click.Option) or option.hidden:

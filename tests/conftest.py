@@ -38,14 +38,9 @@ ALLOCATIONS_BETWEEN_SEARCHES = 20_000
 SHORT_PATIENCE_SECONDS = 0.06
 """Longer than a tick of the clock that file times come from, within which a note is read again and again"""
 
+settings.register_profile("search", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.register_profile(
-    "search", deadline=None, suppress_health_check=[HealthCheck.too_slow]
-)
-settings.register_profile(
-    "house",
-    settings.get_profile("search"),
-    derandomize=True,
-    max_examples=cases(100),
+    "house", settings.get_profile("search"), derandomize=True, max_examples=cases(100)
 )
 settings.load_profile(
     "house"
@@ -54,9 +49,7 @@ settings.load_profile(
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption(
-        "--seeds-from",
-        type=int,
-        help="the first of the seeds that move; without it, any",
+        "--seeds-from", type=int, help="the first of the seeds that move; without it, any"
     )
 
 

@@ -47,9 +47,7 @@ def _run(*command: str, data: bytes | None = None) -> None:
 
 def _vim(backupcopy: str) -> Callable[[Path, str], None]:
     def add_line(path: Path, line: str) -> None:
-        settings = (
-            f"set nocompatible backupskip= swapfile writebackup backupcopy={backupcopy}"
-        )
+        settings = f"set nocompatible backupskip= swapfile writebackup backupcopy={backupcopy}"
         text = line.replace("'", "''")
         _run(
             "vim",
@@ -158,7 +156,9 @@ def _emacs_like(path: Path, line: str) -> None:
 
 
 def _emacs(path: Path, line: str) -> None:
-    lisp = f'(progn (find-file "{path}") (goto-char (point-max)) (insert "{line}\\n") (save-buffer))'
+    lisp = (
+        f'(progn (find-file "{path}") (goto-char (point-max)) (insert "{line}\\n") (save-buffer))'
+    )
     _run("emacs", "-Q", "--batch", "--eval", lisp)
 
 

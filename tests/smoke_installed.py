@@ -121,9 +121,7 @@ def _use_without(addon: str, wheel: Path, python: Path, folder: Path) -> int:
     return checks
 
 
-def _use_core(
-    command: tuple[str, ...], place: Path, environment: dict[str, str]
-) -> int:
+def _use_core(command: tuple[str, ...], place: Path, environment: dict[str, str]) -> int:
     vault = str(place)
 
     def use(*arguments: str) -> str:
@@ -146,9 +144,7 @@ def _use_core(
 
 def _use_first_screen(folder: Path, dist: Path) -> int:
     """The commands of the first block of the README, as printed, search by meaning included."""
-    screen = next(
-        block for block in blocks(PROJECT / "README.md") if block.language == "console"
-    )
+    screen = next(block for block in blocks(PROJECT / "README.md") if block.language == "console")
     commands = steps(screen.text)
     assert len(commands) == 2, commands
     pipx = _environment(folder / "pipx", "pipx").parent
@@ -167,11 +163,7 @@ def _use_first_screen(folder: Path, dist: Path) -> int:
     }
     for step in commands:
         printed = _run(
-            "bash",
-            "-c",
-            f"{step.command} 2>&1",
-            cwd=environment["HOME"],
-            env=environment,
+            "bash", "-c", f"{step.command} 2>&1", cwd=environment["HOME"], env=environment
         )
         check(step, printed)
     search = ("search", "a doctor for my cats", "--mode", "semantic", "--json")
@@ -181,22 +173,16 @@ def _use_first_screen(folder: Path, dist: Path) -> int:
     (notes / "house.md").write_text("The roof of the shed was tarred in May\n")
     environment["VAULT_MEMORY_VAULT"] = str(notes)
     _run("vault-memory", "index", env=environment, cwd=environment["HOME"])
-    answer = json.loads(
-        _run("vault-memory", *search, env=environment, cwd=environment["HOME"])
-    )
+    answer = json.loads(_run("vault-memory", *search, env=environment, cwd=environment["HOME"]))
     assert answer["hits"][0]["note"] == "animals.md", answer
     assert answer["freshness"]["semantic"] == "ready", answer
     return len(commands) + 2
 
 
 def _run(*command: str, **options: object) -> str:
-    done = subprocess.run(
-        command, capture_output=True, text=True, timeout=SECONDS, **options
-    )  # type: ignore[call-overload]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=SECONDS, **options)  # type: ignore[call-overload]
     if done.returncode != 0:
-        sys.exit(
-            f"{' '.join(command)}\nended with {done.returncode}\n{done.stdout}{done.stderr}"
-        )
+        sys.exit(f"{' '.join(command)}\nended with {done.returncode}\n{done.stdout}{done.stderr}")
     return str(done.stdout)
 
 

@@ -98,9 +98,7 @@ def test_code_that_reads_worse_fails_the_check(package: Path, tmp_path: Path):
     result = run(package, "--table", table, "--check")
 
     assert result.returncode == 1
-    assert (
-        "error: vague_names_percent: 16.67, and the table allows 16.66" in result.stderr
-    )
+    assert "error: vague_names_percent: 16.67, and the table allows 16.66" in result.stderr
     assert "hint: find the places" in result.stderr
 
 
@@ -125,20 +123,14 @@ def test_an_equal_figure_passes_and_a_much_better_one_requests_a_stricter_limit(
     assert "vague_names_percent" not in result.stdout
 
 
-def test_tightening_saves_better_figures_and_loosens_none(
-    package: Path, tmp_path: Path
-):
+def test_tightening_saves_better_figures_and_loosens_none(package: Path, tmp_path: Path):
     table = tmp_path / "table.toml"
     write_table(table, vague_names_percent=3, comment_lines_percent=50, fmt_skip=9)
 
     assert run(package, "--table", table, "--tighten").returncode == 0
     lines = table.read_text().splitlines()
 
-    assert {
-        "vague_names_percent = 3",
-        "comment_lines_percent = 50",
-        "fmt_skip = 1",
-    } <= {*lines}
+    assert {"vague_names_percent = 3", "comment_lines_percent = 50", "fmt_skip = 1"} <= {*lines}
     assert run(package, "--table", table, "--check").returncode == 1
 
 

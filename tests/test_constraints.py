@@ -13,9 +13,7 @@ from packaging.utils import canonicalize_name
 from packaging.version import Version
 
 PROJECT = Path(__file__).resolve().parent.parent
-SETTINGS = tomllib.loads((PROJECT / "pyproject.toml").read_text(encoding="utf-8"))[
-    "project"
-]
+SETTINGS = tomllib.loads((PROJECT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
 EXTRAS = ("onnx", "mcp", "web", "s3", "fleet")
 PYTHONS = re.findall(r"Python :: (3\.\d+)", "\n".join(SETTINGS["classifiers"]))
 
@@ -27,15 +25,11 @@ def pins(python: str) -> dict[str, Version]:
     for line in text.splitlines():
         if not line or line.startswith("#"):
             continue
-        assert re.fullmatch(
-            r"[a-z0-9-]+==[0-9][0-9a-z.]*( ; [a-z0-9_=\". ]+)?", line
-        ), line
+        assert re.fullmatch(r"[a-z0-9-]+==[0-9][0-9a-z.]*( ; [a-z0-9_=\". ]+)?", line), line
         pin = Requirement(line)
         [exact] = pin.specifier
         if pin.marker is None or pin.marker.evaluate({"python_version": python}):
-            assert pin.name not in found, (
-                f"{pin.name} has two versions for Python {python}"
-            )
+            assert pin.name not in found, f"{pin.name} has two versions for Python {python}"
             found[pin.name] = Version(exact.version)
     return found
 
@@ -72,9 +66,7 @@ def test_every_requirement_is_pinned(python: str):
 
     for requirement in required():
         name = canonicalize_name(requirement.name)
-        assert name in versions, (
-            f"{name} is not in constraints.txt; run `make constraints`"
-        )
+        assert name in versions, f"{name} is not in constraints.txt; run `make constraints`"
         assert versions[name] in requirement.specifier, (
             f"{requirement} does not allow {versions[name]}"
         )
@@ -90,9 +82,7 @@ def test_every_indirect_requirement_is_pinned():
     while waiting:
         requirement = waiting.pop()
         name = canonicalize_name(requirement.name)
-        assert name in versions, (
-            f"{name} is not in constraints.txt; run `make constraints`"
-        )
+        assert name in versions, f"{name} is not in constraints.txt; run `make constraints`"
         assert versions[name] in requirement.specifier, (
             f"{requirement} does not allow {versions[name]}"
         )
@@ -105,17 +95,13 @@ def test_every_indirect_requirement_is_pinned():
             complete = False
     if complete:
         needed = {name.partition("[")[0] for name in seen}
-        assert needed == set(versions), (
-            "run `make constraints`: a package there is not needed"
-        )
+        assert needed == set(versions), "run `make constraints`: a package there is not needed"
 
 
 @pytest.mark.parametrize("target", ["package", "dev", "torch"])
 def test_make_installs_the_pinned_versions(target: str):
     makefile = (PROJECT / "Makefile").read_text(encoding="utf-8")
-    [recipe] = re.findall(
-        rf"^\$\(STAMPS\)/{target}: .*\n((?:\t.*\n)+)", makefile, re.MULTILINE
-    )
+    [recipe] = re.findall(rf"^\$\(STAMPS\)/{target}: .*\n((?:\t.*\n)+)", makefile, re.MULTILINE)
 
     installs = re.findall(r"\$\(PIP\) install (.*)", recipe)
     assert installs

@@ -106,9 +106,7 @@ def _expression(
     flags = [keyword.value for keyword in call.keywords if keyword.arg == "flags"]
     flags += call.args[CALLS[call.func.attr] :][:1]
     try:
-        pattern, *given = (
-            eval(ast.unparse(part), dict(names)) for part in (call.args[0], *flags)
-        )
+        pattern, *given = (eval(ast.unparse(part), dict(names)) for part in (call.args[0], *flags))
     except NameError:
         # It is put together within a function.
         return None
@@ -152,9 +150,7 @@ def put_together(tmp_path: Path) -> list[Expression]:
         compiled = process.submit(compiled_in_a_life, tmp_path).result()
     return [
         Expression(
-            re.compile(pattern, flags),
-            "fullmatch" if place.startswith(WHOLE) else "search",
-            place,
+            re.compile(pattern, flags), "fullmatch" if place.startswith(WHOLE) else "search", place
         )
         for place, pattern, flags in compiled
     ]
@@ -196,9 +192,7 @@ SAID = (
 
 def small_life(tmp_path: Path) -> None:
     environment = {
-        **{
-            key: value for key, value in os.environ.items() if "VAULT_MEMORY" not in key
-        },
+        **{key: value for key, value in os.environ.items() if "VAULT_MEMORY" not in key},
         "VAULT_MEMORY_STATE": str(tmp_path / "state"),
         "VAULT_MEMORY_EMBEDDING_KIND": "off",
         "VAULT_MEMORY_BRAIN_KIND": "rules",
@@ -214,9 +208,7 @@ def small_life(tmp_path: Path) -> None:
         memory.search("what does Mira like since May?", scopes=["user:main"])
         memory.search("tea", scopes=["user:main"], paths=["memory/*", "**/U*.md"])
         memory.context("what did I say last week?", scopes=["user:main"])
-        memory.apply(
-            "USER.md", [{"op": "append", "heading": "Likes", "line": "- figs"}]
-        )
+        memory.apply("USER.md", [{"op": "append", "heading": "Likes", "line": "- figs"}])
         memory.forget("the sea")
 
 
@@ -247,9 +239,7 @@ def _texts(expression: Expression, length: int) -> Iterator[Any]:
 
 def _grows_too_fast(expression: Expression) -> bool:
     """Whether one of the worst hostile texts takes far longer than its length says."""
-    letters = (
-        phrase_rules.LONGEST if expression.place.startswith(SENTENCES) else LETTERS
-    )
+    letters = phrase_rules.LONGEST if expression.place.startswith(SENTENCES) else LETTERS
     times = [_tried(expression, text) for text in _texts(expression, SHORT)]
     worst = sorted(range(len(times)), key=times.__getitem__)[-WORST:]
 
@@ -291,9 +281,7 @@ def test_no_expression_that_is_written_down_grows_with_the_square() -> None:
     assert _too_slow(expressions) == []
 
 
-def test_no_expression_that_is_put_together_grows_with_the_square(
-    tmp_path: Path,
-) -> None:
+def test_no_expression_that_is_put_together_grows_with_the_square(tmp_path: Path) -> None:
     known = {(regex.pattern, regex.flags) for regex, _, _ in written()}
     expressions = [
         expression

@@ -23,10 +23,7 @@ PACKAGE = PROJECT / "vault_memory"
 MODULES = sorted(PACKAGE.rglob("*.py"))
 
 LONGEST_MODULE = 500
-LONGER = {
-    "vault_memory/remote/nextcloud.py": 521,
-    "vault_memory/sync/engine.py": 595,
-}
+LONGER = {"vault_memory/remote/nextcloud.py": 521, "vault_memory/sync/engine.py": 595}
 """Modules that formatting made longer; a number may only get smaller"""
 VAGUE = {
     "base_classes",
@@ -44,17 +41,9 @@ PURE = ("contract", "markdown", "rules")
 UNPURE_CALLS = {"open", "print", "input", "breakpoint"}
 CLOCKS = {"now", "today", "utcnow"}
 
-OWNERS_OF_DATABASES = {
-    "database",
-    "index",
-    "sync",
-    "vault",
-}
+OWNERS_OF_DATABASES = {"database", "index", "sync", "vault"}
 """Packages with a database of their own, the index among them, and the one that opens all of them"""
-OTHER_DATABASES = {
-    Path("addons/fleet/database_copy.py"),
-    Path("addons/transfer/istota.py"),
-}
+OTHER_DATABASES = {Path("addons/fleet/database_copy.py"), Path("addons/transfer/istota.py")}
 """Modules that open a file that is not the index: one to copy, or one of another program"""
 DRIVERS = {
     "apsw",
@@ -64,10 +53,7 @@ DRIVERS = {
     "vault_memory.database.connection.Connection",
     "vault_memory.database.connection.connect",
 }
-OTHER_CONNECTIONS = (
-    "sync.connection",
-    "urllib3.connection",
-)
+OTHER_CONNECTIONS = ("sync.connection", "urllib3.connection")
 """Connections to servers"""
 SQL = re.compile(
     r"\b(SELECT\s|INSERT\s+(OR\s+\w+\s+)?INTO\s|UPDATE\s+\w+\s+SET\s|DELETE\s+FROM\s"
@@ -75,38 +61,26 @@ SQL = re.compile(
 )
 
 # Spelt in halves, so that this file does not hold what it looks for.
-MACHINE = re.compile(
-    r"(?<![\w.}])/(?:wo" + r"rk|ro" + r"ot|op" + r"t/[a-z]+)/|\bseed-" + r"\d"
-)
+MACHINE = re.compile(r"(?<![\w.}])/(?:wo" + r"rk|ro" + r"ot|op" + r"t/[a-z]+)/|\bseed-" + r"\d")
 
 LINK = re.compile(r"\]\(([^)#\s]+)(?:#[^)]*)?\)")
 
 
 def tracked_files() -> list[Path]:
-    listing = subprocess.run(
-        ["git", "ls-files", "-z"], cwd=PROJECT, capture_output=True, text=True
-    )
+    listing = subprocess.run(["git", "ls-files", "-z"], cwd=PROJECT, capture_output=True, text=True)
     if listing.returncode != 0:
-        pytest.skip(
-            "not a git working tree, so nobody knows which files belong to the project"
-        )
+        pytest.skip("not a git working tree, so nobody knows which files belong to the project")
     return [
-        path
-        for name in listing.stdout.split("\0")
-        if name and (path := PROJECT / name).is_file()
+        path for name in listing.stdout.split("\0") if name and (path := PROJECT / name).is_file()
     ]
 
 
-@pytest.mark.parametrize(
-    "module", MODULES, ids=lambda path: str(path.relative_to(PROJECT))
-)
+@pytest.mark.parametrize("module", MODULES, ids=lambda path: str(path.relative_to(PROJECT)))
 def test_a_module_has_a_docstring_and_a_readable_length(module: Path) -> None:
     text = module.read_text(encoding="utf-8")
 
     assert ast.get_docstring(ast.parse(text)), "a module opens with what it is for"
-    assert text.count("\n") <= LONGER.get(
-        module.relative_to(PROJECT).as_posix(), LONGEST_MODULE
-    )
+    assert text.count("\n") <= LONGER.get(module.relative_to(PROJECT).as_posix(), LONGEST_MODULE)
 
 
 def test_no_package_or_module_has_a_vague_name() -> None:
@@ -200,9 +174,7 @@ def test_a_query_above_the_index_is_noticed(text: str, tmp_path: Path) -> None:
 def test_no_file_mentions_the_machine_it_was_written_on() -> None:
     found = []
     for path in tracked_files():
-        for number, line in enumerate(
-            path.read_bytes().decode("utf-8", "replace").splitlines(), 1
-        ):
+        for number, line in enumerate(path.read_bytes().decode("utf-8", "replace").splitlines(), 1):
             if hit := MACHINE.search(line):
                 found.append(f"{path.relative_to(PROJECT)}:{number} {hit.group()}")
 
@@ -227,12 +199,8 @@ def test_every_relative_link_in_the_documentation_has_a_target() -> None:
 
 
 def test_the_project_has_no_folder_that_a_program_left_at_its_top() -> None:
-    tracked = subprocess.run(
-        ["git", "ls-files", "-z"], cwd=PROJECT, capture_output=True, text=True
-    )
-    folders = {
-        name.partition("/")[0] for name in tracked.stdout.split("\0") if "/" in name
-    }
+    tracked = subprocess.run(["git", "ls-files", "-z"], cwd=PROJECT, capture_output=True, text=True)
+    folders = {name.partition("/")[0] for name in tracked.stdout.split("\0") if "/" in name}
 
     assert folders <= TOP_FOLDERS
 

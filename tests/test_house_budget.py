@@ -27,13 +27,9 @@ def table(tmp_path: Path) -> Path:
     return tmp_path / "budget.toml"
 
 
-def run(
-    package: Path, table: Path, *arguments: str
-) -> subprocess.CompletedProcess[str]:
+def run(package: Path, table: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
     command = [sys.executable, str(SCRIPT), str(package), "--table", str(table)]
-    return subprocess.run(
-        [*command, *arguments], capture_output=True, text=True, timeout=60
-    )
+    return subprocess.run([*command, *arguments], capture_output=True, text=True, timeout=60)
 
 
 def budgets(table: Path) -> dict[str, int]:
@@ -45,9 +41,7 @@ def add_nodes(module: Path) -> None:
     module.write_text(FIVE_NODES + "OUT = not LIT\n")
 
 
-def test_the_first_table_has_the_nodes_of_each_folder_module_and_add_on(
-    package: Path, table: Path
-):
+def test_the_first_table_has_the_nodes_of_each_folder_module_and_add_on(package: Path, table: Path):
     assert run(package, table, "--tighten").returncode == 0
 
     assert budgets(table) == {"cli": 10, "errors": 5, "addons/talk": 5}
@@ -56,16 +50,12 @@ def test_the_first_table_has_the_nodes_of_each_folder_module_and_add_on(
 
 def test_air_and_comments_cost_nothing(package: Path, table: Path):
     run(package, table, "--tighten")
-    (package / "errors.py").write_text(
-        '"""A lamp."""\n\n# It is lit.\nLIT = (\n    True\n)\n'
-    )
+    (package / "errors.py").write_text('"""A lamp."""\n\n# It is lit.\nLIT = (\n    True\n)\n')
 
     assert run(package, table, "--check").returncode == 0
 
 
-def test_a_room_that_grows_fails_the_check_and_tightening_does_not_help(
-    package: Path, table: Path
-):
+def test_a_room_that_grows_fails_the_check_and_tightening_does_not_help(package: Path, table: Path):
     run(package, table, "--tighten")
     add_nodes(package / "errors.py")
     run(package, table, "--tighten")
@@ -87,9 +77,7 @@ def test_what_was_saved_is_kept(package: Path, table: Path):
     assert budgets(table)["cli"] == 5
 
 
-def test_a_new_room_gets_its_budget_from_the_room_that_gave_it_up(
-    package: Path, table: Path
-):
+def test_a_new_room_gets_its_budget_from_the_room_that_gave_it_up(package: Path, table: Path):
     run(package, table, "--tighten")
     (package / "page").mkdir()
     (package / "cli" / "page.py").rename(package / "page" / "page.py")

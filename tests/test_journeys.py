@@ -51,10 +51,7 @@ LIMITS = {
     },
 }
 """A change that raises one says here for which step."""
-SEEN = {
-    "op": ("note_read", "real_path_resolved", "audit_read", "locks"),
-    "save": ("note_read",),
-}
+SEEN = {"op": ("note_read", "real_path_resolved", "audit_read", "locks"), "save": ("note_read",)}
 """What cannot be nought: a figure at nought means that it is not counted any more"""
 
 
@@ -73,11 +70,7 @@ def test_an_op_and_a_save_stay_within_the_recorded_call_limits(tmp_path: Path):
 
 @pytest.mark.parametrize(
     ("module", "room"),
-    [
-        ("errors.py", "errors"),
-        ("vault/write.py", "vault"),
-        ("rules/edits/ops.py", "rules"),
-    ],
+    [("errors.py", "errors"), ("vault/write.py", "vault"), ("rules/edits/ops.py", "rules")],
 )
 def test_the_package_of_a_module_is_its_first_folder(module: str, room: str):
     assert room_of(PACKAGE + module) == room
@@ -85,16 +78,12 @@ def test_the_package_of_a_module_is_its_first_folder(module: str, room: str):
 
 def test_a_lock_counts_as_nested_only_while_another_is_held(tmp_path: Path):
     journey = Journey("list.md")
-    first, second = (
-        os.open(tmp_path / name, os.O_CREAT | os.O_RDWR) for name in ("a", "b")
-    )
+    first, second = (os.open(tmp_path / name, os.O_CREAT | os.O_RDWR) for name in ("a", "b"))
     journey.lock(first, fcntl.LOCK_EX)
     journey.lock(first, fcntl.LOCK_UN)
     journey.lock(second, fcntl.LOCK_EX)
     os.close(second)
-    third = os.open(
-        tmp_path / "c", os.O_CREAT | os.O_RDWR
-    )  # has the number of the closed one
+    third = os.open(tmp_path / "c", os.O_CREAT | os.O_RDWR)  # has the number of the closed one
     journey.lock(first, fcntl.LOCK_EX)
 
     assert (journey.locks, journey.deepest_lock) == (3, 1)

@@ -67,7 +67,5 @@ def test_each_lazy_module_exists_and_is_declared_to_type_checkers() -> None:
         twins = imported_names(tree)
         for variable, name in lazy_names(tree).items():
             place = f"{path.relative_to(PACKAGE)}: {name}"
-            assert twins.get(variable) == name, (
-                f"{place} needs its import under TYPE_CHECKING"
-            )
+            assert twins.get(variable) == name, f"{place} needs its import under TYPE_CHECKING"
             assert find_spec(name) is not None, place

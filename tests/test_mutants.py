@@ -7,12 +7,7 @@ from pathlib import Path
 PROJECT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(PROJECT / "tools"))
 
-from mutants import (  # noqa: E402
-    LinesRun,
-    candidate_tests,
-    find_mutants,
-    nearest_tests,
-)
+from mutants import LinesRun, candidate_tests, find_mutants, nearest_tests  # noqa: E402
 
 LAMP = '''"""A lamp."""
 

@@ -61,9 +61,7 @@ class Trace:
     def written(self) -> set[Path]:
         """All paths that it made, changed, renamed or removed, or tried to."""
         return {
-            path
-            for name, arguments in self._read(WRITES)
-            for path in self._paths(name, arguments)
+            path for name, arguments in self._read(WRITES) for path in self._paths(name, arguments)
         }
 
     def connected(self) -> set[tuple[str, int]]:
@@ -82,9 +80,7 @@ class Trace:
     def sockets(self) -> set[str]:
         """Names of sockets of this machine to which it connected: a resolver may listen on one."""
         calls = self._read("connect")
-        return {
-            match[1] for _, arguments in calls if (match := _UNIX.search(arguments))
-        }
+        return {match[1] for _, arguments in calls if (match := _UNIX.search(arguments))}
 
     def _read(self, names: str) -> Iterator[tuple[str, str]]:
         wanted = set(names.split(","))
@@ -110,15 +106,9 @@ def _reason() -> str:
     if not shutil.which("strace"):
         return "strace is not installed"
     tried = subprocess.run(
-        ["strace", "-f", "--seccomp-bpf", "-o", os.devnull, "true"],
-        capture_output=True,
-        text=True,
+        ["strace", "-f", "--seccomp-bpf", "-o", os.devnull, "true"], capture_output=True, text=True
     )
-    return (
-        f"strace cannot be used here: {tried.stderr.strip()}"
-        if tried.returncode
-        else ""
-    )
+    return f"strace cannot be used here: {tried.stderr.strip()}" if tried.returncode else ""
 
 
 def trace(file: Path, *, folder: Path) -> Trace:

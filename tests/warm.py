@@ -41,10 +41,7 @@ NOT_LOADED = (
     "vault_memory.cli.commands.serve",
 )
 """Nobody who is tested with it needs these, and they are slow to load"""
-NOT_LOADED_FOR_HOSTS = (
-    "vault_memory.__main__",
-    "vault_memory.addons.fleet.ledger.postgres",
-)
+NOT_LOADED_FOR_HOSTS = ("vault_memory.__main__", "vault_memory.addons.fleet.ledger.postgres")
 """A host with a ledger in SQLite lacks the package that the other ledger needs"""
 
 
@@ -73,10 +70,7 @@ def program(*, hosts: bool = False) -> tuple[str, ...]:
 
 
 def started(
-    *arguments: str,
-    environment: Mapping[str, str],
-    hosts: bool = False,
-    **options: Any,
+    *arguments: str, environment: Mapping[str, str], hosts: bool = False, **options: Any
 ) -> tuple["subprocess.Popen[Any]", int]:
     """A command that runs: the process that stands for it, and ends as it does, and the number of its own."""
     told, tells = os.pipe()
@@ -102,13 +96,7 @@ def load(*, hosts: bool = False) -> None:
         if not found.name.startswith(NOT_LOADED_FOR_HOSTS if hosts else NOT_LOADED):
             with contextlib.suppress(ImportError):
                 importlib.import_module(found.name)
-    for name in (
-        "apsw",
-        "markdown_it",
-        "msgspec",
-        "requests",
-        "sqlite_vec",
-    ):
+    for name in ("apsw", "markdown_it", "msgspec", "requests", "sqlite_vec"):
         importlib.import_module(name)
     if hosts:
         importlib.import_module("uvicorn.protocols.http.h11_impl")
@@ -173,12 +161,7 @@ def _become(
         sys.stdin = open(0, encoding="utf-8", closefd=False)  # noqa: SIM115
         sys.stdout = open(1, "w", encoding="utf-8", closefd=False)  # noqa: SIM115
         sys.stderr = open(  # noqa: SIM115
-            2,
-            "w",
-            encoding="utf-8",
-            errors="backslashreplace",
-            buffering=1,
-            closefd=False,
+            2, "w", encoding="utf-8", errors="backslashreplace", buffering=1, closefd=False
         )
         os.chdir(folder)
         os.environ.clear()
@@ -191,9 +174,7 @@ def _become(
         main()
         code = 0
     except SystemExit as ended:
-        code = (
-            ended.code if isinstance(ended.code, int) else int(ended.code is not None)
-        )
+        code = ended.code if isinstance(ended.code, int) else int(ended.code is not None)
     except BaseException:
         sys.excepthook(*sys.exc_info())
     finally:

@@ -10,13 +10,10 @@ def main(path: bytes, arguments: list[bytes]) -> None:
     connection = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
     connection.connect(path)
     environment = [name + b"=" + value for name, value in posix.environ.items()]
-    words = b"\0".join(
-        [posix.getcwdb(), str(len(arguments)).encode(), *arguments, *environment]
-    )
+    words = b"\0".join([posix.getcwdb(), str(len(arguments)).encode(), *arguments, *environment])
     files = b"".join(number.to_bytes(4, sys.byteorder) for number in range(3))
     connection.sendmsg(
-        [len(words).to_bytes(8, "little")],
-        [(socket.SOL_SOCKET, socket.SCM_RIGHTS, files)],
+        [len(words).to_bytes(8, "little")], [(socket.SOL_SOCKET, socket.SCM_RIGHTS, files)]
     )
     connection.sendall(words)
     child = int.from_bytes(received(connection), "little")
@@ -47,7 +44,4 @@ def received(connection: socket.socket) -> bytes:
     return found
 
 
-main(
-    sys.argv[1].encode(),
-    [word.encode("utf-8", "surrogateescape") for word in sys.argv[2:]],
-)
+main(sys.argv[1].encode(), [word.encode("utf-8", "surrogateescape") for word in sys.argv[2:]])

@@ -49,17 +49,13 @@ def style_figures(modules: list[ModuleStyle]) -> Figures:
     code = sum(module.code_lines for module in modules) or 1
     names = sum(module.names for module in modules) or 1
     words = sum(module.docstring_words for module in modules) or 1
-    complex_functions = sum(
-        function.complexity > MAX_COMPLEXITY for function in functions
-    )
+    complex_functions = sum(function.complexity > MAX_COMPLEXITY for function in functions)
     vague = sum(module.vague.total() for module in modules)
     archaic = sum(module.archaic.total() for module in modules)
     return {
         "modules": len(modules),
         "code_lines": code,
-        "functions_above_complexity_10_percent": _share(
-            complex_functions, len(functions) or 1
-        ),
+        "functions_above_complexity_10_percent": _share(complex_functions, len(functions) or 1),
         "functions_above_6_parameters": sum(
             function.parameters > MAX_PARAMETERS for function in functions
         ),
@@ -67,9 +63,7 @@ def style_figures(modules: list[ModuleStyle]) -> Figures:
         "fmt_skip": sum(module.format_skips for module in modules),
         "vague_names_percent": _share(vague, names),
         "archaic_per_1000_docstring_words": round(1000 * archaic / words, 2),
-        "comment_lines_percent": _share(
-            sum(module.comment_lines for module in modules), code
-        ),
+        "comment_lines_percent": _share(sum(module.comment_lines for module in modules), code),
         "own_imports_inside_functions": sum(module.local_imports for module in modules),
     }
 
@@ -147,10 +141,7 @@ def check(figures: Figures, path: Path) -> int:
     for line in worse:
         print(f"error: {line}", file=sys.stderr)
     if worse:
-        print(
-            "hint: find the places: python tools/code_style.py --worst 10",
-            file=sys.stderr,
-        )
+        print("hint: find the places: python tools/code_style.py --worst 10", file=sys.stderr)
     return 1 if worse else 0
 
 
@@ -183,9 +174,7 @@ def print_worst(modules: list[ModuleStyle], count: int) -> None:
     """Prints the places that pull each figure most."""
     long_enough = [module for module in modules if module.code_lines >= SMALLEST_MODULE]
 
-    def rank(
-        title: str, key: Callable[[ModuleStyle], float], words: str | None = None
-    ) -> None:
+    def rank(title: str, key: Callable[[ModuleStyle], float], words: str | None = None) -> None:
         print(f"\n{title}")
         for module in sorted(long_enough, key=key, reverse=True)[:count]:
             if key(module):
@@ -195,27 +184,15 @@ def print_worst(modules: list[ModuleStyle], count: int) -> None:
     rank("Lines over 100 columns:", lambda module: module.long_lines)
     rank("`fmt: skip`:", lambda module: module.format_skips)
     rank("Vague names:", lambda module: module.vague.total(), "vague")
-    rank(
-        "Archaic words in docstrings:", lambda module: module.archaic.total(), "archaic"
-    )
+    rank("Archaic words in docstrings:", lambda module: module.archaic.total(), "archaic")
     rank("Own imports inside functions:", lambda module: module.local_imports)
-    functions = [
-        (function, module) for module in modules for function in module.functions
-    ]
+    functions = [(function, module) for module in modules for function in module.functions]
     print("\nComplex functions:")
-    for function, module in sorted(functions, key=lambda pair: -pair[0].complexity)[
-        :count
-    ]:
-        print(
-            f"  {function.complexity:6}  {module.path}:{function.line} {function.name}"
-        )
+    for function, module in sorted(functions, key=lambda pair: -pair[0].complexity)[:count]:
+        print(f"  {function.complexity:6}  {module.path}:{function.line} {function.name}")
     print("\nFunctions with many parameters:")
-    for function, module in sorted(functions, key=lambda pair: -pair[0].parameters)[
-        :count
-    ]:
-        print(
-            f"  {function.parameters:6}  {module.path}:{function.line} {function.name}"
-        )
+    for function, module in sorted(functions, key=lambda pair: -pair[0].parameters)[:count]:
+        print(f"  {function.parameters:6}  {module.path}:{function.line} {function.name}")
     print_structure(modules, count)
 
 
@@ -226,9 +203,7 @@ def print_structure(modules: list[ModuleStyle], count: int) -> None:
         ("Class names", repeated_classes(modules)),
     ):
         print(f"\n{title} used in several places:")
-        for name, homes in sorted(places.items(), key=lambda item: -len(item[1]))[
-            :count
-        ]:
+        for name, homes in sorted(places.items(), key=lambda item: -len(item[1]))[:count]:
             print(f"  {len(homes):6}  {name}: {', '.join(homes)}")
     print("\nThe largest import cycle:")
     for name in largest_cycle(import_graph(modules)):
@@ -243,17 +218,11 @@ def main(arguments: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument(
-        "package", type=Path, nargs="?", default=PROJECT / "vault_memory"
-    )
-    parser.add_argument(
-        "--worst", type=int, default=0, metavar="N", help="list N places"
-    )
+    parser.add_argument("package", type=Path, nargs="?", default=PROJECT / "vault_memory")
+    parser.add_argument("--worst", type=int, default=0, metavar="N", help="list N places")
     parser.add_argument("--by", choices=("package", "file"), help="one line for each")
     parser.add_argument("--json", action="store_true", help="print the figures as JSON")
-    parser.add_argument(
-        "--table", type=Path, default=TABLE, help=f"default: {TABLE.name}"
-    )
+    parser.add_argument("--table", type=Path, default=TABLE, help=f"default: {TABLE.name}")
     parser.add_argument("--check", action="store_true", help="compare with the table")
     parser.add_argument("--tighten", action="store_true", help="write better figures")
     options = parser.parse_args(arguments)
@@ -264,9 +233,7 @@ def main(arguments: list[str] | None = None) -> int:
         return check(figures, options.table)
     if options.tighten:
         table = read_table(options.table) if options.table.exists() else {}
-        options.table.write_text(
-            table_text(tightened(figures, table)), encoding="utf-8"
-        )
+        options.table.write_text(table_text(tightened(figures, table)), encoding="utf-8")
     elif options.json:
         print(json.dumps(figures))
     elif options.by:

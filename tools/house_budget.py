@@ -83,9 +83,7 @@ def main(arguments: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument(
-        "package", type=Path, nargs="?", default=PROJECT / "vault_memory"
-    )
+    parser.add_argument("package", type=Path, nargs="?", default=PROJECT / "vault_memory")
     parser.add_argument("--table", type=Path, default=TABLE)
     parser.add_argument("--check", action="store_true")
     parser.add_argument("--tighten", action="store_true")
@@ -105,9 +103,7 @@ def main(arguments: list[str] | None = None) -> int:
         write_table(options.table, moved)
     elif options.tighten:
         smaller = {room: min(nodes[room], budgets[room]) for room in budgets}
-        write_table(
-            options.table, {room: count for room, count in smaller.items() if count}
-        )
+        write_table(options.table, {room: count for room, count in smaller.items() if count})
     else:
         for room, count in [("all", nodes.total()), *nodes.most_common()]:
             budget = sum(budgets.values()) if room == "all" else budgets.get(room, 0)

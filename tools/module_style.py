@@ -20,24 +20,8 @@ VAGUE_NAMES = frozenset(
 ARCHAIC_PHRASES = (
     "whoever whatever whichever anew lest besides whom amiss heed\\w* nobody somebody".split()
     + "stands? stood lies lay tells? told mended? thrown?".split()
-    + [
-        "such that",
-        "by and by",
-        "once more",
-        "is none",
-        "are none",
-        "is to be",
-        "are to be",
-    ]
-    + [
-        "to be had",
-        "as far as",
-        "let go",
-        "lets go",
-        "let alone",
-        "put back",
-        "went back",
-    ]
+    + ["such that", "by and by", "once more", "is none", "are none", "is to be", "are to be"]
+    + ["to be had", "as far as", "let go", "lets go", "let alone", "put back", "went back"]
     + ["just now", "taken in", "takes? in", "it is .{0,20} that", "made of"]
 )
 ARCHAIC = re.compile(rf"\b(?:{'|'.join(ARCHAIC_PHRASES)})\b", re.IGNORECASE)
@@ -149,16 +133,12 @@ def _text(docstring: ast.Expr) -> str:
     return str(docstring.value.value)
 
 
-def _count_lines(
-    module: ModuleStyle, source: str, docstrings: Iterable[ast.Expr]
-) -> None:
+def _count_lines(module: ModuleStyle, source: str, docstrings: Iterable[ast.Expr]) -> None:
     """Sorts the lines into code and comments; blank lines and docstrings are neither."""
     inside_docstrings = {
         number
         for docstring in docstrings
-        for number in range(
-            docstring.lineno, (docstring.end_lineno or docstring.lineno) + 1
-        )
+        for number in range(docstring.lineno, (docstring.end_lineno or docstring.lineno) + 1)
     }
     for number, line in enumerate(source.splitlines(), 1):
         text = line.strip()
@@ -183,9 +163,7 @@ def _names(nodes: Iterable[ast.AST]) -> Iterator[str]:
 def _measure_function(function: Function) -> FunctionStyle:
     # Positional-only and variadic parameters are not counted, as in the figures of other projects.
     parameters = len(function.args.args) + len(function.args.kwonlyargs)
-    return FunctionStyle(
-        function.name, function.lineno, complexity_of(function), parameters
-    )
+    return FunctionStyle(function.name, function.lineno, complexity_of(function), parameters)
 
 
 def _is_own_import(node: ast.AST, package: str) -> bool:

@@ -79,9 +79,7 @@ def find_mutants(path: Path) -> Iterator[Mutant]:
     """Yields every fault that can be made in the functions of a module."""
     tree = ast.parse(path.read_text(encoding="utf-8"))
     functions = [
-        node
-        for node in ast.walk(tree)
-        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
+        node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
     ]
     nodes = {id(node): node for function in functions for node in _parts(function)}
     for node in nodes.values():
@@ -139,8 +137,7 @@ def candidate_tests(module: Path, root: Path) -> list[Path]:
     own_names = {
         node.name
         for node in ast.walk(ast.parse(module.read_text(encoding="utf-8")))
-        if isinstance(node, ast.ClassDef | ast.FunctionDef)
-        and not node.name.startswith("_")
+        if isinstance(node, ast.ClassDef | ast.FunctionDef) and not node.name.startswith("_")
     }
     texts = {
         path: path.read_text(encoding="utf-8")
@@ -156,9 +153,7 @@ def candidate_tests(module: Path, root: Path) -> list[Path]:
         # A generic test, such as one of start-up times, names many modules once.
         scores[path] += 4 * (re.search(rf"\b{re.escape(dotted)}\b", text) is not None)
         # A name that many tests have, such as `open`, says little.
-        scores[path] += sum(
-            min(4, 20 // files_with_name[name]) for name in own_names & words[path]
-        )
+        scores[path] += sum(min(4, 20 // files_with_name[name]) for name in own_names & words[path])
         scores[path] += 3 * any(spelling in text for spelling in spellings)
         scores[path] += 8 * (stem in path.stem)
         scores[path] += 4 * (folders == package)
@@ -212,12 +207,7 @@ def environment_of(root: Path) -> dict[str, str]:
     return {**os.environ, "PYTHONPATH": str(root), "PYTHONDONTWRITEBYTECODE": "1"}
 
 
-def run_tests(
-    tests: list[Path],
-    root: Path,
-    settings: dict[str, str],
-    *options: str,
-) -> int:
+def run_tests(tests: list[Path], root: Path, settings: dict[str, str], *options: str) -> int:
     """Runs test files in the copy. Returns the exit code, or 1 when they take too long."""
     command = [
         sys.executable,
@@ -270,17 +260,13 @@ def run(options: argparse.Namespace, root: Path) -> int:
     package = root / options.package.resolve().relative_to(PROJECT)
     modules = [package] if package.is_file() else sorted(package.rglob("*.py"))
     mutants = [mutant for module in modules for mutant in find_mutants(module)]
-    chosen = random.Random(options.seed).sample(
-        mutants, min(options.count, len(mutants))
-    )
+    chosen = random.Random(options.seed).sample(mutants, min(options.count, len(mutants)))
     healthy: dict[tuple[Path, ...], bool] = {}
     lines_run = LinesRun(root)
     killed = survived = 0
     for mutant in chosen:
         source = mutant.path.read_text(encoding="utf-8")
-        tests = [root / path for path in options.tests or []] or nearest_tests(
-            mutant, lines_run
-        )
+        tests = [root / path for path in options.tests or []] or nearest_tests(mutant, lines_run)
         key = tuple(tests)
         if key not in healthy:
             healthy[key] = bool(tests) and not notices(tests, root)
@@ -300,10 +286,7 @@ def run(options: argparse.Namespace, root: Path) -> int:
         names = ", ".join(str(path.relative_to(root)) for path in tests)
         print(f"{verdict}  {place} [{mutant.kind}] {change:.120} ({names})", flush=True)
     total = killed + survived
-    print(
-        f"{killed} of {total} killed"
-        + (f", {100 * killed / total:.0f} %" if total else "")
-    )
+    print(f"{killed} of {total} killed" + (f", {100 * killed / total:.0f} %" if total else ""))
     return survived
 
 
@@ -312,13 +295,9 @@ def main() -> int:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("package", type=Path, help="a folder of modules, or one module")
-    parser.add_argument(
-        "--count", type=int, default=20, help="how many faults (default: 20)"
-    )
+    parser.add_argument("--count", type=int, default=20, help="how many faults (default: 20)")
     parser.add_argument("--seed", type=int, default=1, help="which ones (default: 1)")
-    parser.add_argument(
-        "--tests", type=Path, nargs="+", help="run these in place of the nearest"
-    )
+    parser.add_argument("--tests", type=Path, nargs="+", help="run these in place of the nearest")
     options = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="mutants-") as folder:
         root = Path(folder).resolve() / PROJECT.name

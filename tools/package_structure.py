@@ -23,11 +23,7 @@ def repeated_classes(modules: list[ModuleStyle]) -> dict[str, list[str]]:
     """Returns the class names that more than one module defines, with their modules."""
     places: dict[str, list[str]] = defaultdict(list)
     for module in modules:
-        for name in {
-            node.name
-            for node in ast.walk(module.tree)
-            if isinstance(node, ast.ClassDef)
-        }:
+        for name in {node.name for node in ast.walk(module.tree) if isinstance(node, ast.ClassDef)}:
             places[name].append(module.name)
     return {name: homes for name, homes in sorted(places.items()) if len(homes) > 1}
 
@@ -52,9 +48,7 @@ def class_sizes(modules: list[ModuleStyle]) -> Counter[str]:
 
 
 def _methods(node: ast.ClassDef) -> set[str]:
-    return {
-        statement.name for statement in node.body if isinstance(statement, Function)
-    }
+    return {statement.name for statement in node.body if isinstance(statement, Function)}
 
 
 def facade_size(modules: list[ModuleStyle]) -> tuple[int, int]:
@@ -93,9 +87,7 @@ def import_graph(modules: list[ModuleStyle]) -> dict[str, set[str]]:
     for module in modules:
         targets: set[str] = set()
         for node in ast.walk(module.tree):
-            targets.update(
-                target for target in _targets(node, module, names) if target in names
-            )
+            targets.update(target for target in _targets(node, module, names) if target in names)
         graph[module.name] = targets - {module.name}
     return graph
 

@@ -15,12 +15,7 @@ if TYPE_CHECKING:
     from vault_memory.edits.edit_errors import NoteChanged
     from vault_memory.edits.edit_result import Edit
     from vault_memory.edits.reports import Ended
-    from vault_memory.errors import (
-        NoteNotFound,
-        UsageError,
-        VaultMemoryError,
-        VaultUnreachable,
-    )
+    from vault_memory.errors import NoteNotFound, UsageError, VaultMemoryError, VaultUnreachable
     from vault_memory.facts.entity_info import About, FactChange
     from vault_memory.forgetting.forget_text import Forgotten
     from vault_memory.forgetting.retract import TakenBack

@@ -19,11 +19,7 @@ class NotPlain(Exception):
 class Arguments:
     """A parsed command line. Options stand by name, without the dashes; a flag has no values."""
 
-    def __init__(
-        self,
-        arguments: Sequence[str],
-        options: Mapping[str, tuple[str, ...]],
-    ) -> None:
+    def __init__(self, arguments: Sequence[str], options: Mapping[str, tuple[str, ...]]) -> None:
         self.arguments = arguments
         self.options = options
 
@@ -35,11 +31,7 @@ class Arguments:
         return self.options.get(name, ())
 
 
-def parse(
-    given: Sequence[str],
-    values: Collection[str],
-    flags: Collection[str],
-) -> Arguments:
+def parse(given: Sequence[str], values: Collection[str], flags: Collection[str]) -> Arguments:
     """The arguments and options of a command line; only these options may stand in it.
 
     Raises NotPlain.

@@ -26,12 +26,7 @@ class VaultMemoryError(Exception):
 
     def as_json(self) -> dict[str, object]:
         """Return the value under ``error`` in the JSON contract."""
-        return {
-            "code": self.code,
-            "message": self.message,
-            "hint": self.hint,
-            **self.details,
-        }
+        return {"code": self.code, "message": self.message, "hint": self.hint, **self.details}
 
 
 class UsageError(VaultMemoryError):
@@ -44,11 +39,7 @@ class UsageError(VaultMemoryError):
 class CannotAsk(UsageError):
     """The command has to ask a question, and there is no terminal."""
 
-    def __init__(
-        self,
-        what: str,
-        hint: str,
-    ) -> None:
+    def __init__(self, what: str, hint: str) -> None:
         super().__init__(f"{what}, and there is no terminal to ask on", hint=hint)
 
 
@@ -124,17 +115,10 @@ class NoteUnreadable(VaultError):
 
     http_status = 503
 
-    def __init__(
-        self,
-        path: str,
-        reason: str,
-        *,
-        hint: str = "",
-    ) -> None:
+    def __init__(self, path: str, reason: str, *, hint: str = "") -> None:
         super().__init__(
             f"`{path}` cannot be read: {reason}",
-            hint=hint
-            or "run `vault-memory doctor` for what keeps notes from being read",
+            hint=hint or "run `vault-memory doctor` for what keeps notes from being read",
             path=path,
             reason=reason,
         )
@@ -147,11 +131,7 @@ class NoteNotWritable(VaultError):
 
     http_status = 503
 
-    def __init__(
-        self,
-        path: str,
-        reason: str,
-    ) -> None:
+    def __init__(self, path: str, reason: str) -> None:
         super().__init__(
             f"`{path}` cannot be written here: {reason}",
             hint="make it writable, such as with `chmod u+w`",
@@ -168,11 +148,7 @@ class BadPath(VaultError):
     exit_code = 2
     http_status = 400
 
-    def __init__(
-        self,
-        path: str,
-        reason: str,
-    ) -> None:
+    def __init__(self, path: str, reason: str) -> None:
         super().__init__(
             f"{path!r} is not a path in a vault: {reason}",
             hint="use a path relative to the vault, with `/`",
@@ -190,11 +166,7 @@ class Locked(VaultMemoryError):
 class IndexTooNew(VaultMemoryError):
     """The index was written by a newer version of the program."""
 
-    def __init__(
-        self,
-        found: int,
-        known: int,
-    ) -> None:
+    def __init__(self, found: int, known: int) -> None:
         super().__init__(
             f"the index has format {found}, and this version reads formats up to {known}",
             hint="use the newer version, or run `vault-memory index --rebuild` (it does not change notes)",

@@ -16,24 +16,15 @@ SOCKET = "daemon.sock"
 """In the state folder of a vault: where its daemon listens"""
 STARTS = "starts"
 """In the state folder of a vault: a file for each host, of the time when it last started us"""
-FOLDERS = {
-    "user": "Users",
-    "channel": "Channels",
-    "group": "groups",
-}
+FOLDERS = {"user": "Users", "channel": "Channels", "group": "groups"}
 """In a vault: kind of scope → the folder with a folder for each name"""
-XDG = {
-    "state": ("XDG_STATE_HOME", "~/.local/state"),
-    "cache": ("XDG_CACHE_HOME", "~/.cache"),
-}
+XDG = {"state": ("XDG_STATE_HOME", "~/.local/state"), "cache": ("XDG_CACHE_HOME", "~/.cache")}
 """On Linux: the variable that names a folder of the user, and the folder where it is not set"""
 
 
 def state_root(environment: Mapping[str, str]) -> str:
     """The folder of all vaults' states: VAULT_MEMORY_STATE, else the user's state directory."""
-    return environment.get("VAULT_MEMORY_STATE") or _folder_of_user(
-        environment, "state"
-    )
+    return environment.get("VAULT_MEMORY_STATE") or _folder_of_user(environment, "state")
 
 
 def make_private(folder: str | os.PathLike[str]) -> None:
@@ -59,15 +50,10 @@ def make_private(folder: str | os.PathLike[str]) -> None:
 
 def cache_root(environment: Mapping[str, str]) -> str:
     """Where downloaded models lie: VAULT_MEMORY_CACHE, else the user's cache directory."""
-    return environment.get("VAULT_MEMORY_CACHE") or _folder_of_user(
-        environment, "cache"
-    )
+    return environment.get("VAULT_MEMORY_CACHE") or _folder_of_user(environment, "cache")
 
 
-def _folder_of_user(
-    environment: Mapping[str, str],
-    kind: str,
-) -> str:
+def _folder_of_user(environment: Mapping[str, str], kind: str) -> str:
     """The folder that platformdirs names; on Linux without importing it, which would cost every start 12 ms."""
     if sys.platform == "linux":
         variable, usual = XDG[kind]
@@ -75,7 +61,5 @@ def _folder_of_user(
         return os.path.join(os.path.expanduser(folder), "vault-memory")
     import platformdirs
 
-    find = (
-        platformdirs.user_state_dir if kind == "state" else platformdirs.user_cache_dir
-    )
+    find = platformdirs.user_state_dir if kind == "state" else platformdirs.user_cache_dir
     return find("vault-memory", appauthor=False)

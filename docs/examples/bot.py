@@ -25,9 +25,7 @@ def ask(url: str, model: str, messages: list[dict[str, str]]) -> str:
         "Authorization": f"Bearer {os.environ.get('OPENAI_API_KEY', 'none')}",
     }
     body = json.dumps({"model": model, "messages": messages}).encode()
-    request = urllib.request.Request(
-        f"{url.rstrip('/')}/chat/completions", body, headers
-    )
+    request = urllib.request.Request(f"{url.rstrip('/')}/chat/completions", body, headers)
     with urllib.request.urlopen(request, timeout=120) as response:
         return str(json.load(response)["choices"][0]["message"]["content"] or "")
 
@@ -40,9 +38,7 @@ def correct(memory: VaultMemory, scope: str, wrong: str, right: str) -> str:
     if not (wrong and right):
         return "say it as: /correct WRONG => RIGHT"
     facts = [
-        fact
-        for fact in memory.facts(scopes=[scope])
-        if wrong.casefold() in fact.object.casefold()
+        fact for fact in memory.facts(scopes=[scope]) if wrong.casefold() in fact.object.casefold()
     ]
     for fact in facts:
         memory.correct_fact(fact.id, scopes=[scope], object=right)
@@ -60,25 +56,20 @@ def chat(memory: VaultMemory, user: str, url: str, model: str) -> None:
         try:
             if prompt.startswith("/correct "):
                 wrong, _, right = (
-                    part.strip()
-                    for part in prompt.removeprefix("/correct ").partition("=>")
+                    part.strip() for part in prompt.removeprefix("/correct ").partition("=>")
                 )
                 print(correct(memory, f"user:{user}", wrong, right))
             elif prompt:
                 block = memory.context(prompt, scopes=scopes, session=session)
                 asked = {"role": "user", "content": f"{block.text}\n\n{prompt}".strip()}
-                answer = ask(
-                    url, model, [{"role": "system", "content": SYSTEM}, *said, asked]
-                )
+                answer = ask(url, model, [{"role": "system", "content": SYSTEM}, *said, asked])
                 print(f"bot> {answer}")
                 said += [
                     {"role": "user", "content": prompt},
                     {"role": "assistant", "content": answer},
                 ]
                 memory.record_turn(session=session, role="user", user=user, text=prompt)
-                memory.record_turn(
-                    session=session, role="assistant", user=user, text=answer
-                )
+                memory.record_turn(session=session, role="assistant", user=user, text=answer)
         except (VaultMemoryError, OSError) as error:
             print(f"bot> (that went wrong: {error})")
     memory.end_session(session, user=user)

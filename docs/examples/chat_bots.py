@@ -73,9 +73,7 @@ async def reply(memory: AsyncVaultMemory, message: Message, answer: Answer) -> s
     return text
 
 
-async def record(
-    memory: AsyncVaultMemory, message: Message, role: str, text: str
-) -> None:
+async def record(memory: AsyncVaultMemory, message: Message, role: str, text: str) -> None:
     """Record one side of a conversation."""
     await memory.record_turn(
         session=message.session,

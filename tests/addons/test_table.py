@@ -26,8 +26,7 @@ def parts_asked_for() -> set[str]:
         for node in ast.walk(ast.parse(module.read_text(encoding="utf-8"))):
             match node:
                 case ast.Call(
-                    func=ast.Attribute(attr="part"),
-                    args=[ast.Constant(value=str(name))],
+                    func=ast.Attribute(attr="part"), args=[ast.Constant(value=str(name))]
                 ):
                     names.add(name)
     return names
@@ -53,9 +52,7 @@ def test_each_command_of_an_add_on_is_a_command_of_the_program() -> None:
             assert table.commands_of(name) is not None
 
 
-def test_a_missing_add_on_is_named_by_what_it_brings(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_a_missing_add_on_is_named_by_what_it_brings(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(table.OFFERS, "lamps", "the light of lamps")
 
     with pytest.raises(AddonMissing, match="no add-on for the light of lamps"):
@@ -74,8 +71,7 @@ def lamps(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     package = tmp_path / "lamp_addon"
     info = tmp_path / "lamp_addon-1.dist-info"
     files = {
-        package / "__init__.py": 'COMMANDS = {"lamp": "Trim the lamp."}\n'
-        'SCHEMES = ("lamp",)\n',
+        package / "__init__.py": 'COMMANDS = {"lamp": "Trim the lamp."}\nSCHEMES = ("lamp",)\n',
         package / "commands.py": "import click\n\n\n@click.command()\n"
         'def lamp():\n    click.echo("trimmed")\n',
         package / "homes.py": "def one_spelling(url):\n    return url.lower()\n",
@@ -106,8 +102,6 @@ def test_a_search_does_not_read_what_is_installed() -> None:
         "root.cli.get_command(None, 'search')\n"
         "print('importlib.metadata' in sys.modules)"
     )
-    done = subprocess.run(
-        [sys.executable, "-c", program], capture_output=True, text=True
-    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
 
     assert done.stdout == "False\n", done.stderr

@@ -14,12 +14,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from vault_memory.admin.service_templates import (
-    Job,
-    PathNotTaken,
-    launchd_list,
-    systemd_unit,
-)
+from vault_memory.admin.service_templates import Job, PathNotTaken, launchd_list, systemd_unit
 from vault_memory.admin.service_units import (
     NAME,
     UnitNotOurs,
@@ -58,11 +53,7 @@ def a_job(vault: str, state: Path = Path("/s/id"), **other: object) -> Job:
 
 
 def settings_of(unit: str, name: str) -> list[str]:
-    return [
-        line.partition("=")[2]
-        for line in unit.split("\n")
-        if line.startswith(f"{name}=")
-    ]
+    return [line.partition("=")[2] for line in unit.split("\n") if line.startswith(f"{name}=")]
 
 
 def words_of(setting: str) -> list[str]:
@@ -85,9 +76,7 @@ def words_of(setting: str) -> list[str]:
 @example("/v$HOME", "/s/${HOME}")
 @example("/v%h", '/s/" ExecStart=/bin/sh')
 def test_every_path_survives_quoting_in_the_unit(vault: str, state: str):
-    job = a_job(
-        vault, state=Path(state), state_root=Path(state), config=Path(state) / "c.toml"
-    )
+    job = a_job(vault, state=Path(state), state_root=Path(state), config=Path(state) / "c.toml")
     unit = systemd_unit(job)
 
     [start] = settings_of(unit, "ExecStart")
@@ -102,9 +91,7 @@ def test_every_path_survives_quoting_in_the_unit(vault: str, state: str):
     ]
     [written] = settings_of(unit, "ReadWritePaths")
     assert words_of(written) == [vault, state, "-/c"]
-    assert words_of(settings_of(unit, "Environment")[0]) == [
-        f"VAULT_MEMORY_STATE={state}"
-    ]
+    assert words_of(settings_of(unit, "Environment")[0]) == [f"VAULT_MEMORY_STATE={state}"]
     assert not any(line.endswith("\\") for line in unit.split("\n")), (
         "a backslash there goes on with the next line"
     )
@@ -143,15 +130,11 @@ def systemd_reads(folder: Path, name: str) -> dict[str, list[str]]:
 
 def test_a_daemon_started_by_a_service_manager_does_not_phone_home():
     job = a_job("/v")
-    words = [
-        words_of(setting) for setting in settings_of(systemd_unit(job), "Environment")
-    ]
+    words = [words_of(setting) for setting in settings_of(systemd_unit(job), "Environment")]
     of_launchd = plistlib.loads(launchd_list(job).encode())["EnvironmentVariables"]
 
     assert "ORT_DISABLE_TELEMETRY" in OPT_OUTS
-    assert [[f"{name}={value}"] for name, value in OPT_OUTS.items()] == words[
-        -len(OPT_OUTS) :
-    ]
+    assert [[f"{name}={value}"] for name, value in OPT_OUTS.items()] == words[-len(OPT_OUTS) :]
     assert of_launchd.items() >= OPT_OUTS.items()
 
 
@@ -166,12 +149,7 @@ def test_systemd_parses_every_path_correctly():
             "/v\"'/'a'/\"b\"",
             "/v;é😀 ;/#=@-",
         ):
-            job = a_job(
-                vault,
-                owner="nobody",
-                state=Path(f"{vault}.state"),
-                state_root=Path(vault),
-            )
+            job = a_job(vault, owner="nobody", state=Path(f"{vault}.state"), state_root=Path(vault))
             (folder / "vault-memory.service").write_text(systemd_unit(job))
 
             told = systemd_reads(folder, "vault-memory.service")
@@ -183,8 +161,7 @@ def test_systemd_parses_every_path_correctly():
             assert f"VAULT_MEMORY_STATE={vault}" in told["Environment"]
             [command] = told["Command Line"]
             assert (
-                re.sub(r"\\(.)", r"\1", command)
-                == f'/usr/bin/true --quiet run --vault "{vault}"'
+                re.sub(r"\\(.)", r"\1", command) == f'/usr/bin/true --quiet run --vault "{vault}"'
             )
             assert told["Type"] == ["notify"]
             assert told["ProtectSystem"] == ["strict"]
@@ -193,14 +170,10 @@ def test_systemd_parses_every_path_correctly():
         shutil.rmtree(folder)
 
 
-@pytest.mark.skipif(
-    not shutil.which("systemd-analyze"), reason="systemd-analyze is not installed"
-)
+@pytest.mark.skipif(not shutil.which("systemd-analyze"), reason="systemd-analyze is not installed")
 @pytest.mark.parametrize("owner", ["", "root"])
 @pytest.mark.parametrize("is_host", [False, True])
-def test_systemd_accepts_the_unit_without_warnings(
-    tmp_path: Path, owner: str, is_host: bool
-):
+def test_systemd_accepts_the_unit_without_warnings(tmp_path: Path, owner: str, is_host: bool):
     unit = tmp_path / "vault-memory.service"
     vault = "/srv/100% of it/\"a\" $b 'c'\\"
     unit.write_text(systemd_unit(a_job(vault, owner=owner, is_host=is_host)))
@@ -218,13 +191,7 @@ def test_systemd_accepts_the_unit_without_warnings(
 def test_launchd_parses_every_path_correctly(vault: str):
     told = plistlib.loads(launchd_list(a_job(vault)).encode())
 
-    assert told["ProgramArguments"] == [
-        "/usr/bin/true",
-        "--quiet",
-        "run",
-        "--vault",
-        vault,
-    ]
+    assert told["ProgramArguments"] == ["/usr/bin/true", "--quiet", "run", "--vault", vault]
     assert told["KeepAlive"] == {"SuccessfulExit": False}
     assert "UserName" not in told
 
@@ -269,12 +236,7 @@ def test_only_a_system_unit_sets_a_user_and_drops_capabilities():
     assert settings_of(of_machine, "WantedBy") == ["multi-user.target"]
     assert settings_of(of_machine, "CapabilityBoundingSet") == [""]
     assert settings_of(own, "WantedBy") == ["default.target"]
-    for setting in (
-        "User",
-        "CapabilityBoundingSet",
-        "PrivateDevices",
-        "ProtectKernelModules",
-    ):
+    for setting in ("User", "CapabilityBoundingSet", "PrivateDevices", "ProtectKernelModules"):
         assert not settings_of(own, setting), setting
 
 
@@ -283,9 +245,7 @@ def test_only_a_system_unit_sets_a_user_and_drops_capabilities():
 
 @pytest.fixture
 def place(tmp_path: Path) -> UnitPlace:
-    return place_of(
-        NAME, own=True, kind="systemd", environment={}, folder=tmp_path / "units"
-    )
+    return place_of(NAME, own=True, kind="systemd", environment={}, folder=tmp_path / "units")
 
 
 def put(place: UnitPlace, vault: str = "/v", vault_id: str = VAULT_ID) -> str:
@@ -327,10 +287,7 @@ def test_uninstalling_removes_only_what_was_installed(tmp_path: Path, kind: str)
     assert uninstall(place, VAULT_ID, dry_run=False).state == "removed"
     assert uninstall(place, VAULT_ID, dry_run=False).state == "absent"
 
-    assert {one.name for one in tmp_path.rglob("*")} == {
-        "other.service",
-        "default.target.wants",
-    }
+    assert {one.name for one in tmp_path.rglob("*")} == {"other.service", "default.target.wants"}
 
 
 @pytest.mark.parametrize("theirs", ["", "[Service]\nExecStart=/bin/true\n", "\udcff"])
@@ -365,9 +322,7 @@ def test_the_unit_of_another_vault_is_left_unchanged(place: UnitPlace):
 
 def test_a_unit_edited_by_hand_is_left_unchanged(place: UnitPlace):
     put(place)
-    place.unit.write_text(
-        place.unit.read_text().replace("RestartSec=10", "RestartSec=60")
-    )
+    place.unit.write_text(place.unit.read_text().replace("RestartSec=10", "RestartSec=60"))
 
     with pytest.raises(UnitNotOurs, match="by hand"):
         put(place)
@@ -380,11 +335,7 @@ def test_a_unit_edited_by_hand_is_left_unchanged(place: UnitPlace):
 def test_a_read_only_unit_folder_is_reported(tmp_path: Path):
     (tmp_path / "file").touch()
     place = place_of(
-        NAME,
-        own=False,
-        kind="systemd",
-        environment={},
-        folder=tmp_path / "file" / "units",
+        NAME, own=False, kind="systemd", environment={}, folder=tmp_path / "file" / "units"
     )
 
     with pytest.raises(UnitNotWritten) as refused:
@@ -393,9 +344,7 @@ def test_a_read_only_unit_folder_is_reported(tmp_path: Path):
     assert "sudo" in refused.value.hint
 
 
-@pytest.mark.parametrize(
-    "name", ["", ".", "../x", "a/b", "-x", "a b", "x" * 65, "é", "%h"]
-)
+@pytest.mark.parametrize("name", ["", ".", "../x", "a/b", "-x", "a b", "x" * 65, "é", "%h"])
 def test_an_invalid_name_is_refused(name: str):
     with pytest.raises(UsageError):
         place_of(name, own=True, kind=None, environment={})
@@ -404,37 +353,24 @@ def test_an_invalid_name_is_refused(name: str):
 def test_each_service_manager_has_its_own_folder():
     def unit(*, own: bool, kind: str, **environment: str) -> str:
         return str(
-            place_of(
-                NAME, own=own, kind=kind, environment={"HOME": "/h"} | environment
-            ).unit
+            place_of(NAME, own=own, kind=kind, environment={"HOME": "/h"} | environment).unit
         )  # type: ignore[arg-type]
 
-    assert (
-        unit(own=True, kind="systemd") == "/h/.config/systemd/user/vault-memory.service"
-    )
+    assert unit(own=True, kind="systemd") == "/h/.config/systemd/user/vault-memory.service"
     assert (
         unit(own=True, kind="systemd", XDG_CONFIG_HOME="/x")
         == "/x/systemd/user/vault-memory.service"
     )
     assert unit(own=False, kind="systemd") == "/etc/systemd/system/vault-memory.service"
-    assert (
-        unit(own=True, kind="launchd") == "/h/Library/LaunchAgents/vault-memory.plist"
-    )
-    assert (
-        unit(own=False, kind="launchd") == "/Library/LaunchDaemons/vault-memory.plist"
-    )
+    assert unit(own=True, kind="launchd") == "/h/Library/LaunchAgents/vault-memory.plist"
+    assert unit(own=False, kind="launchd") == "/Library/LaunchDaemons/vault-memory.plist"
 
 
-def test_a_system_service_runs_as_the_owner_of_the_vault_state(
-    tmp_path: Path,
-):
+def test_a_system_service_runs_as_the_owner_of_the_vault_state(tmp_path: Path):
     vault, states = tmp_path / "vault", tmp_path / "states"
     vault.mkdir()
     place = place_of(NAME, own=False, kind="systemd", environment={})
-    environment = {
-        "VAULT_MEMORY_STATE": str(states),
-        "VAULT_MEMORY_CACHE": str(tmp_path / "cache"),
-    }
+    environment = {"VAULT_MEMORY_STATE": str(states), "VAULT_MEMORY_CACHE": str(tmp_path / "cache")}
 
     with pytest.raises(VaultUnreachable):
         job_of(place, vault, VAULT_ID, None, environment)

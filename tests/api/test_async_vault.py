@@ -36,17 +36,13 @@ def test_it_has_every_call_of_the_vault_under_the_same_name():
     assert missing == {"memory_tool"}
     for name in calls - missing:
         ours = inspect.signature(getattr(AsyncVaultMemory, name)).parameters
-        assert list(ours) == list(
-            inspect.signature(getattr(VaultMemory, name)).parameters
-        )
+        assert list(ours) == list(inspect.signature(getattr(VaultMemory, name)).parameters)
 
 
 def test_a_bot_records_and_searches(folder: Path):
     async def talk() -> list[str]:
         async with AsyncVaultMemory.open(folder) as memory:
-            await memory.record_turn(
-                session="s", role="user", user="mira", text="I row"
-            )
+            await memory.record_turn(session="s", role="user", user="mira", text="I row")
             answers = await asyncio.gather(
                 memory.search("row", scopes=[ME]), memory.search("lamp", scopes=[ME])
             )

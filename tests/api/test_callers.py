@@ -17,15 +17,9 @@ def test_a_caller_has_the_scopes_of_their_user_channel_and_groups():
 
 
 def test_in_a_channel_personal_scopes_are_closed_unless_requested():
-    assert Caller("mira", "kitchen", ("club",)).scopes(HERE) == (
-        "channel:kitchen",
-        "group:club",
-    )
+    assert Caller("mira", "kitchen", ("club",)).scopes(HERE) == ("channel:kitchen", "group:club")
     assert Caller("main", "kitchen").reads(HERE) == ("channel:kitchen", "group:global")
-    assert Caller("main", "kitchen", ("main",)).scopes(HERE) == (
-        "channel:kitchen",
-        "group:main",
-    )
+    assert Caller("main", "kitchen", ("main",)).scopes(HERE) == ("channel:kitchen", "group:main")
     assert Caller("main", "kitchen", private=True).scopes(HERE) == (
         "user:main",
         "channel:kitchen",
@@ -41,10 +35,7 @@ def test_the_owner_of_the_root_workspace_has_its_group():
 def test_everyone_reads_the_global_group_and_only_its_members_write_to_it():
     assert Caller("mira").reads(HERE) == ("user:mira", "group:global")
     assert "group:global" not in Caller("mira").scopes(HERE)
-    assert Caller("mira", groups=("global",)).reads(HERE) == (
-        "user:mira",
-        "group:global",
-    )
+    assert Caller("mira", groups=("global",)).reads(HERE) == ("user:mira", "group:global")
 
 
 def test_an_empty_user_name_is_refused():
@@ -73,10 +64,7 @@ def test_a_global_note_is_in_every_prompt_and_a_personal_one_only_in_its_owners(
         block = memory.context(scopes=caller.reads(memory.layout)).text
 
         assert "shut on Mondays" in block
-        assert ("quokkas" in block, "axolotls" in block) == (
-            user == "mira",
-            user == "tomas",
-        )
+        assert ("quokkas" in block, "axolotls" in block) == (user == "mira", user == "tomas")
         assert "Tuesdays" not in block
         assert caller.may_read("groups/global/MEMORY.md", memory.layout)
         assert not caller.may_read("groups/club/MEMORY.md", memory.layout)

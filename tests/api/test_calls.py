@@ -53,8 +53,8 @@ PART_CALLS: dict[str, Call] = {
     "sync.status": lambda memory: memory.sync.status(),
     "conflicts": lambda memory: memory.conflicts(),
     "conflicts.trash": lambda memory: memory.conflicts.trash(),
-    "conversations.open_conversation": lambda memory: (
-        memory.conversations.open_conversation("alice")
+    "conversations.open_conversation": lambda memory: memory.conversations.open_conversation(
+        "alice"
     ),
     "conversations.take_dropped": lambda memory: memory.conversations.take_dropped(),
     "edits.is_busy": lambda memory: memory.edits.is_busy(),
@@ -89,9 +89,7 @@ def test_this_module_tries_every_public_call_on_a_closed_vault() -> None:
 
 
 @pytest.mark.parametrize("name", [*CALLS, *PART_CALLS])
-def test_a_call_on_a_closed_vault_reports_that_it_is_closed(
-    memory: VaultMemory, name: str
-) -> None:
+def test_a_call_on_a_closed_vault_reports_that_it_is_closed(memory: VaultMemory, name: str) -> None:
     memory.edits.log()
     memory.close()
 
@@ -134,9 +132,7 @@ SCOPED: dict[str, Callable[[VaultMemory, Any], Any]] = {
     "forget": lambda memory, scopes: memory.forget("a stork", scopes=scopes),
     "sleep": lambda memory, scopes: memory.sleep(scopes=scopes),
     "conflicts": lambda memory, scopes: memory.conflicts(scopes),
-    "take_back": lambda memory, scopes: memory.forgetting.take_back(
-        "a stork", scopes=scopes
-    ),
+    "take_back": lambda memory, scopes: memory.forgetting.take_back("a stork", scopes=scopes),
     "export": lambda memory, scopes: memory.transfer.export(
         memory.root.parent / "export", scopes=scopes
     ),
@@ -189,9 +185,7 @@ ANSWERS: dict[str, Callable[[VaultMemory, list[str]], Any]] = {
 
 
 @pytest.mark.parametrize("name", ANSWERS)
-def test_no_answer_about_a_misspelt_scope_is_silently_empty(
-    memory: VaultMemory, name: str
-) -> None:
+def test_no_answer_about_a_misspelt_scope_is_silently_empty(memory: VaultMemory, name: str) -> None:
     misspelt = ANSWERS[name](memory, ["user:alcie", *ALICE])
     known = ANSWERS[name](memory, ALICE)
 
@@ -199,9 +193,7 @@ def test_no_answer_about_a_misspelt_scope_is_silently_empty(
     assert known.unknown_scopes == ()
 
 
-def test_a_memory_block_for_a_misspelt_scope_reports_it_in_json(
-    memory: VaultMemory,
-) -> None:
+def test_a_memory_block_for_a_misspelt_scope_reports_it_in_json(memory: VaultMemory) -> None:
     block = memory.context("stork", scopes=["user:alcie"])
 
     assert json_contract.of_context(block)["unknown_scopes"] == ["user:alcie"]
@@ -223,27 +215,14 @@ def test_queries_for_a_new_person_do_not_fail(memory: VaultMemory) -> None:
         lambda memory: memory.context("x", scopes=ALICE, purpose="fun"),
         lambda memory: memory.apply(NOTE, [], source="nobody"),
         lambda memory: memory.remember("x", scope=ALICE[0], source="nobody"),
-        lambda memory: memory.record_turn(
-            session="s", role="king", text="x", user="alice"
-        ),
+        lambda memory: memory.record_turn(session="s", role="king", text="x", user="alice"),
         lambda memory: memory.record_turn(
             session="s", role="user", text="x", user="alice", mode="loud"
         ),
     ],
-    ids=[
-        "mode",
-        "kind",
-        "limit",
-        "purpose",
-        "source",
-        "source of remember",
-        "role",
-        "record mode",
-    ],
+    ids=["mode", "kind", "limit", "purpose", "source", "source of remember", "role", "record mode"],
 )
-def test_an_invalid_choice_is_a_clear_usage_error(
-    memory: VaultMemory, call: Call
-) -> None:
+def test_an_invalid_choice_is_a_clear_usage_error(memory: VaultMemory, call: Call) -> None:
     with pytest.raises(VaultMemoryError) as caught:
         call(memory)
 

@@ -18,10 +18,7 @@ def memory(tmp_path: Path) -> VaultMemory:
 
 
 def reopened(folder: Path) -> VaultMemory:
-    settings = {
-        "VAULT_MEMORY_STATE": str(folder / "state"),
-        "VAULT_MEMORY_EMBEDDING_KIND": "off",
-    }
+    settings = {"VAULT_MEMORY_STATE": str(folder / "state"), "VAULT_MEMORY_EMBEDDING_KIND": "off"}
     return VaultMemory.open(folder / "vault", environment=settings)
 
 
@@ -34,9 +31,7 @@ def add(memory: VaultMemory, note: str, line: str) -> None:
 
 
 def findings(memory: VaultMemory, name: str) -> list[tuple[str, str]]:
-    return [
-        (check.reason, check.fix) for check in memory.doctor() if check.name == name
-    ]
+    return [(check.reason, check.fix) for check in memory.doctor() if check.name == name]
 
 
 @pytest.mark.scenario("B46")
@@ -59,9 +54,7 @@ def test_doctor_reports_reverted_notes_and_how_to_recover_the_newer_ones(
         (reason, fix) = findings(memory, "earlier versions")[0]
         assert reason.startswith("4 notes went back to earlier versions")
         assert "vault-memory restore NOTE REVISION" in fix
-        assert all(
-            "matcha" not in (tmp_path / "vault" / note).read_text() for note in NOTES
-        )
+        assert all("matcha" not in (tmp_path / "vault" / note).read_text() for note in NOTES)
         assert not memory.search("matcha", scopes=["group:main"]).hits, (
             "the index follows the files"
         )
@@ -72,9 +65,7 @@ def test_doctor_reports_reverted_notes_and_how_to_recover_the_newer_ones(
 
 
 @pytest.mark.scenario("G116")
-def test_doctor_reports_an_audit_with_a_gap(
-    memory: VaultMemory, tmp_path: Path
-) -> None:
+def test_doctor_reports_an_audit_with_a_gap(memory: VaultMemory, tmp_path: Path) -> None:
     with memory:
         (tmp_path / "vault" / NOTES[0]).write_text("## Tea\n\n- green\n")
         add(memory, NOTES[0], "sencha")

@@ -17,10 +17,7 @@ from vault_memory.index.store import Index
 OFF = Config(embedding=EmbeddingSettings(kind="off"))
 edits = st.lists(
     st.tuples(
-        st.sampled_from(KINDS),
-        st.integers(0, 999),
-        st.integers(0, 999_999),
-        st.integers(0, 999),
+        st.sampled_from(KINDS), st.integers(0, 999), st.integers(0, 999_999), st.integers(0, 999)
     ),
     max_size=12,
 )
@@ -35,10 +32,7 @@ def no_waiting(monkeypatch):
 def lines_of(root, note):
     path = root / note
     return (
-        path.read_bytes()
-        .decode("utf-8", "replace")
-        .replace("\r\n", "\n")
-        .replace("\r", "\n")
+        path.read_bytes().decode("utf-8", "replace").replace("\r\n", "\n").replace("\r", "\n")
         if path.exists()
         else ""
     )
@@ -66,9 +60,7 @@ def check_law(folder, history, *, refresh=True):
                 if hit.note not in fresh.stale_files:
                     lines = lines_of(root, hit.note).split("\n")
                     assert (
-                        "\n".join(lines[hit.lines[0] - 1 : hit.lines[1]]).strip(
-                            "\ufeff "
-                        )
+                        "\n".join(lines[hit.lines[0] - 1 : hit.lines[1]]).strip("\ufeff ")
                         == hit.text.strip()
                     )
 
@@ -87,8 +79,7 @@ def look_only_once(monkeypatch):
 def forget_what_is_stale(monkeypatch):
     monkeypatch.setattr(Index, "stale", lambda self: [])
     monkeypatch.setattr(
-        "vault_memory.ingest.scan.Ingest.look_again",
-        lambda self, report, *, conclude_young: report,
+        "vault_memory.ingest.scan.Ingest.look_again", lambda self, report, *, conclude_young: report
     )
     return {}
 
@@ -121,13 +112,9 @@ def test_a_note_that_cannot_be_checked_is_reported_as_stale(tmp_path, sample_vau
 
 
 @pytest.mark.parametrize("mode", ["balanced", "keyword", "semantic", "rrf"])
-def test_without_an_embedder_every_mode_uses_keywords_and_reports_it(
-    sample_vault, mode
-):
+def test_without_an_embedder_every_mode_uses_keywords_and_reports_it(sample_vault, mode):
     with VaultMemory.open(sample_vault, OFF) as memory:
-        answer = memory.search(
-            "spare key of the lighthouse", scopes=["user:mira"], mode=mode
-        )
+        answer = memory.search("spare key of the lighthouse", scopes=["user:mira"], mode=mode)
 
     assert "barometer" in answer.hits[0].text
     assert (answer.freshness.semantic, answer.freshness.reason) == (

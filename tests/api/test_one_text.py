@@ -123,9 +123,7 @@ QUOTES = {"'": "’‘ʼ", "-": "–—‐", '"': "“”„"}
 
 
 def wide(text: str) -> str:
-    return "".join(
-        chr(ord(c) + 0xFEE0) if c.isascii() and c.isalnum() else c for c in text
-    )
+    return "".join(chr(ord(c) + 0xFEE0) if c.isascii() and c.isalnum() else c for c in text)
 
 
 def typographic(text: str) -> str:

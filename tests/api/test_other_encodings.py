@@ -51,9 +51,7 @@ def path_of(note: Path) -> str:
     return f"Users/main/memories/{note.name}"
 
 
-def test_its_words_are_found_and_stand_in_the_block_of_a_prompt(
-    memory: VaultMemory, note: Path
-):
+def test_its_words_are_found_and_stand_in_the_block_of_a_prompt(memory: VaultMemory, note: Path):
     hit = memory.search("Müller", scopes=SCOPES).hits[0]
     assert (hit.note, hit.lines, hit.heading) == (path_of(note), (3, 3), ("Küche",))
     assert hit.text == "- Müller kocht Suppe"
@@ -80,16 +78,13 @@ def test_edits_are_refused_and_the_bytes_stay(memory: VaultMemory, note: Path):
     assert note.read_bytes() == before
 
 
-def test_a_text_in_it_is_forgotten_in_its_encoding(
-    memory: VaultMemory, note: Path, codec: str
-):
+def test_a_text_in_it_is_forgotten_in_its_encoding(memory: VaultMemory, note: Path, codec: str):
     memory.index()
     forgotten = memory.forget("Schüssel für Gemüse", scopes=SCOPES)
 
     assert forgotten.remaining in (0, (), {})
     assert note.read_bytes() == raw_in(codec).replace(
-        "- Schüssel für Gemüse\n".encode({"utf-16": "utf-16-le"}.get(codec, codec)),
-        b"",
+        "- Schüssel für Gemüse\n".encode({"utf-16": "utf-16-le"}.get(codec, codec)), b""
     )
     assert memory.search("Müller", scopes=SCOPES).hits
     assert not memory.search("Schüssel", scopes=SCOPES).hits

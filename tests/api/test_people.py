@@ -71,24 +71,14 @@ def test_a_name_easily_confused_with_an_existing_person_is_refused(
 
 
 @pytest.mark.parametrize("name", ["mira lund", *OTHERS])
-def test_distinct_people_and_the_same_person_are_accepted(
-    memory: VaultMemory, name: str
-):
+def test_distinct_people_and_the_same_person_are_accepted(memory: VaultMemory, name: str):
     record(memory, name)
 
     assert name in people(memory)
 
 
-def test_dropped_turns_of_a_confusable_name_are_set_aside_with_the_reason(
-    memory: VaultMemory,
-):
-    turn = {
-        "session": "s",
-        "role": "user",
-        "user": "Mira Lund",
-        "text": "hello",
-        "source": "bot",
-    }
+def test_dropped_turns_of_a_confusable_name_are_set_aside_with_the_reason(memory: VaultMemory):
+    turn = {"session": "s", "role": "user", "user": "Mira Lund", "text": "hello", "source": "bot"}
     folder = memory.vault.state.path / "drop"
     folder.mkdir(exist_ok=True)
     (folder / "bot.jsonl").write_text(json.dumps(turn) + "\n")
@@ -96,9 +86,7 @@ def test_dropped_turns_of_a_confusable_name_are_set_aside_with_the_reason(
     memory.conversations.take_dropped()
 
     assert people(memory) == ["mira lund"]
-    assert "cannot be told from" in "".join(
-        path.read_text() for path in folder.glob("*.rejected")
-    )
+    assert "cannot be told from" in "".join(path.read_text() for path in folder.glob("*.rejected"))
 
 
 def test_tokens_for_confusable_names_are_refused(tmp_path: Path):
@@ -113,31 +101,22 @@ def test_tokens_for_confusable_names_are_refused(tmp_path: Path):
         Tokens.load(rows, root=tmp_path / "vault")
 
 
-def test_doctor_warns_about_existing_confusable_names(
-    memory: VaultMemory, outside: Outside
-):
+def test_doctor_warns_about_existing_confusable_names(memory: VaultMemory, outside: Outside):
     outside.write("Users/MiraLund/lantern/config/USER.md", "## Tea\n\n- black\n")
 
     warnings = [
-        check.reason
-        for check in memory.doctor()
-        if check.name == "names" and check.state == "warn"
+        check.reason for check in memory.doctor() if check.name == "names" and check.state == "warn"
     ]
 
-    assert any(
-        "cannot be told apart" in reason and "MiraLund" in reason for reason in warnings
-    )
+    assert any("cannot be told apart" in reason and "MiraLund" in reason for reason in warnings)
     record(memory, "MiraLund")
 
 
 @given(st.text("abcdeéßøñжя東1 ", max_size=12), st.data())
-def test_case_spaces_and_invisible_letters_do_not_make_a_new_person(
-    name: str, data: st.DataObject
-):
+def test_case_spaces_and_invisible_letters_do_not_make_a_new_person(name: str, data: st.DataObject):
     unseen = st.sampled_from(["", " ", "\u200b", "\u2060", "\u00ad", "\t", "\u3000"])
     other = "".join(
-        data.draw(unseen) + data.draw(st.sampled_from([letter, letter.upper()]))
-        for letter in name
+        data.draw(unseen) + data.draw(st.sampled_from([letter, letter.upper()])) for letter in name
     )
     form = data.draw(st.sampled_from(["NFC", "NFD", "NFKC"]))
 

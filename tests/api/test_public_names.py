@@ -67,9 +67,7 @@ def test_every_call_has_a_docstring_and_type_annotations(name: str) -> None:
 @pytest.mark.parametrize(
     ("part", "name"), PART_CALLS, ids=lambda value: getattr(value, "__name__", value)
 )
-def test_every_call_of_a_part_has_a_docstring_and_type_annotations(
-    part: type, name: str
-) -> None:
+def test_every_call_of_a_part_has_a_docstring_and_type_annotations(part: type, name: str) -> None:
     check_call(getattr(part, name))
 
 
@@ -82,11 +80,7 @@ def test_importing_the_package_is_cheap_and_loads_no_subpackage() -> None:
     script = "import sys, vault_memory; print(*[name for name in sys.modules if name.startswith('vault_memory')])"
 
     done = subprocess.run(
-        [sys.executable, "-c", script],
-        capture_output=True,
-        text=True,
-        check=True,
-        timeout=60,
+        [sys.executable, "-c", script], capture_output=True, text=True, check=True, timeout=60
     )
 
     assert done.stdout.split() == ["vault_memory"]

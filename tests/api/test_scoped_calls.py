@@ -89,10 +89,7 @@ ABOUT_A_NOTE: dict[str, Call] = {
     ),
 }
 ABOUT_AN_ID: dict[str, tuple[str, Call]] = {
-    "undo": (
-        "record",
-        lambda memory, who, scopes: memory.undo(who.record, scopes=scopes),
-    ),
+    "undo": ("record", lambda memory, who, scopes: memory.undo(who.record, scopes=scopes)),
     "log before": (
         "record",
         lambda memory, who, scopes: memory.log(before=who.record, scopes=scopes),
@@ -101,18 +98,12 @@ ABOUT_AN_ID: dict[str, tuple[str, Call]] = {
         "proposal",
         lambda memory, who, scopes: memory.approve(who.proposal, scopes=scopes),
     ),
-    "reject": (
-        "proposal",
-        lambda memory, who, scopes: memory.reject(who.proposal, scopes=scopes),
-    ),
+    "reject": ("proposal", lambda memory, who, scopes: memory.reject(who.proposal, scopes=scopes)),
     "merge": (
         "copy",
         lambda memory, who, scopes: memory.conflicts.merge([who.copy], scopes=scopes),
     ),
-    "take": (
-        "copy",
-        lambda memory, who, scopes: memory.conflicts.take(who.copy, scopes=scopes),
-    ),
+    "take": ("copy", lambda memory, who, scopes: memory.conflicts.take(who.copy, scopes=scopes)),
     "discard": (
         "copy",
         lambda memory, who, scopes: memory.conflicts.discard([who.copy], scopes=scopes),
@@ -131,11 +122,7 @@ def _refusal(call: Call, memory: VaultMemory, who: Person) -> VaultMemoryError:
 
 
 def _texts(memory: VaultMemory) -> dict[str, bytes]:
-    return {
-        str(path): path.read_bytes()
-        for path in memory.root.rglob("*")
-        if path.is_file()
-    }
+    return {str(path): path.read_bytes() for path in memory.root.rglob("*") if path.is_file()}
 
 
 @pytest.mark.parametrize("name", ABOUT_A_NOTE)
@@ -156,9 +143,7 @@ def test_a_note_of_another_person_is_like_no_note(
 
 
 @pytest.mark.parametrize("name", ABOUT_AN_ID)
-def test_an_id_of_another_person_is_like_no_id(
-    memory: VaultMemory, bo: Person, name: str
-) -> None:
+def test_an_id_of_another_person_is_like_no_id(memory: VaultMemory, bo: Person, name: str) -> None:
     field, call = ABOUT_AN_ID[name]
     before = _texts(memory)
     given = getattr(bo, field)
@@ -180,9 +165,7 @@ def test_a_list_has_only_what_belongs_to_its_scopes(
 ) -> None:
     lists: dict[str, Callable[[list[str] | None], list[str]]] = {
         "log": lambda scopes: [one.note for one in memory.log(scopes=scopes)],
-        "newest": lambda scopes: [
-            one.note for one in memory.log(limit=9, scopes=scopes)
-        ],
+        "newest": lambda scopes: [one.note for one in memory.log(limit=9, scopes=scopes)],
         "inbox": lambda scopes: [one.note for one in memory.inbox(scopes)],
         "conflicts": lambda scopes: [one.note for one in memory.conflicts(scopes)],
         "trash": lambda scopes: [one.note for one in memory.conflicts.trash(scopes)],
@@ -226,17 +209,13 @@ def test_the_log_is_read_in_parts_without_gaps(memory: VaultMemory) -> None:
             assert len(every) >= 3
 
 
-def test_a_link_to_a_note_of_another_person_leads_nowhere(
-    memory: VaultMemory, bo: Person
-) -> None:
+def test_a_link_to_a_note_of_another_person_leads_nowhere(memory: VaultMemory, bo: Person) -> None:
     link = memory.root / "Users/ann/memories/link.md"
     link.parent.mkdir(parents=True)
     link.symlink_to(memory.root / BO)
     audit = memory.root / "Users/ann/memories/link.md.audit.jsonl"
     audit.write_bytes((memory.root / f"{BO}.audit.jsonl").read_bytes())
-    who = Person(
-        "Users/ann/memories/link.md", bo.record, bo.proposal, bo.revision, "", ""
-    )
+    who = Person("Users/ann/memories/link.md", bo.record, bo.proposal, bo.revision, "", "")
     before = _texts(memory)
 
     for call in ABOUT_A_NOTE.values():
@@ -251,9 +230,7 @@ def test_a_scope_without_its_kind_is_refused(memory: VaultMemory) -> None:
             call(["ann"])
 
 
-def test_a_list_follows_each_change_and_each_choice_of_scopes(
-    memory: VaultMemory,
-) -> None:
+def test_a_list_follows_each_change_and_each_choice_of_scopes(memory: VaultMemory) -> None:
     for number in range(3):
         for note, scopes in ((ANN, ONLY_ANN), (BO, ["user:bo"])):
             record = _append(memory, note, f"cup {number}")

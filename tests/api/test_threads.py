@@ -36,24 +36,14 @@ def calls(memory: VaultMemory, worker: int, number: int) -> list[Callable[[], ob
     tool = memory.memory_tool(user="alice")
     return [
         lambda: memory.record_turn(
-            session=f"s{worker}",
-            role="user",
-            user="alice",
-            text=f"I saw the puffin {name}",
+            session=f"s{worker}", role="user", user="alice", text=f"I saw the puffin {name}"
         ),
         lambda: memory.search("puffin green Sula", scopes=SCOPES),
-        lambda: memory.apply(
-            USER, [{"op": "append", "heading": "Tea", "line": f"cup {name}"}]
-        ),
+        lambda: memory.apply(USER, [{"op": "append", "heading": "Tea", "line": f"cup {name}"}]),
         lambda: memory.context(f"what of {name}?", scopes=SCOPES),
         lambda: memory.add_fact(f"boat {name}", "is_a", "boat", scope="user:alice"),
         lambda: tool.execute(
-            {
-                "command": "insert",
-                "path": "/memories/log.md",
-                "insert_line": 1,
-                "insert_text": name,
-            }
+            {"command": "insert", "path": "/memories/log.md", "insert_line": 1, "insert_text": name}
         ),
         lambda: memory.read(USER),
         lambda: memory.facts(scopes=SCOPES),
@@ -64,9 +54,7 @@ def calls(memory: VaultMemory, worker: int, number: int) -> list[Callable[[], ob
 def once_each(memory: VaultMemory) -> None:
     """Every turn, item, fact and line is there once, in the files and for search."""
     memory.edits.process_due()
-    names = sorted(
-        f"w{worker}r{number}" for worker in range(WORKERS) for number in range(ROUNDS)
-    )
+    names = sorted(f"w{worker}r{number}" for worker in range(WORKERS) for number in range(ROUNDS))
     [transcript] = (memory.root / "Users/alice/transcripts").glob("*.jsonl")
     turns = list(read_turns(transcript.read_bytes()))
 
@@ -76,24 +64,18 @@ def once_each(memory: VaultMemory) -> None:
     assert sorted(ends_of(memory, LOG, "w")) == [name[1:] for name in names]
     found = memory.search("puffin", scopes=SCOPES, kinds=["transcript"], limit=100).hits
     assert sorted(hit.text.rpartition(" ")[2] for hit in found) == names
-    assert {
-        fact.subject.removeprefix("boat ") for fact in memory.facts(scopes=SCOPES)
-    } >= set(names)
+    assert {fact.subject.removeprefix("boat ") for fact in memory.facts(scopes=SCOPES)} >= set(
+        names
+    )
     assert memory.status()["index"]["stale_files"] in (0, [])  # type: ignore[index]
 
 
 def ends_of(memory: VaultMemory, note: str, start: str) -> list[str]:
     lines = Path(memory.root, note).read_text().splitlines()
-    return [
-        line.removeprefix(start).partition(" (")[0]
-        for line in lines
-        if line.startswith(start)
-    ]
+    return [line.removeprefix(start).partition(" (")[0] for line in lines if line.startswith(start)]
 
 
-def test_eight_threads_calling_everything_at_once_lose_and_repeat_nothing(
-    memory,
-):
+def test_eight_threads_calling_everything_at_once_lose_and_repeat_nothing(memory):
     def work(worker: int) -> None:
         for number in range(ROUNDS):
             for call in calls(memory, worker, number):
@@ -109,10 +91,7 @@ def test_concurrent_asyncio_tasks_lose_and_repeat_nothing(memory):
     async def work(worker: int) -> None:
         for number in range(ROUNDS):
             await asyncio.gather(
-                *(
-                    asyncio.to_thread(call)
-                    for call in calls(memory, worker, number)[:-1]
-                )
+                *(asyncio.to_thread(call) for call in calls(memory, worker, number)[:-1])
             )
 
     async def all_of_them() -> None:

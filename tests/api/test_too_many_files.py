@@ -77,9 +77,7 @@ def test_doctor_does_not_call_such_an_index_equal(memory: VaultMemory):
     assert (check.state, check.reason[:20]) == ("fail", "5 notes are missing:")
 
 
-def test_the_commands_say_it_and_index_fails(
-    vault: Path, capsys: pytest.CaptureFixture[str]
-):
+def test_the_commands_say_it_and_index_fails(vault: Path, capsys: pytest.CaptureFixture[str]):
     words = ["--vault", str(vault)]
     done = run([*words, "index"], capsys)
     assert done.code == 1
@@ -113,9 +111,7 @@ def test_notes_that_a_sweep_finds_count_no_more_and_stay(memory: VaultMemory):
     assert memory.search("lantern", scopes=SCOPES).freshness.stale_files == ()
 
 
-def test_with_room_for_all_nothing_is_missing(
-    memory: VaultMemory, monkeypatch: pytest.MonkeyPatch
-):
+def test_with_room_for_all_nothing_is_missing(memory: VaultMemory, monkeypatch: pytest.MonkeyPatch):
     memory.index()
     monkeypatch.setattr(listing, "MOST", 100)
     assert memory.index().missing_notes == missing_in(memory) == 0

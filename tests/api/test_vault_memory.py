@@ -11,13 +11,7 @@ import pytest
 from vault_memory import VaultMemory
 from vault_memory.api import json_contract
 from vault_memory.config.sections import Config, EmbeddingSettings
-from vault_memory.errors import (
-    BadPath,
-    NoteNotFound,
-    NoVault,
-    UsageError,
-    VaultUnreachable,
-)
+from vault_memory.errors import BadPath, NoteNotFound, NoVault, UsageError, VaultUnreachable
 
 OFF = Config(embedding=EmbeddingSettings(kind="off"))
 
@@ -70,10 +64,7 @@ def test_an_unknown_mode_is_refused(memory: VaultMemory):
 
 def test_filters_narrow_a_search(memory: VaultMemory):
     def notes(**filters: object) -> set[str]:
-        return {
-            hit.note
-            for hit in memory.search("stork", scopes=["user:alice"], **filters).hits
-        }  # type: ignore[arg-type]
+        return {hit.note for hit in memory.search("stork", scopes=["user:alice"], **filters).hits}  # type: ignore[arg-type]
 
     there = {"Users/alice/memories/2026-02-03.md"}
     assert notes(since=date(2026, 2, 3), until=date(2026, 2, 3)) == there
@@ -109,9 +100,7 @@ def test_an_edit_is_found_by_the_next_search(memory: VaultMemory):
     assert not memory.search("owl", scopes=["group:main"]).hits
 
 
-def test_read_refuses_paths_outside_the_vault_and_reports_missing_notes(
-    memory: VaultMemory,
-):
+def test_read_refuses_paths_outside_the_vault_and_reports_missing_notes(memory: VaultMemory):
     with pytest.raises(BadPath):
         memory.read("../x")
     with pytest.raises(NoteNotFound):
@@ -120,9 +109,7 @@ def test_read_refuses_paths_outside_the_vault_and_reports_missing_notes(
         memory.read("memory")
 
 
-def test_a_vault_that_becomes_unreachable_is_an_error_not_an_empty_answer(
-    memory: VaultMemory,
-):
+def test_a_vault_that_becomes_unreachable_is_an_error_not_an_empty_answer(memory: VaultMemory):
     assert memory.search("crane", scopes=["group:main"]).hits
     memory.root.rename(memory.root.with_name("away"))
 
@@ -165,10 +152,7 @@ def test_threads_can_share_one_object(memory: VaultMemory):
         thread.join()
 
     assert failures == []
-    assert (
-        memory.search("bird number 29", scopes=["group:main"]).hits[0].text
-        == "- bird number 29"
-    )
+    assert memory.search("bird number 29", scopes=["group:main"]).hits[0].text == "- bird number 29"
 
 
 def test_two_objects_on_one_vault_see_each_others_work(
@@ -190,9 +174,7 @@ def test_doctor_finds_no_problem_in_a_healthy_vault(memory: VaultMemory):
 def test_doctor_repairs_an_index_that_differs_from_the_notes(memory: VaultMemory):
     memory.index()
     index = memory.vault.indexing.index()
-    index.connection.execute(
-        "UPDATE note SET revision = ? WHERE path = 'memory/a.md'", ("0" * 64,)
-    )
+    index.connection.execute("UPDATE note SET revision = ? WHERE path = 'memory/a.md'", ("0" * 64,))
 
     assert {check.name for check in memory.doctor() if check.state == "fail"} == {
         "index equals notes"

@@ -105,9 +105,7 @@ def parameters_of(call: Any) -> list[str]:
 
 
 @pytest.mark.parametrize(("part", "name"), CALLS, ids=str)
-def test_a_value_of_a_wrong_type_is_a_usage_error(
-    memory: VaultMemory, part: str, name: str
-):
+def test_a_value_of_a_wrong_type_is_a_usage_error(memory: VaultMemory, part: str, name: str):
     call = call_of(memory, part, name)
     arguments = good_arguments(call)
     for argument in parameters_of(call):
@@ -150,12 +148,7 @@ def test_a_search_takes_dates_times_and_texts(memory: VaultMemory, argument: str
     (memory.root / "Users/mira/memories/2026-05-03.md").write_text("- the lamp\n")
     answers = [
         memory.search("lamp", scopes=[ME], **{argument: day})  # type: ignore[arg-type]
-        for day in (
-            date(2026, 5, 3),
-            datetime(2026, 5, 3, 12, 0),
-            "2026-05-03",
-            "2026-05-03T12:00",
-        )
+        for day in (date(2026, 5, 3), datetime(2026, 5, 3, 12, 0), "2026-05-03", "2026-05-03T12:00")
     ]
 
     assert len({answer.hits[0].note for answer in answers}) == 1

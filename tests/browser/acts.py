@@ -13,9 +13,7 @@ USER = f"{CONFIG}/USER.md"
 RULES = f"{CONFIG}/RULES.md"
 FACTS = f"{CONFIG}/FACTS.md"
 PREFERENCE = "[preference] Drinks her coffee black and her tea with too much honey"
-LEFT_HANDED = (
-    "Is left-handed; the tools in the lamp room hang on the left of the hook board"
-)
+LEFT_HANDED = "Is left-handed; the tools in the lamp room hang on the left of the hook board"
 NIGHT = "2026-05-27"
 PATIENCE_MS = 15_000
 
@@ -68,9 +66,7 @@ def leave_conflict_copy(house: Outside) -> None:
 
 def learn(house: Outside) -> None:
     """A person says something, and the bot learns it at night."""
-    for minute, text in enumerate(
-        ("I am allergic to mackerel.", "Always answer me in English.")
-    ):
+    for minute, text in enumerate(("I am allergic to mackerel.", "Always answer me in English.")):
         house.ok(
             *("record", "--session", "talk", "--role", "user", "--user", "mira", text),
             *("--now", f"2026-05-26T20:0{minute}"),

@@ -128,10 +128,7 @@ def _keep_stranger(messages: list[str], url: str) -> None:
 
 
 @pytest.fixture
-def signed_in(
-    web: Callable[..., WebProcess],
-    tab: "Page",
-) -> Callable[..., WebProcess]:
+def signed_in(web: Callable[..., WebProcess], tab: "Page") -> Callable[..., WebProcess]:
     """Starts the page with these options, and signs the tab in."""
 
     def start(*options: str) -> WebProcess:

@@ -92,9 +92,7 @@ def empty_house(tmp_path: "Path") -> Outside:
 
 
 def test_everybody_can_read_every_view_of_a_full_vault(
-    full_house: Outside,
-    signed_in: Web,
-    tab: "Page",
+    full_house: Outside, signed_in: Web, tab: "Page"
 ) -> None:
     signed_in("--setup")
     goto(tab, "/doctor")
@@ -106,10 +104,7 @@ def test_everybody_can_read_every_view_of_a_full_vault(
     assert not problems, "\n".join(problems)
 
 
-def test_everybody_can_read_every_view_of_an_empty_vault(
-    empty_house: Outside,
-    tab: "Page",
-) -> None:
+def test_everybody_can_read_every_view_of_an_empty_vault(empty_house: Outside, tab: "Page") -> None:
     process = WebProcess(empty_house, ("--setup",))
     try:
         tab.goto(process.start())
@@ -123,9 +118,7 @@ def test_everybody_can_read_every_view_of_an_empty_vault(
 
 
 def test_everybody_can_read_the_answers_to_buttons(
-    full_house: Outside,
-    signed_in: Web,
-    tab: "Page",
+    full_house: Outside, signed_in: Web, tab: "Page"
 ) -> None:
     signed_in()
     problems = []
@@ -178,10 +171,7 @@ def _addresses(house: Outside) -> Iterator[str]:
                 yield example + query
 
 
-def _examples(
-    path: str,
-    house: Outside,
-) -> Iterator[str]:
+def _examples(path: str, house: Outside) -> Iterator[str]:
     before, brace, field = path.partition("{")
     if not brace:
         yield path
@@ -198,9 +188,7 @@ def _examples(
 
 
 def _problems(
-    tab: "Page",
-    addresses: Iterator[str],
-    shots: Mapping[str, str] = NO_SHOTS,
+    tab: "Page", addresses: Iterator[str], shots: Mapping[str, str] = NO_SHOTS
 ) -> list[str]:
     problems = []
     for address in addresses:
@@ -212,10 +200,7 @@ def _problems(
     return problems
 
 
-def _problems_here(
-    tab: "Page",
-    address: str,
-) -> list[str]:
+def _problems_here(tab: "Page", address: str) -> list[str]:
     """What is wrong with the view that the tab shows."""
     from axe_playwright_python.sync_playwright import Axe
 
@@ -226,19 +211,14 @@ def _problems_here(
         tab.emulate_media(color_scheme=scheme)
         answer = Axe().run(tab, options=AXE).response
         assert answer["passes"]
-        problems += [
-            f"{scheme}: {_described(violation)}" for violation in answer["violations"]
-        ]
+        problems += [f"{scheme}: {_described(violation)}" for violation in answer["violations"]]
     tab.set_viewport_size(PHONE)
     if too_wide := tab.evaluate(TOO_WIDE):
         problems.append(f"wider than {PHONE['width']} pixels: {too_wide}")
     return [f"{address}: {problem}" for problem in problems]
 
 
-def _take(
-    tab: "Page",
-    name: str,
-) -> None:
+def _take(tab: "Page", name: str) -> None:
     """Keeps pictures of a view for the reader of the test run."""
     for screen, size in (("desk", DESK), ("phone", PHONE)):
         tab.set_viewport_size(size)

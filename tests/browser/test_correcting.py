@@ -3,17 +3,7 @@
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from tests.browser.acts import (
-    FACTS,
-    NIGHT,
-    RULES,
-    USER,
-    append,
-    expect,
-    goto,
-    learn,
-    script_runs,
-)
+from tests.browser.acts import FACTS, NIGHT, RULES, USER, append, expect, goto, learn, script_runs
 from tests.browser.web_process import WebProcess
 from tests.scenarios.outside import Outside
 
@@ -23,11 +13,7 @@ if TYPE_CHECKING:
 Web = Callable[..., WebProcess]
 
 
-def test_the_keyboard_undoes_an_edit(
-    signed_in: Web,
-    house: Outside,
-    tab: "Page",
-) -> None:
+def test_the_keyboard_undoes_an_edit(signed_in: Web, house: Outside, tab: "Page") -> None:
     before = (house.vault / USER).read_bytes()
     append(house, "Likes the smell of tar")
     signed_in()
@@ -50,9 +36,7 @@ def test_the_keyboard_undoes_an_edit(
 
 
 def test_escape_answers_the_question_of_the_undo_key_with_no(
-    signed_in: Web,
-    house: Outside,
-    tab: "Page",
+    signed_in: Web, house: Outside, tab: "Page"
 ) -> None:
     append(house, "Likes the smell of tar")
     signed_in()
@@ -69,9 +53,7 @@ def test_escape_answers_the_question_of_the_undo_key_with_no(
 
 
 def test_a_night_is_undone_after_a_look_at_what_that_changes(
-    signed_in: Web,
-    house: Outside,
-    tab: "Page",
+    signed_in: Web, house: Outside, tab: "Page"
 ) -> None:
     before = {note: _text(house, note) for note in (RULES, FACTS)}
     learn(house)
@@ -95,9 +77,7 @@ def _text(house: Outside, note: str) -> str:
 
 
 def test_facts_are_corrected_confirmed_and_ended(
-    signed_in: Web,
-    house: Outside,
-    tab: "Page",
+    signed_in: Web, house: Outside, tab: "Page"
 ) -> None:
     signed_in()
     assert goto(tab, "/facts?entity=mira") == 200
@@ -109,9 +89,7 @@ def test_facts_are_corrected_confirmed_and_ended(
     expect(tab.locator("#notice")).to_be_focused()
     assert "has_sister: Annika" in _text(house, FACTS)
 
-    tab.get_by_role("row").filter(has_text="learns").get_by_role(
-        "button", name="Ended:"
-    ).click()
+    tab.get_by_role("row").filter(has_text="learns").get_by_role("button", name="Ended:").click()
     expect(tab.locator("#notice")).to_be_focused()
     assert "~~learns: Chinese~~" in _text(house, FACTS)
 
@@ -120,11 +98,7 @@ def test_facts_are_corrected_confirmed_and_ended(
     assert "- learns: Chinese" in _text(house, FACTS)
 
 
-def test_a_fact_is_added_on_the_page(
-    signed_in: Web,
-    house: Outside,
-    tab: "Page",
-) -> None:
+def test_a_fact_is_added_on_the_page(signed_in: Web, house: Outside, tab: "Page") -> None:
     signed_in()
     goto(tab, "/facts?entity=mira")
 

@@ -16,11 +16,7 @@ Web = Callable[..., WebProcess]
 GREW_UP = "Grew up in a lock-keeper's house and still counts in boats, not in cars"
 
 
-def test_proposals_are_approved_and_rejected(
-    signed_in: Web,
-    house: Outside,
-    tab: "Page",
-) -> None:
+def test_proposals_are_approved_and_rejected(signed_in: Web, house: Outside, tab: "Page") -> None:
     acts.propose(house, f"[identity] {GREW_UP}")
     acts.propose(house)
     signed_in()
@@ -41,9 +37,7 @@ def test_proposals_are_approved_and_rejected(
 
 
 def test_keys_reject_the_proposal_that_they_reached(
-    signed_in: Web,
-    house: Outside,
-    tab: "Page",
+    signed_in: Web, house: Outside, tab: "Page"
 ) -> None:
     acts.propose(house, f"[identity] {GREW_UP}")
     acts.propose(house)
@@ -61,11 +55,7 @@ def test_keys_reject_the_proposal_that_they_reached(
     assert proposals.get_attribute("data-key") != second
 
 
-def test_a_conflict_is_resolved_by_hand(
-    signed_in: Web,
-    house: Outside,
-    tab: "Page",
-) -> None:
+def test_a_conflict_is_resolved_by_hand(signed_in: Web, house: Outside, tab: "Page") -> None:
     acts.leave_conflict_copy(house)
     [conflict] = house.ok("conflicts")["items"]
     signed_in()
@@ -88,9 +78,7 @@ def test_a_conflict_is_resolved_by_hand(
 
 
 def test_an_older_version_is_restored_after_a_look_at_its_changes(
-    signed_in: Web,
-    house: Outside,
-    tab: "Page",
+    signed_in: Web, house: Outside, tab: "Page"
 ) -> None:
     before = (house.vault / USER).read_bytes()
     acts.append(house, "Likes the smell of tar")
@@ -112,9 +100,7 @@ def test_an_older_version_is_restored_after_a_look_at_its_changes(
 
 
 def test_a_thrown_copy_comes_back_from_the_trash(
-    signed_in: Web,
-    house: Outside,
-    tab: "Page",
+    signed_in: Web, house: Outside, tab: "Page"
 ) -> None:
     acts.throw_away(house)
     signed_in()
@@ -128,9 +114,7 @@ def test_a_thrown_copy_comes_back_from_the_trash(
 
 
 def test_several_proposals_are_approved_at_once(
-    signed_in: Web,
-    house: Outside,
-    tab: "Page",
+    signed_in: Web, house: Outside, tab: "Page"
 ) -> None:
     acts.propose(house)
     house.ok("remove", USER, "Preferences", acts.PREFERENCE, "--source", "tool")
@@ -147,11 +131,7 @@ def test_several_proposals_are_approved_at_once(
     assert acts.PREFERENCE not in text
 
 
-def test_a_layout_is_chosen(
-    signed_in: Web,
-    house: Outside,
-    tab: "Page",
-) -> None:
+def test_a_layout_is_chosen(signed_in: Web, house: Outside, tab: "Page") -> None:
     signed_in()
 
     tab.get_by_role("link", name="Set up").click()

@@ -52,10 +52,7 @@ def save(tab: "Page") -> None:
 
 
 def test_what_an_editor_saved_meanwhile_is_merged_and_shown(
-    daemon: Running,
-    signed_in: Web,
-    note: "Path",
-    tab: "Page",
+    daemon: Running, signed_in: Web, note: "Path", tab: "Page"
 ) -> None:
     signed_in()
     box = box_of(tab)
@@ -82,9 +79,7 @@ def test_what_an_editor_saved_meanwhile_is_merged_and_shown(
 
 
 def test_the_same_line_saved_by_an_editor_is_not_overwritten(
-    signed_in: Web,
-    note: "Path",
-    tab: "Page",
+    signed_in: Web, note: "Path", tab: "Page"
 ) -> None:
     signed_in()
     box = box_of(tab)
@@ -116,10 +111,7 @@ def test_the_same_line_saved_by_an_editor_is_not_overwritten(
     ],
 )
 def test_a_note_with_other_line_ends_keeps_every_byte(
-    signed_in: Web,
-    house: Outside,
-    tab: "Page",
-    text: bytes,
+    signed_in: Web, house: Outside, tab: "Page", text: bytes
 ) -> None:
     path = house.write("memory/tides.md", text)
     house.ok("index")
@@ -141,9 +133,7 @@ def test_a_note_with_other_line_ends_keeps_every_byte(
 
 
 def test_text_survives_the_end_of_the_server_and_is_saved_once(
-    signed_in: Web,
-    note: "Path",
-    tab: "Page",
+    signed_in: Web, note: "Path", tab: "Page"
 ) -> None:
     process = signed_in()
     before = note.read_text("utf-8")

@@ -44,8 +44,7 @@ def test_hostile_notes_run_and_load_nothing(signed_in: Web, tab: "Page") -> None
     notes = hostile_notes()
     documents = [
         "".join(
-            f"<section>{rendered(note)}</section>"
-            for note in islice(notes, NOTES_OF_A_DOCUMENT)
+            f"<section>{rendered(note)}</section>" for note in islice(notes, NOTES_OF_A_DOCUMENT)
         )
         for _ in range(cases(NOTES) // NOTES_OF_A_DOCUMENT)
     ]
@@ -67,9 +66,7 @@ def test_hostile_notes_run_and_load_nothing(signed_in: Web, tab: "Page") -> None
 
 
 def test_a_hostile_note_is_only_text_in_every_view(
-    signed_in: Web,
-    house: Outside,
-    tab: "Page",
+    signed_in: Web, house: Outside, tab: "Page"
 ) -> None:
     house.write(NAME, ATTACKS)
     house.ok("index")

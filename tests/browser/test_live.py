@@ -16,10 +16,7 @@ TABS = 12
 
 
 def test_today_shows_a_save_and_leaves_a_half_typed_form_alone(
-    daemon: Running,
-    signed_in: Web,
-    house: Outside,
-    tab: "Page",
+    daemon: Running, signed_in: Web, house: Outside, tab: "Page"
 ) -> None:
     append(house, "Likes the smell of tar")
     signed_in()
@@ -53,10 +50,7 @@ def test_today_shows_a_save_and_leaves_a_half_typed_form_alone(
 
 
 def test_folds_stay_open_when_a_view_is_shown_again(
-    daemon: Running,
-    signed_in: Web,
-    house: Outside,
-    tab: "Page",
+    daemon: Running, signed_in: Web, house: Outside, tab: "Page"
 ) -> None:
     append(house, "Likes the smell of tar")
     signed_in()
@@ -74,9 +68,7 @@ def test_folds_stay_open_when_a_view_is_shown_again(
 
 
 def test_the_status_line_tells_when_the_daemon_ends_and_comes_back(
-    signed_in: Web,
-    house: Outside,
-    tab: "Page",
+    signed_in: Web, house: Outside, tab: "Page"
 ) -> None:
     state = tab.locator("#state")
     with house.daemon() as daemon:
@@ -98,9 +90,7 @@ def test_the_status_line_tells_when_the_daemon_ends_and_comes_back(
 
 
 def test_the_page_tells_when_its_server_ends_and_comes_back(
-    signed_in: Web,
-    house: Outside,
-    tab: "Page",
+    signed_in: Web, house: Outside, tab: "Page"
 ) -> None:
     append(house, "Likes the smell of tar")
     process = signed_in()
@@ -122,17 +112,10 @@ def test_the_page_tells_when_its_server_ends_and_comes_back(
 
 
 def test_twelve_tabs_share_one_stream(
-    daemon: Running,
-    signed_in: Web,
-    house: Outside,
-    context: "BrowserContext",
-    tab: "Page",
+    daemon: Running, signed_in: Web, house: Outside, context: "BrowserContext", tab: "Page"
 ) -> None:
     streams: list[Request] = []
-    context.on(
-        "request",
-        lambda request: "/events?" in request.url and streams.append(request),
-    )
+    context.on("request", lambda request: "/events?" in request.url and streams.append(request))
     signed_in()
     opened = [tab, *tabs(context, tab.url, TABS - 1)]
     for page in opened:
@@ -159,9 +142,7 @@ def _open(streams: "list[Request]") -> "list[Request]":
 
 
 def test_the_server_ends_within_a_second_although_twelve_tabs_are_open(
-    signed_in: Web,
-    context: "BrowserContext",
-    tab: "Page",
+    signed_in: Web, context: "BrowserContext", tab: "Page"
 ) -> None:
     process = signed_in()
     for page in [tab, *tabs(context, tab.url, TABS - 1)]:

@@ -5,15 +5,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 from urllib.parse import quote
 
-from tests.browser.acts import (
-    USER,
-    append,
-    expect,
-    goto,
-    heading,
-    learn,
-    script_runs,
-)
+from tests.browser.acts import USER, append, expect, goto, heading, learn, script_runs
 from tests.browser.conftest import open_link, watched
 from tests.browser.web_process import WebProcess
 from tests.scenarios.outside import Outside
@@ -44,11 +36,7 @@ def test_search_answers_while_a_person_types(signed_in: Web, tab: "Page") -> Non
     assert heading(tab) == "Today"
 
 
-def test_the_prompt_is_the_text_of_the_command(
-    signed_in: Web,
-    house: Outside,
-    tab: "Page",
-) -> None:
+def test_the_prompt_is_the_text_of_the_command(signed_in: Web, house: Outside, tab: "Page") -> None:
     signed_in()
     goto(tab, "/prompt")
     tab.get_by_label("Prompt").fill("where is the spare key?")
@@ -62,11 +50,7 @@ def test_the_prompt_is_the_text_of_the_command(
     assert block.text_content() == command.out.removesuffix("\n")
 
 
-def test_the_page_works_without_its_script(
-    web: Web,
-    house: Outside,
-    chromium: "Browser",
-) -> None:
+def test_the_page_works_without_its_script(web: Web, house: Outside, chromium: "Browser") -> None:
     append(house, "Likes the smell of tar")
     with watched(chromium.new_context(java_script_enabled=False)) as context:
         tab = context.new_page()
@@ -85,9 +69,7 @@ def test_the_page_works_without_its_script(
 
 
 def test_a_read_only_page_has_no_form_that_changes_something(
-    signed_in: Web,
-    house: Outside,
-    tab: "Page",
+    signed_in: Web, house: Outside, tab: "Page"
 ) -> None:
     append(house, "Likes the smell of tar")
     learn(house)
@@ -105,10 +87,7 @@ def test_a_read_only_page_has_no_form_that_changes_something(
     assert status == 403
 
 
-def test_two_people_see_their_own_notes_only(
-    web: Web,
-    chromium: "Browser",
-) -> None:
+def test_two_people_see_their_own_notes_only(web: Web, chromium: "Browser") -> None:
     process = web()
     process.start()
     lines = {
@@ -129,10 +108,7 @@ def test_two_people_see_their_own_notes_only(
 
 
 def test_the_page_is_used_on_a_phone(
-    web: Web,
-    house: Outside,
-    chromium: "Browser",
-    playwright: "Playwright",
+    web: Web, house: Outside, chromium: "Browser", playwright: "Playwright"
 ) -> None:
     append(house, "Likes the smell of tar")
     phone = playwright.devices["Pixel 5"]
@@ -157,11 +133,7 @@ def test_the_page_is_used_on_a_phone(
     assert not house.finds("smell of tar")
 
 
-def test_a_dark_browser_gets_a_dark_page(
-    web: Web,
-    house: Outside,
-    chromium: "Browser",
-) -> None:
+def test_a_dark_browser_gets_a_dark_page(web: Web, house: Outside, chromium: "Browser") -> None:
     append(house, "Likes the smell of tar")
     link = web()
     with watched(chromium.new_context(color_scheme="dark")) as context:
@@ -178,11 +150,7 @@ def test_a_dark_browser_gets_a_dark_page(
         assert _brightness(tab, "body", "backgroundColor") > 200
 
 
-def _brightness(
-    tab: "Page",
-    selector: str,
-    name: str,
-) -> float:
+def _brightness(tab: "Page", selector: str, name: str) -> float:
     """The mean of red, green and blue of a colour."""
     colour = tab.locator(selector).first.evaluate(
         "(part, name) => getComputedStyle(part)[name]", name
@@ -191,10 +159,7 @@ def _brightness(
     return sum(parts) / len(parts)
 
 
-def test_keys_lead_through_the_page_and_can_be_switched_off(
-    signed_in: Web,
-    tab: "Page",
-) -> None:
+def test_keys_lead_through_the_page_and_can_be_switched_off(signed_in: Web, tab: "Page") -> None:
     signed_in()
     script_runs(tab)
 

@@ -23,11 +23,7 @@ def test_the_first_link_shows_today(web: Web, tab: "Page") -> None:
     assert "/open/" not in tab.url
 
 
-def test_the_link_works_once(
-    web: Web,
-    tab: "Page",
-    chromium: "Browser",
-) -> None:
+def test_the_link_works_once(web: Web, tab: "Page", chromium: "Browser") -> None:
     link = web().start()
     open_link(tab, link)
     stranger = chromium.new_context().new_page()
@@ -41,9 +37,7 @@ def test_the_link_works_once(
 
 
 def test_signing_out_ends_the_session_of_an_open_tab(
-    signed_in: Web,
-    house: Outside,
-    tab: "Page",
+    signed_in: Web, house: Outside, tab: "Page"
 ) -> None:
     signed_in()
     assert tab.goto(tab.url).status == 200  # type: ignore[union-attr]

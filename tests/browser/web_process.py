@@ -27,13 +27,7 @@ class WebProcess:
     def start(self) -> str:
         """Starts it. Returns the link that it prints."""
         self.process = subprocess.Popen(
-            [
-                *PROGRAM,
-                "--vault",
-                str(self.outside.vault),
-                *self.command,
-                *self.options,
-            ],
+            [*PROGRAM, "--vault", str(self.outside.vault), *self.command, *self.options],
             env=self.outside.environment,
             cwd=self.outside.home,
             stdin=subprocess.DEVNULL,

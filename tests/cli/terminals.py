@@ -92,9 +92,7 @@ class Terminal:
         return self.end()
 
 
-def opened(
-    outside: Outside, *arguments: str, columns: int = 80, **environment: str
-) -> Terminal:
+def opened(outside: Outside, *arguments: str, columns: int = 80, **environment: str) -> Terminal:
     """Starts a command with stdin, stdout and stderr on a terminal of this width."""
     leader, follower = pty.openpty()
     size = struct.pack("HHHH", ROWS, columns, 0, 0)
@@ -112,9 +110,7 @@ def opened(
     return Terminal(process, leader)
 
 
-def shown(
-    outside: Outside, *arguments: str, columns: int = 80, **environment: str
-) -> str:
+def shown(outside: Outside, *arguments: str, columns: int = 80, **environment: str) -> str:
     """All that a command shows on a terminal of this width, with its codes."""
     terminal = opened(outside, *arguments, columns=columns, **environment)
     assert terminal.end() == 0, terminal.plain

@@ -26,17 +26,7 @@ QUESTIONS: list[list[str]] = [
     ["search", "oar", "--user", "mira", "--channel", "harbour", "--private", "--quiet"],
     ["search", "oar", "--why"],
     ["search", "oar", "--why", "--json", "--kind", "user", "--kind=channel"],
-    [
-        "search",
-        "oar",
-        "--since",
-        "2020-01-01",
-        "--until",
-        "20300101",
-        "--session",
-        "s",
-        "--json",
-    ],
+    ["search", "oar", "--since", "2020-01-01", "--until", "20300101", "--session", "s", "--json"],
     ["search", "oar", "--topic", ""],
     ["search", "oar", "--entity", " ", "--json"],
     ["search", "oar", "--user", " "],
@@ -69,16 +59,7 @@ QUESTIONS: list[list[str]] = [
         "the boat",
     ],
     ["context", "--user", "mira", "--channel", "harbour"],
-    [
-        "context",
-        "--user",
-        "mira",
-        "--channel",
-        "harbour",
-        "--private",
-        "--budget",
-        "10",
-    ],
+    ["context", "--user", "mira", "--channel", "harbour", "--private", "--budget", "10"],
     ["context", "--all", "--quiet"],
     ["context", "--all", "--user", "mira"],
     ["context"],
@@ -161,12 +142,8 @@ def test_commands_print_and_do_the_same_with_a_running_daemon(tmp_path: Path):
         assert text == ID.sub("ID", path.read_text(encoding="utf-8")), name
 
 
-@pytest.mark.skipif(
-    not Path("/dev/full").exists(), reason="this system has no full device"
-)
-def test_unprintable_output_gives_the_same_error_with_a_running_daemon(
-    tmp_path: Path,
-):
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="this system has no full device")
+def test_unprintable_output_gives_the_same_error_with_a_running_daemon(tmp_path: Path):
     without, beside = filled(tmp_path / "without"), filled(tmp_path / "beside")
 
     def error_output(place: Outside) -> tuple[int, bytes]:
@@ -220,9 +197,7 @@ def test_the_quick_client_gives_the_same_answers_as_the_full_command(
     assert {done.code for done in found} == {0, 2}
 
 
-def test_a_query_with_different_settings_is_answered_by_the_full_command(
-    tmp_path: Path,
-):
+def test_a_query_with_different_settings_is_answered_by_the_full_command(tmp_path: Path):
     place = filled(tmp_path / "place")
     place.home.joinpath("other.toml").write_text("[recall]\nenabled = true\n")
     with place.daemon():
@@ -251,11 +226,7 @@ def recorded(place: Outside) -> list[dict[str, object]]:
         for line in file.read_text().splitlines()
     ]
     return [
-        {
-            name: value
-            for name, value in line.items()
-            if name not in ("id", "ts", "device")
-        }
+        {name: value for name, value in line.items() if name not in ("id", "ts", "device")}
         for line in lines
     ]
 
@@ -270,9 +241,7 @@ def test_turns_are_recorded_alike_with_and_without_a_daemon(tmp_path: Path) -> N
     def run(place: Outside) -> list[tuple[int, str]]:
         done = [place.run("record", *common, *words) for words in RECORDS]
         # An id differs each time.
-        return [
-            (each.code, re.sub(r"\b[0-9a-z]{14}\b", "ID", each.out)) for each in done
-        ]
+        return [(each.code, re.sub(r"\b[0-9a-z]{14}\b", "ID", each.out)) for each in done]
 
     without = run(alone)
     beside.ok("index")

@@ -20,19 +20,14 @@ SHELLS = {
         ["bash", "--norc", "--noprofile", "-i"],
         "bind 'set enable-bracketed-paste off'; . {script}; echo rea''dy",
     ),
-    "zsh": (
-        ["zsh", "-f", "-i"],
-        "autoload -U compinit; compinit -u -D; . {script}; echo rea''dy",
-    ),
+    "zsh": (["zsh", "-f", "-i"], "autoload -U compinit; compinit -u -D; . {script}; echo rea''dy"),
 }
 
 
 @pytest.fixture
 def vault(outside: Outside) -> Outside:
     outside.write("Users/anna/memories/boat.md", "# Boat\n\n- red\n")
-    outside.write(
-        "Users/bo/lantern/config/FACTS.md", "## bo\n\n- lives_in: Gull Rock\n"
-    )
+    outside.write("Users/bo/lantern/config/FACTS.md", "## bo\n\n- lives_in: Gull Rock\n")
     outside.write("Channels/harbour/memories/2026-01-02.md", "- the gate is shut\n")
     outside.write("memory/two words.md", "- the lamp\n")
     assert outside.here("index", "--no-embed").code == 0
@@ -150,9 +145,7 @@ def test_the_program_survives_any_call_of_a_shell(vault: Outside):
         ("vault-memory search --user=m", ["search"], "--user=m"),
     ],
 )
-def test_an_unfinished_line_is_split_as_the_shell_does(
-    text: str, before: list[str], word: str
-):
+def test_an_unfinished_line_is_split_as_the_shell_does(text: str, before: list[str], word: str):
     line = split(text)
 
     assert (line.before, line.word) == (before, word)

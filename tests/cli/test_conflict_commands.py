@@ -52,20 +52,14 @@ def test_without_copies_nothing_is_listed(person: Outside):
     assert person.ok("status")["conflicts"] == 0
 
 
-def test_a_copy_is_listed_with_its_note_its_program_and_its_differences(
-    person: Outside,
-):
+def test_a_copy_is_listed_with_its_note_its_program_and_its_differences(person: Outside):
     person.write(COPY, NOTE + "- from the phone\n")
 
     [item] = person.ok("conflicts")["items"]
     shown = person.run("conflicts", "--diff")
 
     assert set(item) == ITEM
-    assert (item["note"], item["copy"], item["program"]) == (
-        "USER.md",
-        COPY,
-        "Nextcloud",
-    )
+    assert (item["note"], item["copy"], item["program"]) == ("USER.md", COPY, "Nextcloud")
     assert (item["state"], item["op"], item["date"]) == (
         "mergeable",
         {"op": "merge", "copy": COPY},
@@ -83,9 +77,7 @@ def test_a_copy_is_listed_with_its_note_its_program_and_its_differences(
     assert person.ok("conflicts", "--user", "somebody")["items"] == []
 
 
-def test_merging_writes_the_note_trashes_the_copy_and_can_be_undone(
-    person: Outside,
-):
+def test_merging_writes_the_note_trashes_the_copy_and_can_be_undone(person: Outside):
     person.write(COPY, NOTE + "- from the phone\n")
 
     dry = person.run("conflicts", "merge", "--all", "--dry-run")
@@ -116,9 +108,7 @@ def test_a_conflict_exits_with_5_and_explains_how_to_settle_it(person: Outside):
     assert "- black, strong\n" in text(person)
     both = person.run("conflicts", "merge", the_id(person), "--both", *AHEAD)
     assert both.code == 0
-    assert "- black, strong\n- black, weak ⚠ (other device, 2026-11-21)\n" in text(
-        person
-    )
+    assert "- black, strong\n- black, weak ⚠ (other device, 2026-11-21)\n" in text(person)
 
 
 def test_a_copy_can_be_taken_discarded_and_restored_from_the_trash(person: Outside):
@@ -134,30 +124,18 @@ def test_a_copy_can_be_taken_discarded_and_restored_from_the_trash(person: Outsi
     assert person.ok("trash")["items"] == []
     taken = person.ok("conflicts", "take", the_id(person), *AHEAD)["items"][0]
 
-    assert (taken["outcome"], text(person), names(person)) == (
-        "taken",
-        "# Other\n",
-        {"USER.md"},
-    )
+    assert (taken["outcome"], text(person), names(person)) == ("taken", "# Other\n", {"USER.md"})
     assert len(person.ok("history", "USER.md")["versions"]) == 3
 
 
 def test_an_unknown_or_missing_id_is_a_usage_error(person: Outside):
-    for arguments in (
-        ("merge", "feed"),
-        ("merge",),
-        ("discard", "--all"),
-        ("take",),
-        ("fold",),
-    ):
+    for arguments in (("merge", "feed"), ("merge",), ("discard", "--all"), ("take",), ("fold",)):
         assert person.run("conflicts", *arguments).code == 2, arguments
     assert person.run("trash", "restore").code == 2
     assert person.run("trash", "restore", "feed").code == 2
 
 
-def test_a_restored_note_is_placed_beside_the_one_that_took_its_name(
-    person: Outside,
-):
+def test_a_restored_note_is_placed_beside_the_one_that_took_its_name(person: Outside):
     person.ok("add-heading", "memory/tides.md", "Tides", "high at six", *AHEAD)
     [record] = person.ok("log", "memory/tides.md")["records"]
     person.ok("undo", record["id"], *AHEAD)

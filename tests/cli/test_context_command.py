@@ -34,9 +34,7 @@ def test_the_json_of_context_follows_the_contract(vault: Outside):
 
 
 def test_the_plain_output_shows_the_block_and_what_was_left_out(vault: Outside):
-    done = vault.run(
-        "context", "--user", "ann", "--budget", "1", "--confirmation", "Sell it?"
-    )
+    done = vault.run("context", "--user", "ann", "--budget", "1", "--confirmation", "Sell it?")
 
     user = f'<{NAME} kind="user" note="Users/ann/bot/config/USER.md">\n# Ann\n\n- Keeps bees\n{CLOSING}'
     assert done.out == f"{INTRO}\n\n{user}\n"
@@ -46,16 +44,11 @@ def test_the_plain_output_shows_the_block_and_what_was_left_out(vault: Outside):
     )
 
 
-def test_context_without_a_name_in_a_vault_of_several_people_is_refused(
-    vault: Outside,
-):
+def test_context_without_a_name_in_a_vault_of_several_people_is_refused(vault: Outside):
     done = vault.run("context")
 
     assert (done.code, done.out) == (2, "")
-    assert (
-        "it is not clear whose memory to give: this vault has channel:quay, user:ann"
-        in done.err
-    )
+    assert "it is not clear whose memory to give: this vault has channel:quay, user:ann" in done.err
     assert "`--all` gives the notes of everybody" in done.err
     assert vault.run("context", "--json").error["code"] == "context_needs_name"
     assert vault.run("context", "--purpose", "briefing", "--json").code == 2
@@ -64,15 +57,8 @@ def test_context_without_a_name_in_a_vault_of_several_people_is_refused(
 def test_all_of_the_vault_is_included_on_request(vault: Outside):
     found = vault.ok("context", "--all")
 
-    assert [part["note"].split("/")[1] for part in found["parts"]] == [
-        "ann",
-        "ben",
-        "quay",
-    ]
-    assert (
-        vault.run("context", "--all", "--user", "ann", "--json").error["code"]
-        == "usage_error"
-    )
+    assert [part["note"].split("/")[1] for part in found["parts"]] == ["ann", "ben", "quay"]
+    assert vault.run("context", "--all", "--user", "ann", "--json").error["code"] == "usage_error"
 
 
 def test_a_vault_of_one_person_and_no_channel_needs_no_name(outside: Outside):
@@ -80,10 +66,7 @@ def test_a_vault_of_one_person_and_no_channel_needs_no_name(outside: Outside):
     outside.write("USER.md", "# Ann\n\n- Keeps bees\n")
     outside.write("MEMORY.md", "# We\n\n- The workshop closes at six\n")
 
-    assert [part["note"] for part in outside.ok("context")["parts"]] == [
-        "USER.md",
-        "MEMORY.md",
-    ]
+    assert [part["note"] for part in outside.ok("context")["parts"]] == ["USER.md", "MEMORY.md"]
     with outside.daemon():
         assert "Keeps bees" in outside.ok("context")["text"]
         outside.write("Channels/quay/CHANNEL.md", "# quay\n\n- Boats leave at noon\n")
@@ -93,14 +76,9 @@ def test_a_vault_of_one_person_and_no_channel_needs_no_name(outside: Outside):
 def test_a_remark_names_the_notes_left_out_in_a_channel(vault: Outside):
     found = vault.ok("context", "--user", "ann", "--channel", "quay")
 
-    reason = (
-        "what is ann's own: others read the answer in a channel; `private` includes it"
-    )
+    reason = "what is ann's own: others read the answer in a channel; `private` includes it"
     assert found["cut"] == [{"kind": "user", "reason": reason}]
-    assert (
-        vault.ok("context", "--user", "ann", "--channel", "quay", "--private")["cut"]
-        == []
-    )
+    assert vault.ok("context", "--user", "ann", "--channel", "quay", "--private")["cut"] == []
     assert (
         "left out: the notes of ann"
         in vault.run("search", "bees", "--user", "ann", "--channel", "quay").err
@@ -109,14 +87,7 @@ def test_a_remark_names_the_notes_left_out_in_a_channel(vault: Outside):
 
 def test_a_briefing_for_a_channel_contains_only_channel_notes(vault: Outside):
     found = vault.ok(
-        "context",
-        "--user",
-        "ann",
-        "--channel",
-        "quay",
-        "--purpose",
-        "briefing",
-        "the white hive",
+        "context", "--user", "ann", "--channel", "quay", "--purpose", "briefing", "the white hive"
     )
 
     assert [part["kind"] for part in found["parts"]] == ["channel"]
@@ -124,9 +95,7 @@ def test_a_briefing_for_a_channel_contains_only_channel_notes(vault: Outside):
     assert vault.run("context", "--budget", "-3", "--json").code == 2
 
 
-def test_the_daemon_gives_the_same_block_and_includes_the_latest_save(
-    vault: Outside,
-):
+def test_the_daemon_gives_the_same_block_and_includes_the_latest_save(vault: Outside):
     # The reason that search by meaning is off tells who answers.
     vault.settings["VAULT_MEMORY_EMBEDDING_KIND"] = "api"
     more = [
@@ -138,9 +107,7 @@ def test_the_daemon_gives_the_same_block_and_includes_the_latest_save(
         ("--session", "a"),
     ]
     where = ("--user", "ann", "--channel", "quay", "--now", "2090-01-01")
-    prompts = [
-        ("context", "the white hive by the brook", *where, *options) for options in more
-    ]
+    prompts = [("context", "the white hive by the brook", *where, *options) for options in more]
     alone = [vault.ok(*prompt) for prompt in prompts]
     with vault.daemon():
         for prompt, before in zip(prompts, alone, strict=True):
@@ -166,6 +133,4 @@ def test_the_block_of_a_past_day_is_made_of_the_notes_of_that_day(outside: Outsi
     assert "Bergen" in block()
     assert "Oslo" in block("--as-of", "2026-05-12")
     assert "Bergen" not in block("--as-of", "2026-05-12")
-    assert (
-        outside.run("context", "--as-of", "2026-06-20", "--now", "2026-05-20").code == 2
-    )
+    assert outside.run("context", "--as-of", "2026-06-20", "--now", "2026-05-20").code == 2

@@ -57,11 +57,7 @@ def test_index_counts_notes_and_chunks(outside: Outside):
         "embedded",
     )
     has(report, seconds=NUMBER, **dict.fromkeys(whole, int))
-    assert (report["notes"], report["changed"], report["chunks_added"] > 0) == (
-        1,
-        1,
-        True,
-    )
+    assert (report["notes"], report["changed"], report["chunks_added"] > 0) == (1, 1, True)
     assert outside.ok("index")["changed"] == 0
 
 
@@ -131,9 +127,7 @@ def test_notes_of_one_scope_belong_to_that_scope(sample: Outside):
     [["notes"], ["facts"], ["timeline", "mira"], ["entity", "mira"], ["context", "x"]],
     ids=lambda command: command[0],
 )
-def test_a_misspelt_person_is_reported_in_the_answer(
-    sample: Outside, command: list[str]
-):
+def test_a_misspelt_person_is_reported_in_the_answer(sample: Outside, command: list[str]):
     answer = sample.ok(*command, "--user", "zoe")
 
     assert answer["unknown_scopes"] == ["user:zoe"]
@@ -142,15 +136,7 @@ def test_a_misspelt_person_is_reported_in_the_answer(
 def test_status_without_a_daemon_follows_the_contract(sample: Outside):
     status = sample.ok("status")
 
-    has(
-        status,
-        vault=str,
-        index=dict,
-        semantic=str,
-        watcher=dict,
-        inbox_open=int,
-        daemon=dict,
-    )
+    has(status, vault=str, index=dict, semantic=str, watcher=dict, inbox_open=int, daemon=dict)
     has(status["index"], notes=int, chunks=int, stale_files=list, generation=int)
     has(status["watcher"], mode=str, healthy=bool)
     assert {"sync", "night"} <= set(status)
@@ -217,9 +203,7 @@ def test_doctor_lists_each_check_with_a_state(sample: Outside):
     for check in checks:
         has(check, name=str, state=str, reason=str, fix=str)
         assert check["state"] in ("ok", "warn", "fail")
-    assert {"vault", "index", "index equals notes"} <= {
-        check["name"] for check in checks
-    }
+    assert {"vault", "index", "index equals notes"} <= {check["name"] for check in checks}
 
 
 def test_demo_finds_the_line_an_editor_saved_and_removes_its_files(outside: Outside):
@@ -236,14 +220,7 @@ def test_demo_finds_the_line_an_editor_saved_and_removes_its_files(outside: Outs
 
 @pytest.mark.parametrize("place", ["before", "after"])
 def test_common_options_may_precede_or_follow_the_command(sample: Outside, place: str):
-    options = (
-        "--json",
-        "--quiet",
-        "--vault",
-        str(sample.vault),
-        "--now",
-        "2026-01-31T10:00+01:00",
-    )
+    options = ("--json", "--quiet", "--vault", str(sample.vault), "--now", "2026-01-31T10:00+01:00")
 
     done = (
         sample.bare(*options, "search", "key")

@@ -36,12 +36,7 @@ def propose(vault: Outside, *ops: dict[str, str]) -> None:
     vault.here("apply", NOTE, "--ops", str(file), "--source", "tool")
 
 
-REPLACE = {
-    "op": "replace",
-    "heading": "Food",
-    "match": "no nuts",
-    "line": "nuts are fine",
-}
+REPLACE = {"op": "replace", "heading": "Food", "match": "no nuts", "line": "nuts are fine"}
 REMOVE = {"op": "remove", "heading": "Food", "match": "no figs"}
 
 
@@ -63,9 +58,7 @@ def test_a_short_id_is_undone_only_after_a_yes(vault: Outside, record_id: str) -
     assert "likes tea" not in text(vault)
 
 
-def test_a_complete_id_is_undone_without_a_question(
-    vault: Outside, record_id: str
-) -> None:
+def test_a_complete_id_is_undone_without_a_question(vault: Outside, record_id: str) -> None:
     assert "Undo this change?" not in shown(vault, "undo", record_id)
     assert "likes tea" not in text(vault)
 
@@ -92,9 +85,7 @@ def test_undo_alone_offers_the_newest_change(vault: Outside, record_id: str) -> 
     assert "likes tea" not in text(vault)
 
 
-def test_restore_without_a_version_offers_the_one_before(
-    vault: Outside, record_id: str
-) -> None:
+def test_restore_without_a_version_offers_the_one_before(vault: Outside, record_id: str) -> None:
     after = text(vault)
 
     refused = vault.run("restore", NOTE)
@@ -192,9 +183,7 @@ def test_run_says_how_to_stop_and_what_it_does(
     assert "stopped" in terminal.plain
     # The path of the vault stays in one piece, so it may be longer than the line.
     start = terminal.plain[: terminal.plain.index("press Ctrl-C")]
-    assert all(len(line) <= columns or "/" in line for line in start.splitlines()), (
-        start
-    )
+    assert all(len(line) <= columns or "/" in line for line in start.splitlines()), start
 
 
 def test_run_shows_a_night_when_it_happens(vault: Outside) -> None:
@@ -211,12 +200,7 @@ def test_run_shows_a_night_when_it_happens(vault: Outside) -> None:
 
 def test_the_last_night_is_reported_in_words(vault: Outside) -> None:
     assert "there was no night yet" in vault.run("last-night").out
-    assert vault.ok("last-night") == {
-        "night": None,
-        "report": "",
-        "file": "",
-        "learned": [],
-    }
+    assert vault.ok("last-night") == {"night": None, "report": "", "file": "", "learned": []}
 
     assert vault.run("sleep", "--user", "ann").code == 0
     report = vault.ok("last-night")

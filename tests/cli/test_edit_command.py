@@ -90,9 +90,7 @@ def test_the_copy_is_private_and_has_the_name_of_the_note(vault: Outside) -> Non
     assert modes == f"{0o600}, {0o700}]"
 
 
-def test_the_answer_is_one_json_object_beside_what_the_editor_draws(
-    vault: Outside,
-) -> None:
+def test_the_answer_is_one_json_object_beside_what_the_editor_draws(vault: Outside) -> None:
     types(vault, "- green", "- black")
 
     done = vault.run("edit", NOTE, "--json")
@@ -110,9 +108,7 @@ def test_an_untouched_copy_writes_nothing(vault: Outside) -> None:
     assert copies(vault) == []
 
 
-def test_an_editor_that_fails_writes_nothing_and_the_typed_text_is_kept(
-    vault: Outside,
-) -> None:
+def test_an_editor_that_fails_writes_nothing_and_the_typed_text_is_kept(vault: Outside) -> None:
     types(vault, "- green", "- black")
     _add(vault, "sys.exit(3)\n", 0)
 
@@ -147,9 +143,7 @@ def test_what_others_save_meanwhile_is_kept_and_shown(vault: Outside) -> None:
     assert "+Sula was a boat." in done.out
 
 
-def test_a_conflict_writes_nothing_and_names_the_copy_with_both_texts(
-    vault: Outside,
-) -> None:
+def test_a_conflict_writes_nothing_and_names_the_copy_with_both_texts(vault: Outside) -> None:
     saves_meanwhile(vault, "is a boat", "was a boat")
     types(vault, "is a boat", "is a ship")
 
@@ -181,9 +175,7 @@ def test_after_a_conflict_the_copy_is_edited_again_and_saved(vault: Outside) -> 
 
 
 @pytest.mark.parametrize("answer", ["n\n", "y\n", None])
-def test_after_a_conflict_an_unedited_copy_is_kept(
-    vault: Outside, answer: str | None
-) -> None:
+def test_after_a_conflict_an_unedited_copy_is_kept(vault: Outside, answer: str | None) -> None:
     saves_meanwhile(vault, "is a boat", "was a boat")
     types(vault, "is a boat", "is a ship")
     terminal = opened(vault, "edit", NOTE)
@@ -212,9 +204,7 @@ def test_texts_that_cannot_be_merged_are_both_in_the_copy(vault: Outside) -> Non
     )
 
 
-def test_a_note_deleted_meanwhile_stays_deleted_and_the_text_is_kept(
-    vault: Outside,
-) -> None:
+def test_a_note_deleted_meanwhile_stays_deleted_and_the_text_is_kept(vault: Outside) -> None:
     _add(vault, f"Path({str(vault.vault / NOTE)!r}).unlink()\n", 0)
     types(vault, "- green", "- black")
 
@@ -270,9 +260,7 @@ def test_a_name_or_an_alias_opens_the_note(vault: Outside) -> None:
     assert "- ring" in (vault.vault / "memory/boats/Home port.md").read_text()
 
 
-def test_an_editor_with_windows_gets_the_flag_that_makes_it_wait(
-    vault: Outside,
-) -> None:
+def test_an_editor_with_windows_gets_the_flag_that_makes_it_wait(vault: Outside) -> None:
     code = vault.home / "code"
     code.write_bytes((vault.home / "vim").read_bytes())
     code.chmod(0o700)

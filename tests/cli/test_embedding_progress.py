@@ -16,9 +16,7 @@ from vault_memory.models.embedding.model_files import installed_minilm
 CHUNKS = 80
 
 
-def test_a_terminal_shows_the_share_and_the_time_left(
-    capsys: pytest.CaptureFixture[str],
-):
+def test_a_terminal_shows_the_share_and_the_time_left(capsys: pytest.CaptureFixture[str]):
     terminal = io.StringIO()
     progress = EmbeddingProgress(Context(), terminal)
 
@@ -45,9 +43,7 @@ def test_a_log_gets_a_line_at_the_start_and_one_at_the_end(outside: Outside):
     if installed_minilm() is None:
         pytest.skip("the package with the weights is not installed")
     outside.settings["VAULT_MEMORY_EMBEDDING_KIND"] = "auto"
-    outside.write(
-        "memory/a.md", "".join(f"- lamp number {n} is lit\n" for n in range(CHUNKS))
-    )
+    outside.write("memory/a.md", "".join(f"- lamp number {n} is lit\n" for n in range(CHUNKS)))
     process = subprocess.Popen(
         [sys.executable, "-m", "vault_memory", "--vault", str(outside.vault), "run"],
         env=outside.environment,
@@ -74,9 +70,7 @@ def test_a_terminal_that_cannot_clear_a_line_gets_lines_only(outside: Outside):
     if installed_minilm() is None:
         pytest.skip("the package with the weights is not installed")
     outside.settings["VAULT_MEMORY_EMBEDDING_KIND"] = "auto"
-    outside.write(
-        "memory/a.md", "".join(f"- lamp number {n} is lit\n" for n in range(CHUNKS))
-    )
+    outside.write("memory/a.md", "".join(f"- lamp number {n} is lit\n" for n in range(CHUNKS)))
     terminal = opened(outside, "run", TERM="dumb")
 
     terminal.wait_for(f"embedded {CHUNKS} chunks in ")

@@ -15,9 +15,7 @@ NOTE = "Users/ann/bot/config/USER.md"
 def vault(outside: Outside) -> Outside:
     outside.write(NOTE, "# Ann\n\n## Food\n\n- no nuts\n")
     outside.write("Users/ann/bot/config/RULES.md", "# Rules\n\n- never call at noon\n")
-    outside.write(
-        "Users/ann/bot/config/FACTS.md", "# Facts\n\n## ann\n\n- likes: tea\n"
-    )
+    outside.write("Users/ann/bot/config/FACTS.md", "# Facts\n\n## ann\n\n- likes: tea\n")
     for day in range(1, 6):
         outside.write(f"Users/ann/memories/2026-05-0{day}.md", f"- walk {day}\n")
     assert outside.here("index", "--no-embed").code == 0
@@ -40,18 +38,12 @@ def editor(vault: Outside) -> Path:
 # --- about ---
 
 
-def test_about_a_person_shows_profile_rules_facts_and_the_last_days(
-    vault: Outside,
-) -> None:
+def test_about_a_person_shows_profile_rules_facts_and_the_last_days(vault: Outside) -> None:
     answer = vault.ok("about", "Ann")
 
     assert {note["kind"] for note in answer["notes"]} == {"user", "rules"}
     assert answer["facts"][0]["object"] == "tea"
-    assert [note["text"] for note in answer["recent"]] == [
-        "- walk 3\n",
-        "- walk 4\n",
-        "- walk 5\n",
-    ]
+    assert [note["text"] for note in answer["recent"]] == ["- walk 3\n", "- walk 4\n", "- walk 5\n"]
     text = vault.run("about").out
     assert "no nuts" in text
     assert "never call at noon" in text
@@ -98,9 +90,7 @@ def test_about_an_unknown_name_says_so(vault: Outside) -> None:
         ("unknown-editor", "unknown-editor {path}"),
     ],
 )
-def test_a_note_opens_at_a_line_in_each_editor(
-    vault: Outside, editor_line: str, end: str
-) -> None:
+def test_a_note_opens_at_a_line_in_each_editor(vault: Outside, editor_line: str, end: str) -> None:
     vault.settings |= {"EDITOR": editor_line, "VISUAL": ""}
     path = (vault.vault / NOTE).resolve()
 
@@ -109,9 +99,7 @@ def test_a_note_opens_at_a_line_in_each_editor(
     assert done.out == end.format(path=path) + "\n"
 
 
-def test_the_editor_gets_the_terminal_and_the_note(
-    vault: Outside, editor: Path
-) -> None:
+def test_the_editor_gets_the_terminal_and_the_note(vault: Outside, editor: Path) -> None:
     vault.settings["ADDED"] = "- likes tea"
 
     assert opened(vault, "open", f"{NOTE}:3").end() == 0
@@ -156,9 +144,7 @@ def test_set_changes_one_key_and_keeps_every_comment(vault: Outside) -> None:
     file.write_text('# mine\n[recall]\nlimit = 3  # few\n\n[embedding]\nkind = "off"\n')
 
     assert vault.run("config", "set", "recall.limit", "9").code == 0
-    assert file.read_text() == (
-        '# mine\n[recall]\nlimit = 9  # few\n\n[embedding]\nkind = "off"\n'
-    )
+    assert file.read_text() == ('# mine\n[recall]\nlimit = 9  # few\n\n[embedding]\nkind = "off"\n')
     assert vault.run("config", "set", "sleep_cycle.cron", "0 3 * * *").code == 0
     assert file.read_text().endswith('[sleep_cycle]\ncron = "0 3 * * *"\n')
 
@@ -205,12 +191,8 @@ def test_check_says_that_there_is_no_file(vault: Outside) -> None:
     assert vault.run("config", "check").out == f"{file} has no problems\n"
 
 
-@pytest.mark.parametrize(
-    "text", ["[recall\n", '[brain]\nkind = "ollama"\n', "x = 1\n", "\x80"]
-)
-def test_doctor_names_a_wrong_configuration_and_checks_the_rest(
-    vault: Outside, text: str
-) -> None:
+@pytest.mark.parametrize("text", ["[recall\n", '[brain]\nkind = "ollama"\n', "x = 1\n", "\x80"])
+def test_doctor_names_a_wrong_configuration_and_checks_the_rest(vault: Outside, text: str) -> None:
     file = config_file(vault)
     file.write_bytes(text.encode("latin-1"))
 
@@ -234,9 +216,7 @@ def test_doctor_names_each_kind_of_awkward_name_once(vault: Outside) -> None:
     vault.write("Users/ann/memories/aux.md", "- reserved\n")
 
     reasons = [
-        check["reason"]
-        for check in vault.ok("doctor")["checks"]
-        if check["name"] == "names"
+        check["reason"] for check in vault.ok("doctor")["checks"] if check["name"] == "names"
     ]
 
     assert len(reasons) == 2
@@ -245,9 +225,7 @@ def test_doctor_names_each_kind_of_awkward_name_once(vault: Outside) -> None:
     assert reasons[1].endswith(" and 4 more): '?' cannot be in a name on Windows")
 
 
-def test_a_broken_file_is_opened_by_edit_and_checked(
-    vault: Outside, editor: Path
-) -> None:
+def test_a_broken_file_is_opened_by_edit_and_checked(vault: Outside, editor: Path) -> None:
     file = config_file(vault)
     file.write_text("[recall\n")
 

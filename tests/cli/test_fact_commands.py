@@ -52,36 +52,24 @@ def test_facts_and_timeline_have_the_keys_of_the_contract(person: Outside):
 
     assert [one["object"] for one in found] == ["Initech", "tea"]
     assert all(set(one) >= FACT for one in found)
-    assert (
-        found[0]["valid_from"],
-        found[0]["valid_until"],
-        found[0]["confidence"],
-    ) == ("2024-03-01", None, 1.0)
+    assert (found[0]["valid_from"], found[0]["valid_until"], found[0]["confidence"]) == (
+        "2024-03-01",
+        None,
+        1.0,
+    )
     assert person.ok("timeline", "alice")["facts"][0]["object"] == "tea"
     assert "works_at: Initech (since 2024-03-01)" in person.run("facts").out
 
 
 def test_add_fact_reports_its_outcome(person: Outside):
     done = person.ok(
-        "add-fact",
-        "alice",
-        "works_at",
-        "Acme Corp",
-        "--from",
-        "2026-01-28",
-        "--ref",
-        "7",
-        *AHEAD,
+        "add-fact", "alice", "works_at", "Acme Corp", "--from", "2026-01-28", "--ref", "7", *AHEAD
     )
 
     assert done["outcome"] == "superseded"
     assert done["audit_id"]
     old, new = person.ok("timeline", "alice", *AHEAD)["facts"][-2:]
-    assert (old["valid_until"], old["ended"], old["confidence"]) == (
-        "2026-01-28",
-        True,
-        0.3,
-    )
+    assert (old["valid_until"], old["ended"], old["confidence"]) == ("2026-01-28", True, 0.3)
     assert (new["id"], new["supersedes"]) == (done["id"], old["id"])
     outcomes = [
         person.ok("add-fact", "alice", *said, *AHEAD)["outcome"]
@@ -101,11 +89,7 @@ def test_add_fact_reports_its_outcome(person: Outside):
         (["invalidate"], "invalidated", "- ~~likes: tea~~ (until 2090-01-01)\n"),
         (["confirm"], "confirmed", "- likes: tea (confirmed)\n"),
         (["correct", "coffee"], "corrected", "- likes: coffee\n"),
-        (
-            ["correct", "--from", "2020-01-01"],
-            "corrected",
-            "- likes: tea (since 2020-01-01)\n",
-        ),
+        (["correct", "--from", "2020-01-01"], "corrected", "- likes: tea (since 2020-01-01)\n"),
         (["delete-fact"], "deleted", ""),
     ],
 )
@@ -121,12 +105,8 @@ def test_a_fact_can_be_changed_by_its_id_and_the_change_undone(
     assert text(person) == PAGE
 
 
-@pytest.mark.parametrize(
-    "command", [["invalidate"], ["confirm"], ["delete-fact"], ["correct"]]
-)
-def test_an_unknown_id_lists_candidates_and_changes_nothing(
-    person: Outside, command: list[str]
-):
+@pytest.mark.parametrize("command", [["invalidate"], ["confirm"], ["delete-fact"], ["correct"]])
+def test_an_unknown_id_lists_candidates_and_changes_nothing(person: Outside, command: list[str]):
     more = ["x"] if command == ["correct"] else []
     done = person.run(*command, "tea", *more, "--json")
 
@@ -160,13 +140,8 @@ def test_a_fact_goes_to_the_page_of_its_subject_or_of_the_only_person(person: Ou
         == "Users/bob/bot/config/FACTS.md"
     )
     unclear = person.run("add-fact", "carol", "likes", "tea", "--json")
-    assert (unclear.code, unclear.error["candidates"]) == (
-        2,
-        ["user:alice", "user:bob"],
-    )
-    named = person.ok(
-        "add-fact", "carol", "likes", "tea", "--channel", "harbour", *AHEAD
-    )
+    assert (unclear.code, unclear.error["candidates"]) == (2, ["user:alice", "user:bob"])
+    named = person.ok("add-fact", "carol", "likes", "tea", "--channel", "harbour", *AHEAD)
     assert named["note"] == "Channels/harbour/FACTS.md"
 
 
@@ -176,11 +151,7 @@ def test_the_bot_only_proposes_and_a_dry_run_writes_nothing(person: Outside):
 
     proposed = person.ok("invalidate", id_of(person, "tea"), "--source", "tool", *AHEAD)
 
-    assert (proposed["outcome"], len(proposed["proposed"]), text(person)) == (
-        "proposed",
-        1,
-        PAGE,
-    )
+    assert (proposed["outcome"], len(proposed["proposed"]), text(person)) == ("proposed", 1, PAGE)
 
 
 def test_adding_to_an_unwritable_page_exits_with_75(person: Outside):
@@ -188,22 +159,13 @@ def test_adding_to_an_unwritable_page_exits_with_75(person: Outside):
 
     done = person.run("add-fact", "alice", "uses", "vim", *AHEAD, "--json")
 
-    assert (done.code, done.json["outcome"], len(done.json["pending"])) == (
-        75,
-        "pending",
-        1,
-    )
+    assert (done.code, done.json["outcome"], len(done.json["pending"])) == (75, "pending", 1)
 
 
 def test_a_missing_argument_is_an_error_without_a_terminal(person: Outside):
-    done = person.bare(
-        "--vault", str(person.vault), "add-fact", "alice", "likes", "--json"
-    )
+    done = person.bare("--vault", str(person.vault), "add-fact", "alice", "likes", "--json")
 
-    assert (done.code, done.error["message"]) == (
-        2,
-        "the object of the fact is missing",
-    )
+    assert (done.code, done.error["message"]) == (2, "the object of the fact is missing")
 
 
 def test_a_missing_argument_is_asked_for_on_a_terminal(person: Outside):
@@ -227,14 +189,10 @@ def test_a_missing_argument_is_asked_for_on_a_terminal(person: Outside):
 
 
 def test_doctor_lists_lines_that_are_not_facts(person: Outside):
-    assert not [
-        check for check in person.ok("doctor")["checks"] if check["name"] == "facts"
-    ]
+    assert not [check for check in person.ok("doctor")["checks"] if check["name"] == "facts"]
     person.write(NOTE, PAGE + "\n- she may move\n")
 
-    [check] = [
-        check for check in person.ok("doctor")["checks"] if check["name"] == "facts"
-    ]
+    [check] = [check for check in person.ok("doctor")["checks"] if check["name"] == "facts"]
 
     assert check["state"] == "warn"
     assert "she may move" in check["reason"]
@@ -245,28 +203,19 @@ def test_an_edit_by_hand_changes_the_facts_while_a_daemon_runs(outside: Outside)
     page: Path = outside.write(NOTE, PAGE)
     with outside.daemon():
         outside.quick = True
-        assert [one["object"] for one in facts(outside, "--entity", "alice")] == [
-            "Initech",
-            "tea",
-        ]
+        assert [one["object"] for one in facts(outside, "--entity", "alice")] == ["Initech", "tea"]
 
         page.write_text(
-            PAGE.replace("- likes: tea", "- ~~likes: tea~~").replace(
-                "Initech", "Globex"
-            )
+            PAGE.replace("- likes: tea", "- ~~likes: tea~~").replace("Initech", "Globex")
         )
 
         until(lambda: outside.finds("Globex"))
-        assert [one["object"] for one in facts(outside, "--entity", "alice")] == [
-            "Globex"
-        ]
+        assert [one["object"] for one in facts(outside, "--entity", "alice")] == ["Globex"]
         outside.ok("add-fact", "alice", "likes", "cake", *AHEAD)
         assert "~~likes: tea~~\n- likes: cake\n" in page.read_text()
 
 
-def test_a_past_day_shows_the_value_valid_on_that_day(
-    person: Outside,
-):
+def test_a_past_day_shows_the_value_valid_on_that_day(person: Outside):
     person.ok("add-fact", "ann", "lives_in", "Bergen", "--from", "2020-01-01")
     person.ok("add-fact", "ann", "lives_in", "Oslo", "--from", "2026-05-01")
 

@@ -60,9 +60,7 @@ def start_of(text: str) -> tuple[list[str], dict[str, str]]:
 
 
 @contextmanager
-def service(
-    text: str, manager: Manager, **more: str
-) -> Iterator["subprocess.Popen[str]"]:
+def service(text: str, manager: Manager, **more: str) -> Iterator["subprocess.Popen[str]"]:
     """A unit as the service manager runs it, in the empty environment that it gives."""
     words, variables = start_of(text)
     told = {"NOTIFY_SOCKET": str(manager.socket.getsockname()), **more}
@@ -87,9 +85,7 @@ def free_port() -> int:
         return int(probe.getsockname()[1])
 
 
-def test_the_unit_of_a_host_serves_the_vaults_below_its_folder(
-    vaults: Vaults, manager: Manager
-):
+def test_the_unit_of_a_host_serves_the_vaults_below_its_folder(vaults: Vaults, manager: Manager):
     port = str(free_port())
     text = unit_text(vaults, "--vaults", str(vaults.path), "--port", port)
 
@@ -101,9 +97,7 @@ def test_the_unit_of_a_host_serves_the_vaults_below_its_folder(
         assert process.wait(30) == 0
 
 
-def test_the_unit_of_a_host_lets_it_write_to_the_vaults_their_states_and_its_socket(
-    vaults: Vaults,
-):
+def test_the_unit_of_a_host_lets_it_write_to_the_vaults_their_states_and_its_socket(vaults: Vaults):
     sockets = vaults.folder / "run"
     sockets.mkdir()
     asked = ("--vaults", str(vaults.path), "--socket", str(sockets / "s"))
@@ -112,12 +106,7 @@ def test_the_unit_of_a_host_lets_it_write_to_the_vaults_their_states_and_its_soc
     [written] = settings_of(text, "ReadWritePaths")
     cache = vaults.folder / "cache"
     state = vaults.folder / "state"
-    assert shlex.split(written) == [
-        str(vaults.path),
-        str(state),
-        str(sockets),
-        f"-{cache}",
-    ]
+    assert shlex.split(written) == [str(vaults.path), str(state), str(sockets), f"-{cache}"]
     assert settings_of(text, "ProtectSystem") == ["strict"]
     sockets.rmdir()
     refused = run(vaults, "service", "install", *asked, *OWN)
@@ -154,9 +143,7 @@ def test_a_daemon_and_two_hosts_have_units_of_their_own(vaults: Vaults):
     assert {file.name for file in folder.iterdir()} == names
 
 
-def test_the_configuration_of_a_host_is_checked_before_its_unit_is_written(
-    vaults: Vaults,
-):
+def test_the_configuration_of_a_host_is_checked_before_its_unit_is_written(vaults: Vaults):
     config = vaults.folder / "host.toml"
     config.write_text('[[serve.tokens]]\nuser = "mira"\ntoken_file = "t"\n')
 
@@ -232,9 +219,7 @@ def test_vaults_of_several_users_get_no_common_service(vaults: Vaults):
     assert "belong to several users" in parsed(refused.stdout)["error"]["message"]
 
 
-def test_the_unit_of_a_host_of_a_fleet_serves_until_it_is_drained(
-    tmp_path: Path, manager: Manager
-):
+def test_the_unit_of_a_host_of_a_fleet_serves_until_it_is_drained(tmp_path: Path, manager: Manager):
     name = "s3-moto" if s3_stores.missing("s3-seaweed") else "s3-seaweed"
     store = s3_stores.start(name)
     try:

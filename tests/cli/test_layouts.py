@@ -25,9 +25,7 @@ def contents(vault: Path) -> dict[str, str]:
     """Returns the digest of every file, hidden ones included."""
     files = (file for file in vault.rglob("*") if file.is_file())
     return {
-        file.relative_to(vault).as_posix(): hashlib.sha256(
-            file.read_bytes()
-        ).hexdigest()
+        file.relative_to(vault).as_posix(): hashlib.sha256(file.read_bytes()).hexdigest()
         for file in files
     }
 
@@ -50,9 +48,7 @@ VAULTS: dict[str, tuple[str, Callable[[Path], str]]] = {
 
 
 @pytest.mark.parametrize("kind", VAULTS)
-def test_two_commands_lead_to_the_right_first_hit_and_change_no_file(
-    outside: Outside, kind: str
-):
+def test_two_commands_lead_to_the_right_first_hit_and_change_no_file(outside: Outside, kind: str):
     layout, make = VAULTS[kind]
     note = make(outside.vault)
     before = contents(outside.vault)
@@ -95,22 +91,13 @@ def test_only_the_note_that_holds_the_answer_shows_it(outside: Outside):
     ("make", "layout", "daily", "question"),
     [
         (others.german, "obsidian", "Tagebuch/{date:DD.MM.YYYY}.md", others.GERMAN),
-        (
-            others.japanese,
-            "obsidian",
-            "日記/{date:YYYY年/MM月/YYYY年MM月DD日}.md",
-            others.JAPANESE,
-        ),
+        (others.japanese, "obsidian", "日記/{date:YYYY年/MM月/YYYY年MM月DD日}.md", others.JAPANESE),
         (others.windows, "plain", "", others.RUSSIAN),
     ],
     ids=["German", "Japanese", "Russian"],
 )
 def test_a_vault_in_another_language_works_in_two_commands(
-    outside: Outside,
-    make: Callable[[Path], str],
-    layout: str,
-    daily: str,
-    question: str,
+    outside: Outside, make: Callable[[Path], str], layout: str, daily: str, question: str
 ):
     note = make(outside.vault)
     before = contents(outside.vault)
@@ -125,9 +112,7 @@ def test_a_vault_in_another_language_works_in_two_commands(
 
 
 @pytest.mark.parametrize("command", ["search", "context", "status"])
-def test_a_command_that_reads_writes_nothing_to_a_folder(
-    outside: Outside, command: str
-):
+def test_a_command_that_reads_writes_nothing_to_a_folder(outside: Outside, command: str):
     obsidian.make(outside.vault, 400)
     before = contents(outside.vault)
     words = [] if command == "status" else [QUESTION]
@@ -140,9 +125,7 @@ def test_a_command_that_reads_writes_nothing_to_a_folder(
     assert contents(outside.vault) == before
 
 
-def test_the_state_of_a_folder_that_was_only_read_serves_the_vault_later(
-    outside: Outside,
-):
+def test_the_state_of_a_folder_that_was_only_read_serves_the_vault_later(outside: Outside):
     obsidian.make(outside.vault, 400)
     assert first_hit(outside) == obsidian.NEEDLE_NOTE
     index = outside.ok("status")["index"]
@@ -164,9 +147,7 @@ def test_what_is_no_note_is_no_hit(outside: Outside):
     notes = [note["note"] for note in outside.ok("notes")["notes"]]
 
     assert not set(notes) & set(obsidian.NOT_READ)
-    assert {"Windows.MD", "Export/long ending.markdown", "日本/旅行の計画.md"} <= set(
-        notes
-    )
+    assert {"Windows.MD", "Export/long ending.markdown", "日本/旅行の計画.md"} <= set(notes)
 
 
 def test_the_text_of_a_board_is_found_and_cannot_be_edited(outside: Outside):
@@ -210,9 +191,7 @@ def test_a_note_with_another_ending_is_edited_and_taken_back(outside: Outside):
         assert len(outside.ok("log", name)["records"]) == 2
 
 
-def test_what_the_bot_notes_on_a_day_goes_into_the_daily_note_of_the_vault(
-    outside: Outside,
-):
+def test_what_the_bot_notes_on_a_day_goes_into_the_daily_note_of_the_vault(outside: Outside):
     obsidian.make(outside.vault, 400)
     note = outside.vault / "Journal/2026/05/2026-05-04.md"
     before = note.read_bytes()
@@ -226,9 +205,7 @@ def test_what_the_bot_notes_on_a_day_goes_into_the_daily_note_of_the_vault(
     assert (outside.vault / "Journal/2026/07/2026-07-09.md").exists()
 
 
-def test_a_folder_with_memory_keeps_its_layout_and_is_told_what_is_left(
-    outside: Outside,
-):
+def test_a_folder_with_memory_keeps_its_layout_and_is_told_what_is_left(outside: Outside):
     write(outside.vault, "Users/ann/bot/config/USER.md", "- likes tea\n")
     for number in range(9):
         write(outside.vault, f"Users/ann/diary/{number}.md", f"- day {number}\n")
@@ -243,9 +220,7 @@ def test_a_folder_with_memory_keeps_its_layout_and_is_told_what_is_left(
     assert "fix: vault-memory layout" in done.out
 
 
-def test_notes_beside_those_of_a_person_never_become_those_of_another(
-    outside: Outside,
-):
+def test_notes_beside_those_of_a_person_never_become_those_of_another(outside: Outside):
     write(outside.vault, "README.md", "- a boat\n")
     outside.ok("index")
 
@@ -314,9 +289,7 @@ def test_a_vault_of_one_layout_stays_the_same_while_it_grows(outside: Outside):
     assert outside.ok("layout")["layout"]["name"] == "plain"
 
 
-def test_notes_that_came_after_the_first_index_are_not_silently_left_out(
-    outside: Outside,
-):
+def test_notes_that_came_after_the_first_index_are_not_silently_left_out(outside: Outside):
     """As after an update from a version without layouts: the index exists and is empty."""
     outside.ok("index")
     note = others.plain(outside.vault)

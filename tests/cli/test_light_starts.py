@@ -122,9 +122,7 @@ def test_a_search_loads_no_writing_code(vault_with_lamp: Outside):
     modules = loaded_modules(vault_with_lamp, "search", "lamp")
 
     assert not modules & (
-        NEVER
-        | FACTS
-        | {"vault_memory.conversations.transcripts", "vault_memory.index.vectors"}
+        NEVER | FACTS | {"vault_memory.conversations.transcripts", "vault_memory.index.vectors"}
     )
 
 
@@ -143,13 +141,9 @@ def test_recording_a_hosts_prompt_loads_no_search_code(vault_with_lamp: Outside)
     assert not modules & (NEVER | ASKING | FACTS | NO_HOOK)
 
 
-def test_recalling_for_a_hosts_prompt_loads_no_code_that_writes_or_learns(
-    vault_with_lamp: Outside,
-):
+def test_recalling_for_a_hosts_prompt_loads_no_code_that_writes_or_learns(vault_with_lamp: Outside):
     said = {**SAID, "hook_event_name": "UserPromptSubmit"}
-    modules = loaded_modules(
-        vault_with_lamp, "hook", "claude-code", "--user", "ann", said=said
-    )
+    modules = loaded_modules(vault_with_lamp, "hook", "claude-code", "--user", "ann", said=said)
 
     assert "vault_memory.search.query" in modules
     # The results of a search are dataclasses.
@@ -157,9 +151,7 @@ def test_recalling_for_a_hosts_prompt_loads_no_code_that_writes_or_learns(
     assert modules & unneeded == set()
 
 
-def test_starting_a_conversation_loads_no_search_code(
-    vault_with_lamp: Outside,
-):
+def test_starting_a_conversation_loads_no_search_code(vault_with_lamp: Outside):
     said = {**SAID, "hook_event_name": "SessionStart"}
     start = ("hook", "claude-code", "--user", "ann")
     # The first start judges what was said before, which takes more.
@@ -169,19 +161,14 @@ def test_starting_a_conversation_loads_no_search_code(
 
     assert "vault_memory.context.gather" in modules
     assert not modules & (
-        NEVER
-        | FACTS
-        | NO_HOOK
-        | {"vault_memory.search.query", "vault_memory.index.fts_search"}
+        NEVER | FACTS | NO_HOOK | {"vault_memory.search.query", "vault_memory.index.fts_search"}
     )
 
 
 def test_a_hook_with_a_running_daemon_loads_almost_nothing(vault_with_lamp: Outside):
     said = {**SAID, "hook_event_name": "UserPromptSubmit"}
     with vault_with_lamp.daemon():
-        modules = loaded_modules(
-            vault_with_lamp, "hook", "claude-code", "--user", "ann", said=said
-        )
+        modules = loaded_modules(vault_with_lamp, "hook", "claude-code", "--user", "ann", said=said)
 
     assert {name for name in modules if name.startswith("vault_memory.")} == {
         "vault_memory.cli",
@@ -207,12 +194,7 @@ def test_an_op_with_a_running_daemon_loads_almost_nothing(vault_with_lamp: Outsi
     vault_with_lamp.write("memory/b.md", "# B\n\n## Lamps\n\n- one\n")
     with vault_with_lamp.daemon():
         modules = loaded_modules(
-            vault_with_lamp,
-            "append",
-            "memory/b.md",
-            "Lamps",
-            "the wick is in the tin",
-            "--quiet",
+            vault_with_lamp, "append", "memory/b.md", "Lamps", "the wick is in the tin", "--quiet"
         )
 
     assert {name for name in modules if name.startswith("vault_memory.")} == {
@@ -253,10 +235,7 @@ OF_QUESTIONS = {
     "vault_memory.lazy",
     "vault_memory.places",
 }
-OF_OPS = OF_QUESTIONS - {
-    "vault_memory.cli.questions",
-    "vault_memory.cli.search_text",
-} | {
+OF_OPS = OF_QUESTIONS - {"vault_memory.cli.questions", "vault_memory.cli.search_text"} | {
     "vault_memory.cli.edit_rendering",
     "vault_memory.rules",
     "vault_memory.rules.edits",
@@ -295,9 +274,7 @@ def test_queries_and_ops_with_a_running_daemon_load_almost_nothing(
     }
 
 
-def test_a_host_gets_the_tool_list_before_anything_heavy_is_loaded(
-    vault_with_lamp: Outside,
-):
+def test_a_host_gets_the_tool_list_before_anything_heavy_is_loaded(vault_with_lamp: Outside):
     requests = [
         {"id": 1, "method": "initialize", "params": {"protocolVersion": "2025-06-18"}},
         {"method": "notifications/initialized"},
@@ -308,14 +285,10 @@ def test_a_host_gets_the_tool_list_before_anything_heavy_is_loaded(
 
     assert {"vault_memory.mcp.stdio", "msgspec"} <= modules
     assert not modules & (
-        NEVER - {"msgspec"}
-        | FACTS
-        | {"click", "mcp", "pydantic", "anyio", "logging", "json"}
+        NEVER - {"msgspec"} | FACTS | {"click", "mcp", "pydantic", "anyio", "logging", "json"}
     )
     assert not {
-        name
-        for name in modules
-        if name.startswith(("vault_memory.api", "vault_memory.index"))
+        name for name in modules if name.startswith(("vault_memory.api", "vault_memory.index"))
     }
 
 

@@ -48,15 +48,11 @@ def vault(outside: Outside) -> Outside:
 
 def files(vault: Outside) -> list[Path]:
     """All files but those of the program."""
-    return sorted(
-        path for path in vault.vault.rglob("*") if not path.name.startswith(".")
-    )
+    return sorted(path for path in vault.vault.rglob("*") if not path.name.startswith("."))
 
 
 @pytest.mark.parametrize("command", COMMANDS)
-def test_a_misspelt_person_is_refused_with_the_name_that_is_like_it(
-    vault: Outside, command: str
-):
+def test_a_misspelt_person_is_refused_with_the_name_that_is_like_it(vault: Outside, command: str):
     before = files(vault)
 
     refused = vault.run(*COMMANDS[command], "--user", "mrai")
@@ -72,12 +68,9 @@ def test_a_misspelt_person_is_refused_with_the_name_that_is_like_it(
 
 
 @pytest.mark.parametrize(
-    ("option", "name", "right"),
-    [("--channel", "harbor", "harbour"), ("--group", "crw", "crew")],
+    ("option", "name", "right"), [("--channel", "harbor", "harbour"), ("--group", "crw", "crew")]
 )
-def test_a_misspelt_channel_or_group_is_refused(
-    vault: Outside, option: str, name: str, right: str
-):
+def test_a_misspelt_channel_or_group_is_refused(vault: Outside, option: str, name: str, right: str):
     refused = vault.run("search", "noon", option, name)
 
     assert refused.code == 2
@@ -102,12 +95,8 @@ def test_with_new_a_name_that_is_like_another_becomes_a_person(vault: Outside):
     assert vault.finds("I row", "--user", "mirja")
 
 
-@pytest.mark.parametrize(
-    "command", ["search", "context", "notes", "facts", "timeline", "held"]
-)
-def test_with_new_a_person_without_notes_has_an_empty_answer(
-    vault: Outside, command: str
-):
+@pytest.mark.parametrize("command", ["search", "context", "notes", "facts", "timeline", "held"])
+def test_with_new_a_person_without_notes_has_an_empty_answer(vault: Outside, command: str):
     answer = vault.run(*COMMANDS[command], "--user", "mrai", "--new")
 
     assert answer.code == 0

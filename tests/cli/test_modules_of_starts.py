@@ -23,11 +23,7 @@ loaded = set(sys.modules) - before
 own = {name for name in loaded if name.split(".")[0] == "vault_memory"}
 print("\\n", len(own), len(loaded - own), file=sys.stderr)
 """
-HOOK = {
-    "hook_event_name": "SessionStart",
-    "session_id": "s",
-    "prompt": "who trimmed the lamp?",
-}
+HOOK = {"hook_event_name": "SessionStart", "session_id": "s", "prompt": "who trimmed the lamp?"}
 HELLO = [
     {"id": 1, "method": "initialize", "params": {"protocolVersion": "2025-06-18"}},
     {"method": "notifications/initialized"},
@@ -39,10 +35,7 @@ COMMANDS: dict[str, tuple[list[str], str]] = {
     "import vault_memory": (["import"], ""),
     "--version": (["--version"], ""),
     "hook": (["hook", "claude-code", "--user", "ann"], json.dumps(HOOK)),
-    "append": (
-        ["append", "memory/b.md", "Lamps", "the wick is in the tin", "--quiet"],
-        "",
-    ),
+    "append": (["append", "memory/b.md", "Lamps", "the wick is in the tin", "--quiet"], ""),
     "search": (["search", "lamp"], ""),
     "mcp": (["mcp", "--user", "ann"], MCP),
 }
@@ -67,9 +60,7 @@ def vault(outside: Outside) -> Outside:
 
 
 @pytest.mark.parametrize("command", COMMANDS)
-def test_each_command_imports_no_more_modules_than_recorded(
-    vault: Outside, command: str
-):
+def test_each_command_imports_no_more_modules_than_recorded(vault: Outside, command: str):
     arguments, text = COMMANDS[command]
     result = subprocess.run(
         [sys.executable, "-c", COUNT, *arguments],

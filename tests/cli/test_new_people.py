@@ -16,9 +16,7 @@ COMMANDS = {
 
 
 @pytest.mark.parametrize("command", COMMANDS)
-def test_what_was_saved_for_a_new_person_is_found_at_once(
-    outside: Outside, command: str
-) -> None:
+def test_what_was_saved_for_a_new_person_is_found_at_once(outside: Outside, command: str) -> None:
     outside.quick = True
     outside.write("memory/a.md", "- a boat\n")
     outside.ok("index", "--no-embed")

@@ -32,9 +32,7 @@ def first_revision(vault: Outside) -> str:
 
 @pytest.mark.parametrize("name", ["Home port", "home port.md", "berth"])
 @pytest.mark.parametrize("command", COMMANDS)
-def test_a_name_or_alias_does_what_the_path_does(
-    vault: Outside, command: str, name: str
-) -> None:
+def test_a_name_or_alias_does_what_the_path_does(vault: Outside, command: str, name: str) -> None:
     first = first_revision(vault)
     words = [first if word == "0" else word for word in COMMANDS[command]]
 
@@ -46,9 +44,7 @@ def test_a_name_or_alias_does_what_the_path_does(
 
 
 @pytest.mark.parametrize("command", COMMANDS)
-def test_an_unknown_name_is_answered_by_a_near_one(
-    vault: Outside, command: str
-) -> None:
+def test_an_unknown_name_is_answered_by_a_near_one(vault: Outside, command: str) -> None:
     done = vault.run(*COMMANDS[command], "Home prot")
 
     assert done.code == 1

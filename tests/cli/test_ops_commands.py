@@ -50,9 +50,7 @@ def test_append_prints_the_diff_and_the_outcome(person: Outside):
     assert done.code == 0
     assert "+- black\n" in done.out
     assert "applied: append to Tea: black" in done.out
-    assert re.search(
-        r"recorded as ([0-9a-f]+); `vault-memory undo \1` takes it back", done.err
-    )
+    assert re.search(r"recorded as ([0-9a-f]+); `vault-memory undo \1` takes it back", done.err)
     assert text(person) == NOTE + "- black\n"
 
 
@@ -62,10 +60,7 @@ def test_each_op_has_a_command(person: Outside):
     edit(person, "remove", "USER.md", "Tea", "green")
     edit(person, "add-heading", "USER.md", "Boats", "Sula", "Gannet")
 
-    assert (
-        text(person)
-        == "# Me\n\n## Tea\n\n- black, strong\n\n## Boats\n\n- Sula\n- Gannet\n"
-    )
+    assert text(person) == "# Me\n\n## Tea\n\n- black, strong\n\n## Boats\n\n- Sula\n- Gannet\n"
 
 
 def test_the_json_of_an_edit_follows_the_contract(person: Outside):
@@ -74,10 +69,7 @@ def test_the_json_of_an_edit_follows_the_contract(person: Outside):
     assert REVISION(found["before"])
     assert REVISION(found["after"])
     assert found["applied"] == [
-        {
-            "op": {"op": "append", "heading": "Tea", "line": "black"},
-            "outcome": "applied",
-        }
+        {"op": {"op": "append", "heading": "Tea", "line": "black"}, "outcome": "applied"}
     ]
     assert (found["rejected"], found["proposed"], found["pending"]) == ([], [], [])
     assert found["audit_id"]
@@ -106,9 +98,7 @@ def test_ops_can_be_read_from_a_file_or_from_stdin(person: Outside):
     assert [refused["reason"] for refused in found["rejected"]] == ["unknown_op"]
 
     said = json.dumps({"ops": [{"op": "append", "heading": "Tea", "line": "white"}]})
-    done: Done = person.run(
-        "apply", "USER.md", "--ops", "-", *AHEAD, stdin=None, input=said
-    )
+    done: Done = person.run("apply", "USER.md", "--ops", "-", *AHEAD, stdin=None, input=said)
 
     assert done.code == 0, done
     assert text(person) == NOTE + "- black\n- white\n"
@@ -128,9 +118,7 @@ def test_an_outdated_revision_exits_with_5(person: Outside):
     seen = person.ok("read", "USER.md")["revision"]
     person.write("USER.md", NOTE + "- white\n")
 
-    refused = person.run(
-        "append", "USER.md", "Tea", "black", "--expected", seen, *AHEAD, "--json"
-    )
+    refused = person.run("append", "USER.md", "Tea", "black", "--expected", seen, *AHEAD, "--json")
     assert (refused.code, refused.error["code"]) == (5, "note_changed")
     assert text(person) == NOTE + "- white\n"
     edit(person, "append", "USER.md", "Tea", "black", "--expected", seen, "--merge")
@@ -144,10 +132,7 @@ def test_a_dry_run_writes_nothing(person: Outside):
     assert found["diff"]
     assert found["audit_id"] is None
     assert text(person) == NOTE
-    assert sorted(path.name for path in person.vault.iterdir()) == [
-        ".vault-memory",
-        "USER.md",
-    ]
+    assert sorted(path.name for path in person.vault.iterdir()) == [".vault-memory", "USER.md"]
 
 
 def test_the_bot_must_propose_where_a_person_may_edit(person: Outside):
@@ -165,9 +150,7 @@ def test_inbox_lists_approves_and_rejects_proposals(person: Outside):
     edit(person, "remove", "USER.md", "Tea", "green", "--source", "tool")
     edit(person, "remove", "USER.md", "Tea", "white", "--source", "tool")
 
-    items = sorted(
-        person.ok("inbox")["items"], key=lambda item: str(item["op"]["match"])
-    )
+    items = sorted(person.ok("inbox")["items"], key=lambda item: str(item["op"]["match"]))
     assert [set(item) for item in items] == [{"id", "note", "op", "why", "state"}] * 2
     assert person.ok("status")["inbox_open"] == 2
     assert 'remove from USER.md › Tea: "green"' in person.run("inbox").out
@@ -176,16 +159,11 @@ def test_inbox_lists_approves_and_rejects_proposals(person: Outside):
 
     assert text(person) == "# Me\n\n## Tea\n\n- white\n"
     assert person.ok("inbox")["items"] == []
-    assert (
-        person.run("inbox", "approve", items[0]["id"], "--json").error["code"]
-        == "unclear_id"
-    )
+    assert person.run("inbox", "approve", items[0]["id"], "--json").error["code"] == "unclear_id"
     assert person.run("inbox", "approve").code == 2
 
 
-def test_an_edit_of_an_unwritable_note_exits_with_75_and_is_listed_by_status(
-    person: Outside,
-):
+def test_an_edit_of_an_unwritable_note_exits_with_75_and_is_listed_by_status(person: Outside):
     (person.vault / "USER.md").chmod(0o444)
 
     found = edit(person, "append", "USER.md", "Tea", "black", code=75)
@@ -223,8 +201,7 @@ def test_an_edit_can_be_logged_undone_and_redone(person: Outside):
 
 def test_an_ambiguous_id_lists_the_candidates(person: Outside):
     ids = [
-        edit(person, "append", "USER.md", "Tea", line)["audit_id"]
-        for line in ("black", "white")
+        edit(person, "append", "USER.md", "Tea", line)["audit_id"] for line in ("black", "white")
     ]
 
     refused = person.run("undo", "0", "--json")
@@ -237,9 +214,7 @@ def test_an_old_version_can_be_listed_read_and_restored(person: Outside):
     edit(person, "append", "USER.md", "Tea", "black")
 
     versions = person.ok("history", "USER.md")["versions"]
-    assert [set(version) for version in versions] == [
-        {"revision", "ts", "by", "bytes"}
-    ] * 2
+    assert [set(version) for version in versions] == [{"revision", "ts", "by", "bytes"}] * 2
     assert [version["by"] for version in versions] == ["cli", "person"]
     first = versions[-1]["revision"]
     assert person.ok("read", "USER.md", "--revision", first)["text"] == NOTE

@@ -29,16 +29,12 @@ def notes(outside: Outside) -> Outside:
 def make(outside: Outside, program: str) -> None:
     outside.write(*SETTINGS[program])
     for number in range(9):
-        outside.write(
-            f"House/{number}.md", f"# {number}\n\nThe hatch has {number} bolts.\n"
-        )
+        outside.write(f"House/{number}.md", f"# {number}\n\nThe hatch has {number} bolts.\n")
     outside.write("House/Roof.md", "# Roof\n\nOve mends the roof of the boathouse.\n")
 
 
 def marker(outside: Outside) -> dict[str, object]:
-    values: dict[str, object] = json.loads(
-        (outside.vault / ".vault-memory").read_text()
-    )
+    values: dict[str, object] = json.loads((outside.vault / ".vault-memory").read_text())
     return values
 
 
@@ -62,17 +58,13 @@ def test_the_commands_of_the_readme_give_a_hook_the_lines_of_the_person(
     outside.ok("init", "--user", "mira")
     assert outside.finds("who mends the roof?") or outside.finds("mends the roof")
     outside.ok("install", "claude-code", "--user", "mira")
-    block = hook(
-        outside, "mira", PROMPT | {"prompt": "who mends the roof of the boathouse?"}
-    )
+    block = hook(outside, "mira", PROMPT | {"prompt": "who mends the roof of the boathouse?"})
 
     assert "Ove mends the roof of the boathouse" in block
     assert {note["scope"] for note in outside.ok("notes")["notes"]} == {"user:mira"}
 
 
-def test_installing_for_a_person_names_the_owner_of_notes_that_have_none(
-    notes: Outside,
-):
+def test_installing_for_a_person_names_the_owner_of_notes_that_have_none(notes: Outside):
     """Without `init`: the first commands are `index` and `search`."""
     notes.ok("index")
 
@@ -81,9 +73,7 @@ def test_installing_for_a_person_names_the_owner_of_notes_that_have_none(
     assert done.code == 0
     assert "these notes belong to mira from now on" in done.err
     assert marker(notes)["owner"] == "mira"
-    assert "Ove mends" in hook(
-        notes, "mira", PROMPT | {"prompt": "who mends the roof?"}
-    )
+    assert "Ove mends" in hook(notes, "mira", PROMPT | {"prompt": "who mends the roof?"})
 
 
 def test_installing_gives_no_notes_of_a_bot_to_another_name(notes: Outside):
@@ -157,9 +147,7 @@ NAMING = {
 
 
 @pytest.mark.parametrize("command", NAMING)
-def test_an_unknown_person_is_refused_where_all_notes_are_of_one(
-    notes: Outside, command: str
-):
+def test_an_unknown_person_is_refused_where_all_notes_are_of_one(notes: Outside, command: str):
     notes.ok("init", "--user", "mira")
 
     refused = notes.run(*NAMING[command], "--user", "tomas")
@@ -187,9 +175,7 @@ def test_a_vault_whose_owner_nobody_named_goes_on_as_it_was(notes: Outside):
     notes.ok("index")
 
     known = notes.run("search", "roof", "--user", "main")
-    made = notes.run(
-        "record", "--session", "s", "--role", "user", "--user", "mira", "x"
-    )
+    made = notes.run("record", "--session", "s", "--role", "user", "--user", "mira", "x")
 
     assert "Ove mends" in known.out
     assert made.code == 0
@@ -260,9 +246,7 @@ def test_a_marker_keeps_what_a_newer_version_wrote(notes: Outside):
 def test_transcripts_of_the_owner_are_no_words_of_the_group(tmp_path: Path):
     for layout in ("workspace", "obsidian"):
         root = tmp_path / layout
-        (root / ("memory" if layout == "workspace" else ".obsidian")).mkdir(
-            parents=True
-        )
+        (root / ("memory" if layout == "workspace" else ".obsidian")).mkdir(parents=True)
         (root / "MEMORY.md").write_text("# Us\n\n- The rota is on the door\n")
         with VaultMemory.open(root) as memory:
             recorded = memory.record_turn(

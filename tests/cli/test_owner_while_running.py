@@ -83,14 +83,6 @@ def test_a_hook_in_a_channel_records_there_whoever_speaks(outside: Outside):
     file = outside.home / "payload.json"
     file.write_text(json.dumps(payload))
     with file.open() as stdin:
-        outside.run(
-            "hook",
-            "claude-code",
-            "--user",
-            "tomas",
-            "--channel",
-            "harbour",
-            stdin=stdin,
-        )
+        outside.run("hook", "claude-code", "--user", "tomas", "--channel", "harbour", stdin=stdin)
 
     assert list((outside.vault / "Channels/harbour").rglob("*.jsonl"))

@@ -45,9 +45,7 @@ def test_without_a_vault_the_exit_code_is_3(outside: Outside):
 
 def test_a_missing_folder_exits_with_4(outside: Outside):
     refused(outside.bare("search", "tea", "--vault", "nowhere"), 4, "does not exist")
-    refused_in_json(
-        outside.bare("--json", "notes", "--vault", "nowhere"), 4, "vault_unreachable"
-    )
+    refused_in_json(outside.bare("--json", "notes", "--vault", "nowhere"), 4, "vault_unreachable")
 
 
 def test_a_file_is_not_a_vault(outside: Outside):
@@ -92,9 +90,7 @@ def test_a_name_too_long_for_the_system_is_no_vault(outside: Outside, name: str)
         ["--nope"],
     ],
 )
-def test_a_usage_error_exits_with_2_in_plain_text_and_json(
-    outside: Outside, arguments: list[str]
-):
+def test_a_usage_error_exits_with_2_in_plain_text_and_json(outside: Outside, arguments: list[str]):
     refused(outside.run(*arguments), 2)
     done = outside.run("--json", *arguments)
     assert (done.code, done.err) == (2, "")
@@ -102,8 +98,7 @@ def test_a_usage_error_exits_with_2_in_plain_text_and_json(
 
 
 @pytest.mark.parametrize(
-    "before",
-    [[], ["search", "tea", "--since", "never"], ["serch"], ["search", "x", "--nope"]],
+    "before", [[], ["search", "tea", "--since", "never"], ["serch"], ["search", "x", "--nope"]]
 )
 def test_the_json_option_works_in_every_position(outside: Outside, before: list[str]):
     done = outside.run(*(before or ["search"]), "--json")
@@ -190,14 +185,7 @@ def test_one_error_lists_all_problems_of_the_configuration(outside: Outside):
 
     refused_in_json(done, 3, "config_error")
     problems = "\n".join(done.error["problems"])
-    for word in (
-        "recall.limit",
-        "recall.mood",
-        "mode",
-        "watch.poll_seconds",
-        "nope",
-        str(file),
-    ):
+    for word in ("recall.limit", "recall.mood", "mode", "watch.poll_seconds", "nope", str(file)):
         assert word in problems, problems
     refused(outside.run("search", "tea", "--config", str(file)), 3, "recall.mood")
 
@@ -232,31 +220,17 @@ def test_a_missing_configuration_file_exits_with_3(outside: Outside):
 
 
 def test_environment_variables_are_validated_like_a_file(outside: Outside):
-    for name in (
-        "VAULT_MEMORY_RECALL_LIMIT",
-        "VAULT_MEMORY_RECALL_MOOD",
-        "VAULT_MEMORY_NOPE",
-    ):
-        done = outside.run(
-            "search", "tea", "--json", env=outside.environment | {name: "many"}
-        )
+    for name in ("VAULT_MEMORY_RECALL_LIMIT", "VAULT_MEMORY_RECALL_MOOD", "VAULT_MEMORY_NOPE"):
+        done = outside.run("search", "tea", "--json", env=outside.environment | {name: "many"})
         refused_in_json(done, 3, "config_error")
 
 
-def test_a_state_folder_that_cannot_be_created_is_reported_without_a_traceback(
-    outside: Outside,
-):
+def test_a_state_folder_that_cannot_be_created_is_reported_without_a_traceback(outside: Outside):
     outside.write("USER.md", "- tea\n")
     (outside.home / "taken").write_text("a file where the state should be")
-    for state in (
-        outside.home / "taken",
-        outside.home / "taken" / "deeper",
-        Path("/proc/nothing"),
-    ):
+    for state in (outside.home / "taken", outside.home / "taken" / "deeper", Path("/proc/nothing")):
         done = outside.run(
-            "search",
-            "tea",
-            env=outside.environment | {"VAULT_MEMORY_STATE": str(state)},
+            "search", "tea", env=outside.environment | {"VAULT_MEMORY_STATE": str(state)}
         )
         refused(done, 3, str(state))
         assert "bug" not in done.err
@@ -265,8 +239,7 @@ def test_a_state_folder_that_cannot_be_created_is_reported_without_a_traceback(
 def read_only(*folders: Path) -> list[str]:
     """What to put before a command so that it sees these folders mounted read-only."""
     mounts = " && ".join(
-        f"mount --bind {folder} {folder} && mount -o remount,bind,ro {folder}"
-        for folder in folders
+        f"mount --bind {folder} {folder} && mount -o remount,bind,ro {folder}" for folder in folders
     )
     before = [
         "unshare",
@@ -295,9 +268,7 @@ def test_a_read_only_state_folder_is_reported_without_a_traceback(outside: Outsi
 
     for command in (["search", "tea"], ["run"], ["doctor"]):
         refused(
-            outside.run(*command, before=read_only(outside.home / "state")),
-            3,
-            "cannot be written",
+            outside.run(*command, before=read_only(outside.home / "state")), 3, "cannot be written"
         )
 
 
@@ -313,9 +284,7 @@ def test_a_read_only_vault_with_a_marker_is_served(outside: Outside):
         daemon.until_found("cocoa")
 
 
-def test_a_read_only_folder_without_a_marker_is_searched_and_not_written(
-    outside: Outside,
-):
+def test_a_read_only_folder_without_a_marker_is_searched_and_not_written(outside: Outside):
     outside.write("USER.md", "- tea\n")
     before = read_only(outside.vault)
 
@@ -368,9 +337,7 @@ def test_a_copy_that_replaces_the_vault_keeps_its_id(outside: Outside):
     refused_in_json(outside.run("search", "tea", "--json"), 3, "two_copies")
 
 
-def test_an_index_of_a_newer_version_is_refused_until_it_is_rebuilt(
-    outside: Outside,
-):
+def test_an_index_of_a_newer_version_is_refused_until_it_is_rebuilt(outside: Outside):
     outside.write("USER.md", "- tea\n")
     outside.ok("index")
     with apsw.Connection(str(index_file(outside.state))) as connection:

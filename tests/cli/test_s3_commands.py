@@ -42,9 +42,7 @@ def vault(outside: Outside, monkeypatch: pytest.MonkeyPatch) -> Outside:
 def keys_file(folder: Path, secret: str = s3_stores.SECRET, mode: int = 0o600) -> str:
     file = folder / "aws-keys"
     file.write_text(
-        "[default]\n"
-        f"aws_access_key_id = {s3_stores.KEY_ID}\n"
-        f"aws_secret_access_key = {secret}\n"
+        f"[default]\naws_access_key_id = {s3_stores.KEY_ID}\naws_secret_access_key = {secret}\n"
     )
     file.chmod(mode)
     return str(file)
@@ -63,9 +61,7 @@ def other_device(folder: Path) -> Outside:
     return Outside(vault, home, dict(KEYWORDS_ONLY), quick=True)
 
 
-def test_two_devices_sync_through_a_bucket(
-    vault: Outside, store: S3Store, tmp_path: Path
-):
+def test_two_devices_sync_through_a_bucket(vault: Outside, store: S3Store, tmp_path: Path):
     url = store.new_url()
     there = other_device(tmp_path / "there")
     added = add(vault, store, url)
@@ -96,9 +92,7 @@ def test_a_pass_without_changes_takes_one_request(vault: Outside, store: S3Store
     assert vault.ok("sync", "--once")["requests"] == 1
 
 
-def test_an_empty_folder_stays_on_both_devices(
-    vault: Outside, store: S3Store, tmp_path: Path
-):
+def test_an_empty_folder_stays_on_both_devices(vault: Outside, store: S3Store, tmp_path: Path):
     url = store.new_url()
     there = other_device(tmp_path / "there")
     add(vault, store, url)
@@ -147,9 +141,7 @@ def test_keys_come_from_the_usual_variables(vault: Outside, store: S3Store):
     }
     url = store.new_url()
 
-    vault.ok(
-        "remote", "add", url, "--endpoint", store.endpoint, "--region", "eu-west-1"
-    )
+    vault.ok("remote", "add", url, "--endpoint", store.endpoint, "--region", "eu-west-1")
     vault.write("USER.md", "- tea\n")
 
     assert vault.ok("sync", "--once")["uploaded"] == 1
@@ -179,16 +171,13 @@ def test_a_profile_of_the_credentials_file_is_chosen_by_name(
     assert (refused.code, accepted.code) == (3, 0)
 
 
-def test_wrong_keys_exit_with_3_and_are_not_shown(
-    vault: Outside, s3_store_named: StoreNamed
-):
+def test_wrong_keys_exit_with_3_and_are_not_shown(vault: Outside, s3_store_named: StoreNamed):
     store = s3_store_named("s3-seaweed")
     url = store.new_url()
     file = keys_file(vault.home, secret="wrong-9731")
 
     done = vault.run(
-        *("remote", "add", url, "--endpoint", store.endpoint),
-        *("--credentials-file", file),
+        *("remote", "add", url, "--endpoint", store.endpoint), *("--credentials-file", file)
     )
 
     assert done.code == 3
@@ -322,18 +311,13 @@ def test_a_store_that_is_away_exits_with_4(vault: Outside):
         (["s3://homes/a", "--endpoint", "127.0.0.1:9"], "not the URL of a store"),
         (["s3://homes/a", "--endpoint", "http://x/y"], "not the URL of a store"),
         (["s3://homes/a", "--endpoint", "http://x:999999"], "not a URL"),
-        (
-            ["s3://homes/a", "--endpoint", "https://id:secret-4406@x"],
-            "contains keys",
-        ),
+        (["s3://homes/a", "--endpoint", "https://id:secret-4406@x"], "contains keys"),
         (["s3://homes/a", "--endpoint", "http://s3.example.org"], "unencrypted"),
         (["s3://homes/a", "--region", "eu west"], "region"),
         (["https://cloud.example.org", "--endpoint", "https://x"], "only for `s3://`"),
     ],
 )
-def test_bad_addresses_are_configuration_errors(
-    arguments: list[str], reason: str, vault: Outside
-):
+def test_bad_addresses_are_configuration_errors(arguments: list[str], reason: str, vault: Outside):
     done = vault.run("remote", "add", *arguments)
 
     assert done.code == 3

@@ -82,9 +82,7 @@ def test_each_line_fits_the_terminal(vault: Outside, command: str, width: int) -
     assert too_long(text, width) == []
 
 
-@pytest.mark.parametrize(
-    "style", [{"NO_COLOR": "1"}, {"TERM": "dumb"}], ids=["NO_COLOR", "dumb"]
-)
+@pytest.mark.parametrize("style", [{"NO_COLOR": "1"}, {"TERM": "dumb"}], ids=["NO_COLOR", "dumb"])
 @pytest.mark.parametrize("command", COMMANDS)
 def test_a_terminal_without_colours_gets_the_same_text_without_codes(
     vault: Outside, command: str, style: dict[str, str]
@@ -141,13 +139,8 @@ def test_a_date_and_a_command_stay_in_one_piece() -> None:
     ]
 
 
-@given(
-    st.lists(st.text("ab `·茶", max_size=12).map(str.strip), max_size=8),
-    st.integers(20, 40),
-)
-def test_texts_side_by_side_fit_and_lose_no_letter(
-    texts: list[str], width: int
-) -> None:
+@given(st.lists(st.text("ab `·茶", max_size=12).map(str.strip), max_size=8), st.integers(20, 40))
+def test_texts_side_by_side_fit_and_lose_no_letter(texts: list[str], width: int) -> None:
     lines = wrapped_cells(texts, width, gap=" · ", first="  ")
 
     assert all(columns(line) <= width for line in lines)
@@ -183,9 +176,7 @@ def test_a_score_is_shown_only_with_why(vault: Outside) -> None:
         ("2026-05-26T23:05+09:00", "today 21:01"),
     ],
 )
-def test_a_change_is_told_by_a_short_local_time(
-    vault: Outside, now: str, told: str
-) -> None:
+def test_a_change_is_told_by_a_short_local_time(vault: Outside, now: str, told: str) -> None:
     text = shown(vault, "log", "--now", now)
 
     assert told in text.splitlines()[0]
@@ -193,9 +184,7 @@ def test_a_change_is_told_by_a_short_local_time(
 
 def test_tables_have_headers_on_a_terminal(vault: Outside) -> None:
     wide = shown(vault, "facts", "--user", "ann", "--now", NOW, NO_COLOR="1")
-    narrow = shown(
-        vault, "facts", "--user", "ann", "--now", NOW, NO_COLOR="1", columns=40
-    )
+    narrow = shown(vault, "facts", "--user", "ann", "--now", NOW, NO_COLOR="1", columns=40)
 
     head, first, second, *_ = wide.splitlines()
     assert head.split() == ["ID", "ABOUT", "FACT"]

@@ -22,11 +22,7 @@ def test_a_plain_search_finds_by_meaning_when_there_are_vectors(vault: Outside):
 
     answer = vault.ok("search", "did a doctor look after my cats?", "--limit", "1")
 
-    assert answer["freshness"] == {
-        "stale_files": [],
-        "semantic": "ready",
-        "reason": "",
-    }
+    assert answer["freshness"] == {"stale_files": [], "semantic": "ready", "reason": ""}
     assert "kittens" in str(answer["hits"][0])
 
 
@@ -55,8 +51,7 @@ def test_a_search_does_not_wait_for_a_server_unless_it_is_asked_to(vault: Outsid
     one = b'{"index": 0, "embedding": [1.0, 0.5]}'
     server.script = [says(200, b'{"data": [%s]}' % texts) for texts in (one, two)]
     vault.settings.update(
-        VAULT_MEMORY_EMBEDDING_KIND="api",
-        VAULT_MEMORY_EMBEDDING_BASE_URL=f"{server.url}/v1",
+        VAULT_MEMORY_EMBEDDING_KIND="api", VAULT_MEMORY_EMBEDDING_BASE_URL=f"{server.url}/v1"
     )
     try:
         assert vault.ok("index")["embedded"] == 2

@@ -43,11 +43,7 @@ QUESTIONS = (*ITEMS, "green tea", "Lisbon", "short sentences", "bees boathouse")
 
 def make_shared(root: Path) -> None:
     for number, item in enumerate(ITEMS):
-        write(
-            root,
-            f"Users/mira/memories/{number}.md",
-            f"# {TOPICS[number % 7]}\n\n- {item}\n",
-        )
+        write(root, f"Users/mira/memories/{number}.md", f"# {TOPICS[number % 7]}\n\n- {item}\n")
     write(root, "Users/tomas/bot/config/USER.md", "# Tomas\n\n- Cannot eat walnuts\n")
     write(root, "Channels/harbour/CHANNEL.md", "# Harbour\n\n- Boats at noon\n")
 
@@ -83,9 +79,7 @@ def make_own(root: Path) -> None:
 
 def _items(root: Path, folder: str) -> None:
     for number, item in enumerate(ITEMS):
-        write(
-            root, f"{folder}/Line {number}.md", f"# {TOPICS[number % 7]}\n\n- {item}\n"
-        )
+        write(root, f"{folder}/Line {number}.md", f"# {TOPICS[number % 7]}\n\n- {item}\n")
 
 
 OWN = """
@@ -134,9 +128,7 @@ def first_hits(device: Outside) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("kind", LAYOUTS)
-def test_a_second_state_folder_reads_the_same_notes_and_finds_the_same(
-    outside: Outside, kind: str
-):
+def test_a_second_state_folder_reads_the_same_notes_and_finds_the_same(outside: Outside, kind: str):
     make, config = LAYOUTS[kind]
     make(outside.vault)
     outside.quick = True
@@ -155,9 +147,7 @@ def test_a_second_state_folder_reads_the_same_notes_and_finds_the_same(
 
 
 @pytest.mark.parametrize("kind", LAYOUTS)
-def test_the_marker_travels_without_the_state_and_before_any_night(
-    outside: Outside, kind: str
-):
+def test_the_marker_travels_without_the_state_and_before_any_night(outside: Outside, kind: str):
     make, config = LAYOUTS[kind]
     make(outside.vault)
     outside.quick = True
@@ -175,9 +165,7 @@ def test_the_marker_travels_without_the_state_and_before_any_night(
 
 
 @pytest.mark.parametrize("has_settings", [True, False])
-def test_what_the_program_wrote_is_no_sign_of_a_layout(
-    outside: Outside, has_settings: bool
-):
+def test_what_the_program_wrote_is_no_sign_of_a_layout(outside: Outside, has_settings: bool):
     """A vault of an earlier version, whose marker has no layout, after its state folder is lost."""
     outside.quick = True
     write(outside.vault, "memory/first.md", "- a note of the built-in layout\n")
@@ -220,9 +208,7 @@ def test_the_built_in_layout_is_for_vaults_of_which_it_claims_most(
     assert (report["unclaimed"] == 0) == (name == "plain" or unclaimed == 0)
 
 
-def test_a_vault_that_its_program_has_just_made_has_the_layout_of_that(
-    outside: Outside,
-):
+def test_a_vault_that_its_program_has_just_made_has_the_layout_of_that(outside: Outside):
     """Before the first note, the bot writes."""
     write(outside.vault, ".obsidian/app.json", "{}")
     outside.ok("init", "--user", "mira")
@@ -233,9 +219,7 @@ def test_a_vault_that_its_program_has_just_made_has_the_layout_of_that(
     assert outside.finds("Ove mends the roof", "--user", "mira")
 
 
-def test_a_search_that_finds_nothing_counts_the_files_that_are_no_memory(
-    outside: Outside,
-):
+def test_a_search_that_finds_nothing_counts_the_files_that_are_no_memory(outside: Outside):
     outside.quick = True
     write(outside.vault, "memory/a.md", "- the lamp\n")
     outside.ok("index")
@@ -308,17 +292,11 @@ def test_a_table_that_is_taken_away_is_gone_on_the_other_device(outside: Outside
     table.unlink()
     outside.ok("index")
 
-    assert (
-        "table"
-        not in json.loads((outside.vault / ".vault-memory").read_text())["layout"]
-    )
+    assert "table" not in json.loads((outside.vault / ".vault-memory").read_text())["layout"]
 
 
 HOSTILE: dict[str, dict[str, object]] = {
-    "daily notes of another": {
-        "name": "plain",
-        "daily": "Users/ann/memories/{date}.md",
-    },
+    "daily notes of another": {"name": "plain", "daily": "Users/ann/memories/{date}.md"},
     "any folder": {"name": "plain", "daily": "*/ann/memories/{date}.md"},
     "a folder in a form of a date": {
         "name": "plain",
@@ -328,38 +306,24 @@ HOSTILE: dict[str, dict[str, object]] = {
     "a pattern": {
         "table": {
             "patterns": [
-                {
-                    "path": "Users/{user}/memories/{name}.md",
-                    "kind": "note",
-                    "scope": "group:global",
-                }
+                {"path": "Users/{user}/memories/{name}.md", "kind": "note", "scope": "group:global"}
             ]
         }
     },
     "all paths": {
-        "table": {
-            "patterns": [{"path": "{path}.md", "kind": "note", "scope": "group:global"}]
-        }
+        "table": {"patterns": [{"path": "{path}.md", "kind": "note", "scope": "group:global"}]}
     },
     "other letters": {
         "table": {
             "patterns": [
-                {
-                    "path": "users/ann/memories/{name}.md",
-                    "kind": "note",
-                    "scope": "user:mallory",
-                }
+                {"path": "users/ann/memories/{name}.md", "kind": "note", "scope": "user:mallory"}
             ]
         }
     },
     "a channel": {
         "table": {
             "patterns": [
-                {
-                    "path": "Channels/harbour/CHANNEL.md",
-                    "kind": "note",
-                    "scope": "user:mallory",
-                }
+                {"path": "Channels/harbour/CHANNEL.md", "kind": "note", "scope": "user:mallory"}
             ]
         }
     },
@@ -402,9 +366,7 @@ WRONG: list[object] = [
 
 
 @pytest.mark.parametrize("layout", WRONG, ids=str)
-def test_a_damaged_layout_in_the_marker_stops_no_command(
-    outside: Outside, layout: object
-):
+def test_a_damaged_layout_in_the_marker_stops_no_command(outside: Outside, layout: object):
     outside.quick = True
     write(outside.vault, "House/Roof.md", "- Ove mends the roof\n")
     outside.ok("index")

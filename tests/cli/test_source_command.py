@@ -18,18 +18,7 @@ def person(outside: Outside) -> Outside:
 def say(person: Outside, text: str, minute: int, *options: str) -> str:
     moment = f"2026-05-25T18:{minute:02}+00:00"
     recorded = person.ok(
-        *(
-            "record",
-            text,
-            "--role",
-            "user",
-            "--user",
-            "ann",
-            "--session",
-            "tea",
-            "--now",
-            moment,
-        ),
+        *("record", text, "--role", "user", "--user", "ann", "--session", "tea", "--now", moment),
         *options,
     )
     return str(recorded["id"])

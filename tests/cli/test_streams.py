@@ -12,9 +12,7 @@ import pytest
 from tests.scenarios.outside import PROGRAM, Outside, until
 
 
-def shell(
-    outside: Outside, line: str, **environment: str
-) -> subprocess.CompletedProcess[str]:
+def shell(outside: Outside, line: str, **environment: str) -> subprocess.CompletedProcess[str]:
     """A line for bash, in which `$vm` is the command with its vault."""
     vm = shlex.join(outside.command())
     return subprocess.run(
@@ -84,8 +82,7 @@ def test_only_terminals_without_no_color_get_colours(vault_with_tea: Outside):
 def test_a_reader_that_closes_the_pipe_causes_no_error(vault_with_tea: Outside):
     for number in range(300):
         vault_with_tea.write(
-            f"memory/{number}.md",
-            f"- note number {number} of many, with some words in it\n",
+            f"memory/{number}.md", f"- note number {number} of many, with some words in it\n"
         )
 
     done = shell(
@@ -100,9 +97,7 @@ def test_a_reader_that_closes_the_pipe_causes_no_error(vault_with_tea: Outside):
 @pytest.mark.parametrize("closed", ["<&-", ">&-", "2>&-", "<&- >&- 2>&-"])
 def test_closed_streams_cause_no_error(vault_with_tea: Outside, closed: str):
     assert shell(vault_with_tea, f"vm search tea {closed}").returncode == 0
-    assert (
-        shell(vault_with_tea, f"vm search tea --since never {closed}").returncode == 2
-    )
+    assert shell(vault_with_tea, f"vm search tea --since never {closed}").returncode == 2
 
 
 def test_a_full_disk_behind_stdout_is_reported(vault_with_tea: Outside):
@@ -116,11 +111,7 @@ def test_a_full_disk_behind_stdout_is_reported(vault_with_tea: Outside):
 
 @pytest.mark.parametrize(
     "environment",
-    [
-        {"LANG": "C", "LC_ALL": "C"},
-        {"LC_ALL": "xx_XX.KOI8"},
-        {"PYTHONIOENCODING": "ascii"},
-    ],
+    [{"LANG": "C", "LC_ALL": "C"}, {"LC_ALL": "xx_XX.KOI8"}, {"PYTHONIOENCODING": "ascii"}],
     ids=["C", "unknown", "ascii"],
 )
 def test_a_terminal_without_unicode_still_gets_an_answer(
@@ -135,9 +126,7 @@ def test_a_terminal_without_unicode_still_gets_an_answer(
     assert "green tea" in done.out
 
 
-def test_a_state_folder_may_be_deeper_than_a_socket_path_allows(
-    vault_with_tea: Outside,
-):
+def test_a_state_folder_may_be_deeper_than_a_socket_path_allows(vault_with_tea: Outside):
     deep = vault_with_tea.home / "/".join(["a-long-name-of-a-folder"] * 8)
     vault_with_tea.settings["VAULT_MEMORY_STATE"] = str(deep)
 
@@ -162,9 +151,7 @@ def test_the_vault_is_found_by_the_nearest_marker_above(vault_with_tea: Outside)
     assert "coffee" in done.stdout
 
 
-def test_the_environment_may_name_the_vault_and_a_flag_overrides_it(
-    vault_with_tea: Outside,
-):
+def test_the_environment_may_name_the_vault_and_a_flag_overrides_it(vault_with_tea: Outside):
     other = Outside(vault_with_tea.home / "other", vault_with_tea.home)
     other.write("USER.md", "- cocoa\n")
     env = vault_with_tea.environment | {"VAULT_MEMORY_VAULT": str(other.vault)}
@@ -188,15 +175,11 @@ def test_the_environment_may_name_the_configuration_and_a_flag_overrides_it(
 
     for number in range(5):
         vault_with_tea.write(f"memory/{number}.md", f"- tea number {number}\n")
-    env = vault_with_tea.settings | {
-        "VAULT_MEMORY_CONFIG": str(settings_file("two.toml", 2))
-    }
+    env = vault_with_tea.settings | {"VAULT_MEMORY_CONFIG": str(settings_file("two.toml", 2))}
 
     def hits(*options: str, **more: str) -> int:
         vault_with_tea.settings = {**env, **more}
-        return len(
-            vault_with_tea.here("search", "tea", "--json", *options).json["hits"]
-        )
+        return len(vault_with_tea.here("search", "tea", "--json", *options).json["hits"])
 
     assert hits() == 2
     assert hits("--config", str(settings_file("three.toml", 3))) == 3
@@ -212,18 +195,12 @@ def test_a_custom_layout_is_used(vault_with_tea: Outside):
 
     [hit] = vault_with_tea.search("heron", "--user", "ann")["hits"]
 
-    assert (hit["scope"], hit["kind"], hit["date"]) == (
-        "user:ann",
-        "dated",
-        "2026-02-03",
-    )
+    assert (hit["scope"], hit["kind"], hit["date"]) == ("user:ann", "dated", "2026-02-03")
     assert vault_with_tea.search("heron", "--user", "zoe")["hits"] == []
 
 
 @pytest.mark.parametrize("command", [["index"], ["run"], ["search", "tea"]])
-def test_ctrl_c_ends_a_command_without_a_traceback(
-    vault_with_tea: Outside, command: list[str]
-):
+def test_ctrl_c_ends_a_command_without_a_traceback(vault_with_tea: Outside, command: list[str]):
     import signal
 
     process = subprocess.Popen(
@@ -235,8 +212,7 @@ def test_ctrl_c_ends_a_command_without_a_traceback(
     )
     until(
         lambda: (
-            "python" not in Path(f"/proc/{process.pid}/comm").read_text()
-            or _imported(process.pid)
+            "python" not in Path(f"/proc/{process.pid}/comm").read_text() or _imported(process.pid)
         ),
         says=command,
     )
@@ -265,9 +241,7 @@ main()
 """
 
 
-@pytest.mark.parametrize(
-    "where", ['type("Made", (), {"field": Presses()})', "Presses()"]
-)
+@pytest.mark.parametrize("where", ['type("Made", (), {"field": Presses()})', "Presses()"])
 def test_ctrl_c_inside_a_class_body_or_finalizer_still_ends_quietly(
     vault_with_tea: Outside, where: str
 ):

@@ -69,9 +69,7 @@ def test_sync_reports_its_changes_in_json(vault: Outside, cloud: Cloud):
     assert (report["uploaded"], cloud.files()) == (1, {"USER.md": b"- tea\n"})
 
 
-def test_held_deletes_exit_with_5_and_are_released_by_approval(
-    vault: Outside, cloud: Cloud
-):
+def test_held_deletes_exit_with_5_and_are_released_by_approval(vault: Outside, cloud: Cloud):
     add_remote(vault, cloud)
     paths = [vault.write(f"n{number}.md", f"- {number}\n") for number in range(12)]
     vault.ok("sync", "--once")
@@ -81,19 +79,14 @@ def test_held_deletes_exit_with_5_and_are_released_by_approval(
     done = vault.run("sync", "--once")
 
     assert done.code == 5
-    assert (
-        "held: n0.md: delete remote: 11 of 12 files would be deleted at once"
-        in done.out
-    )
+    assert "held: n0.md: delete remote: 11 of 12 files would be deleted at once" in done.out
     assert "--approve-deletes" in done.out
     assert vault.run("sync", "--once", "--json").json["held"][0]["path"] == "n0.md"
     assert vault.ok("sync", "--approve-deletes")["deleted_remote"] == 11
 
 
 @pytest.mark.scenario("E94")
-def test_a_restored_server_exits_with_5_until_a_person_chooses_a_side(
-    vault: Outside, cloud: Cloud
-):
+def test_a_restored_server_exits_with_5_until_a_person_chooses_a_side(vault: Outside, cloud: Cloud):
     add_remote(vault, cloud)
     notes = [f"n{number}.md" for number in range(4)]
     for note in notes:
@@ -118,10 +111,7 @@ def test_a_restored_server_exits_with_5_until_a_person_chooses_a_side(
     assert "`vault-memory sync --refuse-restore` uploads them again" in done.out
     assert "--approve-deletes" not in done.out
     assert (vault.vault / "n0.md").read_text() == "- n0.md\n- written since\n"
-    assert {item["path"] for item in vault.ok("status")["sync"]["held"]} == {
-        *notes,
-        "new.md",
-    }
+    assert {item["path"] for item in vault.ok("status")["sync"]["held"]} == {*notes, "new.md"}
     assert vault.run("sync", "--approve-restore", "--refuse-restore").code == 2
     assert vault.run("sync", "--refuse-restore").code == 0
     assert cloud.files() == newer
@@ -129,9 +119,7 @@ def test_a_restored_server_exits_with_5_until_a_person_chooses_a_side(
 
 
 @pytest.mark.scenario("E94")
-def test_a_daemon_reports_a_restored_server_and_deletes_nothing(
-    cloud: Cloud, tmp_path: Path
-):
+def test_a_daemon_reports_a_restored_server_and_deletes_nothing(cloud: Cloud, tmp_path: Path):
     vault = cloud.vault(tmp_path / "one")
     notes = [f"n{number}.md" for number in range(4)]
     for note in notes:
@@ -144,9 +132,7 @@ def test_a_daemon_reports_a_restored_server_and_deletes_nothing(
     with vault.daemon() as daemon:
         cloud.server.restore_from_backup(tells=False)
 
-        status = until(
-            lambda: (found := vault.ok("status"))["sync"]["state"] == "held" and found
-        )
+        status = until(lambda: (found := vault.ok("status"))["sync"]["state"] == "held" and found)
 
         assert {item["path"] for item in status["sync"]["held"]} == set(notes)
         assert "earlier texts" in status["sync"]["reason"]
@@ -175,9 +161,7 @@ def test_conflicting_texts_of_one_line_become_a_reported_conflict_copy(
     assert report["open_conflicts"] == report["copies"]
 
 
-def test_an_open_conflict_exits_with_5_until_it_is_settled(
-    vault: Outside, cloud: Cloud
-):
+def test_an_open_conflict_exits_with_5_until_it_is_settled(vault: Outside, cloud: Cloud):
     add_remote(vault, cloud)
     vault.write("USER.md", "- tea\n")
     copy = vault.write("USER (conflicted copy 2026-01-01 101010).md", "- coffee\n")
@@ -208,38 +192,26 @@ def test_a_name_that_can_never_be_uploaded_is_skipped_without_failure(
     assert vault.ok("sync", "--once")["failed"] == []
 
 
-def test_a_name_this_server_refuses_is_skipped_and_not_retried(
-    vault: Outside, cloud: Cloud
-):
+def test_a_name_this_server_refuses_is_skipped_and_not_retried(vault: Outside, cloud: Cloud):
     add_remote(vault, cloud)
     cloud.server.refuse_names_with("gull")
     note = vault.write("a gull.md", "- lamp\n")
 
     first, second = vault.ok("sync", "--once"), vault.ok("sync", "--once")
-    puts = [
-        seen
-        for seen in cloud.server.log
-        if seen.method == "PUT" and "gull" in seen.path
-    ]
+    puts = [seen for seen in cloud.server.log if seen.method == "PUT" and "gull" in seen.path]
     note.write_text("- lamp, trimmed\n")
     third = vault.ok("sync", "--once")
 
-    assert [
-        one["path"] for report in (first, second, third) for one in report["skipped"]
-    ] == ["a gull.md"] * 3
+    assert [one["path"] for report in (first, second, third) for one in report["skipped"]] == [
+        "a gull.md"
+    ] * 3
     assert len(puts) <= 2
     assert len(
-        [
-            seen
-            for seen in cloud.server.log
-            if seen.method == "PUT" and "gull" in seen.path
-        ]
+        [seen for seen in cloud.server.log if seen.method == "PUT" and "gull" in seen.path]
     ) > len(puts)
 
 
-def test_queue_counts_the_edits_waiting_for_an_unreachable_server(
-    vault: Outside, cloud: Cloud
-):
+def test_queue_counts_the_edits_waiting_for_an_unreachable_server(vault: Outside, cloud: Cloud):
     add_remote(vault, cloud)
     vault.write("USER.md", "- tea\n")
     vault.ok("sync", "--once")
@@ -305,9 +277,7 @@ def test_each_server_problem_has_its_exit_code_and_error_name(
 
 
 @pytest.mark.parametrize("status", [423, 429, 503, 507])
-def test_a_server_that_cannot_be_set_up_or_tested_now_exits_with_1(
-    vault: Outside, status: int
-):
+def test_a_server_that_cannot_be_set_up_or_tested_now_exits_with_1(vault: Outside, status: int):
     file = vault.home / "secret"
     file.write_text("salt and pepper\n")
     file.chmod(0o600)
@@ -326,9 +296,7 @@ def test_a_server_that_cannot_be_set_up_or_tested_now_exits_with_1(
     assert (added.code, tested.code, synced.code) == (1, 1, 75)
 
 
-def test_a_locked_note_waits_and_the_command_exits_with_75(
-    vault: Outside, cloud: Cloud
-):
+def test_a_locked_note_waits_and_the_command_exits_with_75(vault: Outside, cloud: Cloud):
     add_remote(vault, cloud)
     vault.write("USER.md", "- tea\n")
     vault.ok("sync", "--once")
@@ -358,14 +326,10 @@ def test_downloads_continue_when_the_account_is_full(vault: Outside, cloud: Clou
 
 
 @pytest.mark.scenario("E99")
-def test_an_overloaded_server_is_reported_and_not_asked_again(
-    vault: Outside, cloud: Cloud
-):
+def test_an_overloaded_server_is_reported_and_not_asked_again(vault: Outside, cloud: Cloud):
     add_remote(vault, cloud)
     for _ in range(12):
-        cloud.server.door._wrong.setdefault("127.0.0.1", []).append(
-            cloud.server.clock()
-        )
+        cloud.server.door._wrong.setdefault("127.0.0.1", []).append(cloud.server.clock())
     asked = len(cloud.server.log)
 
     done = vault.run("sync", "--once", "--json")
@@ -396,9 +360,7 @@ def test_remote_add_keeps_the_configuration_and_remote_test_reports_capabilities
     assert vault.run("remote", "status").code == 3
 
 
-def test_adding_a_nextcloud_creates_the_folder_in_its_files(
-    vault: Outside, cloud: Cloud
-):
+def test_adding_a_nextcloud_creates_the_folder_in_its_files(vault: Outside, cloud: Cloud):
     file = cloud.password_file(vault.home)
 
     tried = vault.ok(
@@ -421,9 +383,7 @@ def test_adding_a_nextcloud_creates_the_folder_in_its_files(
 
 
 @pytest.mark.parametrize("server", ["nextcloud", "apache"])
-def test_a_folder_is_created_with_its_parents(
-    vault: Outside, cloud: Cloud, server: str
-):
+def test_a_folder_is_created_with_its_parents(vault: Outside, cloud: Cloud, server: str):
     if server == "apache" and (reason := real.missing("apache")):
         pytest.skip(reason)
     apache = real.start("apache") if server == "apache" else None
@@ -458,23 +418,17 @@ def test_a_folder_is_created_with_its_parents(
             apache.stop()
 
 
-def test_a_browser_link_to_a_folder_needs_no_folder_option(
-    vault: Outside, cloud: Cloud
-):
+def test_a_browser_link_to_a_folder_needs_no_folder_option(vault: Outside, cloud: Cloud):
     file = cloud.password_file(vault.home)
     link = f"{cloud.start}/index.php/apps/files/?dir=/Gull%20Rock&fileid=12"
 
-    tried = vault.ok(
-        "remote", "add", link, "--user", "mira", "--password-file", str(file)
-    )
+    tried = vault.ok("remote", "add", link, "--user", "mira", "--password-file", str(file))
 
     assert tried["server"] == f"{cloud.start}/remote.php/dav/files/mira/Gull%20Rock"
 
 
 def test_a_public_share_is_refused_with_a_specific_error(vault: Outside, cloud: Cloud):
-    done = vault.run(
-        "remote", "add", f"{cloud.start}/s/Tq7wZb2mKp9LxYc", "--user", "mira"
-    )
+    done = vault.run("remote", "add", f"{cloud.start}/s/Tq7wZb2mKp9LxYc", "--user", "mira")
 
     assert done.code == 3
     assert "public share" in done.err
@@ -516,18 +470,10 @@ def test_a_file_without_certificates_is_refused(vault: Outside, cloud: Cloud):
     assert "no certificate can be read" in vault.run(*command, "/nowhere.pem").err
 
 
-def test_only_errors_that_are_retried_are_reported_as_retried(
-    vault: Outside, cloud: Cloud
-):
+def test_only_errors_that_are_retried_are_reported_as_retried(vault: Outside, cloud: Cloud):
     file = cloud.password_file(vault.home)
     done = vault.run(
-        "remote",
-        "add",
-        "http://127.0.0.1:9/x",
-        "--user",
-        "mira",
-        "--password-file",
-        str(file),
+        "remote", "add", "http://127.0.0.1:9/x", "--user", "mira", "--password-file", str(file)
     )
 
     assert done.code == 4
@@ -535,14 +481,10 @@ def test_only_errors_that_are_retried_are_reported_as_retried(
     assert "check the address" in done.err
 
 
-def test_a_locked_out_address_is_reported_with_its_waiting_time(
-    vault: Outside, cloud: Cloud
-):
+def test_a_locked_out_address_is_reported_with_its_waiting_time(vault: Outside, cloud: Cloud):
     add_remote(vault, cloud)
     for _ in range(12):
-        cloud.server.door._wrong.setdefault("127.0.0.1", []).append(
-            cloud.server.clock()
-        )
+        cloud.server.door._wrong.setdefault("127.0.0.1", []).append(cloud.server.clock())
 
     done = vault.run("sync", "--once")
 
@@ -554,9 +496,7 @@ def test_a_locked_out_address_is_reported_with_its_waiting_time(
 def test_the_browser_login_creates_an_app_password_that_is_never_shown(
     outside: Outside, cloud: Cloud
 ):
-    command = outside.command(
-        "remote", "add", cloud.start, "--login", "--folder", "Notes"
-    )
+    command = outside.command("remote", "add", cloud.start, "--login", "--folder", "Notes")
     process = subprocess.Popen(
         command,
         env=outside.environment,
@@ -584,9 +524,7 @@ def test_the_browser_login_creates_an_app_password_that_is_never_shown(
     assert not (outside.state / "remote-password").exists()
 
 
-def test_the_password_is_asked_for_on_a_terminal_and_not_echoed(
-    outside: Outside, cloud: Cloud
-):
+def test_the_password_is_asked_for_on_a_terminal_and_not_echoed(outside: Outside, cloud: Cloud):
     master, slave = pty.openpty()
     process = subprocess.Popen(
         outside.command("remote", "add", cloud.url, "--user", "mira"),
@@ -616,9 +554,7 @@ def test_the_password_is_asked_for_on_a_terminal_and_not_echoed(
     os.close(master)
 
     assert cloud.server.app_password.encode() not in shown
-    assert (
-        outside.state / "remote-password"
-    ).read_text().strip() == cloud.server.app_password
+    assert (outside.state / "remote-password").read_text().strip() == cloud.server.app_password
 
 
 def test_nothing_is_asked_without_a_terminal(vault: Outside, cloud: Cloud):
@@ -653,23 +589,14 @@ def test_a_wrong_password_is_not_stored(vault: Outside, cloud: Cloud):
     file.write_text("wrong")
 
     done = vault.run(
-        "remote",
-        "add",
-        cloud.url,
-        "--user",
-        "mira",
-        "--password-file",
-        str(file),
-        "--json",
+        "remote", "add", cloud.url, "--user", "mira", "--password-file", str(file), "--json"
     )
 
     assert (done.code, done.error["code"]) == (3, "unauthorised")
     assert not (vault.state / "vault-memory.toml").exists()
 
 
-def test_a_server_that_ignores_preconditions_is_refused_for_two_way_sync(
-    vault: Outside,
-):
+def test_a_server_that_ignores_preconditions_is_refused_for_two_way_sync(vault: Outside):
     if reason := real.missing("nginx"):
         pytest.skip(reason)
     server = real.start("nginx")
@@ -678,15 +605,7 @@ def test_a_server_that_ignores_preconditions_is_refused_for_two_way_sync(
         secret.write_text(server.password)
         secret.chmod(0o600)
         url = server.make_folder("notes")
-        command = (
-            "remote",
-            "add",
-            url,
-            "--user",
-            server.user,
-            "--password-file",
-            str(secret),
-        )
+        command = ("remote", "add", url, "--user", server.user, "--password-file", str(secret))
 
         assert vault.run(*command, "--json").error["code"] == "not_two_way"
         assert vault.ok(*command, "--mode", "push")["two_way"] is False
@@ -710,10 +629,7 @@ def test_another_server_starts_with_an_empty_sync_state(vault: Outside, cloud: C
 
 
 def test_sync_runs_in_the_foreground_until_it_is_stopped(cloud: Cloud, tmp_path: Path):
-    one, other = (
-        cloud.vault(tmp_path / "one"),
-        cloud.vault(tmp_path / "other", quick=True),
-    )
+    one, other = (cloud.vault(tmp_path / "one"), cloud.vault(tmp_path / "other", quick=True))
     one.write("USER.md", "- tea\n")
     process = subprocess.Popen(
         one.command("sync"),
@@ -738,9 +654,7 @@ def test_sync_runs_in_the_foreground_until_it_is_stopped(cloud: Cloud, tmp_path:
     assert "stopped" in err
 
 
-def test_sync_asks_a_running_daemon_and_once_waits_for_its_pass(
-    cloud: Cloud, tmp_path: Path
-):
+def test_sync_asks_a_running_daemon_and_once_waits_for_its_pass(cloud: Cloud, tmp_path: Path):
     one = cloud.vault(tmp_path, VAULT_MEMORY_REMOTE_POLL_SECONDS="600")
     with one.daemon() as daemon:
         until(lambda: daemon.ask("status")["sync"]["last_good"])
@@ -753,9 +667,7 @@ def test_sync_asks_a_running_daemon_and_once_waits_for_its_pass(
         assert cloud.files()["USER.md"] == b"- tea\n"
 
 
-def test_doctor_reports_the_sync_state_without_asking_the_server(
-    vault: Outside, cloud: Cloud
-):
+def test_doctor_reports_the_sync_state_without_asking_the_server(vault: Outside, cloud: Cloud):
     def checks() -> list[tuple[str, str]]:
         return [
             (one["state"], one["reason"])

@@ -32,23 +32,15 @@ def test_displayed_text_contains_no_control_characters(text: str) -> None:
     assert not UNSAFE.search(COLOUR.sub("", shown(styled(text, bold=True) + text)))
 
 
-@given(
-    st.text(alphabet=st.characters(blacklist_categories=("Cs", "Cc", "Cf", "Zl", "Zp")))
-)
+@given(st.text(alphabet=st.characters(blacklist_categories=("Cs", "Cc", "Cf", "Zl", "Zp"))))
 def test_text_without_control_characters_is_displayed_unchanged(text: str) -> None:
     assert shown(text) == text
     assert shown(f"{text}\n\t{text}\r\n") == f"{text}\n\t{text}\r\n"
 
 
-@given(
-    st.recursive(
-        st.text(), lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner)
-    )
-)
+@given(st.recursive(st.text(), lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner)))
 @example({NASTY: [NASTY]})
-def test_escaped_json_has_the_same_value_without_control_characters(
-    value: object,
-) -> None:
+def test_escaped_json_has_the_same_value_without_control_characters(value: object) -> None:
     text = escaped_json(json.dumps(value, ensure_ascii=False))
 
     assert json.loads(text) == value
@@ -90,9 +82,7 @@ def hostile_vault(outside: Outside) -> Outside:
     outside.write(f"memory/a{TURNED}dm.exe.md", f"# {NASTY}\n\n- {NASTY}\n")
     outside.write("memory/b.md", f"- {NASTY} and more\n")
     outside.write(f"memory/c{HIDDEN}.md", "- not taken in\n")
-    outside.write(
-        "memory/b (conflicted copy 2026-01-01 101010).md", f"- {NASTY} or less\n"
-    )
+    outside.write("memory/b (conflicted copy 2026-01-01 101010).md", f"- {NASTY} or less\n")
     assert outside.here("index", "--no-embed").code == 0
     assert outside.here("append", "memory/b.md", "- one more").code in (0, 1, 2, 75)
     return outside
@@ -127,9 +117,7 @@ def test_no_command_lets_a_note_control_the_terminal(
     assert HIDDEN not in got
 
 
-def test_a_note_redirected_to_a_file_is_byte_for_byte_the_same(
-    hostile_vault: Outside,
-) -> None:
+def test_a_note_redirected_to_a_file_is_byte_for_byte_the_same(hostile_vault: Outside) -> None:
     done = subprocess.run(
         hostile_vault.command("read", "memory/b.md"),
         env=hostile_vault.environment,
@@ -139,9 +127,7 @@ def test_a_note_redirected_to_a_file_is_byte_for_byte_the_same(
     assert done.stdout == (hostile_vault.vault / "memory/b.md").read_bytes()
 
 
-def test_a_file_name_on_the_server_cannot_control_the_terminal(
-    tmp_path, outside: Outside
-) -> None:
+def test_a_file_name_on_the_server_cannot_control_the_terminal(tmp_path, outside: Outside) -> None:
     with running_cloud() as cloud:
         vault = cloud.vault(tmp_path / "other")
         vault.ok("sync", "--once")

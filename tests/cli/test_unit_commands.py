@@ -32,10 +32,7 @@ def test_install_writes_the_unit_and_prints_the_next_commands(vault: Outside):
         "  loginctl enable-linger",
     ]
     assert "VAULT_MEMORY_EMBEDDING_KIND is set here but not in the unit" in done.err
-    assert (
-        vault.ok("service", "install", "--user", "--for", "systemd")["state"]
-        == "unchanged"
-    )
+    assert vault.ok("service", "install", "--user", "--for", "systemd")["state"] == "unchanged"
 
 
 def test_a_dry_run_prints_the_unit_and_writes_nothing(vault: Outside):
@@ -49,9 +46,7 @@ def test_the_unit_starts_the_daemon_of_this_vault(vault: Outside):
     """In the empty environment that a service manager gives."""
     text = vault.ok("service", "install", "--user", "--for", "systemd")["text"]
     [start] = [
-        line.partition("=")[2]
-        for line in text.splitlines()
-        if line.startswith("ExecStart=")
+        line.partition("=")[2] for line in text.splitlines() if line.startswith("ExecStart=")
     ]
     told = dict(
         shlex.split(line.partition("=")[2])[0].split("=", 1)
@@ -62,11 +57,7 @@ def test_the_unit_starts_the_daemon_of_this_vault(vault: Outside):
 
     with vault.daemon():  # so that it ends at once, and says of which vault
         done = subprocess.run(
-            [program, *words, "--json"],
-            env=told,
-            capture_output=True,
-            text=True,
-            timeout=60,
+            [program, *words, "--json"], env=told, capture_output=True, text=True, timeout=60
         )
 
     assert done.returncode == 6

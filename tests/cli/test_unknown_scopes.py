@@ -13,8 +13,7 @@ QUESTIONS = (
     ("entity", "ann"),
 )
 REMARK = (
-    "no note belongs to user:nora, channel:pier; "
-    "check the names: `vault-memory stats` lists all"
+    "no note belongs to user:nora, channel:pier; check the names: `vault-memory stats` lists all"
 )
 
 
@@ -27,12 +26,8 @@ def vault(outside: Outside) -> Outside:
 
 
 @pytest.mark.parametrize("question", QUESTIONS, ids=lambda question: question[0])
-def test_a_misspelt_name_is_reported_to_a_person(
-    vault: Outside, question: tuple[str, ...]
-):
-    misspelt = vault.run(
-        *question, "--user", "nora", "--channel", "pier", *opened(question)
-    )
+def test_a_misspelt_name_is_reported_to_a_person(vault: Outside, question: tuple[str, ...]):
+    misspelt = vault.run(*question, "--user", "nora", "--channel", "pier", *opened(question))
 
     assert misspelt.code == 0
     assert REMARK in misspelt.err.splitlines()
@@ -46,9 +41,7 @@ def test_a_correct_name_is_not_reported(vault: Outside, question: tuple[str, ...
 
 @pytest.mark.parametrize("question", QUESTIONS, ids=lambda question: question[0])
 @pytest.mark.parametrize("option", ["--json", "--quiet"])
-def test_a_program_gets_no_remark_on_stderr(
-    vault: Outside, question: tuple[str, ...], option: str
-):
+def test_a_program_gets_no_remark_on_stderr(vault: Outside, question: tuple[str, ...], option: str):
     assert vault.run(*question, "--user", "nora", option).err == ""
 
 

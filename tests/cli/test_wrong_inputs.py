@@ -171,16 +171,8 @@ WRONG: list[tuple[tuple[str, ...], str, int]] = [
     (("remote", "add", "s3://homes/a?x=1"), "`s3://bucket/folder`", 3),
     (("remote", "add", "s3://id:key@homes/a"), "it contains keys", 3),
     (("remote", "add", "s3://homes/a", "--user", "ann"), "no user", 3),
-    (
-        ("remote", "add", "s3://homes/a", "--endpoint", "127.0.0.1:9"),
-        "not the URL of a store",
-        3,
-    ),
-    (
-        ("remote", "add", "s3://homes/a", "--credentials-file", "none"),
-        "cannot be read",
-        3,
-    ),
+    (("remote", "add", "s3://homes/a", "--endpoint", "127.0.0.1:9"), "not the URL of a store", 3),
+    (("remote", "add", "s3://homes/a", "--credentials-file", "none"), "cannot be read", 3),
     (("remote", "add", "https://example.org", "--region", "eu"), "only for `s3://`", 3),
     (("mcp",), "does not know whose memory to serve", 2),
     (("service", "stop"), "stop", 2),
@@ -241,13 +233,9 @@ def test_a_wrong_input_gets_a_sentence_and_the_next_step(
 
 
 @pytest.mark.parametrize(
-    "arguments",
-    [case[0] for case in WRONG if case[2] and case[1] not in REFUSED_OPS],
-    ids=str,
+    "arguments", [case[0] for case in WRONG if case[2] and case[1] not in REFUSED_OPS], ids=str
 )
-def test_a_program_gets_the_same_error_as_json(
-    vault: Outside, arguments: tuple[str, ...]
-):
+def test_a_program_gets_the_same_error_as_json(vault: Outside, arguments: tuple[str, ...]):
     done = vault.run(*arguments, "--json")
 
     assert done.code

@@ -99,9 +99,7 @@ class Client(ABC):
 
     def ours(self, *command: str) -> dict[str, Any]:
         """What a command of ours says with `--json`."""
-        said = self.run(
-            str(programs.VAULT_MEMORY), "--vault", str(self.vault), *command, "--json"
-        )
+        said = self.run(str(programs.VAULT_MEMORY), "--vault", str(self.vault), *command, "--json")
         return dict(json.loads(said))
 
     def install(self, *options: str) -> dict[str, Any]:
@@ -165,13 +163,7 @@ class ClaudeCode(Client):
 
     @contextmanager
     def conversation(self) -> Iterator[Callable[[str], None]]:
-        formats = (
-            "--input-format",
-            "stream-json",
-            "--output-format",
-            "stream-json",
-            "--verbose",
-        )
+        formats = ("--input-format", "stream-json", "--output-format", "stream-json", "--verbose")
         with self.process(programs.claude(), "-p", *formats) as process:
 
             def say(prompt: str) -> None:
@@ -228,14 +220,9 @@ enabled = false
         with self._server() as call:
             [entry] = call("hooks/list", {"cwds": [str(self.work)]})["data"]
             trusted = {
-                hook["key"]: {"trusted_hash": hook["currentHash"]}
-                for hook in entry["hooks"]
+                hook["key"]: {"trusted_hash": hook["currentHash"]} for hook in entry["hooks"]
             }
-            edit = {
-                "keyPath": "hooks.state",
-                "value": trusted,
-                "mergeStrategy": "upsert",
-            }
+            edit = {"keyPath": "hooks.state", "value": trusted, "mergeStrategy": "upsert"}
             call("config/batchWrite", {"edits": [edit]})
             [entry] = call("hooks/list", {"cwds": [str(self.work)]})["data"]
         assert {hook["trustStatus"] for hook in entry["hooks"]} == {"trusted"}
@@ -256,10 +243,7 @@ enabled = false
         """Codex as editors run it; a function that calls a method, and waits for its answer or for an event."""
         with self.process(programs.codex(), "app-server") as process:
             call = calls(process)
-            call(
-                "initialize",
-                {"clientInfo": {"name": "tests", "title": "tests", "version": "1"}},
-            )
+            call("initialize", {"clientInfo": {"name": "tests", "title": "tests", "version": "1"}})
             yield call
 
 
@@ -286,9 +270,7 @@ class GeminiCli(Client):
         self.write(".gemini/settings.json", json.dumps(settings, indent=2))
 
     def own_check(self) -> str:
-        return self.run(
-            "sh", "-c", '"$@" 2>&1', "sh", *programs.gemini(), "mcp", "list"
-        )
+        return self.run("sh", "-c", '"$@" 2>&1', "sh", *programs.gemini(), "mcp", "list")
 
     def ask(self, prompt: str) -> str:
         return self.run(*programs.gemini(), "-p", prompt)
@@ -327,9 +309,7 @@ class Opencode(Client):
             "share": "disabled",
             "provider": {"anthropic": provider},
         }
-        self.write(
-            ".config/opencode/opencode.json", json.dumps(settings, indent=2) + "\n"
-        )
+        self.write(".config/opencode/opencode.json", json.dumps(settings, indent=2) + "\n")
 
     def own_check(self) -> str:
         return self.run(self._program(), "mcp", "list")
@@ -339,9 +319,7 @@ class Opencode(Client):
 
     def _program(self) -> str:
         """It ends without giving back the lock of that installation, and waits for the lock at its next start."""
-        shutil.rmtree(
-            self.home / ".local" / "state" / "opencode" / "locks", ignore_errors=True
-        )
+        shutil.rmtree(self.home / ".local" / "state" / "opencode" / "locks", ignore_errors=True)
         return programs.opencode()
 
     @contextmanager
@@ -351,12 +329,8 @@ class Opencode(Client):
             self._program(), "serve", "--hostname", "127.0.0.1", "--port", "0"
         ) as process:
             assert process.stdout is not None
-            url = next(
-                line for line in process.stdout if "listening on" in line
-            ).split()[-1]
-            session = requests.post(f"{url}/session", json={}, timeout=SECONDS).json()[
-                "id"
-            ]
+            url = next(line for line in process.stdout if "listening on" in line).split()[-1]
+            session = requests.post(f"{url}/session", json={}, timeout=SECONDS).json()["id"]
 
             def say(prompt: str) -> None:
                 message = {"parts": [{"type": "text", "text": prompt}]}
@@ -372,10 +346,7 @@ class Hermes(Client):
 
     name = "hermes"
     files = ()
-    added = (
-        ".hermes/plugins/vault-memory/__init__.py",
-        ".hermes/plugins/vault-memory/plugin.yaml",
-    )
+    added = (".hermes/plugins/vault-memory/__init__.py", ".hermes/plugins/vault-memory/plugin.yaml")
     runs = 1
     allow = ()
 
@@ -468,9 +439,7 @@ def speaking_acp(client: Client, *command: str) -> Iterator[Callable[[str], None
     with client.process(*command) as process:
         call = calls(process)
         call("initialize", {"protocolVersion": 1, "clientCapabilities": {}})
-        session = call("session/new", {"cwd": str(client.work), "mcpServers": []})[
-            "sessionId"
-        ]
+        session = call("session/new", {"cwd": str(client.work), "mcpServers": []})["sessionId"]
 
         def say(prompt: str) -> None:
             parts = [{"type": "text", "text": prompt}]
@@ -485,15 +454,12 @@ def calls(process: "subprocess.Popen[str]") -> Callable[..., Any]:
 
     def call(method: str, params: object, until: str = "") -> Any:
         number = next(numbers)
-        send(
-            process,
-            {"jsonrpc": "2.0", "id": number, "method": method, "params": params},
-        )
+        send(process, {"jsonrpc": "2.0", "id": number, "method": method, "params": params})
         if until:
             return wait(process, lambda said: said.get("method") == until)
-        return wait(
-            process, lambda said: said.get("id") == number and "method" not in said
-        )["result"]
+        return wait(process, lambda said: said.get("id") == number and "method" not in said)[
+            "result"
+        ]
 
     return call
 

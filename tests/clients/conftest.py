@@ -42,9 +42,7 @@ def script(request: Request) -> Answer:
         return Say(REPLY)
     if any(name.endswith(call.tool) for name in request.tools):
         return (
-            Say(HEARD)
-            if request.results and "tool_reference" not in request.results[-1]
-            else call
+            Say(HEARD) if request.results and "tool_reference" not in request.results[-1] else call
         )
     if (
         "ToolSearch" in request.tools and not request.results

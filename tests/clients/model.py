@@ -9,17 +9,7 @@ from functools import cached_property
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
-from tests.clients.wires import (
-    Answer,
-    Anthropic,
-    Body,
-    Chat,
-    Gemini,
-    Responses,
-    Say,
-    Wire,
-    texts,
-)
+from tests.clients.wires import Answer, Anthropic, Body, Chat, Gemini, Responses, Say, Wire, texts
 
 WIRES: dict[str, Wire] = {
     "/messages": Anthropic(),
@@ -78,12 +68,7 @@ class Model:
     def answer(self, path: str, body: Body) -> tuple[str, bytes] | None:
         """What a request gets; None when it is not for a model."""
         wire = next(
-            (
-                wire
-                for end, wire in WIRES.items()
-                if path.partition("?")[0].endswith(end)
-            ),
-            None,
+            (wire for end, wire in WIRES.items() if path.partition("?")[0].endswith(end)), None
         )
         if wire is None:
             self.other.append(path)

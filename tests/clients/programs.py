@@ -20,10 +20,7 @@ VAULT_MEMORY = Path(sys.executable).with_name("vault-memory")
 _CPU = {"x86_64": "x64", "AMD64": "x64", "aarch64": "arm64"}.get(
     platform.machine(), platform.machine()
 )
-_TARGET = {
-    "x64": "x86_64-unknown-linux-musl",
-    "arm64": "aarch64-unknown-linux-musl",
-}.get(_CPU, "")
+_TARGET = {"x64": "x86_64-unknown-linux-musl", "arm64": "aarch64-unknown-linux-musl"}.get(_CPU, "")
 
 
 def claude() -> str:
@@ -36,9 +33,7 @@ def codex() -> str:
 
 def gemini() -> tuple[str, str]:
     """It is a script, and needs the Node.js that npm needs."""
-    return shutil.which("node") or "node", _program(
-        "@google/gemini-cli/bundle/gemini.js"
-    )
+    return shutil.which("node") or "node", _program("@google/gemini-cli/bundle/gemini.js")
 
 
 def opencode() -> str:
@@ -86,14 +81,10 @@ PINNED = {
 def wanted_versions() -> dict[str, str]:
     """The version of each package that npm or pip installs."""
     folder = Path(__file__).parent
-    from_npm = json.loads((folder / "package.json").read_text(encoding="utf-8"))[
-        "dependencies"
-    ]
+    from_npm = json.loads((folder / "package.json").read_text(encoding="utf-8"))["dependencies"]
     lines = (folder / "hermes.txt").read_text(encoding="utf-8").splitlines()
     from_pip = dict(line.split("==") for line in lines if "==" in line)
-    return from_npm | {
-        name.partition("[")[0]: version for name, version in from_pip.items()
-    }
+    return from_npm | {name.partition("[")[0]: version for name, version in from_pip.items()}
 
 
 def main() -> None:
@@ -102,15 +93,9 @@ def main() -> None:
         place = program()
         command = [place] if isinstance(place, str) else list(place)
         said = subprocess.run(
-            [*command, "--version"],
-            capture_output=True,
-            text=True,
-            check=True,
-            timeout=60,
+            [*command, "--version"], capture_output=True, text=True, check=True, timeout=60
         ).stdout
-        assert wanted[package] in said, (
-            f"{package}: {said.strip()} is not {wanted[package]}"
-        )
+        assert wanted[package] in said, f"{package}: {said.strip()} is not {wanted[package]}"
         print(package, wanted[package])
 
 

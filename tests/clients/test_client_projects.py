@@ -25,8 +25,7 @@ class TrustingCodex(Codex):
 
 
 @pytest.fixture(
-    params=(ClaudeCode, TrustingCodex, GeminiCli, Opencode),
-    ids=lambda client: client.name,
+    params=(ClaudeCode, TrustingCodex, GeminiCli, Opencode), ids=lambda client: client.name
 )
 def client(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Client]:
     with opened(request.param, tmp_path) as started:

@@ -45,19 +45,10 @@ def inspected(folder: Path, *server: str) -> "subprocess.CompletedProcess[str]":
     )
 
 
-def test_the_inspector_accepts_the_schemas_of_our_tools(
-    tmp_path: Path,
-) -> None:
+def test_the_inspector_accepts_the_schemas_of_our_tools(tmp_path: Path) -> None:
     vault = tmp_path / "vault"
     vault.mkdir()
-    server = (
-        str(programs.VAULT_MEMORY),
-        "mcp",
-        "--vault",
-        str(vault),
-        "--user",
-        "mira",
-    )
+    server = (str(programs.VAULT_MEMORY), "mcp", "--vault", str(vault), "--user", "mira")
 
     check = inspected(tmp_path, *server)
 
@@ -65,9 +56,7 @@ def test_the_inspector_accepts_the_schemas_of_our_tools(
     assert "memory_search" in check.stdout
 
 
-def test_the_inspector_rejects_a_faulty_schema(
-    tmp_path: Path,
-) -> None:
+def test_the_inspector_rejects_a_faulty_schema(tmp_path: Path) -> None:
     script = tmp_path / "server.py"
     script.write_text(UNCLEAR)
 

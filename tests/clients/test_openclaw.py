@@ -7,15 +7,7 @@ import pytest
 
 from tests.clients.clients import OpenClaw
 from tests.clients.conftest import GREETING, HEARD, KEY, REPLY, opened
-from tests.clients.test_clients import (
-    BOAT,
-    QUESTION,
-    TOOLS,
-    contents,
-    is_noted,
-    offered,
-    turns,
-)
+from tests.clients.test_clients import BOAT, QUESTION, TOOLS, contents, is_noted, offered, turns
 
 pytestmark = pytest.mark.clients
 
@@ -29,9 +21,7 @@ def openclaw(tmp_path: Path) -> Iterator[OpenClaw]:
         yield client
 
 
-def test_openclaw_itself_reports_our_plugin_in_its_memory_slot(
-    openclaw: OpenClaw,
-) -> None:
+def test_openclaw_itself_reports_our_plugin_in_its_memory_slot(openclaw: OpenClaw) -> None:
     openclaw.install()
 
     inspected = openclaw.own_check()
@@ -49,9 +39,7 @@ def test_the_recall_step_of_openclaw_leads_to_the_vault(openclaw: OpenClaw) -> N
     assert "## Memory Recall" in first.text
     assert first.text.count("rows the heron boat") == 1
     assert offered(first.tools) == IN_EACH_REQUEST
-    assert all(
-        f"{name} (vault-memory)" in first.text for name in TOOLS - IN_EACH_REQUEST
-    )
+    assert all(f"{name} (vault-memory)" in first.text for name in TOOLS - IN_EACH_REQUEST)
     assert ITS_OWN_MEMORY not in first.text
     [result] = [result for result in last.results if "spar varnish" in result]
     before, _, quoted = result.partition("<vault-memory")

@@ -95,19 +95,14 @@ class Anthropic:
                 continue
             if not _has_results(message["content"]):
                 break
-            parts = [
-                part for part in message["content"] if part.get("type") == "tool_result"
-            ]
+            parts = [part for part in message["content"] if part.get("type") == "tool_result"]
             found += ["\n".join(texts(part.get("content"))) for part in parts]
         return found[::-1]
 
     def write(self, answer: Answer, body: Body) -> tuple[str, bytes]:
         if isinstance(answer, Say):
             block: dict[str, Any] = {"type": "text", "text": answer.text}
-            empty, delta = (
-                {**block, "text": ""},
-                {"type": "text_delta", "text": answer.text},
-            )
+            empty, delta = ({**block, "text": ""}, {"type": "text_delta", "text": answer.text})
         else:
             name = full_name(answer, self.tools(body))
             block = {
@@ -117,10 +112,7 @@ class Anthropic:
                 "input": answer.arguments,
             }
             empty = {**block, "input": {}}
-            delta = {
-                "type": "input_json_delta",
-                "partial_json": json.dumps(answer.arguments),
-            }
+            delta = {"type": "input_json_delta", "partial_json": json.dumps(answer.arguments)}
         reason = "end_turn" if isinstance(answer, Say) else "tool_use"
         usage = {"input_tokens": USAGE, "output_tokens": USAGE}
         message = {
@@ -156,9 +148,7 @@ class Anthropic:
 
 
 def _has_results(content: object) -> bool:
-    return isinstance(content, list) and any(
-        part.get("type") == "tool_result" for part in content
-    )
+    return isinstance(content, list) and any(part.get("type") == "tool_result" for part in content)
 
 
 class Responses:
@@ -187,11 +177,7 @@ class Responses:
     def write(self, answer: Answer, body: Body) -> tuple[str, bytes]:
         if isinstance(answer, Say):
             content = [{"type": "output_text", "text": answer.text, "annotations": []}]
-            item: dict[str, Any] = {
-                "type": "message",
-                "role": "assistant",
-                "content": content,
-            }
+            item: dict[str, Any] = {"type": "message", "role": "assistant", "content": content}
         else:
             item = {
                 "type": "function_call",
@@ -254,9 +240,7 @@ class Chat:
         return [tool["function"]["name"] for tool in body.get("tools") or ()]
 
     def prompt(self, body: Body) -> str:
-        prompts = [
-            message for message in body.get("messages") or () if _is_prompt(message)
-        ]
+        prompts = [message for message in body.get("messages") or () if _is_prompt(message)]
         return "\n".join(texts(prompts[-1]["content"])) if prompts else ""
 
     def results(self, body: Body) -> list[str]:
@@ -290,28 +274,16 @@ class Chat:
             "created": 1,
             "model": body.get("model", "scripted"),
         }
-        usage = {
-            "prompt_tokens": USAGE,
-            "completion_tokens": USAGE,
-            "total_tokens": 2 * USAGE,
-        }
+        usage = {"prompt_tokens": USAGE, "completion_tokens": USAGE, "total_tokens": 2 * USAGE}
         if not body.get("stream"):
             choice = {"index": 0, "message": message, "finish_reason": reason}
             return _whole(
-                {
-                    **about,
-                    "object": "chat.completion",
-                    "choices": [choice],
-                    "usage": usage,
-                }
+                {**about, "object": "chat.completion", "choices": [choice], "usage": usage}
             )
         about["object"] = "chat.completion.chunk"
         kind, raw = _events(
             [
-                {
-                    **about,
-                    "choices": [{"index": 0, "delta": message, "finish_reason": None}],
-                },
+                {**about, "choices": [{"index": 0, "delta": message, "finish_reason": None}]},
                 {
                     **about,
                     "choices": [{"index": 0, "delta": {}, "finish_reason": reason}],
@@ -327,9 +299,7 @@ def _is_prompt(message: Mapping[str, Any]) -> bool:
     """Whether the person said this; OpenClaw puts a message about itself behind it, in their name."""
     if message["role"] != "user":
         return False
-    return not any(
-        text.startswith(OPENCLAW_CONTEXT) for text in texts(message["content"])
-    )
+    return not any(text.startswith(OPENCLAW_CONTEXT) for text in texts(message["content"]))
 
 
 class Gemini:
@@ -338,9 +308,7 @@ class Gemini:
     def tools(self, body: Body) -> list[str]:
         groups = body.get("tools") or ()
         return [
-            tool["name"]
-            for group in groups
-            for tool in group.get("functionDeclarations") or ()
+            tool["name"] for group in groups for tool in group.get("functionDeclarations") or ()
         ]
 
     def prompt(self, body: Body) -> str:

@@ -9,9 +9,7 @@ from vault_memory.errors import ConfigError
 def load(tmp_path, text="", **environment):
     file = tmp_path / "vault-memory.toml"
     file.write_text(text, encoding="utf-8")
-    return config.load(
-        file, {f"VAULT_MEMORY_{name}": value for name, value in environment.items()}
-    )
+    return config.load(file, {f"VAULT_MEMORY_{name}": value for name, value in environment.items()})
 
 
 def test_without_a_file_every_setting_has_a_default(tmp_path):
@@ -72,21 +70,9 @@ def test_a_pattern_with_an_unknown_key_is_refused(tmp_path):
 
 
 @pytest.mark.parametrize(
-    "cron",
-    [
-        "* 2 * * *",
-        "0 2 * * 1",
-        "0 24 * * *",
-        "60 2 * * *",
-        "@daily",
-        "",
-        "0 2 * *",
-        "2",
-    ],
+    "cron", ["* 2 * * *", "0 2 * * 1", "0 24 * * *", "60 2 * * *", "@daily", "", "0 2 * *", "2"]
 )
-def test_a_schedule_other_than_one_time_a_day_is_refused_with_the_reason(
-    tmp_path, cron
-):
+def test_a_schedule_other_than_one_time_a_day_is_refused_with_the_reason(tmp_path, cron):
     with pytest.raises(ConfigError) as error:
         load(tmp_path, f"[sleep_cycle]\ncron = '{cron}'\n")
 
@@ -118,20 +104,14 @@ ISTOTA = "max_memory_chars = 9000\nmax_knowledge_facts = 12\n[memory_search]\nau
 
 
 def test_istota_names_are_accepted_at_the_top_level_and_in_their_table(tmp_path):
-    loaded = load(
-        tmp_path, ISTOTA, MAX_MEMORY_CHARS="800", MEMORY_SEARCH_AUTO_RECALL_LIMIT="2"
-    )
+    loaded = load(tmp_path, ISTOTA, MAX_MEMORY_CHARS="800", MEMORY_SEARCH_AUTO_RECALL_LIMIT="2")
 
     assert (loaded.max_memory_chars, loaded.facts.max_knowledge_facts) == (800, 12)
-    assert loaded.memory_search == config.MemorySearch(
-        auto_recall=True, auto_recall_limit=2
-    )
+    assert loaded.memory_search == config.MemorySearch(auto_recall=True, auto_recall_limit=2)
 
 
 def test_the_environment_overrides_a_top_level_key(tmp_path):
-    assert (
-        load(tmp_path, ISTOTA, MAX_KNOWLEDGE_FACTS="3").facts.max_knowledge_facts == 3
-    )
+    assert load(tmp_path, ISTOTA, MAX_KNOWLEDGE_FACTS="3").facts.max_knowledge_facts == 3
 
 
 def test_a_key_given_at_the_top_level_and_in_its_table_is_refused(tmp_path):
@@ -140,9 +120,7 @@ def test_a_key_given_at_the_top_level_and_in_its_table_is_refused(tmp_path):
 
 
 def test_what_fades_is_set_by_type(tmp_path):
-    loaded = load(
-        tmp_path, "[lifecycle]\nstale = 0.4\n[lifecycle.stability]\nplan = 7\n"
-    )
+    loaded = load(tmp_path, "[lifecycle]\nstale = 0.4\n[lifecycle.stability]\nplan = 7\n")
 
     assert loaded.lifecycle.stale == 0.4
     assert loaded.lifecycle.stability.plan == 7

@@ -60,20 +60,18 @@ def test_a_machine_may_define_its_zone_by_a_posix_rule(outside: Outside, form: s
 def test_the_local_zone_has_the_offset_of_tz(form: str):
     zone = local_zone()
 
-    assert datetime(2026, 1, 15, 12, tzinfo=zone).utcoffset() == timedelta(
+    assert datetime(2026, 1, 15, 12, tzinfo=zone).utcoffset() == timedelta(hours=FORMS[form])
+    assert datetime(2026, 1, 15, 12, tzinfo=UTC).astimezone(zone).utcoffset() == timedelta(
         hours=FORMS[form]
     )
-    assert datetime(2026, 1, 15, 12, tzinfo=UTC).astimezone(
-        zone
-    ).utcoffset() == timedelta(hours=FORMS[form])
 
 
 def test_the_system_zone_agrees_with_the_system_clock(form: str):
     noon = datetime(2026, 7, 15, 12, tzinfo=UTC)
 
-    assert noon.astimezone(SystemZone()).replace(
+    assert noon.astimezone(SystemZone()).replace(tzinfo=None) == noon.astimezone().replace(
         tzinfo=None
-    ) == noon.astimezone().replace(tzinfo=None)
+    )
 
 
 @given(seconds=st.integers(0, 2**31 - 1))
@@ -89,12 +87,6 @@ def test_a_repeated_hour_counts_as_one_night():
     first = datetime(2026, 10, 25, 0, 30, tzinfo=UTC)
 
     with clock("CET-1CEST,M3.5.0,M10.5.0/3"):
-        assert (
-            schedule.due(first - timedelta(minutes=1), zone, done=date(2026, 10, 24))
-            is None
-        )
+        assert schedule.due(first - timedelta(minutes=1), zone, done=date(2026, 10, 24)) is None
         assert schedule.due(first, zone, done=date(2026, 10, 24)) == date(2026, 10, 25)
-        assert (
-            schedule.due(first + timedelta(hours=1), zone, done=date(2026, 10, 25))
-            is None
-        )
+        assert schedule.due(first + timedelta(hours=1), zone, done=date(2026, 10, 25)) is None

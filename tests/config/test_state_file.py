@@ -49,9 +49,7 @@ def test_a_file_is_given_the_requested_mtime(tmp_path: Path) -> None:
     assert (tmp_path / "x").stat().st_mtime == 1_700_000_000
 
 
-def test_a_failed_write_leaves_the_old_file_and_no_temporary_file(
-    tmp_path: Path,
-) -> None:
+def test_a_failed_write_leaves_the_old_file_and_no_temporary_file(tmp_path: Path) -> None:
     file = tmp_path / "x"
     state_file.write(file, "old")
 
@@ -63,9 +61,7 @@ def test_a_failed_write_leaves_the_old_file_and_no_temporary_file(
 
 
 @pytest.mark.parametrize("raw", [None, b"", b"{", b"\xff"])
-def test_a_missing_or_damaged_file_reads_as_none(
-    tmp_path: Path, raw: bytes | None
-) -> None:
+def test_a_missing_or_damaged_file_reads_as_none(tmp_path: Path, raw: bytes | None) -> None:
     if raw is not None:
         (tmp_path / "x").write_bytes(raw)
 
@@ -101,9 +97,7 @@ def test_a_lock_also_excludes_threads_of_one_process(tmp_path: Path) -> None:
     assert order == ["first", "second"]
 
 
-def test_a_process_waiting_for_a_replaced_lock_file_locks_the_new_one(
-    tmp_path: Path,
-) -> None:
+def test_a_process_waiting_for_a_replaced_lock_file_locks_the_new_one(tmp_path: Path) -> None:
     """Else it holds a file that no other process can see, and both write at once."""
     file = tmp_path / "lock"
     is_locked = threading.Event()
@@ -111,10 +105,7 @@ def test_a_process_waiting_for_a_replaced_lock_file_locks_the_new_one(
     def waiting() -> None:
         with state_file.lock(file, patience=30):
             is_locked.set()
-            with (
-                pytest.raises(state_file.LockTaken),
-                state_file.lock(file, patience=0),
-            ):
+            with pytest.raises(state_file.LockTaken), state_file.lock(file, patience=0):
                 pass
             order.append("still ours")
 

@@ -26,9 +26,7 @@ kind = "off"
 
 
 def test_a_key_is_changed_in_place_and_a_new_one_follows():
-    changed = with_table(
-        FILE, "remote", {"url": "https://new.example.org", "user": "mira"}
-    )
+    changed = with_table(FILE, "remote", {"url": "https://new.example.org", "user": "mira"})
 
     assert changed == FILE.replace(
         "https://old.example.org/dav", "https://new.example.org"
@@ -39,10 +37,7 @@ def test_a_missing_table_is_added_at_the_end():
     assert with_table(
         "# mine\n[recall]\nlimit = 3\n", "remote", {"url": "https://x", "insist": True}
     ) == ('# mine\n[recall]\nlimit = 3\n\n[remote]\nurl = "https://x"\ninsist = true\n')
-    assert (
-        with_table("", "remote", {"poll_seconds": 2.5})
-        == "[remote]\npoll_seconds = 2.5\n"
-    )
+    assert with_table("", "remote", {"poll_seconds": 2.5}) == "[remote]\npoll_seconds = 2.5\n"
 
 
 def test_removing_a_table_leaves_everything_else_unchanged():
@@ -63,12 +58,8 @@ def test_line_endings_and_odd_characters_are_kept():
     values = {"url": "https://new.example.org", "user": "mira"}
 
     for text in (FILE, odd, "# mine\n[recall]\nlimit = 3\n"):
-        assert with_table(crlf(text), "remote", values) == crlf(
-            with_table(text, "remote", values)
-        )
-        assert without_table(crlf(text), "remote") == crlf(
-            without_table(text, "remote")
-        )
+        assert with_table(crlf(text), "remote", values) == crlf(with_table(text, "remote", values))
+        assert without_table(crlf(text), "remote") == crlf(without_table(text, "remote"))
     assert "# few \u2028 \x85\n" in with_table(odd, "remote", values)
 
 

@@ -72,11 +72,7 @@ def test_later_notes_turns_and_days_are_left_out(memory):
     save(memory, "Users/ann/memories/plan.md", "# Plan\n\n- Sail to Faroe\n", 8)
     for day, text in ((1, "The kettle is blue"), (9, "The kettle is green")):
         memory.record_turn(
-            session="s",
-            role="user",
-            user="ann",
-            text=text,
-            now=MAY + timedelta(days=day),
+            session="s", role="user", user="ann", text=text, now=MAY + timedelta(days=day)
         )
 
     block = then(memory, 3, "the kettle, and sailing to Faroe")
@@ -89,12 +85,7 @@ def test_later_notes_turns_and_days_are_left_out(memory):
 def test_edits_of_the_bot_are_taken_back_where_no_version_is_kept(memory):
     for day, home in ((0, "Oslo"), (5, "Bergen")):
         memory.add_fact(
-            "ann",
-            "lives_in",
-            home,
-            scope=ANN,
-            source="tool",
-            now=MAY + timedelta(days=day),
+            "ann", "lives_in", home, scope=ANN, source="tool", now=MAY + timedelta(days=day)
         )
     snapshots = memory.edits.editor.writer.snapshots
     much_later = MAY + timedelta(days=400)
@@ -148,9 +139,7 @@ def test_forgotten_text_stays_forgotten(memory):
 def test_the_past_of_another_person_stays_closed(memory):
     save(memory, USER, "# Ann\n\n- lives in Oslo\n", 0)
     save(memory, "Users/bo/bot/config/USER.md", "# Bo\n\n- lives in Rome\n", 0)
-    memory.record_turn(
-        session="s", role="user", user="bo", text="Rome is warm", now=MAY
-    )
+    memory.record_turn(session="s", role="user", user="bo", text="Rome is warm", now=MAY)
 
     block = then(memory, 3, "is Rome warm?", scopes=[ANN])
 

@@ -39,18 +39,14 @@ NOTES = {
 ORIGINAL = "What stands by the brook, is it the white hive?"
 
 
-def opened(
-    folder: Path, notes: Mapping[str, str] = NOTES, **changes: object
-) -> VaultMemory:
+def opened(folder: Path, notes: Mapping[str, str] = NOTES, **changes: object) -> VaultMemory:
     for path, text in notes.items():
         file = folder / "vault" / path
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_bytes(text.encode())
     settings = config.Config(embedding=OFF, **changes)  # type: ignore[arg-type]
     return VaultMemory.open(
-        folder / "vault",
-        settings,
-        environment={"VAULT_MEMORY_STATE": str(folder / "state")},
+        folder / "vault", settings, environment={"VAULT_MEMORY_STATE": str(folder / "state")}
     )
 
 
@@ -88,9 +84,7 @@ def test_the_parts_have_a_fixed_order(memory):
         "confirmation",
     ]
     assert found.text.startswith(INTRO)
-    assert found.text.endswith(
-        f'<{NAME} kind="confirmation">\nSell the old smoker?\n{CLOSING}'
-    )
+    assert found.text.endswith(f'<{NAME} kind="confirmation">\nSell the old smoker?\n{CLOSING}')
     assert found.cut == ()
 
 
@@ -111,17 +105,12 @@ def test_recent_dated_notes_and_the_newest_reflection_are_included(memory, tmp_p
     ]
     assert "calmer" in found.text
     assert "older look back" not in found.text
-    with opened(
-        tmp_path, sleep_cycle=config.SleepCycle(auto_load_dated_days=0)
-    ) as none:
+    with opened(tmp_path, sleep_cycle=config.SleepCycle(auto_load_dated_days=0)) as none:
         assert "dated" not in kinds(block(none, "", ANN))
 
 
 def test_own_facts_are_always_included_and_others_when_named(memory):
-    silent, named = (
-        block(memory, "", ANN).text,
-        block(memory, "do we have heather?", ANN).text,
-    )
+    silent, named = (block(memory, "", ANN).text, block(memory, "do we have heather?", ANN).text)
 
     assert "4: " not in silent
     assert "3: ann · works_at: the dairy" in silent
@@ -172,28 +161,19 @@ def long_memory(lines: int = 3_000) -> str:
 
 @pytest.fixture
 def vault_with_long_memory(tmp_path: Path) -> Iterator[VaultMemory]:
-    with opened(
-        tmp_path, {HOME + "USER.md": "# Ann\n", "MEMORY.md": long_memory()}
-    ) as vault:
+    with opened(tmp_path, {HOME + "USER.md": "# Ann\n", "MEMORY.md": long_memory()}) as vault:
         yield vault
 
 
 def memory_part(found) -> str:
     """The quotation of MEMORY.md, without its marks."""
-    [part] = re.findall(
-        rf'<{NAME} kind="memory" [^>]*>\n(.*?)\n{CLOSING}', found.text, re.DOTALL
-    )
+    [part] = re.findall(rf'<{NAME} kind="memory" [^>]*>\n(.*?)\n{CLOSING}', found.text, re.DOTALL)
     return str(part)
 
 
-def test_the_relevant_line_of_a_long_memory_is_included_with_its_heading(
-    vault_with_long_memory,
-):
+def test_the_relevant_line_of_a_long_memory_is_included_with_its_heading(vault_with_long_memory):
     found = block(
-        vault_with_long_memory,
-        "What does the lamp of the lighthouse burn on Sundays?",
-        ANN,
-        MAIN,
+        vault_with_long_memory, "What does the lamp of the lighthouse burn on Sundays?", ANN, MAIN
     )
 
     line = r"\[MEMORY\.md:\d+ person · We › Lighthouse\] - The lamp burns whale oil on Sundays"
@@ -225,10 +205,7 @@ def test_the_relevant_line_is_not_cut_by_a_budget(vault_with_long_memory, budget
 def test_a_truncated_memory_keeps_the_relevant_line(tmp_path):
     with opened(tmp_path, {"MEMORY.md": long_memory(60)}) as memory:
         asked = block(
-            memory,
-            "What does the lamp of the lighthouse burn on Sundays?",
-            MAIN,
-            budget=2_000,
+            memory, "What does the lamp of the lighthouse burn on Sundays?", MAIN, budget=2_000
         )
         greeted = block(memory, "hello", MAIN, budget=2_000)
 
@@ -237,16 +214,12 @@ def test_a_truncated_memory_keeps_the_relevant_line(tmp_path):
     assert max(len(asked.text), len(greeted.text)) <= 2_000
 
 
-def test_without_a_prompt_the_beginning_of_a_long_memory_is_included(
-    vault_with_long_memory,
-):
+def test_without_a_prompt_the_beginning_of_a_long_memory_is_included(vault_with_long_memory):
     found = block(vault_with_long_memory, "", ANN, MAIN)
 
     assert memory_part(found).startswith("# We\n")
     assert 5_000 < len(memory_part(found)) <= 6_000
-    assert [cut.reason.rpartition(": ")[2] for cut in found.cut] == [
-        "its beginning is given"
-    ]
+    assert [cut.reason.rpartition(": ")[2] for cut in found.cut] == ["its beginning is given"]
 
 
 def test_an_unrelated_prompt_includes_nothing_of_a_long_memory(vault_with_long_memory):
@@ -274,18 +247,14 @@ def test_recalled_lines_of_other_notes_join_those_of_a_long_memory(tmp_path):
 
 def test_an_automatic_call_recalls_the_configured_number_of_lines(tmp_path):
     allowed = config.MemorySearch(auto_recall=True, auto_recall_limit=2)
-    with opened(
-        tmp_path, {"MEMORY.md": long_memory()}, memory_search=allowed
-    ) as memory:
+    with opened(tmp_path, {"MEMORY.md": long_memory()}, memory_search=allowed) as memory:
         found = block(memory, "Which box holds nails and a rope?", MAIN, automatic=True)
 
     assert len(memory_part(found).splitlines()) == 2
 
 
 @settings(
-    max_examples=12,
-    deadline=None,
-    suppress_health_check=[HealthCheck.function_scoped_fixture],
+    max_examples=12, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
 )
 @given(
     st.integers(0, 9_000),
@@ -295,14 +264,10 @@ def test_an_automatic_call_recalls_the_configured_number_of_lines(tmp_path):
 def test_a_memory_is_included_in_full_up_to_the_limit_and_never_exceeds_it(
     tmp_path_factory, size, limit, prompt
 ):
-    lines = [
-        f"- The white hive {number} stands by the brook" for number in range(size // 40)
-    ]
+    lines = [f"- The white hive {number} stands by the brook" for number in range(size // 40)]
     text = "\n".join(lines)
     with opened(
-        tmp_path_factory.mktemp("m"),
-        {"MEMORY.md": text},
-        recall=config.Recall(memory_budget=limit),
+        tmp_path_factory.mktemp("m"), {"MEMORY.md": text}, recall=config.Recall(memory_budget=limit)
     ) as memory:
         found = block(memory, prompt, MAIN)
 
@@ -331,19 +296,11 @@ def test_a_recalled_line_shows_its_place_and_author(memory):
     note = "Users/ann/memories/hives.md"
     memory.apply(
         note,
-        [
-            {
-                "op": "add_heading",
-                "heading": "Learned",
-                "lines": ["The green hive hums by the mill"],
-            }
-        ],
+        [{"op": "add_heading", "heading": "Learned", "lines": ["The green hive hums by the mill"]}],
         now=NOW,
     )
 
-    text = block(
-        memory, "which hive hums by the mill, and which stands by the brook?", ANN
-    ).text
+    text = block(memory, "which hive hums by the mill, and which stands by the brook?", ANN).text
 
     assert f"[{note}:3 person · Hives] - The white hive stands by the brook" in text
     assert re.search(
@@ -353,12 +310,7 @@ def test_a_recalled_line_shows_its_place_and_author(memory):
 
 @pytest.mark.parametrize(
     "reference",
-    [
-        "![[Plan]]",
-        "![[Plan#Trip]]",
-        "![[Plan#^trip]]",
-        "((61024cd6-1951-47cc-8050-25f68960d729))",
-    ],
+    ["![[Plan]]", "![[Plan#Trip]]", "![[Plan#^trip]]", "((61024cd6-1951-47cc-8050-25f68960d729))"],
 )
 def test_a_reference_shows_nobody_in_a_room_the_note_of_one_person(
     tmp_path: Path, reference: str
@@ -389,11 +341,7 @@ def test_a_reference_shows_nobody_in_a_room_the_note_of_one_person(
 
 def test_a_turn_is_recalled_with_its_speaker_but_not_in_its_own_session(memory):
     said = memory.record_turn(
-        session="a",
-        role="user",
-        text="The ladder leans on the plum tree",
-        user="ann",
-        now=NOW,
+        session="a", role="user", text="The ladder leans on the plum tree", user="ann", now=NOW
     )
     memory.record_turn(
         session="b",
@@ -405,10 +353,7 @@ def test_a_turn_is_recalled_with_its_speaker_but_not_in_its_own_session(memory):
     prompt = "where does the ladder lean, on which tree?"
 
     text = block(memory, prompt, ANN).text
-    assert (
-        f"[{said.note}:1 ann (user) · 2090-06-10] The ladder leans on the plum tree"
-        in text
-    )
+    assert f"[{said.note}:1 ann (user) · 2090-06-10] The ladder leans on the plum tree" in text
     assert "2 assistant" in text
     own = block(memory, prompt, ANN, session="a").text
     assert "plum tree" not in own.replace(prompt, "")
@@ -416,17 +361,10 @@ def test_a_turn_is_recalled_with_its_speaker_but_not_in_its_own_session(memory):
 
 def test_the_prompt_itself_is_not_recalled(memory):
     memory.record_turn(
-        session="a",
-        role="user",
-        text="where does the ladder lean?",
-        user="ann",
-        now=NOW,
+        session="a", role="user", text="where does the ladder lean?", user="ann", now=NOW
     )
 
-    assert (
-        "ladder"
-        not in block(memory, "[12:01] ann: where does the ladder lean?", ANN).text
-    )
+    assert "ladder" not in block(memory, "[12:01] ann: where does the ladder lean?", ANN).text
 
 
 @pytest.mark.parametrize(
@@ -444,17 +382,13 @@ def test_the_prompt_itself_is_not_recalled(memory):
     ],
 )
 def test_an_unrelated_prompt_recalls_nothing(memory, prompt):
-    memory.record_turn(
-        session="a", role="user", text="hello, thanks, ok", user="ann", now=NOW
-    )
+    memory.record_turn(session="a", role="user", text="hello, thanks, ok", user="ann", now=NOW)
 
     assert "recalled" not in kinds(block(memory, prompt, ANN, QUAY, MAIN))
 
 
 def test_a_line_already_in_the_block_is_not_recalled_again(memory):
-    found = block(
-        memory, "did the smoker break yesterday? where do bees work at the dairy?", ANN
-    )
+    found = block(memory, "did the smoker break yesterday? where do bees work at the dairy?", ANN)
 
     assert found.text.count("smoker broke") == 1
     assert found.text.count("works_at: the dairy") == 1
@@ -469,30 +403,22 @@ def test_recall_has_its_own_budget(tmp_path):
         found = block(memory)
 
     assert sum(part.chars for part in found.parts if part.kind == "recalled") <= 600
-    assert any(
-        cut.kind == "recalled" and "[recall] budget" in cut.reason for cut in found.cut
-    )
+    assert any(cut.kind == "recalled" and "[recall] budget" in cut.reason for cut in found.cut)
 
 
 def test_recall_for_an_automatic_call_follows_the_configuration(tmp_path):
     off = config.MemorySearch(auto_recall=False)
     with opened(tmp_path, memory_search=off) as memory:
         asked, automatic = block(memory), block(memory, automatic=True)
-    with opened(
-        tmp_path, memory_search=config.MemorySearch(auto_recall_limit=1)
-    ) as memory:
+    with opened(tmp_path, memory_search=config.MemorySearch(auto_recall_limit=1)) as memory:
         allowed = block(memory, automatic=True)
     with opened(tmp_path, memory_search=config.MemorySearch(enabled=False)) as memory:
         disabled = block(memory)
 
     assert "recalled" in kinds(asked)
     assert "recalled" not in kinds(automatic) + kinds(disabled)
-    assert [cut.reason for cut in automatic.cut] == [
-        "`[memory_search] auto_recall` is off"
-    ]
-    assert [cut.reason for cut in disabled.cut] == [
-        "`[memory_search] enabled` is false"
-    ]
+    assert [cut.reason for cut in automatic.cut] == ["`[memory_search] auto_recall` is off"]
+    assert [cut.reason for cut in disabled.cut] == ["`[memory_search] enabled` is false"]
     assert allowed.text.count("/hives.md:") == 1
 
 
@@ -501,9 +427,7 @@ def test_with_recall_disabled_the_block_is_empty(tmp_path):
         found = block(memory)
 
     assert (found.text, found.parts) == ("", ())
-    assert [(cut.kind, cut.reason) for cut in found.cut] == [
-        ("all", "`[recall] enabled` is false")
-    ]
+    assert [(cut.kind, cut.reason) for cut in found.cut] == [("all", "`[recall] enabled` is false")]
 
 
 # ---- the budget ------------------------------------------------------------------------------------------------------
@@ -531,42 +455,22 @@ def test_the_configured_limit_applies_when_no_budget_is_given(tmp_path):
 
 
 @settings(
-    max_examples=25,
-    deadline=None,
-    suppress_health_check=[HealthCheck.function_scoped_fixture],
+    max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
 )
 @given(
     st.lists(st.sampled_from([ANN, BEN, QUAY, MAIN]), unique=True),
     st.sampled_from(
-        [
-            ORIGINAL,
-            "the safe of ben",
-            "owes ben ten crowns",
-            "ann ben quay",
-            "white",
-            "",
-        ]
+        [ORIGINAL, "the safe of ben", "owes ben ten crowns", "ann ben quay", "white", ""]
     ),
     st.sampled_from(["chat", "briefing"]),
     st.booleans(),
 )
-def test_the_block_contains_nothing_of_another_scope(
-    memory, scopes, prompt, purpose, private
-):
-    found = memory.context(
-        prompt, scopes=scopes, purpose=purpose, private=private, now=NOW
-    )
+def test_the_block_contains_nothing_of_another_scope(memory, scopes, prompt, purpose, private):
+    found = memory.context(prompt, scopes=scopes, purpose=purpose, private=private, now=NOW)
 
-    of = {
-        ANN: "Users/ann/",
-        BEN: "Users/ben/",
-        QUAY: "Channels/quay/",
-        MAIN: "MEMORY.md",
-    }
+    of = {ANN: "Users/ann/", BEN: "Users/ben/", QUAY: "Channels/quay/", MAIN: "MEMORY.md"}
     others_read = purpose == "briefing" or (QUAY in scopes and not private)
-    open_to_it = tuple(
-        of[one] for one in scopes if not (others_read and one.startswith("user:"))
-    )
+    open_to_it = tuple(of[one] for one in scopes if not (others_read and one.startswith("user:")))
     assert all(part.note.startswith(open_to_it) for part in found.parts)
     if "Users/ben/" not in open_to_it:
         assert not re.search("1234|ten crowns|Ben saw", found.text)
@@ -577,12 +481,7 @@ def test_a_briefing_contains_nothing_personal(memory):
         session="a", role="user", text="My knee hurts by the brook", user="ann", now=NOW
     )
     memory.record_turn(
-        session="q",
-        role="user",
-        text="The white boat leaks",
-        user="ann",
-        channel="quay",
-        now=NOW,
+        session="q", role="user", text="The white boat leaks", user="ann", channel="quay", now=NOW
     )
     memory.record_turn(
         session="m", role="user", text="The white kettle is mine", user="main", now=NOW
@@ -592,18 +491,10 @@ def test_a_briefing_contains_nothing_personal(memory):
     )
 
     found = block(
-        memory,
-        "ann, the white boat, the kettle, the knee",
-        ANN,
-        QUAY,
-        MAIN,
-        purpose="briefing",
+        memory, "ann, the white boat, the kettle, the knee", ANN, QUAY, MAIN, purpose="briefing"
     )
 
-    assert {part.note.partition("/")[0] for part in found.parts} == {
-        "Channels",
-        "FACTS.md",
-    }
+    assert {part.note.partition("/")[0] for part in found.parts} == {"Channels", "FACTS.md"}
     assert "boat leaks" in found.text
     assert "boat · is_a: yawl" in found.text
     for personal in (
@@ -633,28 +524,21 @@ def test_a_bare_string_as_scopes_and_an_unknown_purpose_are_refused(memory):
 
 
 LABEL = re.compile(
-    r"^(?:\[reads[^\]]*\] )?\[(?P<note>[^\]:]+):(?P<first>\d+)(?:-(?P<last>\d+))? ",
-    re.MULTILINE,
+    r"^(?:\[reads[^\]]*\] )?\[(?P<note>[^\]:]+):(?P<first>\d+)(?:-(?P<last>\d+))? ", re.MULTILINE
 )
 WORDS = st.lists(
-    st.sampled_from("hive brook white blue queen honey smoker bee".split()),
-    min_size=2,
-    max_size=6,
+    st.sampled_from("hive brook white blue queen honey smoker bee".split()), min_size=2, max_size=6
 )
 ITEMS = st.lists(WORDS.map(" ".join), max_size=5)
 STEPS = st.lists(
-    st.tuples(
-        st.sampled_from(["hives.md", "more.md", "2090-06-09.md"]), ITEMS, st.booleans()
-    ),
+    st.tuples(st.sampled_from(["hives.md", "more.md", "2090-06-09.md"]), ITEMS, st.booleans()),
     min_size=1,
     max_size=4,
 )
 
 
 @settings(
-    max_examples=25,
-    deadline=None,
-    suppress_health_check=[HealthCheck.function_scoped_fixture],
+    max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
 )
 @given(STEPS, WORDS.map(" ".join), st.integers(0, 2000))
 @example(
@@ -662,9 +546,7 @@ STEPS = st.lists(
     "hive hive hive hive",
     0,
 )
-def test_everything_in_the_block_is_on_the_cited_line_now(
-    memory, steps, prompt, budget
-):
+def test_everything_in_the_block_is_on_the_cited_line_now(memory, steps, prompt, budget):
     for name, items, refresh in steps:
         text = "# Notes\n\n" + "".join(f"- {item}\n" for item in items)
         (memory.root / "Users/ann/memories" / name).write_text(text)
@@ -673,9 +555,7 @@ def test_everything_in_the_block_is_on_the_cited_line_now(
         for part in found.parts:
             assert (memory.root / part.note).exists()
         whole = re.findall(
-            rf'<{NAME} kind="\w+" note="([^"]+)"[^>]*>\n(.*?)\n{CLOSING}',
-            found.text,
-            re.DOTALL,
+            rf'<{NAME} kind="\w+" note="([^"]+)"[^>]*>\n(.*?)\n{CLOSING}', found.text, re.DOTALL
         )
         for note, quoted in whole:
             there = (memory.root / note).read_text()
@@ -707,9 +587,7 @@ def test_a_line_deleted_since_indexing_is_not_recalled(memory):
     (memory.root / "Users/ann/memories/hives.md").write_text("# Hives\n")
     found = block(memory, refresh=False)
     assert "white hive stands" not in found.text
-    assert any(
-        cut.reason.endswith("no longer stand in their notes") for cut in found.cut
-    )
+    assert any(cut.reason.endswith("no longer stand in their notes") for cut in found.cut)
 
 
 # ---- texts that want to be more than data ----------------------------------------------------------------------------
@@ -728,10 +606,7 @@ ATTACKS = [
 def outside(text: str) -> str:
     """What of a block stands outside of its quotations."""
     return re.sub(
-        rf"(?s)^<{NAME} .*?\n{CLOSING}$",
-        "",
-        text.removeprefix(INTRO),
-        flags=re.MULTILINE,
+        rf"(?s)^<{NAME} .*?\n{CLOSING}$", "", text.removeprefix(INTRO), flags=re.MULTILINE
     ).strip()
 
 
@@ -747,11 +622,7 @@ def test_text_of_notes_and_turns_never_escapes_its_quotation(tmp_path, attack):
     }
     with opened(tmp_path, poisoned) as memory:
         memory.record_turn(
-            session="a",
-            role="user",
-            text=f"by the brook, the hive: {attack}",
-            user="ann",
-            now=NOW,
+            session="a", role="user", text=f"by the brook, the hive: {attack}", user="ann", now=NOW
         )
         found = block(memory, ORIGINAL, ANN, QUAY, confirmation=attack)
 

@@ -40,9 +40,7 @@ def open_vault(folder: Path) -> VaultMemory:
     return VaultMemory.open(folder, environment=environment)
 
 
-def kinds(
-    memory: VaultMemory, prompt: str = "Good morning", **more: object
-) -> list[str]:
+def kinds(memory: VaultMemory, prompt: str = "Good morning", **more: object) -> list[str]:
     block = memory.context(prompt, scopes=SCOPES, now=NOW, **more)  # type: ignore[arg-type]
     return [part.kind for part in block.parts]
 
@@ -67,16 +65,12 @@ def test_later_turns_and_briefings_get_no_episode(vault: Path) -> None:
         turn = {"session": "s1", "user": "ann", "now": NOW}
         memory.record_turn(role="assistant", text="Welcome back", **turn)  # type: ignore[arg-type]
         memory.record_turn(role="user", text="Good morning", **turn)  # type: ignore[arg-type]
-        assert "episode" in kinds(memory, session="s1"), (
-            "the prompt itself is no turn before"
-        )
+        assert "episode" in kinds(memory, session="s1"), "the prompt itself is no turn before"
         assert "episode" not in kinds(memory, "And the tide?", session="s1")
         assert "episode" not in kinds(memory, purpose="briefing")
 
 
-def test_the_episode_comes_after_the_reflection_and_is_cut_before_it(
-    vault: Path,
-) -> None:
+def test_the_episode_comes_after_the_reflection_and_is_cut_before_it(vault: Path) -> None:
     file = vault / "Users/ann/memories/reflections/2026-W21.md"
     file.parent.mkdir(parents=True)
     file.write_text("## The week\n\n- She sailed a lot\n")
@@ -128,7 +122,5 @@ def test_recall_repeats_no_episode_and_finds_no_old_one(vault: Path) -> None:
         memory.record_turn(
             session="s1", role="user", user="ann", text="I am back from Faro", now=NOW
         )
-        later = memory.context(
-            "the wind at Ostervik", scopes=SCOPES, now=NOW, session="s1"
-        )
+        later = memory.context("the wind at Ostervik", scopes=SCOPES, now=NOW, session="s1")
     assert "Asked for the wind" not in later.text

@@ -70,9 +70,7 @@ def hits(path: str, raw: bytes) -> list[Hit]:
 
 
 @settings(
-    max_examples=60,
-    deadline=None,
-    suppress_health_check=[HealthCheck.function_scoped_fixture],
+    max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
 )
 @given(RAW)
 @example(b"\xff\xfe broken \x80\r\n- x")
@@ -98,9 +96,7 @@ def test_every_chunk_of_the_sample_vault_is_on_the_lines_the_index_gives():
             assert (found.first, found.last) == hit.lines
 
 
-def test_moved_lines_are_found_in_their_new_place_and_deleted_ones_are_not(
-    tmp_path,
-):
+def test_moved_lines_are_found_in_their_new_place_and_deleted_ones_are_not(tmp_path):
     (tmp_path / "memory").mkdir()
     (tmp_path / NOTE).write_text("# New\n\n- other\n- tea\n  with milk\n")
 

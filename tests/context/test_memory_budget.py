@@ -13,9 +13,7 @@ LAMP = "- The lamp of the lighthouse burns whale oil on Sundays"
 
 
 def long_note(lines: int, *, asked: str = LAMP) -> str:
-    rows = [
-        f"- Crate {number} holds the ropes of berth {number}" for number in range(lines)
-    ]
+    rows = [f"- Crate {number} holds the ropes of berth {number}" for number in range(lines)]
     rows[lines * 2 // 3] = asked
     return "\n".join(rows) + "\n"
 
@@ -24,9 +22,7 @@ def chars_of_memory(found) -> int:
     return sum(part.chars for part in found.parts if part.kind == "memory")
 
 
-def test_of_three_thousand_lines_the_asked_one_is_in_at_most_six_thousand_characters(
-    tmp_path,
-):
+def test_of_three_thousand_lines_the_asked_one_is_in_at_most_six_thousand_characters(tmp_path):
     with opened(tmp_path, {"MEMORY.md": long_note(3_000)}) as memory:
         found = block(memory, QUESTION, MAIN)
 

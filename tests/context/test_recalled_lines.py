@@ -109,10 +109,7 @@ def test_the_eighth_question_on_a_topic_has_the_note_and_none_of_the_phrases(
         talk(memory, number, *QUESTIONS[language])
 
     block = memory.context(
-        "what time does the harbour office close on Fridays?",
-        scopes=[ANN],
-        now=NOW,
-        automatic=True,
+        "what time does the harbour office close on Fridays?", scopes=[ANN], now=NOW, automatic=True
     )
 
     [line] = recalled(block)
@@ -241,9 +238,7 @@ def test_no_phrase_of_service_is_recalled(memory: VaultMemory, language: str) ->
         assert all("harbour.md" in line for line in recalled(block)), prompt
 
 
-def test_what_the_bot_answered_is_recalled_beside_a_phrase_of_service(
-    memory: VaultMemory,
-) -> None:
+def test_what_the_bot_answered_is_recalled_beside_a_phrase_of_service(memory: VaultMemory) -> None:
     talk(memory, 1, "Is the crane of Eutin safe?", "Yes, the crane of Eutin is safe.")
     talk(memory, 2, "Who has the lamp of Plön?", "Sure! The lamp of Plön has Ola.")
     talk(memory, 3, "Does Kiel have a sauna?", "Happy to help: Kiel has 3 of a sauna.")
@@ -268,20 +263,13 @@ def test_what_a_person_needs_is_an_answer(memory: VaultMemory) -> None:
     assert any("red sauna" in line for line in recalled(wants))
 
 
-def test_notes_come_before_turns_however_often_those_have_the_words(
-    memory: VaultMemory,
-) -> None:
+def test_notes_come_before_turns_however_often_those_have_the_words(memory: VaultMemory) -> None:
     for number in range(9):
-        text = (
-            f"The harbour office closes, closes, closes on Fridays, Ola {number} said"
-        )
+        text = f"The harbour office closes, closes, closes on Fridays, Ola {number} said"
         talk(memory, number, text)
 
     block = memory.context(
-        "when does the harbour office close on Fridays?",
-        scopes=[ANN],
-        now=NOW,
-        automatic=True,
+        "when does the harbour office close on Fridays?", scopes=[ANN], now=NOW, automatic=True
     )
 
     lines = recalled(block)
@@ -290,9 +278,7 @@ def test_notes_come_before_turns_however_often_those_have_the_words(
     assert sum("Ola" in line for line in lines) == 4
 
 
-def test_of_the_bot_one_answer_is_recalled_with_its_question_before_it(
-    memory: VaultMemory,
-) -> None:
+def test_of_the_bot_one_answer_is_recalled_with_its_question_before_it(memory: VaultMemory) -> None:
     for number, place in enumerate(("Kiel", "Eutin", "Plön")):
         talk(
             memory,
@@ -301,9 +287,7 @@ def test_of_the_bot_one_answer_is_recalled_with_its_question_before_it(
             f"In {place} an accordion is repaired by the shop at the market.",
         )
 
-    lines = recalled(
-        memory.context("who can repair my accordion?", scopes=[ANN], now=NOW)
-    )
+    lines = recalled(memory.context("who can repair my accordion?", scopes=[ANN], now=NOW))
 
     assert len(lines) == 2
     assert "Where in" in lines[0]
@@ -311,14 +295,10 @@ def test_of_the_bot_one_answer_is_recalled_with_its_question_before_it(
     assert "is repaired by the shop" in lines[1]
 
 
-def test_an_answer_of_the_bot_without_a_word_of_the_prompt_is_left_out(
-    memory: VaultMemory,
-) -> None:
+def test_an_answer_of_the_bot_without_a_word_of_the_prompt_is_left_out(memory: VaultMemory) -> None:
     talk(memory, 1, "Where do they repair an accordion?", "At the market, on the left.")
 
-    block = memory.context(
-        "which shop can repair an old accordion?", scopes=[ANN], now=NOW
-    )
+    block = memory.context("which shop can repair an old accordion?", scopes=[ANN], now=NOW)
 
     assert recalled(block) == []
 
@@ -340,9 +320,7 @@ def test_an_answer_of_a_person_is_recalled_although_the_question_has_the_words(
 
 
 def test_lines_beside_an_answer_are_left_out(memory: VaultMemory) -> None:
-    block = memory.context(
-        "when does the harbour office close on Fridays?", scopes=[ANN], now=NOW
-    )
+    block = memory.context("when does the harbour office close on Fridays?", scopes=[ANN], now=NOW)
 
     assert not any("crane" in line for line in recalled(block))
 
@@ -360,9 +338,7 @@ def test_lines_beside_an_answer_are_left_out(memory: VaultMemory) -> None:
         "今天做什么菜？",
     ],
 )
-def test_a_word_for_a_day_recalls_nothing_by_itself(
-    memory: VaultMemory, prompt: str
-) -> None:
+def test_a_word_for_a_day_recalls_nothing_by_itself(memory: VaultMemory, prompt: str) -> None:
     talk(memory, 9, "tonight the parcel of Ola arrives at the pier")
     talk(memory, 10, "heute hoy aujourd'hui сегодня 今天 kommt Besuch aus Eutin")
 
@@ -412,9 +388,7 @@ PROMPTS = {
 """Prompts, and words of which each line that has to do with them has one"""
 
 
-def test_most_of_what_thirty_nights_recall_has_to_do_with_the_prompt(
-    tmp_path: Path,
-) -> None:
+def test_most_of_what_thirty_nights_recall_has_to_do_with_the_prompt(tmp_path: Path) -> None:
     notes = {
         note.relative_to(SAMPLE).as_posix(): note.read_text(encoding="utf-8")
         for note in SAMPLE.rglob("*.md")
@@ -426,11 +400,7 @@ def test_most_of_what_thirty_nights_recall_has_to_do_with_the_prompt(
             for turn in turns[night::30]:
                 for role, text in (("user", turn.text), ("assistant", "Of course!")):
                     memory.record_turn(
-                        session=f"night {night}",
-                        role=role,
-                        user="mira",
-                        text=text,
-                        now=at,
+                        session=f"night {night}", role=role, user="mira", text=text, now=at
                     )
             memory.end_session(f"night {night}", user="mira", now=at)
         counts = {}

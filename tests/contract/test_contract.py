@@ -11,12 +11,7 @@ from tests.contract.shapes import SHAPES, differences, problems
 from vault_memory import contract
 from vault_memory.cli import COMMANDS
 from vault_memory.contract import answers, requests, tool_answers
-from vault_memory.forgetting.retract import (
-    Proposed,
-    RetractRemaining,
-    RetractRemoved,
-    TakenBack,
-)
+from vault_memory.forgetting.retract import Proposed, RetractRemaining, RetractRemoved, TakenBack
 from vault_memory.http.openapi import document
 from vault_memory.http.routes import ENDPOINTS
 from vault_memory.mcp.tools import TOOLS, portable_schema
@@ -25,20 +20,10 @@ from vault_memory.rules.paths.layout import KINDS, NOT_INDEXED
 STRUCTS = {
     name: value
     for name, value in vars(requests).items()
-    if inspect.isclass(value)
-    and issubclass(value, msgspec.Struct)
-    and value is not msgspec.Struct
+    if inspect.isclass(value) and issubclass(value, msgspec.Struct) and value is not msgspec.Struct
 }
-SEARCHES = (
-    requests.SearchArguments,
-    requests.SearchRequest,
-    requests.SearchCall,
-)
-CONTEXTS = (
-    requests.ContextArguments,
-    requests.ContextBody,
-    requests.ContextCall,
-)
+SEARCHES = (requests.SearchArguments, requests.SearchRequest, requests.SearchCall)
+CONTEXTS = (requests.ContextArguments, requests.ContextBody, requests.ContextCall)
 """What a tool, an HTTP call and a call of the daemon take"""
 
 
@@ -63,9 +48,7 @@ def limits(field: dict[str, Any]) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("family", [SEARCHES, CONTEXTS], ids=["search", "context"])
-def test_a_field_has_the_same_limits_on_every_interface(
-    family: tuple[type[msgspec.Struct], ...],
-):
+def test_a_field_has_the_same_limits_on_every_interface(family: tuple[type[msgspec.Struct], ...]):
     schemas = [fields(struct) for struct in family]
 
     for narrow in schemas:
@@ -110,9 +93,7 @@ def test_a_key_has_the_same_type_in_a_tool_and_on_the_command_line():
         shared = get_type_hints(tool_shape).keys() & get_type_hints(shape).keys()
         assert shared
         for name in shared:
-            tool_kind, kind = (
-                portable_part(part, name) for part in (tool_shape, shape)
-            )
+            tool_kind, kind = (portable_part(part, name) for part in (tool_shape, shape))
             assert tool_kind.get("type") == kind.get("type"), (tool_shape, name)
 
 
@@ -155,11 +136,7 @@ def test_each_command_that_answers_in_json_has_a_shape():
 
 
 def test_an_extra_or_missing_key_in_a_golden_is_reported():
-    night = {
-        "scopes": [],
-        "night": None,
-        "report": None,
-    }
+    night = {"scopes": [], "night": None, "report": None}
 
     assert problems(["sleep"], json.dumps(night)) == []
     assert problems(["sleep"], json.dumps(night | {"kept": None}))
@@ -188,9 +165,7 @@ def test_keys_inside_an_audit_record_are_checked_too():
 
 
 @pytest.mark.parametrize("remaining", [(), (RetractRemaining("b.md", "it waits"),)])
-def test_the_result_of_a_retraction_matches_its_shape(
-    remaining: tuple[RetractRemaining, ...],
-):
+def test_the_result_of_a_retraction_matches_its_shape(remaining: tuple[RetractRemaining, ...]):
     result = TakenBack(
         2,
         (RetractRemoved("a.md", 1, None), RetractRemoved("b.md", 1, "01a2080e")),

@@ -55,9 +55,7 @@ def remaining_files(memory: VaultMemory) -> list[str]:
 
 
 def test_dropped_lines_are_recorded_once_and_their_file_is_removed(memory):
-    drop(
-        memory, line("one kettle"), line("two", channel="kitchen"), line("three", ts="")
-    )
+    drop(memory, line("one kettle"), line("two", channel="kitchen"), line("three", ts=""))
 
     assert memory.conversations.take_dropped() == DropReport(3, 0)
     assert memory.conversations.take_dropped() == DropReport()
@@ -109,9 +107,7 @@ def test_invalid_lines_are_set_aside_with_the_reason(memory):
     [aside] = remaining_files(memory)
     said = [
         json.loads(one)
-        for one in (memory.conversations.drop_folder.path / aside)
-        .read_text()
-        .splitlines()
+        for one in (memory.conversations.drop_folder.path / aside).read_text().splitlines()
     ]
     assert [one["line"] + "\n" for one in said] == bad[:2] + bad[2:]
     assert all(one["reason"] for one in said)
@@ -165,21 +161,14 @@ def test_a_last_line_without_newline_is_recorded_once_the_file_is_closed(memory)
 
 def test_symlinks_folders_and_hidden_files_are_left_alone(memory, tmp_path):
     (tmp_path / "elsewhere.jsonl").write_text(line("from outside"))
-    (memory.conversations.drop_folder.path / "link.jsonl").symlink_to(
-        tmp_path / "elsewhere.jsonl"
-    )
+    (memory.conversations.drop_folder.path / "link.jsonl").symlink_to(tmp_path / "elsewhere.jsonl")
     (memory.conversations.drop_folder.path / "folder.jsonl").mkdir()
     os.mkfifo(memory.conversations.drop_folder.path / "pipe.jsonl")
     drop(memory, line("being made"), name=".mail.jsonl")
 
     assert memory.conversations.take_dropped() == DropReport()
 
-    assert remaining_files(memory) == [
-        ".mail.jsonl",
-        "folder.jsonl",
-        "link.jsonl",
-        "pipe.jsonl",
-    ]
+    assert remaining_files(memory) == [".mail.jsonl", "folder.jsonl", "link.jsonl", "pipe.jsonl"]
 
 
 def test_a_file_of_thousands_of_lines_is_recorded_completely(memory):
@@ -235,15 +224,7 @@ def record_in_a_killed_process(memory: VaultMemory, step: int) -> bool:
     child = os.fork()
     if child == 0:
         before = crashing(step)
-        for name in (
-            "rename",
-            "replace",
-            "write",
-            "fdatasync",
-            "unlink",
-            "utime",
-            "pread",
-        ):
+        for name in ("rename", "replace", "write", "fdatasync", "unlink", "utime", "pread"):
             real = getattr(os, name)
             setattr(os, name, lambda *a, _real=real, **k: (before(), _real(*a, **k))[1])
         real_mark = dropped._write_offset
@@ -283,9 +264,7 @@ def test_a_kill_before_any_step_loses_and_duplicates_no_line(outside):
         assert len(raw.splitlines()) == len(wanted)
 
 
-def test_an_automated_turn_is_searchable_but_not_queued_for_learning(
-    memory,
-):
+def test_an_automated_turn_is_searchable_but_not_queued_for_learning(memory):
     drop(
         memory,
         line("kettle report", automated=True),
@@ -295,8 +274,7 @@ def test_an_automated_turn_is_searchable_but_not_queued_for_learning(
     assert memory.conversations.take_dropped() == DropReport(2, 1)
 
     assert [
-        (turn.text, turn.automated)
-        for turn in memory.conversations.transcripts.of("user:alice")
+        (turn.text, turn.automated) for turn in memory.conversations.transcripts.of("user:alice")
     ] == [("kettle report", True), ("the kettle sings", False)]
     assert len(memory.search("kettle", scopes=["user:alice"], refresh=False).hits) == 2
     assert len(memory.end_session("s").waiting) == 1

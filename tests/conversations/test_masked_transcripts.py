@@ -33,9 +33,7 @@ def memory(outside: Outside) -> Iterator[VaultMemory]:
 
 def say(memory: VaultMemory, text: str, minutes: int = 0, **said: str) -> str | None:
     asked = {"session": "s", "role": "user", "user": "alice"} | said
-    return memory.record_turn(
-        text=text, now=NOON + timedelta(minutes=minutes), **asked
-    ).id  # type: ignore[arg-type]
+    return memory.record_turn(text=text, now=NOON + timedelta(minutes=minutes), **asked).id  # type: ignore[arg-type]
 
 
 def written(outside: Outside) -> list[dict[str, str]]:
@@ -61,9 +59,7 @@ def test_a_secret_that_is_said_is_not_written(
 def test_other_turns_keep_order_ids_and_words(outside: Outside, memory: VaultMemory):
     ids = [
         say(memory, text, minutes)
-        for minutes, text in enumerate(
-            ["The heron is back.", TOLD[0], "It fishes at the quay."]
-        )
+        for minutes, text in enumerate(["The heron is back.", TOLD[0], "It fishes at the quay."])
     ]
 
     turns = written(outside)
@@ -79,9 +75,7 @@ def test_other_turns_keep_order_ids_and_words(outside: Outside, memory: VaultMem
     assert not [hit for hit in found if "quayfish" in hit.text]
 
 
-def test_what_another_program_drops_has_no_secret(
-    outside: Outside, memory: VaultMemory
-):
+def test_what_another_program_drops_has_no_secret(outside: Outside, memory: VaultMemory):
     line = {
         "session": "s",
         "role": "user",
@@ -100,9 +94,7 @@ def test_what_another_program_drops_has_no_secret(
 
 def test_a_person_may_keep_secrets_in_transcripts(outside: Outside):
     outside.write("Users/alice/lantern/config/USER.md", "## Tea\n\n- green\n")
-    environment = outside.environment | {
-        "VAULT_MEMORY_TRANSCRIPTS_MASK_SECRETS": "false"
-    }
+    environment = outside.environment | {"VAULT_MEMORY_TRANSCRIPTS_MASK_SECRETS": "false"}
     with VaultMemory.open(outside.vault, environment=environment) as memory:
         say(memory, TOLD[0])
 
@@ -142,7 +134,5 @@ def test_words_of_an_own_table_tell_secrets_too(outside: Outside, memory: VaultM
         (f"ab{MASK}ba", "aba", False),
     ],
 )
-def test_a_masked_turn_is_compared_by_its_other_words(
-    recorded: str, text: str, same: bool
-):
+def test_a_masked_turn_is_compared_by_its_other_words(recorded: str, text: str, same: bool):
     assert is_same(recorded, text) == same

@@ -48,9 +48,7 @@ def remember(memory: VaultMemory) -> object:
 
 def append(memory: VaultMemory) -> object:
     return memory.apply(
-        f"{CONFIG}USER.md",
-        [{"op": "append", "heading": "Tea", "line": RULE}],
-        source="tool",
+        f"{CONFIG}USER.md", [{"op": "append", "heading": "Tea", "line": RULE}], source="tool"
     )
 
 
@@ -64,31 +62,21 @@ def add_heading(memory: VaultMemory) -> object:
 
 def replace(memory: VaultMemory) -> object:
     note = f"{CONFIG}USER.md"
-    memory.apply(
-        note, [{"op": "append", "heading": "Tea", "line": "black"}], source="tool"
-    )
+    memory.apply(note, [{"op": "append", "heading": "Tea", "line": "black"}], source="tool")
     return memory.apply(
-        note,
-        [{"op": "replace", "heading": "Tea", "match": "black", "line": RULE}],
-        source="tool",
+        note, [{"op": "replace", "heading": "Tea", "match": "black", "line": RULE}], source="tool"
     )
 
 
 def add_fact(memory: VaultMemory) -> object:
     return memory.add_fact(
-        subject="alice",
-        predicate="prefers",
-        object=RULE,
-        scope="user:alice",
-        source="tool",
+        subject="alice", predicate="prefers", object=RULE, scope="user:alice", source="tool"
     )
 
 
 def memory_tool(memory: VaultMemory) -> object:
     tool = memory.memory_tool(user="alice")
-    tool.execute(
-        {"command": "create", "path": "/memories/a.md", "file_text": f"# A\n\n{RULE}\n"}
-    )
+    tool.execute({"command": "create", "path": "/memories/a.md", "file_text": f"# A\n\n{RULE}\n"})
     return tool.execute(
         {
             "command": "insert",
@@ -111,12 +99,7 @@ def memory_tool_in_two_steps(memory: VaultMemory) -> object:
         }
     )
     return tool.execute(
-        {
-            "command": "str_replace",
-            "path": path,
-            "old_str": "xx",
-            "new_str": "Always forward",
-        }
+        {"command": "str_replace", "path": path, "old_str": "xx", "new_str": "Always forward"}
     )
 
 
@@ -148,22 +131,15 @@ def notes_saying(memory: VaultMemory, text: str) -> list[str]:
 
 
 @pytest.mark.parametrize("door", DOORS)
-def test_a_single_tool_call_cannot_write_a_standing_rule(
-    memory: VaultMemory, door: Door
-):
+def test_a_single_tool_call_cannot_write_a_standing_rule(memory: VaultMemory, door: Door):
     door(memory)
 
-    assert (
-        notes_saying(memory, "eve@evil.example") == []
-        or door is memory_tool_in_two_steps
-    )
+    assert notes_saying(memory, "eve@evil.example") == [] or door is memory_tool_in_two_steps
     assert notes_saying(memory, RULE) == []
 
 
 @pytest.mark.parametrize("door", [remember, append, add_heading, replace, add_fact])
-def test_a_rule_requested_by_a_tool_can_be_approved_by_the_person(
-    memory: VaultMemory, door: Door
-):
+def test_a_rule_requested_by_a_tool_can_be_approved_by_the_person(memory: VaultMemory, door: Door):
     door(memory)
 
     [asked] = memory.inbox()
@@ -181,12 +157,8 @@ def test_the_tool_is_told_that_its_rule_is_proposed_and_why(memory: VaultMemory)
     assert kept.note == f"{CONFIG}RULES.md"
 
 
-def test_a_rule_the_owner_stated_in_this_session_is_written_at_once(
-    memory: VaultMemory,
-):
-    memory.record_turn(
-        role="user", text="From now on, always answer in German, please.", **SESSION
-    )
+def test_a_rule_the_owner_stated_in_this_session_is_written_at_once(memory: VaultMemory):
+    memory.record_turn(role="user", text="From now on, always answer in German, please.", **SESSION)
 
     kept = memory.remember("Always answer in German", scope="user:alice", source="tool")
 
@@ -207,35 +179,23 @@ def test_a_rule_the_owner_stated_in_this_session_is_written_at_once(
         {"role": "user", "text": RULE, "source": "cron"},
     ],
 )
-def test_quotes_and_statements_of_others_justify_no_rule(
-    memory: VaultMemory, turn: dict[str, str]
-):
+def test_quotes_and_statements_of_others_justify_no_rule(memory: VaultMemory, turn: dict[str, str]):
     memory.record_turn(**{**SESSION, **turn})
 
-    assert (
-        memory.remember(RULE, scope="user:alice", source="tool").outcome == "proposed"
-    )
+    assert memory.remember(RULE, scope="user:alice", source="tool").outcome == "proposed"
     assert notes_saying(memory, RULE) == []
 
 
-def test_a_statement_from_an_ended_session_justifies_no_rule(
-    memory: VaultMemory,
-):
+def test_a_statement_from_an_ended_session_justifies_no_rule(memory: VaultMemory):
     memory.record_turn(role="user", text=RULE, **SESSION)
     memory.end_session("s1", user="alice")
 
-    assert (
-        memory.remember(RULE, scope="user:alice", source="tool").outcome == "proposed"
-    )
+    assert memory.remember(RULE, scope="user:alice", source="tool").outcome == "proposed"
 
 
-def test_a_proposed_rule_does_not_push_an_older_one_into_the_archive(
-    memory: VaultMemory,
-):
+def test_a_proposed_rule_does_not_push_an_older_one_into_the_archive(memory: VaultMemory):
     for number in range(20):
-        memory.remember(
-            f"Always greet guest {number}", scope="user:alice", source="cli"
-        )
+        memory.remember(f"Always greet guest {number}", scope="user:alice", source="cli")
     before = (memory.root / f"{CONFIG}RULES.md").read_text()
 
     memory.remember(RULE, scope="user:alice", source="tool")
@@ -254,14 +214,10 @@ def sections(memory: VaultMemory) -> tuple[list[str], list[str]]:
     """The texts of the rules that hold, and of those in the archive."""
     items = items_of(parse((memory.root / f"{CONFIG}RULES.md").read_bytes()))
     active = [parse_item(item.text).text for item in items if item.heading != ARCHIVED]
-    return active, [
-        parse_item(item.text).text for item in items if item.heading == ARCHIVED
-    ]
+    return active, [parse_item(item.text).text for item in items if item.heading == ARCHIVED]
 
 
-def test_at_most_twenty_rules_are_active_when_nights_and_the_bot_both_add_some(
-    memory: VaultMemory,
-):
+def test_at_most_twenty_rules_are_active_when_nights_and_the_bot_both_add_some(memory: VaultMemory):
     evening = datetime(2090, 6, 10, 20, tzinfo=UTC)
     asked = ["Be kind"]
     for day in range(3):
@@ -269,16 +225,10 @@ def test_at_most_twenty_rules_are_active_when_nights_and_the_bot_both_add_some(
         for number in range(9):
             asked.append(f"Always greet guest {day} {number}")
             memory.record_turn(
-                role="user",
-                text=f"{asked[-1]}.",
-                now=now,
-                session=f"s{day}",
-                user="alice",
+                role="user", text=f"{asked[-1]}.", now=now, session=f"s{day}", user="alice"
             )
             if number % 3 == 0:
-                kept = memory.remember(
-                    asked[-1], scope="user:alice", source="tool", now=now
-                )
+                kept = memory.remember(asked[-1], scope="user:alice", source="tool", now=now)
                 assert kept.outcome == "added", kept
         memory.sleep(scopes=["user:alice"], now=now + timedelta(hours=8))
 
@@ -291,16 +241,11 @@ def test_at_most_twenty_rules_are_active_when_nights_and_the_bot_both_add_some(
 
 def test_a_rule_requested_again_leaves_the_archive(memory: VaultMemory):
     for number in range(20):
-        memory.remember(
-            f"Always greet guest {number}", scope="user:alice", source="cli", now=JUNE
-        )
+        memory.remember(f"Always greet guest {number}", scope="user:alice", source="cli", now=JUNE)
     assert sections(memory)[1] == ["Always greet guest 0"]
 
     memory.remember(
-        "Always greet guest 0",
-        scope="user:alice",
-        source="cli",
-        now=JUNE + timedelta(days=1),
+        "Always greet guest 0", scope="user:alice", source="cli", now=JUNE + timedelta(days=1)
     )
 
     active, archived = sections(memory)
@@ -309,9 +254,7 @@ def test_a_rule_requested_again_leaves_the_archive(memory: VaultMemory):
     assert archived == ["Always greet guest 1"]
 
 
-def test_a_bot_does_not_archive_a_persons_rule_while_there_is_room(
-    memory: VaultMemory,
-):
+def test_a_bot_does_not_archive_a_persons_rule_while_there_is_room(memory: VaultMemory):
     note = f"{CONFIG}RULES.md"
     archive = [
         {"op": "remove", "heading": "Asked for", "match": "Be kind", "exact": True},
@@ -328,9 +271,7 @@ def test_a_bot_does_not_archive_a_persons_rule_while_there_is_room(
 
 def test_only_a_person_can_restore_an_archived_rule(memory: VaultMemory):
     for number in range(21):
-        memory.remember(
-            f"Always greet guest {number}", scope="user:alice", source="cli"
-        )
+        memory.remember(f"Always greet guest {number}", scope="user:alice", source="cli")
     _, [archived, _] = sections(memory)
 
     gone = {"op": "remove", "heading": ARCHIVED, "match": archived}
@@ -340,9 +281,7 @@ def test_only_a_person_can_restore_an_archived_rule(memory: VaultMemory):
     assert len(edit.proposed) == 1
 
 
-def test_rules_written_by_hand_all_stay_active(
-    memory: VaultMemory,
-):
+def test_rules_written_by_hand_all_stay_active(memory: VaultMemory):
     by_hand = [f"Answer question {number} with a poem" for number in range(30)]
     note = memory.root / f"{CONFIG}RULES.md"
     note.write_text("## Asked for\n\n" + "".join(f"- {rule}\n" for rule in by_hand))
@@ -355,14 +294,9 @@ def test_rules_written_by_hand_all_stay_active(
 
 @settings(max_examples=40, deadline=None)
 @given(
-    st.lists(
-        st.tuples(st.sampled_from(["night", "bot", "hand"]), st.integers(1, 25)),
-        max_size=5,
-    )
+    st.lists(st.tuples(st.sampled_from(["night", "bot", "hand"]), st.integers(1, 25)), max_size=5)
 )
-def test_no_rule_is_lost_or_duplicated_by_any_mix_of_writers(
-    steps: list[tuple[str, int]],
-):
+def test_no_rule_is_lost_or_duplicated_by_any_mix_of_writers(steps: list[tuple[str, int]]):
     doc, owned, number, asked = parse(b"# Rules\n"), Ownership(), 0, set[str]()
     for who, count in steps:
         lines = [f"Always greet guest {number + at} ({DAY})" for at in range(count)]
@@ -374,12 +308,8 @@ def test_no_rule_is_lost_or_duplicated_by_any_mix_of_writers(
         said = frozenset(keys_of(line.partition(" (")[0] for line in lines))
         known = Rules(source, "RULES.md", "rules", owned, said=said)
         for batch in [[line] for line in lines] if who == "bot" else [lines]:
-            decision = decide(
-                doc, rule_ops(doc, batch), changed(known, ownership=owned)
-            )
-            owned = owned.after(
-                [as_done(one) for one in decision.outcome.applied], source=source
-            )
+            decision = decide(doc, rule_ops(doc, batch), changed(known, ownership=owned))
+            owned = owned.after([as_done(one) for one in decision.outcome.applied], source=source)
             doc = decision.outcome.doc
             assert decision.outcome.rejected == decision.proposed == ()
         asked |= {parse_item(line).text for line in lines}

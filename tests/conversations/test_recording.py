@@ -32,12 +32,7 @@ def memory(outside: Outside) -> Iterator[VaultMemory]:
 
 
 def say(
-    memory: VaultMemory,
-    text: str,
-    user: str = "alice",
-    *,
-    minutes: float = 0,
-    **said: str | bool,
+    memory: VaultMemory, text: str, user: str = "alice", *, minutes: float = 0, **said: str | bool
 ) -> str | None:
     asked = {
         "session": "s",
@@ -57,9 +52,7 @@ def found_turns(memory: VaultMemory, query: str, *scopes: str) -> list[str]:
     ]
 
 
-def test_a_recorded_turn_is_searchable_without_a_rescan(
-    memory,
-):
+def test_a_recorded_turn_is_searchable_without_a_rescan(memory):
     recorded = memory.record_turn(
         session="s", role="user", user="alice", text="the kettle sings", now=NOON
     )
@@ -120,12 +113,7 @@ def test_a_person_cannot_find_turns_of_another_person(memory):
     say(memory, "alice's kettle")
     say(memory, "bob's kettle", "bob", session="t")
     say(
-        memory,
-        "for both of you: kettle",
-        "alice",
-        session="u",
-        role="assistant",
-        channel="kitchen",
+        memory, "for both of you: kettle", "alice", session="u", role="assistant", channel="kitchen"
     )
     say(memory, "alice in the kitchen: kettle", "alice", session="u", channel="kitchen")
     say(memory, "bob in the kitchen: kettle", "bob", session="u", channel="kitchen")
@@ -140,10 +128,7 @@ def test_a_person_cannot_find_turns_of_another_person(memory):
     ]
     assert len(found_turns(memory, "kettle", "channel:kitchen")) == 3
     assert len(found_turns(memory, "kettle", "channel:kitchen", "user:alice")) == 4
-    assert (
-        found_turns(memory, "kettle", "user:kitchen", "channel:alice", "group:main")
-        == []
-    )
+    assert found_turns(memory, "kettle", "user:kitchen", "channel:alice", "group:main") == []
 
 
 def test_all_turns_in_a_channel_go_to_one_file(memory):
@@ -159,14 +144,11 @@ def test_all_turns_in_a_channel_go_to_one_file(memory):
 
 
 @pytest.mark.parametrize(
-    "who",
-    [{}, {"user": ""}, {"user": None, "session": "nobody knows it"}, {"session": ""}],
+    "who", [{}, {"user": ""}, {"user": None, "session": "nobody knows it"}, {"session": ""}]
 )
 def test_nothing_is_recorded_without_a_person_or_a_known_session(memory, who):
     with pytest.raises(UsageError):
-        memory.record_turn(
-            **{"session": "s", "role": "user", "text": "whose is this?", **who}
-        )
+        memory.record_turn(**{"session": "s", "role": "user", "text": "whose is this?", **who})
 
     assert list(memory.root.rglob("*.jsonl")) == []
 
@@ -176,9 +158,7 @@ def test_a_known_session_identifies_the_person_even_after_a_restart(memory, outs
     memory.close()
 
     with VaultMemory.open(outside.vault, environment=outside.environment) as again:
-        recorded = again.record_turn(
-            session="s", role="assistant", text="good morning", now=NOON
-        )
+        recorded = again.record_turn(session="s", role="assistant", text="good morning", now=NOON)
 
         [_, turn] = again.conversations.transcripts.of("channel:kitchen")
         assert recorded.note == f"Channels/kitchen/transcripts/{DAY}"
@@ -199,11 +179,7 @@ def test_a_session_id_shared_by_two_people_does_not_identify_the_person(memory):
 
 
 def files_containing(folder: Path, needle: bytes) -> list[Path]:
-    return [
-        path
-        for path in folder.rglob("*")
-        if path.is_file() and needle in path.read_bytes()
-    ]
+    return [path for path in folder.rglob("*") if path.is_file() and needle in path.read_bytes()]
 
 
 def test_an_incognito_session_leaves_no_trace_on_disk(memory, outside):
@@ -228,10 +204,7 @@ def test_an_incognito_session_leaves_no_trace_on_disk(memory, outside):
         assert not files_containing(folder, b"xylophone")
         assert not files_containing(folder, b"hush-hush")
     after = {*outside.home.rglob("*"), *outside.vault.rglob("*")}
-    assert {path.name for path in after - before} <= {
-        "index-1.sqlite-wal",
-        "index-1.sqlite-shm",
-    }
+    assert {path.name for path in after - before} <= {"index-1.sqlite-wal", "index-1.sqlite-shm"}
 
 
 def test_the_session_after_an_incognito_one_is_recorded(memory):
@@ -298,14 +271,10 @@ def test_ending_a_session_twice_is_harmless_and_an_unknown_one_is_no_error(memor
 def test_turns_after_a_given_one_are_returned_in_order_of_time(memory):
     ids = [say(memory, f"line {number}", minutes=60 * number) for number in range(30)]
 
-    after = memory.conversations.transcripts.since(
-        "user:alice", ids[9], NOON + timedelta(hours=20)
-    )
+    after = memory.conversations.transcripts.since("user:alice", ids[9], NOON + timedelta(hours=20))
 
     assert [turn.id for turn in after] == ids[10:21]
-    assert [
-        turn.id for turn in memory.conversations.transcripts.since("user:alice")
-    ] == ids
+    assert [turn.id for turn in memory.conversations.transcripts.since("user:alice")] == ids
     assert memory.conversations.transcripts.since("user:bob") == []
 
 
@@ -358,9 +327,7 @@ def test_with_a_second_device_each_device_writes_its_own_file(memory, outside):
         )
 
         assert recorded.note not in (None, f"Users/alice/transcripts/{DAY}")
-        assert {
-            turn.text for turn in again.conversations.transcripts.of("user:alice")
-        } == {
+        assert {turn.text for turn in again.conversations.transcripts.of("user:alice")} == {
             "from here",
             "from there",
             "from here again",
@@ -417,9 +384,7 @@ def test_a_turn_recorded_without_an_index_is_found_once_there_is_one(outside):
 def test_any_text_is_recorded_completely(memory, text):
     scope = f"user:ann-{len(memory.scopes())}"
     user = scope.removeprefix("user:")
-    memory.record_turn(
-        session="s", role="user", user=user, text="kettle " + text, now=NOON
-    )
+    memory.record_turn(session="s", role="user", user=user, text="kettle " + text, now=NOON)
     memory.record_turn(session="s", role="user", user=user, text="after", now=NOON)
 
     assert [turn.text for turn in memory.conversations.transcripts.of(scope)] == [
@@ -436,12 +401,7 @@ def test_a_job_does_not_end_a_persons_conversation(memory, sign):
     say(memory, "good morning", session="talk")
     say(memory, "read the mail", session="job", minutes=1, **sign)
 
-    assert {one.id for one in memory.conversations.sessions.all() if one.is_open} == {
-        "talk",
-        "job",
-    }
+    assert {one.id for one in memory.conversations.sessions.all() if one.is_open} == {"talk", "job"}
 
     say(memory, "good night", session="bed", minutes=2)
-    assert {one.id for one in memory.conversations.sessions.all() if one.is_open} == {
-        "bed"
-    }
+    assert {one.id for one in memory.conversations.sessions.all() if one.is_open} == {"bed"}

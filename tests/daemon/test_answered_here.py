@@ -32,19 +32,13 @@ def search(memory: VaultMemory, query: str):
     return query_or_local.search(memory, query, scopes=None)
 
 
-def test_a_search_gets_the_answer_that_a_daemon_would_give(
-    outside: Outside, memory: VaultMemory
-):
+def test_a_search_gets_the_answer_that_a_daemon_would_give(outside: Outside, memory: VaultMemory):
     alone = search(memory, "bees")
 
     with upkeep_here(memory):
         here = search(memory, "bees")
-        assert [hit["text"] for hit in here["hits"]] == [
-            hit["text"] for hit in alone["hits"]
-        ]
-        assert [hit["score"] for hit in here["hits"]] == [
-            hit["score"] for hit in alone["hits"]
-        ]
+        assert [hit["text"] for hit in here["hits"]] == [hit["text"] for hit in alone["hits"]]
+        assert [hit["score"] for hit in here["hits"]] == [hit["score"] for hit in alone["hits"]]
         # A save of another program is found at once.
         outside.write(NOTE, "## About\n\n- Keeps bees\n- Feeds a heron\n")
         assert "heron" in search(memory, "heron")["hits"][0]["text"]
@@ -56,9 +50,7 @@ def test_a_search_does_not_read_the_vault_itself(memory: VaultMemory, monkeypatc
         monkeypatch.setattr(memory, "refresh", None)
 
         assert search(memory, "bees")["hits"]
-        assert query_or_local.context(
-            memory, "Who keeps bees?", scopes=memory.scopes()
-        )["text"]
+        assert query_or_local.context(memory, "Who keeps bees?", scopes=memory.scopes())["text"]
         assert query_or_local.all_scopes(memory) == memory.scopes()
 
 

@@ -107,15 +107,13 @@ def test_an_op_and_its_audit_record_are_told(running: Running, memory: VaultMemo
     since = present(memory)
 
     edit = memory.apply(
-        "USER.md",
-        [{"op": "append", "heading": "Birds", "line": "a curlew"}],
-        source="cli",
+        "USER.md", [{"op": "append", "heading": "Birds", "line": "a curlew"}], source="cli"
     )
 
     assert edit.changed
-    notes = told(
-        memory, since, lambda notes: any("audit" in note for note in notes)
-    ) | told(memory, since, lambda notes: "USER.md" in notes)
+    notes = told(memory, since, lambda notes: any("audit" in note for note in notes)) | told(
+        memory, since, lambda notes: "USER.md" in notes
+    )
     assert {note.partition(".")[0] for note in notes} == {"USER"}
 
 
@@ -173,14 +171,7 @@ def test_a_feed_that_is_closed_does_not_wait_for_the_daemon(memory: VaultMemory)
 
 @pytest.mark.parametrize(
     "arguments",
-    [
-        {"wait": 16},
-        {"wait": -1},
-        {"wait": "x"},
-        {"since": 3},
-        {"since": "x" * 101},
-        {"x": 1},
-    ],
+    [{"wait": 16}, {"wait": -1}, {"wait": "x"}, {"since": 3}, {"since": "x" * 101}, {"x": 1}],
     ids=str,
 )
 def test_wrong_arguments_are_refused(running: Running, arguments: dict[str, Any]):
@@ -299,9 +290,7 @@ def test_after_a_loss_every_earlier_id_is_lost():
     assert ring.answer({"since": since})["lost"]
 
 
-@pytest.mark.parametrize(
-    "end", ["-", "-1x", "- 1", "-+1", "--1", "-²", "-7", "-" + "9" * 80, ""]
-)
+@pytest.mark.parametrize("end", ["-", "-1x", "- 1", "-+1", "--1", "-²", "-7", "-" + "9" * 80, ""])
 def test_an_id_that_this_ring_never_gave_is_lost(end: str):
     ring = ring_with("a.md")
     name = ring.answer({})["id"].partition("-")[0]

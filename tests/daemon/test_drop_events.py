@@ -26,18 +26,14 @@ def drops(tmp_path: Path, woken: threading.Event) -> Iterator[DropEvents]:
     events.stop()
 
 
-def test_a_dropped_turn_wakes_the_daemon(
-    tmp_path: Path, drops: DropEvents, woken: threading.Event
-):
+def test_a_dropped_turn_wakes_the_daemon(tmp_path: Path, drops: DropEvents, woken: threading.Event):
     assert drops.has_events
     (tmp_path / "drop/bot.jsonl").write_text("{}\n")
     assert woken.wait(10)
     assert drops.heard
 
 
-def test_a_recreated_drop_folder_is_polled_without_events(
-    tmp_path: Path, drops: DropEvents
-):
+def test_a_recreated_drop_folder_is_polled_without_events(tmp_path: Path, drops: DropEvents):
     shutil.rmtree(tmp_path / "drop")
     (tmp_path / "drop").mkdir()
     until(lambda: not drops.has_events)

@@ -15,9 +15,7 @@ def version_count(outside: Outside) -> int:
         return 0
     with closing(sqlite3.connect(f"file:{journal}?mode=ro", uri=True)) as connection:
         try:
-            return int(
-                connection.execute("SELECT count(*) FROM versions").fetchone()[0]
-            )
+            return int(connection.execute("SELECT count(*) FROM versions").fetchone()[0])
         except sqlite3.OperationalError:  # it is just being made
             return 0
 
@@ -39,22 +37,13 @@ def test_the_daemon_writes_and_indexes_a_waiting_edit(outside: Outside):
     path = outside.write("USER.md", NOTE)
     with outside.daemon() as daemon:
         path.chmod(0o444)
-        waiting = outside.run("append", "USER.md", "Tea", "lapsang", "--json").json[
-            "pending"
-        ]
+        waiting = outside.run("append", "USER.md", "Tea", "lapsang", "--json").json["pending"]
         assert [one["reason"] for one in waiting] == ["read_only"]
-        assert [one["id"] for one in daemon.ask("status")["pending"]] == [
-            waiting[0]["id"]
-        ]
+        assert [one["id"] for one in daemon.ask("status")["pending"]] == [waiting[0]["id"]]
 
         path.chmod(0o644)
         until(lambda: path.read_text() == NOTE + "- lapsang\n")
-        until(
-            lambda: (
-                [one["id"] for one in outside.ok("log")["records"]]
-                == [waiting[0]["id"]]
-            )
-        )
+        until(lambda: [one["id"] for one in outside.ok("log")["records"]] == [waiting[0]["id"]])
         daemon.until_found("lapsang")
         assert daemon.ask("status")["pending"] == []
 
@@ -86,10 +75,7 @@ def test_the_daemon_carries_out_a_ticked_proposal(outside: Outside):
         until(lambda: "[x]" not in page.read_text())
         daemon.until_gone("green")
 
-    assert [record["source"] for record in outside.ok("log")["records"]] == [
-        "tool",
-        "inbox",
-    ]
+    assert [record["source"] for record in outside.ok("log")["records"]] == ["tool", "inbox"]
 
 
 def test_a_proposal_ticked_while_no_daemon_ran_is_carried_out(outside: Outside):
@@ -110,8 +96,4 @@ def test_the_daemon_removes_displaced_files(outside: Outside):
         outside.ok("append", "USER.md", "Tea", "lapsang")
         assert [name.name for name in outside.vault.iterdir() if ".~" in name.name]
     with outside.daemon():
-        until(
-            lambda: (
-                not [name.name for name in outside.vault.iterdir() if ".~" in name.name]
-            )
-        )
+        until(lambda: not [name.name for name in outside.vault.iterdir() if ".~" in name.name])

@@ -19,10 +19,7 @@ from vault_memory.api.vault_memory import VaultMemory
 from vault_memory.daemon.turns.embedding_turns import EmbeddingTurns
 from vault_memory.models.embedding.model_files import installed_minilm
 
-ONNX = {
-    "VAULT_MEMORY_EMBEDDING_KIND": "onnx",
-    "VAULT_MEMORY_EMBEDDING_RETRY_SECONDS": "0.3",
-}
+ONNX = {"VAULT_MEMORY_EMBEDDING_KIND": "onnx", "VAULT_MEMORY_EMBEDDING_RETRY_SECONDS": "0.3"}
 BATCH = 16
 SECRETS = (
     "- The spare key of the lighthouse is under the blue flower pot",
@@ -65,32 +62,21 @@ def test_a_real_model_warms_up_and_then_finds_by_meaning(notes: Outside):
         seen = {daemon.search("key")["freshness"]["semantic"]}
 
         daemon.until_status(
-            lambda status: (
-                seen.add(status["semantic"]),
-                status["semantic"] == "ready",
-            )[1]
+            lambda status: (seen.add(status["semantic"]), status["semantic"] == "ready")[1]
         )
         answer = daemon.search("which food makes her ill?", mode="semantic")
         assert answer["hits"][0]["text"] == SECRETS[1]
-        assert answer["freshness"] == {
-            "stale_files": [],
-            "semantic": "ready",
-            "reason": "",
-        }
+        assert answer["freshness"] == {"stale_files": [], "semantic": "ready", "reason": ""}
         assert seen <= {"off", "warming", "ready"}
         assert (
-            notes.search("which food makes her ill?", "--mode", "semantic")["hits"][0][
-                "text"
-            ]
+            notes.search("which food makes her ill?", "--mode", "semantic")["hits"][0]["text"]
             == SECRETS[1]
         )
 
         notes.write("memory/a.md", "- The dog sleeps in the boathouse\n")
         daemon.until_found("boathouse")
         until(lambda: missing(notes) == 0, says="not embedded")
-        hits = daemon.search("where does the pet spend the night?", mode="semantic")[
-            "hits"
-        ]
+        hits = daemon.search("where does the pet spend the night?", mode="semantic")["hits"]
         assert "boathouse" in hits[0]["text"]
         assert daemon.stop()[0] == 0
 
@@ -119,9 +105,7 @@ def test_a_newly_installed_model_is_used_without_a_restart(notes: Outside):
     folder = notes.home / "model"
     notes.settings = ONNX | {"VAULT_MEMORY_EMBEDDING_MODEL": str(folder)}
     with notes.daemon() as daemon:
-        status = daemon.until_status(
-            lambda status: "does not exist" in status["reason"]
-        )
+        status = daemon.until_status(lambda status: "does not exist" in status["reason"])
         assert status["semantic"] == "off"
         assert daemon.finds("hazelnuts")
 
@@ -129,9 +113,7 @@ def test_a_newly_installed_model_is_used_without_a_restart(notes: Outside):
         (folder / "tokenizer.json").write_text("{")
         (folder / "model.onnx").write_bytes(b"no weights")
         daemon.until_status(
-            lambda status: (
-                status["semantic"] == "off" and "does not exist" not in status["reason"]
-            )
+            lambda status: status["semantic"] == "off" and "does not exist" not in status["reason"]
         )
         assert daemon.finds("hazelnuts")
 
@@ -141,9 +123,7 @@ def test_a_newly_installed_model_is_used_without_a_restart(notes: Outside):
         model_folder(folder)
         daemon.until_status(lambda status: status["semantic"] == "ready")
         assert (
-            daemon.search("which food makes her ill?", mode="semantic")["hits"][0][
-                "text"
-            ]
+            daemon.search("which food makes her ill?", mode="semantic")["hits"][0]["text"]
             == SECRETS[1]
         )
         assert not any("Traceback" in line for line in daemon.errors)
@@ -207,10 +187,7 @@ class Counting:
 
 
 def vector(model: str, text: str) -> list[float]:
-    return [
-        byte / 255 - 0.5
-        for byte in hashlib.sha256(f"{model}\0{text}".encode()).digest()[:8]
-    ]
+    return [byte / 255 - 0.5 for byte in hashlib.sha256(f"{model}\0{text}".encode()).digest()[:8]]
 
 
 @pytest.fixture
@@ -224,12 +201,8 @@ def embedded(server: Counting, outside: Outside, target: int) -> bool:
     return sum(server.asked.values()) >= target or missing(outside) == 0
 
 
-def test_turns_of_different_threads_embed_each_text_once(
-    outside: Outside, server: Counting
-):
-    outside.write(
-        "USER.md", "".join(f"- fact number {number} of many\n" for number in range(200))
-    )
+def test_turns_of_different_threads_embed_each_text_once(outside: Outside, server: Counting):
+    outside.write("USER.md", "".join(f"- fact number {number} of many\n" for number in range(200)))
     outside.ok("index", "--no-embed")
     outside.settings = server.settings
     count = missing(outside)
@@ -251,9 +224,7 @@ def test_turns_of_different_threads_embed_each_text_once(
 
 def test_embedding_resumes_after_a_kill(outside: Outside, server: Counting):
     chance = random.Random(5)
-    outside.write(
-        "USER.md", "".join(f"- fact number {number} of many\n" for number in range(600))
-    )
+    outside.write("USER.md", "".join(f"- fact number {number} of many\n" for number in range(600)))
     outside.ok("index", "--no-embed")
     outside.settings = server.settings
     server.slow.set()
@@ -272,18 +243,11 @@ def test_embedding_resumes_after_a_kill(outside: Outside, server: Counting):
     assert kills >= 3
     assert len(server.asked) == 600
     twice = sum(count - 1 for count in server.asked.values())
-    assert twice <= kills * BATCH, (
-        f"{twice} texts were embedded again after {kills} kills"
-    )
+    assert twice <= kills * BATCH, f"{twice} texts were embedded again after {kills} kills"
 
 
-def test_embedding_stops_soon_in_the_middle_of_a_batch(
-    outside: Outside, server: Counting
-):
-    outside.write(
-        "USER.md",
-        "".join(f"- fact number {number} of many\n" for number in range(2000)),
-    )
+def test_embedding_stops_soon_in_the_middle_of_a_batch(outside: Outside, server: Counting):
+    outside.write("USER.md", "".join(f"- fact number {number} of many\n" for number in range(2000)))
     outside.ok("index", "--no-embed")
     outside.settings = server.settings
     server.slow.set()
@@ -310,9 +274,7 @@ def test_unchanged_text_is_never_embedded_again(outside: Outside, server: Counti
         note.rename(outside.vault / "memory.md")
         outside.write("memory/copy.md", "".join(reversed(lines)))
         daemon.until_status(
-            lambda status: (
-                not status["index"]["stale_files"] and status["semantic"] == "ready"
-            )
+            lambda status: not status["index"]["stale_files"] and status["semantic"] == "ready"
         )
         outside.ok("index", "--rebuild")
         daemon.until_status(lambda status: status["semantic"] == "ready")
@@ -323,9 +285,7 @@ def test_a_change_of_model_never_mixes_vectors(notes: Outside, server: Counting)
     notes.settings = dict(server.settings)
     with notes.daemon() as daemon:
         daemon.until_status(lambda status: status["semantic"] == "ready")
-        first = daemon.search(SECRETS[1].removeprefix("- "), mode="semantic", why=True)[
-            "hits"
-        ]
+        first = daemon.search(SECRETS[1].removeprefix("- "), mode="semantic", why=True)["hits"]
     notes.settings["VAULT_MEMORY_EMBEDDING_MODEL"] = "two"
     server.broken.set()
     with notes.daemon() as daemon:
@@ -335,17 +295,10 @@ def test_a_change_of_model_never_mixes_vectors(notes: Outside, server: Counting)
         )
         server.broken.clear()
         daemon.until_status(lambda status: status["semantic"] == "ready")
-        second = daemon.search(
-            SECRETS[1].removeprefix("- "), mode="semantic", why=True
-        )["hits"]
+        second = daemon.search(SECRETS[1].removeprefix("- "), mode="semantic", why=True)["hits"]
     assert set(server.models) == {"one", "two"}
     counted = "SELECT model.name, count(*) FROM vector JOIN model ON model.id = vector.model GROUP BY model.id"
-    until(
-        lambda: (
-            len(found := rows(notes.state, counted)) == 1
-            and found[0][1] == len(SECRETS)
-        )
-    )
+    until(lambda: len(found := rows(notes.state, counted)) == 1 and found[0][1] == len(SECRETS))
     assert [hit["text"] for hit in first] != [] != [hit["text"] for hit in second]
 
 

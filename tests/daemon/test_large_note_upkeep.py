@@ -54,30 +54,22 @@ def test_another_note_is_searchable_before_a_hostile_note_is_parsed(
         write_by_rename(outside, "memory/hostile.md", HOSTILE[name])
         until(
             lambda: (
-                "memory/hostile.md"
-                in search_as_main(daemon, "tea")["freshness"]["stale_files"]
+                "memory/hostile.md" in search_as_main(daemon, "tea")["freshness"]["stale_files"]
             ),
             pause=0.001,
         )
         outside.write("USER.md", "- white tea\n")
 
-        found = until(
-            lambda: (one := search_as_main(daemon, "white"))["hits"] and one,
-            pause=0.001,
-        )
+        found = until(lambda: (one := search_as_main(daemon, "white"))["hits"] and one, pause=0.001)
 
-        assert found["freshness"]["stale_files"] == ["memory/hostile.md"], (
-            "it was still being read"
-        )
+        assert found["freshness"]["stale_files"] == ["memory/hostile.md"], "it was still being read"
         until(lambda: not search_as_main(daemon, "tea")["freshness"]["stale_files"])
         (outside.vault / "memory/hostile.md").unlink()
         until(lambda: daemon.ask("status")["index"]["notes"] == 1)
         assert rows(outside.state, "SELECT count(*) FROM chunk") == [(1,)]
 
 
-def test_a_hostile_note_that_becomes_small_is_found_with_its_new_text(
-    outside: Outside,
-) -> None:
+def test_a_hostile_note_that_becomes_small_is_found_with_its_new_text(outside: Outside) -> None:
     outside.write("memory/hostile.md", BULLETS)
     with outside.daemon() as daemon:
         until(lambda: daemon.ask("status")["index"]["chunks"] > 2000)
@@ -87,9 +79,7 @@ def test_a_hostile_note_that_becomes_small_is_found_with_its_new_text(
         until(lambda: not daemon.stale())
 
 
-def test_a_hostile_note_deleted_while_being_parsed_does_not_come_back(
-    outside: Outside,
-) -> None:
+def test_a_hostile_note_deleted_while_being_parsed_does_not_come_back(outside: Outside) -> None:
     outside.write("USER.md", "- green tea\n")
     with outside.daemon() as daemon:
         write_by_rename(outside, "memory/hostile.md", TINY)
@@ -101,8 +91,7 @@ def test_a_hostile_note_deleted_while_being_parsed_does_not_come_back(
         )  # the worker is done with the first one when this is in
         # The worker parses both notes, which takes long on a busy machine.
         until(
-            lambda: daemon.ask("status")["index"]["notes"] == 2 and not daemon.stale(),
-            seconds=240,
+            lambda: daemon.ask("status")["index"]["notes"] == 2 and not daemon.stale(), seconds=240
         )
 
         assert rows(outside.state, "SELECT path FROM note ORDER BY path") == [
@@ -116,9 +105,7 @@ def test_the_daemon_stops_soon_while_hostile_notes_are_parsed(outside: Outside) 
     outside.write("USER.md", "- green tea\n")
     with outside.daemon() as daemon:
         for number in range(20):
-            write_by_rename(
-                outside, f"memory/hostile{number}.md", TINY + b"- n%d\n" % number
-            )
+            write_by_rename(outside, f"memory/hostile{number}.md", TINY + b"- n%d\n" % number)
         until(lambda: workers(daemon), pause=0.001)
 
         code, seconds = daemon.stop()
@@ -156,16 +143,12 @@ def test_memory_is_released_after_hostile_notes(outside: Outside) -> None:
         for number, raw in enumerate(HOSTILE.values()):
             write_by_rename(outside, f"memory/hostile{number}.md", raw)
         until(
-            lambda: daemon.ask("status")["index"]["notes"] == 4 and not daemon.stale(),
-            seconds=60,
+            lambda: daemon.ask("status")["index"]["notes"] == 4 and not daemon.stale(), seconds=60
         )
         for number in range(len(HOSTILE)):
             (outside.vault / f"memory/hostile{number}.md").unlink()
         until(lambda: daemon.ask("status")["index"]["notes"] == 1)
-        until(
-            lambda: not workers(daemon),
-            says="the worker ends when it has nothing to do",
-        )
+        until(lambda: not workers(daemon), says="the worker ends when it has nothing to do")
 
         assert memory_of(daemon) - before < 64 << 20
 
@@ -178,16 +161,14 @@ def test_a_note_that_crashes_the_worker_is_parked_with_the_reason_until_it_chang
         write_by_rename(outside, "memory/hostile.md", TINY)
         [worker] = until(lambda: workers(daemon), pause=0.001)
         os.kill(worker, signal.SIGKILL)
-        parked = daemon.until_status(lambda status: bool(status["index"]["parked"]))[
-            "index"
-        ]["parked"]
+        parked = daemon.until_status(lambda status: bool(status["index"]["parked"]))["index"][
+            "parked"
+        ]
         assert "to read" in parked["memory/hostile.md"]
         outside.write("memory/good.md", "- a stork\n")
         daemon.until_found("stork")
 
         write_by_rename(outside, "memory/hostile.md", BULLETS)
         daemon.until_status(
-            lambda status: (
-                not status["index"]["parked"] and status["index"]["notes"] == 3
-            )
+            lambda status: not status["index"]["parked"] and status["index"]["notes"] == 3
         )

@@ -122,16 +122,13 @@ def test_the_daemon_gives_the_same_answers_as_the_command(outside: Outside):
         os.kill(daemon.pid, signal.SIGCONT)
         said, _ = command.communicate(timeout=30)
 
-    assert (
-        json.loads(said)["freshness"]["reason"] == "switched off in the configuration"
-    )
+    assert json.loads(said)["freshness"]["reason"] == "switched off in the configuration"
 
 
 def _is_connected(pid: int) -> bool:
     try:
         return any(
-            os.readlink(link).startswith("socket:")
-            for link in Path(f"/proc/{pid}/fd").iterdir()
+            os.readlink(link).startswith("socket:") for link in Path(f"/proc/{pid}/fd").iterdir()
         )
     except OSError:
         return False
@@ -195,9 +192,7 @@ def test_a_silent_client_does_not_delay_others(running: Running):
 
 
 def test_a_client_that_disconnects_before_its_answer_does_no_harm(running: Running):
-    request = (
-        b'{"call": "search", "arguments": {"query": "tea", "scopes": ["user:main"]}}\n'
-    )
+    request = b'{"call": "search", "arguments": {"query": "tea", "scopes": ["user:main"]}}\n'
     for _ in range(20):
         with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as client:
             connect(client, running.outside)
@@ -262,8 +257,7 @@ def test_an_automatic_merge_is_printed_with_its_undo_command(outside: Outside):
     with outside.daemon() as daemon:
         daemon.until_found("green")
         outside.write(
-            "USER (conflicted copy 2026-11-21 203312).md",
-            "# Me\n\n## Tea\n\n- green\n- oolong\n",
+            "USER (conflicted copy 2026-11-21 203312).md", "# Me\n\n## Tea\n\n- green\n- oolong\n"
         )
         daemon.until_found("oolong")
 

@@ -52,9 +52,7 @@ class Resident:
         for note in range(NOTES):
             self.save(f"memory/{note}.md", f"- heron{number} and note {note}\n")
         self.memory = VaultMemory.open(self.root, environment=environment)
-        self.upkeep = VaultUpkeep(
-            self.memory, QuietWatch(), UpkeepOwner(idle_seconds=60.0)
-        )
+        self.upkeep = VaultUpkeep(self.memory, QuietWatch(), UpkeepOwner(idle_seconds=60.0))
         self.upkeep.begin()
         self.questions = self.memory.fork(resident=True)
         self.sync = SyncTurns(self.memory.fork())
@@ -141,9 +139,7 @@ def test_a_pool_keeps_many_vaults_up_to_date_and_apart(residents: list[Resident]
         assert not resident.upkeep.trouble
 
 
-def test_resting_vaults_have_no_open_files_and_give_their_memory_back(
-    residents: list[Resident],
-):
+def test_resting_vaults_have_no_open_files_and_give_their_memory_back(residents: list[Resident]):
     def descriptors() -> int:
         return len(os.listdir("/proc/self/fd"))
 

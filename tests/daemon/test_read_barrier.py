@@ -16,13 +16,7 @@ from vault_memory.daemon.loop import Daemon
 from vault_memory.daemon.read_barrier import GRACE_SECONDS, Barrier
 from vault_memory.daemon.upkeep.note_indexer import PathChange
 
-NOTES = (
-    "MEMORY.md",
-    "memory/a.md",
-    "memory/b.md",
-    "memory/2026/c.md",
-    "memory/2026/deep/d.md",
-)
+NOTES = ("MEMORY.md", "memory/a.md", "memory/b.md", "memory/2026/c.md", "memory/2026/deep/d.md")
 
 
 def in_place(path: Path, text: str) -> Path:
@@ -56,9 +50,7 @@ def in_a_new_folder(path: Path, text: str) -> Path:
 WAYS = (in_place, by_renaming, by_appending, in_two_writes, in_a_new_folder)
 
 
-def save_and_ask(
-    outside: Outside, search: Callable[[str], dict], *, seed: int, times: int
-) -> None:
+def save_and_ask(outside: Outside, search: Callable[[str], dict], *, seed: int, times: int) -> None:
     chance = random.Random(seed)
     for number in range(times):
         path = outside.vault / chance.choice(NOTES)
@@ -73,10 +65,9 @@ def save_and_ask(
         answer = search(word)
 
         stale = answer["freshness"]["stale_files"]
-        assert saved in {
-            *stale,
-            *(hit["note"] for hit in answer["hits"] if word in hit["text"]),
-        }, number
+        assert saved in {*stale, *(hit["note"] for hit in answer["hits"] if word in hit["text"])}, (
+            number
+        )
         for hit in answer["hits"]:
             assert (
                 hit["note"] in stale
@@ -85,9 +76,7 @@ def save_and_ask(
 
 
 @pytest.mark.parametrize("seed", range(2))
-def test_a_save_before_a_search_is_found_or_reported_as_stale(
-    outside: Outside, seed: int
-):
+def test_a_save_before_a_search_is_found_or_reported_as_stale(outside: Outside, seed: int):
     outside.write("USER.md", "- tea\n")
     with outside.daemon() as daemon:
         save_and_ask(
@@ -98,9 +87,7 @@ def test_a_save_before_a_search_is_found_or_reported_as_stale(
         )
 
 
-def test_in_a_polled_vault_a_save_before_a_search_is_found_or_reported_as_stale(
-    outside: Outside,
-):
+def test_in_a_polled_vault_a_save_before_a_search_is_found_or_reported_as_stale(outside: Outside):
     outside.write("USER.md", "- tea\n")
     (outside.vault / "memory").mkdir()
     with outside.daemon(before=without_watches(), WATCH_POLL_SECONDS="60") as daemon:
@@ -114,9 +101,7 @@ def test_in_a_polled_vault_a_save_before_a_search_is_found_or_reported_as_stale(
 
 
 @contextmanager
-def daemon_here(
-    outside: Outside, tell: Callable[[PathChange], None]
-) -> Iterator[Daemon]:
+def daemon_here(outside: Outside, tell: Callable[[PathChange], None]) -> Iterator[Daemon]:
     """A daemon in a thread; what `tell` does keeps its loop from going on."""
     with VaultMemory.open(outside.vault, environment=outside.environment) as memory:
         daemon, ready = Daemon(memory, tell=tell), threading.Event()
@@ -144,11 +129,7 @@ def patient_barrier(monkeypatch: pytest.MonkeyPatch) -> None:
 def search_here(outside: Outside) -> Callable[[str], dict]:
     def search(word: str) -> dict:
         return (
-            ask(
-                outside.socket,
-                "search",
-                {"query": word, "scopes": ["user:main", "group:main"]},
-            )
+            ask(outside.socket, "search", {"query": word, "scopes": ["user:main", "group:main"]})
             or {}
         )
 
@@ -235,9 +216,7 @@ def test_an_unreadable_note_is_reported_as_stale_and_delays_no_search(outside: O
         note.symlink_to("/dev/full")
         until(
             lambda: (
-                daemon.search("stork", scopes=["group:main"])["freshness"][
-                    "stale_files"
-                ]
+                daemon.search("stork", scopes=["group:main"])["freshness"]["stale_files"]
                 == ["memory/a.md"]
             )
         )

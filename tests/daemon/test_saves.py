@@ -70,10 +70,6 @@ def test_each_change_prints_one_short_line(running: Running):
     assert line.rstrip().endswith("ms")
     running.outside.write("memory/new/folder.md", "- a dunlin\n")
     until(
-        lambda: [
-            line
-            for line in running.lines
-            if line.startswith("memory/new/folder.md  +1 ")
-        ],
+        lambda: [line for line in running.lines if line.startswith("memory/new/folder.md  +1 ")],
         says=running.lines,
     )

@@ -87,11 +87,7 @@ def running_daemon(outside: Outside, work: Work) -> Iterator[Daemon]:
     thread.start()
     try:
         assert ready.wait(60)
-        until(
-            lambda: (
-                not memory.edits.notes_without_snapshot() and daemon.barrier.passed()
-            )
-        )
+        until(lambda: not memory.edits.notes_without_snapshot() and daemon.barrier.passed())
         yield daemon
     finally:
         daemon.stop()
@@ -122,19 +118,13 @@ def work_of(
         VaultMemory.open(outside.vault, environment=outside.environment) as other,
     ):
         act(-1)
-        until(
-            lambda: daemon.barrier.passed() and not other.edits.notes_without_snapshot()
-        )
+        until(lambda: daemon.barrier.passed() and not other.edits.notes_without_snapshot())
         least: collections.Counter[str] = collections.Counter()
         for number in range(SAVES if small is None else MOST_SAVES):
             work.calls = collections.Counter()
             work.counting = True
             act(number)
-            until(
-                lambda: (
-                    daemon.barrier.passed() and not other.edits.notes_without_snapshot()
-                )
-            )
+            until(lambda: daemon.barrier.passed() and not other.edits.notes_without_snapshot())
             work.counting = False
             cost = work.calls
             least = least & cost if number else cost
@@ -143,9 +133,7 @@ def work_of(
     return least
 
 
-def unlike(
-    small: collections.Counter[str], larger: collections.Counter[str]
-) -> list[str]:
+def unlike(small: collections.Counter[str], larger: collections.Counter[str]) -> list[str]:
     """What is counted more often in the vault that has ten times the notes.
 
     The loop turns a little more or less often in each run.
@@ -153,17 +141,13 @@ def unlike(
     return [name for name in {*small, *larger} if larger[name] > 1.5 * small[name] + 15]
 
 
-def assert_alike(
-    small: collections.Counter[str], larger: collections.Counter[str]
-) -> None:
+def assert_alike(small: collections.Counter[str], larger: collections.Counter[str]) -> None:
     assert small["calls"] > 100, "nothing was counted"
     assert not unlike(small, larger), (small, larger)
 
 
 @pytest.mark.parametrize("by_rename", [True, False], ids=["by rename", "in place"])
-def test_a_save_costs_the_same_in_a_larger_vault(
-    outside: Outside, work: Work, by_rename: bool
-):
+def test_a_save_costs_the_same_in_a_larger_vault(outside: Outside, work: Work, by_rename: bool):
     found: dict[int, collections.Counter[str]] = {}
     for notes in (SMALL, LARGER):
         paths = furnish(outside, notes)
@@ -182,9 +166,7 @@ def test_a_save_costs_the_same_in_a_larger_vault(
     assert_alike(found[SMALL], found[LARGER])
 
 
-def test_a_note_in_a_new_folder_costs_the_same_in_a_larger_vault(
-    outside: Outside, work: Work
-):
+def test_a_note_in_a_new_folder_costs_the_same_in_a_larger_vault(outside: Outside, work: Work):
     found: dict[int, collections.Counter[str]] = {}
     for notes in (SMALL, LARGER):
         furnish(outside, notes)
@@ -199,9 +181,7 @@ def test_a_note_in_a_new_folder_costs_the_same_in_a_larger_vault(
     assert_alike(found[SMALL], found[LARGER])
 
 
-def test_an_idle_daemon_does_not_list_folders_several_times_a_second(
-    outside: Outside, work: Work
-):
+def test_an_idle_daemon_does_not_list_folders_several_times_a_second(outside: Outside, work: Work):
     furnish(outside, 5)
     with running_daemon(outside, work):
         work.counting = True

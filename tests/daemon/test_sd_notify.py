@@ -50,9 +50,7 @@ class Manager:
         end = time.monotonic() + seconds
         while (left := end - time.monotonic()) > 0:
             self.take(left)
-        return [
-            at for at, said in self.heard if "WATCHDOG" in said and at > end - seconds
-        ]
+        return [at for at, said in self.heard if "WATCHDOG" in said and at > end - seconds]
 
 
 @pytest.fixture
@@ -90,9 +88,7 @@ def gaps(moments: Sequence[float]) -> list[float]:
     return [after - before for before, after in pairwise(moments)]
 
 
-def test_systemd_is_told_ready_then_watchdog_then_stopping(
-    outside: Outside, manager: Manager
-):
+def test_systemd_is_told_ready_then_watchdog_then_stopping(outside: Outside, manager: Manager):
     outside.write("USER.md", "- green tea\n")
     with daemon(outside, manager) as process:
         ready = manager.until("READY")
@@ -127,8 +123,7 @@ def test_a_hung_loop_sends_no_watchdog_message_until_it_recovers(
 
         outside.write("USER.md", "- green tea\n")
         until(
-            lambda: manager.listen(WATCHDOG_SECONDS) == [],
-            says="it goes on giving signs of life",
+            lambda: manager.listen(WATCHDOG_SECONDS) == [], says="it goes on giving signs of life"
         )
         assert process.poll() is None
         os.read(reading, 4096)
@@ -137,9 +132,7 @@ def test_a_hung_loop_sends_no_watchdog_message_until_it_recovers(
         os.close(reading)
 
 
-def test_an_unreachable_vault_does_not_cause_a_restart(
-    outside: Outside, manager: Manager
-):
+def test_an_unreachable_vault_does_not_cause_a_restart(outside: Outside, manager: Manager):
     outside.write("USER.md", "- green tea\n")
     with daemon(outside, manager):
         manager.until("READY")
@@ -208,9 +201,7 @@ def test_watchdog_messages_are_sent_only_if_systemd_expects_them(
     assert manager.take(0.05) == {}
 
 
-@pytest.mark.parametrize(
-    "name", ["", "@", "vsock:2:1234", "relative", "/nobody/listens/here"]
-)
+@pytest.mark.parametrize("name", ["", "@", "vsock:2:1234", "relative", "/nobody/listens/here"])
 def test_without_a_service_manager_notifying_does_nothing(name: str):
     notify = Notify({"NOTIFY_SOCKET": name, "WATCHDOG_USEC": "1000"})
 
@@ -220,14 +211,9 @@ def test_without_a_service_manager_notifying_does_nothing(name: str):
     notify.stopping()
 
 
-def test_a_service_manager_that_reads_nothing_does_not_block_the_daemon(
-    manager: Manager,
-):
+def test_a_service_manager_that_reads_nothing_does_not_block_the_daemon(manager: Manager):
     notify = Notify(environment(manager, WATCHDOG_USEC="1"))
-    with (
-        socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as filler,
-        suppress(BlockingIOError),
-    ):
+    with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as filler, suppress(BlockingIOError):
         filler.setblocking(False)
         while True:
             filler.sendto(b"x", manager.socket.getsockname())

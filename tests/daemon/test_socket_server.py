@@ -47,9 +47,7 @@ def test_an_endless_request_is_cut_off(path: Path):
             assert connection.recv(1) == b""
 
 
-def test_silent_clients_use_few_threads_and_others_are_answered(
-    path: Path,
-):
+def test_silent_clients_use_few_threads_and_others_are_answered(path: Path):
     before = threading.active_count()
     with ExitStack() as stack:
         for _ in range(20):
@@ -63,8 +61,6 @@ def test_of_two_lines_sent_at_once_only_the_first_is_a_request(path: Path):
     with ExitStack() as stack:
         connection = connect(path, stack)
 
-        connection.sendall(
-            json.dumps({"call": "echo", "arguments": {"a": 1}}).encode() + b"\nmore"
-        )
+        connection.sendall(json.dumps({"call": "echo", "arguments": {"a": 1}}).encode() + b"\nmore")
 
         assert json.loads(connection.makefile("rb").readline()) == {"a": 1}

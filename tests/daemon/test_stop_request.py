@@ -30,9 +30,7 @@ def test_a_stop_request_wakes_a_sleeping_loop(restored_signal_handler: None) -> 
     assert request.is_made()
 
 
-def test_a_signal_during_the_wake_lock_does_not_deadlock(
-    restored_signal_handler: None,
-) -> None:
+def test_a_signal_during_the_wake_lock_does_not_deadlock(restored_signal_handler: None) -> None:
     lock = threading.Lock()
     awake = threading.Event()
 

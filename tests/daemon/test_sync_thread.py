@@ -28,16 +28,12 @@ def sync_of(daemon: object) -> dict[str, object]:
     return dict(daemon.ask("status")["sync"])  # type: ignore[attr-defined]
 
 
-def until_sync(
-    daemon: object, fits: Callable[[dict[str, object]], object]
-) -> dict[str, object]:
+def until_sync(daemon: object, fits: Callable[[dict[str, object]], object]) -> dict[str, object]:
     until(lambda: fits(sync_of(daemon)), pause=0.05, says=lambda: sync_of(daemon))
     return sync_of(daemon)
 
 
-def test_an_edit_in_one_vault_is_found_in_the_other_within_seconds(
-    cloud: Cloud, tmp_path: Path
-):
+def test_an_edit_in_one_vault_is_found_in_the_other_within_seconds(cloud: Cloud, tmp_path: Path):
     one, other = cloud.vault(tmp_path / "one"), cloud.vault(tmp_path / "other")
     one.write("USER.md", NOTE)
     with one.daemon() as here, other.daemon() as there:
@@ -52,12 +48,8 @@ def test_an_edit_in_one_vault_is_found_in_the_other_within_seconds(
         other.write("MEMORY.md", "- likes rye bread\n")
         here.until_found("rye bread")
         (other.vault / "picture.png").write_bytes(b"\x89PNG\x00")
-        until(
-            lambda: (one.vault / "picture.png").exists(), says="a picture travels, too"
-        )
-    assert (one.vault / "USER.md").read_bytes() == (
-        other.vault / "USER.md"
-    ).read_bytes()
+        until(lambda: (one.vault / "picture.png").exists(), says="a picture travels, too")
+    assert (one.vault / "USER.md").read_bytes() == (other.vault / "USER.md").read_bytes()
 
 
 def test_a_local_edit_is_uploaded_within_two_seconds_without_waiting_for_the_next_poll(
@@ -78,15 +70,9 @@ def test_a_local_edit_is_uploaded_within_two_seconds_without_waiting_for_the_nex
         one.write("USER.md", NOTE + "- white\n")
         until(lambda: b"white" in cloud.files()["USER.md"])
 
-        assert (
-            time.monotonic() - began < 6
-        )  # 2 s on a machine that has nothing else to do
-        asked_for = [
-            seen for seen in cloud.server.log[asked:] if "/versions/" not in seen.path
-        ]
-        depths = {
-            seen.headers.get("depth") for seen in asked_for if seen.method == "PROPFIND"
-        }
+        assert time.monotonic() - began < 6  # 2 s on a machine that has nothing else to do
+        asked_for = [seen for seen in cloud.server.log[asked:] if "/versions/" not in seen.path]
+        depths = {seen.headers.get("depth") for seen in asked_for if seen.method == "PROPFIND"}
         assert depths <= {"0"}, "nothing is listed for that"
 
 
@@ -117,14 +103,9 @@ def test_an_edit_travels_between_vaults_through_a_plain_webdav_server(tmp_path: 
 
 
 @pytest.mark.scenario("E84")
-def test_a_revoked_password_stops_all_requests_until_it_is_replaced(
-    cloud: Cloud, tmp_path: Path
-):
+def test_a_revoked_password_stops_all_requests_until_it_is_replaced(cloud: Cloud, tmp_path: Path):
     file = cloud.password_file(tmp_path)
-    settings = {
-        "VAULT_MEMORY_REMOTE_PASSWORD": "",
-        "VAULT_MEMORY_REMOTE_PASSWORD_FILE": str(file),
-    }
+    settings = {"VAULT_MEMORY_REMOTE_PASSWORD": "", "VAULT_MEMORY_REMOTE_PASSWORD_FILE": str(file)}
     one = cloud.vault(tmp_path / "one", **settings)
     one.write("USER.md", NOTE)
     with one.daemon() as daemon:
@@ -136,9 +117,7 @@ def test_a_revoked_password_stops_all_requests_until_it_is_replaced(
 
         one.write("USER.md", NOTE + "- white\n")
         daemon.until_found("white")
-        time.sleep(
-            1.2
-        )  # more than two polls: nothing may come, so there is nothing to wait for
+        time.sleep(1.2)  # more than two polls: nothing may come, so there is nothing to wait for
 
         assert "refuse" in str(stopped["reason"])
         assert len(cloud.server.log) - asked == refused <= 3
@@ -196,8 +175,7 @@ def test_another_folder_at_the_same_address_is_left_alone_until_approved(
         cloud.server.other_client_mkcol("Notes")
         cloud.server.other_client_put("Notes/its.md", b"- its\n")
         until_sync(
-            daemon,
-            lambda sync: str(sync["reason"]).startswith("the server is not as it was"),
+            daemon, lambda sync: str(sync["reason"]).startswith("the server is not as it was")
         )
 
         assert set(cloud.files()) == {"its.md"}
@@ -224,9 +202,7 @@ def test_a_folder_of_another_client_is_not_synced_and_everything_else_runs(
     assert one.run("sync", "--once").code == 3
 
 
-def test_a_daemon_stops_at_once_although_the_server_never_answers(
-    cloud: Cloud, tmp_path: Path
-):
+def test_a_daemon_stops_at_once_although_the_server_never_answers(cloud: Cloud, tmp_path: Path):
     with socket.create_server(("127.0.0.1", 0)) as deaf:
         url = f"http://127.0.0.1:{deaf.getsockname()[1]}/notes"
         one = cloud.vault(tmp_path, VAULT_MEMORY_REMOTE_URL=url)
@@ -243,9 +219,7 @@ def test_a_daemon_stops_at_once_although_the_server_never_answers(
 
 
 @pytest.mark.parametrize("rounds", [3, pytest.param(6, marks=pytest.mark.deep)])
-def test_daemons_killed_during_a_sync_converge(
-    cloud: Cloud, tmp_path: Path, rounds: int
-):
+def test_daemons_killed_during_a_sync_converge(cloud: Cloud, tmp_path: Path, rounds: int):
     one, other = cloud.vault(tmp_path / "one"), cloud.vault(tmp_path / "other")
     for number in range(30):
         one.write(f"notes/n{number}.md", f"- here {number}\n" * 5)
@@ -268,14 +242,9 @@ def test_daemons_killed_during_a_sync_converge(
             for path in vault.vault.rglob("*")
             if path.is_file() and not path.name.startswith(".")
         )
-        return {
-            path.relative_to(vault.vault).as_posix(): path.read_bytes()
-            for path in found
-        }
+        return {path.relative_to(vault.vault).as_posix(): path.read_bytes() for path in found}
 
-    reports = [
-        vault.run("sync", "--once", "--json") for vault in (one, other, one, other)
-    ]
+    reports = [vault.run("sync", "--once", "--json") for vault in (one, other, one, other)]
     there = {
         path: raw
         for path, raw in cloud.files().items()
@@ -286,9 +255,7 @@ def test_daemons_killed_during_a_sync_converge(
     assert files(one)["notes/n1.md"] == f"- edited {rounds - 1}\n".encode()
 
 
-def test_a_sync_after_a_crash_completes_the_truncated_upload(
-    cloud: Cloud, tmp_path: Path
-):
+def test_a_sync_after_a_crash_completes_the_truncated_upload(cloud: Cloud, tmp_path: Path):
     one = cloud.vault(tmp_path)
     one.write("USER.md", NOTE)
     one.run("sync", "--once")
@@ -303,14 +270,9 @@ def test_a_sync_after_a_crash_completes_the_truncated_upload(
 
 
 @pytest.mark.scenario("H126")
-def test_the_password_is_in_no_log_error_status_audit_or_process_list(
-    cloud: Cloud, tmp_path: Path
-):
+def test_the_password_is_in_no_log_error_status_audit_or_process_list(cloud: Cloud, tmp_path: Path):
     file = cloud.password_file(tmp_path)
-    settings = {
-        "VAULT_MEMORY_REMOTE_PASSWORD": "",
-        "VAULT_MEMORY_REMOTE_PASSWORD_FILE": str(file),
-    }
+    settings = {"VAULT_MEMORY_REMOTE_PASSWORD": "", "VAULT_MEMORY_REMOTE_PASSWORD_FILE": str(file)}
     one = cloud.vault(tmp_path / "one", quick=False, **settings)
     one.write("USER.md", NOTE)
     told: list[str] = []
@@ -335,25 +297,18 @@ def test_the_password_is_in_no_log_error_status_audit_or_process_list(
     forms = re.compile("|".join(map(re.escape, (secret, _basic(cloud)))))
     assert not [text for text in told if forms.search(text)]
     for path in (
-        path
-        for folder in (one.vault, one.home)
-        for path in folder.rglob("*")
-        if path.is_file()
+        path for folder in (one.vault, one.home) for path in folder.rglob("*") if path.is_file()
     ):
         assert not forms.search(path.read_bytes().decode("latin-1")), path
     private = [path for path in (one.home / "state").rglob("sync*") if path.is_file()]
     assert private
-    assert not [
-        path for path in private if stat.S_IMODE(path.parent.stat().st_mode) & 0o077
-    ]
+    assert not [path for path in private if stat.S_IMODE(path.parent.stat().st_mode) & 0o077]
 
 
 def _basic(cloud: Cloud) -> str:
     from base64 import b64encode
 
-    return b64encode(
-        f"{cloud.server.user}:{cloud.server.app_password}".encode()
-    ).decode()
+    return b64encode(f"{cloud.server.user}:{cloud.server.app_password}".encode()).decode()
 
 
 def test_a_remote_added_while_the_daemon_runs_is_synced_without_a_restart(
@@ -362,20 +317,12 @@ def test_a_remote_added_while_the_daemon_runs_is_synced_without_a_restart(
     file = cloud.password_file(tmp_path)
     none = dict.fromkeys(cloud.settings, "")
     one = cloud.vault(tmp_path / "one")
-    one.settings = {
-        name: value for name, value in {**one.settings, **none}.items() if value
-    }
+    one.settings = {name: value for name, value in {**one.settings, **none}.items() if value}
     one.write("USER.md", NOTE)
     with one.daemon() as daemon:
         assert daemon.ask("status")["sync"] is None
         added = one.run(
-            "remote",
-            "add",
-            cloud.url,
-            "--user",
-            cloud.server.user,
-            "--password-file",
-            str(file),
+            "remote", "add", cloud.url, "--user", cloud.server.user, "--password-file", str(file)
         )
         assert added.code == 0, added
         until(lambda: "USER.md" in cloud.files())

@@ -29,17 +29,14 @@ def taken_in_turn(turns: list[Callable[[], float]]) -> list[float]:
     pools = [ThreadPoolExecutor(1) for _ in range(3)]
     try:
         return [
-            pools[number % len(pools)].submit(turn).result()
-            for number, turn in enumerate(turns)
+            pools[number % len(pools)].submit(turn).result() for number, turn in enumerate(turns)
         ]
     finally:
         for pool in pools:
             pool.shutdown()
 
 
-def test_nights_run_in_turns_of_different_threads(
-    outside: Outside, memory: VaultMemory
-):
+def test_nights_run_in_turns_of_different_threads(outside: Outside, memory: VaultMemory):
     lines: list[str] = []
     nights = NightTurns(memory.fork(), tell=lines.append)
     assert nights.is_enabled
@@ -103,9 +100,7 @@ def test_after_a_rest_a_new_person_gets_a_night(outside: Outside, memory: VaultM
     assert nights.next_night is not None
     nights.rest()
 
-    memory.record_turn(
-        session="s", role="user", user="ann", text="I moved to Lisbon", now=LONG_AGO
-    )
+    memory.record_turn(session="s", role="user", user="ann", text="I moved to Lisbon", now=LONG_AGO)
     nights._next_night = 0.0
     nights.turn()
     assert any("user:ann" in line for line in lines)

@@ -54,9 +54,7 @@ class Owner:
             (turn or self.turn)()
 
     def finds(self, word: str) -> bool:
-        answer = self.memory.search(
-            word, scopes=["user:main", "group:main"], refresh=False
-        )
+        answer = self.memory.search(word, scopes=["user:main", "group:main"], refresh=False)
         return any(word in hit.text for hit in answer.hits)
 
     def close(self) -> None:
@@ -105,27 +103,21 @@ def test_a_new_generation_is_scanned_although_a_folder_is_to_be_listed_too(
     assert owner.finds("boathouse")
 
 
-def test_turns_start_no_thread_and_may_be_taken_by_any_thread(
-    outside: Outside, owner: Owner
-):
+def test_turns_start_no_thread_and_may_be_taken_by_any_thread(outside: Outside, owner: Owner):
     before = set(threading.enumerate())
     with ThreadPoolExecutor(4) as pool:
         pool_threads: set[str] = set()
 
         def turn_elsewhere() -> None:
             pool_threads.add(
-                pool.submit(
-                    lambda: (owner.turn(), threading.current_thread().name)[1]
-                ).result()
+                pool.submit(lambda: (owner.turn(), threading.current_thread().name)[1]).result()
             )
 
         for number in range(8):
             # The pool gives a turn to another thread when the first one is busy.
             blocker = pool.submit(time.sleep, 0.05)
             outside.write(f"memory/{number}.md", f"- crane{number} at the weir\n")
-            owner.turns_until(
-                lambda number=number: owner.finds(f"crane{number}"), turn_elsewhere
-            )
+            owner.turns_until(lambda number=number: owner.finds(f"crane{number}"), turn_elsewhere)
             blocker.result()
         assert len(pool_threads) > 1
     assert set(threading.enumerate()) == before
@@ -170,9 +162,7 @@ def test_a_vault_that_disappears_is_trouble_and_is_read_again_when_it_is_back(
     owner.turns_until(lambda: owner.finds("yard"))
 
 
-def test_a_question_waits_until_a_turn_has_read_the_save_before_it(
-    outside: Outside, owner: Owner
-):
+def test_a_question_waits_until_a_turn_has_read_the_save_before_it(outside: Outside, owner: Owner):
     owner.turn()
     outside.write("memory/c.md", "- the ferry leaves on Tuesdays\n")
     with ThreadPoolExecutor(1) as pool:
@@ -217,9 +207,7 @@ def test_a_resting_upkeep_has_no_open_file_and_its_next_turn_scans_nothing(
     assert owner.finds("green tea")
 
 
-def test_an_upkeep_rests_only_when_no_note_waits_to_be_read(
-    outside: Outside, owner: Owner
-):
+def test_an_upkeep_rests_only_when_no_note_waits_to_be_read(outside: Outside, owner: Owner):
     owner.turns_until(lambda: not owner.upkeep._notes.is_busy and owner.turn() is None)
     outside.write("memory/e.md", "- half a sentence\n")
     owner.turns_until(lambda: owner.upkeep._notes.is_busy)
@@ -228,9 +216,7 @@ def test_an_upkeep_rests_only_when_no_note_waits_to_be_read(
     owner.turns_until(lambda: owner.finds("half a sentence"))
 
 
-def test_an_index_that_was_built_again_during_a_rest_is_scanned(
-    outside: Outside, owner: Owner
-):
+def test_an_index_that_was_built_again_during_a_rest_is_scanned(outside: Outside, owner: Owner):
     owner.turns_until(lambda: not owner.upkeep._notes.is_busy and owner.turn() is None)
     owner.upkeep.rest()
     outside.ok("index", "--rebuild")
@@ -239,14 +225,10 @@ def test_an_index_that_was_built_again_during_a_rest_is_scanned(
     path.parent.mkdir(exist_ok=True)
     path.write_text("- the moor is closed\n")
     owner.upkeep.turn(ChangeHints())
-    owner.turns_until(
-        lambda: owner.finds("moor"), lambda: owner.upkeep.turn(ChangeHints())
-    )
+    owner.turns_until(lambda: owner.finds("moor"), lambda: owner.upkeep.turn(ChangeHints()))
 
 
-def test_a_large_note_after_a_rest_is_read_beside_the_turns(
-    outside: Outside, owner: Owner
-):
+def test_a_large_note_after_a_rest_is_read_beside_the_turns(outside: Outside, owner: Owner):
     owner.turns_until(lambda: not owner.upkeep._notes.is_busy and owner.turn() is None)
     owner.upkeep.rest()
     outside.write("memory/large.md", "- b\n" * 60_000 + "- a wheelbarrow\n")

@@ -82,10 +82,7 @@ def test_concurrent_openers_of_a_new_file_all_succeed(tmp_path):
         def run(path=tmp_path / f"{number}.sqlite", start=start, failed=failed):
             start.wait()
             try:
-                migrate(
-                    connect(path),
-                    [lambda connection: connection.execute("CREATE TABLE a(x)")],
-                )
+                migrate(connect(path), [lambda connection: connection.execute("CREATE TABLE a(x)")])
             except Exception as error:
                 failed.append(error)
 

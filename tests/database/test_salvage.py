@@ -24,14 +24,8 @@ def filled(
     """A database with rows of all kinds of values, and what is in it."""
     connection = connect(path, durable=True)
     connection.execute(TABLES)
-    rows = {
-        (place - 50, f"row {place} ü" * (place % 7), place / 4)
-        for place in range(numbers)
-    }
-    blobs = {
-        (f"{place:08x}", place, bytes([place]) * (place * 311))
-        for place in range(contents)
-    }
+    rows = {(place - 50, f"row {place} ü" * (place % 7), place / 4) for place in range(numbers)}
+    blobs = {(f"{place:08x}", place, bytes([place]) * (place * 311)) for place in range(contents)}
     connection.executemany("INSERT INTO number VALUES (?, ?, ?)", sorted(rows))
     connection.executemany("INSERT INTO content VALUES (?, ?, ?)", sorted(blobs))
     connection.close()
@@ -43,13 +37,9 @@ def read_again(path: Path) -> tuple[set[object], set[object]]:
     target = apsw.Connection(":memory:")
     target.execute(TABLES)
     salvage(
-        path,
-        target,
-        {"content": lambda row: row["raw"] == bytes([row["size"]]) * len(row["raw"])},
+        path, target, {"content": lambda row: row["raw"] == bytes([row["size"]]) * len(row["raw"])}
     )
-    return set(target.execute("SELECT * FROM number")), set(
-        target.execute("SELECT * FROM content")
-    )
+    return set(target.execute("SELECT * FROM number")), set(target.execute("SELECT * FROM content"))
 
 
 def test_an_undamaged_database_is_read_completely(tmp_path: Path) -> None:
@@ -73,9 +63,7 @@ def test_rows_that_exist_only_in_the_wal_are_read(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("pattern", PATTERNS)
-def test_each_damaged_page_costs_only_the_rows_on_it(
-    tmp_path: Path, pattern: bytes
-) -> None:
+def test_each_damaged_page_costs_only_the_rows_on_it(tmp_path: Path, pattern: bytes) -> None:
     rows, blobs = filled(tmp_path / "a.sqlite")
     whole = (tmp_path / "a.sqlite").read_bytes()
     missing: list[object] = []
@@ -112,10 +100,7 @@ def test_each_table_of_the_journal_has_a_different_shape() -> None:
     stored = [
         (
             shape.has_rowid,
-            tuple(
-                (column.types, column.may_be_null, column.is_rowid)
-                for column in shape.columns
-            ),
+            tuple((column.types, column.may_be_null, column.is_rowid) for column in shape.columns),
         )
         for shape in shapes_of(connection)
     ]
@@ -145,9 +130,7 @@ def path(tmp_path: Path) -> Path:
     return tmp_path / "a.sqlite"
 
 
-def test_a_transaction_that_meets_damage_is_complete_after_the_repair(
-    path: Path,
-) -> None:
+def test_a_transaction_that_meets_damage_is_complete_after_the_repair(path: Path) -> None:
     damage_page(path, 5)
     connection = RepairingConnection(path, prepare, copy)
 
@@ -160,9 +143,7 @@ def test_a_transaction_that_meets_damage_is_complete_after_the_repair(
     connection.execute("COMMIT")
 
     assert 80 < count < 101
-    ids = {
-        row[0] for row in connection.execute("SELECT id FROM number WHERE id >= 1000")
-    }
+    ids = {row[0] for row in connection.execute("SELECT id FROM number WHERE id >= 1000")}
     assert ids == {1000, 1001}
     assert connection.pragma("quick_check") == "ok"
     assert path.with_name("a.sqlite.damaged-1").exists()

@@ -32,9 +32,7 @@ SECONDS = 90
 PROGRAM = [sys.executable, "-m", "vault_memory"]
 OURS = ("ledger", "north", "south")
 NOTE = "Users/ann/bot/config/USER.md"
-KEYS = (
-    "[default]\naws_access_key_id = mira\naws_secret_access_key = lantern-and-petrel\n"
-)
+KEYS = "[default]\naws_access_key_id = mira\naws_secret_access_key = lantern-and-petrel\n"
 
 
 def compose() -> dict[str, Any]:
@@ -55,9 +53,7 @@ def test_services_name_only_what_the_file_has() -> None:
         for mount in service.get("volumes", []):
             source = mount.split(":")[0]
             is_file = source.startswith("./")
-            assert (
-                (FOLDER / source).is_file() if is_file else source in whole["volumes"]
-            )
+            assert (FOLDER / source).is_file() if is_file else source in whole["volumes"]
         for other, how in service.get("depends_on", {}).items():
             needed = whole["services"][other]
             if how["condition"] == "service_healthy":
@@ -97,9 +93,7 @@ def test_the_images_have_the_versions_that_are_tested() -> None:
     spec = find_spec("pgserver")
     assert spec is not None
     installed = Path(str(spec.origin)).parent / "pginstall" / "bin" / "postgres"
-    printed = subprocess.run(
-        [installed, "--version"], capture_output=True, text=True, check=True
-    )
+    printed = subprocess.run([installed, "--version"], capture_output=True, text=True, check=True)
     major = re.findall(r"\) (\d+)", printed.stdout)
     assert major == [services()["database"]["image"].rpartition(":")[2]]
 
@@ -193,9 +187,7 @@ class Started:
         self.ports["store"] = port
         identity = {
             "name": "hosts",
-            "credentials": [
-                {"accessKey": "mira", "secretKey": "lantern-and-petrel"},
-            ],
+            "credentials": [{"accessKey": "mira", "secretKey": "lantern-and-petrel"}],
             "actions": ["Admin", "Read", "Write", "List", "Tagging"],
         }
         self.secret("store-identities", json.dumps({"identities": [identity]}))
@@ -206,9 +198,7 @@ class Started:
         assert set(moved) <= set(command)
         names = [name for name in s3_stores._PORTS if name != "s3.port"]
         more = [f"-{name}={one}" for name, one in zip(names, others, strict=True)]
-        sockets = [
-            f"-{name}.localSocket={data}/{name}.sock" for name in ("filer", "s3")
-        ]
+        sockets = [f"-{name}.localSocket={data}/{name}.sock" for name in ("filer", "s3")]
         small = ["-master.volumeSizeLimitMB=64", "-volume.max=20", "-ip=127.0.0.1"]
         words = [moved.get(word, word) for word in command]
         self.start("store", [str(s3_stores._weed()), *words, *more, *sockets, *small])
@@ -232,9 +222,7 @@ class Started:
         )
         program, *arguments = self.services["proxy"]["command"]
         found = shutil.which(program) or program
-        self.start(
-            "proxy", [found, "-p", str(self.folder), "-c", str(main), *arguments]
-        )
+        self.start("proxy", [found, "-p", str(self.folder), "-c", str(main), *arguments])
         [_, _, *options, url] = self.services["proxy"]["healthcheck"]["test"]
         address = f"http://127.0.0.1:{port}{urlsplit(url).path}"
         check = ["curl", *options, address]
@@ -283,8 +271,7 @@ class Started:
         words = [word.replace("8377", str(port)) for word in self.command(name)]
         words = [word.replace("0.0.0.0", "127.0.0.1") for word in words]
         environment = {
-            key: self.here(value)
-            for key, value in self.services[name]["environment"].items()
+            key: self.here(value) for key, value in self.services[name]["environment"].items()
         }
         # Each container has a disk of its own.
         environment["VAULT_MEMORY_FLEET_SCRATCH"] = str(self.folder / name)
@@ -294,9 +281,7 @@ class Started:
         arguments = [word.replace("8377", str(port)) for word in check]
         until(
             lambda: (
-                subprocess.run(
-                    [sys.executable, *arguments], stderr=subprocess.DEVNULL
-                ).returncode
+                subprocess.run([sys.executable, *arguments], stderr=subprocess.DEVNULL).returncode
                 == 0
             )
         )
@@ -322,26 +307,15 @@ class Started:
         return [hit["text"] for hit in answer.json()["hits"]]
 
     def start(
-        self,
-        name: str,
-        command: list[str],
-        environment: dict[str, str] | None = None,
+        self, name: str, command: list[str], environment: dict[str, str] | None = None
     ) -> None:
         self.stack.enter_context(
-            process(
-                command,
-                self.environment | (environment or {}),
-                self.folder / f"{name}.log",
-            )
+            process(command, self.environment | (environment or {}), self.folder / f"{name}.log")
         )
 
 
 @contextmanager
-def process(
-    command: list[str],
-    environment: dict[str, str],
-    log: Path,
-) -> Iterator[None]:
+def process(command: list[str], environment: dict[str, str], log: Path) -> Iterator[None]:
     with log.open("wb") as output:
         running = subprocess.Popen(
             command, env=environment, stdout=output, stderr=output, cwd=log.parent

@@ -38,9 +38,7 @@ KNOWN = {
 def instructions() -> list[tuple[str, str]]:
     """Each with its words; comments are left out also between the lines of one instruction, as the engine does."""
     lines = (PROJECT / "Dockerfile").read_text(encoding="utf-8").splitlines()
-    text = "\n".join(
-        line for line in lines if line.strip() and not line.lstrip().startswith("#")
-    )
+    text = "\n".join(line for line in lines if line.strip() and not line.lstrip().startswith("#"))
     joined = re.sub(r"\\\n\s*", " ", text).splitlines()
     return [(line.split()[0], line.partition(" ")[2].strip()) for line in joined]
 
@@ -84,36 +82,23 @@ def test_the_dockerfile_uses_known_instructions_on_a_single_python_base():
 
 def test_the_copied_files_exist_and_are_those_the_wheel_is_built_from():
     copied = {
-        word
-        for words in all_of("COPY")
-        if "--from" not in words
-        for word in words.split()[:-1]
+        word for words in all_of("COPY") if "--from" not in words for word in words.split()[:-1]
     }
 
     assert all((PROJECT / one).exists() for one in copied)
     build = SETTINGS["tool"]["hatch"]["build"]["targets"]["wheel"]
     project = SETTINGS["project"]
-    needed = {
-        "pyproject.toml",
-        "constraints.txt",
-        project["readme"],
-        *project["license-files"],
-    }
+    needed = {"pyproject.toml", "constraints.txt", project["readme"], *project["license-files"]}
     files = (build["packages"], build["force-include"], build["shared-data"])
     assert copied == needed.union(*files) | {"docs/man/vault-memory.1"}
 
 
 def test_the_build_context_contains_only_the_copied_files():
-    listed = subprocess.run(
-        ["git", "ls-files", "-z"], cwd=PROJECT, capture_output=True, text=True
-    )
+    listed = subprocess.run(["git", "ls-files", "-z"], cwd=PROJECT, capture_output=True, text=True)
     if listed.returncode:
         pytest.skip("not a git working tree")
     copied = {
-        word
-        for words in all_of("COPY")
-        if "--from" not in words
-        for word in words.split()[:-1]
+        word for words in all_of("COPY") if "--from" not in words for word in words.split()[:-1]
     }
     tracked = [one for one in listed.stdout.split("\0") if one]
 
@@ -137,9 +122,7 @@ def test_the_installed_extras_are_declared_by_the_project():
 
 def test_the_image_environment_is_valid_and_its_folders_are_volumes():
     ours = {
-        name: value
-        for name, value in environment().items()
-        if name.startswith("VAULT_MEMORY_")
+        name: value for name, value in environment().items() if name.startswith("VAULT_MEMORY_")
     }
     kept = json.loads(last("VOLUME"))
 

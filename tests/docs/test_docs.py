@@ -33,15 +33,7 @@ from vault_memory import config
 
 PROJECT = Path(__file__).resolve().parent.parent.parent
 PAGES = sorted([*PROJECT.glob("*.md"), *(PROJECT / "docs").rglob("*.md")])
-LANGUAGES = {
-    "console",
-    "console background",
-    "toml",
-    "python",
-    "markdown",
-    "text",
-    "json",
-}
+LANGUAGES = {"console", "console background", "toml", "python", "markdown", "text", "json"}
 EXIT = re.compile(r"\s+# exit (\d+)$")
 PORT = re.compile(r"--port ([1-9]\d*)")
 PATIENCE = 60
@@ -78,17 +70,12 @@ class Terminal:
 
     folder: Path
     environment: dict[str, str]
-    running: list[tuple[subprocess.Popen[bytes], Step, Path]] = field(
-        default_factory=list
-    )
+    running: list[tuple[subprocess.Popen[bytes], Step, Path]] = field(default_factory=list)
 
     def run(self, step: Step) -> None:
         if step.command.startswith("make "):
             subprocess.run(
-                [*step.command.split(), "--dry-run"],
-                cwd=PROJECT,
-                check=True,
-                capture_output=True,
+                [*step.command.split(), "--dry-run"], cwd=PROJECT, check=True, capture_output=True
             )
             return
         if step.command.startswith("pipx install "):
@@ -147,8 +134,7 @@ def check(step: Step, printed: str) -> None:
     if not step.expected:
         return
     pattern = "".join(
-        r"(?:.*\n)*" if line.strip() == "..." else f"{loose(line)}\n"
-        for line in step.expected
+        r"(?:.*\n)*" if line.strip() == "..." else f"{loose(line)}\n" for line in step.expected
     )
     plain = "\n".join(line.rstrip() for line in printed.rstrip("\n").split("\n"))
     assert re.fullmatch(pattern, f"{plain}\n"), "\n".join(
@@ -163,10 +149,7 @@ def loose(line: str) -> str:
 def blocks(page: Path) -> list[Block]:
     tokens = MarkdownIt("commonmark").parse(page.read_text(encoding="utf-8"))
     fences = [token for token in tokens if token.type == "fence" and token.map]
-    return [
-        Block(token.info.strip(), token.content, (token.map or [0])[0] + 1)
-        for token in fences
-    ]
+    return [Block(token.info.strip(), token.content, (token.map or [0])[0] + 1) for token in fences]
 
 
 def steps(text: str) -> list[Step]:
@@ -174,13 +157,9 @@ def steps(text: str) -> list[Step]:
     for line in text.splitlines():
         if line.startswith("$ "):
             code = EXIT.search(line)
-            found.append(
-                Step(EXIT.sub("", line[2:]), [], int(code.group(1)) if code else 0)
-            )
+            found.append(Step(EXIT.sub("", line[2:]), [], int(code.group(1)) if code else 0))
         elif line.startswith("> ") and found and not found[-1].expected:
-            found[-1] = Step(
-                f"{found[-1].command}\n{line[2:]}", [], found[-1].exit_code
-            )
+            found[-1] = Step(f"{found[-1].command}\n{line[2:]}", [], found[-1].exit_code)
         elif found:
             found[-1].expected.append(line)
     return found
@@ -239,8 +218,7 @@ def test_every_command_on_a_page_does_what_the_page_says(
         pytest.skip("curl is not installed")
     from_nothing = str(page.relative_to(PROJECT)) in FROM_NOTHING
     with terminal(
-        tmp_path,
-        installed() if from_nothing else loaded(tmp_path_factory.mktemp("path")),
+        tmp_path, installed() if from_nothing else loaded(tmp_path_factory.mktemp("path"))
     ) as shell:
         if str(page.relative_to(PROJECT)) in WITH_MODEL:
             shell.environment["VAULT_MEMORY_EMBEDDING_KIND"] = "auto"
@@ -257,15 +235,11 @@ def test_every_command_on_a_page_does_what_the_page_says(
                     for line in block.text.splitlines()
                     if line.strip().startswith("# > ")
                 ]
-                shell.run(
-                    Step(f"{sys.executable} - <<'END'\n{block.text}END", expected)
-                )
+                shell.run(Step(f"{sys.executable} - <<'END'\n{block.text}END", expected))
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(PROJECT)))
-def test_every_code_block_has_a_checked_or_plain_text_language(
-    page: Path,
-) -> None:
+def test_every_code_block_has_a_checked_or_plain_text_language(page: Path) -> None:
     assert {block.language for block in blocks(page)} <= LANGUAGES
 
 

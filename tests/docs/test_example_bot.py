@@ -44,16 +44,10 @@ def known(model: ScriptedModel) -> str:
 def test_the_bot_remembers_from_the_first_turn_learns_at_night_and_takes_corrections(
     outside: Outside,
 ) -> None:
-    outside.write(
-        "Users/ann/bot/config/USER.md", "## Boats\n\n- Sails a yawl called Sula\n"
-    )
+    outside.write("Users/ann/bot/config/USER.md", "## Boats\n\n- Sails a yawl called Sula\n")
     with ScriptedModel(says("Hello Ann.")) as model:
         shown = talk(
-            outside,
-            model,
-            "Good morning!",
-            "I live in Faro.",
-            "My sister is called Ines.",
+            outside, model, "Good morning!", "I live in Faro.", "My sister is called Ines."
         )
 
         assert shown.count("bot> Hello Ann.") == 3
@@ -93,9 +87,7 @@ def test_the_bot_remembers_from_the_first_turn_learns_at_night_and_takes_correct
         assert "Lisbon" not in asked(model)
 
 
-def test_a_server_error_or_an_incomplete_command_does_not_end_the_bot(
-    outside: Outside,
-) -> None:
+def test_a_server_error_or_an_incomplete_command_does_not_end_the_bot(outside: Outside) -> None:
     with ScriptedModel(fails(500, "overloaded"), says("Here I am.")) as model:
         shown = talk(outside, model, "Are you there?", "/correct Faro", "Hello?")
 

@@ -127,9 +127,7 @@ def test_a_group_gets_nothing_of_a_direct_message(folder: Path, service: str):
     payload, read = SERVICES[service]
 
     prompts = talk(
-        folder,
-        read(payload(TEXT)),
-        read(payload("What is my boat called?", group=True)),
+        folder, read(payload(TEXT)), read(payload("What is my boat called?", group=True))
     )
 
     assert "Sandpiper" not in prompts[1]

@@ -37,12 +37,8 @@ def row_of(route: PageRoute) -> list[str]:
     raise AssertionError(f"the reference does not name {route.method} {route.path}")
 
 
-@pytest.mark.parametrize(
-    "route", ROUTES, ids=lambda route: f"{route.method} {route.path}"
-)
-def test_each_view_and_button_is_in_the_reference_with_its_fields(
-    route: PageRoute,
-) -> None:
+@pytest.mark.parametrize("route", ROUTES, ids=lambda route: f"{route.method} {route.path}")
+def test_each_view_and_button_is_in_the_reference_with_its_fields(route: PageRoute) -> None:
     cells = row_of(route)
 
     if route.method == "GET":

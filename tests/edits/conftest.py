@@ -41,9 +41,7 @@ class Desk:
                 self.reader(self.vault),
                 layout,
                 self.state,
-                EditorSetup(
-                    learn=lambda path, note: self.learnt.append(path), **self.options
-                ),
+                EditorSetup(learn=lambda path, note: self.learnt.append(path), **self.options),
             )
         return self._curator
 
@@ -71,13 +69,9 @@ class Desk:
     def text(self, note: str = "USER.md") -> str:
         return self.raw(note).decode()
 
-    def do(
-        self, *ops: Any, note: str = "USER.md", source: str = "cli", **asked: Any
-    ) -> Edit:
+    def do(self, *ops: Any, note: str = "USER.md", source: str = "cli", **asked: Any) -> Edit:
         named = {
-            name: asked.pop(name)
-            for name in ("expected", "merge", "dry_run")
-            if name in asked
+            name: asked.pop(name) for name in ("expected", "merge", "dry_run") if name in asked
         }
         run = self.curator.new_command(
             note, source, now := self.now, ApplyOps(ops), why=asked.get("why", "")
@@ -93,8 +87,7 @@ class Desk:
         record = self.curator.trail.find(record_id)
         now = self.now
         return self.curator.run(
-            self.curator.new_command(record.note, "undo", now, UndoRecord(record.id)),
-            now,
+            self.curator.new_command(record.note, "undo", now, UndoRecord(record.id)), now
         )
 
     def records(self, note: str = "USER.md") -> list[dict[str, Any]]:

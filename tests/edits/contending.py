@@ -26,9 +26,7 @@ def person(vault: Path, count: int, seed: int) -> None:
     for number in range(count):
         dice.choice(WAYS)(vault / NOTE, f"- person {number}\n".encode())
         time.sleep(
-            REST_SECONDS
-            if number % BURST == BURST - 1
-            else dice.choice((0, 0.002, 0.01, 0.04))
+            REST_SECONDS if number % BURST == BURST - 1 else dice.choice((0, 0.002, 0.01, 0.04))
         )
 
 

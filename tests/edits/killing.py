@@ -49,9 +49,7 @@ class Scene:
         self.root.mkdir()
         (self.root / NOTE).write_text(FIRST)
         self.explained = 0
-        with (
-            self.memory() as memory
-        ):  # which also loads what each job would otherwise load first
+        with self.memory() as memory:  # which also loads what each job would otherwise load first
             memory.index()
             edit = memory.apply(
                 NOTE, [{"op": "append", "heading": "Tea", "line": "first"}], now=now()
@@ -83,37 +81,22 @@ def ops(scene: Scene, began: int) -> None:
         for step in range(10_000):
             name = f"bot {began}.{step}"
             heading = ("Tea", "Boats")[step % 2]
-            memory.apply(
-                NOTE, [{"op": "append", "heading": heading, "line": name}], now=now()
-            )
+            memory.apply(NOTE, [{"op": "append", "heading": heading, "line": name}], now=now())
             if step % 3 == 1:
                 memory.apply(
                     NOTE,
-                    [
-                        {
-                            "op": "replace",
-                            "heading": heading,
-                            "match": name,
-                            "line": f"{name}, told",
-                        }
-                    ],
+                    [{"op": "replace", "heading": heading, "match": name, "line": f"{name}, told"}],
                     now=now(),
                 )
             if step % 3 == 2:
-                memory.apply(
-                    NOTE,
-                    [{"op": "remove", "heading": heading, "match": name}],
-                    now=now(),
-                )
+                memory.apply(NOTE, [{"op": "remove", "heading": heading, "match": name}], now=now())
 
 
 def undoing(scene: Scene, began: int) -> None:
     with scene.memory() as memory:
         for step in range(10_000):
             edit = memory.apply(
-                NOTE,
-                [{"op": "append", "heading": "Tea", "line": f"bot {began}.{step}"}],
-                now=now(),
+                NOTE, [{"op": "append", "heading": "Tea", "line": f"bot {began}.{step}"}], now=now()
             )
             assert edit.audit_id is not None
             undone = memory.undo(edit.audit_id, now=now())
@@ -128,10 +111,7 @@ def deciding(scene: Scene, began: int) -> None:
         for step in range(10_000):
             line = f"old {began}.{step}"
             memory.apply(
-                NOTE,
-                [{"op": "append", "heading": "Boats", "line": line}],
-                source="cli",
-                now=now(),
+                NOTE, [{"op": "append", "heading": "Boats", "line": line}], source="cli", now=now()
             )
             proposed = memory.apply(
                 NOTE, [{"op": "remove", "heading": "Boats", "match": line}], now=now()
@@ -158,15 +138,7 @@ def daemon(scene: Scene, began: int) -> None:
 
 
 def from_the_command_line(scene: Scene, began: int) -> None:
-    asked = (
-        "append",
-        NOTE,
-        "Tea",
-        f"bot {began}",
-        "--now",
-        now().isoformat(),
-        "--json",
-    )
+    asked = ("append", NOTE, "Tea", f"bot {began}", "--now", now().isoformat(), "--json")
     os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
     command = (sys.executable, "-m", "vault_memory", "--vault", str(scene.root), *asked)
     os.execve(sys.executable, command, os.environ | scene.environment)
@@ -256,9 +228,7 @@ def recover(scene: Scene, memory: VaultMemory) -> None:
     """As the next process does it: with a call of its own, or by tending; what was ticked is carried out."""
     if scene.dice.random() < 0.5:
         memory.apply(
-            NOTE,
-            [{"op": "append", "heading": "Tea", "line": f"next {scene.fresh()}"}],
-            now=now(),
+            NOTE, [{"op": "append", "heading": "Tea", "line": f"next {scene.fresh()}"}], now=now()
         )
     until = time.monotonic() + 20
     while time.monotonic() < until:
@@ -277,9 +247,7 @@ def recover(scene: Scene, memory: VaultMemory) -> None:
 
 def judge(scene: Scene, memory: VaultMemory, left: bytes, job: str) -> None:
     """The audit explains every version of the note, the one at the moment of death too, and each once."""
-    records = [
-        json.loads(line) for line in (scene.root / AUDIT).read_bytes().splitlines()
-    ]
+    records = [json.loads(line) for line in (scene.root / AUDIT).read_bytes().splitlines()]
     ids = Counter(record["id"] for record in records)
     if twice := [one for one, times in ids.items() if times > 1]:
         scene.blame("recorded twice", job, twice)
@@ -289,9 +257,7 @@ def judge(scene: Scene, memory: VaultMemory, left: bytes, job: str) -> None:
         if record["before"] == record["after"]:
             continue
         if record["before"] != at:
-            scene.blame(
-                "a version that no record tells of", job, record["id"], record["source"]
-            )
+            scene.blame("a version that no record tells of", job, record["id"], record["source"])
         at = record["after"]
         versions.add(at)
         if number >= scene.explained:
@@ -317,9 +283,7 @@ def judge(scene: Scene, memory: VaultMemory, left: bytes, job: str) -> None:
             scene.blame("the index is behind", job)
 
 
-def explain(
-    scene: Scene, memory: VaultMemory, record: dict[str, object], job: str
-) -> None:
+def explain(scene: Scene, memory: VaultMemory, record: dict[str, object], job: str) -> None:
     """What a record says was applied is what differs between its two versions."""
     snapshots = memory.edits.editor.writer.snapshots
     texts = [snapshots.bytes_of(str(record[which])) for which in ("before", "after")]
@@ -374,15 +338,7 @@ def main(folder: Path, kills: int, seed: int) -> None:
             break
     with scene.memory() as memory:
         checks = subprocess.run(
-            [
-                sys.executable,
-                "-m",
-                "vault_memory",
-                "--vault",
-                str(scene.root),
-                "status",
-                "--json",
-            ],
+            [sys.executable, "-m", "vault_memory", "--vault", str(scene.root), "status", "--json"],
             env=os.environ | scene.environment,
             capture_output=True,
             text=True,
@@ -392,12 +348,7 @@ def main(folder: Path, kills: int, seed: int) -> None:
         records = memory.log(NOTE)
     print(
         json.dumps(
-            {
-                "faults": scene.faults,
-                "jobs": took,
-                "records": len(records),
-                "waiting": waiting,
-            }
+            {"faults": scene.faults, "jobs": took, "records": len(records), "waiting": waiting}
         )
     )
 

@@ -17,9 +17,9 @@ from vault_memory.vault.reader import Folder
 
 
 def line(number: int) -> bytes:
-    return (
-        b'{"id":"%03d","ts":"2026-01-01T00:00:%02dZ","note":"n.md","source":"tool"}\n'
-        % (number, number % 60)
+    return b'{"id":"%03d","ts":"2026-01-01T00:00:%02dZ","note":"n.md","source":"tool"}\n' % (
+        number,
+        number % 60,
     )
 
 
@@ -54,14 +54,9 @@ def test_the_audit_log_follows_any_change_of_its_files(
         assert trail.of(note) == AuditLog(Folder(vault), state).of(note)
 
 
-@given(
-    st.lists(st.binary(max_size=12).filter(lambda raw: b"\n" not in raw)),
-    st.integers(1, 9),
-)
+@given(st.lists(st.binary(max_size=12).filter(lambda raw: b"\n" not in raw)), st.integers(1, 9))
 @example([b"", b"", b""], 1)
-def test_reading_a_log_backwards_gives_the_same_lines(
-    lines: list[bytes], block: int
-) -> None:
+def test_reading_a_log_backwards_gives_the_same_lines(lines: list[bytes], block: int) -> None:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(jsonl_log, "TAIL", block)
         read = list(lines_from_end(BytesIO(b"\n".join(lines))))
@@ -70,9 +65,7 @@ def test_reading_a_log_backwards_gives_the_same_lines(
 
 
 @pytest.mark.parametrize("limit", [1, 7, 500])
-def test_the_latest_records_are_the_last_ones_of_the_full_log(
-    tmp_path, limit: int
-) -> None:
+def test_the_latest_records_are_the_last_ones_of_the_full_log(tmp_path, limit: int) -> None:
     (tmp_path / "n.md.audit.jsonl").write_bytes(
         b"".join(map(line, range(60))) + b"no record\n" + line(60)[:-9]
     )
@@ -81,9 +74,7 @@ def test_the_latest_records_are_the_last_ones_of_the_full_log(
     assert trail.latest("n.md", limit) == trail.of("n.md")[-limit:]
 
 
-def test_a_huge_audit_is_searched_without_loading_it_into_memory(
-    tmp_path,
-) -> None:
+def test_a_huge_audit_is_searched_without_loading_it_into_memory(tmp_path) -> None:
     with (tmp_path / "n.md.audit.jsonl").open("wb") as file:
         for number in range(30):
             file.write(line(number).replace(b"tool", b"t" * 2**20))

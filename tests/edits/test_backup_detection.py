@@ -29,9 +29,7 @@ def seen(desk: Desk, note: str = "USER.md") -> None:
 
 
 @pytest.mark.scenario("B44")
-def test_lines_deleted_since_a_state_backup_do_not_return_after_a_restore(
-    desk: Desk,
-) -> None:
+def test_lines_deleted_since_a_state_backup_do_not_return_after_a_restore(desk: Desk) -> None:
     desk.append("sencha", source="tool")
     seen(desk)
     desk.append("matcha", source="tool")
@@ -59,9 +57,7 @@ def test_lines_deleted_since_a_state_backup_do_not_return_after_a_restore(
 
 
 @pytest.mark.scenario("B44")
-def test_a_write_that_waited_at_the_time_of_the_backup_is_not_repeated(
-    desk: Desk,
-) -> None:
+def test_a_write_that_waited_at_the_time_of_the_backup_is_not_repeated(desk: Desk) -> None:
     desk.append("sencha")
     note = desk.vault / "USER.md"
     note.chmod(0o444)
@@ -99,9 +95,7 @@ def test_a_write_that_is_still_due_after_a_restore_is_done(desk: Desk) -> None:
 
 
 @pytest.mark.scenario("B44")
-def test_a_state_that_is_up_to_date_is_not_mistaken_for_a_backup(
-    desk: Desk,
-) -> None:
+def test_a_state_that_is_up_to_date_is_not_mistaken_for_a_backup(desk: Desk) -> None:
     for line in ("sencha", "matcha"):
         desk.append(line, source="tool")
         desk.close()
@@ -111,13 +105,7 @@ def test_a_state_that_is_up_to_date_is_not_mistaken_for_a_backup(
 
     chain = desk.curator.writer.snapshots.chain("USER.md")
 
-    assert [version.by for version in chain] == [
-        "bot",
-        "person",
-        "bot",
-        "bot",
-        "person",
-    ]
+    assert [version.by for version in chain] == ["bot", "person", "bot", "bot", "person"]
 
 
 @pytest.mark.scenario("B43", "B44")
@@ -132,10 +120,7 @@ def test_lost_state_deletes_and_overwrites_nothing(desk: Desk) -> None:
 
     assert desk.text().splitlines()[4:7] == ["- green", "- sencha", "- matcha"]
     assert "Mine." in desk.text()
-    assert sorted(path.name for path in desk.vault.iterdir()) == [
-        "USER.md",
-        "USER.md.audit.jsonl",
-    ]
+    assert sorted(path.name for path in desk.vault.iterdir()) == ["USER.md", "USER.md.audit.jsonl"]
     assert desk.undo(desk.records()[0]["id"]).changed, "from the audit alone"
 
 
@@ -159,9 +144,7 @@ def test_curation_continues_after_the_whole_machine_was_restored(desk: Desk) -> 
 
 
 @pytest.mark.scenario("B46")
-def test_a_restored_vault_is_kept_and_the_newer_texts_can_be_recovered(
-    desk: Desk,
-) -> None:
+def test_a_restored_vault_is_kept_and_the_newer_texts_can_be_recovered(desk: Desk) -> None:
     notes = [f"memory/note-{number}.md" for number in range(4)]
     for note in notes:
         desk.save("## Tea\n\n- green\n", note)
@@ -185,9 +168,7 @@ def test_a_restored_vault_is_kept_and_the_newer_texts_can_be_recovered(
     went_back = desk.curator.past.went_back({})
     assert sorted(went_back) == notes
     for note, text in zip(notes, newer, strict=True):
-        run = desk.curator.new_command(
-            note, "cli", desk.now, RestoreVersion(went_back[note])
-        )
+        run = desk.curator.new_command(note, "cli", desk.now, RestoreVersion(went_back[note]))
         desk.curator.run(run, desk.now)
         assert desk.raw(note) == text
     assert desk.curator.past.went_back({}) == {}
@@ -195,9 +176,7 @@ def test_a_restored_vault_is_kept_and_the_newer_texts_can_be_recovered(
 
 @pytest.mark.scenario("B50")
 @pytest.mark.parametrize("days", [3650, -365])
-def test_a_clock_jump_keeps_every_version_and_every_proposal(
-    desk: Desk, days: int
-) -> None:
+def test_a_clock_jump_keeps_every_version_and_every_proposal(desk: Desk, days: int) -> None:
     for line in ("sencha", "matcha", "bancha"):
         desk.append(line, source="tool")
     desk.do({"op": "remove", "heading": "Tea", "match": "green"}, source="tool")

@@ -57,9 +57,7 @@ class Beside:
         return self.conflicts.settle(self.desk.now)
 
     def names(self) -> list[str]:
-        return sorted(
-            path.name for path in self.desk.vault.iterdir() if path.suffix == ".md"
-        )
+        return sorted(path.name for path in self.desk.vault.iterdir() if path.suffix == ".md")
 
     def trash(self) -> list[str]:
         return [one.path for one in self.desk.curator.writer.thrown()]
@@ -75,9 +73,7 @@ def line(said: str, text: str = ROOT) -> str:
 
 
 @pytest.mark.scenario("D72")
-def test_an_identical_copy_is_trashed_and_the_note_is_untouched(
-    beside: Beside,
-):
+def test_an_identical_copy_is_trashed_and_the_note_is_untouched(beside: Beside):
     beside.copy(ROOT)
     before = file_state(beside.desk.vault / "USER.md")
 
@@ -91,9 +87,7 @@ def test_an_identical_copy_is_trashed_and_the_note_is_untouched(
 
 
 @pytest.mark.scenario("D70")
-def test_a_clean_copy_is_merged_recorded_and_trashed_and_can_be_undone(
-    beside: Beside,
-):
+def test_a_clean_copy_is_merged_recorded_and_trashed_and_can_be_undone(beside: Beside):
     beside.desk.append("black", source="tool")
     after_bot = beside.desk.raw()
     beside.copy(line("from the phone"))
@@ -113,9 +107,7 @@ def test_a_clean_copy_is_merged_recorded_and_trashed_and_can_be_undone(
 
 
 @pytest.mark.scenario("D70")
-def test_a_change_on_both_sides_waits_for_a_person_and_nothing_is_written(
-    beside: Beside,
-):
+def test_a_change_on_both_sides_waits_for_a_person_and_nothing_is_written(beside: Beside):
     beside.desk.save(ROOT.replace("green", "green, hot"))
     beside.copy(ROOT.replace("green", "green, iced"))
     before = beside.desk.raw()
@@ -140,16 +132,11 @@ def test_a_person_may_keep_both_lines_with_the_second_one_marked(beside: Beside)
     done = beside.conflicts.merge(beside.one(), beside.desk.now, both=True)
 
     assert done.outcome == "merged"
-    assert (
-        "- green, hot\n- green, iced ⚠ (other device, 2026-11-21)\n"
-        in beside.desk.text()
-    )
+    assert "- green, hot\n- green, iced ⚠ (other device, 2026-11-21)\n" in beside.desk.text()
     assert beside.names() == ["USER.md"]
 
 
-def test_a_person_may_take_the_copy_and_the_replaced_text_stays_in_the_history(
-    beside: Beside,
-):
+def test_a_person_may_take_the_copy_and_the_replaced_text_stays_in_the_history(beside: Beside):
     beside.copy("# Quite another\n")
 
     done = beside.conflicts.take(beside.one(), beside.desk.now)
@@ -167,9 +154,7 @@ def test_a_person_may_take_the_copy_and_the_replaced_text_stays_in_the_history(
 def test_a_person_may_discard_the_copy_and_restore_it_from_the_trash(beside: Beside):
     beside.copy("# Quite another\n")
 
-    assert (
-        beside.conflicts.discard(beside.one(), beside.desk.now).outcome == "discarded"
-    )
+    assert beside.conflicts.discard(beside.one(), beside.desk.now).outcome == "discarded"
     assert (beside.names(), beside.desk.text()) == (["USER.md"], ROOT)
     writer = beside.desk.curator.writer
     writer.untrash(writer.thrown()[0].id, now=beside.desk.now, op_id="back")
@@ -179,9 +164,7 @@ def test_a_person_may_discard_the_copy_and_restore_it_from_the_trash(beside: Bes
 
 @pytest.mark.scenario("D70")
 @pytest.mark.parametrize("asked", ["merge", "discard", "take"])
-def test_a_copy_that_changes_during_its_merge_is_not_trashed(
-    beside: Beside, asked: str
-):
+def test_a_copy_that_changes_during_its_merge_is_not_trashed(beside: Beside, asked: str):
     beside.copy(line("from the phone"))
     copy = beside.one()
     beside.copy(line("from the phone, later"))
@@ -236,8 +219,7 @@ def test_versions_of_deleted_copies_expire(beside: Beside):
 def test_copies_are_merged_before_their_sync_program_prunes_them(beside: Beside):
     for number in range(12):
         beside.copy(
-            line(f"thought {number}"),
-            f"USER.sync-conflict-20261121-2033{number:02}-ABCDEF7.md",
+            line(f"thought {number}"), f"USER.sync-conflict-20261121-2033{number:02}-ABCDEF7.md"
         )
     beside.settle()
 
@@ -247,17 +229,13 @@ def test_copies_are_merged_before_their_sync_program_prunes_them(beside: Beside)
     assert all(f"- thought {number}\n" in beside.desk.text() for number in range(12))
 
 
-def test_a_crash_between_writing_the_note_and_trashing_the_copy_loses_nothing(
-    beside: Beside,
-):
+def test_a_crash_between_writing_the_note_and_trashing_the_copy_loses_nothing(beside: Beside):
     beside.desk.append("black", source="tool")
     beside.copy(line("from the phone"))
     copy = beside.one()
     merge = MergeCopy(copy.path, copy.revision, copy.folded.base, copy.date[:10])
     beside.conflicts._store_text(copy, now := beside.desk.now)
-    beside.desk.curator.run(
-        beside.desk.curator.new_command("USER.md", "merge", now, merge), now
-    )
+    beside.desk.curator.run(beside.desk.curator.new_command("USER.md", "merge", now, merge), now)
     merged = beside.desk.raw()
     beside.desk.close()  # here it died: the text stands, the copy too
 
@@ -268,9 +246,7 @@ def test_a_crash_between_writing_the_note_and_trashing_the_copy_loses_nothing(
     assert beside.names() == ["USER.md"]
 
 
-def test_a_copy_merged_with_both_lines_counts_as_contained_until_undone(
-    beside: Beside,
-):
+def test_a_copy_merged_with_both_lines_counts_as_contained_until_undone(beside: Beside):
     beside.desk.save(ROOT.replace("green", "green, hot"))
     text = ROOT.replace("green", "green, iced")
     beside.copy(text)
@@ -349,18 +325,14 @@ def test_a_copy_or_note_saved_just_now_is_left_alone(beside: Beside):
     seen = beside.one().changed_ns / 1e9
 
     assert (
-        beside.conflicts.settle(
-            beside.desk.now.fromtimestamp(seen + 1, beside.desk.now.tzinfo)
-        )
+        beside.conflicts.settle(beside.desk.now.fromtimestamp(seen + 1, beside.desk.now.tzinfo))
         == []
     )
     assert beside.names() == [NEXTCLOUD, "USER.md"]
 
 
 @pytest.mark.scenario("D73")
-def test_a_copy_whose_note_is_missing_for_a_moment_is_left_alone(
-    beside: Beside,
-):
+def test_a_copy_whose_note_is_missing_for_a_moment_is_left_alone(beside: Beside):
     beside.copy(line("from the phone"))
     (beside.desk.vault / "USER.md").unlink()
 
@@ -375,11 +347,7 @@ def test_a_copy_whose_note_is_missing_for_a_moment_is_left_alone(
 
 @pytest.mark.parametrize(
     ("text", "listed"),
-    [
-        (ROOT, "identical"),
-        (line("from the phone"), "mergeable"),
-        ("# Another trip\n", None),
-    ],
+    [(ROOT, "identical"), (line("from the phone"), "mergeable"), ("# Another trip\n", None)],
 )
 def test_a_numbered_name_is_listed_as_a_possible_copy_if_the_texts_are_similar(
     beside: Beside, text: str, listed: str | None
@@ -388,9 +356,7 @@ def test_a_numbered_name_is_listed_as_a_possible_copy_if_the_texts_are_similar(
 
     found = beside.conflicts.list_all()
 
-    assert [(copy.state, copy.sure) for copy in found] == (
-        [(listed, False)] if listed else []
-    )
+    assert [(copy.state, copy.sure) for copy in found] == ([(listed, False)] if listed else [])
     assert beside.settle() == []
     assert "USER 2.md" in beside.names()
 
@@ -410,33 +376,22 @@ def test_a_case_clash_and_the_persona_are_left_to_a_person(beside: Beside):
     assert beside.settle() == []
     by_note = {copy.note: copy for copy in beside.conflicts.list_all()}
     assert by_note["SOUL.md"].state == "mergeable"
-    assert (
-        beside.conflicts.merge(by_note["SOUL.md"], beside.desk.now).outcome == "merged"
-    )
+    assert beside.conflicts.merge(by_note["SOUL.md"], beside.desk.now).outcome == "merged"
 
     assert beside.desk.text("SOUL.md") == "I am.\n\nAnd more.\n"
 
 
 def test_ticks_in_a_copy_of_the_inbox_reach_the_inbox(beside: Beside):
-    first = (
-        '- [ ] remove from USER.md › Tea: "white"\n      why: asked · id 6b1e90ab12\n'
-    )
+    first = '- [ ] remove from USER.md › Tea: "white"\n      why: asked · id 6b1e90ab12\n'
     beside.desk.save(first, "USER.INBOX.md")
     beside.keep("USER.INBOX.md")
-    page = (
-        first
-        + '- [ ] remove from USER.md › Tea: "green"\n      why: asked · id 7c1e90ab12\n'
-    )
+    page = first + '- [ ] remove from USER.md › Tea: "green"\n      why: asked · id 7c1e90ab12\n'
     beside.desk.save(page, "USER.INBOX.md")
     beside.keep("USER.INBOX.md")
-    more = (
-        page
-        + '- [ ] remove from USER.md › Tea: "black"\n      why: asked · id 8d1e90ab12\n'
-    )
+    more = page + '- [ ] remove from USER.md › Tea: "black"\n      why: asked · id 8d1e90ab12\n'
     beside.desk.save(more, "USER.INBOX.md")
     ticked = page.replace(
-        '[ ] remove from USER.md › Tea: "green"',
-        '[x] remove from USER.md › Tea: "green"',
+        '[ ] remove from USER.md › Tea: "green"', '[x] remove from USER.md › Tea: "green"'
     )
     beside.copy(ticked, "USER.INBOX.sync-conflict-20261121-203312-ABCDEF7.md")
 
@@ -444,16 +399,13 @@ def test_ticks_in_a_copy_of_the_inbox_reach_the_inbox(beside: Beside):
 
     assert done.outcome == "merged"
     assert beside.desk.text("USER.INBOX.md") == more.replace(
-        '[ ] remove from USER.md › Tea: "green"',
-        '[x] remove from USER.md › Tea: "green"',
+        '[ ] remove from USER.md › Tea: "green"', '[x] remove from USER.md › Tea: "green"'
     )
 
 
 def test_a_copy_of_a_log_adds_its_records_and_removes_none(beside: Beside):
     turns = [
-        json.dumps(
-            {"id": str(number), "ts": f"2026-11-21T10:0{number}:00", "text": "x"}
-        )
+        json.dumps({"id": str(number), "ts": f"2026-11-21T10:0{number}:00", "text": "x"})
         for number in range(4)
     ]
     log, copy = (
@@ -485,9 +437,7 @@ def test_an_unreadable_copy_is_listed_with_the_reason_and_kept(beside: Beside):
     assert copy.state == "conflict"
     assert "link" in copy.why
     assert beside.settle() == []
-    assert (
-        beside.conflicts.merge(copy, beside.desk.now, both=True).outcome == "conflict"
-    )
+    assert beside.conflicts.merge(copy, beside.desk.now, both=True).outcome == "conflict"
     assert beside.conflicts.discard(copy, beside.desk.now).outcome == "conflict"
     assert beside.desk.curator.waiting() == []
     assert (beside.desk.vault / NEXTCLOUD).is_symlink()
@@ -508,15 +458,12 @@ Conflicts(curator, folder, Layout([])).settle(datetime.now(UTC) + timedelta(hour
 
 
 @pytest.mark.scenario("D70", "D71")
-def test_after_random_kills_each_copy_is_merged_once_before_it_is_removed(
-    beside: Beside,
-):
+def test_after_random_kills_each_copy_is_merged_once_before_it_is_removed(beside: Beside):
     dice, desk = random.Random(7), beside.desk
     desk.append("black", source="tool")
     for number in range(24):
         beside.copy(
-            line(f"thought {number}"),
-            f"USER.sync-conflict-20261121-2033{number:02}-ABCDEF7.md",
+            line(f"thought {number}"), f"USER.sync-conflict-20261121-2033{number:02}-ABCDEF7.md"
         )
     desk.close()
 
@@ -547,9 +494,7 @@ def test_after_random_kills_each_copy_is_merged_once_before_it_is_removed(
 
 
 @pytest.mark.scenario("D70")
-def test_a_version_kept_within_a_clock_tick_of_the_copy_still_counts_as_its_past(
-    beside: Beside,
-):
+def test_a_version_kept_within_a_clock_tick_of_the_copy_still_counts_as_its_past(beside: Beside):
     """Kernels stamp files with the time of their last tick, which lies up to 10 ms behind the clock."""
     beside.desk.append("from the bot", source="tool")
     beside.desk.save(line("saved here", beside.desk.text()))
@@ -569,9 +514,7 @@ def test_a_version_kept_within_a_clock_tick_of_the_copy_still_counts_as_its_past
 
 
 @pytest.mark.scenario("D69", "D70")
-def test_a_client_that_moves_the_local_text_to_a_copy_loses_no_line(
-    beside: Beside,
-):
+def test_a_client_that_moves_the_local_text_to_a_copy_loses_no_line(beside: Beside):
     """The copy holds what stood here, the bot's line too; what the client put there has seen neither."""
     beside.desk.append("from the bot", source="tool")
     beside.desk.save(line("saved here", beside.desk.text()))
@@ -584,11 +527,8 @@ def test_a_client_that_moves_the_local_text_to_a_copy_loses_no_line(
 
     said = beside.desk.text().splitlines()
     assert [
-        said.count(f"- {one}")
-        for one in ("green", "from the bot", "saved here", "from the server")
+        said.count(f"- {one}") for one in ("green", "from the bot", "saved here", "from the server")
     ] == [1] * 4
     assert beside.names() == ["USER.md"]
     beside.desk.curator.inbox.review("USER.md", beside.desk.now)
-    assert [
-        one for one in beside.desk.curator.inbox.proposals() if one.state == "open"
-    ] == []
+    assert [one for one in beside.desk.curator.inbox.proposals() if one.state == "open"] == []

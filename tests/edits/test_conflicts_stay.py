@@ -31,9 +31,7 @@ class Folder:
         self.desk.save(text, self.note)
         if is_seen:
             curator = self.desk.curator
-            curator.keep(
-                [curator.folder.read(self.note)], self.desk.now - self.desk.ahead
-            )
+            curator.keep([curator.folder.read(self.note)], self.desk.now - self.desk.ahead)
 
     def copy(self, text: str, name: str = COPY) -> None:
         self.desk.save(text, name)
@@ -59,9 +57,7 @@ def folder(desk: Desk) -> Folder:
     "looks", [True, False], ids=["seen by the daemon", "not seen by the daemon"]
 )
 @pytest.mark.parametrize(
-    "history",
-    [(HORN, LAMP), (LAMP,), ()],
-    ids=["all kept", "base not kept", "nothing kept"],
+    "history", [(HORN, LAMP), (LAMP,), ()], ids=["all kept", "base not kept", "nothing kept"]
 )
 def test_a_line_changed_on_both_sides_is_not_replaced_after_saves_of_other_lines(
     folder: Folder, history: tuple[str, ...], looks: bool
@@ -72,33 +68,23 @@ def test_a_line_changed_on_both_sides_is_not_replaced_after_saves_of_other_lines
     folder.copy(BELLS)
     if looks:
         folder.settle()
-    for text in (
-        LAMP + "- Gannet\n",
-        LAMP + "- Gannet\n- Petrel\n",
-        LAMP + "- Petrel\n",
-    ):
+    for text in (LAMP + "- Gannet\n", LAMP + "- Gannet\n- Petrel\n", LAMP + "- Petrel\n"):
         folder.save(text)
 
         assert folder.settle() == []
         assert folder.text() == text
         assert folder.only().state == "conflict"
-        assert (
-            folder.conflicts.merge(folder.only(), folder.desk.now).outcome == "conflict"
-        )
+        assert folder.conflicts.merge(folder.only(), folder.desk.now).outcome == "conflict"
 
 
-def test_a_conflict_stays_a_conflict_after_its_base_version_expired(
-    folder: Folder,
-):
+def test_a_conflict_stays_a_conflict_after_its_base_version_expired(folder: Folder):
     folder.save(HORN)
     folder.save(LAMP)
     folder.copy(BELLS)
     assert folder.only().state == "conflict"
     journal = folder.desk.curator.writer.journal
     with journal.transaction():
-        journal.connection.execute(
-            "DELETE FROM versions WHERE path = ?", (folder.note,)
-        )
+        journal.connection.execute("DELETE FROM versions WHERE path = ?", (folder.note,))
     folder.desk.close()  # the daemon is started anew
 
     folder.conflicts = folder.reopened()
@@ -108,17 +94,12 @@ def test_a_conflict_stays_a_conflict_after_its_base_version_expired(
     assert folder.only().state == "conflict"
 
 
-def test_without_state_a_copy_that_lacks_a_line_of_the_note_is_left_to_a_person(
-    folder: Folder,
-):
+def test_without_state_a_copy_that_lacks_a_line_of_the_note_is_left_to_a_person(folder: Folder):
     """Nothing is known of the past, and the two lines are not alike: the copy may be older than either."""
     folder.save(
-        HORN.replace("- channel 16 first, then a horn", "- a lamp on the roof"),
-        is_seen=False,
+        HORN.replace("- channel 16 first, then a horn", "- a lamp on the roof"), is_seen=False
     )
-    folder.copy(
-        HORN.replace("- channel 16 first, then a horn", "- three bells at the door")
-    )
+    folder.copy(HORN.replace("- channel 16 first, then a horn", "- three bells at the door"))
 
     assert folder.settle() == []
     assert "lamp" in folder.text()
@@ -126,13 +107,7 @@ def test_without_state_a_copy_that_lacks_a_line_of_the_note_is_left_to_a_person(
 
 
 @pytest.mark.parametrize(
-    "settle",
-    [
-        "the note gets the copy's line",
-        "the copy gets the note's line",
-        "discard",
-        "take",
-    ],
+    "settle", ["the note gets the copy's line", "the copy gets the note's line", "discard", "take"]
 )
 def test_an_action_of_a_person_settles_a_conflict(folder: Folder, settle: str):
     folder.save(HORN)
@@ -152,18 +127,12 @@ def test_an_action_of_a_person_settles_a_conflict(folder: Folder, settle: str):
     folder.settle()
 
     assert folder.conflicts.list_all() == []
-    assert ("bells" in folder.text()) == (
-        settle in ("the note gets the copy's line", "take")
-    )
+    assert ("bells" in folder.text()) == (settle in ("the note gets the copy's line", "take"))
 
 
-def test_both_lines_are_kept_when_it_is_unknown_whether_the_copy_saw_the_note(
-    folder: Folder,
-):
+def test_both_lines_are_kept_when_it_is_unknown_whether_the_copy_saw_the_note(folder: Folder):
     folder.save(HORN.replace("- channel 16 first, then a horn", "- a lamp on the roof"))
-    folder.copy(
-        HORN.replace("- channel 16 first, then a horn", "- three bells at the door")
-    )
+    folder.copy(HORN.replace("- channel 16 first, then a horn", "- three bells at the door"))
 
     done = folder.conflicts.merge(folder.only(), folder.desk.now, both=True)
 
@@ -210,19 +179,13 @@ class World:
         self.number += 1
         return f"- {' '.join(self.dice.sample(WORDS, 4))} {self.number}"
 
-    def edited(
-        self, lines: list[str], spared: frozenset[str] = frozenset()
-    ) -> list[str]:
+    def edited(self, lines: list[str], spared: frozenset[str] = frozenset()) -> list[str]:
         """One edit by hand of any line that is not spared: changed a little, rewritten, removed, added, moved."""
         lines = list(lines)
         free = [
-            index
-            for index, line in enumerate(lines)
-            if line not in spared and line.startswith("-")
+            index for index, line in enumerate(lines) if line not in spared and line.startswith("-")
         ]
-        kind = self.dice.choice(
-            ["word", "word", "rewrite", "remove", "add", "add", "move"]
-        )
+        kind = self.dice.choice(["word", "word", "rewrite", "remove", "add", "add", "move"])
         if kind == "add" or not free:
             lines.insert(self.dice.randint(2, len(lines)), self.line())
             return lines
@@ -249,12 +212,7 @@ def live(folder: Folder, dice: random.Random, name: str) -> str:
     lines = ["# Me", "", *(world.line() for _ in range(dice.randint(2, 8)))]
     if dice.random() < 0.5:
         lines[2:2] = ["## Tea", ""]
-        lines += [
-            "",
-            "## Boats",
-            "",
-            *(world.line() for _ in range(dice.randint(1, 4))),
-        ]
+        lines += ["", "## Boats", "", *(world.line() for _ in range(dice.randint(1, 4)))]
     for _ in range(dice.randint(0, 2)):  # what both have seen
         folder.save(text_of(lines), is_seen=dice.random() < 0.8)
         lines = world.edited(lines)
@@ -314,6 +272,4 @@ def test_a_copy_never_replaces_a_persons_edit_without_their_action(
     outcomes = triples(desk, range(first, end))
 
     assert outcomes["left"], "no conflict came up"
-    assert outcomes["merged"] > (end - first) / 20, (
-        "what merges cleanly is still merged"
-    )
+    assert outcomes["merged"] > (end - first) / 20, "what merges cleanly is still merged"

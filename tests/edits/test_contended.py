@@ -50,10 +50,7 @@ def contend(vault: Path, saves: int, ops: int, seed: int) -> None:
     began = time.monotonic()
     with VaultMemory.open(vault, environment=os.environ):
         pass  # so that both find the vault's marker
-    with (
-        start("bot", vault, ops, seed) as bot,
-        start("person", vault, saves, seed) as person,
-    ):
+    with start("bot", vault, ops, seed) as bot, start("person", vault, saves, seed) as person:
         told = json.loads(bot.communicate()[0])
         assert (person.wait(), bot.returncode, told["refused"]) == (0, 0, [])
     with VaultMemory.open(vault, environment=os.environ) as memory:
@@ -73,8 +70,7 @@ def contend(vault: Path, saves: int, ops: int, seed: int) -> None:
     items = [line for line in lines if line.startswith("- ")]
     assert len(items) == len(set(items))
     records = [
-        json.loads(line)
-        for line in (vault / f"{NOTE}.audit.jsonl").read_bytes().splitlines()
+        json.loads(line) for line in (vault / f"{NOTE}.audit.jsonl").read_bytes().splitlines()
     ]
     done = [
         one["op"].get("line", "")
@@ -99,7 +95,5 @@ def test_no_line_of_the_person_or_the_bot_is_lost(tmp_path: Path) -> None:
 
 @pytest.mark.deep
 @pytest.mark.timeout(3600)
-def test_no_line_is_lost_in_two_thousand_saves_and_two_thousand_ops(
-    tmp_path: Path,
-) -> None:
+def test_no_line_is_lost_in_two_thousand_saves_and_two_thousand_ops(tmp_path: Path) -> None:
     contend(tmp_path / "vault", 2000, 2000, seed=2)

@@ -18,13 +18,7 @@ from vault_memory.edits.edit_result import Edit
 NOTE = "USER.md"
 STATUS = "Sula lies at the northern quay, and {} keeps the key of her engine room."
 FIRST = "\n".join(
-    [
-        "# Me\n",
-        STATUS.format("Ann"),
-        "\n## Page\n\n- page",
-        "\n## Editor\n\n- editor",
-        "\n## End\n",
-    ]
+    ["# Me\n", STATUS.format("Ann"), "\n## Page\n\n- page", "\n## Editor\n\n- editor", "\n## End\n"]
 )
 ROUNDS = cases(200)
 FARTHEST_SECONDS = 0.05
@@ -69,11 +63,7 @@ Change = Callable[[bytes], bytes]
 
 
 def save_both(
-    memory: VaultMemory,
-    note: Path,
-    dice: random.Random,
-    mine: Change,
-    theirs: Change,
+    memory: VaultMemory, note: Path, dice: random.Random, mine: Change, theirs: Change
 ) -> Edit | SaveConflict:
     """Saves a text, and lets an editor save at nearly the same moment; returns what became of it."""
     way = dice.choice(WAYS)
@@ -105,8 +95,7 @@ def replaced(old: str, new: str) -> Change:
 def versions(memory: VaultMemory) -> list[str]:
     """All texts that the note had."""
     return [
-        memory.edits.read_version(NOTE, version.revision).text
-        for version in memory.history(NOTE)
+        memory.edits.read_version(NOTE, version.revision).text for version in memory.history(NOTE)
     ]
 
 

@@ -51,9 +51,7 @@ def test_a_single_curating_device_takes_no_lease(laptop: Desk) -> None:
 
 
 @pytest.mark.scenario("A27")
-def test_while_one_device_curates_the_others_only_read(
-    laptop: Desk, tablet: Desk
-) -> None:
+def test_while_one_device_curates_the_others_only_read(laptop: Desk, tablet: Desk) -> None:
     laptop.append("sencha")
     assert not reasons(tablet.append("matcha"))
     assert json.loads(file(tablet).read_bytes())["device"] == "tablet"
@@ -69,12 +67,7 @@ def test_while_one_device_curates_the_others_only_read(
     tablet.close()
     assert not file(laptop).exists(), "who is done says so"
     laptop.curator.tend(laptop.now)
-    assert laptop.text().splitlines()[4:8] == [
-        "- green",
-        "- sencha",
-        "- matcha",
-        "- gyokuro",
-    ]
+    assert laptop.text().splitlines()[4:8] == ["- green", "- sencha", "- matcha", "- gyokuro"]
     assert len(laptop.curator.trail.of("USER.md")) == 3
 
 
@@ -89,15 +82,11 @@ def test_the_lease_of_a_vanished_device_expires(laptop: Desk, tablet: Desk) -> N
 
     assert "- gyokuro" in laptop.text()
     tablet.ahead = laptop.ahead
-    assert reasons(tablet.append("hojicha")) == ["other_device"], (
-        "now it is the other's turn"
-    )
+    assert reasons(tablet.append("hojicha")) == ["other_device"], "now it is the other's turn"
 
 
 @pytest.mark.scenario("A27", "B50")
-def test_a_lease_dated_years_ahead_does_not_block_other_devices(
-    laptop: Desk, tablet: Desk
-) -> None:
+def test_a_lease_dated_years_ahead_does_not_block_other_devices(laptop: Desk, tablet: Desk) -> None:
     laptop.append("sencha")
     tablet.ahead = AHEAD + timedelta(days=3650)
     tablet.append("matcha")
@@ -107,14 +96,7 @@ def test_a_lease_dated_years_ahead_does_not_block_other_devices(
 
 @pytest.mark.scenario("A27")
 @pytest.mark.parametrize(
-    "raw",
-    [
-        b"",
-        b"{",
-        b"[]",
-        b'{"device": 3, "until": "x"}',
-        b'{"device":"../x","until":1e999}',
-    ],
+    "raw", [b"", b"{", b"[]", b'{"device": 3, "until": "x"}', b'{"device":"../x","until":1e999}']
 )
 def test_an_unreadable_lease_blocks_no_device(laptop: Desk, raw: bytes) -> None:
     file(laptop).write_bytes(raw)
@@ -140,9 +122,7 @@ def test_a_late_save_is_merged_although_another_device_holds_the_lease(
 
 
 @pytest.mark.scenario("A27")
-def test_of_many_concurrent_requests_one_gets_the_lease(
-    laptop: Desk, tmp_path: Path
-) -> None:
+def test_of_many_concurrent_requests_one_gets_the_lease(laptop: Desk, tmp_path: Path) -> None:
     ask = """
 import sys, time
 from pathlib import Path
@@ -163,11 +143,7 @@ print(DeviceLease(Path(sys.argv[1]), trail).barred("USER.md", 1000.0))
         command = [sys.executable, "-c", ask, str(laptop.vault), str(state)]
         running.append(
             subprocess.Popen(
-                command,
-                cwd=PROJECT,
-                stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE,
-                text=True,
+                command, cwd=PROJECT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
             )
         )
     for one in running:

@@ -77,10 +77,7 @@ def test_a_ticked_proposal_is_applied_recorded_and_removed_from_the_page(desk: D
 def test_a_rejected_proposal_is_not_made_again(desk: Desk, how: str):
     propose(desk)
     page = desk.text(PAGE)
-    desk.save(
-        "# Waiting for you\n" if how == "deleted" else page.replace("- [ ]", "- [-]"),
-        PAGE,
-    )
+    desk.save("# Waiting for you\n" if how == "deleted" else page.replace("- [ ]", "- [-]"), PAGE)
     before = desk.raw()
 
     desk.curator.inbox.carry_out(PAGE, desk.now)
@@ -162,9 +159,7 @@ def test_an_approved_proposal_for_an_unwritable_note_is_applied_later(desk: Desk
 def test_a_proposal_can_be_approved_or_rejected_by_its_id(desk: Desk):
     proposal = propose(desk)
 
-    desk.curator.inbox.decide(
-        desk.curator.inbox.find(proposal[:4]), "approved", desk.now
-    )
+    desk.curator.inbox.decide(desk.curator.inbox.find(proposal[:4]), "approved", desk.now)
 
     assert "green" not in desk.text()
     assert open_ids(desk) == []
@@ -237,9 +232,7 @@ DYING = """
 @pytest.mark.scenario("B33")
 @pytest.mark.parametrize("step", ["recorded", "shown"])
 @pytest.mark.parametrize("when", ["before", "after"])
-def test_after_a_kill_at_any_step_a_shown_proposal_can_be_decided(
-    desk: Desk, step: str, when: str
-):
+def test_after_a_kill_at_any_step_a_shown_proposal_can_be_decided(desk: Desk, step: str, when: str):
     program = [
         sys.executable,
         "-c",
@@ -255,9 +248,7 @@ def test_after_a_kill_at_any_step_a_shown_proposal_can_be_decided(
     desk.curator.inbox.carry_out(PAGE, desk.now)
 
     there = desk.text(PAGE) if (desk.vault / PAGE).exists() else ""
-    assert [one.state for one in desk.curator.inbox.proposals()] == [
-        "open"
-    ] * there.count("- [ ]")
+    assert [one.state for one in desk.curator.inbox.proposals()] == ["open"] * there.count("- [ ]")
     assert ("- [ ]" in there) == ((step, when) != ("recorded", "before"))
 
 

@@ -29,23 +29,17 @@ TEXTS = [
 
 
 def outcomes(edit) -> list[str]:
-    return [done.outcome for done in edit.applied] + [
-        refused.reason for refused in edit.rejected
-    ]
+    return [done.outcome for done in edit.applied] + [refused.reason for refused in edit.rejected]
 
 
 def replace(desk: Desk, match: str, line: str, **asked):
-    return desk.do(
-        {"op": "replace", "heading": "Tea", "match": match, "line": line}, **asked
-    )
+    return desk.do({"op": "replace", "heading": "Tea", "match": match, "line": line}, **asked)
 
 
 @pytest.mark.parametrize("source", ["cli", "tool", "nightly"])
 @pytest.mark.parametrize("listed", LISTS)
 @pytest.mark.parametrize("line", TEXTS)
-def test_a_text_is_one_text_in_every_edit(
-    desk: Desk, listed: str, line: str, source: str
-):
+def test_a_text_is_one_text_in_every_edit(desk: Desk, listed: str, line: str, source: str):
     desk.save(NOTE.format(LISTS[listed]))
     before = desk.raw()
     text = line.removeprefix("- ").replace("\\", "")
@@ -108,9 +102,7 @@ def test_a_proposed_replacement_changes_the_same_when_it_is_approved(
     if later:
         desk.save(desk.text().replace("All of them.", later))
     desk.undo(approved.audit_id)
-    assert desk.text() == NOTE.format(person).replace(
-        "All of them.", later or "All of them."
-    )
+    assert desk.text() == NOTE.format(person).replace("All of them.", later or "All of them.")
 
 
 def test_a_proposal_to_tick_a_task_is_stale_when_a_person_ticked_it(desk: Desk):
@@ -141,12 +133,7 @@ def test_a_text_edit_that_ticks_a_persons_task_is_proposed_as_a_tick(desk: Desk)
 
     [proposal] = desk.curator.run(command, desk.now).proposed
 
-    assert proposal.op == {
-        "op": "replace",
-        "heading": "Tea",
-        "match": "green",
-        "line": "[x] green",
-    }
+    assert proposal.op == {"op": "replace", "heading": "Tea", "match": "green", "line": "[x] green"}
 
 
 @pytest.mark.parametrize(
@@ -168,11 +155,7 @@ def test_a_text_edit_of_a_persons_item_leaves_what_belongs_to_it(
     desk: Desk, below: str, box: str, new_box: str
 ):
     desk.save(NOTE.format(f"- {box}green{below}"))
-    edit = {
-        "op": "str_replace",
-        "old_str": f"- {box}green",
-        "new_str": f"- {new_box}black",
-    }
+    edit = {"op": "str_replace", "old_str": f"- {box}green", "new_str": f"- {new_box}black"}
     command = desk.curator.new_command("USER.md", "tool", desk.now, EditText(edit))
 
     [proposal] = desk.curator.run(command, desk.now).proposed

@@ -11,17 +11,8 @@ from tests.conftest import PROJECT
 
 
 def kill(folder: Path, kills: int, seed: int) -> None:
-    command = [
-        sys.executable,
-        "-m",
-        "tests.edits.killing",
-        str(folder),
-        str(kills),
-        str(seed),
-    ]
-    ran = subprocess.run(
-        command, cwd=PROJECT, capture_output=True, text=True, timeout=1200
-    )
+    command = [sys.executable, "-m", "tests.edits.killing", str(folder), str(kills), str(seed)]
+    ran = subprocess.run(command, cwd=PROJECT, capture_output=True, text=True, timeout=1200)
     assert ran.returncode == 0, ran.stderr
     found = json.loads(ran.stdout)
 
@@ -33,9 +24,7 @@ def kill(folder: Path, kills: int, seed: int) -> None:
 
 
 @pytest.mark.scenario("B33", "B37", "B38", "B48")
-def test_twenty_kills_leave_each_note_old_or_new_and_each_op_recorded_once(
-    tmp_path: Path,
-) -> None:
+def test_twenty_kills_leave_each_note_old_or_new_and_each_op_recorded_once(tmp_path: Path) -> None:
     kill(tmp_path, 20, seed=1)
 
 

@@ -23,12 +23,8 @@ def forget_state(desk: Desk) -> None:
     desk.state.mkdir()
 
 
-@pytest.mark.parametrize(
-    "alone", [False, True], ids=["with snapshots", "from the audit alone"]
-)
-def test_undo_restores_the_bytes_and_undoing_the_undo_restores_the_edit(
-    desk: Desk, alone: bool
-):
+@pytest.mark.parametrize("alone", [False, True], ids=["with snapshots", "from the audit alone"])
+def test_undo_restores_the_bytes_and_undoing_the_undo_restores_the_edit(desk: Desk, alone: bool):
     before = desk.raw()
     done = desk.do(*OPS)
     after = desk.raw()
@@ -51,16 +47,10 @@ def test_undo_restores_the_bytes_and_undoing_the_undo_restores_the_edit(
     ]
 
 
-@pytest.mark.parametrize(
-    "alone", [False, True], ids=["with snapshots", "from the audit alone"]
-)
-def test_undo_in_a_note_that_changed_since_keeps_the_other_changes(
-    desk: Desk, alone: bool
-):
+@pytest.mark.parametrize("alone", [False, True], ids=["with snapshots", "from the audit alone"])
+def test_undo_in_a_note_that_changed_since_keeps_the_other_changes(desk: Desk, alone: bool):
     done = desk.do(*OPS)
-    desk.save(
-        desk.text().replace("All of them.", "All but one.").replace("# Me", "# Myself")
-    )
+    desk.save(desk.text().replace("All of them.", "All but one.").replace("# Me", "# Myself"))
     if alone:
         forget_state(desk)
 
@@ -81,8 +71,7 @@ def test_an_item_a_person_reworded_survives_the_undo_of_its_creation(desk: Desk)
 
 def test_undoing_the_creation_of_a_note_removes_it_and_can_be_undone(desk: Desk):
     made = desk.do(
-        {"op": "add_heading", "heading": "Tides", "lines": ["high at six"]},
-        note="memory/tides.md",
+        {"op": "add_heading", "heading": "Tides", "lines": ["high at six"]}, note="memory/tides.md"
     )
 
     gone = desk.undo(made.audit_id)
@@ -127,9 +116,7 @@ def test_history_lists_each_version_and_its_author(desk: Desk):
     assert versions[0].bytes == len(desk.raw())
 
 
-def test_history_includes_the_current_version_even_if_not_yet_kept(
-    desk: Desk,
-):
+def test_history_includes_the_current_version_even_if_not_yet_kept(desk: Desk):
     desk.append("black", source="tool")
     desk.save("## Tea\n")
 
@@ -173,10 +160,7 @@ def test_records_of_other_devices_are_read_and_torn_lines_skipped(desk: Desk):
         done.audit_id,
         later.audit_id,
     ]
-    assert [record.id for record in desk.curator.trail.all()] == [
-        done.audit_id,
-        later.audit_id,
-    ]
+    assert [record.id for record in desk.curator.trail.all()] == [done.audit_id, later.audit_id]
 
 
 def test_history_of_a_path_that_is_not_a_note_is_refused(desk: Desk):

@@ -149,9 +149,7 @@ def test_on_another_device_the_audit_alone_finds_its_note(desk: Desk, way: str):
 
 
 @pytest.mark.parametrize("first", ["the note", "the audit"])
-def test_a_note_and_its_audit_find_each_other_in_whatever_order_they_come(
-    desk: Desk, first: str
-):
+def test_a_note_and_its_audit_find_each_other_in_whatever_order_they_come(desk: Desk, first: str):
     record = write_old(desk)
     move(desk, NEW)
     aside = desk.vault.parent / "aside"
@@ -221,9 +219,7 @@ def test_of_two_equal_notes_none_gets_the_past_and_it_is_named(desk: Desk):
     assert desk.curator.renames.unmatched() == [OLD]
 
 
-def test_a_note_that_was_there_before_does_not_get_the_past_of_a_deleted_one(
-    desk: Desk,
-):
+def test_a_note_that_was_there_before_does_not_get_the_past_of_a_deleted_one(desk: Desk):
     write_old(desk)
     desk.save(desk.text(OLD), NEW)
     desk.append("figs", "Shop", note=NEW, source="tool")

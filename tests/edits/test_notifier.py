@@ -45,9 +45,7 @@ class Channel:
 
         self.server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
         self.server.daemon_threads = True
-        threading.Thread(
-            target=self.server.serve_forever, args=(0.01,), daemon=True
-        ).start()
+        threading.Thread(target=self.server.serve_forever, args=(0.01,), daemon=True).start()
         self.url = f"http://127.0.0.1:{self.server.server_port}/hook/s3cret"
 
     @property
@@ -81,9 +79,7 @@ def python(program: str, *arguments: object) -> tuple[str, ...]:
     return (sys.executable, "-c", program, *map(str, arguments))
 
 
-def test_a_webhook_gets_one_line_per_edit_without_text_of_the_note(
-    desk: Desk, channel: Channel
-):
+def test_a_webhook_gets_one_line_per_edit_without_text_of_the_note(desk: Desk, channel: Channel):
     announcer = announcing(desk, url=channel.url)
 
     desk.do(
@@ -102,14 +98,11 @@ def test_a_webhook_gets_one_line_per_edit_without_text_of_the_note(
         "USER.md curated: 1 proposed",
     ]
     assert not any(
-        word in str(channel.bodies)
-        for word in ("gull", "white", "green", "plans", "Tea")
+        word in str(channel.bodies) for word in ("gull", "white", "green", "plans", "Tea")
     )
 
 
-def test_a_command_gets_the_line_on_standard_input_without_a_shell(
-    desk: Desk, tmp_path: Path
-):
+def test_a_command_gets_the_line_on_standard_input_without_a_shell(desk: Desk, tmp_path: Path):
     log = tmp_path / "log $(touch oops); x"
     program = "import sys; open(sys.argv[1], 'a').write(sys.stdin.read())"
     announcer = announcing(desk, command=python(program, log))
@@ -120,9 +113,7 @@ def test_a_command_gets_the_line_on_standard_input_without_a_shell(
     assert log.read_text() == "USER.md curated: +1 appended\n"
 
 
-def test_edits_of_a_person_and_edits_without_effect_are_not_announced(
-    desk: Desk, channel: Channel
-):
+def test_edits_of_a_person_and_edits_without_effect_are_not_announced(desk: Desk, channel: Channel):
     announcer = announcing(desk, url=channel.url)
 
     edit = desk.append("white", source="cli")
@@ -134,9 +125,7 @@ def test_edits_of_a_person_and_edits_without_effect_are_not_announced(
     assert channel.bodies == []
 
 
-def test_a_waiting_write_is_announced_once_when_it_is_done(
-    desk: Desk, channel: Channel
-):
+def test_a_waiting_write_is_announced_once_when_it_is_done(desk: Desk, channel: Channel):
     announcer = announcing(desk, url=channel.url)
     path = desk.vault / "USER.md"
     path.chmod(0o444)
@@ -182,9 +171,7 @@ def test_a_failing_channel_is_logged_once_and_the_edits_are_kept(
         channel.status, url = 500, channel.url
     else:
         command = (
-            ("/no/such/program",)
-            if fault == "no such command"
-            else python("raise SystemExit(3)")
+            ("/no/such/program",) if fault == "no such command" else python("raise SystemExit(3)")
         )
     announcer = announcing(desk, url=url, command=command)
 
@@ -195,16 +182,12 @@ def test_a_failing_channel_is_logged_once_and_the_edits_are_kept(
 
     assert len(desk.records()) == 2
     [said] = [
-        record.getMessage()
-        for record in caplog.records
-        if "cannot send" in record.getMessage()
+        record.getMessage() for record in caplog.records if "cannot send" in record.getMessage()
     ]
     assert "s3cret" not in said
 
 
-def test_a_command_that_takes_too_long_is_killed_with_its_children(
-    desk: Desk, tmp_path: Path
-):
+def test_a_command_that_takes_too_long_is_killed_with_its_children(desk: Desk, tmp_path: Path):
     alive = tmp_path / "alive"
     child = f"import time; time.sleep(1.0); open({str(alive)!r}, 'w')"
     program = f"import subprocess, sys, time; subprocess.Popen([sys.executable, '-c', {child!r}]); time.sleep(60)"
@@ -242,23 +225,16 @@ def test_the_configuration_sets_the_channel_or_disables_it(
     )
     outside.settings = {"VAULT_MEMORY_CONFIG": str(file)}
 
-    assert (
-        outside.run("append", "USER.md", "Tea", "white", "--source", "tool").code == 0
-    )
+    assert outside.run("append", "USER.md", "Tea", "white", "--source", "tool").code == 0
 
     assert channel.lines == (["USER.md curated: +1 appended"] if told else [])
 
 
-def test_a_daemon_announces_the_waiting_edits_it_applies(
-    outside: Outside, channel: Channel
-):
+def test_a_daemon_announces_the_waiting_edits_it_applies(outside: Outside, channel: Channel):
     path = outside.write("USER.md", NOTE)
     with outside.daemon(CURATION_SUMMARY_URL=channel.url):
         path.chmod(0o444)
-        assert (
-            outside.run("append", "USER.md", "Tea", "white", "--source", "tool").code
-            == 75
-        )
+        assert outside.run("append", "USER.md", "Tea", "white", "--source", "tool").code == 75
         path.chmod(0o644)
         until(lambda: channel.lines == ["USER.md curated: +1 appended"])
 
@@ -280,17 +256,13 @@ def test_the_summary_command_is_configured_as_a_list(tmp_path: Path):
     assert config.load(file, {}).curation.summary_command == ("notify", "--quiet")
 
 
-def test_the_vault_announces_edits_to_the_configured_channel(
-    outside: Outside, channel: Channel
-):
+def test_the_vault_announces_edits_to_the_configured_channel(outside: Outside, channel: Channel):
     outside.write("USER.md", NOTE)
     asked = config.Config(
         embedding=config.EmbeddingSettings(kind="off"),
         curation=config.Curation(summary_url=channel.url),
     )
-    with VaultMemory.open(
-        outside.vault, asked, environment=outside.environment
-    ) as memory:
+    with VaultMemory.open(outside.vault, asked, environment=outside.environment) as memory:
         memory.apply("USER.md", [{"op": "append", "heading": "Tea", "line": "white"}])
 
     assert channel.lines == ["USER.md curated: +1 appended"]

@@ -74,11 +74,7 @@ def a_vault(outside: Outside) -> Iterator[tuple[VaultMemory, Path]]:
 def append(memory: VaultMemory, line: str) -> None:
     """By the bot, also when the note is in use at first."""
     edit = memory.apply("USER.md", [{"op": "append", "heading": "Tea", "line": line}])
-    until(
-        lambda: (
-            edit.audit_id or memory.edits.process_due() or not memory.edits.waiting()
-        )
-    )
+    until(lambda: edit.audit_id or memory.edits.process_due() or not memory.edits.waiting())
 
 
 @pytest.mark.scenario("A32")
@@ -104,9 +100,7 @@ def test_an_editor_that_refuses_to_overwrite_a_changed_file_leaves_the_note_inta
 
 
 @pytest.mark.scenario("A7")
-def test_an_editor_forced_to_overwrite_removes_no_line_of_the_bot(
-    outside: Outside,
-) -> None:
+def test_an_editor_forced_to_overwrite_removes_no_line_of_the_bot(outside: Outside) -> None:
     with a_vault(outside) as (memory, path), opened(VIM, path) as editor:
         editor.types(TO_THE_END["vim"])
         append(memory, "black")
@@ -120,6 +114,4 @@ def test_an_editor_forced_to_overwrite_removes_no_line_of_the_bot(
         text = path.read_text()
         assert "- Gannet\n" in text
         assert "- oolong\n" in text
-        assert "- black\n" in text or [one.op["line"] for one in memory.inbox()] == [
-            "black"
-        ]
+        assert "- black\n" in text or [one.op["line"] for one in memory.inbox()] == ["black"]

@@ -9,9 +9,7 @@ from vault_memory.edits.edit_errors import NotCurated
 from vault_memory.errors import BadPath
 
 PAGE = "USER.INBOX.md"
-MINE = "# Me\n\n## Tea\n\n" + "".join(
-    f"- tea number {number}\n" for number in range(12)
-)
+MINE = "# Me\n\n## Tea\n\n" + "".join(f"- tea number {number}\n" for number in range(12))
 ORDERS = """# Letter
 
 ## Read this
@@ -40,16 +38,12 @@ def test_instructions_in_a_note_or_a_forged_inbox_page_are_not_followed(desk: De
     desk.curator.tend(desk.now)
     desk.curator.inbox.carry_out(PAGE, desk.now)
     desk.curator.inbox.review("memory/letter.md", desk.now)
-    desk.append(
-        "from the harbour", heading="Read this", note="memory/letter.md", source="tool"
-    )
+    desk.append("from the harbour", heading="Read this", note="memory/letter.md", source="tool")
 
     assert desk.text() == MINE
     assert desk.text(PAGE) == FORGED
     assert desk.records() == []
-    assert desk.text("memory/letter.md").startswith(
-        ORDERS.partition("\n```")[0].rstrip("\n")
-    )
+    assert desk.text("memory/letter.md").startswith(ORDERS.partition("\n```")[0].rstrip("\n"))
 
 
 @pytest.mark.scenario("H123")
@@ -77,17 +71,12 @@ def test_a_bot_that_obeys_a_note_can_still_request_only_ops(desk: Desk):
 
 @pytest.mark.scenario("H123")
 @pytest.mark.parametrize("human_items", ["propose", "edit"])
-def test_a_bot_that_deletes_everything_is_stopped_by_the_brake(
-    desk: Desk, human_items: str
-):
+def test_a_bot_that_deletes_everything_is_stopped_by_the_brake(desk: Desk, human_items: str):
     desk.options["human_items"] = human_items
     desk.save(MINE)
 
     edit = desk.do(
-        *(
-            {"op": "remove", "heading": "Tea", "match": f"tea number {one}"}
-            for one in range(2, 10)
-        ),
+        *({"op": "remove", "heading": "Tea", "match": f"tea number {one}"} for one in range(2, 10)),
         source="nightly",
     )
 

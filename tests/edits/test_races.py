@@ -45,9 +45,7 @@ def meanwhile(desk: Desk, text: str) -> None:
 
 
 @pytest.mark.scenario("A1")
-def test_a_save_during_a_bots_write_and_the_write_are_both_kept(
-    desk: Desk,
-):
+def test_a_save_during_a_bots_write_and_the_write_are_both_kept(desk: Desk):
     desk.save(TEA)
     meanwhile(desk, TEA.replace("- Sula\n", "- Sula\n- Gannet\n"))
 
@@ -97,17 +95,14 @@ def test_an_item_moved_during_the_write_is_edited_in_its_new_place(desk: Desk):
     meanwhile(desk, moved)
 
     desk.do(
-        {"op": "replace", "heading": "Tea", "match": "black", "line": "black, strong"},
-        source="cli",
+        {"op": "replace", "heading": "Tea", "match": "black", "line": "black, strong"}, source="cli"
     )
 
     assert desk.text() == moved.replace("- black\n", "- black, strong\n")
 
 
 @pytest.mark.scenario("A16")
-def test_a_section_deleted_during_the_write_returns_with_only_the_new_item(
-    desk: Desk,
-):
+def test_a_section_deleted_during_the_write_returns_with_only_the_new_item(desk: Desk):
     desk.save(TEA)
     meanwhile(desk, "# Me\n\n## Boats\n\n- Sula\n")
 
@@ -168,10 +163,7 @@ def test_a_write_waits_a_moment_for_a_person_who_just_saved(desk: Desk):
     desk.save(TEA)
     now = datetime.now(UTC)
     run = desk.curator.new_command(
-        "USER.md",
-        "cli",
-        now,
-        ApplyOps(({"op": "append", "heading": "Tea", "line": "black"},)),
+        "USER.md", "cli", now, ApplyOps(({"op": "append", "heading": "Tea", "line": "black"},))
     )
 
     edit = desk.curator.run(run, now)
@@ -185,18 +177,13 @@ def test_a_nightly_write_to_a_note_saved_just_now_is_postponed(desk: Desk):
     desk.save(TEA)
     now = datetime.now(UTC)
     run = desk.curator.new_command(
-        "USER.md",
-        "nightly",
-        now,
-        ApplyOps(({"op": "append", "heading": "Tea", "line": "black"},)),
+        "USER.md", "nightly", now, ApplyOps(({"op": "append", "heading": "Tea", "line": "black"},))
     )
 
     edit = desk.curator.run(run, now)
 
     assert [waiting.reason for waiting in edit.pending] == ["hot"]
-    assert [record.id for record in desk.curator.tend(now + timedelta(seconds=60))] == [
-        run.id
-    ]
+    assert [record.id for record in desk.curator.tend(now + timedelta(seconds=60))] == [run.id]
     assert "- black\n" in desk.text()
 
 
@@ -227,9 +214,7 @@ KILLED = """
 
 @pytest.mark.scenario("B33", "B37")
 @pytest.mark.parametrize("when", ["before", "after"])
-def test_a_kill_between_the_text_and_its_record_leaves_one_record(
-    desk: Desk, when: str
-):
+def test_a_kill_between_the_text_and_its_record_leaves_one_record(desk: Desk, when: str):
     desk.save(TEA)
     program = [
         sys.executable,
@@ -288,20 +273,12 @@ MANY = """
 
 
 def test_concurrent_processes_lose_no_line_and_no_record_of_a_note(desk: Desk):
-    program = [
-        sys.executable,
-        "-c",
-        textwrap.dedent(MANY),
-        str(desk.vault),
-        str(desk.state),
-    ]
+    program = [sys.executable, "-c", textwrap.dedent(MANY), str(desk.vault), str(desk.state)]
     running = [subprocess.Popen([*program, who]) for who in ("ann", "bob", "cyd")]
 
     assert [process.wait(120) for process in running] == [0, 0, 0]
 
-    wanted = {
-        f"- {who} {number}" for who in ("ann", "bob", "cyd") for number in range(15)
-    }
+    wanted = {f"- {who} {number}" for who in ("ann", "bob", "cyd") for number in range(15)}
     assert wanted <= set(desk.text().splitlines())
     lines = [record["applied"][0]["op"]["line"] for record in desk.records()]
     assert sorted(f"- {line}" for line in lines) == sorted(wanted)
@@ -323,10 +300,7 @@ def test_no_op_is_refused_because_of_a_half_finished_save(desk: Desk, half: str 
     person.start()
     now = datetime.now(UTC)
     run = desk.curator.new_command(
-        "USER.md",
-        "tool",
-        now,
-        ApplyOps(({"op": "append", "heading": "Tea", "line": "oolong"},)),
+        "USER.md", "tool", now, ApplyOps(({"op": "append", "heading": "Tea", "line": "oolong"},))
     )
 
     edit = desk.curator.run(run, now)
@@ -344,10 +318,7 @@ def test_a_note_deleted_for_good_is_not_waited_for_long(desk: Desk):
     (desk.vault / "USER.md").unlink()
     now = datetime.now(UTC)
     run = desk.curator.new_command(
-        "USER.md",
-        "tool",
-        now,
-        ApplyOps(({"op": "append", "heading": "Tea", "line": "oolong"},)),
+        "USER.md", "tool", now, ApplyOps(({"op": "append", "heading": "Tea", "line": "oolong"},))
     )
 
     assert [refused.reason for refused in desk.curator.run(run, now).rejected] == [
@@ -356,9 +327,7 @@ def test_a_note_deleted_for_good_is_not_waited_for_long(desk: Desk):
 
 
 @pytest.mark.scenario("A3")
-def test_a_write_waits_while_a_new_note_is_still_empty(
-    desk: Desk,
-):
+def test_a_write_waits_while_a_new_note_is_still_empty(desk: Desk):
     """Nothing is known of the note yet: that it is empty can only be told to be half a save by waiting."""
     desk.ahead = timedelta()
     (desk.vault / "USER.md").write_bytes(b"")

@@ -21,12 +21,7 @@ from hypothesis import strategies as st
 from vault_memory.edits import record_cache
 from vault_memory.edits.audit.audit_files import AuditFiles
 from vault_memory.edits.audit_log import AuditLog
-from vault_memory.edits.record_cache import (
-    RecordCache,
-    note_of,
-    settled_stamp,
-    stamp_of,
-)
+from vault_memory.edits.record_cache import RecordCache, note_of, settled_stamp, stamp_of
 from vault_memory.rules.edits.audit_record import Record, moment_of, union
 from vault_memory.vault.reader import Folder
 
@@ -200,9 +195,7 @@ class CountingFolder(Folder):
 def test_a_file_that_did_not_change_is_not_opened_again(vault: Vault, later) -> None:
     chance = random.Random(1)
     for number in range(20):
-        (vault.root / f"memory/n{number}.md.audit.jsonl").write_bytes(
-            vault.line(chance)
-        )
+        (vault.root / f"memory/n{number}.md.audit.jsonl").write_bytes(vault.line(chance))
     folder = CountingFolder(vault.root)
     trail = AuditLog(folder, vault.state)
     before = trail.all()
@@ -211,16 +204,11 @@ def test_a_file_that_did_not_change_is_not_opened_again(vault: Vault, later) -> 
     assert trail.all() == before
     assert folder.opened == 20
     trail.add(Record("new", "2026-02-01T00:00:00Z", "", "cli", "memory/n3.md"))
-    assert [record.id for record in trail.all()] == [
-        *(record.id for record in before),
-        "new",
-    ]
+    assert [record.id for record in trail.all()] == [*(record.id for record in before), "new"]
     assert folder.opened == 21
 
 
-def test_the_times_of_a_file_that_has_just_changed_prove_nothing(
-    vault: Vault, monkeypatch
-) -> None:
+def test_the_times_of_a_file_that_has_just_changed_prove_nothing(vault: Vault, monkeypatch) -> None:
     file = vault.root / "a.md.audit.jsonl"
     file.write_bytes(b"{}\n")
     status = file.stat()
@@ -292,9 +280,7 @@ def _merged_as_streams(*files: Iterable[Record]) -> tuple[Record, ...]:
     absorbed: set[str] = set()
     for _, record_id, record in heapq.merge(*streams, key=itemgetter(0, 1)):
         previous = by_id.get(record_id)
-        weights = [
-            (one.redacted, bool(one.folded)) for one in (record, previous) if one
-        ]
+        weights = [(one.redacted, bool(one.folded)) for one in (record, previous) if one]
         if previous is None or weights[0] > weights[1]:
             by_id[record_id] = record
         absorbed.update(record.folded[:-1])

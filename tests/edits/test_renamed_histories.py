@@ -92,17 +92,10 @@ def bot_or_person_op(rng: random.Random, note: str) -> Callable[[World], None]:
             {"op": "append", "heading": "List", "line": f"more {word}"},
             {"op": "remove", "heading": "List", "match": f"plain {word}"},
             {"op": "remove", "heading": "List", "match": f"some {word}"},
-            {
-                "op": "replace",
-                "heading": "List",
-                "match": f"some {word}",
-                "line": f"some {other}",
-            },
+            {"op": "replace", "heading": "List", "match": f"some {word}", "line": f"some {other}"},
         )
     )
-    return lambda world: world.ask(
-        lambda: world.do(op, note=world.paths[note], source=source)
-    )
+    return lambda world: world.ask(lambda: world.do(op, note=world.paths[note], source=source))
 
 
 def persons_save(rng: random.Random, note: str) -> Callable[[World], None]:
@@ -323,11 +316,7 @@ def owners_of(world: World, note: str) -> tuple[object, ...]:
 def state_of(world: World) -> dict[str, object]:
     world.curator.follow_renames(world.now)
     return {
-        note: (
-            world.path(note).read_text(),
-            log_of(world, note),
-            owners_of(world, note),
-        )
+        note: (world.path(note).read_text(), log_of(world, note), owners_of(world, note))
         for note in NOTES
     }
 

@@ -28,25 +28,15 @@ def test_an_op_changes_its_line_and_is_recorded_with_a_diff(desk: Desk):
 
     edit = desk.append("black")
 
-    assert (
-        desk.text()
-        == "# Me\n\n## Tea\n\n- green\n- black\n\n## Boats\n\nAll of them.\n"
-    )
+    assert desk.text() == "# Me\n\n## Tea\n\n- green\n- black\n\n## Boats\n\nAll of them.\n"
     assert (edit.before, edit.after) == (sha(before), sha(desk.raw()))
     [record] = desk.records()
     assert record["id"] == edit.audit_id
-    assert (record["before"], record["after"], record["source"]) == (
-        edit.before,
-        edit.after,
-        "cli",
-    )
+    assert (record["before"], record["after"], record["source"]) == (edit.before, edit.after, "cli")
     assert record["user_id"] == "main"
     assert "+- black\n" in record["diff"]
     assert record["applied"] == [
-        {
-            "op": {"op": "append", "heading": "Tea", "line": "black"},
-            "outcome": "applied",
-        }
+        {"op": {"op": "append", "heading": "Tea", "line": "black"}, "outcome": "applied"}
     ]
     assert edit.summary == "USER.md curated: +1 appended"
     assert desk.learnt == ["USER.md"]
@@ -102,9 +92,7 @@ def test_adding_a_heading_creates_a_missing_note(desk: Desk):
     assert len(desk.records("memory/sea/tides.md")) == 1
 
 
-def test_a_refused_op_does_not_create_a_missing_note(
-    desk: Desk,
-):
+def test_a_refused_op_does_not_create_a_missing_note(desk: Desk):
     edit = desk.append("x", note="memory/sea/typo.md")
 
     assert [refused.reason for refused in edit.rejected] == ["heading_missing"]
@@ -136,30 +124,19 @@ def test_the_expected_revision_lets_the_op_pass(desk: Desk):
 
 
 def test_a_dry_run_computes_everything_and_writes_nothing(desk: Desk):
-    before = {
-        path: path.read_bytes() for path in desk.vault.rglob("*") if path.is_file()
-    }
+    before = {path: path.read_bytes() for path in desk.vault.rglob("*") if path.is_file()}
 
     edit = desk.append("black", dry_run=True)
 
     assert edit.changed
     assert "+- black" in edit.diff
     assert edit.audit_id is None
-    assert {
-        path: path.read_bytes() for path in desk.vault.rglob("*") if path.is_file()
-    } == before
+    assert {path: path.read_bytes() for path in desk.vault.rglob("*") if path.is_file()} == before
     assert (desk.learnt, desk.curator.waiting()) == ([], [])
 
 
 @pytest.mark.parametrize(
-    "note",
-    [
-        "SOUL.md",
-        "INBOX.md",
-        "transcripts/2026-01-01.jsonl",
-        "USER.md.audit.jsonl",
-        "a/b",
-    ],
+    "note", ["SOUL.md", "INBOX.md", "transcripts/2026-01-01.jsonl", "USER.md.audit.jsonl", "a/b"]
 )
 def test_a_file_that_is_not_a_curated_note_is_refused(desk: Desk, note: str):
     with pytest.raises(NotCurated):
@@ -176,9 +153,7 @@ def test_a_file_that_is_not_a_curated_note_is_refused(desk: Desk, note: str):
     ],
     ids=["windows", "byte order mark", "no final newline"],
 )
-def test_an_edit_keeps_the_formatting_of_the_note(
-    desk: Desk, before: bytes, after: bytes
-):
+def test_an_edit_keeps_the_formatting_of_the_note(desk: Desk, before: bytes, after: bytes):
     desk.save(before)
 
     desk.append("black")
@@ -188,15 +163,10 @@ def test_an_edit_keeps_the_formatting_of_the_note(
 
 @pytest.mark.scenario("A20")
 def test_prose_is_never_rewritten(desk: Desk):
-    prose = (
-        "Just a page of thoughts, with no structure at all.\n\nAnd another thought.\n"
-    )
+    prose = "Just a page of thoughts, with no structure at all.\n\nAnd another thought.\n"
     desk.save(prose)
 
-    desk.do(
-        {"op": "add_heading", "heading": "Learned", "lines": ["likes prose"]},
-        source="tool",
-    )
+    desk.do({"op": "add_heading", "heading": "Learned", "lines": ["likes prose"]}, source="tool")
 
     assert desk.text() == prose + "\n## Learned\n\n- likes prose\n"
 
@@ -231,15 +201,11 @@ JSON = st.recursive(
     | st.integers()
     | st.floats()
     | st.text(max_size=8)
-    | st.sampled_from(
-        ["op", "append", "remove", "heading", "Tea", "green", "line", "match"]
-    ),
+    | st.sampled_from(["op", "append", "remove", "heading", "Tea", "green", "line", "match"]),
     lambda inner: (
         st.lists(inner, max_size=3)
         | st.dictionaries(
-            st.sampled_from(["op", "heading", "line", "lines", "match", "x"]),
-            inner,
-            max_size=4,
+            st.sampled_from(["op", "heading", "line", "lines", "match", "x"]), inner, max_size=4
         )
     ),
     max_leaves=8,
@@ -247,9 +213,7 @@ JSON = st.recursive(
 
 
 @settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(
-    ops=st.lists(JSON, min_size=1, max_size=3), source=st.sampled_from(["cli", "tool"])
-)
+@given(ops=st.lists(JSON, min_size=1, max_size=3), source=st.sampled_from(["cli", "tool"]))
 def test_any_json_as_ops_leaves_the_other_text_of_the_note_intact(
     desk: Desk, ops: list[Any], source: str
 ):
@@ -262,9 +226,7 @@ def test_any_json_as_ops_leaves_the_other_text_of_the_note_intact(
     assert len(desk.records()) == records + 1
 
 
-def test_a_waiting_write_records_what_it_did_next_to_a_later_run(
-    desk: Desk,
-):
+def test_a_waiting_write_records_what_it_did_next_to_a_later_run(desk: Desk):
     desk.append("black", source="tool")
     desk.ahead = timedelta()
     desk.save(desk.text().replace("- green", "- green\n- jasmine"))
@@ -284,15 +246,11 @@ def test_a_waiting_write_records_what_it_did_next_to_a_later_run(
     assert "- green\n- jasmine\n- white\n- oolong\n- black\n" in desk.text()
     first, second = desk.records()[-2:]
     assert (first["id"], second["id"]) == (waits.id, later.audit_id)
-    assert [(done["op"], done["outcome"]) for done in first["applied"]] == [
-        (replacing, "applied")
-    ]
+    assert [(done["op"], done["outcome"]) for done in first["applied"]] == [(replacing, "applied")]
     assert "proposed" not in first
 
 
-def test_a_waiting_write_records_what_it_did_whatever_ran_in_between(
-    desk: Desk,
-):
+def test_a_waiting_write_records_what_it_did_whatever_ran_in_between(desk: Desk):
     loaded = desk.text()
     desk.append("black", source="tool")
     with_black = desk.text().replace("All of them.", "Some of them.")
@@ -310,6 +268,4 @@ def test_a_waiting_write_records_what_it_did_whatever_ran_in_between(
 
     assert desk.text() == with_black.replace("- black", "- white")
     [record] = [record for record in desk.records() if record["id"] == waits.id]
-    assert [(done["op"], done["outcome"]) for done in record["applied"]] == [
-        (replacing, "applied")
-    ]
+    assert [(done["op"], done["outcome"]) for done in record["applied"]] == [(replacing, "applied")]

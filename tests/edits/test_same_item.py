@@ -16,8 +16,7 @@ WITH_BLACK = TEA.replace("- white\n", "- white\n- black\n")
 def rewrite(desk: Desk, **asked: Any) -> Any:
     """The bot changes the item that it wrote."""
     return desk.do(
-        {"op": "replace", "heading": "Tea", "match": "black", "line": "black, strong"},
-        **asked,
+        {"op": "replace", "heading": "Tea", "match": "black", "line": "black, strong"}, **asked
     )
 
 
@@ -33,9 +32,7 @@ def mixed_note(desk: Desk) -> Desk:
 
 
 @pytest.mark.scenario("A13")
-@pytest.mark.parametrize(
-    "theirs", ["black, in the morning", "black with milk", "oolong"]
-)
+@pytest.mark.parametrize("theirs", ["black, in the morning", "black with milk", "oolong"])
 @pytest.mark.parametrize("human_items", ["propose", "edit"])
 def test_of_an_item_changed_by_both_the_persons_line_stays_and_the_bots_is_proposed(
     mixed_note: Desk, theirs: str, human_items: str
@@ -78,9 +75,7 @@ def test_a_waiting_bot_edit_of_an_item_a_person_changed_is_proposed(mixed_note: 
     assert '"oolong" to "black, strong"' in mixed_note.text(PAGE)
 
 
-def test_an_edit_requested_by_a_person_is_applied_to_the_newer_text(
-    mixed_note: Desk,
-):
+def test_an_edit_requested_by_a_person_is_applied_to_the_newer_text(mixed_note: Desk):
     meanwhile(mixed_note, WITH_BLACK.replace("- black\n", "- black, in the morning\n"))
 
     edit = rewrite(mixed_note, source="cli")
@@ -116,9 +111,7 @@ def test_an_item_a_person_duplicated_stays_duplicated(mixed_note: Desk):
 
 @pytest.mark.scenario("A18")
 def test_a_persons_reordering_and_the_bots_rewording_are_both_kept(mixed_note: Desk):
-    meanwhile(
-        mixed_note, TEA.replace("- green\n- white\n", "- black\n- white\n- green\n")
-    )
+    meanwhile(mixed_note, TEA.replace("- green\n- white\n", "- black\n- white\n- green\n"))
 
     edit = rewrite(mixed_note, source="tool")
 
@@ -128,9 +121,7 @@ def test_a_persons_reordering_and_the_bots_rewording_are_both_kept(mixed_note: D
     )
 
 
-def test_undoing_an_edit_a_person_changed_since_is_proposed_in_the_inbox(
-    mixed_note: Desk,
-):
+def test_undoing_an_edit_a_person_changed_since_is_proposed_in_the_inbox(mixed_note: Desk):
     edit = rewrite(mixed_note, source="tool")
     saved = WITH_BLACK.replace("- black\n", "- black, strong, in the morning\n")
     mixed_note.save(saved)
@@ -142,14 +133,10 @@ def test_undoing_an_edit_a_person_changed_since_is_proposed_in_the_inbox(
     assert f"id {undone.proposed[0].id}" in mixed_note.text(PAGE)
 
 
-def test_undoing_a_restore_proposes_changes_to_lines_a_person_edited_since(
-    mixed_note: Desk,
-):
+def test_undoing_a_restore_proposes_changes_to_lines_a_person_edited_since(mixed_note: Desk):
     newest = mixed_note.curator.past.history("USER.md")[0].revision
     rewrite(mixed_note, source="cli")
-    run = mixed_note.curator.new_command(
-        "USER.md", "cli", mixed_note.now, RestoreVersion(newest)
-    )
+    run = mixed_note.curator.new_command("USER.md", "cli", mixed_note.now, RestoreVersion(newest))
     back = mixed_note.curator.run(run, mixed_note.now)
     assert mixed_note.text() == WITH_BLACK
     saved = WITH_BLACK.replace("- black\n", "- black, early\n")
@@ -159,20 +146,13 @@ def test_undoing_a_restore_proposes_changes_to_lines_a_person_edited_since(
 
     assert mixed_note.text() == saved
     assert [one.op for one in undone.proposed] == [
-        {
-            "op": "replace",
-            "heading": "Tea",
-            "match": "black, early",
-            "line": "black, strong",
-        }
+        {"op": "replace", "heading": "Tea", "match": "black, early", "line": "black, strong"}
     ]
 
 
 @pytest.mark.scenario("G115")
 @pytest.mark.parametrize("source", ["nightly", "tool"])
-def test_a_daily_note_edited_by_a_person_during_a_job_keeps_both_changes(
-    desk: Desk, source: str
-):
+def test_a_daily_note_edited_by_a_person_during_a_job_keeps_both_changes(desk: Desk, source: str):
     note = "Channels/harbour/memories/2026-11-20.md"
     before = "# Friday\n\n## Tea\n\n- Ann came by\n- the kettle broke\n"
     desk.save(before, note)
@@ -180,9 +160,7 @@ def test_a_daily_note_edited_by_a_person_during_a_job_keeps_both_changes(
     desk.close()
     with_bob = before + "- Bob called\n"
     assert desk.text(note) == with_bob
-    saved = with_bob.replace(
-        "- the kettle broke\n", "- the kettle broke, and was mended\n"
-    )
+    saved = with_bob.replace("- the kettle broke\n", "- the kettle broke, and was mended\n")
 
     (desk.vault / note).chmod(0o444)
     op = {

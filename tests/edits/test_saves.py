@@ -84,9 +84,7 @@ def test_a_saved_text_is_in_the_note_byte_for_byte(
 
 
 @pytest.mark.parametrize("raw", [TEA, ODD], ids=["plain", "odd line ends"])
-def test_undo_of_a_save_gives_back_every_byte(
-    memory: VaultMemory, vault: Path, raw: bytes
-) -> None:
+def test_undo_of_a_save_gives_back_every_byte(memory: VaultMemory, vault: Path, raw: bytes) -> None:
     (vault / NOTE).write_bytes(raw)
     text = b"# New\n" + raw.removeprefix(b"\xef\xbb\xbf").replace(b"white", b"red")
     edit = memory.edits.save(NOTE, text, base=raw, now=ahead())
@@ -100,9 +98,7 @@ def test_undo_of_a_save_gives_back_every_byte(
     assert (vault / NOTE).read_bytes() == text
 
 
-def test_an_untouched_text_writes_and_records_nothing(
-    memory: VaultMemory, vault: Path
-) -> None:
+def test_an_untouched_text_writes_and_records_nothing(memory: VaultMemory, vault: Path) -> None:
     before = file_state(vault / NOTE)
 
     edit = memory.edits.save(NOTE, TEA, base=TEA)
@@ -113,9 +109,7 @@ def test_an_untouched_text_writes_and_records_nothing(
     assert files(vault) == {NOTE: TEA}
 
 
-def test_a_dry_run_shows_the_save_and_writes_nothing(
-    memory: VaultMemory, vault: Path
-) -> None:
+def test_a_dry_run_shows_the_save_and_writes_nothing(memory: VaultMemory, vault: Path) -> None:
     text = TEA.replace(b"green", b"black")
 
     edit = memory.edits.save(NOTE, text, base=TEA, dry_run=True)
@@ -129,17 +123,13 @@ def test_what_came_onto_the_disk_meanwhile_is_kept_and_told(
 ) -> None:
     (vault / NOTE).write_bytes(TEA.replace(b"Sula is", b"Sula was"))
 
-    edit = memory.edits.save(
-        NOTE, TEA.replace(b"green", b"black"), base=TEA, now=ahead()
-    )
+    edit = memory.edits.save(NOTE, TEA.replace(b"green", b"black"), base=TEA, now=ahead())
 
     merged = TEA.replace(b"Sula is", b"Sula was").replace(b"green", b"black")
     assert (vault / NOTE).read_bytes() == merged
     assert "+Sula was a boat." in edit.from_disk
     assert "black" not in edit.from_disk
-    assert "Sula was" not in "".join(
-        line for line in edit.diff.splitlines() if line[:1] in "+-"
-    )
+    assert "Sula was" not in "".join(line for line in edit.diff.splitlines() if line[:1] in "+-")
 
 
 def test_a_line_of_the_bot_stays_that_the_person_had_not_seen(
@@ -148,9 +138,7 @@ def test_a_line_of_the_bot_stays_that_the_person_had_not_seen(
     op = {"op": "append", "heading": "Tea", "line": "oolong"}
     memory.apply(NOTE, [op], now=ahead())
 
-    edit = memory.edits.save(
-        NOTE, TEA.replace(b"green", b"black"), base=TEA, now=ahead()
-    )
+    edit = memory.edits.save(NOTE, TEA.replace(b"green", b"black"), base=TEA, now=ahead())
 
     text = (vault / NOTE).read_text()
     assert "- oolong\n" in text
@@ -193,9 +181,7 @@ def test_after_a_conflict_the_text_is_saved_over_what_is_on_disk(
     assert (vault / NOTE).read_bytes() == mine
 
 
-def test_a_note_that_is_gone_does_not_come_back(
-    memory: VaultMemory, vault: Path
-) -> None:
+def test_a_note_that_is_gone_does_not_come_back(memory: VaultMemory, vault: Path) -> None:
     (vault / NOTE).unlink()
     mine = TEA.replace(b"green", b"black")
 
@@ -209,9 +195,7 @@ def test_a_note_that_is_gone_does_not_come_back(
     assert (vault / NOTE).read_bytes() == mine
 
 
-def test_without_a_base_only_a_new_note_is_written(
-    memory: VaultMemory, vault: Path
-) -> None:
+def test_without_a_base_only_a_new_note_is_written(memory: VaultMemory, vault: Path) -> None:
     new = b"# Plan\n\n- row\n"
 
     edit = memory.edits.save("memory/plan.md", new, base=b"", now=ahead())
@@ -234,9 +218,7 @@ def test_an_empty_new_note_is_not_made(memory: VaultMemory, vault: Path) -> None
     assert not (vault / "memory").exists()
 
 
-def test_an_empty_note_can_be_filled_and_emptied(
-    memory: VaultMemory, vault: Path
-) -> None:
+def test_an_empty_note_can_be_filled_and_emptied(memory: VaultMemory, vault: Path) -> None:
     memory.edits.save(NOTE, b"", base=TEA, now=ahead())
     assert (vault / NOTE).read_bytes() == b""
 
@@ -298,9 +280,7 @@ def test_a_saved_line_is_the_persons_and_a_deleted_one_stays_deleted(
 # --- A note that is in use ---
 
 
-def test_a_save_of_a_note_that_waits_is_written_later(
-    memory: VaultMemory, vault: Path
-) -> None:
+def test_a_save_of_a_note_that_waits_is_written_later(memory: VaultMemory, vault: Path) -> None:
     (vault / NOTE).chmod(0o444)
     mine = TEA.replace(b"green", b"black")
 
@@ -375,15 +355,11 @@ def replaced(path: Path, raw: bytes) -> None:
     new.rename(path)
 
 
-def test_a_save_in_the_middle_of_a_save_is_merged(
-    memory: VaultMemory, vault: Path
-) -> None:
+def test_a_save_in_the_middle_of_a_save_is_merged(memory: VaultMemory, vault: Path) -> None:
     disk = TEA.replace(b"Sula is", b"Sula was")
     meanwhile(memory, vault, lambda: replaced(vault / NOTE, disk))
 
-    edit = memory.edits.save(
-        NOTE, TEA.replace(b"green", b"black"), base=TEA, now=ahead()
-    )
+    edit = memory.edits.save(NOTE, TEA.replace(b"green", b"black"), base=TEA, now=ahead())
 
     assert (vault / NOTE).read_bytes() == disk.replace(b"green", b"black")
     assert "+Sula was" in edit.from_disk
@@ -475,9 +451,7 @@ def test_a_kill_between_the_saved_text_and_its_record_leaves_one_record(
     merged = disk.replace(b"green", b"black")
     (vault / NOTE).write_bytes(disk)
     command = [sys.executable, "-c", textwrap.dedent(KILLED), str(vault), moment]
-    killed = subprocess.run(
-        [*command, TEA, mine], env=environment(tmp_path), timeout=60
-    )
+    killed = subprocess.run([*command, TEA, mine], env=environment(tmp_path), timeout=60)
     assert killed.returncode == -signal.SIGKILL
     assert (vault / NOTE).read_bytes() == merged
 

@@ -57,26 +57,19 @@ def test_a_possibly_lost_line_does_not_count_as_deleted(desk: Desk):
 
 
 @pytest.mark.scenario("A10")
-def test_a_proposed_line_is_written_on_approval_and_never_after_rejection(
-    desk: Desk,
-):
+def test_a_proposed_line_is_written_on_approval_and_never_after_rejection(desk: Desk):
     loaded = desk.text()
     desk.append("black", source="tool")
     desk.append("white", source="tool")
     desk.save(loaded.replace("- green", "- jasmine"))
     settle(desk)
-    black, white = (
-        one for one in desk.curator.inbox.proposals() if one.state == "open"
-    )
+    black, white = (one for one in desk.curator.inbox.proposals() if one.state == "open")
 
     desk.curator.inbox.decide(black, "approved", desk.now)
     desk.curator.inbox.decide(white, "rejected", desk.now)
 
     assert "- jasmine\n- black\n" in desk.text()
-    assert (
-        desk.append("White.", source="nightly").rejected[0].reason
-        == "rejected_by_person"
-    )
+    assert desk.append("White.", source="nightly").rejected[0].reason == "rejected_by_person"
     assert open_proposals(desk) == []
 
 
@@ -97,9 +90,7 @@ def test_an_editor_lock_older_than_the_write_proves_a_stale_buffer(desk: Desk):
     lock.unlink()
     settle(desk)
 
-    assert sorted(
-        line for line in desk.text().splitlines() if line.startswith("- ")
-    ) == [
+    assert sorted(line for line in desk.text().splitlines() if line.startswith("- ")) == [
         "- black",
         "- green",
         "- jasmine",
@@ -108,9 +99,7 @@ def test_an_editor_lock_older_than_the_write_proves_a_stale_buffer(desk: Desk):
 
 
 @pytest.mark.scenario("A8")
-def test_a_stale_buffer_loses_no_line_of_the_bot_or_of_another_device(
-    desk: Desk,
-):
+def test_a_stale_buffer_loses_no_line_of_the_bot_or_of_another_device(desk: Desk):
     loaded = desk.text()
     desk.append("black", source="tool")
     desk.save(desk.text().replace("All of them.", "All of them.\n\n## Bread\n\n- rye"))
@@ -161,9 +150,7 @@ def test_a_person_who_removes_part_of_the_bots_lines_has_seen_them(
 
 def test_a_person_who_rewords_the_bots_line_has_seen_it(desk: Desk):
     desk.append("black tea in the morning", source="tool")
-    desk.save(
-        desk.text().replace("black tea in the morning", "black tea in the evening")
-    )
+    desk.save(desk.text().replace("black tea in the morning", "black tea in the evening"))
 
     settle(desk)
 
@@ -173,10 +160,7 @@ def test_a_person_who_rewords_the_bots_line_has_seen_it(desk: Desk):
 def test_a_replacement_lost_to_a_stale_buffer_is_proposed_again(desk: Desk):
     desk.append("black", source="tool")
     loaded = desk.save(desk.text().replace("All of them.", "Some.")).read_text()
-    desk.do(
-        {"op": "replace", "heading": "Tea", "match": "black", "line": "rooibos"},
-        source="tool",
-    )
+    desk.do({"op": "replace", "heading": "Tea", "match": "black", "line": "rooibos"}, source="tool")
     desk.save(loaded.replace("Some.", "Few."))
 
     settle(desk)
@@ -191,9 +175,7 @@ def test_a_replacement_lost_to_a_stale_buffer_is_proposed_again(desk: Desk):
 
 
 @pytest.mark.scenario("D69")
-def test_our_new_line_is_restored_after_a_sync_client_overwrites_it_with_an_older_text(
-    desk: Desk,
-):
+def test_our_new_line_is_restored_after_a_sync_client_overwrites_it_with_an_older_text(desk: Desk):
     """A sync client puts down what another device had saved before the bot wrote, with that device's time."""
     loaded = desk.text()
     desk.append("black", source="tool")
@@ -218,13 +200,9 @@ def test_the_bots_line_is_restored_after_a_save_too_soon_to_have_seen_it(desk: D
     assert open_proposals(desk) == []
 
 
-def test_the_bots_line_is_restored_after_a_stale_save_that_removed_the_same_line(
-    desk: Desk,
-):
+def test_the_bots_line_is_restored_after_a_stale_save_that_removed_the_same_line(desk: Desk):
     desk.append("black", source="tool")
-    loaded = desk.save(
-        desk.text().replace("All of them.", "- rafts\n- ferries")
-    ).read_text()
+    loaded = desk.save(desk.text().replace("All of them.", "- rafts\n- ferries")).read_text()
     settle(desk)
     desk.do(
         {"op": "remove", "heading": "Tea", "match": "black"},
@@ -243,14 +221,9 @@ def test_a_quick_deletion_of_a_replaced_line_asks_which_text_was_meant(
     desk: Desk, seconds: int, asked: list[str]
 ):
     desk.append("black", source="tool")
-    loaded = desk.save(
-        desk.text().replace("All of them.", "- rafts\n- ferries")
-    ).read_text()
+    loaded = desk.save(desk.text().replace("All of them.", "- rafts\n- ferries")).read_text()
     settle(desk)
-    desk.do(
-        {"op": "replace", "heading": "Tea", "match": "black", "line": "white"},
-        source="tool",
-    )
+    desk.do({"op": "replace", "heading": "Tea", "match": "black", "line": "white"}, source="tool")
     desk.save(saved := loaded.replace("- black\n", "- jasmine\n"))
 
     settle(desk, timedelta(seconds=seconds))
@@ -259,14 +232,10 @@ def test_a_quick_deletion_of_a_replaced_line_asks_which_text_was_meant(
     assert open_proposals(desk) == asked
 
 
-def test_a_line_the_bot_wrote_while_the_note_was_missing_does_not_count_as_deleted(
-    desk: Desk,
-):
+def test_a_line_the_bot_wrote_while_the_note_was_missing_does_not_count_as_deleted(desk: Desk):
     loaded = desk.text("USER.md")
     (desk.vault / "USER.md").unlink()
-    desk.do(
-        {"op": "add_heading", "heading": "Cake", "lines": ["rhubarb"]}, source="tool"
-    )
+    desk.do({"op": "add_heading", "heading": "Cake", "lines": ["rhubarb"]}, source="tool")
     desk.save(loaded)
 
     settle(desk)
@@ -277,10 +246,7 @@ def test_a_line_the_bot_wrote_while_the_note_was_missing_does_not_count_as_delet
 
 def test_a_person_who_keeps_one_of_the_bots_new_lines_has_seen_all_of_them(desk: Desk):
     desk.do(
-        *(
-            {"op": "append", "heading": "Tea", "line": line}
-            for line in ("black", "white", "red")
-        ),
+        *({"op": "append", "heading": "Tea", "line": line} for line in ("black", "white", "red")),
         source="tool",
     )
     desk.save(desk.text().replace("- white\n", ""))
@@ -290,9 +256,7 @@ def test_a_person_who_keeps_one_of_the_bots_new_lines_has_seen_all_of_them(desk:
     assert "- green\n- black\n- red\n- oolong\n" in desk.text()
 
 
-def test_an_approved_line_that_already_returned_elsewhere_is_not_written_again(
-    desk: Desk,
-):
+def test_an_approved_line_that_already_returned_elsewhere_is_not_written_again(desk: Desk):
     loaded = desk.text()
     desk.append("black", source="tool")
     desk.save(loaded.replace("All of them.", "Some."))

@@ -49,9 +49,7 @@ def by_name(memory: VaultMemory, scopes: list[str]) -> dict[str, EntityInfo]:
     return {entity.name: entity for entity in memory.facts.entities(scopes=scopes)}
 
 
-def test_the_list_has_subjects_of_facts_and_what_they_are_related_to(
-    memory: VaultMemory,
-) -> None:
+def test_the_list_has_subjects_of_facts_and_what_they_are_related_to(memory: VaultMemory) -> None:
     write(memory, f"{ALICE_NOTES}/a.md", "- Mira painted the hull\n\n- Mimi came\n")
 
     entities = memory.facts.entities(scopes=ALICE)
@@ -108,9 +106,7 @@ def test_aliases_in_front_matter_are_listed(memory: VaultMemory) -> None:
     assert {fact.predicate for fact in about.facts} >= {"works_at", "likes"}
 
 
-def test_mentions_with_a_sign_are_entities_and_addresses_are_none(
-    memory: VaultMemory,
-) -> None:
+def test_mentions_with_a_sign_are_entities_and_addresses_are_none(memory: VaultMemory) -> None:
     text = "- @bo wrote to a@example.org about #sailing on https://example.org/x\n"
     write(memory, f"{ALICE_NOTES}/a.md", text)
 
@@ -122,13 +118,9 @@ def test_mentions_with_a_sign_are_entities_and_addresses_are_none(
 
 
 def test_what_another_person_knows_is_not_listed(memory: VaultMemory) -> None:
+    write(memory, "Users/bob/bot/config/FACTS.md", "# Facts\n\n## Nils\n\n- is_a: man\n")
     write(
-        memory, "Users/bob/bot/config/FACTS.md", "# Facts\n\n## Nils\n\n- is_a: man\n"
-    )
-    write(
-        memory,
-        "Users/bob/memories/a.md",
-        "---\naliases: [The Shed]\n---\n\n- Mira and @cy came\n",
+        memory, "Users/bob/memories/a.md", "---\naliases: [The Shed]\n---\n\n- Mira and @cy came\n"
     )
     write(memory, f"{ALICE_NOTES}/a.md", "- Mira came\n")
     before = by_name(memory, ALICE)
@@ -143,9 +135,7 @@ def test_what_another_person_knows_is_not_listed(memory: VaultMemory) -> None:
         memory.facts.entities(scopes="user:alice")
 
 
-def test_what_is_known_of_a_person_is_found_by_name_and_by_alias(
-    memory: VaultMemory,
-) -> None:
+def test_what_is_known_of_a_person_is_found_by_name_and_by_alias(memory: VaultMemory) -> None:
     write(memory, f"{ALICE_CONFIG}/USER.md", "---\naliases: Ally\n---\n\n- rows\n")
     write(memory, f"{ALICE_CONFIG}/RULES.md", "- be brief\n")
     for day in range(1, 6):
@@ -156,11 +146,7 @@ def test_what_is_known_of_a_person_is_found_by_name_and_by_alias(
         known = memory.facts.about(name, scopes=[*ALICE, *BOB])
         assert known.entity.aliases == ("Ally",)
         assert [note.kind for note in known.notes] == ["rules", "user"]
-        assert [note.text for note in known.recent] == [
-            "- day 3\n",
-            "- day 4\n",
-            "- day 5\n",
-        ]
+        assert [note.text for note in known.recent] == ["- day 3\n", "- day 4\n", "- day 5\n"]
     assert memory.facts.about("alice", scopes=BOB).notes == ()
 
 

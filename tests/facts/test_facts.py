@@ -23,9 +23,7 @@ OFF = config.Config(embedding=config.EmbeddingSettings(kind="off"))
 def opened(folder: Path, settings: config.Config = OFF) -> VaultMemory:
     (folder / "vault").mkdir(exist_ok=True)
     return VaultMemory.open(
-        folder / "vault",
-        settings,
-        environment={"VAULT_MEMORY_STATE": str(folder / "state")},
+        folder / "vault", settings, environment={"VAULT_MEMORY_STATE": str(folder / "state")}
     )
 
 
@@ -37,10 +35,7 @@ def memory(tmp_path):
 
 def add(memory, subject, predicate, said, **more):
     return memory.add_fact(
-        subject,
-        predicate,
-        said,
-        **{"scope": ALICE, "source": "cli", "now": NOW, **more},
+        subject, predicate, said, **{"scope": ALICE, "source": "cli", "now": NOW, **more}
     )
 
 
@@ -53,9 +48,7 @@ def objects(facts):
 
 
 def test_an_added_fact_is_on_its_page_in_the_index_and_in_the_audit(memory):
-    done = add(
-        memory, "alice", "works_at", "Acme", valid_from=date(2026, 1, 28), ref="1234"
-    )
+    done = add(memory, "alice", "works_at", "Acme", valid_from=date(2026, 1, 28), ref="1234")
 
     assert done.outcome == "added"
     assert page(memory) == "## alice\n\n- works_at: Acme (since 2026-01-28, ref:1234)\n"
@@ -77,21 +70,14 @@ def test_adding_a_fact_reports_added_duplicate_refined_or_superseded(memory):
     ]
     outcomes = [
         add(
-            memory,
-            "alice",
-            "works_at",
-            name,
-            valid_from=since and date.fromisoformat(since),
+            memory, "alice", "works_at", name, valid_from=since and date.fromisoformat(since)
         ).outcome
         for name, since in said
     ]
 
     assert outcomes == ["added", "duplicate", "refined", "superseded"]
     assert objects(memory.facts(scopes=[ALICE], now=NOW)) == ["Acme"]
-    assert objects(memory.timeline("alice", scopes=[ALICE], now=NOW)) == [
-        "Initech Ltd",
-        "Acme",
-    ]
+    assert objects(memory.timeline("alice", scopes=[ALICE], now=NOW)) == ["Initech Ltd", "Acme"]
     assert memory.undo(memory.log(PAGE)[-1].id, now=NOW).changed
     assert objects(memory.facts(scopes=[ALICE], now=NOW)) == ["Initech Ltd"]
 
@@ -136,9 +122,7 @@ def test_an_ambiguous_id_lists_its_candidates_and_changes_nothing(memory):
     with pytest.raises(UsageError) as error:
         memory.facts.delete(first, scopes=[ALICE], now=NOW)
 
-    assert set(error.value.as_json()["candidates"]) == {
-        one for one in ids if one.startswith(first)
-    }
+    assert set(error.value.as_json()["candidates"]) == {one for one in ids if one.startswith(first)}
     assert page(memory) == before
 
 
@@ -146,9 +130,7 @@ def test_changes_the_bot_may_not_make_itself_are_proposed(memory):
     (memory.root / PAGE).parent.mkdir(parents=True)
     (memory.root / PAGE).write_text("## alice\n- lives_in: Lima (since 2020-01-01)\n")
 
-    done = add(
-        memory, "alice", "lives_in", "Oslo", valid_from=date(2026, 1, 1), source="tool"
-    )
+    done = add(memory, "alice", "lives_in", "Oslo", valid_from=date(2026, 1, 1), source="tool")
 
     assert "- lives_in: Lima (since 2020-01-01)\n" in page(memory)
     [proposal] = memory.inbox()
@@ -163,13 +145,7 @@ def test_a_fact_a_person_removed_from_the_page_does_not_return(memory):
     (memory.root / PAGE).write_text("## alice\n\n")
 
     again = add(
-        memory,
-        "alice",
-        "likes",
-        "tea",
-        source="tool",
-        ref="2",
-        valid_from=date(2026, 1, 1),
+        memory, "alice", "likes", "tea", source="tool", ref="2", valid_from=date(2026, 1, 1)
     )
 
     assert again.outcome == "rejected"
@@ -212,11 +188,7 @@ def test_an_entity_is_recognised_by_its_aliases(memory):
         for name in ("Acme", "bob", "carol", "dora")
     )
 
-    assert (acme.name, acme.type, acme.aliases) == (
-        "Acme Corp",
-        "organization",
-        ("Acme",),
-    )
+    assert (acme.name, acme.type, acme.aliases) == ("Acme Corp", "organization", ("Acme",))
     assert acme.mentions >= 4
     assert any(hit.text == "- Acme moved" for hit in acme.hits)
     assert [(one.subject, one.predicate, one.object) for one in bob.facts][-1] == (
@@ -239,9 +211,7 @@ def test_an_entity_is_recognised_by_its_aliases(memory):
         ("what does Carol do", {"tea", "北京"}),
     ],
 )
-def test_a_prompt_gets_the_persons_facts_and_those_about_named_entities(
-    memory, prompt, found
-):
+def test_a_prompt_gets_the_persons_facts_and_those_about_named_entities(memory, prompt, found):
     add(memory, "alice", "likes", "tea")
     add(memory, "acme corp", "also_known_as", "Acme")
     add(memory, "acme corp", "makes", "anvils")
@@ -293,8 +263,7 @@ def test_the_same_fact_added_concurrently_is_stored_once(tmp_path):
         add(first, "alice", "uses", "vim")
         forks = [opened(tmp_path) for _ in range(4)]
         threads = [
-            threading.Thread(target=add, args=(fork, "alice", "likes", "tea"))
-            for fork in forks
+            threading.Thread(target=add, args=(fork, "alice", "likes", "tea")) for fork in forks
         ]
         for thread in threads:
             thread.start()
@@ -308,26 +277,21 @@ def test_the_same_fact_added_concurrently_is_stored_once(tmp_path):
 
 def test_single_valued_predicates_are_configurable(tmp_path):
     settings = config.Config(
-        embedding=OFF.embedding,
-        facts=config.Facts(single_valued=("drives",), conflicts="ask"),
+        embedding=OFF.embedding, facts=config.Facts(single_valued=("drives",), conflicts="ask")
     )
     with opened(tmp_path, settings) as memory:
         add(memory, "alice", "drives", "a Saab", valid_from=date(2020, 1, 1))
         done = add(memory, "alice", "drives", "a Volvo", valid_from=date(2026, 1, 1))
 
         assert objects(memory.facts(scopes=[ALICE], now=NOW)) == ["a Saab", "a Volvo"]
-        assert [one.id for one in done.edit.proposed] == [
-            one.id for one in memory.inbox()
-        ]
+        assert [one.id for one in done.edit.proposed] == [one.id for one in memory.inbox()]
 
 
 subjects = st.sampled_from(["alice", "bob", "acme"])
 predicates = st.sampled_from([*sorted(SINGLE), "likes", "visiting"])
 edits = st.lists(
     st.tuples(
-        st.sampled_from(
-            ["add", "bot adds", "invalidate", "delete", "line", "strike", "drop line"]
-        ),
+        st.sampled_from(["add", "bot adds", "invalidate", "delete", "line", "strike", "drop line"]),
         subjects,
         predicates,
         st.sampled_from(["Acme", "acme corp", "Oslo", "tea", "北京"]),
@@ -338,14 +302,10 @@ edits = st.lists(
 
 
 @settings(
-    max_examples=10,
-    deadline=None,
-    suppress_health_check=[HealthCheck.function_scoped_fixture],
+    max_examples=10, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
 )
 @given(edits)
-def test_after_any_edits_the_index_has_the_facts_on_the_pages(
-    tmp_path_factory, history
-):
+def test_after_any_edits_the_index_has_the_facts_on_the_pages(tmp_path_factory, history):
     with opened(tmp_path_factory.mktemp("facts")) as memory:
         path = memory.root / PAGE
         path.parent.mkdir(parents=True)
@@ -353,32 +313,19 @@ def test_after_any_edits_the_index_has_the_facts_on_the_pages(
             text = path.read_text() if path.exists() else ""
             lines = text.splitlines(keepends=True)
             known = (
-                memory.facts(scopes=[ALICE], now=NOW)
-                if kind in ("invalidate", "delete")
-                else ()
+                memory.facts(scopes=[ALICE], now=NOW) if kind in ("invalidate", "delete") else ()
             )
             if kind in ("add", "bot adds"):
                 source = "cli" if kind == "add" else "tool"
                 add(memory, subject, predicate, said, valid_from=since, source=source)
             elif kind in ("invalidate", "delete") and known:
-                call = (
-                    memory.facts.invalidate
-                    if kind == "invalidate"
-                    else memory.facts.delete
-                )
+                call = memory.facts.invalidate if kind == "invalidate" else memory.facts.delete
                 call(known[0].id, scopes=[ALICE], now=NOW)
             elif kind == "line":
-                path.write_text(
-                    f"{text}\n## {subject}\n- {predicate}: {said}\n- an odd line\n"
-                )
+                path.write_text(f"{text}\n## {subject}\n- {predicate}: {said}\n- an odd line\n")
             elif kind == "strike" and lines:
                 path.write_text(
-                    "".join(
-                        [
-                            *lines[:-1],
-                            lines[-1].replace("- ", "- ~~").replace("\n", "~~\n"),
-                        ]
-                    )
+                    "".join([*lines[:-1], lines[-1].replace("- ", "- ~~").replace("\n", "~~\n")])
                 )
             elif kind == "drop line":
                 path.write_text("".join(lines[:-1]))
@@ -389,8 +336,7 @@ def test_after_any_edits_the_index_has_the_facts_on_the_pages(
 
         assert held == there
         answers = [
-            memory.timeline(name, scopes=[ALICE], now=NOW)
-            for name in ("alice", "bob", "acme")
+            memory.timeline(name, scopes=[ALICE], now=NOW) for name in ("alice", "bob", "acme")
         ]
         now = memory.facts(scopes=[ALICE], now=NOW)
         assert list(now) == current(there, NOW.date())
@@ -403,8 +349,7 @@ def test_after_any_edits_the_index_has_the_facts_on_the_pages(
         memory.index(rebuild=True)
         assert memory.facts(scopes=[ALICE], now=NOW) == now
         assert [
-            memory.timeline(name, scopes=[ALICE], now=NOW)
-            for name in ("alice", "bob", "acme")
+            memory.timeline(name, scopes=[ALICE], now=NOW) for name in ("alice", "bob", "acme")
         ] == answers
 
 

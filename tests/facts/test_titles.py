@@ -6,10 +6,7 @@ import pytest
 
 from vault_memory import VaultMemory
 
-OFF = {
-    "VAULT_MEMORY_EMBEDDING_KIND": "off",
-    "VAULT_MEMORY_LAYOUT_NAME": "obsidian",
-}
+OFF = {"VAULT_MEMORY_EMBEDDING_KIND": "off", "VAULT_MEMORY_LAYOUT_NAME": "obsidian"}
 
 
 @pytest.mark.parametrize(

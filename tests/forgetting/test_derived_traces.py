@@ -54,9 +54,7 @@ class Vault:
     def files_with(self, text: str) -> list[str]:
         files = [*self.root.rglob("*"), *self.state.rglob("*")]
         return [
-            file.name
-            for file in files
-            if file.is_file() and text.encode() in file.read_bytes()
+            file.name for file in files if file.is_file() and text.encode() in file.read_bytes()
         ]
 
     def ledger(self) -> set[str]:
@@ -72,9 +70,7 @@ def vault(tmp_path: Path) -> Iterator[Vault]:
 
 
 @pytest.mark.parametrize("scopes", [None, [ANN]])
-def test_the_count_of_a_forgotten_item_is_forgotten(
-    vault: Vault, scopes: list[str] | None
-) -> None:
+def test_the_count_of_a_forgotten_item_is_forgotten(vault: Vault, scopes: list[str] | None) -> None:
     key = content_key(ANN, SECRET)
     vault.read_and_sleep()
     assert key in vault.ledger()
@@ -102,14 +98,10 @@ def test_what_a_model_was_asked_is_forgotten_with_its_item(vault: Vault) -> None
 
     vault.memory.forget("zirbenschnaps", scopes=None, now=EVENING)
 
-    assert CheckpointStore(vault.memory.vault.state.path).keys(ANN, "entities") == {
-        keys[1]
-    }
+    assert CheckpointStore(vault.memory.vault.state.path).keys(ANN, "entities") == {keys[1]}
 
 
-def test_the_count_of_an_item_that_is_only_in_an_old_version_is_forgotten(
-    vault: Vault,
-) -> None:
+def test_the_count_of_an_item_that_is_only_in_an_old_version_is_forgotten(vault: Vault) -> None:
     vault.read_and_sleep()
     ops = [{"op": "remove", "heading": "Learned", "match": SECRET}]
     vault.memory.apply(NOTE, ops, source="cli", now=NIGHT)
@@ -119,9 +111,7 @@ def test_the_count_of_an_item_that_is_only_in_an_old_version_is_forgotten(
     assert vault.files_with(content_key(ANN, SECRET)) == []
 
 
-def test_the_last_report_of_a_channel_forgets_a_name_and_nothing_else(
-    vault: Vault,
-) -> None:
+def test_the_last_report_of_a_channel_forgets_a_name_and_nothing_else(vault: Vault) -> None:
     store = CheckpointStore(vault.memory.vault.state.path)
     report = LastCycle(
         DEV,

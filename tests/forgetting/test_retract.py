@@ -8,13 +8,7 @@ from tests.scenarios.outside import Outside
 from vault_memory import VaultMemory
 from vault_memory.edits.edit_errors import NoteChanged
 from vault_memory.errors import UsageError
-from vault_memory.forgetting.retract import (
-    NO_ITEM,
-    SAID,
-    WAITS,
-    TakenBack,
-    TooManyItems,
-)
+from vault_memory.forgetting.retract import NO_ITEM, SAID, WAITS, TakenBack, TooManyItems
 from vault_memory.rules.forgetting.matcher import TextTooShort
 
 ALICE = "Users/alice/memories/pets.md"
@@ -27,14 +21,10 @@ def memory(outside: Outside):
     outside.write(ALICE, OWN)
     outside.write(BOB, OWN.replace("cat", "ferret"))
     outside.write(
-        "Users/alice/lantern/config/USER.md",
-        "# Alice\n\n## About\n\n- Lives at the harbour\n",
+        "Users/alice/lantern/config/USER.md", "# Alice\n\n## About\n\n- Lives at the harbour\n"
     )
     with VaultMemory.open(outside.vault, environment=outside.environment) as memory:
-        lines = [
-            f"keeps {name}"
-            for name in ("a ferret", "two mice", "three newts", "four owls")
-        ]
+        lines = [f"keeps {name}" for name in ("a ferret", "two mice", "three newts", "four owls")]
         memory.apply(
             ALICE,
             [{"op": "append", "heading": "Pets", "line": line} for line in lines],
@@ -77,9 +67,7 @@ def test_an_item_of_the_bot_is_removed_and_undo_restores_it(memory: VaultMemory)
         ("8. May: Anna", "8. May: Anna"),
     ],
 )
-def test_a_text_is_taken_back_as_it_was_given(
-    memory: VaultMemory, line: str, text: str
-):
+def test_a_text_is_taken_back_as_it_was_given(memory: VaultMemory, line: str, text: str):
     before = text_of(memory, ALICE)
     memory.apply(ALICE, [{"op": "append", "heading": "Pets", "line": line}])
 
@@ -90,9 +78,7 @@ def test_a_text_is_taken_back_as_it_was_given(
 
 
 @pytest.mark.parametrize("box", ["x", "/"])
-def test_of_a_task_that_is_done_and_open_the_named_one_is_taken_back(
-    memory: VaultMemory, box: str
-):
+def test_of_a_task_that_is_done_and_open_the_named_one_is_taken_back(memory: VaultMemory, box: str):
     lines = ("[ ] buy milk", f"[{box}] buy milk")
     ops = [{"op": "append", "heading": "Pets", "line": line} for line in lines]
     memory.apply(ALICE, ops)
@@ -143,14 +129,10 @@ def test_turns_and_prose_are_kept_and_reported(memory: VaultMemory, outside: Out
     }
 
 
-def test_a_note_is_changed_only_at_the_expected_revision(
-    memory: VaultMemory,
-):
+def test_a_note_is_changed_only_at_the_expected_revision(memory: VaultMemory):
     revision = memory.read(ALICE).revision
     memory.apply(
-        ALICE,
-        [{"op": "append", "heading": "Pets", "line": "keeps five bees"}],
-        source="tool",
+        ALICE, [{"op": "append", "heading": "Pets", "line": "keeps five bees"}], source="tool"
     )
     before = text_of(memory, ALICE)
 
@@ -158,9 +140,7 @@ def test_a_note_is_changed_only_at_the_expected_revision(
         retract(memory, "ferret", note=ALICE, expected=revision)
     assert text_of(memory, ALICE) == before
 
-    assert retract(
-        memory, "ferret", note=ALICE, expected=memory.read(ALICE).revision
-    ).removed
+    assert retract(memory, "ferret", note=ALICE, expected=memory.read(ALICE).revision).removed
     with pytest.raises(UsageError, match="one note"):
         retract(memory, "ferret", expected=revision)
 
@@ -200,10 +180,7 @@ def test_an_unreadable_note_is_reported(memory: VaultMemory, outside: Outside):
 
     [remaining] = retract(memory, "swan").remaining
 
-    assert (remaining.place, remaining.why[:7]) == (
-        "Users/alice/memories/letter.md",
-        "perhaps",
-    )
+    assert (remaining.place, remaining.why[:7]) == ("Users/alice/memories/letter.md", "perhaps")
 
 
 def test_counts_for_some_scopes_reveal_nothing_of_others(memory: VaultMemory):
@@ -225,18 +202,12 @@ def test_of_two_remembered_lines_only_the_requested_one_is_forgotten(outside):
         words = "My boat, the heron, is blue. In F sharp the kettle always sings."
         memory.record_turn(session="s", role="user", user="alice", text=words)
         for text in ("The heron boat is blue", "The kettle sings in F sharp"):
-            assert (
-                memory.remember(text, scope="user:alice", source="tool").outcome
-                == "added"
-            )
+            assert memory.remember(text, scope="user:alice", source="tool").outcome == "added"
 
         gone = memory.forgetting.take_back("kettle sings", scopes=["user:alice"])
         last = memory.forgetting.take_back("heron boat", scopes=["user:alice"])
 
-        assert [(one.removed[0].count, one.remaining) for one in (gone, last)] == [
-            (1, ()),
-            (1, ()),
-        ]
+        assert [(one.removed[0].count, one.remaining) for one in (gone, last)] == [(1, ()), (1, ())]
         assert not memory.inbox()
         memory.undo(gone.removed[0].audit_id)
         assert memory.search("kettle", scopes=["user:alice"]).hits

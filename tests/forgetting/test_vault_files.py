@@ -40,17 +40,12 @@ def test_only_ops_containing_the_text_are_removed_from_a_waiting_write(desk: Des
     desk.curator.tend(desk.now)
 
     assert found.removed == {"waiting writes": 1}
-    assert (
-        desk.text()
-        == "# Me\n\n## Tea\n\n- green\n- oolong\n\n## Boats\n\nAll of them.\n"
-    )
+    assert desk.text() == "# Me\n\n## Tea\n\n- green\n- oolong\n\n## Boats\n\nAll of them.\n"
     [record] = desk.records()
     assert [done["op"]["line"] for done in record["applied"]] == ["oolong"]
 
 
-def test_a_waiting_write_based_on_the_text_is_written_without_it(
-    desk: Desk,
-):
+def test_a_waiting_write_based_on_the_text_is_written_without_it(desk: Desk):
     desk.save("# Me\n\n## Tea\n\n- green\n- the green lantern\n")
     desk.append("oolong", source="nightly")
     lock = desk.vault / ".USER.md.swp"
@@ -90,9 +85,7 @@ def test_old_versions_keep_their_other_text(desk: Desk):
     forget(desk)
 
     snapshots = desk.curator.writer.snapshots
-    texts = [
-        snapshots.bytes_of(one.revision) or b"" for one in snapshots.chain("USER.md")
-    ]
+    texts = [snapshots.bytes_of(one.revision) or b"" for one in snapshots.chain("USER.md")]
     assert not any(TEXT.encode() in text for text in texts)
     assert [text.count(b"- ") for text in texts] == [2, 1, 2, 1]
     head = snapshots.head("USER.md")
@@ -102,23 +95,19 @@ def test_old_versions_keep_their_other_text(desk: Desk):
     assert desk.text() == "# Me\n\n## Tea\n\n- green\n\n## Boats\n\nAll of them.\n"
 
 
-def test_the_bot_may_write_forgotten_text_again(
-    desk: Desk,
-):
+def test_the_bot_may_write_forgotten_text_again(desk: Desk):
     desk.append("the green lantern", source="tool")
     forget(desk)
 
-    assert (
-        desk.append("the green lantern", source="tool").applied[0].outcome == "applied"
-    )
+    assert desk.append("the green lantern", source="tool").applied[0].outcome == "applied"
 
 
 @pytest.mark.parametrize("ending", ["\n", "\r\n"])
 def test_all_other_bytes_are_kept(desk: Desk, ending: str):
-    page = "\ufeff---\nx: y\n---\n\n# A \n\n- one  \n- {}* two\n\n\ttabbed\n\x0c\n## B ##\n\n1. three"
-    path: Path = desk.save(
-        page.format("the Green  Lantern\n  goes\n").replace("\n", ending)
+    page = (
+        "\ufeff---\nx: y\n---\n\n# A \n\n- one  \n- {}* two\n\n\ttabbed\n\x0c\n## B ##\n\n1. three"
     )
+    path: Path = desk.save(page.format("the Green  Lantern\n  goes\n").replace("\n", ending))
 
     forget(desk)
 
@@ -142,6 +131,4 @@ def test_identical_texts_of_a_note_are_redacted_only_once(
 
     forget(desk)
 
-    assert texts == [
-        desk.raw().replace(b"- green\n", b"- green\n- the green lantern\n")
-    ]
+    assert texts == [desk.raw().replace(b"- green\n", b"- green\n- the green lantern\n")]

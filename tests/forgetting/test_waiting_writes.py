@@ -59,9 +59,7 @@ def test_a_waiting_fact_is_forgotten(
     assert (outside.vault / PAGE).read_text() == "## alice\n\n- likes: tea\n"
 
 
-def test_a_waiting_correction_is_forgotten(
-    memory: VaultMemory, lock: Path, outside: Outside
-):
+def test_a_waiting_correction_is_forgotten(memory: VaultMemory, lock: Path, outside: Outside):
     [fact] = memory.facts(scopes=[SCOPE])
     change = memory.correct_fact(fact.id, scopes=[SCOPE], object="the green lantern")
     assert change.outcome == "pending"
@@ -87,9 +85,7 @@ def test_a_waiting_fact_is_forgotten_by_its_displayed_line(
     assert (outside.vault / PAGE).read_text() == "## alice\n\n- likes: tea\n"
 
 
-def test_other_waiting_facts_are_not_forgotten(
-    memory: VaultMemory, lock: Path, outside: Outside
-):
+def test_other_waiting_facts_are_not_forgotten(memory: VaultMemory, lock: Path, outside: Outside):
     memory.add_fact("alice", "owns", "a green lantern", scope=SCOPE)
     memory.add_fact("alice", "owns", "a kayak", scope=SCOPE)
 
@@ -116,26 +112,14 @@ def test_a_waiting_line_is_kept_although_its_note_is_named_like_the_text(
 
     lock.unlink()
     write_what_waits(memory)
-    assert (
-        outside.vault / note
-    ).read_text() == "# Notes\n\n## Tea\n\n- sencha\n- oolong\n"
+    assert (outside.vault / note).read_text() == "# Notes\n\n## Tea\n\n- sencha\n- oolong\n"
 
 
-def test_a_waiting_approved_proposal_is_forgotten(
-    memory: VaultMemory, outside: Outside
-):
+def test_a_waiting_approved_proposal_is_forgotten(memory: VaultMemory, outside: Outside):
     note = "Users/alice/lantern/config/USER.md"
     outside.write(note, "# Me\n\n## Tea\n\n- sencha\n")
     edit = memory.apply(
-        note,
-        [
-            {
-                "op": "replace",
-                "heading": "Tea",
-                "match": "sencha",
-                "line": "the green lantern",
-            }
-        ],
+        note, [{"op": "replace", "heading": "Tea", "match": "sencha", "line": "the green lantern"}]
     )
     [proposal] = edit.proposed
     lock = (outside.vault / note).with_name(".USER.md.swp")
@@ -151,20 +135,13 @@ def test_a_waiting_approved_proposal_is_forgotten(
     assert (outside.vault / note).read_text() == "# Me\n\n## Tea\n\n- sencha\n"
 
 
-def test_a_line_whose_replacement_is_forgotten_stays(
-    memory: VaultMemory, outside: Outside
-):
+def test_a_line_whose_replacement_is_forgotten_stays(memory: VaultMemory, outside: Outside):
     note = "Users/alice/memories/tea.md"
     outside.write(note, "# Notes\n\n## Tea\n\n- sencha\n")
     lock = (outside.vault / note).with_name(".tea.md.swp")
     lock.touch()
     ops = [
-        {
-            "op": "replace",
-            "heading": "Tea",
-            "match": "sencha",
-            "line": "the green lantern",
-        },
+        {"op": "replace", "heading": "Tea", "match": "sencha", "line": "the green lantern"},
         {"op": "append", "heading": "Tea", "line": "oolong"},
     ]
     assert memory.apply(note, ops, source="cli").pending

@@ -49,10 +49,7 @@ def dump(kind: Kind, number: int) -> Parts:
 
 def hash_line(number: int, parts: Parts) -> str:
     """One line for a dump, with a short hash of each part, so that a change shows where it is."""
-    hashes = (
-        f"{name}={sha256(text.encode()).hexdigest()[:12]}"
-        for name, text in parts.items()
-    )
+    hashes = (f"{name}={sha256(text.encode()).hexdigest()[:12]}" for name, text in parts.items())
     return f"{number:03} {' '.join(hashes)}"
 
 
@@ -70,9 +67,7 @@ def readable(parts: Parts) -> str:
 
 def stored_lines(kind: Kind) -> list[str]:
     """The stored line of each dump."""
-    return (
-        (EXPECTED / kind.name / "hashes.txt").read_text(encoding="utf-8").splitlines()
-    )
+    return (EXPECTED / kind.name / "hashes.txt").read_text(encoding="utf-8").splitlines()
 
 
 def check(kind: Kind, numbers: Iterable[int]) -> None:
@@ -80,15 +75,8 @@ def check(kind: Kind, numbers: Iterable[int]) -> None:
     stored = stored_lines(kind)
     wrong = []
     for number in numbers:
-        before, now = (
-            stored[number].split(" "),
-            hash_line(number, dump(kind, number)).split(" "),
-        )
-        parts = [
-            new.partition("=")[0]
-            for old, new in zip(before, now, strict=False)
-            if old != new
-        ]
+        before, now = (stored[number].split(" "), hash_line(number, dump(kind, number)).split(" "))
+        parts = [new.partition("=")[0] for old, new in zip(before, now, strict=False) if old != new]
         if parts or len(before) != len(now):
             wrong.append(f"{kind.name} {number}: other {', '.join(parts) or 'parts'}")
     if wrong:
@@ -119,10 +107,7 @@ def compare_all(folder: Path) -> int:
     for kind in KINDS:
         for number in range(kind.count):
             name = f"{kind.name}/{number:03}.txt"
-            before, now = (
-                (folder / name).read_bytes().decode(),
-                whole(dump(kind, number)),
-            )
+            before, now = ((folder / name).read_bytes().decode(), whole(dump(kind, number)))
             if before == now:
                 continue
             differing += 1

@@ -35,12 +35,8 @@ def life(seed: int, folder: Path) -> Parts:
     return {
         "story": text_of(world.story),
         "files": files_part(world),
-        "audit": numbered(
-            (world.disk.text(AUDIT) or b"").decode(errors="backslashreplace"), ids
-        ),
-        "journal": text_of(
-            database_rows(engine.connection, lambda row: known_only(row, ids))
-        ),
+        "audit": numbered((world.disk.text(AUDIT) or b"").decode(errors="backslashreplace"), ids),
+        "journal": text_of(database_rows(engine.connection, lambda row: known_only(row, ids))),
         "index": text_of(index_part(world, folder)),
         "calls": text_of(world.disk.trace),
     }
@@ -50,13 +46,9 @@ def files_part(world: World) -> str:
     """Every file of the simulated disk but the audit."""
     entries = world.disk.folders[""].entries
     texts = (
-        (name, world.disk.inodes[entries[name]].data)
-        for name in sorted(entries)
-        if name != AUDIT
+        (name, world.disk.inodes[entries[name]].data) for name in sorted(entries) if name != AUDIT
     )
-    return "".join(
-        f"--- {name}\n{raw.decode(errors='backslashreplace')}\n" for name, raw in texts
-    )
+    return "".join(f"--- {name}\n{raw.decode(errors='backslashreplace')}\n" for name, raw in texts)
 
 
 def index_part(world: World, folder: Path) -> Iterator[str]:
@@ -75,9 +67,7 @@ def index_part(world: World, folder: Path) -> Iterator[str]:
         yield from sorted(map(repr, rows))
 
 
-def database_rows(
-    connection: apsw.Connection, scrub: Callable[[str], str]
-) -> Iterator[str]:
+def database_rows(connection: apsw.Connection, scrub: Callable[[str], str]) -> Iterator[str]:
     """Every row of every table, in one order. What is packed is unpacked."""
     tables = connection.execute(
         "SELECT name FROM sqlite_master WHERE type = 'table' ORDER BY name"
@@ -106,9 +96,7 @@ def text_of(lines: Iterable[str]) -> str:
 def numbered(text: str, ids: dict[str, str]) -> str:
     """The text with a number for each id of a record, in the order in which they come; ids hold dice."""
     text = DEVICE.sub("<DEVICE>", text)
-    return RECORD.sub(
-        lambda match: ids.setdefault(match[0], f"<RECORD {len(ids) + 1}>"), text
-    )
+    return RECORD.sub(lambda match: ids.setdefault(match[0], f"<RECORD {len(ids) + 1}>"), text)
 
 
 def known_only(text: str, ids: dict[str, str]) -> str:

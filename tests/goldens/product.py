@@ -61,11 +61,7 @@ def openapi() -> dict[str, Any]:
 
 def tools_and_resources() -> dict[str, Any]:
     """What an MCP client is told before it calls anything."""
-    return {
-        **tools.introduction(has_hooks=False),
-        **tools.list_tools(),
-        **tools.list_templates(),
-    }
+    return {**tools.introduction(has_hooks=False), **tools.list_tools(), **tools.list_templates()}
 
 
 def metrics_text(memory: VaultMemory) -> str:

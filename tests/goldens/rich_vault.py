@@ -65,6 +65,4 @@ def build(sandbox: Sandbox) -> None:
     (workspace / "memory").mkdir(parents=True)
     (workspace / "MEMORY.md").write_text("# Memory\n\n- the cat is called Biscuit\n")
     (workspace / "USER.md").write_text("# User\n\n- Name: Zoë\n")
-    (workspace / "memory" / "2026-05-02.md").write_text(
-        "# 2026-05-02\n\n- Biscuit slept\n"
-    )
+    (workspace / "memory" / "2026-05-02.md").write_text("# 2026-05-02\n\n- Biscuit slept\n")

@@ -19,17 +19,13 @@ PROJECT = Path(__file__).resolve().parents[2]
 NOW = datetime(2026, 5, 26, 10, tzinfo=UTC)
 """The time that the first command takes for now: two days after the last note of the sample vault"""
 
-TIME = re.compile(
-    r"\d{4}-\d\d-\d\d(?:[T ]\d\d:\d\d(?::\d\d(?:\.\d+)?)?(?:Z|[+-]\d\d:\d\d)?)?"
-)
+TIME = re.compile(r"\d{4}-\d\d-\d\d(?:[T ]\d\d:\d\d(?::\d\d(?:\.\d+)?)?(?:Z|[+-]\d\d:\d\d)?)?")
 TOKEN = re.compile(r"(?<![0-9A-Za-z])(?=[0-9a-f]*\d)[0-9a-f]{8,64}(?![0-9A-Za-z])")
 TURN = re.compile(r"(?<![\w-])mpm[0-9a-z]{11}(?![\w-])")
 """The id of a turn that was recorded: its time, and some dice"""
 OWN_TMP = re.compile(r"PrivateTmp=yes(?:\n|\\n)")
 """A unit gets it unless the vault lies in a temporary folder, and where tests put theirs differs"""
-LATE = re.compile(
-    r"^vault-memory: \S+ \S+ SessionEnd: no answer within .*\n", re.MULTILINE
-)
+LATE = re.compile(r"^vault-memory: \S+ \S+ SessionEnd: no answer within .*\n", re.MULTILINE)
 """What the end of a conversation says on a busy machine: the rest of it waits for the night"""
 DURATIONS = (
     (re.compile(r'("seconds": )[\d.e-]+'), r"\1<SECONDS>"),
@@ -81,17 +77,8 @@ class Sandbox:
             f"XDG_{name}_HOME": self.home / name.lower()
             for name in ("STATE", "CACHE", "CONFIG", "DATA")
         }
-        fixed = {
-            "NO_COLOR": "1",
-            "COLUMNS": "100",
-            "TZ": "UTC",
-            "LANG": "C.UTF-8",
-            "USER": "mira",
-        }
-        settings = {
-            "VAULT_MEMORY_EMBEDDING_KIND": "off",
-            "PATH": os.environ.get("PATH", ""),
-        }
+        fixed = {"NO_COLOR": "1", "COLUMNS": "100", "TZ": "UTC", "LANG": "C.UTF-8", "USER": "mira"}
+        settings = {"VAULT_MEMORY_EMBEDDING_KIND": "off", "PATH": os.environ.get("PATH", "")}
         return {
             **fixed,
             **settings,
@@ -127,8 +114,7 @@ class Sandbox:
     def bare(self, *arguments: str, stdin: str = "") -> tuple[int, str, str]:
         """The same with these arguments alone."""
         out, err = (
-            io.TextIOWrapper(io.BytesIO(), encoding="utf-8", write_through=True)
-            for _ in "oe"
+            io.TextIOWrapper(io.BytesIO(), encoding="utf-8", write_through=True) for _ in "oe"
         )
         before = sys.stdin
         sys.stdin = io.TextIOWrapper(io.BytesIO(stdin.encode()), encoding="utf-8")
@@ -150,12 +136,8 @@ class Sandbox:
     def process(self, *arguments: str, stdin: str = "") -> tuple[int, str, str]:
         """The same as `run`, in a process of its own. A server gets a request when it has answered the one before."""
         command = [sys.executable, "-m", "vault_memory", *self.common(), *arguments]
-        pipes: dict[str, Any] = dict.fromkeys(
-            ("stdin", "stdout", "stderr"), subprocess.PIPE
-        )
-        running = subprocess.Popen(
-            command, env=self.environment, cwd=self.home, text=True, **pipes
-        )
+        pipes: dict[str, Any] = dict.fromkeys(("stdin", "stdout", "stderr"), subprocess.PIPE)
+        running = subprocess.Popen(command, env=self.environment, cwd=self.home, text=True, **pipes)
         lines = stdin.splitlines(keepends=True) if "mcp" in arguments else []
         answers = []
         for line in lines:
@@ -187,9 +169,7 @@ class Sandbox:
     def _time(self, match: re.Match[str]) -> str:
         """A time of these days came from the real clock; all others follow from the fixed time."""
         day = datetime.fromisoformat(match[0][:10]).replace(tzinfo=UTC)
-        return (
-            "<TODAY>" if abs(datetime.now(UTC) - day) < timedelta(days=3) else match[0]
-        )
+        return "<TODAY>" if abs(datetime.now(UTC) - day) < timedelta(days=3) else match[0]
 
     def _token(self, match: re.Match[str]) -> str:
         """The same id or hash gets the same number; the prefix of a longer one gets its number, too."""

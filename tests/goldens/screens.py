@@ -64,13 +64,7 @@ class Form:
         return {name: value} if name else {}
 
 
-FORMS = (
-    Form(80),
-    Form(80, "NO_COLOR=1"),
-    Form(40),
-    Form(40, "TERM=dumb"),
-    Form(),
-)
+FORMS = (Form(80), Form(80, "NO_COLOR=1"), Form(40), Form(40, "TERM=dumb"), Form())
 COMMANDS: dict[str, tuple[tuple[str, ...], ...]] = {
     "search": (
         ("search", "where is the spare key of the lighthouse?", "--limit", "4"),
@@ -183,9 +177,7 @@ class Screens:
                 yield Masks(base).masked("\n".join(texts))
 
 
-def captures_of(
-    name: str, sandbox: Sandbox, outside: Outside, form: Form
-) -> Iterator[str]:
+def captures_of(name: str, sandbox: Sandbox, outside: Outside, form: Form) -> Iterator[str]:
     """Each command line with what it shows."""
     for command in COMMANDS[name]:
         text = capture(outside, form, *command, "--now", sandbox.now.isoformat())
@@ -222,9 +214,7 @@ def daemon_session(outside: Outside, form: Form) -> str:
     # A narrow terminal breaks lines between any two words.
     work_beside(
         outside,
-        lambda text: wait_for(
-            text, lambda: [terminal.plain] if terminal.read(0.05) else []
-        ),
+        lambda text: wait_for(text, lambda: [terminal.plain] if terminal.read(0.05) else []),
     )
     terminal.interrupt()
     return terminal.text

@@ -61,9 +61,7 @@ def ops(*given: object) -> str:
 
 def event(host: str, name: str, **changes: object) -> str:
     """What a host says, as the standard input of `hook`."""
-    stored = json.loads((PAYLOADS / f"{host}-{name}.json").read_text(encoding="utf-8"))[
-        "payload"
-    ]
+    stored = json.loads((PAYLOADS / f"{host}-{name}.json").read_text(encoding="utf-8"))["payload"]
     return json.dumps({**stored, **changes})
 
 
@@ -179,11 +177,7 @@ WRITING_SAMPLE = (
     Command(
         f"apply {TOMAS} --ops -",
         ops(
-            {
-                "op": "append",
-                "heading": "Preferences",
-                "line": "plays the Dutch defence",
-            },
+            {"op": "append", "heading": "Preferences", "line": "plays the Dutch defence"},
             {"op": "append", "heading": "Nowhere", "line": "x"},
             {"op": "fly"},
         ),
@@ -326,12 +320,7 @@ WRITING_RICH = (
         "apply Users/zoë/bot/config/USER.md --ops - --source tool",
         ops(
             {"op": "append", "heading": "Food", "line": "likes soup"},
-            {
-                "op": "replace",
-                "heading": "Food",
-                "match": "no nuts",
-                "line": "nuts are fine",
-            },
+            {"op": "replace", "heading": "Food", "match": "no nuts", "line": "nuts are fine"},
             {"op": "remove", "heading": "About", "match": "breeds quokkas"},
         ),
     ),

@@ -51,9 +51,7 @@ def class_parts(kind: type) -> list[str]:
                 name = ast.unparse(node.target)
                 default = f" = {ast.unparse(node.value)}" if node.value else ""
                 fields[name] = f"{name}: {annotation(node.annotation)}{default}"
-            elif isinstance(node, Definition) and (
-                node.name == "__init__" or node.name[0] != "_"
-            ):
+            elif isinstance(node, Definition) and (node.name == "__init__" or node.name[0] != "_"):
                 calls[node.name] = call_line(node)
     return [*fields.values(), *(calls[name] for name in sorted(calls))]
 
@@ -61,8 +59,7 @@ def class_parts(kind: type) -> list[str]:
 def is_record(kind: type) -> bool:
     """Whether the annotated names of a class are its fields."""
     return any(
-        hasattr(kind, name)
-        for name in ("__dataclass_fields__", "__struct_fields__", "_fields")
+        hasattr(kind, name) for name in ("__dataclass_fields__", "__struct_fields__", "_fields")
     )
 
 
@@ -77,9 +74,7 @@ def definition_of(function: Callable[..., Any]) -> Definition:
 def call_line(node: Definition) -> str:
     """A method in one line, with what its decorators make of it."""
     names = {ast.unparse(decorator) for decorator in node.decorator_list}
-    kinds = [
-        name for name in ("property", "classmethod", "staticmethod") if name in names
-    ]
+    kinds = [name for name in ("property", "classmethod", "staticmethod") if name in names]
     return " ".join([*kinds, f"def {node.name}{signature(node)}"])
 
 
@@ -120,9 +115,7 @@ def configuration_keys() -> str:
                 waiting.append((name, kind))
                 continue
             out.append(f"{name}: {type_text(kind)} = {default!r}")
-            inner = (
-                part for part in getattr(kind, "__args__", ()) if config.is_table(part)
-            )
+            inner = (part for part in getattr(kind, "__args__", ()) if config.is_table(part))
             waiting += [(part.__name__, part) for part in inner]
         out.append("")
     reserved = " ".join(sorted(config.RESERVED))
@@ -174,11 +167,7 @@ def with_sorted_choices(value: Any) -> Any:
             if isinstance(parts.get("enum"), list)
             else parts
         )
-    return (
-        [with_sorted_choices(part) for part in value]
-        if isinstance(value, list)
-        else value
-    )
+    return [with_sorted_choices(part) for part in value] if isinstance(value, list) else value
 
 
 def database_schemas(folder: Path) -> str:
@@ -186,24 +175,13 @@ def database_schemas(folder: Path) -> str:
     sandbox = Sandbox(folder)
     sandbox.take_sample()
     sandbox.run(
-        "record",
-        "The lamp needs oil",
-        "--session",
-        "s1",
-        "--role",
-        "user",
-        "--user",
-        "mira",
+        "record", "The lamp needs oil", "--session", "s1", "--role", "user", "--user", "mira"
     )
-    sandbox.run(
-        "append", "Users/mira/lantern/config/USER.md", "Preferences", "likes figs"
-    )
+    sandbox.run("append", "Users/mira/lantern/config/USER.md", "Preferences", "likes figs")
     sandbox.run("index")
     files = {file.name: file for file in sorted(sandbox.state.rglob("*.sqlite"))}
     files |= {file.name: file for file in sync_databases(folder / "devices")}
-    return "\n".join(
-        line for name in sorted(files) for line in schema_lines(name, files[name])
-    )
+    return "\n".join(line for name in sorted(files) for line in schema_lines(name, files[name]))
 
 
 def sync_databases(folder: Path) -> Iterator[Path]:
@@ -244,11 +222,7 @@ def metric_names(folder: Path) -> str:
         if line.startswith("# TYPE"):
             lines.add(line.removeprefix("# "))
         elif not line.startswith("#"):
-            lines.add(
-                re.sub(
-                    r'version="[^"]*"', 'version="<VERSION>"', line.rpartition(" ")[0]
-                )
-            )
+            lines.add(re.sub(r'version="[^"]*"', 'version="<VERSION>"', line.rpartition(" ")[0]))
     return "\n".join(sorted(lines)) + "\n"
 
 

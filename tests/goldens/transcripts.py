@@ -69,9 +69,7 @@ def fill(sandbox: Sandbox, line: str) -> str:
         except LookupError:
             return "nothing"
 
-    line = line.replace("<VAULT>", str(sandbox.vault)).replace(
-        "<BASE>", str(sandbox.base)
-    )
+    line = line.replace("<VAULT>", str(sandbox.vault)).replace("<BASE>", str(sandbox.base))
     return PLACEHOLDER.sub(looked_up, line)
 
 
@@ -86,10 +84,7 @@ def asked(sandbox: Sandbox, *arguments: str) -> dict[str, list[dict[str, str]]]:
 def fact_id(sandbox: Sandbox, of: str) -> str:
     """The id of the fact that these words state."""
     facts = asked(sandbox, "facts")["facts"]
-    ids = {
-        f"{fact['subject']} {fact['predicate']} {fact['object']}": fact["id"]
-        for fact in facts
-    }
+    ids = {f"{fact['subject']} {fact['predicate']} {fact['object']}": fact["id"] for fact in facts}
     matches = [ids[text] for text in ids if of in text]
     if not matches:
         raise LookupError(of)
@@ -97,15 +92,11 @@ def fact_id(sandbox: Sandbox, of: str) -> str:
 
 
 IDS: dict[str, Callable[[Sandbox, str], str]] = {
-    "last": lambda sandbox, of: asked(sandbox, "log", *([of] if of else []))["records"][
-        -1
-    ]["id"],
+    "last": lambda sandbox, of: asked(sandbox, "log", *([of] if of else []))["records"][-1]["id"],
     "proposal": lambda sandbox, of: asked(sandbox, "inbox")["items"][0]["id"],
     "copy": lambda sandbox, of: asked(sandbox, "conflicts")["items"][0]["id"],
     "trash": lambda sandbox, of: asked(sandbox, "trash")["items"][0]["id"],
-    "oldest": lambda sandbox, of: asked(sandbox, "history", of)["versions"][-1][
-        "revision"
-    ],
+    "oldest": lambda sandbox, of: asked(sandbox, "history", of)["versions"][-1]["revision"],
     "fact": fact_id,
 }
 """What stands in braces in a command line → how its id is looked up"""
@@ -113,11 +104,7 @@ IDS: dict[str, Callable[[Sandbox, str], str]] = {
 
 def files_of(folder: Path) -> dict[str, bytes]:
     """Path → content of every file below a folder."""
-    files = (
-        path
-        for path in sorted(folder.rglob("*"))
-        if path.is_file() and not path.is_symlink()
-    )
+    files = (path for path in sorted(folder.rglob("*")) if path.is_file() and not path.is_symlink())
     return {path.relative_to(folder).as_posix(): path.read_bytes() for path in files}
 
 
@@ -129,9 +116,7 @@ def changed_files(
         if before.get(path) == after.get(path):
             continue
         yield f"=== {sandbox.scrub(path)}{' (gone)' if path not in after else ''}"
-        text = (
-            after.get(path, b"").decode(errors="backslashreplace").replace("\r", "\\r")
-        )
+        text = after.get(path, b"").decode(errors="backslashreplace").replace("\r", "\\r")
         yield sandbox.scrub(text)
 
 

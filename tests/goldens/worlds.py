@@ -40,24 +40,17 @@ def world(seed: int, folder: Path) -> Parts:
 
 def files_part(device: Device) -> str:
     """The files of a device."""
-    return "".join(
-        f"--- {path}\n{raw.decode()}\n" for path, raw in sorted(device.files().items())
-    )
+    return "".join(f"--- {path}\n{raw.decode()}\n" for path, raw in sorted(device.files().items()))
 
 
 def sync_part(device: Device) -> str:
     """What the device knows, without inodes and times."""
-    connection = apsw.Connection(
-        str(device.state / "sync.sqlite"), flags=apsw.SQLITE_OPEN_READONLY
-    )
+    connection = apsw.Connection(str(device.state / "sync.sqlite"), flags=apsw.SQLITE_OPEN_READONLY)
     lines = []
     try:
         for table, question in TABLES.items():
             rows = connection.execute(question).fetchall()
-            lines += [
-                f"--- {table}",
-                *sorted(MOMENT.sub("<TIME>", repr(row)) for row in rows),
-            ]
+            lines += [f"--- {table}", *sorted(MOMENT.sub("<TIME>", repr(row)) for row in rows)]
     finally:
         connection.close()
     return text_of(lines)

@@ -35,11 +35,7 @@ class Vaults:
             "VAULT_MEMORY_EMBEDDING_KIND": "off",
         }
 
-    def add(
-        self,
-        name: str,
-        word: str = "",
-    ) -> Path:
+    def add(self, name: str, word: str = "") -> Path:
         """Writes a vault with one note."""
         root = self.path / name
         note = root / NOTE
@@ -63,30 +59,19 @@ class Vaults:
     def config_file(self, name: str) -> Path:
         return self.folder / "state" / self.vault_of(name) / "vault-memory.toml"
 
-    def configure(
-        self,
-        name: str,
-        text: str,
-    ) -> None:
+    def configure(self, name: str, text: str) -> None:
         """Writes the configuration of a vault."""
         file = self.config_file(name)
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_text(text)
 
-    def set_token(
-        self,
-        name: str,
-        token: str = "",
-        more: str = "",
-    ) -> str:
+    def set_token(self, name: str, token: str = "", more: str = "") -> str:
         """Gives Mira in a vault a token."""
         token = token or token_of(name)
         file = self.folder / f"{name.replace('/', '-')}.token"
         file.touch(0o600)
         file.write_text(token + "\n")
-        self.configure(
-            name, f'{more}\n[[serve.tokens]]\nuser = "mira"\ntoken_file = "{file}"\n'
-        )
+        self.configure(name, f'{more}\n[[serve.tokens]]\nuser = "mira"\ntoken_file = "{file}"\n')
         return token
 
 

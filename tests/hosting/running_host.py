@@ -37,25 +37,14 @@ class RunningHost:
         self.clients.append(client)
         return client
 
-    def ask(
-        self,
-        name: str,
-        path: str,
-        **body: Any,
-    ) -> httpx.Response:
+    def ask(self, name: str, path: str, **body: Any) -> httpx.Response:
         """Asks for a vault by its token."""
         with httpx.Client(timeout=PATIENCE_SECONDS) as client:
             return client.post(
-                self.url + path,
-                json=body,
-                headers={"authorization": f"Bearer {token_of(name)}"},
+                self.url + path, json=body, headers={"authorization": f"Bearer {token_of(name)}"}
             )
 
-    def search(
-        self,
-        name: str,
-        query: str,
-    ) -> list[str]:
+    def search(self, name: str, query: str) -> list[str]:
         """The texts that a search in a vault finds."""
         response = self.ask(name, "/v1/search", query=query)
         assert response.status_code == 200, response.text
@@ -75,10 +64,7 @@ def command(*arguments: str) -> list[str]:
     return [sys.executable, "-m", "vault_memory", *arguments]
 
 
-def run(
-    vaults: Vaults,
-    *arguments: str,
-) -> "subprocess.CompletedProcess[str]":
+def run(vaults: Vaults, *arguments: str) -> "subprocess.CompletedProcess[str]":
     """Runs a command beside the host."""
     return subprocess.run(
         [*warm.program(hosts=True), *arguments],
@@ -91,11 +77,7 @@ def run(
 
 
 @contextmanager
-def running_host(
-    vaults: Vaults,
-    *options: str,
-    fresh: bool = False,
-) -> Iterator[RunningHost]:
+def running_host(vaults: Vaults, *options: str, fresh: bool = False) -> Iterator[RunningHost]:
     """Runs a host until the end of the block. `fresh`: in a process that is started from nothing."""
     log = vaults.folder / f"host-{time.monotonic_ns()}.log"
     words = ("host", "--vaults", str(vaults.path), "--port", "0", *options)
@@ -106,9 +88,7 @@ def running_host(
             process = subprocess.Popen(command(*words), env=vaults.environment, **files)
             pid = process.pid
         else:
-            process, pid = warm.started(
-                *words, environment=vaults.environment, hosts=True, **files
-            )
+            process, pid = warm.started(*words, environment=vaults.environment, hosts=True, **files)
         url = _url_in(log, process)
         host = RunningHost(vaults, process, pid, url)
         try:
@@ -120,10 +100,7 @@ def running_host(
                 host.kill()
 
 
-def _url_in(
-    log: Path,
-    process: "subprocess.Popen[str]",
-) -> str:
+def _url_in(log: Path, process: "subprocess.Popen[str]") -> str:
     """Waits until the host says where it listens."""
 
     def words() -> list[str]:
@@ -134,10 +111,7 @@ def _url_in(
     return next(word for word in words() if word.startswith("http://"))
 
 
-def until(
-    condition: Any,
-    seconds: float = PATIENCE_SECONDS,
-) -> bool:
+def until(condition: Any, seconds: float = PATIENCE_SECONDS) -> bool:
     """Whether the condition becomes true within this time."""
     end = time.monotonic() + seconds
     while not condition():

@@ -65,9 +65,7 @@ def mcp_search(host: RunningHost, name: str, paths: list[str]) -> httpx.Response
 
 
 @pytest.mark.parametrize("paths", FREEZING.values(), ids=FREEZING)
-def test_paths_that_froze_a_host_are_refused_at_each_door(
-    vaults: Vaults, paths: list[str]
-) -> None:
+def test_paths_that_froze_a_host_are_refused_at_each_door(vaults: Vaults, paths: list[str]) -> None:
     vaults.add_three()
     hostile_notes(vaults, "south")
     with running_host(vaults) as host:
@@ -82,9 +80,7 @@ def test_paths_that_froze_a_host_are_refused_at_each_door(
         assert host.stop() == 0
 
 
-@pytest.mark.skipif(
-    not os.path.isdir("/proc/self"), reason="the CPU is read from /proc"
-)
+@pytest.mark.skipif(not os.path.isdir("/proc/self"), reason="the CPU is read from /proc")
 @pytest.mark.parametrize("paths", WORST.values(), ids=WORST)
 def test_the_worst_paths_cost_a_few_times_as_much_as_a_plain_one(
     vaults: Vaults, paths: list[str]
@@ -106,9 +102,7 @@ def test_the_worst_paths_cost_a_few_times_as_much_as_a_plain_one(
     assert hostile < 20 * max(plain, 0.1)
 
 
-def test_an_attack_on_one_vault_stops_neither_the_host_nor_the_others(
-    vaults: Vaults,
-) -> None:
+def test_an_attack_on_one_vault_stops_neither_the_host_nor_the_others(vaults: Vaults) -> None:
     vaults.add_three()
     hostile_notes(vaults, "south")
     statuses: Counter[int] = Counter()
@@ -124,10 +118,7 @@ def test_an_attack_on_one_vault_stops_neither_the_host_nor_the_others(
             statuses[answer.status_code] += 1
 
     with running_host(vaults) as host:
-        threads = [
-            threading.Thread(target=attack, args=(number,))
-            for number in range(ATTACKERS)
-        ]
+        threads = [threading.Thread(target=attack, args=(number,)) for number in range(ATTACKERS)]
         for thread in threads:
             thread.start()
         try:

@@ -25,19 +25,13 @@ from vault_memory.hosting.vault_host import VaultHost
 REMOTE = '[remote]\nurl = "http://127.0.0.1:9/none"\npoll_seconds = 1\n'
 
 
-def hosted(
-    host: VaultHost,
-    vault: str,
-) -> HostedVault:
+def hosted(host: VaultHost, vault: str) -> HostedVault:
     found = host.residents.find(vault)
     assert found is not None
     return found
 
 
-def is_answered(
-    host: VaultHost,
-    vault: str,
-) -> bool:
+def is_answered(host: VaultHost, vault: str) -> bool:
     try:
         return bool(asyncio.run(search(host, vault, "ferry")))
     except (VaultUnavailable, VaultUnreachable):
@@ -49,10 +43,7 @@ def is_tended(vault: HostedVault) -> bool:
     return resident is not None and resident.upkeep is not None
 
 
-def add_line(
-    root: Path,
-    line: str,
-) -> None:
+def add_line(root: Path, line: str) -> None:
     note = root / NOTE
     note.write_text(f"{note.read_text()}- {line}\n")
 
@@ -146,9 +137,7 @@ def test_a_request_that_waits_for_a_vault_that_goes_is_refused(vaults: Vaults) -
         vault.end_use()
 
 
-def test_requests_that_wait_at_the_end_of_the_host_are_refused_at_once(
-    vaults: Vaults,
-) -> None:
+def test_requests_that_wait_at_the_end_of_the_host_are_refused_at_once(vaults: Vaults) -> None:
     vaults.add_three()
     with hosting(vaults, idle_seconds=0.2) as host:
         vault = hosted(host, vaults.vault_of("north"))
@@ -188,9 +177,7 @@ def test_a_vault_that_comes_back_while_it_is_in_use_is_tended(vaults: Vaults) ->
 
 
 @pytest.mark.parametrize("settings", ["", REMOTE], ids=["local", "with a remote"])
-def test_a_vault_is_tended_after_the_end_of_its_own_daemon(
-    vaults: Vaults, settings: str
-) -> None:
+def test_a_vault_is_tended_after_the_end_of_its_own_daemon(vaults: Vaults, settings: str) -> None:
     vaults.add_three()
     vaults.set_token("north", more=settings)
     north = vaults.vault_of("north")

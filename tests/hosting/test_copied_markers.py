@@ -38,9 +38,7 @@ def refusal(catalog: VaultCatalog, name: str) -> str:
 
 
 @pytest.mark.parametrize("is_running", [True, False], ids=["while it runs", "before"])
-def test_the_vault_that_had_the_id_first_goes_on(
-    vaults: Vaults, is_running: bool
-) -> None:
+def test_the_vault_that_had_the_id_first_goes_on(vaults: Vaults, is_running: bool) -> None:
     vaults.add_three()
     for name in ("north", "south"):
         open_once(vaults, name)
@@ -108,9 +106,7 @@ def test_a_damaged_marker_is_the_reason_of_its_vault(vaults: Vaults) -> None:
 
 
 @pytest.mark.parametrize("is_link", [False, True], ids=["deleted", "a link"])
-def test_a_vault_without_its_marker_is_no_unknown_vault(
-    vaults: Vaults, is_link: bool
-) -> None:
+def test_a_vault_without_its_marker_is_no_unknown_vault(vaults: Vaults, is_link: bool) -> None:
     vaults.add_three()
     catalog = catalog_of(vaults)
     marker = vaults.path / "south" / NAME
@@ -159,9 +155,7 @@ def test_an_unknown_token_is_no_token_of_a_troubled_vault(vaults: Vaults) -> Non
     assert asyncio.run(host.owner(token_digest("x" * 40))) is None
 
 
-def test_a_running_host_answers_503_with_the_reason_and_serves_the_others(
-    vaults: Vaults,
-) -> None:
+def test_a_running_host_answers_503_with_the_reason_and_serves_the_others(vaults: Vaults) -> None:
     vaults.add_three()
     with running_host(vaults) as host:
         for name in ("north", "south", "west"):
@@ -178,9 +172,7 @@ def test_a_running_host_answers_503_with_the_reason_and_serves_the_others(
             assert host.ask(name, "/v1/search", query="ferry").status_code == 200
 
 
-def test_a_browser_that_is_signed_in_is_told_the_reason_and_not_signed_out(
-    vaults: Vaults,
-) -> None:
+def test_a_browser_that_is_signed_in_is_told_the_reason_and_not_signed_out(vaults: Vaults) -> None:
     vaults.add_three()
     root = vaults.path / "south"
     with running_host(vaults, "--web") as host:
@@ -197,9 +189,7 @@ def test_a_browser_that_is_signed_in_is_told_the_reason_and_not_signed_out(
             own = (root / NAME).read_bytes()
             copy_marker(vaults, "north", "south")
 
-            assert until(
-                lambda: "carry the same vault id" in browser.get("/notes").text
-            )
+            assert until(lambda: "carry the same vault id" in browser.get("/notes").text)
             told = browser.get("/notes")
 
             assert told.status_code == 503

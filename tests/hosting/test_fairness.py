@@ -14,11 +14,7 @@ LONGEST_SECONDS = 1.0
 """The limit is 50 ms on a machine with nothing else to do; tests share theirs with others"""
 
 
-def durations(
-    host: RunningHost,
-    name: str,
-    count: int = SEARCHES,
-) -> list[float]:
+def durations(host: RunningHost, name: str, count: int = SEARCHES) -> list[float]:
     """How long different searches of a vault take, sorted."""
     client = host.client(token_of(name))
     seconds = []
@@ -58,9 +54,7 @@ def test_a_hostile_note_delays_no_other_vault(vaults: Vaults) -> None:
         assert busy[-2] < quiet[-2] + LONGEST_SECONDS
 
 
-def test_the_first_scans_of_some_new_vaults_leave_threads_for_the_others(
-    vaults: Vaults,
-) -> None:
+def test_the_first_scans_of_some_new_vaults_leave_threads_for_the_others(vaults: Vaults) -> None:
     vaults.add_three()
     with running_host(vaults) as host:
         host.search("south", "ferry")

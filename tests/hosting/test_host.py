@@ -17,9 +17,7 @@ def status(vaults: Vaults) -> dict:
 
 
 def states(vaults: Vaults) -> dict[str, str]:
-    return {
-        row["root"].rpartition("/")[2]: row["state"] for row in status(vaults)["vaults"]
-    }
+    return {row["root"].rpartition("/")[2]: row["state"] for row in status(vaults)["vaults"]}
 
 
 def test_a_token_reaches_its_vault_and_no_other(vaults: Vaults) -> None:
@@ -106,9 +104,7 @@ def test_a_broken_vault_leaves_the_others_alone(vaults: Vaults) -> None:
         assert host.ask("south", "/v1/search", query="ferry").status_code == 401
         assert states(vaults)["south"] == "refused"
         vaults.set_token("south")
-        assert until(
-            lambda: host.ask("south", "/v1/search", query="ferry").status_code == 200
-        )
+        assert until(lambda: host.ask("south", "/v1/search", query="ferry").status_code == 200)
 
 
 def test_a_damaged_index_troubles_only_its_vault(vaults: Vaults) -> None:
@@ -157,9 +153,7 @@ def test_a_kill_amid_writes_loses_no_acknowledged_write(vaults: Vaults) -> None:
     assert acknowledged
     with running_host(vaults) as host:
         texts = " ".join(host.search("north", "skiff"))
-        notes = "".join(
-            file.read_text() for file in (vaults.path / "north").rglob("*.md")
-        )
+        notes = "".join(file.read_text() for file in (vaults.path / "north").rglob("*.md"))
         for number in acknowledged:
             assert f"skiff {number}" in notes
         assert "skiff" in texts
@@ -175,23 +169,14 @@ def test_idle_vaults_are_closed_and_answer_the_same_afterwards(vaults: Vaults) -
         after = host.ask("north", "/v1/search", query="ferry").json()["hits"]
         assert after == before
     alone = run(
-        vaults,
-        "search",
-        "ferry",
-        "--user",
-        "mira",
-        "--vault",
-        str(vaults.path / "north"),
-        "--json",
+        vaults, "search", "ferry", "--user", "mira", "--vault", str(vaults.path / "north"), "--json"
     )
     hits = json.loads(alone.stdout)["hits"]
     assert [hit["score"] for hit in hits] == [hit["score"] for hit in before]
     assert [hit["text"] for hit in hits] == [hit["text"] for hit in before]
 
 
-def test_a_vault_with_a_daemon_of_its_own_is_served_and_not_tended(
-    vaults: Vaults,
-) -> None:
+def test_a_vault_with_a_daemon_of_its_own_is_served_and_not_tended(vaults: Vaults) -> None:
     vaults.add_three()
     daemon = subprocess.Popen(
         command("run", "--vault", str(vaults.path / "north")),
@@ -203,9 +188,7 @@ def test_a_vault_with_a_daemon_of_its_own_is_served_and_not_tended(
         socket = vaults.config_file("north").parent / "daemon.sock"
         assert until(socket.exists)
         with running_host(vaults) as host:
-            assert host.search("north", "ferry") == [
-                "- The ferry carries the albatross"
-            ]
+            assert host.search("north", "ferry") == ["- The ferry carries the albatross"]
             note = vaults.path / "north" / NOTE
             note.write_text(f"{note.read_text()}- The puffin sleeps\n")
             assert "- The puffin sleeps" in host.search("north", "puffin")
@@ -230,9 +213,7 @@ def test_commands_beside_the_host_work(vaults: Vaults) -> None:
     with running_host(vaults) as host:
         host.search("north", "ferry")
         root = str(vaults.path / "north")
-        added = run(
-            vaults, "remember", "I own a sextant", "--user", "mira", "--vault", root
-        )
+        added = run(vaults, "remember", "I own a sextant", "--user", "mira", "--vault", root)
         assert added.returncode == 0, added.stderr
         printed = run(vaults, "search", "sextant", "--user", "mira", "--vault", root)
         assert "sextant" in printed.stdout
@@ -273,18 +254,14 @@ def test_the_status_names_each_vault_and_its_trouble(vaults: Vaults) -> None:
     vaults.set_token("west", token_of("south"))
     answer = status(vaults)
     assert not answer["running"]
-    troubles = {
-        row["root"].rpartition("/")[2]: row["trouble"] for row in answer["vaults"]
-    }
+    troubles = {row["root"].rpartition("/")[2]: row["trouble"] for row in answer["vaults"]}
     assert not troubles["north"]
     assert "in common" in troubles["south"]
     assert "in common" in troubles["west"]
 
 
 @pytest.mark.parametrize("options", [("--vault", "x"), ("--socket", "s", "--web")])
-def test_options_that_do_not_fit_are_refused(
-    vaults: Vaults, options: tuple[str, ...]
-) -> None:
+def test_options_that_do_not_fit_are_refused(vaults: Vaults, options: tuple[str, ...]) -> None:
     vaults.add_three()
     refused = run(vaults, "host", "--vaults", str(vaults.path), *options)
     assert refused.returncode == 2
@@ -316,11 +293,7 @@ def test_the_doctor_of_a_host_names_the_vault_with_trouble(vaults: Vaults) -> No
     vaults.configure("south", "[serve")
     troubled = run(vaults, *command)
     assert troubled.returncode == 1
-    failed = [
-        check
-        for check in json.loads(troubled.stdout)["checks"]
-        if check["state"] == "fail"
-    ]
+    failed = [check for check in json.loads(troubled.stdout)["checks"] if check["state"] == "fail"]
     assert len(failed) == 1
     assert "south" in failed[0]["reason"]
 
@@ -349,15 +322,11 @@ def test_a_vault_that_goes_is_no_longer_served(vaults: Vaults) -> None:
     with running_host(vaults) as host:
         host.search("west", "ferry")
         (vaults.path / "west").rename(vaults.folder / "elsewhere")
-        assert until(
-            lambda: host.ask("west", "/v1/search", query="ferry").status_code == 401
-        )
+        assert until(lambda: host.ask("west", "/v1/search", query="ferry").status_code == 401)
         assert host.search("north", "ferry")
 
 
-def test_turns_in_the_drop_folder_of_a_closed_vault_are_recorded(
-    vaults: Vaults,
-) -> None:
+def test_turns_in_the_drop_folder_of_a_closed_vault_are_recorded(vaults: Vaults) -> None:
     vaults.add_three()
     settings = vaults.folder / "host.toml"
     settings.write_text("[host]\nidle_seconds = 0.5\n")

@@ -40,9 +40,7 @@ def open_names(host: VaultHost) -> set[str]:
 
 async def search(host: VaultHost, vault: str, query: str) -> list[str]:
     async with host.residents.vault({VAULT: vault}) as memory:
-        answer = await asyncio.to_thread(
-            query_or_local.search, memory, query, scopes=["user:mira"]
-        )
+        answer = await asyncio.to_thread(query_or_local.search, memory, query, scopes=["user:mira"])
     return [hit["text"] for hit in answer["hits"]]
 
 
@@ -94,9 +92,7 @@ def was_opened(vault: HostedVault, times: int) -> bool:
     return vault.opened >= times and not vault.is_open
 
 
-def test_a_save_after_an_opening_without_a_change_is_kept_as_a_version(
-    vaults: Vaults,
-) -> None:
+def test_a_save_after_an_opening_without_a_change_is_kept_as_a_version(vaults: Vaults) -> None:
     vaults.add_three()
     north = vaults.vault_of("north")
     note = vaults.path / "north" / NOTE
@@ -139,9 +135,7 @@ def is_cached_by_search(host: VaultHost, vault: str, index: Path) -> bool:
     return (cached_bytes(index) or 0) > 100_000
 
 
-def test_an_open_vault_gives_memory_back_and_answers_the_same_afterwards(
-    vaults: Vaults,
-) -> None:
+def test_an_open_vault_gives_memory_back_and_answers_the_same_afterwards(vaults: Vaults) -> None:
     vaults.add_three()
     north = vaults.vault_of("north")
     index = vaults.config_file("north").parent / "index"
@@ -183,9 +177,7 @@ def test_an_unknown_vault_is_refused(vaults: Vaults) -> None:
         asyncio.run(search(host, "0" * 32, "ferry"))
 
 
-def test_a_vault_that_cannot_be_opened_is_tried_again_ever_more_seldom(
-    vaults: Vaults,
-) -> None:
+def test_a_vault_that_cannot_be_opened_is_tried_again_ever_more_seldom(vaults: Vaults) -> None:
     vaults.add_three()
     north = vaults.vault_of("north")
     state = vaults.config_file("north").parent
@@ -204,9 +196,7 @@ def test_a_vault_that_cannot_be_opened_is_tried_again_ever_more_seldom(
 
 
 def test_the_nights_of_many_vaults_are_spread_over_an_hour() -> None:
-    offsets = sorted(
-        night_delay(f"{number:032x}").total_seconds() for number in range(1000)
-    )
+    offsets = sorted(night_delay(f"{number:032x}").total_seconds() for number in range(1000))
     assert 0 <= offsets[0] < 60
     assert 3540 < offsets[-1] < 3600
     gaps = [later - earlier for earlier, later in pairwise(offsets)]
@@ -254,9 +244,7 @@ def test_a_vault_that_was_asked_stays_closed_afterwards(vaults: Vaults) -> None:
         assert vault.due_at > time.monotonic() + 60
 
 
-def test_requests_with_wrong_tokens_leave_the_threads_to_the_calls(
-    vaults: Vaults,
-) -> None:
+def test_requests_with_wrong_tokens_leave_the_threads_to_the_calls(vaults: Vaults) -> None:
     vaults.add_three()
 
     async def threads_for_wrong_tokens(host: VaultHost) -> int:

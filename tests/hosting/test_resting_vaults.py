@@ -103,9 +103,7 @@ def write_to_linked_note(memory: VaultMemory, other: Path) -> None:
     """Leaves a write that waits: a note with a second name outside is not written."""
     os.link(memory.root / PROFILE, other)
     edit = memory.apply(
-        PROFILE,
-        [{"op": "append", "heading": "Likes", "line": "dives like a tern"}],
-        source="cli",
+        PROFILE, [{"op": "append", "heading": "Likes", "line": "dives like a tern"}], source="cli"
     )
     assert [write.reason for write in edit.pending] == ["hard_link"]
 
@@ -132,18 +130,14 @@ def test_a_vault_is_not_closed_while_a_write_of_a_request_waits(vaults: Vaults) 
     assert "- dives like a tern" in profile.read_text()
 
 
-def test_a_write_that_another_process_left_is_done_at_the_next_opening(
-    vaults: Vaults,
-) -> None:
+def test_a_write_that_another_process_left_is_done_at_the_next_opening(vaults: Vaults) -> None:
     north = one_vault(vaults)
     profile = vaults.path / "north" / PROFILE
     profile.write_text("# Mira\n\n## Likes\n\n- tea\n")
     other = vaults.folder / "other.md"
     with hosting(vaults, idle_seconds=SHORT) as host:
         wait_for_rest(hosted(host, north))
-        with VaultMemory.open(
-            vaults.path / "north", environment=vaults.environment
-        ) as memory:
+        with VaultMemory.open(vaults.path / "north", environment=vaults.environment) as memory:
             write_to_linked_note(memory, other)
         other.unlink()
         assert finds(host, north, "ferry")

@@ -207,9 +207,7 @@ ARGUMENTS: dict[str, dict[str, Any]] = {
 
 
 @pytest.mark.parametrize("person", EVERYONE, ids=IDS)
-def test_no_tool_of_mcp_shows_words_of_others(
-    host: RunningHost, person: Person
-) -> None:
+def test_no_tool_of_mcp_shows_words_of_others(host: RunningHost, person: Person) -> None:
     client = host.client(person.token)
     assert set(ARGUMENTS) == set(TOOLS)
     answers = [call(client, "tools/list"), call(client, "resources/list")]
@@ -223,9 +221,7 @@ def test_no_tool_of_mcp_shows_words_of_others(
             ("memory_forget", {"note": other.note, "text": "The marigold is a"}),
         ):
             if other is not person:
-                answers.append(
-                    call(client, "tools/call", name=tool, arguments=arguments)
-                )
+                answers.append(call(client, "tools/call", name=tool, arguments=arguments))
         answers.append(call(client, "resources/read", uri=f"vault:///{other.note}"))
     for answer in answers:
         check(person, answer, host.vaults.folder)
@@ -243,9 +239,7 @@ def test_no_page_shows_words_of_other_vaults(host: RunningHost, vault: str) -> N
     assert link, printed.stdout + printed.stderr
     name, path = link.groups()
     headers = {"host": name, "origin": f"http://{name}"}
-    own = {
-        word for person in EVERYONE if person.vault == vault for word in person.words
-    }
+    own = {word for person in EVERYONE if person.vault == vault for word in person.words}
     shown = ""
     with httpx.Client(base_url=host.url, headers=headers, timeout=60) as client:
         signed = client.post(path)
@@ -293,21 +287,14 @@ def test_files_of_a_vault_have_words_of_no_other(host: RunningHost) -> None:
             if (host.vaults.path / name) in file.parents
             or host.vaults.config_file(name).parent in file.parents
         }
-        own = {
-            word
-            for person in EVERYONE
-            if person.vault in owners
-            for word in person.words
-        }
+        own = {word for person in EVERYONE if person.vault in owners for word in person.words}
         assert not words - own, file
         seen |= words
     assert len(owners) <= 1
     assert {person.word for person in EVERYONE} <= seen
 
 
-def test_a_broken_vault_names_no_folder_and_no_other_vault(
-    host: RunningHost,
-) -> None:
+def test_a_broken_vault_names_no_folder_and_no_other_vault(host: RunningHost) -> None:
     vaults = host.vaults
     client = host.client(TORN.token)
     answers = [
@@ -345,8 +332,4 @@ def test_a_vault_that_is_gone_names_no_folder(vaults: Vaults) -> None:
         assert answers[1].status_code >= 400
         assert host.search("south", "ferry")
         (vaults.folder / "away").rename(vaults.path / "north")
-        assert until(
-            lambda: (
-                client.post("/v1/search", json={"query": "ferry"}).status_code == 200
-            )
-        )
+        assert until(lambda: client.post("/v1/search", json={"query": "ferry"}).status_code == 200)

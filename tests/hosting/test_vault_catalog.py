@@ -50,9 +50,7 @@ def test_the_catalog_makes_no_state(vaults: Vaults) -> None:
     assert not (vaults.folder / "state").exists()
 
 
-def test_vaults_in_folders_are_served_and_vaults_in_vaults_are_not(
-    vaults: Vaults,
-) -> None:
+def test_vaults_in_folders_are_served_and_vaults_in_vaults_are_not(vaults: Vaults) -> None:
     for name in ("firm/ann", "firm/team/bo", "firm/team/bo/inner", "a/b/c/deep"):
         vaults.add(name)
     vaults.add(".hidden")
@@ -76,9 +74,7 @@ def test_a_folder_that_is_a_vault_or_is_not_there_is_refused(vaults: Vaults) -> 
         '[[serve.tokens]]\nuser = "mira"\ntoken_file = "/no/such/file"',
     ],
 )
-def test_a_broken_configuration_troubles_only_its_vault(
-    vaults: Vaults, configuration: str
-) -> None:
+def test_a_broken_configuration_troubles_only_its_vault(vaults: Vaults, configuration: str) -> None:
     vaults.add_three()
     vaults.configure("south", configuration)
     catalog = catalog_of(vaults)
@@ -218,10 +214,7 @@ def test_the_variables_of_one_vault_are_not_those_of_all(vaults: Vaults) -> None
     assert (
         not environment.keys()
         & catalog.environment.keys()
-        & {
-            "VAULT_MEMORY_CONFIG",
-            "VAULT_MEMORY_VAULT",
-        }
+        & {"VAULT_MEMORY_CONFIG", "VAULT_MEMORY_VAULT"}
     )
 
 

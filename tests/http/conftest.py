@@ -19,9 +19,7 @@ def opened(folder: Path, stack: ExitStack) -> VaultMemory:
     """The sample vault in a folder, with a state of its own; keywords only."""
     shutil.copytree(PROJECT / "sample_vault", folder / "vault")
     outside = {
-        name: value
-        for name, value in os.environ.items()
-        if not name.startswith("VAULT_MEMORY_")
+        name: value for name, value in os.environ.items() if not name.startswith("VAULT_MEMORY_")
     }
     places = {
         "VAULT_MEMORY_STATE": str(folder / "state"),
@@ -29,9 +27,7 @@ def opened(folder: Path, stack: ExitStack) -> VaultMemory:
     }
     settings = {"VAULT_MEMORY_EMBEDDING_KIND": "off"}
     return stack.enter_context(
-        VaultMemory.open(
-            folder / "vault", environment={**outside, **places, **settings}
-        )
+        VaultMemory.open(folder / "vault", environment={**outside, **places, **settings})
     )
 
 

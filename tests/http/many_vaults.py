@@ -34,11 +34,7 @@ from vault_memory.rules.paths.caller import Caller
 
 NAMES = ("north", "south", "west")
 WORDS = {"north": "albatross", "south": "bittern", "west": "cormorant"}
-IDS = {
-    "north": "a1" * 16,
-    "south": "b2" * 16,
-    "west": "c3" * 16,
-}
+IDS = {"north": "a1" * 16, "south": "b2" * 16, "west": "c3" * 16}
 """The ids of the vaults, by which the host finds them"""
 HOST = "people.localhost"
 TOKENS = {name: f"{name}-" + name[0] * 40 for name in NAMES}
@@ -112,9 +108,7 @@ def vaults_in(folder: Path) -> OpenVaults:
         settle_marker(root, IDS[name])
         folders[IDS[name]] = root
     outside = {
-        name: value
-        for name, value in os.environ.items()
-        if not name.startswith("VAULT_MEMORY_")
+        name: value for name, value in os.environ.items() if not name.startswith("VAULT_MEMORY_")
     }
     places = {
         "VAULT_MEMORY_STATE": str(folder / "state"),
@@ -137,9 +131,7 @@ class Host:
 
     def client(self, token: str | None) -> httpx.Client:
         headers = {} if token is None else {"authorization": f"Bearer {token}"}
-        client = httpx.Client(
-            base_url=self.url, headers=headers, timeout=PATIENCE_SECONDS
-        )
+        client = httpx.Client(base_url=self.url, headers=headers, timeout=PATIENCE_SECONDS)
         self.clients.append(client)
         return client
 
@@ -162,10 +154,7 @@ def table_of(tokens: dict[str, str]) -> VaultTokens:
 
 @contextlib.contextmanager
 def serving_many(
-    vaults: OpenVaults,
-    most_pages: int = 8,
-    idle_seconds: float = 60,
-    **settings: Any,
+    vaults: OpenVaults, most_pages: int = 8, idle_seconds: float = 60, **settings: Any
 ) -> Iterator[Host]:
     """A server in a thread of this process, on a port of its own."""
     listening = at_address("127.0.0.1", 0)
@@ -173,9 +162,7 @@ def serving_many(
     table = table_of(TOKENS)
     counts = Requests()
     page_settings = PageSettings(PageAddress(HOST, port))
-    pages = ResidentPages(
-        vaults, page_settings, most=most_pages, idle_seconds=idle_seconds
-    )
+    pages = ResidentPages(vaults, page_settings, most=most_pages, idle_seconds=idle_seconds)
     routes = HostRoutes(
         page=PageRouter(vaults, pages, page_settings),
         mounts={"/mcp": transports.application(vaults)},

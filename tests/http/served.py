@@ -48,10 +48,7 @@ class Served:
             headers["authorization"] = f"Bearer {token}"
         transport = httpx.HTTPTransport(uds=self.uds)
         client = httpx.Client(
-            base_url=self.url,
-            headers=headers,
-            transport=transport,
-            timeout=PATIENCE_SECONDS,
+            base_url=self.url, headers=headers, transport=transport, timeout=PATIENCE_SECONDS
         )
         self.clients.append(client)
         return client
@@ -69,16 +66,12 @@ def serving(
     **settings: Any,
 ) -> Iterator[Served]:
     """A server in a thread of this process, on a port of its own or a Unix socket."""
-    app = application(
-        memory, Tokens(callers), mounts, local=local, settings=Serve(**settings)
-    )
+    app = application(memory, Tokens(callers), mounts, local=local, settings=Serve(**settings))
     listening = at_socket(uds) if uds else at_address("127.0.0.1", 0)
     server = Server(app, limits=limits)
     thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]})
     thread.start()
-    url = (
-        "http://localhost" if uds else f"http://127.0.0.1:{listening.getsockname()[1]}"
-    )
+    url = "http://localhost" if uds else f"http://127.0.0.1:{listening.getsockname()[1]}"
     served = Served(memory, url, server, str(uds) if uds else None)
     until(
         lambda: server.started or not thread.is_alive(),

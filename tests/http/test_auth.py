@@ -48,49 +48,29 @@ def test_a_request_without_a_known_token_is_refused(served: Served, said: list):
 
 def test_a_token_in_the_url_is_not_accepted(served: Served):
     assert_refused(
-        served.client(None).get(
-            "/v1/notes", params={"token": MIRA, "access_token": MIRA}
-        ),
+        served.client(None).get("/v1/notes", params={"token": MIRA, "access_token": MIRA}),
         401,
         "unauthorised",
     )
 
 
 def test_the_word_bearer_is_case_insensitive(served: Served):
-    assert (
-        served.client(None, authorization=f"bearer {MIRA}").get("/v1/notes").status_code
-        == 200
-    )
+    assert served.client(None, authorization=f"bearer {MIRA}").get("/v1/notes").status_code == 200
 
 
 @pytest.mark.parametrize(
     "path",
-    [
-        "/",
-        "/v1",
-        "/v1/nothing",
-        "/mcp",
-        "/docs",
-        "/healthz/",
-        "//healthz",
-        "/openapi.json/x",
-    ],
+    ["/", "/v1", "/v1/nothing", "/mcp", "/docs", "/healthz/", "//healthz", "/openapi.json/x"],
 )
-def test_without_a_token_a_missing_path_is_unauthorised_not_missing(
-    served: Served, path: str
-):
+def test_without_a_token_a_missing_path_is_unauthorised_not_missing(served: Served, path: str):
     assert_refused(served.client(None).get(path), 401, "unauthorised")
     assert_refused(served.client().get(path), 404, "not_found")
 
 
-def test_health_and_the_openapi_document_need_no_token_but_the_right_host(
-    served: Served,
-):
+def test_health_and_the_openapi_document_need_no_token_but_the_right_host(served: Served):
     assert served.client(None).get("/healthz").json() == {"ok": True}
     assert served.client(None).get("/openapi.json").json()["openapi"] == "3.1.0"
-    assert_refused(
-        served.client(None, host="example.org").get("/openapi.json"), 421, "wrong_host"
-    )
+    assert_refused(served.client(None, host="example.org").get("/openapi.json"), 421, "wrong_host")
 
 
 @pytest.mark.parametrize(
@@ -130,12 +110,9 @@ def test_the_host_name_is_parsed_from_the_host_header(header: str, name: str):
 
 
 @pytest.mark.parametrize(
-    "origin",
-    ["http://example.org", "null", "http://localhost:3000", "http://127.0.0.1"],
+    "origin", ["http://example.org", "null", "http://localhost:3000", "http://127.0.0.1"]
 )
-def test_a_browser_page_is_refused_unless_its_origin_is_allowed(
-    served: Served, origin: str
-):
+def test_a_browser_page_is_refused_unless_its_origin_is_allowed(served: Served, origin: str):
     assert_refused(served.client(origin=origin).get("/v1/notes"), 403, "wrong_origin")
     preflight = served.client(None, origin=origin).options(
         "/v1/search", headers={"access-control-request-method": "POST"}
@@ -145,9 +122,7 @@ def test_a_browser_page_is_refused_unless_its_origin_is_allowed(
 
 def test_an_allowed_origin_and_host_are_served(memory: VaultMemory, serve: Serve):
     page = "https://chat.example.org"
-    server = serve(
-        memory, allowed_origins=(page,), allowed_hosts=("memory.example.org",)
-    )
+    server = serve(memory, allowed_origins=(page,), allowed_hosts=("memory.example.org",))
     browser = server.client(origin=page, host="memory.example.org")
     asks = {
         "access-control-request-method": "POST",
@@ -160,9 +135,7 @@ def test_an_allowed_origin_and_host_are_served(memory: VaultMemory, serve: Serve
     assert preflight.headers["access-control-allow-origin"] == page
     assert browser.get("/v1/notes").headers["access-control-allow-origin"] == page
     assert_refused(
-        server.client(origin="https://example.org").get("/v1/notes"),
-        403,
-        "wrong_origin",
+        server.client(origin="https://example.org").get("/v1/notes"), 403, "wrong_origin"
     )
 
 
@@ -194,29 +167,21 @@ def test_guessing_tokens_is_slowed_down_without_locking_others_out(
     assert server.client(MIRA).get("/v1/notes").status_code == 200
 
 
-def test_a_body_that_is_too_long_is_refused_however_it_is_sent(
-    memory: VaultMemory, serve: Serve
-):
+def test_a_body_that_is_too_long_is_refused_however_it_is_sent(memory: VaultMemory, serve: Serve):
     server = serve(memory, max_body_bytes=1000)
     client = server.client(**{"content-type": "application/json"})
     long = b'{"query": "' + b"x" * 1000 + b'"}'
 
     assert_refused(client.post("/v1/search", content=long), 413, "too_long")
     assert_refused(
-        client.post("/v1/search", content=iter([long[:600], long[600:]])),
-        413,
-        "too_long",
+        client.post("/v1/search", content=iter([long[:600], long[600:]])), 413, "too_long"
     )
     assert_refused(client.post("/healthz", content=long), 413, "too_long")
-    assert (
-        client.post("/v1/search", content=b'{"query": "x"}' + b" " * 900).status_code
-        == 200
-    )
+    assert client.post("/v1/search", content=b'{"query": "x"}' + b" " * 900).status_code == 200
 
 
 @pytest.mark.parametrize(
-    "kind",
-    [None, "text/plain", "application/x-www-form-urlencoded", "multipart/form-data"],
+    "kind", [None, "text/plain", "application/x-www-form-urlencoded", "multipart/form-data"]
 )
 def test_a_body_of_another_content_type_is_not_read(served: Served, kind: str | None):
     headers = {"content-type": kind} if kind else {}
@@ -272,45 +237,28 @@ def test_the_owner_of_a_unix_socket_needs_no_token(
 
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
     assert (
-        server.client(None).get("/v1/notes").json()
-        == server.client(MIRA).get("/v1/notes").json()
+        server.client(None).get("/v1/notes").json() == server.client(MIRA).get("/v1/notes").json()
     )
     assert (
-        server.client(TOMAS).get("/v1/notes").json()
-        != server.client(MIRA).get("/v1/notes").json()
+        server.client(TOMAS).get("/v1/notes").json() != server.client(MIRA).get("/v1/notes").json()
     )
     assert_refused(server.client("wrong" * 8).get("/v1/notes"), 401, "unauthorised")
-    assert_refused(
-        server.client(None, host="example.org").get("/v1/notes"), 421, "wrong_host"
-    )
+    assert_refused(server.client(None, host="example.org").get("/v1/notes"), 421, "wrong_host")
 
 
 def test_a_truncated_request_changes_nothing(memory: VaultMemory, serve: Serve):
     server = serve(memory)
     url = httpx.URL(server.url)
     body = b'{"session": "s", "role": "user", "text": "zyzzyva"}'
-    lines = (
-        "POST /v1/turns HTTP/1.1",
-        "Host: localhost",
-        f"Authorization: Bearer {MIRA}",
-    )
+    lines = ("POST /v1/turns HTTP/1.1", "Host: localhost", f"Authorization: Bearer {MIRA}")
     head = "\r\n".join(
-        [
-            *lines,
-            "Content-Type: application/json",
-            f"Content-Length: {len(body) + 1}",
-            "",
-            "",
-        ]
+        [*lines, "Content-Type: application/json", f"Content-Length: {len(body) + 1}", "", ""]
     )
 
     with socket.create_connection((url.host, url.port or 0)) as connection:
         connection.sendall(head.encode() + body)
 
-    assert (
-        server.client().post("/v1/search", json={"query": "zyzzyva"}).json()["hits"]
-        == []
-    )
+    assert server.client().post("/v1/search", json={"query": "zyzzyva"}).json()["hits"] == []
 
 
 class Beside:
@@ -340,18 +288,10 @@ def test_a_mounted_app_shares_the_authentication_and_the_lifespan(
 
     with serving(memory, CALLERS, mounts={"/beside": beside}) as server:
         assert beside.started
-        assert (
-            server.client(TOMAS).post("/beside", content=b"hello").text
-            == "tomas /beside hello"
-        )
-        assert (
-            server.client(MIRA).post("/beside/more", content=b"").text
-            == "mira /beside/more "
-        )
+        assert server.client(TOMAS).post("/beside", content=b"hello").text == "tomas /beside hello"
+        assert server.client(MIRA).post("/beside/more", content=b"").text == "mira /beside/more "
         assert_refused(server.client(None).post("/beside"), 401, "unauthorised")
-        assert_refused(
-            server.client(host="example.org").post("/beside"), 421, "wrong_host"
-        )
+        assert_refused(server.client(host="example.org").post("/beside"), 421, "wrong_host")
         assert_refused(server.client().get("/besides"), 404, "not_found")
         assert not beside.stopped
     assert beside.stopped

@@ -120,15 +120,10 @@ def test_a_silent_connection_does_not_keep_its_slot(
     "framing", [b"Content-Length: 1000000\r\n", b"Transfer-Encoding: chunked\r\n"]
 )
 def test_a_body_that_continues_after_its_refusal_does_not_keep_its_slot(
-    memory: VaultMemory,
-    serve: Serve,
-    strangers: Callable[[str], Strangers],
-    framing: bytes,
+    memory: VaultMemory, serve: Serve, strangers: Callable[[str], Strangers], framing: bytes
 ):
     url = serve(memory, limits=Limits(body_seconds=0.5)).url
-    connection = strangers(url).connect(
-        b"POST /v1/search HTTP/1.1\r\n" + HEAD + framing + b"\r\n"
-    )
+    connection = strangers(url).connect(b"POST /v1/search HTTP/1.1\r\n" + HEAD + framing + b"\r\n")
     trickle(connection, b"1\r\nx\r\n")
 
     assert rest(connection).startswith(b"HTTP/1.1 401")
@@ -142,13 +137,7 @@ def test_an_endless_body_with_a_token_is_refused_in_time(
 ):
     monkeypatch.setattr(auth, "PATIENCE_SECONDS", 0.3)
     url = serve(memory, limits=Limits(body_seconds=0.6)).url
-    head = (
-        b"POST /v1/search HTTP/1.1\r\n"
-        + HEAD
-        + TOKEN
-        + JSON
-        + b"Content-Length: 100000\r\n\r\n"
-    )
+    head = b"POST /v1/search HTTP/1.1\r\n" + HEAD + TOKEN + JSON + b"Content-Length: 100000\r\n\r\n"
     connection = strangers(url).connect(head)
     trickle(connection, b"x")
 
@@ -199,19 +188,13 @@ def test_an_upload_with_a_token_continues_during_a_flood_of_strangers(
 ):
     server = serve(memory, limits=Limits(most=8, most_of_address=8))
     body = b'{"query": "key", "limit": 1}'
-    head = (
-        b"POST /v1/search HTTP/1.1\r\n" + HEAD + TOKEN + JSON + b"Connection: close\r\n"
-    )
-    upload = strangers(server.url).connect(
-        head + b"Content-Length: %d\r\n\r\n" % len(body)
-    )
+    head = b"POST /v1/search HTTP/1.1\r\n" + HEAD + TOKEN + JSON + b"Connection: close\r\n"
+    upload = strangers(server.url).connect(head + b"Content-Length: %d\r\n\r\n" % len(body))
     server.client().get("/v1/notes")  # whatever was sent before it has arrived
     crowd = strangers(server.url)
 
     for _ in range(100):
-        crowd.connect(
-            b"POST /healthz HTTP/1.1\r\n" + HEAD + b"Content-Length: 10\r\n\r\nx"
-        )
+        crowd.connect(b"POST /healthz HTTP/1.1\r\n" + HEAD + b"Content-Length: 10\r\n\r\nx")
     until(lambda: server.connections() <= 8)
     upload.sendall(body)
 
@@ -223,13 +206,7 @@ def test_a_request_is_told_to_wait_when_all_slots_are_uploads(
 ):
     server = serve(memory, limits=Limits(most=8, most_of_address=4))
     crowd = strangers(server.url)
-    head = (
-        b"POST /v1/search HTTP/1.1\r\n"
-        + HEAD
-        + TOKEN
-        + JSON
-        + b"Content-Length: 9\r\n\r\n"
-    )
+    head = b"POST /v1/search HTTP/1.1\r\n" + HEAD + TOKEN + JSON + b"Content-Length: 9\r\n\r\n"
     uploads = [crowd.connect(head) for _ in range(4)]
     until(lambda: server.trusted() == 4)
 
@@ -253,14 +230,7 @@ def test_all_request_bodies_together_stay_within_the_memory_limit(
     for _ in range(20):
         crowd.connect(b"POST /healthz HTTP/1.1\r\n" + HEAD + length + b"x" * 9_000)
     for _ in range(3):
-        crowd.connect(
-            b"POST /v1/search HTTP/1.1\r\n"
-            + HEAD
-            + TOKEN
-            + JSON
-            + length
-            + b"x" * 9_000
-        )
+        crowd.connect(b"POST /v1/search HTTP/1.1\r\n" + HEAD + TOKEN + JSON + length + b"x" * 9_000)
     client = server.client(**{"content-type": "application/json"})
     asked = b'{"query": "key"}' + b" " * 5_000
 
@@ -282,21 +252,13 @@ def test_bodies_without_a_token_use_no_memory_reserved_for_clients(
     stranger = server.client(None, **{"content-type": "application/json"})
     for _ in range(20):
         crowd.connect(
-            b"POST /healthz HTTP/1.1\r\n"
-            + HEAD
-            + b"Content-Length: 10000\r\n\r\n"
-            + b"x" * 9_000
+            b"POST /healthz HTTP/1.1\r\n" + HEAD + b"Content-Length: 10000\r\n\r\n" + b"x" * 9_000
         )
 
     until(lambda: stranger.post("/healthz", content=b"x" * 5_000).status_code == 503)
 
     client = server.client(**{"content-type": "application/json"})
-    assert (
-        client.post(
-            "/v1/search", content=b'{"query": "key"}' + b" " * 9_000
-        ).status_code
-        == 200
-    )
+    assert client.post("/v1/search", content=b'{"query": "key"}' + b" " * 9_000).status_code == 200
 
 
 SECOND = b"GET /openapi.json HTTP/1.1\r\nHost: localhost\r\n\r\n"
@@ -334,9 +296,7 @@ def test_no_second_request_can_be_smuggled_behind_the_first(
     assert answer.count(b"HTTP/1.1") == 1
 
 
-def test_pipelined_requests_are_all_answered(
-    served: Served, strangers: Callable[[str], Strangers]
-):
+def test_pipelined_requests_are_all_answered(served: Served, strangers: Callable[[str], Strangers]):
     plain = b"GET /healthz HTTP/1.1\r\n" + HEAD + b"\r\n"
     connection = strangers(served.url).connect(
         plain * 3 + plain.replace(b"\r\n\r\n", b"\r\nConnection: close\r\n\r\n")
@@ -354,14 +314,11 @@ def test_garbage_does_not_fill_the_log(
     server = serve(memory)
     with caplog.at_level(logging.WARNING):
         for _ in range(50):
-            assert rest(
-                strangers(server.url).connect(b"\x16\x03\x01 rubbish\r\n\r\n")
-            ).startswith(b"HTTP/1.1 400")
+            assert rest(strangers(server.url).connect(b"\x16\x03\x01 rubbish\r\n\r\n")).startswith(
+                b"HTTP/1.1 400"
+            )
 
-    assert (
-        len([record for record in caplog.records if record.levelno >= logging.WARNING])
-        <= 1
-    )
+    assert len([record for record in caplog.records if record.levelno >= logging.WARNING]) <= 1
 
 
 @pytest.mark.parametrize("files", [48, 64, 256])
@@ -370,9 +327,7 @@ def test_with_few_descriptors_strangers_neither_block_clients_nor_fill_the_log(
 ):
     outside.write("Users/mira/memories/2026-05-01.md", "- The marigold is in bloom\n")
     token = token_for(outside, "mira")
-    with serve_process(
-        outside, "--config", "vault-memory.toml", "--port", "0"
-    ) as process:
+    with serve_process(outside, "--config", "vault-memory.toml", "--port", "0") as process:
         # a limit that it was not told of when it started: it finds out when a connection cannot be taken
         resource.prlimit(process.process.pid, resource.RLIMIT_NOFILE, (files, files))
         crowd = strangers(process.place)
@@ -382,15 +337,8 @@ def test_with_few_descriptors_strangers_neither_block_clients_nor_fill_the_log(
         with httpx.Client(
             base_url=process.place, headers=headers, timeout=PATIENCE_SECONDS
         ) as client:
-            until(
-                lambda: (
-                    client.post("/v1/search", json={"query": "marigold"}).status_code
-                    == 200
-                )
-            )
-            answers = [
-                client.post("/v1/search", json={"query": "marigold"}) for _ in range(20)
-            ]
+            until(lambda: client.post("/v1/search", json={"query": "marigold"}).status_code == 200)
+            answers = [client.post("/v1/search", json={"query": "marigold"}) for _ in range(20)]
         assert process.end() == 0
 
     assert [answer.status_code for answer in answers] == [200] * 20
@@ -423,9 +371,7 @@ def test_after_a_shortage_of_descriptors_as_many_clients_are_accepted_as_before(
 @pytest.mark.parametrize(
     ("files", "most", "of_address"), [(20, 10, 8), (64, 32, 24), (1024, 512, 256)]
 )
-def test_half_of_the_descriptors_are_reserved_for_files(
-    files: int, most: int, of_address: int
-):
+def test_half_of_the_descriptors_are_reserved_for_files(files: int, most: int, of_address: int):
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     try:
         resource.setrlimit(resource.RLIMIT_NOFILE, (files, hard))
@@ -464,10 +410,7 @@ LOOSE = {
 @pytest.mark.parametrize("request_bytes", LOOSE.values(), ids=LOOSE)
 @pytest.mark.parametrize("step", [1, 1 << 16], ids=["byte by byte", "at once"])
 def test_a_head_that_a_proxy_may_read_in_another_way_is_refused(
-    served: Served,
-    strangers: Callable[[str], Strangers],
-    request_bytes: bytes,
-    step: int,
+    served: Served, strangers: Callable[[str], Strangers], request_bytes: bytes, step: int
 ) -> None:
     connection = strangers(served.url).connect()
 
@@ -482,9 +425,7 @@ def test_a_head_that_a_proxy_may_read_in_another_way_is_refused(
     assert answer.count(b"HTTP/1.1") == 1
 
 
-def test_a_body_may_have_any_lines(
-    served: Served, strangers: Callable[[str], Strangers]
-) -> None:
+def test_a_body_may_have_any_lines(served: Served, strangers: Callable[[str], Strangers]) -> None:
     body = b'{"query":\n "boat"\n\n}'
     head = b"POST /v1/search HTTP/1.1\r\n" + HEAD + TOKEN + JSON
     length = f"Content-Length: {len(body)}\r\nConnection: close\r\n\r\n".encode()

@@ -59,15 +59,11 @@ def test_a_vault_on_a_slow_disk_delays_no_other(start: Start) -> None:
 def test_long_bodies_of_one_vault_leave_room_for_others(start: Start) -> None:
     host = start()
     with ExitStack() as stack:
-        slow = [
-            stack.enter_context(_half_sent(host.url, TOKENS["north"])) for _ in range(8)
-        ]
+        slow = [stack.enter_context(_half_sent(host.url, TOKENS["north"])) for _ in range(8)]
         # Six fit into the room of the vault.
         until(lambda: sum(map(_is_answered, slow)) == 2)
 
-        answer = host.client(TOKENS["south"]).post(
-            "/v1/remember", content=b" " * ALMOST
-        )
+        answer = host.client(TOKENS["south"]).post("/v1/remember", content=b" " * ALMOST)
 
         assert answer.status_code == 415
         refused = next(filter(_is_answered, slow))

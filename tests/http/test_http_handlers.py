@@ -20,9 +20,7 @@ SCOPES = ["user:mira"]
 NOTE = "Users/mira/memories/garden/beds.md"
 
 
-def test_search_context_and_facts_return_the_persons_own_data(
-    served: Served, sample: VaultMemory
-):
+def test_search_context_and_facts_return_the_persons_own_data(served: Served, sample: VaultMemory):
     client = served.client(MIRA)
     key = {"query": "where is the spare key?", "limit": 3}
 
@@ -34,12 +32,10 @@ def test_search_context_and_facts_return_the_persons_own_data(
     ).json() == json_contract.of_context(
         sample.context("the spare key", scopes=SCOPES, budget=2000)
     )
-    assert client.get("/v1/facts").json() == facts_json.of_facts(
-        sample.facts(scopes=SCOPES)
+    assert client.get("/v1/facts").json() == facts_json.of_facts(sample.facts(scopes=SCOPES))
+    assert client.get("/v1/facts", params={"entity": "Tomas"}).json() == facts_json.of_facts(
+        sample.facts(scopes=SCOPES, entity="Tomas")
     )
-    assert client.get(
-        "/v1/facts", params={"entity": "Tomas"}
-    ).json() == facts_json.of_facts(sample.facts(scopes=SCOPES, entity="Tomas"))
 
 
 def test_search_parameters_narrow_the_hits(served: Served):
@@ -63,9 +59,7 @@ def test_search_parameters_narrow_the_hits(served: Served):
     assert set(answer["left_out"]) == {"since", "until", "kind"}
 
 
-def test_the_list_contains_exactly_the_readable_notes(
-    served: Served, sample: VaultMemory
-):
+def test_the_list_contains_exactly_the_readable_notes(served: Served, sample: VaultMemory):
     client = served.client(MIRA)
 
     listed = client.get("/v1/notes").json()
@@ -74,9 +68,9 @@ def test_the_list_contains_exactly_the_readable_notes(
     for one in listed["notes"]:
         answer = client.get(f"/v1/notes/{quote(one['note'])}").json()
         assert (answer["note"], answer["revision"]) == (one["note"], one["revision"])
-    assert client.get(
-        f"/v1/notes/{quote(NOTE, safe='')}"
-    ).json() == json_contract.of_note(sample.read(NOTE))
+    assert client.get(f"/v1/notes/{quote(NOTE, safe='')}").json() == json_contract.of_note(
+        sample.read(NOTE)
+    )
 
 
 def test_a_recorded_turn_is_searchable_at_once_and_learned_from_at_the_end(
@@ -98,12 +92,7 @@ def test_a_recorded_turn_is_searchable_at_once_and_learned_from_at_the_end(
     assert hit["note"] == recorded["note"]
     assert ended == {"committed": [], "held": [], "dropped": [], "waiting": []}
     [turn] = memory.conversations.transcripts.of("user:mira")
-    assert (turn.text, turn.source, turn.user, turn.channel) == (
-        said["text"],
-        "voice",
-        "mira",
-        "",
-    )
+    assert (turn.text, turn.source, turn.user, turn.channel) == (said["text"], "voice", "mira", "")
 
 
 def test_what_was_asked_for_is_in_the_block_of_the_next_conversation(
@@ -124,9 +113,7 @@ def test_what_was_asked_for_is_in_the_block_of_the_next_conversation(
     assert "walnuts" in block.json()["text"]
 
 
-def test_a_token_with_a_channel_records_in_that_channel(
-    memory: VaultMemory, serve: Serve
-):
+def test_a_token_with_a_channel_records_in_that_channel(memory: VaultMemory, serve: Serve):
     token = "harbour-" + "e" * 40
     client = serve(memory, {token: Caller("mira", "harbour")}).client(token)
 
@@ -146,27 +133,19 @@ def test_an_incognito_or_silent_turn_is_reported_as_not_recorded(
     answer = serve(memory).client(MIRA).post("/v1/turns", json=said)
 
     assert (answer.status_code, answer.json()) == (200, {"id": None, "note": None})
-    assert not [
-        path for path in memory.root.rglob("*.jsonl") if "zyzzyva" in path.read_text()
-    ]
+    assert not [path for path in memory.root.rglob("*.jsonl") if "zyzzyva" in path.read_text()]
 
 
-def test_a_remembered_text_goes_to_the_note_of_the_person(
-    memory: VaultMemory, serve: Serve
-):
+def test_a_remembered_text_goes_to_the_note_of_the_person(memory: VaultMemory, serve: Serve):
     client = serve(memory).client(MIRA)
     said = {"session": "s", "role": "user", "text": "My kettle sings in F sharp."}
     client.post("/v1/turns", json=said)
 
-    kept = client.post(
-        "/v1/remember", json={"text": "The kettle sings in F sharp"}
-    ).json()
+    kept = client.post("/v1/remember", json={"text": "The kettle sings in F sharp"}).json()
 
     assert kept["outcome"] == "added"
     assert "sings in F sharp" in client.get(f"/v1/notes/{kept['note']}").json()["text"]
-    assert client.post(
-        "/v1/remember", json={"text": "The kettle sings in F sharp"}
-    ).json() == {
+    assert client.post("/v1/remember", json={"text": "The kettle sings in F sharp"}).json() == {
         **asdict(memory.remember("The kettle sings in F sharp", scope="user:mira")),
         "outcome": "duplicate",
     }
@@ -216,12 +195,7 @@ def test_errors_have_the_same_codes_as_on_the_command_line(
 
 
 @pytest.mark.parametrize(
-    "address",
-    [
-        "/v1/facts?entitiy=Tomas",
-        "/v1/notes?scope=user:tomas",
-        f"/v1/notes/{NOTE}?user=x",
-    ],
+    "address", ["/v1/facts?entitiy=Tomas", "/v1/notes?scope=user:tomas", f"/v1/notes/{NOTE}?user=x"]
 )
 def test_an_unknown_parameter_is_refused(served: Served, address: str):
     answer = served.client(MIRA).get(address)
@@ -230,16 +204,12 @@ def test_an_unknown_parameter_is_refused(served: Served, address: str):
 
 
 def test_a_missing_note_is_answered_with_the_call_that_lists_notes(served: Served):
-    error = (
-        served.client(MIRA).get("/v1/notes/Users/mira/memories/none.md").json()["error"]
-    )
+    error = served.client(MIRA).get("/v1/notes/Users/mira/memories/none.md").json()["error"]
 
     assert error["hint"] == "`GET /v1/notes` lists them"
 
 
-def test_an_unreachable_vault_is_reported_without_its_path(
-    memory: VaultMemory, serve: Serve
-):
+def test_an_unreachable_vault_is_reported_without_its_path(memory: VaultMemory, serve: Serve):
     client = serve(memory).client(MIRA)
     memory.root.rename(memory.root.with_name("elsewhere"))
 
@@ -248,9 +218,7 @@ def test_an_unreachable_vault_is_reported_without_its_path(
     assert answer.status_code == 503
     assert str(memory.root.parent) not in answer.text
     assert (
-        client.post(
-            "/v1/turns", json={"session": "s", "role": "user", "text": "x"}
-        ).status_code
+        client.post("/v1/turns", json={"session": "s", "role": "user", "text": "x"}).status_code
         == 503
     )
     assert client.get("/healthz").status_code == 200
@@ -264,21 +232,15 @@ def test_twenty_concurrent_requests_are_all_answered_and_nothing_is_lost(
 
     def say(number: int) -> tuple[int, list[str]]:
         client, text = clients[number], f"crate number{number}x"
-        recorded = client.post(
-            "/v1/turns", json={"session": "s", "role": "user", "text": text}
-        )
-        found = client.post(
-            "/v1/search", json={"query": f"number{number}x", "limit": 1}
-        ).json()
+        recorded = client.post("/v1/turns", json={"session": "s", "role": "user", "text": text})
+        found = client.post("/v1/search", json={"query": f"number{number}x", "limit": 1}).json()
         return recorded.status_code, [hit["text"] for hit in found["hits"]]
 
     with ThreadPoolExecutor(20) as pool:
         answers = list(pool.map(say, range(20)))
 
     assert [status for status, _ in answers] == [200] * 20
-    assert all(
-        f"number{number}x" in texts[0] for number, (_, texts) in enumerate(answers)
-    )
+    assert all(f"number{number}x" in texts[0] for number, (_, texts) in enumerate(answers))
     assert (
         len(memory.conversations.transcripts.of("user:mira"))
         == len(memory.conversations.transcripts.of("user:tomas"))
@@ -286,9 +248,7 @@ def test_twenty_concurrent_requests_are_all_answered_and_nothing_is_lost(
     )
 
 
-def test_texts_remembered_concurrently_are_all_stored(
-    memory: VaultMemory, serve: Serve
-):
+def test_texts_remembered_concurrently_are_all_stored(memory: VaultMemory, serve: Serve):
     server = serve(memory)
     clients = [server.client(MIRA) for _ in range(8)]
     texts = [f"Crate {number} stands by the barometer" for number in range(8)]
@@ -297,9 +257,7 @@ def test_texts_remembered_concurrently_are_all_stored(
 
     def keep(number: int) -> str:
         return str(
-            clients[number]
-            .post("/v1/remember", json={"text": texts[number]})
-            .json()["outcome"]
+            clients[number].post("/v1/remember", json={"text": texts[number]}).json()["outcome"]
         )
 
     with ThreadPoolExecutor(8) as pool:
@@ -310,15 +268,8 @@ def test_texts_remembered_concurrently_are_all_stored(
     assert all(text in profile for text in texts)
 
 
-def test_an_automated_turn_over_http_is_recorded_as_automated(
-    memory: VaultMemory, serve: Serve
-):
-    said = {
-        "session": "s",
-        "role": "user",
-        "text": "I live in Paris",
-        "automated": True,
-    }
+def test_an_automated_turn_over_http_is_recorded_as_automated(memory: VaultMemory, serve: Serve):
+    said = {"session": "s", "role": "user", "text": "I live in Paris", "automated": True}
 
     serve(memory).client(MIRA).post("/v1/turns", json=said)
 
@@ -326,9 +277,7 @@ def test_an_automated_turn_over_http_is_recorded_as_automated(
     assert turn.is_automated
 
 
-def test_a_bot_reads_what_waits_and_logs_feedback(
-    memory: VaultMemory, serve: Serve
-) -> None:
+def test_a_bot_reads_what_waits_and_logs_feedback(memory: VaultMemory, serve: Serve) -> None:
     client = serve(memory).client(MIRA)
     said = {"session": "tuesday", "role": "user", "text": "I hate myself."}
     client.post("/v1/turns", json=said)
@@ -340,9 +289,7 @@ def test_a_bot_reads_what_waits_and_logs_feedback(
     assert (held["scope"], held["reason"]) == ("user:mira", "self_belief")
     assert client.post("/v1/feedback", json=feedback).json() == {"ok": True}
     assert client.post("/v1/feedback", json={"verdict": "fine"}).status_code == 400
-    unknown = client.post(
-        "/v1/feedback", json=feedback | {"about": held["id"][:-1] + "z"}
-    )
+    unknown = client.post("/v1/feedback", json=feedback | {"about": held["id"][:-1] + "z"})
     assert unknown.status_code == 404
     assert held["id"] in unknown.json()["error"]["candidates"]
     assert list((memory.root / "Users/mira/learning/feedback").iterdir())
@@ -358,9 +305,7 @@ def test_a_bot_asks_what_held_what_was_known_and_where_it_comes_from(
         ).id
         for home, now in (("Oslo", spring), ("Bergen", autumn))
     ]
-    for home, moment, ref in zip(
-        ("Oslo", "Bergen"), (spring, autumn), said, strict=True
-    ):
+    for home, moment, ref in zip(("Oslo", "Bergen"), (spring, autumn), said, strict=True):
         memory.add_fact(
             "mira",
             "lives_in",
@@ -377,9 +322,7 @@ def test_a_bot_asks_what_held_what_was_known_and_where_it_comes_from(
 
     def homes(day: str) -> list[str]:
         facts = client.get("/v1/facts", params={"entity": "mira", "on": day}).json()
-        return [
-            fact["object"] for fact in facts["facts"] if fact["predicate"] == "lives_in"
-        ]
+        return [fact["object"] for fact in facts["facts"] if fact["predicate"] == "lives_in"]
 
     asked = {"prompt": "", "as_of": "2026-06-01"}
     block = client.post("/v1/context", json=asked).json()["text"]
@@ -412,9 +355,7 @@ FREEZING = {
 
 
 @pytest.mark.parametrize("paths", FREEZING.values(), ids=FREEZING)
-def test_paths_over_a_limit_are_refused_with_the_limit(
-    served: Served, paths: str | list[str]
-):
+def test_paths_over_a_limit_are_refused_with_the_limit(served: Served, paths: str | list[str]):
     globs = [paths] if isinstance(paths, str) else paths
     asked = {"query": "boat", "paths": globs}
 

@@ -12,17 +12,7 @@ import pytest
 from mcp import Client
 from mcp.client.streamable_http import streamable_http_client
 
-from tests.http.many_vaults import (
-    IDS,
-    NAMES,
-    NOTE,
-    TOKENS,
-    WORDS,
-    Host,
-    Start,
-    starter,
-    table_of,
-)
+from tests.http.many_vaults import IDS, NAMES, NOTE, TOKENS, WORDS, Host, Start, starter, table_of
 from tests.mcp.vaults import words
 from tests.scenarios.outside import until
 from vault_memory.database.connection import DatabaseError
@@ -114,16 +104,12 @@ def test_many_bots_at_once_get_their_own_answers(host: Host) -> None:
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_a_bot_over_mcp_reaches_the_notes_of_its_own_vault(
-    host: Host, name: str
-) -> None:
+def test_a_bot_over_mcp_reaches_the_notes_of_its_own_vault(host: Host, name: str) -> None:
     async def chat() -> None:
         headers = {"authorization": f"Bearer {TOKENS[name]}"}
         async with (
             httpx2.AsyncClient(headers=headers) as carrier,
-            Client(
-                streamable_http_client(f"{host.url}/mcp", http_client=carrier)
-            ) as client,
+            Client(streamable_http_client(f"{host.url}/mcp", http_client=carrier)) as client,
         ):
             hits = await client.call_tool("memory_search", {"query": "ferry"})
             note = await client.call_tool("memory_get", {"note": NOTE})
@@ -259,9 +245,7 @@ def test_the_counts_of_a_host_name_no_vault_and_no_note(start: Start) -> None:
 
     def paths() -> set[str]:
         return {
-            sample.labels["path"]
-            for family in host.counts.families()
-            for sample in family.samples
+            sample.labels["path"] for family in host.counts.families() for sample in family.samples
         }
 
     # A request is counted after its answer was sent.

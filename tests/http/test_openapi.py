@@ -20,14 +20,7 @@ from vault_memory.http.tokens import Tokens
 MODES = (GenerationMode.POSITIVE, GenerationMode.NEGATIVE)
 OPEN = {"health", "document"}
 """They take nothing, so nothing that they are sent is wrong"""
-MORE_THAN_A_SCHEMA_SAYS = {
-    "compact",
-    "context",
-    "read_note",
-    "record_turn",
-    "remember",
-    "search",
-}
+MORE_THAN_A_SCHEMA_SAYS = {"compact", "context", "read_note", "record_turn", "remember", "search"}
 """Operations that refuse some requests that the schema allows.
 
 Some paths and conversations are none in a vault, some words are no date, a past day may be in the
@@ -45,9 +38,7 @@ def server(sample: VaultMemory) -> Iterator[Served]:
 
 @pytest.fixture(scope="module")
 def operations(server: Served) -> dict[str, Any]:
-    schema = schemathesis.openapi.from_dict(
-        server.client(None).get("/openapi.json").json()
-    )
+    schema = schemathesis.openapi.from_dict(server.client(None).get("/openapi.json").json())
     schema.config.update(base_url=server.url)
     return {
         found.ok().definition.raw["operationId"]: found.ok()
@@ -57,11 +48,7 @@ def operations(server: Served) -> dict[str, Any]:
 
 def names() -> list[str]:
     paths = document(ENDPOINTS)["paths"]
-    return [
-        one["operationId"]
-        for operations in paths.values()
-        for one in operations.values()
-    ]
+    return [one["operationId"] for operations in paths.values() for one in operations.values()]
 
 
 KINDS = [
@@ -93,8 +80,7 @@ def fuzz(operation: Any, name: str, mode: GenerationMode, examples: int) -> None
         case = data.draw(operation.as_strategy(generation_mode=mode))
         said = case.body.values() if isinstance(case.body, dict) else ()
         assume(
-            mode is GenerationMode.NEGATIVE
-            or not any(isinstance(value, float) for value in said)
+            mode is GenerationMode.NEGATIVE or not any(isinstance(value, float) for value in said)
         )
         case.call_and_validate(
             headers={"Authorization": f"Bearer {MIRA}"}, excluded_checks=excluded
@@ -118,9 +104,7 @@ def test_thousands_of_random_requests_get_answers_described_by_the_document(
     fuzz(operations[name], name, mode, 200)
 
 
-def test_the_document_is_valid_and_lists_every_route_with_its_answers(
-    server: Served,
-):
+def test_the_document_is_valid_and_lists_every_route_with_its_answers(server: Served):
     told = server.client(None).get("/openapi.json").json()
     schema = schemathesis.openapi.from_dict(told)
     schema.validate()
@@ -128,15 +112,11 @@ def test_the_document_is_valid_and_lists_every_route_with_its_answers(
     for path, operations in told["paths"].items():
         for operation in operations.values():
             needed = set() if operation.get("security") == [] else {"401", "429", "503"}
-            assert {"200", "400", "413", "421"} | needed <= set(
-                operation["responses"]
-            ), path
+            assert {"200", "400", "413", "421"} | needed <= set(operation["responses"]), path
     assert told["security"] == [{"token": []}]
 
 
-def test_odd_names_of_conversations_are_told_in_a_described_error(
-    memory: VaultMemory,
-):
+def test_odd_names_of_conversations_are_told_in_a_described_error(memory: VaultMemory):
     for session in ("tea \ud800", "tea \x1b[2J"):
         memory.record_turn(session=session, role="user", user="mira", text="Good tea")
     with serving(memory) as served:

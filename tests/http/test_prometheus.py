@@ -43,19 +43,15 @@ def read(text: str) -> Read:
             assert family not in seen, "the lines of a family stand together"
             seen.add(family)
         assert (found["typed"] or family) == family
-        assert not found["name"] or found["name"] in (
-            family,
-            f"{family}_sum",
-            f"{family}_count",
-        ), line
+        assert not found["name"] or found["name"] in (family, f"{family}_sum", f"{family}_count"), (
+            line
+        )
     told: Read = {}
     for one in text_string_to_metric_families(text):
         assert one.documentation
         for sample in one.samples:
             labels = tuple(sorted(sample.labels.items()))
-            assert labels not in told.setdefault(
-                sample.name.removeprefix("vault_memory_"), {}
-            )
+            assert labels not in told.setdefault(sample.name.removeprefix("vault_memory_"), {})
             told[sample.name.removeprefix("vault_memory_")][labels] = sample.value
     return told
 
@@ -231,16 +227,12 @@ def values(metrics: Metrics) -> dict[str, float]:
     return {one.name: one.samples[0].value for one in metrics.families() if one.samples}
 
 
-def test_metrics_that_need_a_scan_are_refreshed_periodically(
-    memory: VaultMemory,
-):
+def test_metrics_that_need_a_scan_are_refreshed_periodically(memory: VaultMemory):
     memory.refresh()
     now = [0.0]
     metrics = metrics_of(memory, clock=lambda: now[0])
     assert values(metrics)["conflict_copies"] == 0
-    (memory.root / "MEMORY.sync-conflict-20260511-101112-ABCDEFG.md").write_text(
-        "- tea\n"
-    )
+    (memory.root / "MEMORY.sync-conflict-20260511-101112-ABCDEFG.md").write_text("- tea\n")
 
     now[0] = RECOUNT_SECONDS - 1
     assert values(metrics)["conflict_copies"] == 0
@@ -248,9 +240,7 @@ def test_metrics_that_need_a_scan_are_refreshed_periodically(
     assert values(metrics)["conflict_copies"] == 1
 
 
-def test_other_metrics_are_reported_without_an_index_or_a_vault(
-    tmp_path: Path,
-):
+def test_other_metrics_are_reported_without_an_index_or_a_vault(tmp_path: Path):
     vault = tmp_path / "vault"
     vault.mkdir()
     environment = {
@@ -273,8 +263,7 @@ def test_other_metrics_are_reported_without_an_index_or_a_vault(
 def outside(tmp_path_factory: pytest.TempPathFactory) -> Outside:
     outside = at(tmp_path_factory.mktemp("metrics"))
     outside.write(
-        "USER.md",
-        (PROJECT / "sample_vault/Users/mira/lantern/config/USER.md").read_bytes(),
+        "USER.md", (PROJECT / "sample_vault/Users/mira/lantern/config/USER.md").read_bytes()
     )
     return outside
 
@@ -310,21 +299,13 @@ def test_the_sync_state_is_reported_without_its_reasons(memory: VaultMemory):
         "queue": 3,
     }
     vitals = {"stale_files": 0, "semantic": "off", "watcher": {"healthy": True}}
-    vitals["sync"] = {
-        **sync,
-        "errors": [{"path": "Users/mira", "reason": "no"}],
-        "held": [],
-    }
+    vitals["sync"] = {**sync, "errors": [{"path": "Users/mira", "reason": "no"}], "held": []}
 
     told = read(as_text(Metrics(memory, lambda: vitals).families()).decode())
 
     assert told["sync"][(("state", "waiting"),)] == 1
     assert sum(told["sync"].values()) == 1
-    assert (told["sync_queue"][()], told["sync_errors"][()], told["sync_held"][()]) == (
-        3,
-        1,
-        0,
-    )
+    assert (told["sync_queue"][()], told["sync_errors"][()], told["sync_held"][()]) == (3, 1, 0)
     assert told["sync_last_good_timestamp_seconds"][()] == 1778486400
 
 
@@ -341,11 +322,7 @@ def test_the_last_nights_are_reported(memory: VaultMemory):
     told = values(metrics_of(memory))
 
     assert told["night_last_timestamp_seconds"] == 1778457600
-    assert (told["night_scopes"], told["night_failed_scopes"], told["night_idle"]) == (
-        2,
-        1,
-        2,
-    )
+    assert (told["night_scopes"], told["night_failed_scopes"], told["night_idle"]) == (2, 1, 2)
 
 
 NUMBERS = st.floats() | st.integers(-(2**60), 2**60).map(float)
@@ -359,9 +336,7 @@ NUMBERS = st.floats() | st.integers(-(2**60), 2**60).map(float)
 def test_any_label_value_is_read_back_unchanged_by_the_parser(label: str, value: float):
     family = Family("x", "gauge", "a\\b\nc", (Sample(value, {"label": label}),))
 
-    [found] = text_string_to_metric_families(
-        as_text([family]).decode().replace("\r", "␍")
-    )
+    [found] = text_string_to_metric_families(as_text([family]).decode().replace("\r", "␍"))
     [sample] = found.samples
 
     assert sample.labels == {"label": label.replace("\r", "␍")}

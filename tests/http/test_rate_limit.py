@@ -36,9 +36,7 @@ def test_no_minute_lets_more_requests_pass_than_the_limit_and_the_budget_refills
 
 @given(per_minute=st.integers(1, 40), pauses=PAUSES)
 @example(per_minute=1, pauses=[1.725083227851961, 0.0])
-def test_a_request_passes_after_the_announced_wait(
-    per_minute: int, pauses: list[float]
-):
+def test_a_request_passes_after_the_announced_wait(per_minute: int, pauses: list[float]):
     clock = Clock()
     pace = RateLimiter(per_minute, clock)
 

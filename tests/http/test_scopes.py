@@ -29,18 +29,11 @@ ROUTES = {
 CHANGING = {"record_turn", "end_session", "compact", "remember", "feedback"}
 REFUSED_TO_TWINS = {"record_turn", "remember", "feedback"}
 """What would make a person who cannot be told from another"""
-NEAR = {
-    "MIR-" + "c" * 40: Caller("mir"),
-    "LARGE-" + "d" * 40: Caller("MIRA", "Harbour", ("Crew",)),
-}
+NEAR = {"MIR-" + "c" * 40: Caller("mir"), "LARGE-" + "d" * 40: Caller("MIRA", "Harbour", ("Crew",))}
 """Whose names are nearly those of another"""
 REFUSED_TO_STRANGERS = {"read_note", "source", "compact"}
 """What asks for something by its name, which only its owner has"""
-CALLERS = {
-    MIRA: Caller("mira", "harbour", ("crew",), private=True),
-    TOMAS: Caller("tomas"),
-    **NEAR,
-}
+CALLERS = {MIRA: Caller("mira", "harbour", ("crew",), private=True), TOMAS: Caller("tomas"), **NEAR}
 UNREAD = "Users/mira/memories/quexalo-of-today.md"
 """A note that is newer on disk than what is searched"""
 STRANGERS = [token for token in CALLERS if token != MIRA]
@@ -130,24 +123,16 @@ def server(vault: VaultMemory) -> Iterator[Served]:
 
 def schema_of(operation: dict[str, Any]) -> dict[str, Any]:
     """Of the body, with its fields."""
-    name = operation["requestBody"]["content"]["application/json"]["schema"][
-        "$ref"
-    ].rsplit("/")[-1]
+    name = operation["requestBody"]["content"]["application/json"]["schema"]["$ref"].rsplit("/")[-1]
     return dict(DOCUMENT["components"]["schemas"][name])
 
 
 def value_of(kind: dict[str, Any], text: str) -> Any:
     """One that the schema allows, with the text where any may stand."""
-    kind = next(
-        (one for one in kind.get("anyOf", [kind]) if one.get("type") != "null"), kind
-    )
+    kind = next((one for one in kind.get("anyOf", [kind]) if one.get("type") != "null"), kind)
     if "enum" in kind:
         return kind["enum"][0]
-    return (
-        text
-        if kind.get("type") == "string" and not {"pattern", "format"} & set(kind)
-        else None
-    )
+    return text if kind.get("type") == "string" and not {"pattern", "format"} & set(kind) else None
 
 
 def requests_with(name: str, text: str) -> Iterator[dict[str, Any]]:
@@ -155,9 +140,7 @@ def requests_with(name: str, text: str) -> Iterator[dict[str, Any]]:
     method, path, operation = ROUTES[name]
     if method == "post":
         schema = schema_of(operation)
-        given = {
-            field: value_of(kind, text) for field, kind in schema["properties"].items()
-        }
+        given = {field: value_of(kind, text) for field, kind in schema["properties"].items()}
         given = {field: value for field, value in given.items() if value is not None}
         yield {"method": method, "url": path, "json": given}
         if text == TEXTS[0]:
@@ -186,19 +169,14 @@ def every_answer(
     named = (*texts, *PATHS) if "{" in ROUTES[name][1] else (*texts, *PATHS[:1])
     if name == "source":
         named += tuple(f"{path}:{line}" for path in PATHS for line in range(1, 6))
-    wanted = {
-        repr(request): request
-        for text in named
-        for request in requests_with(name, text)
-    }
+    wanted = {repr(request): request for text in named for request in requests_with(name, text)}
     return [client.request(**request) for request in wanted.values()]
 
 
 def tree(root: Path) -> dict[str, str]:
     files = [path for path in sorted(root.rglob("*")) if path.is_file()]
     return {
-        str(path.relative_to(root)): hashlib.sha256(path.read_bytes()).hexdigest()
-        for path in files
+        str(path.relative_to(root)): hashlib.sha256(path.read_bytes()).hexdigest() for path in files
     }
 
 
@@ -213,9 +191,7 @@ def test_no_person_can_read_or_change_anything_of_another(
         if f"/{CALLERS[stranger].user}/" not in note
     }
 
-    answers = every_answer(
-        server.client(stranger), name, TEXTS if stranger == TOMAS else TEXTS[:3]
-    )
+    answers = every_answer(server.client(stranger), name, TEXTS if stranger == TOMAS else TEXTS[:3])
 
     for answer in answers:
         asked = str(answer.request.url) + answer.request.content.decode()
@@ -265,9 +241,7 @@ def test_another_persons_note_is_answered_like_a_missing_one(server: Served):
     tomas = server.client(TOMAS)
     for note in HERS:
         absent = (
-            note.replace("mira", "nobody")
-            .replace("harbour", "nowhere")
-            .replace("crew", "none")
+            note.replace("mira", "nobody").replace("harbour", "nowhere").replace("crew", "none")
         )
 
         hers, none = (
@@ -281,9 +255,7 @@ def test_another_persons_note_is_answered_like_a_missing_one(server: Served):
 
 def test_stale_notes_are_reported_to_their_owner_only(server: Served):
     def stale(token: str) -> list[str]:
-        answer = (
-            server.client(token).post("/v1/search", json={"query": "marigold"}).json()
-        )
+        answer = server.client(token).post("/v1/search", json={"query": "marigold"}).json()
         return list(answer["freshness"]["stale_files"])
 
     assert stale(MIRA) == [UNREAD]
@@ -296,9 +268,7 @@ def test_sessions_of_the_same_name_are_separate_for_each_person(
     server = serve(memory, CALLERS)
     mira, tomas = server.client(MIRA), server.client(TOMAS)
     said = {"session": "today", "role": "user"}
-    hers = mira.post("/v1/turns", json={**said, "text": "I keep a marigold"}).json()[
-        "id"
-    ]
+    hers = mira.post("/v1/turns", json={**said, "text": "I keep a marigold"}).json()["id"]
 
     tomas.post("/v1/turns", json={**said, "text": "unseen", "mode": "incognito"})
     ended = tomas.post("/v1/sessions/end", json={"session": "today"}).json()
@@ -324,9 +294,7 @@ def test_each_person_sums_up_their_own_conversation_of_the_same_name(
     assert not list(memory.root.glob("Users/tomas/memories/sessions/*"))
 
     tomas.post("/v1/turns", json={**turn, "mode": "incognito"})
-    summary = mira.post(
-        "/v1/sessions/compact", json={**today, "text": "Planted a marigold"}
-    ).json()
+    summary = mira.post("/v1/sessions/compact", json={**today, "text": "Planted a marigold"}).json()
     assert summary["preview"] == "Planted a marigold"
     assert summary["note"].startswith("Channels/harbour/")
 
@@ -356,15 +324,8 @@ def test_a_turn_belongs_to_the_person_of_the_token_whatever_it_claims(
     )
 
     assert told["note"].startswith("Users/tomas/transcripts/")
-    assert (
-        server.client(TOMAS)
-        .post("/v1/search", json={"query": "fuchsia"})
-        .json()["hits"]
-    )
-    assert (
-        server.client(MIRA).post("/v1/search", json={"query": "fuchsia"}).json()["hits"]
-        == []
-    )
+    assert server.client(TOMAS).post("/v1/search", json={"query": "fuchsia"}).json()["hits"]
+    assert server.client(MIRA).post("/v1/search", json={"query": "fuchsia"}).json()["hits"] == []
 
 
 def test_the_source_of_a_turn_tells_whose_words_it_has(
@@ -378,8 +339,7 @@ def test_the_source_of_a_turn_tells_whose_words_it_has(
     mira.post("/v1/turns", json={**own, "source": "telegram", "origin": "owner"})
 
     lines = chain.from_iterable(
-        file.read_text().splitlines()
-        for file in sorted(memory.root.rglob("transcripts/*.jsonl"))
+        file.read_text().splitlines() for file in sorted(memory.root.rglob("transcripts/*.jsonl"))
     )
     turns = [json.loads(line) for line in lines]
     said = {turn["text"]: turn["origin"] for turn in turns if "by " in turn["text"]}

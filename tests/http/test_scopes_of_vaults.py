@@ -40,10 +40,7 @@ def host(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Host]:
             path.write_text(text)
         for session in ("hers-quexalo", TEXTS[0]):
             memory.record_turn(
-                session=session,
-                role="user",
-                user="mira",
-                text="the marigold is a quexalo",
+                session=session, role="user", user="mira", text="the marigold is a quexalo"
             )
         memory.record_turn(session="held", role="user", user="mira", text=WAITING)
         memory.end_session("held", user="mira")

@@ -24,9 +24,7 @@ NOTE = "Users/mira/memories/2026-05-01.md"
 @pytest.fixture(autouse=True)
 def written(outside: Outside) -> None:
     outside.write(NOTE, "# Friday\n\n- The marigold is in bloom\n")
-    outside.write(
-        "Users/tomas/memories/2026-05-01.md", "# Friday\n\n- The marigold is a weed\n"
-    )
+    outside.write("Users/tomas/memories/2026-05-01.md", "# Friday\n\n- The marigold is a weed\n")
 
 
 class Process:
@@ -45,10 +43,7 @@ class Process:
         )
         self._reader = threading.Thread(target=self._read)
         self._reader.start()
-        until(
-            lambda: self.place or self.process.poll() is not None,
-            says=lambda: self.errors,
-        )
+        until(lambda: self.place or self.process.poll() is not None, says=lambda: self.errors)
 
     def _read(self) -> None:
         assert self.process.stderr is not None
@@ -91,40 +86,26 @@ def token_for(outside: Outside, user: str) -> str:
     return token
 
 
-def test_two_bots_are_served_over_tcp_and_running_requests_finish_before_the_stop(
-    outside: Outside,
-):
+def test_two_bots_are_served_over_tcp_and_running_requests_finish_before_the_stop(outside: Outside):
     outside.quick = True
     tokens = [token_for(outside, user) for user in ("mira", "tomas")]
     asked = {"query": "marigold", "limit": 1}
 
     with serve(outside, "--config", "vault-memory.toml", "--port", "0") as process:
         mira, tomas = (
-            httpx.Client(
-                base_url=process.place, headers={"authorization": f"Bearer {one}"}
-            )
+            httpx.Client(base_url=process.place, headers={"authorization": f"Bearer {one}"})
             for one in tokens
         )
         with mira, tomas:
-            assert (
-                "bloom" in mira.post("/v1/search", json=asked).json()["hits"][0]["text"]
-            )
-            assert (
-                "weed" in tomas.post("/v1/search", json=asked).json()["hits"][0]["text"]
-            )
-            assert (
-                httpx.post(f"{process.place}/v1/search", json=asked).status_code == 401
-            )
+            assert "bloom" in mira.post("/v1/search", json=asked).json()["hits"][0]["text"]
+            assert "weed" in tomas.post("/v1/search", json=asked).json()["hits"][0]["text"]
+            assert httpx.post(f"{process.place}/v1/search", json=asked).status_code == 401
 
         url = httpx.URL(process.place)
-        with socket.create_connection(
-            (url.host, url.port or 0), PATIENCE_SECONDS
-        ) as connection:
+        with socket.create_connection((url.host, url.port or 0), PATIENCE_SECONDS) as connection:
             head = f"POST /v1/search HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer {tokens[0]}\r\n"
             body = b'{"query": "marigold"}'
-            head += (
-                f"Content-Type: application/json\r\nContent-Length: {len(body)}\r\n\r\n"
-            )
+            head += f"Content-Type: application/json\r\nContent-Length: {len(body)}\r\n\r\n"
             connection.sendall(head.encode() + body[:1])
             connection.settimeout(
                 0.3
@@ -173,32 +154,21 @@ def test_over_a_unix_socket_one_person_is_served_without_a_token(outside: Outsid
 
 def test_with_a_daemon_a_save_is_found_at_once(outside: Outside):
     path = outside.home / "vault.sock"
-    with (
-        outside.daemon(),
-        serve(outside, "--socket", str(path), "--user", "mira") as process,
-    ):
+    with outside.daemon(), serve(outside, "--socket", str(path), "--user", "mira") as process:
         transport = httpx.HTTPTransport(uds=str(path))
         with httpx.Client(
             transport=transport, base_url="http://localhost", timeout=PATIENCE_SECONDS
         ) as client:
             outside.write("Users/mira/memories/2026-05-02.md", "- A zyzzyva was seen\n")
 
-            until(
-                lambda: client.post("/v1/search", json={"query": "zyzzyva"}).json()[
-                    "hits"
-                ]
-            )
+            until(lambda: client.post("/v1/search", json={"query": "zyzzyva"}).json()["hits"])
 
-            assert client.post("/v1/context", json={"prompt": "the zyzzyva"}).json()[
-                "parts"
-            ]
+            assert client.post("/v1/context", json={"prompt": "the zyzzyva"}).json()["parts"]
         assert process.end(signal.SIGINT) == 0
     assert not path.exists()
 
 
-def test_without_a_token_the_server_does_not_start_and_shows_how_to_create_one(
-    outside: Outside,
-):
+def test_without_a_token_the_server_does_not_start_and_shows_how_to_create_one(outside: Outside):
     done = outside.here("serve", "--port", "0")
 
     assert done.code == 3
@@ -250,9 +220,7 @@ def test_a_port_in_use_is_reported(outside: Outside):
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
 
-        done = outside.here(
-            "--config", "vault-memory.toml", "serve", "--port", str(port)
-        )
+        done = outside.here("--config", "vault-memory.toml", "serve", "--port", str(port))
 
     assert done.code == 3
     assert f"nothing can listen on 127.0.0.1:{port}" in done.err
@@ -260,15 +228,7 @@ def test_a_port_in_use_is_reported(outside: Outside):
 
 def test_without_its_packages_serve_names_what_to_install(outside: Outside):
     script = "import sys; sys.modules['starlette'] = None; from vault_memory.cli import main; main(sys.argv[1:])"
-    command = [
-        sys.executable,
-        "-c",
-        script,
-        "--vault",
-        str(outside.vault),
-        "serve",
-        "--json",
-    ]
+    command = [sys.executable, "-c", script, "--vault", str(outside.vault), "serve", "--json"]
 
     done = subprocess.run(
         command,

@@ -26,9 +26,7 @@ def written(path: Path, text: str, mode: int = 0o600) -> str:
     return str(path)
 
 
-def test_each_configured_token_opens_the_notes_of_its_person(
-    tmp_path: Path, vault: Path
-):
+def test_each_configured_token_opens_the_notes_of_its_person(tmp_path: Path, vault: Path):
     mira = written(tmp_path / "mira.token", MIRA + "\n")
     tomas = written(tmp_path / "tomas.token", TOMAS)
     file = tmp_path / "vault-memory.toml"
@@ -45,15 +43,10 @@ def test_each_configured_token_opens_the_notes_of_its_person(
 
 
 @pytest.mark.parametrize(
-    "bearer",
-    ["", "x", MIRA[:-1], MIRA + "a", MIRA.upper(), " " + MIRA, "ä\ud800", TOMAS],
+    "bearer", ["", "x", MIRA[:-1], MIRA + "a", MIRA.upper(), " " + MIRA, "ä\ud800", TOMAS]
 )
-def test_a_different_text_is_not_accepted_as_a_token(
-    tmp_path: Path, vault: Path, bearer: str
-):
-    tokens = Tokens.load(
-        [ServeToken("mira", written(tmp_path / "token", MIRA))], root=vault
-    )
+def test_a_different_text_is_not_accepted_as_a_token(tmp_path: Path, vault: Path, bearer: str):
+    tokens = Tokens.load([ServeToken("mira", written(tmp_path / "token", MIRA))], root=vault)
 
     assert tokens.caller(bearer) is None
 
@@ -75,9 +68,7 @@ def test_a_token_file_that_others_can_read_or_write_is_refused(
     assert error.value.exit_code == 3
 
 
-def test_a_token_file_in_the_vault_is_refused_even_behind_a_symlink(
-    tmp_path: Path, vault: Path
-):
+def test_a_token_file_in_the_vault_is_refused_even_behind_a_symlink(tmp_path: Path, vault: Path):
     written(vault / "token", MIRA)
     (tmp_path / "link").symlink_to(vault / "token")
 
@@ -136,7 +127,4 @@ def test_one_token_for_two_bots_is_refused(tmp_path: Path, vault: Path):
 )
 def test_a_token_without_a_person_is_refused(tmp_path: Path, vault: Path, row: dict):
     with pytest.raises(TokenUnsafe, match="nobody"):
-        Tokens.load(
-            [ServeToken(token_file=written(tmp_path / "token", MIRA), **row)],
-            root=vault,
-        )
+        Tokens.load([ServeToken(token_file=written(tmp_path / "token", MIRA), **row)], root=vault)

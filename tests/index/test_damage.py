@@ -22,14 +22,10 @@ def damage(memory):
     index.connection.pragma("wal_checkpoint(truncate)")
     roots = [
         row[0]
-        for row in index.connection.execute(
-            "SELECT rootpage FROM sqlite_schema WHERE rootpage > 1"
-        )
+        for row in index.connection.execute("SELECT rootpage FROM sqlite_schema WHERE rootpage > 1")
     ]
     size = int(index.connection.pragma("page_size"))
-    path = memory.vault.indexing.generations.path(
-        memory.vault.indexing.generations.current
-    )
+    path = memory.vault.indexing.generations.path(memory.vault.indexing.generations.current)
     memory.vault.indexing.close()
     with path.open("r+b") as file:
         for root in roots:
@@ -62,9 +58,7 @@ def test_a_search_that_meets_a_damaged_index_rebuilds_it(memory):
     assert memory.search("spare key", scopes=["user:mira"]).hits
 
 
-def test_an_open_reader_notices_an_index_rebuilt_under_a_reused_number(
-    memory, sample_vault
-):
+def test_an_open_reader_notices_an_index_rebuilt_under_a_reused_number(memory, sample_vault):
     with closing(memory.fork()) as other:
         assert other.search("barometer", scopes=["user:mira"]).hits
         shutil.rmtree(memory.vault.indexing.generations.folder)

@@ -15,8 +15,7 @@ from vault_memory.markdown.document import parse
 from vault_memory.rules.facts.fact import read_facts
 
 SECTIONS = [
-    f"## person {number}\n\n"
-    + "".join(f"- likes_{at}: thing {number} {at}\n" for at in range(20))
+    f"## person {number}\n\n" + "".join(f"- likes_{at}: thing {number} {at}\n" for at in range(20))
     for number in range(LONG // 20 + 2)
 ]
 PIECES = [
@@ -34,35 +33,25 @@ PIECES = [
     "",
 ]
 changes = st.lists(
-    st.tuples(
-        st.floats(0, 1),
-        st.integers(0, 3),
-        st.lists(st.sampled_from(PIECES), max_size=3),
-    ),
+    st.tuples(st.floats(0, 1), st.integers(0, 3), st.lists(st.sampled_from(PIECES), max_size=3)),
     min_size=1,
     max_size=6,
 )
 
 
-def put(
-    index: Index, raw: bytes, *, kind: str = "facts", scope: str = "user:ann"
-) -> Delta:
+def put(index: Index, raw: bytes, *, kind: str = "facts", scope: str = "user:ann") -> Delta:
     facts = read_facts(parse(raw), scope) if kind == "facts" else ()
     held = IndexedFile(len(raw), 1, 1, 1, str(hash(raw)), State.SETTLED)
     with index.transaction():
         return index.put(
-            IndexEntry(
-                "a.md", scope, kind, None, len(raw), held, list(chunk(raw)), facts=facts
-            )
+            IndexEntry("a.md", scope, kind, None, len(raw), held, list(chunk(raw)), facts=facts)
         )
 
 
 def put_and_fail(index: Index, raw: bytes) -> None:
     held = IndexedFile(1, 1, 1, 1, "r", State.SETTLED)
     with index.transaction():
-        index.put(
-            IndexEntry("a.md", "user:ann", "facts", None, 1, held, list(chunk(raw)))
-        )
+        index.put(IndexEntry("a.md", "user:ann", "facts", None, 1, held, list(chunk(raw))))
         raise KeyboardInterrupt
 
 

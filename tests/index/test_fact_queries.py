@@ -50,11 +50,7 @@ def index():
         note = f"- @bob is {secret(scope)} here\n".encode()
         held = IndexedFile(1, 1, 1, 1, scope, State.SETTLED)
         with built.transaction():
-            built.put(
-                IndexEntry(
-                    f"{scope}/note.md", scope, "note", None, 1, held, chunk(note)
-                )
-            )
+            built.put(IndexEntry(f"{scope}/note.md", scope, "note", None, 1, held, chunk(note)))
     yield built
     built.close()
 
@@ -69,13 +65,8 @@ def everything(index: Index, asked: Sequence[str]) -> str:
     return str(
         [
             fact_queries.all_facts(index, ids),
-            fact_queries.facts_about(
-                index, ids, ["alice", "bob", *map(secret, SCOPES)]
-            ),
-            [
-                fact_queries.facts_with_id(index, ids, digit)
-                for digit in "0123456789abcdef"
-            ],
+            fact_queries.facts_about(index, ids, ["alice", "bob", *map(secret, SCOPES)]),
+            [fact_queries.facts_with_id(index, ids, digit) for digit in "0123456789abcdef"],
             fact_queries.entities_in(index, ids, PromptWords(f"alice bob {of_all}")),
             fact_queries.aliases(index, ids),
             [
@@ -83,9 +74,7 @@ def everything(index: Index, asked: Sequence[str]) -> str:
                 for scope in SCOPES
             ],
             search(index, SearchQuery("where is Bob?", asked, now=NOW, limit=100)).hits,
-            search(
-                index, SearchQuery("here", asked, now=NOW, limit=100, entity="bob")
-            ).hits,
+            search(index, SearchQuery("here", asked, now=NOW, limit=100, entity="bob")).hits,
         ]
     )
 
@@ -102,9 +91,7 @@ def test_facts_and_entities_do_not_cross_scopes(index):
 
 def test_mentions_are_counted_within_their_scopes(index):
     for count in range(len(SCOPES) + 1):
-        found = fact_queries.mention_counts(
-            index, index.scope_ids(SCOPES[:count]), "bob"
-        )
+        found = fact_queries.mention_counts(index, index.scope_ids(SCOPES[:count]), "bob")
 
         assert sum(found.values()) == 2 * count
 
@@ -114,9 +101,7 @@ def test_this_test_detects_a_query_that_does_not_compare_scopes(index, monkeypat
         fact_queries, "marks", lambda values: f"{filters.marks(values)} IS NOT NULL"
     )
 
-    assert secret(SCOPES[1]) in str(
-        fact_queries.all_facts(index, index.scope_ids(SCOPES[:1]))
-    )
+    assert secret(SCOPES[1]) in str(fact_queries.all_facts(index, index.scope_ids(SCOPES[:1])))
 
 
 def test_the_scope_is_a_required_argument():
@@ -149,9 +134,7 @@ def test_a_prompt_names_the_entities_it_contains_as_whole_words(prompt, found):
     index = Index(":memory:")
     page = "## acme corp\n- also_known_as: Acme\n- is_a: firm\n## Bob\n- lives_in: 北京\n- has: Ёлка\n- knows: Zoe\u0301\n"
     put(index, "user:alice", page)
-    named = fact_queries.entities_in(
-        index, index.scope_ids(["user:alice"]), PromptWords(prompt)
-    )
+    named = fact_queries.entities_in(index, index.scope_ids(["user:alice"]), PromptWords(prompt))
 
     assert {PromptWords(one).text for one in named} - {"acme"} == {
         PromptWords(one).text for one in found
@@ -169,10 +152,7 @@ def test_a_fact_is_returned_together_with_the_fact_that_ended_it():
     found = fact_queries.facts_about(index, index.scope_ids(["user:alice"]), ["acme"])
 
     assert {fact.object for _, fact in found} == {"Acme", "Globex"}
-    assert {fact.valid_from for _, fact in found} == {
-        date(2020, 1, 1),
-        date(2021, 1, 1),
-    }
+    assert {fact.valid_from for _, fact in found} == {date(2020, 1, 1), date(2021, 1, 1)}
 
 
 def test_a_search_by_name_also_finds_lines_with_an_alias():
@@ -181,19 +161,12 @@ def test_a_search_by_name_also_finds_lines_with_an_alias():
     note = b"- Greta was oiled by Ann\n- a lamp\n- the oars\n"
     with index.transaction():
         held = IndexedFile(1, 1, 1, 1, "x", State.SETTLED)
-        index.put(
-            IndexEntry(
-                "note.md", "user:alice", "note", None, len(note), held, chunk(note)
-            )
-        )
+        index.put(IndexEntry("note.md", "user:alice", "note", None, len(note), held, chunk(note)))
 
     found = search(
-        index,
-        SearchQuery("the fog bell?", ["user:alice"], now=NOW, kinds=["note"], why=True),
+        index, SearchQuery("the fog bell?", ["user:alice"], now=NOW, kinds=["note"], why=True)
     ).hits
-    narrowed = search(
-        index, SearchQuery("oiled", ["user:alice"], now=NOW, entity="Fog Bell")
-    ).hits
+    narrowed = search(index, SearchQuery("oiled", ["user:alice"], now=NOW, entity="Fog Bell")).hits
 
     assert found[0].text == "- Greta was oiled by Ann"
     assert found[0].why is not None
@@ -210,21 +183,13 @@ def test_search_results_do_not_change_without_aliases():
                 held = IndexedFile(1, 1, 1, 1, str(number), State.SETTLED)
                 index.put(
                     IndexEntry(
-                        f"{number}.md",
-                        "user:alice",
-                        "note",
-                        None,
-                        len(note),
-                        held,
-                        chunk(note),
+                        f"{number}.md", "user:alice", "note", None, len(note), held, chunk(note)
                     )
                 )
     put(known, "user:bob", "## bob\n- also_known_as: tea\n")
 
     asked = [
-        search(
-            index, SearchQuery("where is bob's boat", ["user:alice"], now=NOW, limit=9)
-        ).hits
+        search(index, SearchQuery("where is bob's boat", ["user:alice"], now=NOW, limit=9)).hits
         for index in (plain, known)
     ]
 

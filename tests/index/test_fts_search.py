@@ -16,9 +16,7 @@ NONE = Filters()
 
 def find(index, *asked, filters=NONE, most=100):
     """The texts that have any of the words."""
-    found = fts_search.find(
-        index, index.scope_ids([SCOPE]), asked, filters, most=most
-    ).rows
+    found = fts_search.find(index, index.scope_ids([SCOPE]), asked, filters, most=most).rows
     rows = dict(index.connection.execute("SELECT id, text FROM chunk"))
     return sorted(rows[row[1]] for row in found.values())
 
@@ -27,10 +25,7 @@ def find(index, *asked, filters=NONE, most=100):
 def index():
     return library(
         {
-            (
-                SCOPE,
-                "a.md",
-            ): "# Boats\n\n- the red boat (topic: sea)\n- **Ann**: rowing is fun\n",
+            (SCOPE, "a.md"): "# Boats\n\n- the red boat (topic: sea)\n- **Ann**: rowing is fun\n",
             (
                 SCOPE,
                 "b.md",
@@ -64,10 +59,7 @@ def test_a_vowel_sign_is_part_of_its_word(index):
 
 
 def test_a_heading_matches_all_lines_below_it(index):
-    assert find(index, "boats") == [
-        "- **Ann**: rowing is fun",
-        "- the red boat (topic: sea)",
-    ]
+    assert find(index, "boats") == ["- **Ann**: rowing is fun", "- the red boat (topic: sea)"]
 
 
 def test_the_name_of_a_scope_is_not_a_searchable_word(index):
@@ -78,9 +70,7 @@ def test_the_name_of_a_scope_is_not_a_searchable_word(index):
 
 def test_filters_narrow_the_hits(index):
     assert find(index, "boats", filters=Filters(topic="SEA")) == find(index, "boats")
-    assert find(index, "boats", filters=Filters(topic="land")) == [
-        "- **Ann**: rowing is fun"
-    ]
+    assert find(index, "boats", filters=Filters(topic="land")) == ["- **Ann**: rowing is fun"]
     assert find(index, "boats", filters=Filters(kinds=frozenset({"dated"}))) == []
 
 
@@ -91,11 +81,7 @@ def test_only_the_best_hits_up_to_the_limit_are_returned(index):
 def test_very_frequent_words_are_ignored_while_rarer_ones_remain(monkeypatch):
     monkeypatch.setattr(fts_search, "MOST_ROWS", 10)
     index = library(
-        {
-            (SCOPE, "a.md"): "".join(
-                f"- common {'rare' if at == 5 else at}\n" for at in range(50)
-            )
-        }
+        {(SCOPE, "a.md"): "".join(f"- common {'rare' if at == 5 else at}\n" for at in range(50))}
     )
 
     assert find(index, "common", "rare") == ["- common rare"]
@@ -103,35 +89,27 @@ def test_very_frequent_words_are_ignored_while_rarer_ones_remain(monkeypatch):
 
 
 @settings(max_examples=40)
-@given(
-    st.text(alphabet=st.characters(exclude_categories=("Cs",)), min_size=1, max_size=20)
-)
+@given(st.text(alphabet=st.characters(exclude_categories=("Cs",)), min_size=1, max_size=20))
 @example("東京 tower")
 @example("\u0300")
 @example("a\u0600b")
 def test_an_indexed_line_is_found_by_its_own_words(line):
     index = library({(SCOPE, "a.md"): f"- {line}\n"}, embedded=False)
-    asked = [
-        word for word in tokens.words(line) if any(letter.isalnum() for letter in word)
-    ]
+    asked = [word for word in tokens.words(line) if any(letter.isalnum() for letter in word)]
 
     if asked and all(letter.isascii() or letter.isalpha() for letter in line):
         assert find(index, *asked)
 
 
 @settings(max_examples=30)
-@given(
-    st.lists(st.lists(st.sampled_from(["oak", "elm", "ash"]), max_size=4), max_size=4)
-)
+@given(st.lists(st.lists(st.sampled_from(["oak", "elm", "ash"]), max_size=4), max_size=4))
 def test_text_removed_from_a_note_is_removed_from_the_full_text_index(versions):
     index = library({}, embedded=False)
     for version in versions:
         put(index, "a.md", SCOPE, "".join(f"- {word}\n" for word in version))
 
         for word in ("oak", "elm", "ash"):
-            assert find(index, word) == sorted(
-                f"- {one}" for one in version if one == word
-            )
+            assert find(index, word) == sorted(f"- {one}" for one in version if one == word)
 
 
 def test_cached_searches_are_invalidated_by_the_next_change():
@@ -154,15 +132,12 @@ def test_cached_searches_are_invalidated_by_the_next_change():
 
 def test_the_search_cache_is_bounded():
     index = library(
-        {(SCOPE, "a.md"): "".join(f"- word{at} there\n" for at in range(50))},
-        embedded=False,
+        {(SCOPE, "a.md"): "".join(f"- word{at} there\n" for at in range(50))}, embedded=False
     )
     kept = CachedScopes()
     for at in range(30):
         kept.add_scores(str(at), dict.fromkeys(range(10_000), 1.0))
-        kept.add_rows(
-            [(row, row, None, "", "") for row in range(at * 1_000, at * 1_000 + 1_000)]
-        )
+        kept.add_rows([(row, row, None, "", "") for row in range(at * 1_000, at * 1_000 + 1_000)])
 
         assert sum(map(len, kept.scores.values())) <= MOST_SCORES
         assert len(kept.by_id) <= len(kept.by_place) <= MOST_ROWS

@@ -92,9 +92,7 @@ def test_an_open_reader_keeps_reading_its_generation(generations):
 def test_a_damaged_file_is_set_aside_and_not_served(generations, damage):
     generations.build("rules 1", fill).close()
     for suffix in ("-wal", "-shm"):
-        generations.path(1).with_name(generations.path(1).name + suffix).unlink(
-            missing_ok=True
-        )
+        generations.path(1).with_name(generations.path(1).name + suffix).unlink(missing_ok=True)
     generations.path(1).write_bytes(damage)
 
     found = generations.open()
@@ -115,9 +113,7 @@ def test_an_index_of_a_newer_version_is_refused_with_a_clear_error(generations):
     assert "index --rebuild" in refused.value.hint
 
 
-def test_a_reader_that_opens_during_changes_always_gets_a_complete_generation(
-    generations,
-):
+def test_a_reader_that_opens_during_changes_always_gets_a_complete_generation(generations):
     generations.build("rules", fill).close()
     stop = threading.Event()
     seen = set()

@@ -27,9 +27,7 @@ def put(index: Index, path: str, text: str) -> None:
     held = IndexedFile(-1, -1, -1, -1, path, State.SETTLED)
     with index.transaction():
         index.put(
-            IndexEntry(
-                path, "user:main", "note", None, len(text), held, chunk(text.encode())
-            )
+            IndexEntry(path, "user:main", "note", None, len(text), held, chunk(text.encode()))
         )
 
 
@@ -44,9 +42,7 @@ def test_words_and_vectors_are_erased_with_their_last_chunk(tmp_path: Path):
         put(index, f"{number}.md", f"# Page\n\n- tea number {number}\n")
     put(index, "gone.md", "# Page\n\n- the zephyrine can\n")
     embed_pending(index, Embedder())
-    assert notes_holding(index, lambda text: "zephyrine" in text) == {
-        "gone.md": ("user:main", 1)
-    }
+    assert notes_holding(index, lambda text: "zephyrine" in text) == {"gone.md": ("user:main", 1)}
 
     forget_note(index, "gone.md")
     assert unused(index) == 1
@@ -74,9 +70,7 @@ def test_a_vector_computed_during_the_erasure_is_not_stored(tmp_path: Path):
     other.close()
 
 
-def test_erasing_reports_a_file_that_another_reader_kept_from_being_compacted(
-    tmp_path: Path,
-):
+def test_erasing_reports_a_file_that_another_reader_kept_from_being_compacted(tmp_path: Path):
     index, other = Index(tmp_path / "index.sqlite"), Index(tmp_path / "index.sqlite")
     put(index, "kept.md", "# Page\n\n- tea\n")
     index.connection.set_busy_timeout(10)

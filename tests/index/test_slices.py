@@ -48,8 +48,7 @@ def dump(index: Index) -> list[set[object]]:
 
 def text_of(draw: Random) -> str:
     lines = [
-        f"- item {draw.randrange(12)} @friend{draw.randrange(3)}"
-        for _ in range(draw.randrange(25))
+        f"- item {draw.randrange(12)} @friend{draw.randrange(3)}" for _ in range(draw.randrange(25))
     ]
     return "\n".join(["## Things", *lines])
 
@@ -82,9 +81,7 @@ def test_an_index_written_in_slices_equals_one_built_afresh(seed: int) -> None:
     assert dump(index) == dump(afresh)
 
 
-def test_a_partly_written_note_counts_as_stale_and_is_parsed_again(
-    tmp_path: Path,
-) -> None:
+def test_a_partly_written_note_counts_as_stale_and_is_parsed_again(tmp_path: Path) -> None:
     index = Index(tmp_path / "index.sqlite")
     wanted = entry("a.md", "\n".join(f"- item {number}" for number in range(20)))
     steps = put_in_slices(index, wanted)

@@ -20,17 +20,11 @@ def index(tmp_path):
 
 def put(index, raw, *, path="a.md", scope="user:ann", date=None):
     with index.transaction():
-        return index.put(
-            IndexEntry(path, scope, "note", date, len(raw), HELD, chunk(raw))
-        )
+        return index.put(IndexEntry(path, scope, "note", date, len(raw), HELD, chunk(raw)))
 
 
 def rows(index):
-    return list(
-        index.connection.execute(
-            "SELECT id, first_line, text FROM chunk ORDER BY ordinal"
-        )
-    )
+    return list(index.connection.execute("SELECT id, first_line, text FROM chunk ORDER BY ordinal"))
 
 
 def test_a_line_at_the_top_adds_one_chunk_and_moves_the_others(index):
@@ -49,9 +43,7 @@ def test_two_identical_lines_in_one_note_are_two_chunks(index):
     put(index, b"- tea\n- milk\n- tea\n")
 
     assert put(index, b"- tea\n- milk\n") == Delta(unchanged=2, removed=1)
-    assert put(index, b"- tea\n- tea\n- tea\n") == Delta(
-        added=2, unchanged=1, removed=1
-    )
+    assert put(index, b"- tea\n- tea\n- tea\n") == Delta(added=2, unchanged=1, removed=1)
 
 
 def test_a_note_that_changes_its_scope_leaves_nothing_in_the_old_one(index):
@@ -76,11 +68,7 @@ def test_a_failed_write_leaves_the_note_unchanged(index):
 
     def fail():
         with index.transaction():
-            index.put(
-                IndexEntry(
-                    "a.md", "user:ann", "note", None, 1, HELD, chunk(b"- milk\n")
-                )
-            )
+            index.put(IndexEntry("a.md", "user:ann", "note", None, 1, HELD, chunk(b"- milk\n")))
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
@@ -127,22 +115,15 @@ def test_a_query_in_one_scope_does_not_read_all_other_scopes():
     asked = []
     for others in (3, 300):
         index = library(
-            {
-                (f"user:p{number}", f"{number}.md"): "- boat\n"
-                for number in range(others)
-            },
+            {(f"user:p{number}", f"{number}.md"): "- boat\n" for number in range(others)},
             embedded=False,
         )
         [scope] = index.scope_ids(["user:p1"])
         asked.append(
             (
+                steps_of(index, lambda index=index: index.scope_ids(["user:p1", "user:nobody"])),
                 steps_of(
-                    index,
-                    lambda index=index: index.scope_ids(["user:p1", "user:nobody"]),
-                ),
-                steps_of(
-                    index,
-                    lambda index=index, scope=scope: text.within_scopes(index, [scope]),
+                    index, lambda index=index, scope=scope: text.within_scopes(index, [scope])
                 ),
             )
         )
@@ -153,8 +134,7 @@ def test_a_query_in_one_scope_does_not_read_all_other_scopes():
 def test_listing_the_scopes_does_not_read_all_notes():
     few, many = (
         library(
-            {("user:ann", f"{number}.md"): "- boat\n" for number in range(notes)},
-            embedded=False,
+            {("user:ann", f"{number}.md"): "- boat\n" for number in range(notes)}, embedded=False
         )
         for notes in (3, 300)
     )
@@ -165,6 +145,4 @@ def test_listing_the_scopes_does_not_read_all_notes():
 def test_a_scope_name_that_cannot_be_encoded_is_unknown():
     index = library({("user:ann", "a.md"): "- boat\n"}, embedded=False)
 
-    assert index.scope_ids(["user:\ud800", "user:ann", "user:ann"]) == index.scope_ids(
-        ["user:ann"]
-    )
+    assert index.scope_ids(["user:\ud800", "user:ann", "user:ann"]) == index.scope_ids(["user:ann"])

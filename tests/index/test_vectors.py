@@ -25,9 +25,7 @@ def vector_count(index):
 
 
 def test_the_same_text_in_two_notes_has_one_vector():
-    index = library(
-        {("user:ann", "a.md"): "- tea\n- milk\n", ("user:ben", "b.md"): "- tea\n"}
-    )
+    index = library({("user:ann", "a.md"): "- tea\n- milk\n", ("user:ben", "b.md"): "- tea\n"})
 
     assert vector_count(index) == 2
 
@@ -44,16 +42,11 @@ def test_a_text_that_returns_needs_no_new_vector():
 
 
 def test_only_settled_notes_are_pending_with_the_newest_first():
-    index = library(
-        {("user:ann", f"{name}.md"): f"- {name}\n" for name in "abc"}, embedded=False
-    )
+    index = library({("user:ann", f"{name}.md"): f"- {name}\n" for name in "abc"}, embedded=False)
     model = model_of(index)
     index.set_state("b.md", State.HOT)
 
-    assert [text for _, text in vectors.pending(index, model, 10)] == [
-        "c",
-        "a",
-    ]
+    assert [text for _, text in vectors.pending(index, model, 10)] == ["c", "a"]
     assert [text for _, text in vectors.pending(index, model, 1)] == ["c"]
     assert vectors.missing_count(index, model) == 2
 
@@ -77,9 +70,7 @@ def test_vectors_of_another_dimension_are_ignored():
 
 
 def test_a_limited_number_of_unused_vectors_is_kept():
-    index = library(
-        {("user:ann", "a.md"): "".join(f"- line {at}\n" for at in range(10))}
-    )
+    index = library({("user:ann", "a.md"): "".join(f"- line {at}\n" for at in range(10))})
     model = model_of(index)
     put(index, "a.md", "user:ann", "- line 0\n")
 
@@ -132,30 +123,22 @@ def values(likeness, index):
         scoring.place(note, ordinal)
         for note, ordinal in index.connection.execute("SELECT note, ordinal FROM chunk")
     ]
-    return {
-        place: pytest.approx(pair, abs=1e-5)
-        for place, pair in likeness.at(places).items()
-    }
+    return {place: pytest.approx(pair, abs=1e-5) for place, pair in likeness.at(places).items()}
 
 
 texts = st.lists(
-    st.lists(st.sampled_from("tea milk oak elm ash".split()), min_size=1).map(" ".join),
-    max_size=5,
+    st.lists(st.sampled_from("tea milk oak elm ash".split()), min_size=1).map(" ".join), max_size=5
 )
 
 
 @settings(max_examples=40)
 @given(
     st.lists(
-        st.tuples(st.sampled_from("abc"), st.sampled_from(SCOPES), texts),
-        min_size=1,
-        max_size=6,
+        st.tuples(st.sampled_from("abc"), st.sampled_from(SCOPES), texts), min_size=1, max_size=6
     ),
     st.booleans(),
 )
-def test_vectors_in_memory_follow_every_change_and_equal_the_stored_ones(
-    edits, embed_each_time
-):
+def test_vectors_in_memory_follow_every_change_and_equal_the_stored_ones(edits, embed_each_time):
     index, matrices = library({}), Matrices()
     for name, scope, lines in edits:
         put(index, f"{name}.md", scope, "".join(f"- {line}\n" for line in lines))
@@ -185,20 +168,12 @@ def test_a_set_of_candidates_restricts_the_best_hits():
 
 def test_a_very_large_scope_is_stored_as_bits_with_exact_best_hits():
     index = library(
-        {
-            ("user:ann", "a.md"): "".join(
-                f"- word{at} and word{at * 7}\n" for at in range(400)
-            )
-        }
+        {("user:ann", "a.md"): "".join(f"- word{at} and word{at * 7}\n" for at in range(400))}
     )
     exact = likeness_to(index, embed("word5 and word35"))
-    bits = likeness_to(
-        index, embed("word5 and word35"), Matrices(most_floats=100, rescored=100)
-    )
+    bits = likeness_to(index, embed("word5 and word35"), Matrices(most_floats=100, rescored=100))
 
-    wanted, found = (
-        one.best(10, None, scoring.Weights(vector_beside=0)) for one in (exact, bits)
-    )
+    wanted, found = (one.best(10, None, scoring.Weights(vector_beside=0)) for one in (exact, bits))
     assert found[0] == wanted[0]
     assert len(set(found) & set(wanted)) >= 7
     assert bits.cosines(found[:1]) == {
@@ -206,9 +181,9 @@ def test_a_very_large_scope_is_stored_as_bits_with_exact_best_hits():
     }
     assert (
         len(
-            likeness_to(
-                index, embed("x"), Matrices(most_floats=100, rescored=5_000)
-            ).best(500, None, scoring.WEIGHTS)
+            likeness_to(index, embed("x"), Matrices(most_floats=100, rescored=5_000)).best(
+                500, None, scoring.WEIGHTS
+            )
         )
         == 400
     )
@@ -216,9 +191,7 @@ def test_a_very_large_scope_is_stored_as_bits_with_exact_best_hits():
 
 def test_among_many_chunks_the_best_and_the_keyword_hits_are_exact():
     notes = {
-        (scope, f"{scope[5:]}.md"): "".join(
-            f"- {scope} {at} and {at * 7}\n" for at in range(200)
-        )
+        (scope, f"{scope[5:]}.md"): "".join(f"- {scope} {at} and {at * 7}\n" for at in range(200))
         for scope in SCOPES
     }
     index = library(notes)
@@ -233,9 +206,7 @@ def test_among_many_chunks_the_best_and_the_keyword_hits_are_exact():
     assert some.best(1, None, scoring.Weights(vector_beside=0)) == exact.best(
         1, None, scoring.Weights(vector_beside=0)
     )
-    assert some.cosines(every[-3:]) == pytest.approx(
-        exact.cosines(every[-3:]), abs=1e-5
-    )
+    assert some.cosines(every[-3:]) == pytest.approx(exact.cosines(every[-3:]), abs=1e-5)
     put(index, "new.md", SCOPES[0], "- a new line\n")
     embed_all(index)
     assert (

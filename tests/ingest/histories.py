@@ -120,9 +120,7 @@ def contents(index: Index) -> Iterator[tuple[object, ...]]:
         "SELECT note.path, ordinal, scope.name, first_line, last_line, chunk.date, identity, heading, who, topic, text"
         " FROM chunk JOIN note ON note.id = chunk.note JOIN scope ON scope.id = chunk.scope ORDER BY 1, 2"
     )
-    run(
-        "CREATE VIRTUAL TABLE IF NOT EXISTS temp.terms USING fts5vocab(main, chunk_fts, instance)"
-    )
+    run("CREATE VIRTUAL TABLE IF NOT EXISTS temp.terms USING fts5vocab(main, chunk_fts, instance)")
     yield from run(
         "SELECT note.path, ordinal, col, offset, CASE col WHEN 'scope' THEN '' ELSE term END"
         " FROM temp.terms JOIN chunk ON chunk.id = doc JOIN note ON note.id = chunk.note ORDER BY 1, 2, 3, 4, 5"
@@ -145,15 +143,8 @@ def contents(index: Index) -> Iterator[tuple[object, ...]]:
         " LEFT JOIN scope a ON a.id = v.scope LEFT JOIN scope b ON b.id = v.also ORDER BY 1, 2"
     )
     for table in ("fact", "entity_name", "mention"):
-        assert (
-            run(
-                f"SELECT count(*) FROM {table} WHERE note NOT IN (SELECT id FROM note)"
-            ).get
-            == 0
-        )
-    [(rows, docs)] = run(
-        "SELECT (SELECT count(*) FROM chunk), (SELECT count(*) FROM chunk_fts)"
-    )
+        assert run(f"SELECT count(*) FROM {table} WHERE note NOT IN (SELECT id FROM note)").get == 0
+    [(rows, docs)] = run("SELECT (SELECT count(*) FROM chunk), (SELECT count(*) FROM chunk_fts)")
     yield "rows", rows, docs
 
 
@@ -168,10 +159,7 @@ def answers(index: Index) -> list[tuple[object, ...]]:
 
 
 def check_law(
-    root: Path,
-    state: Path,
-    edits: list[Edit],
-    between: Callable[[Path, Path], None] | None = None,
+    root: Path, state: Path, edits: list[Edit], between: Callable[[Path, Path], None] | None = None
 ) -> None:
     """An index brought up to date step by step equals one built afresh."""
     root.mkdir(parents=True, exist_ok=True)

@@ -12,14 +12,7 @@ OTHER = Stat(11, 2, 2, 1, 1)
 SAME = IndexedFile(10, 1, 1, 1, "r", State.SETTLED)
 
 
-def plan(
-    held,
-    entries,
-    *,
-    unknown=None,
-    parked=None,
-    is_memory=lambda path: path.endswith(".md"),
-):
+def plan(held, entries, *, unknown=None, parked=None, is_memory=lambda path: path.endswith(".md")):
     listing = Listing()
     listing.entries.update(entries)
     listing.unknown.update(unknown or {})
@@ -32,9 +25,7 @@ def test_an_unchanged_note_is_not_read_again():
 
 def test_any_difference_in_file_metadata_causes_a_read():
     for field in ("size", "mtime_ns", "ctime_ns", "ino"):
-        assert plan({"a.md": SAME}, {"a.md": FILE._replace(**{field: 99})}).changed == (
-            "a.md",
-        )
+        assert plan({"a.md": SAME}, {"a.md": FILE._replace(**{field: 99})}).changed == ("a.md",)
 
 
 def test_a_new_note_is_read_and_other_files_are_ignored():
@@ -46,17 +37,10 @@ def test_a_deleted_note_is_removed():
 
 
 def test_an_unreadable_path_does_not_count_as_deleted():
-    assert (
-        plan({"folder/a.md": SAME}, {}, unknown={"folder": "permission denied"}).removed
-        == ()
-    )
-    assert (
-        plan({"a.md": SAME}, {}, unknown={"a.md": "input/output error"}).removed == ()
-    )
+    assert plan({"folder/a.md": SAME}, {}, unknown={"folder": "permission denied"}).removed == ()
+    assert plan({"a.md": SAME}, {}, unknown={"a.md": "input/output error"}).removed == ()
     assert plan({"a.md": SAME}, {}, unknown={"": "input/output error"}).removed == ()
-    assert plan({"a.md": SAME}, {}, unknown={"": "input/output error"}).unseen == (
-        "a.md",
-    )
+    assert plan({"a.md": SAME}, {}, unknown={"": "input/output error"}).unseen == ("a.md",)
 
 
 def test_a_parked_note_is_read_again_only_after_a_change():
@@ -65,9 +49,7 @@ def test_a_parked_note_is_read_again_only_after_a_change():
 
 
 stats = st.builds(Stat, *[st.integers(0, 2)] * 5)
-names = st.sampled_from(
-    [f"{folder}{name}.md" for folder in ("", "a/", "a/b/") for name in "xyz"]
-)
+names = st.sampled_from([f"{folder}{name}.md" for folder in ("", "a/", "a/b/") for name in "xyz"])
 
 
 @given(
@@ -76,10 +58,7 @@ names = st.sampled_from(
     st.sets(st.sampled_from(["", "a", "a/b", "x.md"])),
 )
 def test_every_note_is_exactly_one_of_read_removed_or_kept(before, entries, unknown):
-    held = {
-        path: IndexedFile(*stat[:4], "r", State.SETTLED)
-        for path, stat in before.items()
-    }
+    held = {path: IndexedFile(*stat[:4], "r", State.SETTLED) for path, stat in before.items()}
     found = plan(held, entries, unknown=dict.fromkeys(unknown, "unknown"))
 
     assert not set(found.changed) & set(found.removed)
@@ -87,6 +66,4 @@ def test_every_note_is_exactly_one_of_read_removed_or_kept(before, entries, unkn
     assert set(found.removed) <= set(held) - set(entries)
     assert set(found.removed) | set(found.unseen) == set(held) - set(entries)
     for path in found.unseen:
-        assert any(
-            path == part or path.startswith(f"{part}/") or not part for part in unknown
-        )
+        assert any(path == part or path.startswith(f"{part}/") or not part for part in unknown)

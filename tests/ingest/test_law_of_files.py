@@ -17,10 +17,7 @@ from vault_memory.index.store import Index
 
 edits = st.lists(
     st.tuples(
-        st.sampled_from(KINDS),
-        st.integers(0, 999),
-        st.integers(0, 999_999),
-        st.integers(0, 999),
+        st.sampled_from(KINDS), st.integers(0, 999), st.integers(0, 999_999), st.integers(0, 999)
     ),
     max_size=25,
 )
@@ -38,9 +35,7 @@ edits = st.lists(
         ("delete", 1, 0, 0),
     ]
 )
-@example(
-    [("write", 5, 5005, 0), ("scan", 0, 0, 0), ("rename", 5, 0, 6), ("copy", 6, 0, 7)]
-)
+@example([("write", 5, 5005, 0), ("scan", 0, 0, 0), ("rename", 5, 0, 6), ("copy", 6, 0, 7)])
 def test_an_incrementally_updated_index_equals_one_built_afresh(history):
     with tempfile.TemporaryDirectory() as folder:
         check_law(Path(folder) / "vault", Path(folder) / "state", history)
@@ -51,9 +46,7 @@ def killed_scan(root: Path, database: Path, steps: int) -> None:
     child = os.fork()
     if child == 0:
         index = Index(database)
-        index.connection.set_progress_handler(
-            lambda: os.kill(os.getpid(), signal.SIGKILL), steps
-        )
+        index.connection.set_progress_handler(lambda: os.kill(os.getpid(), signal.SIGKILL), steps)
         ingest_of(root, index).scan()
         os._exit(0)
     os.waitpid(child, 0)
@@ -85,9 +78,7 @@ def test_many_kills_during_a_scan_do_not_change_the_result(history, steps):
 
 
 def forget_to_remove_text(monkeypatch):
-    monkeypatch.setattr(
-        vault_memory.index.fts_writer, "remove", lambda connection, ids: None
-    )
+    monkeypatch.setattr(vault_memory.index.fts_writer, "remove", lambda connection, ids: None)
 
 
 def leave_lines_as_they_were(monkeypatch):
@@ -106,9 +97,7 @@ def test_the_law_of_files_detects_broken_code(break_it, monkeypatch, tmp_path):
     def runs():
         for seed in range(200):
             check_law(
-                tmp_path / f"v{seed}",
-                tmp_path / f"s{seed}",
-                random_edits(random.Random(seed), 20),
+                tmp_path / f"v{seed}", tmp_path / f"s{seed}", random_edits(random.Random(seed), 20)
             )
 
     with pytest.raises(AssertionError):

@@ -23,10 +23,7 @@ def ingest(vault, tmp_path):
     """With a clock that can be set forward."""
     ahead = [0]
     index = Index(tmp_path / "index.sqlite")
-    yield (
-        Ingest(Folder(vault), index, Layout(), lambda: time.time_ns() + ahead[0]),
-        ahead,
-    )
+    yield (Ingest(Folder(vault), index, Layout(), lambda: time.time_ns() + ahead[0]), ahead)
     index.close()
 
 
@@ -155,9 +152,7 @@ def test_a_note_replaced_by_an_outward_symlink_keeps_its_text_and_counts_as_stal
     scan.look_again(scan.scan(), conclude_young=True)
 
     assert scan.index.counts() == (1, 1)
-    assert list(scan.index.connection.execute("SELECT text FROM chunk")) == [
-        ("- frogs",)
-    ]
+    assert list(scan.index.connection.execute("SELECT text FROM chunk")) == [("- frogs",)]
 
 
 def test_a_note_that_triggers_a_bug_does_not_affect_others(vault, ingest, monkeypatch):

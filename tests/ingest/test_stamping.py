@@ -107,10 +107,7 @@ def test_reads_of_all_devices_are_counted_and_those_of_others_are_not(vault):
     counts = vault.indexed()["counts"]
 
     key = content_key(ANN, "Likes tea")
-    assert counts == {
-        (ANN, key, 5, "2026-05-20"),
-        ("user:bo", key, 5, "2026-05-20"),
-    }
+    assert counts == {(ANN, key, 5, "2026-05-20"), ("user:bo", key, 5, "2026-05-20")}
     (vault.root / LEDGER).unlink()
     assert {row[0] for row in vault.indexed()["counts"]} == {"user:bo"}
 

@@ -61,9 +61,7 @@ def change(root: Path, draw: random.Random) -> None:
 
 
 @pytest.mark.parametrize("seed", range(15))
-def test_a_sweep_detects_every_change(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, seed: int
-):
+def test_a_sweep_detects_every_change(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, seed: int):
     monkeypatch.setattr(sweeping, "SLICE", 7)
     draw = random.Random(seed)
     root, ingest = vault_of(tmp_path, 40)
@@ -74,18 +72,12 @@ def test_a_sweep_detects_every_change(
     plan = plan_ingest(
         ingest.index.files(), ingest.folder.listing(), is_memory=ingest.wants, parked={}
     )
-    assert set(complete_sweep(ingest).suspects) == {
-        *plan.changed,
-        *plan.removed,
-        *plan.unseen,
-    }
+    assert set(complete_sweep(ingest).suspects) == {*plan.changed, *plan.removed, *plan.unseen}
 
 
 def test_checking_the_paths_of_a_sweep_brings_the_index_up_to_date(tmp_path: Path):
     root, ingest = vault_of(tmp_path, 20)
-    (root / "memory/note-1.md").write_text(
-        "- saved in place, and no event told of it\n"
-    )
+    (root / "memory/note-1.md").write_text("- saved in place, and no event told of it\n")
     (root / "memory/note-2.md").unlink()
     (root / "memory/new.md").write_text("- new\n")
 

@@ -18,12 +18,8 @@ class Bedroom:
 
     def __init__(self, seen: Outside) -> None:
         self.seen = seen
-        few = shutil.ignore_patterns(
-            "tomas", "harbour", "garden", "memory", "2026-04-*"
-        )
-        shutil.copytree(
-            PROJECT / "sample_vault", seen.vault, dirs_exist_ok=True, ignore=few
-        )
+        few = shutil.ignore_patterns("tomas", "harbour", "garden", "memory", "2026-04-*")
+        shutil.copytree(PROJECT / "sample_vault", seen.vault, dirs_exist_ok=True, ignore=few)
         seen.quick = True
         seen.settings |= {
             "VAULT_MEMORY_SLEEP_CYCLE_ZONE": "Europe/Lisbon",
@@ -36,9 +32,7 @@ class Bedroom:
         return self.seen.vault
 
     def set(self, **settings: str) -> None:
-        self.seen.settings |= {
-            f"VAULT_MEMORY_{name}": value for name, value in settings.items()
-        }
+        self.seen.settings |= {f"VAULT_MEMORY_{name}": value for name, value in settings.items()}
 
     def say(
         self,
@@ -52,12 +46,7 @@ class Bedroom:
         """Record a turn; its id."""
         at = more.pop("at", "18:00")
         session = more.pop("session", f"{user} {day}")
-        options = [
-            part
-            for name, value in more.items()
-            for part in (f"--{name}", value)
-            if part
-        ]
+        options = [part for name, value in more.items() for part in (f"--{name}", value) if part]
         said = self.seen.ok(
             "record",
             "--session",
@@ -89,9 +78,7 @@ class Bedroom:
 
     def records(self, note: str) -> list[dict[str, object]]:
         """The audit of a note."""
-        return [
-            json.loads(line) for line in self.text(f"{note}.audit.jsonl").splitlines()
-        ]
+        return [json.loads(line) for line in self.text(f"{note}.audit.jsonl").splitlines()]
 
     def files(self) -> dict[str, bytes]:
         """Everything in the vault."""

@@ -90,9 +90,7 @@ def fact(turn_id: str, user: str, text: str) -> dict[str, str]:
     }
 
 
-def record(
-    memory: VaultMemory, turns: Sequence[tuple[str, ...]], day: datetime
-) -> None:
+def record(memory: VaultMemory, turns: Sequence[tuple[str, ...]], day: datetime) -> None:
     for number, (user, session, channel, text) in enumerate(turns):
         memory.record_turn(
             session=session,
@@ -108,11 +106,7 @@ class Evening:
     """A vault before its night, kept aside; each night begins from it."""
 
     def __init__(self, folder: Path, url: str, seed: int) -> None:
-        self.live, self.kept, self.dice = (
-            folder / "live",
-            folder / "kept",
-            random.Random(seed),
-        )
+        self.live, self.kept, self.dice = (folder / "live", folder / "kept", random.Random(seed))
         self.environment = {
             "VAULT_MEMORY_STATE": str(self.live / "state"),
             "VAULT_MEMORY_CACHE": str(folder / "cache"),
@@ -128,9 +122,7 @@ class Evening:
         }
         others = shutil.ignore_patterns("tomas", "harbour", "2026-04-*")
         shutil.copytree(PROJECT / "sample_vault", self.live / "vault", ignore=others)
-        with VaultMemory.open(
-            self.live / "vault", environment=self.environment
-        ) as memory:
+        with VaultMemory.open(self.live / "vault", environment=self.environment) as memory:
             record(memory, EARLIER, NOW.replace(day=24))
             memory.sleep(now=NOW.replace(day=25), due=True)
             record(memory, LATER, NOW.replace(day=25))
@@ -143,11 +135,7 @@ class Evening:
 
     def files(self) -> dict[str, bytes]:
         vault = self.live / "vault"
-        found = (
-            path
-            for path in sorted(vault.rglob("*"))
-            if path.is_file() and path.name != LEASE
-        )
+        found = (path for path in sorted(vault.rglob("*")) if path.is_file() and path.name != LEASE)
         return {str(path.relative_to(vault)): path.read_bytes() for path in found}
 
     def night(
@@ -160,16 +148,12 @@ class Evening:
         if child == 0:
             code = 1
             try:
-                with VaultMemory.open(
-                    self.live / "vault", environment=self.environment
-                ) as memory:
+                with VaultMemory.open(self.live / "vault", environment=self.environment) as memory:
                     memory.sleep(
                         now=NOW,
                         due=True,
                         after=lambda *done: (
-                            os.kill(os.getpid(), signal.SIGKILL)
-                            if done == step
-                            else None
+                            os.kill(os.getpid(), signal.SIGKILL) if done == step else None
                         ),
                     )
                 code = 0
@@ -184,9 +168,7 @@ class Evening:
 
 def differences(found: dict[str, bytes], wanted: dict[str, bytes]) -> list[str]:
     return sorted(
-        name
-        for name in found.keys() | wanted.keys()
-        if found.get(name) != wanted.get(name)
+        name for name in found.keys() | wanted.keys() if found.get(name) != wanted.get(name)
     )
 
 
@@ -210,20 +192,14 @@ def main(folder: Path, kills: int, seed: int, scopes: Sequence[str]) -> None:
             f"a second night changed {described(name, evening.files(), wanted)}"
             for name in differences(evening.files(), wanted)
         ]
-        told: dict[str, Any] = {
-            "notes": len(wanted),
-            "seconds": lasts,
-            "killed": 0,
-            "ended": 0,
-        }
+        told: dict[str, Any] = {"notes": len(wanted), "seconds": lasts, "killed": 0, "ended": 0}
 
         def judge(about: object, ended: bool) -> None:
             told["ended" if ended else "killed"] += 1
             evening.night()
             files = evening.files()
             faults.extend(
-                f"{about}: {described(name, files, wanted)}"
-                for name in differences(files, wanted)
+                f"{about}: {described(name, files, wanted)}" for name in differences(files, wanted)
             )
 
         steps = [(scope, step.__name__) for scope in scopes for step in STEPS]

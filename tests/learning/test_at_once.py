@@ -20,10 +20,7 @@ WITHIN_SECONDS = 5.0
 def record(bedroom: Bedroom, text: str, session: str = "tea", **more: str) -> str:
     options = [part for name, value in more.items() for part in (f"--{name}", value)]
     said = bedroom.seen.ok(
-        "record",
-        *("--session", session, "--role", "user", "--user", "mira"),
-        *options,
-        text,
+        "record", *("--session", session, "--role", "user", "--user", "mira"), *options, text
     )
     return str(said["id"])
 
@@ -240,9 +237,7 @@ WISHES = {
 
 
 @pytest.mark.parametrize("language", WISHES)
-def test_a_wish_about_tomorrow_is_true_on_every_later_day(
-    bedroom: Bedroom, language: str
-) -> None:
+def test_a_wish_about_tomorrow_is_true_on_every_later_day(bedroom: Bedroom, language: str) -> None:
     said, words = WISHES[language]
     turn = record(bedroom, said, now="2026-05-25T20:00:00+01:00")
 
@@ -304,9 +299,7 @@ def test_a_short_form_ends_no_rule(bedroom: Bedroom) -> None:
         "From now on we live in Bergen",
     ],
 )
-def test_where_a_person_lives_is_in_the_facts_alone(
-    bedroom: Bedroom, text: str
-) -> None:
+def test_where_a_person_lives_is_in_the_facts_alone(bedroom: Bedroom, text: str) -> None:
     record(bedroom, text)
     [committed] = end(bedroom)["committed"]
     assert committed["note"] == FACTS
@@ -333,9 +326,7 @@ def test_what_is_held_waits_in_no_inbox(bedroom: Bedroom) -> None:
         "Remember the Titans is a film.",
     ],
 )
-def test_a_statement_about_oneself_is_no_rule_for_the_bot(
-    bedroom: Bedroom, text: str
-) -> None:
+def test_a_statement_about_oneself_is_no_rule_for_the_bot(bedroom: Bedroom, text: str) -> None:
     rules, profile = bedroom.text(RULES), bedroom.text(PROFILE)
     record(bedroom, text)
     end(bedroom)

@@ -19,9 +19,7 @@ def repeats_itself(asked: Asked) -> Sent:
     return Sent(200, completion('{"memories": [' + f"{row}, " * 50, finish="length"))
 
 
-def test_a_model_that_repeats_itself_costs_few_questions_and_no_turn(
-    bedroom: Bedroom,
-) -> None:
+def test_a_model_that_repeats_itself_costs_few_questions_and_no_turn(bedroom: Bedroom) -> None:
     texts = ("Kelp grows behind the boathouse.", "The winch is from 1958.")
     for number, text in enumerate(texts):
         bedroom.say(text, at=f"18:0{number}")
@@ -49,9 +47,7 @@ def reviews_badly(asked: Asked) -> Sent:
     return Sent(200, completion(json.dumps({"ops": ops})))
 
 
-def test_the_review_of_a_week_holds_no_secret_and_no_new_number(
-    bedroom: Bedroom,
-) -> None:
+def test_the_review_of_a_week_holds_no_secret_and_no_new_number(bedroom: Bedroom) -> None:
     for number, thing in enumerate(("mackerel", "celery", "walnuts")):
         bedroom.say(f"I am allergic to {thing}.", at=f"18:0{number}")
 
@@ -65,9 +61,7 @@ def test_the_review_of_a_week_holds_no_secret_and_no_new_number(
     assert "allergy to mackerel" in reflections
     for invention in ("swordfish", "988", "4417"):
         assert invention not in reflections
-    assert {"secret", "safety_bypass"} <= {
-        drop["reason"] for drop in outcome["dropped"]
-    }
+    assert {"secret", "safety_bypass"} <= {drop["reason"] for drop in outcome["dropped"]}
 
 
 def judges(asked: Asked) -> Sent:
@@ -77,9 +71,7 @@ def judges(asked: Asked) -> Sent:
     return Sent(200, completion("yes" if "boathouse" in asked.text else "no"))
 
 
-def test_the_report_tells_how_a_model_was_asked_after_its_test(
-    bedroom: Bedroom,
-) -> None:
+def test_the_report_tells_how_a_model_was_asked_after_its_test(bedroom: Bedroom) -> None:
     bedroom.say("Kelp grows behind the boathouse.")
     with model(bedroom, judges, BRAIN_MODE="auto"):
         now = ("--now", "2026-05-26T02:05+01:00")

@@ -32,12 +32,7 @@ SCOPE = "user:mira"
 @contextmanager
 def model(bedroom, *script, **settings):
     with ScriptedModel(*script) as found:
-        bedroom.set(
-            BRAIN_KIND="openai",
-            BRAIN_BASE_URL=found.url,
-            BRAIN_MODEL="small",
-            **settings,
-        )
+        bedroom.set(BRAIN_KIND="openai", BRAIN_BASE_URL=found.url, BRAIN_MODEL="small", **settings)
         yield found
 
 
@@ -59,30 +54,18 @@ MOODS = {
     "knows no schema": ([scripted.knows_only({"json_object", ""})], "json", ""),
     "is busy once": ([fails(429, "busy", Retry_After="0"), learns], "schema", ""),
     "is broken": ([fails(500, "broken", Retry_After="0")], "rules", "500"),
-    "is too slow": (
-        [says({"memories": []}, wait=30)],
-        "rules",
-        f"no answer within {PATIENCE} s",
-    ),
-    "answers with another schema": (
-        [says(scripted.ANOTHER_SCHEMA)],
-        "rules",
-        "is unusable",
-    ),
+    "is too slow": ([says({"memories": []}, wait=30)], "rules", f"no answer within {PATIENCE} s"),
+    "answers with another schema": ([says(scripted.ANOTHER_SCHEMA)], "rules", "is unusable"),
     "talks nonsense": ([says(scripted.NONSENSE)], "rules", "is unusable"),
 }
 
 
 @pytest.mark.parametrize("mood", MOODS)
-def test_however_the_model_answers_the_night_learns_and_the_audit_records_how(
-    bedroom, mood
-):
+def test_however_the_model_answers_the_night_learns_and_the_audit_records_how(bedroom, mood):
     script, rung, reason = MOODS[mood]
     said = bedroom.say("I am allergic to mackerel since I was a child.")
     others = {
-        name: raw
-        for name, raw in bedroom.files().items()
-        if not name.startswith("Users/mira")
+        name: raw for name, raw in bedroom.files().items() if not name.startswith("Users/mira")
     }
 
     patience = {"BRAIN_TIMEOUT_SECONDS": PATIENCE} if mood == "is too slow" else {}
@@ -97,39 +80,29 @@ def test_however_the_model_answers_the_night_learns_and_the_audit_records_how(
     assert f"({rung})" in record["why"]
     assert reason in record["why"]
     assert {
-        name: raw
-        for name, raw in bedroom.files().items()
-        if not name.startswith("Users/mira")
+        name: raw for name, raw in bedroom.files().items() if not name.startswith("Users/mira")
     } == others
 
 
 @pytest.mark.parametrize("and_learns", [True, False])
-def test_an_attempt_of_the_model_to_write_elsewhere_is_refused_and_recorded(
-    bedroom, and_learns
-):
+def test_an_attempt_of_the_model_to_write_elsewhere_is_refused_and_recorded(bedroom, and_learns):
     def answers(asked: Asked) -> Sent:
         said = json.loads(
-            json.loads(scripted.trespasses(asked).body)["choices"][0]["message"][
-                "content"
-            ]
+            json.loads(scripted.trespasses(asked).body)["choices"][0]["message"]["content"]
         )
         said["memories"] += learned(asked)["memories"] if and_learns else []
         return Sent(200, completion(json.dumps(said)))
 
     bedroom.say("I am allergic to mackerel since I was a child.")
     others = {
-        name: raw
-        for name, raw in bedroom.files().items()
-        if not name.startswith("Users/mira")
+        name: raw for name, raw in bedroom.files().items() if not name.startswith("Users/mira")
     }
 
     with model(bedroom, answers):
         out = bedroom.sleep()[SCOPE]
 
     assert {
-        name: raw
-        for name, raw in bedroom.files().items()
-        if not name.startswith("Users/mira")
+        name: raw for name, raw in bedroom.files().items() if not name.startswith("Users/mira")
     } == others
     assert not any("bob" in name.casefold() for name in bedroom.files())
     assert "Bob" not in bedroom.text(PROFILE) + bedroom.text(NOTE) + bedroom.text(FACTS)
@@ -159,9 +132,7 @@ def test_a_memory_without_evidence_is_only_proposed(bedroom):
 
     assert out["proposed"] == 1
     assert "bees" not in bedroom.text(NOTE) + bedroom.text(PROFILE)
-    assert ["Keeps bees"] in [
-        one["op"].get("lines") for one in bedroom.seen.ok("inbox")["items"]
-    ]
+    assert ["Keeps bees"] in [one["op"].get("lines") for one in bedroom.seen.ok("inbox")["items"]]
 
 
 def test_a_turn_without_news_writes_no_note_and_is_not_read_again(bedroom):
@@ -179,15 +150,9 @@ def test_a_turn_without_news_writes_no_note_and_is_not_read_again(bedroom):
 def test_the_prompts_contain_nothing_of_other_people(bedroom):
     for user in ("mira", "tomas", "mir"):
         bedroom.say(f"The boat of {user} is {user}-sesame.", user=user)
-        bedroom.say(
-            f"In the channel {user} says {user}-aloud.", user=user, channel="fogbell"
-        )
-    bedroom.seen.write(
-        "Users/tomas/lantern/config/USER.md", "## About\n\n- tomas-profile\n"
-    )
-    bedroom.seen.write(
-        "Users/mira/lantern/config/USER.md", "## About\n\n- mira-profile\n"
-    )
+        bedroom.say(f"In the channel {user} says {user}-aloud.", user=user, channel="fogbell")
+    bedroom.seen.write("Users/tomas/lantern/config/USER.md", "## About\n\n- tomas-profile\n")
+    bedroom.seen.write("Users/mira/lantern/config/USER.md", "## About\n\n- mira-profile\n")
 
     with model(bedroom, learns, SLEEP_CYCLE_CURATE_USER_MEMORY="true") as asked:
         bedroom.sleep("--user", "mira")
@@ -224,15 +189,12 @@ def test_the_model_may_edit_the_profile_within_the_policy(bedroom):
     assert "- Is allergic to mackerel\n" in bedroom.text(PROFILE)
     assert "The pump of the well" in bedroom.text(PROFILE)
     assert any(
-        "The pump of the well" in str(one["op"])
-        for one in bedroom.seen.ok("inbox")["items"]
+        "The pump of the well" in str(one["op"]) for one in bedroom.seen.ok("inbox")["items"]
     )
     assert bedroom.records(PROFILE)[-1]["rejected"][0]["reason"] == "heading_missing"
 
 
-def test_saves_during_the_models_answer_are_kept_and_the_night_still_completes(
-    bedroom,
-):
+def test_saves_during_the_models_answer_are_kept_and_the_night_still_completes(bedroom):
     bedroom.say("I am allergic to mackerel since I was a child.")
     bedroom.seen.write(NOTE, "## Mine\n\n- before\n")
     edited = threading.Event()
@@ -265,13 +227,7 @@ def test_saves_during_the_models_answer_are_kept_and_the_night_still_completes(
         said["ops"] = (
             []
             if asked.turns
-            else [
-                {
-                    "op": "append",
-                    "heading": "Preferences",
-                    "line": "Is allergic to mackerel",
-                }
-            ]
+            else [{"op": "append", "heading": "Preferences", "line": "Is allergic to mackerel"}]
         )
         return Sent(200, completion(json.dumps(said)))
 
@@ -351,9 +307,7 @@ def test_a_week_with_news_is_reflected_on_once(bedroom):
             for id_, _, text in asked.turns
         ]
         if "You look back" in asked.system:
-            said["ops"] = [
-                {"op": "append", "heading": "The week", "line": "She saw much"}
-            ]
+            said["ops"] = [{"op": "append", "heading": "The week", "line": "She saw much"}]
         return Sent(200, completion(json.dumps(said)))
 
     with model(bedroom, answers):

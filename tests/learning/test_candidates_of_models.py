@@ -124,9 +124,7 @@ class Claimant:
         texts = [text for _, _, text in asked.turns]
         share = self.chance.choice([0.2, 0.6, 1.0])
         offered = [
-            text
-            for text in (*texts, *INVENTIONS, WORDS_OF_THE_BOT)
-            if self.chance.random() < share
+            text for text in (*texts, *INVENTIONS, WORDS_OF_THE_BOT) if self.chance.random() < share
         ]
         self.chance.shuffle(offered)
         rows = []
@@ -140,12 +138,8 @@ class Claimant:
         """Most turns are cited for their own words, and any turn for an invention."""
         own = [turn for turn, _, said in asked.turns if said == text]
         anything = [turn for turn, _, _ in asked.turns] + ["t99"]
-        chosen = self.chance.choice(
-            own if own and self.chance.random() < 0.7 else anything
-        )
-        return self.chance.choice(
-            [{"turn": chosen}, {"turn": chosen}, {"evidence": [chosen]}, {}]
-        )
+        chosen = self.chance.choice(own if own and self.chance.random() < 0.7 else anything)
+        return self.chance.choice([{"turn": chosen}, {"turn": chosen}, {"evidence": [chosen]}, {}])
 
     def memory(self, text: str) -> Row:
         choice = self.chance.choice
@@ -169,9 +163,7 @@ class Claimant:
 
 
 @pytest.fixture(scope="module", params=range(cases(12)))
-def day(
-    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
-) -> Day:
+def day(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Day:
     chance = random.Random(request.param)
     folder = tmp_path_factory.mktemp("day")
     vault = folder / "vault"

@@ -266,12 +266,7 @@ def test_a_models_tasks_are_taken_only_as_far_as_the_turn_says_them(bedroom):
             "decisions": [{"turn": ship, "text": "Ship in June"}],
             "agreements": [{"turn": ship, "text": "Never work on Sundays"}],
             "actions": [
-                {
-                    "turn": draft,
-                    "owner": "bob",
-                    "text": "send the draft",
-                    "due": "2026-06-01",
-                },
+                {"turn": draft, "owner": "bob", "text": "send the draft", "due": "2026-06-01"},
                 {"turn": ship, "owner": "tomas", "text": "Ship", "due": "2026-07-01"},
             ],
             "memories": [],
@@ -286,10 +281,7 @@ def test_a_models_tasks_are_taken_only_as_far_as_the_turn_says_them(bedroom):
         bedroom.sleep("--channel", "dev")
 
     text = bedroom.text(NOTE)
-    assert (
-        f"- [plan] **bob**: send the draft (2026-05-25, ref:{draft}, until:2026-06-01)"
-        in text
-    )
+    assert f"- [plan] **bob**: send the draft (2026-05-25, ref:{draft}, until:2026-06-01)" in text
     assert f"- Ship in June (2026-05-25, ref:{ship})" in text
     assert "Sundays" not in text
     assert "tomas" not in text
@@ -314,10 +306,7 @@ def test_a_channels_night_may_be_repeated(bedroom):
 
 def test_an_allergy_that_a_model_takes_for_news_stays_out_of_the_channel(bedroom):
     def answer(asked: Asked) -> Sent:
-        rows = [
-            {"turn": id_, "text": text, "type": "context"}
-            for id_, _, text in asked.turns
-        ]
+        rows = [{"turn": id_, "text": text, "type": "context"} for id_, _, text in asked.turns]
         return Sent(200, completion(json.dumps({"memories": rows})))
 
     ref = say(bedroom, "I am allergic to wool.")

@@ -62,9 +62,7 @@ def test_another_text_takes_the_place_of_the_first(bedroom):
     say_all(bedroom)
     compact(bedroom, "Asked for the wind\nTakes the ferry")
     compact(bedroom, "Asked for the tide")
-    assert [item.split(" (")[0] for item in items(bedroom)] == [
-        "- [episode] Asked for the tide"
-    ]
+    assert [item.split(" (")[0] for item in items(bedroom)] == ["- [episode] Asked for the tide"]
 
 
 def test_secrets_and_crises_of_a_given_text_are_left_out(bedroom):
@@ -75,9 +73,7 @@ def test_secrets_and_crises_of_a_given_text_are_left_out(bedroom):
 
 def test_a_long_text_is_cut_to_six_hundred_characters(bedroom):
     say_all(bedroom)
-    text = "\n".join(
-        f"Line {number} of the summary of this talk" for number in range(50)
-    )
+    text = "\n".join(f"Line {number} of the summary of this talk" for number in range(50))
     assert len(compact(bedroom, text)["preview"]) <= 600
 
 
@@ -102,27 +98,19 @@ def test_an_unknown_session_is_refused_with_the_candidates(bedroom):
 def test_the_session_is_over(bedroom):
     say_all(bedroom)
     compact(bedroom)
-    with VaultMemory.open(
-        bedroom.vault, environment=bedroom.seen.environment
-    ) as memory:
-        assert [session.is_open for session in memory.conversations.sessions.all()] == [
-            False
-        ]
+    with VaultMemory.open(bedroom.vault, environment=bedroom.seen.environment) as memory:
+        assert [session.is_open for session in memory.conversations.sessions.all()] == [False]
 
 
 @pytest.fixture
 def memory(bedroom):
     say_all(bedroom)
-    with VaultMemory.open(
-        bedroom.vault, environment=bedroom.seen.environment
-    ) as memory:
+    with VaultMemory.open(bedroom.vault, environment=bedroom.seen.environment) as memory:
         yield memory
 
 
 def test_an_incognito_conversation_is_not_summed_up(memory, bedroom):
-    memory.record_turn(
-        session="tea", role="user", user="mira", text="Secretly", mode="incognito"
-    )
+    memory.record_turn(session="tea", role="user", user="mira", text="Secretly", mode="incognito")
     assert memory.learning.compact("tea", "Asked secretly", user="mira") == ("", "", "")
     assert not bedroom.text(NOTE)
 

@@ -61,21 +61,15 @@ def test_of_likes_and_dislikes_the_later_one_holds(bedroom: Bedroom) -> None:
     assert f"supersedes:{liked}" in line(bedroom, "dislikes: espresso")
 
 
-@pytest.mark.parametrize(
-    ("mode", "winner"), [("keep_existing", "likes"), ("use_new", "dislikes")]
-)
-def test_the_mode_of_a_predicate_decides(
-    bedroom: Bedroom, mode: str, winner: str
-) -> None:
+@pytest.mark.parametrize(("mode", "winner"), [("keep_existing", "likes"), ("use_new", "dislikes")])
+def test_the_mode_of_a_predicate_decides(bedroom: Bedroom, mode: str, winner: str) -> None:
     bedroom.set(FACTS_CONFLICTS=mode)
     add_fact(bedroom, "mira", "likes", "espresso", "--from", "2024-01-01", day=20)
     add_fact(bedroom, "mira", "dislikes", "espresso", "--from", "2020-01-01", day=22)
 
     night_after(bedroom, 25)
 
-    holding = [
-        fact["predicate"] for fact in facts(bedroom) if fact["object"] == "espresso"
-    ]
+    holding = [fact["predicate"] for fact in facts(bedroom) if fact["object"] == "espresso"]
     assert holding == [winner]
 
 
@@ -100,9 +94,7 @@ def test_one_birthday_in_two_forms_is_no_conflict(bedroom: Bedroom) -> None:
     assert night_after(bedroom, 25)["conflicts"] == 0
 
 
-def test_two_ports_stand_side_by_side_until_the_person_decides(
-    bedroom: Bedroom,
-) -> None:
+def test_two_ports_stand_side_by_side_until_the_person_decides(bedroom: Bedroom) -> None:
     sentence = (
         "Remember that the staging database of the billing service listens on port {} "
         "of the host behind the old firewall."
@@ -120,9 +112,7 @@ def test_two_ports_stand_side_by_side_until_the_person_decides(
     assert all("conf:0.3" in line for line in lines)
 
 
-def test_of_two_numbers_that_the_bot_noted_the_later_one_holds(
-    bedroom: Bedroom,
-) -> None:
+def test_of_two_numbers_that_the_bot_noted_the_later_one_holds(bedroom: Bedroom) -> None:
     sentence = "My favourite place in town is bench number {} of the old promenade."
     bedroom.say(sentence.format(12), day="2026-05-25")
     night_after(bedroom, 25)
@@ -174,9 +164,7 @@ def test_each_of_two_birthdays_is_asked_about_once(bedroom: Bedroom) -> None:
     "settle",
     [
         lambda page: page.replace("- born_on: 1980-06-09", "- ~~born_on: 1980-06-09~~"),
-        lambda page: "".join(
-            line for line in page.splitlines(True) if "1980-06-09" not in line
-        ),
+        lambda page: "".join(line for line in page.splitlines(True) if "1980-06-09" not in line),
     ],
     ids=["struck", "deleted"],
 )
@@ -211,9 +199,7 @@ def test_a_settled_choice_is_not_shown_as_unclear(bedroom: Bedroom) -> None:
     assert "unclear" not in prompt + listed
 
 
-def test_of_three_birthdays_each_is_a_choice_until_one_is_left(
-    bedroom: Bedroom,
-) -> None:
+def test_of_three_birthdays_each_is_a_choice_until_one_is_left(bedroom: Bedroom) -> None:
     for number in range(3):
         add_fact(bedroom, "mira", "born_on", f"198{number}-06-09", day=20 + number)
     night_after(bedroom, 25)
@@ -284,9 +270,7 @@ def test_values_that_a_person_wrote_below_those_of_the_bot_are_not_asked_about(
         assert (fact["predicate"], fact["object"]) == (predicate, "Third Hill")
 
 
-def test_a_persons_value_above_that_of_the_bot_loses_only_after_a_yes(
-    bedroom: Bedroom,
-) -> None:
+def test_a_persons_value_above_that_of_the_bot_loses_only_after_a_yes(bedroom: Bedroom) -> None:
     page = bedroom.vault / FACTS
     page.write_text("## bo\n\n- lives_in: Bergen\n")
     add_fact(bedroom, "bo", "likes", "chess", day=21)
@@ -306,9 +290,7 @@ def _ops(bedroom: Bedroom) -> Path:
     return file
 
 
-def test_a_question_about_a_line_is_closed_by_a_later_line_of_the_person(
-    bedroom: Bedroom,
-) -> None:
+def test_a_question_about_a_line_is_closed_by_a_later_line_of_the_person(bedroom: Bedroom) -> None:
     page = bedroom.vault / FACTS
     page.write_text("## bo\n\n- lives_in: Bergen\n")
     add_fact(bedroom, "bo", "lives_in", "Oslo", day=21)
@@ -363,9 +345,7 @@ def test_prompts_and_facts_name_both_values(bedroom: Bedroom) -> None:
     prompt = bedroom.seen.run("context", "--user", "mira", "when was I born?").out
 
     assert prompt.count("(unclear: 1980-06-09 or 1981-06-09)") == 2
-    [first, second] = [
-        fact for fact in facts(bedroom) if fact["predicate"] == "born_on"
-    ]
+    [first, second] = [fact for fact in facts(bedroom) if fact["predicate"] == "born_on"]
     assert first["unclear"] == second["unclear"] == ["1980-06-09", "1981-06-09"]
 
 

@@ -17,11 +17,7 @@ from vault_memory.learning.costs.token_budget import (
 )
 from vault_memory.learning.costs.usage_log import LARGEST, NAME, Usage, UsageLog
 from vault_memory.models.llm.phrase_rules import RulesBrain
-from vault_memory.models.llm.token_count import (
-    CallTokens,
-    estimated_tokens,
-    tokens_of_reply,
-)
+from vault_memory.models.llm.token_count import CallTokens, estimated_tokens, tokens_of_reply
 from vault_memory.rules.learning.model_prompt import Excerpt, Prompt
 
 SCOPE = "user:mira"
@@ -44,12 +40,7 @@ def test_the_report_names_the_tokens_that_the_server_counted(bedroom):
 
     calls = len(server.asked)
     assert calls > 0
-    assert tokens == {
-        "in": 1000 * calls,
-        "out": 30 * calls,
-        "calls": calls,
-        "estimated": 0,
-    }
+    assert tokens == {"in": 1000 * calls, "out": 30 * calls, "calls": calls, "estimated": 0}
 
 
 def test_tokens_are_estimated_where_the_server_does_not_count_them(bedroom):
@@ -154,16 +145,12 @@ def test_each_scope_and_month_has_its_own_sum(tmp_path):
     log.add("channel:harbour", MAY, CallTokens(7, 1))
     log.add(SCOPE, JUNE, CallTokens(1, 1))
 
-    assert log.of_month(MAY) == {
-        SCOPE: Usage(150, 15, 2, 1),
-        "channel:harbour": Usage(7, 1, 1, 0),
-    }
+    assert log.of_month(MAY) == {SCOPE: Usage(150, 15, 2, 1), "channel:harbour": Usage(7, 1, 1, 0)}
     assert log.of_month(JUNE) == {SCOPE: Usage(1, 1, 1, 0)}
 
 
 @pytest.mark.parametrize(
-    "line",
-    [b'{"month": "2026-05", "sco', b"[]", b'{"month": "2026-05", "scope": "x"}'],
+    "line", [b'{"month": "2026-05", "sco', b"[]", b'{"month": "2026-05", "scope": "x"}']
 )
 def test_a_torn_line_costs_only_itself(tmp_path, line):
     log = UsageLog(tmp_path)
@@ -199,9 +186,7 @@ def test_letters_of_chinese_are_a_token_each():
     assert estimated_tokens("我喜欢 tea!") == 3 + 2
 
 
-@pytest.mark.parametrize(
-    "usage", [None, [], {"prompt_tokens": -1}, {"prompt_tokens": True}]
-)
+@pytest.mark.parametrize("usage", [None, [], {"prompt_tokens": -1}, {"prompt_tokens": True}])
 def test_a_count_that_makes_no_sense_is_estimated(usage):
     request = {"messages": [{"role": "user", "content": "four"}]}
     reply = {"usage": usage, "choices": [{"message": {"content": "12345678"}}]}

@@ -37,10 +37,7 @@ def test_phrases_write_no_doubt():
 def test_a_model_that_keeps_everything_writes_no_doubt():
     with ScriptedModel(says_yes) as model:
         lines = written_by(
-            BRAIN_KIND="openai",
-            BRAIN_BASE_URL=model.url,
-            BRAIN_MODEL="small",
-            BRAIN_MODE="labels",
+            BRAIN_KIND="openai", BRAIN_BASE_URL=model.url, BRAIN_MODEL="small", BRAIN_MODE="labels"
         )
 
         assert model.asked
@@ -54,9 +51,7 @@ def test_a_tool_writes_no_doubt(language: str):
         (folder / "vault").mkdir()
         with VaultMemory.open(folder / "vault", environment=environment) as memory:
             for text in (*HEDGES[language], *JUDGEMENTS[language]):
-                memory.record_turn(
-                    session="s", role="user", user="mira", text=f"{text}."
-                )
+                memory.record_turn(session="s", role="user", user="mira", text=f"{text}.")
                 assert memory.remember(text, scope="user:mira").outcome == "held", text
             block = memory.context("", scopes=["user:mira"]).text
 

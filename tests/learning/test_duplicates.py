@@ -22,9 +22,7 @@ def night_after(bedroom: Bedroom, day: int) -> dict[str, object]:
     return bedroom.sleep(now=f"2026-05-{day + 1}T02:05+01:00")[SCOPE]
 
 
-def say_by_day(
-    bedroom: Bedroom, *texts: str
-) -> tuple[list[str], list[dict[str, object]]]:
+def say_by_day(bedroom: Bedroom, *texts: str) -> tuple[list[str], list[dict[str, object]]]:
     """Says a text each day, with a night after it. Returns the turns and the nights."""
     turns: list[str] = []
     nights: list[dict[str, object]] = []
@@ -46,9 +44,7 @@ def all_notes(bedroom: Bedroom) -> str:
     return "".join(file.read_text() for file in files)
 
 
-def test_one_sentence_on_three_days_is_one_item_with_three_turns(
-    bedroom: Bedroom,
-) -> None:
+def test_one_sentence_on_three_days_is_one_item_with_three_turns(bedroom: Bedroom) -> None:
     text = "I always drink my coffee black in the old harbour cafe"
     turns, nights = say_by_day(bedroom, text, f"{text}.", f"{text}!")
 
@@ -176,9 +172,7 @@ def test_a_line_of_a_person_is_never_replaced(bedroom: Bedroom, title: str) -> N
     assert support(bedroom, PROFILE, content_key(SCOPE, mine)) == {turn}
 
 
-def test_undoing_a_skip_takes_its_support_and_undoing_that_gives_it_back(
-    bedroom: Bedroom,
-) -> None:
+def test_undoing_a_skip_takes_its_support_and_undoing_that_gives_it_back(bedroom: Bedroom) -> None:
     text = "I always drink my coffee black in the old harbour cafe"
     (_, turn), _ = say_by_day(bedroom, text, text)
     key = content_key(SCOPE, text)
@@ -239,9 +233,7 @@ RULES = "Users/mira/lantern/config/RULES.md"
 RULE = "From now on, give me the wind in Beaufort"
 
 
-def test_a_rule_that_is_asked_for_again_is_one_rule_with_two_turns(
-    bedroom: Bedroom,
-) -> None:
+def test_a_rule_that_is_asked_for_again_is_one_rule_with_two_turns(bedroom: Bedroom) -> None:
     (_, turn), nights = say_by_day(bedroom, f"{RULE}.", f"{RULE}!")
 
     assert [night["rules"] for night in nights] == [1, 0]
@@ -249,9 +241,7 @@ def test_a_rule_that_is_asked_for_again_is_one_rule_with_two_turns(
     assert support(bedroom, RULES, content_key(SCOPE, RULE)) == {turn}
 
 
-def test_a_rule_of_the_archive_that_is_asked_for_again_moves_back(
-    bedroom: Bedroom,
-) -> None:
+def test_a_rule_of_the_archive_that_is_asked_for_again_moves_back(bedroom: Bedroom) -> None:
     bedroom.seen.write(RULES, f"# Rules\n\n## Archived\n\n- {RULE} (2026-01-01)\n")
     turn = bedroom.say(f"{RULE}.")
 
@@ -286,9 +276,7 @@ def test_what_a_dated_note_says_is_not_remembered_again(bedroom: Bedroom) -> Non
     assert skip["op"]["twin"] == content_key(SCOPE, PLACE)
 
 
-def test_a_longer_text_to_remember_replaces_the_line_of_the_bot(
-    bedroom: Bedroom,
-) -> None:
+def test_a_longer_text_to_remember_replaces_the_line_of_the_bot(bedroom: Bedroom) -> None:
     say_by_day(bedroom, f"{PLACE}.")
 
     answer = remember(bedroom, PLACE.replace("bakery", "small bakery"))
@@ -298,9 +286,7 @@ def test_a_longer_text_to_remember_replaces_the_line_of_the_bot(
     assert all_notes(bedroom).count("favourite place") == 1
 
 
-@pytest.mark.parametrize(
-    ("source", "outcome"), [("tool", "duplicate"), ("cli", "added")]
-)
+@pytest.mark.parametrize(("source", "outcome"), [("tool", "duplicate"), ("cli", "added")])
 def test_a_persons_line_stays_when_a_longer_text_is_remembered(
     bedroom: Bedroom, source: str, outcome: str
 ) -> None:
@@ -347,9 +333,7 @@ def append(bedroom: Bedroom, note: str, line: str, source: str = "tool") -> None
         bedroom.seen.ok("append", note, "Learned", line, "--source", source)
 
 
-def test_the_night_removes_copies_of_the_bot_and_keeps_the_oldest(
-    bedroom: Bedroom,
-) -> None:
+def test_the_night_removes_copies_of_the_bot_and_keeps_the_oldest(bedroom: Bedroom) -> None:
     for day in (21, 24, 25):
         append(bedroom, note_of(day), f"{PLACE} (2026-05-{day}, ref:t{day})")
 

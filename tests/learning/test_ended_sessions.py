@@ -26,9 +26,7 @@ def notes_of(bedroom):
 
 
 def learn(bedroom, now=NOON):
-    with VaultMemory.open(
-        bedroom.vault, environment=bedroom.seen.environment
-    ) as memory:
+    with VaultMemory.open(bedroom.vault, environment=bedroom.seen.environment) as memory:
         return memory.learning.learn_from_ended(now=now)
 
 
@@ -44,9 +42,7 @@ def end_session(bedroom, session):
 def test_an_ended_conversation_is_learned_before_the_night_and_not_again(bedroom):
     with model(bedroom, learns) as asked:
         bedroom.sleep(now="2026-05-25T02:05+01:00")
-        record_turn(
-            bedroom, "I am allergic to mackerel since I was a child.", "tea", "10:00"
-        )
+        record_turn(bedroom, "I am allergic to mackerel since I was a child.", "tea", "10:00")
         record_turn(
             bedroom, "I love sour cherries since that summer.", "walk", "11:00"
         )  # which ends the one before
@@ -75,13 +71,9 @@ def test_an_ended_conversation_is_learned_before_the_night_and_not_again(bedroom
         assert "2 remembered" in report
 
 
-def test_a_continued_conversation_is_learned_again_with_only_its_new_turns(
-    bedroom,
-):
+def test_a_continued_conversation_is_learned_again_with_only_its_new_turns(bedroom):
     with model(bedroom, learns) as asked:
-        record_turn(
-            bedroom, "I am allergic to mackerel since I was a child.", "tea", "10:00"
-        )
+        record_turn(bedroom, "I am allergic to mackerel since I was a child.", "tea", "10:00")
         end_session(bedroom, "tea")
         learn(bedroom)
         record_turn(bedroom, "I love sour cherries since that summer.", "tea", "11:00")
@@ -92,16 +84,10 @@ def test_a_continued_conversation_is_learned_again_with_only_its_new_turns(
         assert [text for _, _, text in asked.asked[-1].turns] == [
             "I love sour cherries since that summer."
         ]
-        assert (
-            bedroom.text(NOTE).count("mackerel")
-            == bedroom.text(NOTE).count("cherries")
-            == 1
-        )
+        assert bedroom.text(NOTE).count("mackerel") == bedroom.text(NOTE).count("cherries") == 1
 
 
-def test_a_conversation_too_long_for_one_prompt_is_learned_completely(
-    bedroom,
-):
+def test_a_conversation_too_long_for_one_prompt_is_learned_completely(bedroom):
     with model(bedroom, says({"memories": [], "facts": []})) as server:
         bedroom.sleep(now="2026-05-25T02:05+01:00")
         for number in range(3):
@@ -110,27 +96,17 @@ def test_a_conversation_too_long_for_one_prompt_is_learned_completely(
         end_session(bedroom, "tea")
         [done] = learn(bedroom).scopes
 
-    assert (done["session"], done["gathered"], done["more"], done["state"]) == (
-        "tea",
-        3,
-        0,
-        "done",
-    )
+    assert (done["session"], done["gathered"], done["more"], done["state"]) == ("tea", 3, 0, "done")
     texts = {text for asked in about_turns(server) for _, _, text in asked.turns}
     assert len(texts) == 3
 
 
 def test_nothing_is_pruned_curated_or_reflected_before_the_night(bedroom):
-    settings = {
-        "SLEEP_CYCLE_CURATE_USER_MEMORY": "true",
-        "SLEEP_CYCLE_MEMORY_RETENTION_DAYS": "3",
-    }
+    settings = {"SLEEP_CYCLE_CURATE_USER_MEMORY": "true", "SLEEP_CYCLE_MEMORY_RETENTION_DAYS": "3"}
     with model(bedroom, learns, **settings) as asked:
         before = {name for name in bedroom.files() if "/memories/" in name}
         profile = bedroom.text(PROFILE)
-        record_turn(
-            bedroom, "I am allergic to mackerel since I was a child.", "tea", "10:00"
-        )
+        record_turn(bedroom, "I am allergic to mackerel since I was a child.", "tea", "10:00")
         end_session(bedroom, "tea")
         learn(bedroom)
         assert [question.wants for question in asked.asked] == ["memories", "facts"]
@@ -143,19 +119,13 @@ def test_nothing_is_pruned_curated_or_reflected_before_the_night(bedroom):
         )
 
 
-def test_without_a_model_a_conversation_is_learned_at_its_end_and_a_channel_waits(
-    bedroom,
-):
-    record_turn(
-        bedroom, "I am allergic to mackerel since I was a child.", "tea", "10:00"
-    )
+def test_without_a_model_a_conversation_is_learned_at_its_end_and_a_channel_waits(bedroom):
+    record_turn(bedroom, "I am allergic to mackerel since I was a child.", "tea", "10:00")
     end_session(bedroom, "tea")
     assert "mackerel" in bedroom.text(FACTS)
     assert learn(bedroom).scopes == ()
     with model(bedroom, learns):
-        record_turn(
-            bedroom, "The bell weighs ninety kilos.", "bell", "10:30", channel="fogbell"
-        )
+        record_turn(bedroom, "The bell weighs ninety kilos.", "bell", "10:30", channel="fogbell")
         end_session(bedroom, "bell")
         assert [one["session"] for one in learn(bedroom).scopes] == []
     assert not bedroom.text("Channels/fogbell/memories/2026-05-25.md")
@@ -163,9 +133,7 @@ def test_without_a_model_a_conversation_is_learned_at_its_end_and_a_channel_wait
 
 def test_while_the_model_is_down_nothing_is_learned_and_the_night_takes_over(bedroom):
     with model(bedroom, fails(500, "broken", Retry_After="0")):
-        record_turn(
-            bedroom, "I am allergic to mackerel since I was a child.", "tea", "10:00"
-        )
+        record_turn(bedroom, "I am allergic to mackerel since I was a child.", "tea", "10:00")
         end_session(bedroom, "tea")
         failed = learn(bedroom)
         assert failed.failed
@@ -173,11 +141,7 @@ def test_while_the_model_is_down_nothing_is_learned_and_the_night_takes_over(bed
         assert learn(bedroom).failed
 
         tonight = bedroom.sleep()[SCOPE]
-    assert (tonight["gathered"], tonight["memories"], tonight["rung"]) == (
-        1,
-        1,
-        "rules",
-    )
+    assert (tonight["gathered"], tonight["memories"], tonight["rung"]) == (1, 1, "rules")
     assert bedroom.text(NOTE).count("mackerel") == 1
     assert learn(bedroom).scopes == ()
 
@@ -187,13 +151,9 @@ def test_learning_interrupted_by_a_kill_is_completed_by_the_next_run(bedroom):
         pass
 
     with model(bedroom, learns):
-        record_turn(
-            bedroom, "I am allergic to mackerel since I was a child.", "tea", "10:00"
-        )
+        record_turn(bedroom, "I am allergic to mackerel since I was a child.", "tea", "10:00")
         end_session(bedroom, "tea")
-        with VaultMemory.open(
-            bedroom.vault, environment=bedroom.seen.environment
-        ) as memory:
+        with VaultMemory.open(bedroom.vault, environment=bedroom.seen.environment) as memory:
             shelf = CheckpointStore(memory.vault.state.path)
             real = CheckpointStore.close
             CheckpointStore.close = lambda *done: (_ for _ in ()).throw(Stopped)
@@ -214,9 +174,7 @@ def test_learning_interrupted_by_a_kill_is_completed_by_the_next_run(bedroom):
 def test_the_daemon_backs_off_while_the_model_does_not_answer(bedroom, monkeypatch):
     bedroom.sleep(now="2026-05-25T02:05+01:00")
     with model(bedroom, fails(500, "broken", Retry_After="0")) as asked:
-        record_turn(
-            bedroom, "I am allergic to mackerel since I was a child.", "tea", "10:00"
-        )
+        record_turn(bedroom, "I am allergic to mackerel since I was a child.", "tea", "10:00")
         end_session(bedroom, "tea")
         worker = night_turns.NightTurns(
             VaultMemory.open(bedroom.vault, environment=bedroom.seen.environment)
@@ -235,9 +193,7 @@ def test_the_daemon_backs_off_while_the_model_does_not_answer(bedroom, monkeypat
             worker.close()
 
 
-def test_a_daemon_learns_an_ended_conversation_within_seconds_and_the_night_adds_nothing(
-    bedroom,
-):
+def test_a_daemon_learns_an_ended_conversation_within_seconds_and_the_night_adds_nothing(bedroom):
     seen = bedroom.seen
     hours_away = (datetime.now(UTC) + timedelta(hours=12)).hour
     with ScriptedModel(learns) as model:
@@ -268,9 +224,7 @@ def test_a_daemon_learns_an_ended_conversation_within_seconds_and_the_night_adds
             assert daemon.ask("status")["night"]["due"] == []
         before = notes_of(bedroom)
         later = (datetime.now(UTC) + timedelta(days=1)).isoformat()
-        night = {
-            one["scope"]: one for one in seen.ok("sleep", "--now", later)["scopes"]
-        }[SCOPE]
+        night = {one["scope"]: one for one in seen.ok("sleep", "--now", later)["scopes"]}[SCOPE]
 
     assert (night["gathered"], night["heard"]) == (0, 1)
     assert notes_of(bedroom) == before

@@ -15,9 +15,7 @@ SCOPE = "user:mira"
 
 
 @contextmanager
-def model(
-    bedroom: Bedroom, answers: Callable[[Asked], object]
-) -> Iterator[ScriptedModel]:
+def model(bedroom: Bedroom, answers: Callable[[Asked], object]) -> Iterator[ScriptedModel]:
     def reply(asked: Asked) -> Sent:
         return Sent(200, completion(json.dumps(answers(asked), ensure_ascii=False)))
 
@@ -40,12 +38,7 @@ def test_a_model_names_people_and_things_of_the_turns(bedroom: Bedroom) -> None:
             return learned(asked)
         [(turn, _, _)] = asked.turns
         rows = [
-            {
-                "turn": turn,
-                "name": "Sarah Nilsen",
-                "type": "person",
-                "aliases": ["Sally"],
-            },
+            {"turn": turn, "name": "Sarah Nilsen", "type": "person", "aliases": ["Sally"]},
             {"turn": turn, "name": "Peter Invented", "type": "person", "aliases": []},
             {"turn": turn, "name": "boat", "type": "product", "aliases": []},
         ]
@@ -117,15 +110,10 @@ def test_a_model_finds_what_only_the_meaning_contradicts(bedroom: Bedroom) -> No
     def answers(asked: Asked) -> object:
         if "<pairs>" not in asked.text:
             return learned(asked)
-        pairs = re.findall(
-            r"^\[(\w+)\] 1\. (.*)\n +2\. (.*)$", asked.text, re.MULTILINE
-        )
+        pairs = re.findall(r"^\[(\w+)\] 1\. (.*)\n +2\. (.*)$", asked.text, re.MULTILINE)
         return {
             "verdicts": [
-                {
-                    "pair": id_,
-                    "contradict": "yes" if "vegan" in first + second else "no",
-                }
+                {"pair": id_, "contradict": "yes" if "vegan" in first + second else "no"}
                 for id_, first, second in pairs
             ]
         }
@@ -169,9 +157,7 @@ def pairs_asked(server: ScriptedModel) -> list[list[str]]:
     ]
 
 
-def test_what_came_in_by_day_is_compared_in_a_night_without_turns(
-    bedroom: Bedroom,
-) -> None:
+def test_what_came_in_by_day_is_compared_in_a_night_without_turns(bedroom: Bedroom) -> None:
     texts = (
         "Remember that the harbour cook Ole eats fish soup every evening.",
         "Remember that the harbour cook Ole is vegan and hates fish soup.",
@@ -204,9 +190,7 @@ def test_a_model_is_asked_about_contradictions_once_a_night(bedroom: Bedroom) ->
         night(bedroom)
         first = len(pairs_asked(server))
         bedroom.seen.ok("remember", "--user", "mira", "Ole the harbour cook is vegan!?")
-        bedroom.seen.ok(
-            "remember", "--user", "mira", "Ole the harbour cook sells eels."
-        )
+        bedroom.seen.ok("remember", "--user", "mira", "Ole the harbour cook sells eels.")
         night(bedroom)
         same_night = len(pairs_asked(server))
         night(bedroom, 27)
@@ -215,15 +199,11 @@ def test_a_model_is_asked_about_contradictions_once_a_night(bedroom: Bedroom) ->
     assert (first, same_night, len(asked)) == (1, 1, 2)
 
 
-def test_pairs_beyond_the_limit_of_a_night_are_asked_in_the_next(
-    bedroom: Bedroom,
-) -> None:
+def test_pairs_beyond_the_limit_of_a_night_are_asked_in_the_next(bedroom: Bedroom) -> None:
     bedroom.set(LEARNING_CONFLICT_PAIRS="1")
     with model(bedroom, compares_fish) as server:
         for text in ("eats fish", "sells eels", "is vegan"):
-            bedroom.seen.ok(
-                "remember", "--user", "mira", f"Ole the harbour cook {text}."
-            )
+            bedroom.seen.ok("remember", "--user", "mira", f"Ole the harbour cook {text}.")
         for day in (26, 27, 28):
             night(bedroom, day)
 

@@ -24,11 +24,7 @@ def say_all(bedroom, texts=TEA, *, session="tea", at=18, **more):
 
 
 def items(bedroom, note=NOTE):
-    return [
-        line
-        for line in bedroom.text(note).splitlines()
-        if line.startswith("- [episode]")
-    ]
+    return [line for line in bedroom.text(note).splitlines() if line.startswith("- [episode]")]
 
 
 def test_a_longer_conversation_is_summed_up_in_the_words_of_the_person(bedroom):
@@ -46,10 +42,7 @@ def test_a_longer_conversation_is_summed_up_in_the_words_of_the_person(bedroom):
 
 @pytest.mark.parametrize(
     ("texts", "reason"),
-    [
-        (TEA[:2], "two turns"),
-        (("How is the wind?", "And tomorrow?", "Thanks a lot."), "few words"),
-    ],
+    [(TEA[:2], "two turns"), (("How is the wind?", "And tomorrow?", "Thanks a lot."), "few words")],
 )
 def test_a_short_conversation_gets_no_episode(bedroom, texts, reason):
     say_all(bedroom, texts)
@@ -122,9 +115,7 @@ def test_a_continued_conversation_replaces_its_episode(bedroom):
     say_all(bedroom)
     bedroom.sleep()
     last = bedroom.say(
-        "We decided to stay on board and sleep in the boat.",
-        session="tea",
-        day="2026-05-26",
+        "We decided to stay on board and sleep in the boat.", session="tea", day="2026-05-26"
     )
     bedroom.sleep(now="2026-05-27T02:05+01:00")
     [item] = items(bedroom)
@@ -150,9 +141,7 @@ def test_a_conversation_that_never_ends_gets_an_episode_every_few_days(bedroom):
         say_all(bedroom, (text, *TEA), day=f"2026-05-{day}")
         bedroom.sleep(now=f"2026-05-{day + 1}T02:05+01:00")
     notes = sorted((bedroom.vault / "Users/mira/memories/sessions").glob("*.md"))
-    assert [len(items(bedroom, str(n.relative_to(bedroom.vault)))) for n in notes] == [
-        1
-    ] * 5
+    assert [len(items(bedroom, str(n.relative_to(bedroom.vault)))) for n in notes] == [1] * 5
 
 
 def test_without_the_setting_there_are_no_episodes(bedroom):
@@ -220,12 +209,8 @@ def test_an_old_episode_goes_with_the_dated_notes(bedroom):
 
 
 def test_an_incognito_conversation_leaves_no_episode(bedroom):
-    with VaultMemory.open(
-        bedroom.vault, environment=bedroom.seen.environment
-    ) as memory:
+    with VaultMemory.open(bedroom.vault, environment=bedroom.seen.environment) as memory:
         for text in TEA:
-            memory.record_turn(
-                session="tea", role="user", user="mira", text=text, mode="incognito"
-            )
+            memory.record_turn(session="tea", role="user", user="mira", text=text, mode="incognito")
     bedroom.sleep()
     assert not (bedroom.vault / "Users/mira/memories/sessions").exists()

@@ -100,8 +100,7 @@ def lines_by_turn(bedroom: Bedroom, ids: dict[str, str]) -> dict[str, list[str]]
     """
     lines = [line for line in lines_of_notes(bedroom) if EPISODE not in line]
     return {
-        text: [line for line in lines if f"ref:{turn_id}" in line]
-        for turn_id, text in ids.items()
+        text: [line for line in lines if f"ref:{turn_id}" in line] for turn_id, text in ids.items()
     }
 
 
@@ -127,18 +126,14 @@ def test_the_day_has_forty_turns_to_remember_and_twenty_others() -> None:
 
 
 def test_the_rules_alone_remember_two_thirds_of_the_day(bedroom) -> None:
-    remembered, must_nots, wrong_days = judge(
-        lines_by_turn(bedroom, learn_the_day(bedroom))
-    )
+    remembered, must_nots, wrong_days = judge(lines_by_turn(bedroom, learn_the_day(bedroom)))
 
     assert remembered >= 26
     assert must_nots == []
     assert wrong_days == []
 
 
-def test_an_episode_of_the_day_quotes_no_other_turn_but_an_open_question(
-    bedroom,
-) -> None:
+def test_an_episode_of_the_day_quotes_no_other_turn_but_an_open_question(bedroom) -> None:
     learn_the_day(bedroom)
 
     episodes = [line for line in lines_of_notes(bedroom) if EPISODE in line]
@@ -147,9 +142,7 @@ def test_an_episode_of_the_day_quotes_no_other_turn_but_an_open_question(
     assert [text for text in OTHER_TEXTS if text[:20] in told] == []
     assert "swordfish" not in " ".join(episodes)
     assert [
-        text
-        for text in OTHER_TEXTS
-        if "?" not in text and text[:20] in " ".join(episodes)
+        text for text in OTHER_TEXTS if "?" not in text and text[:20] in " ".join(episodes)
     ] == []
 
 
@@ -158,14 +151,9 @@ def test_with_a_model_of_any_size_the_day_is_remembered(bedroom, size: str) -> N
     answers, mode, least = MODELS[size]
     with ScriptedModel(answers) as model:
         bedroom.set(
-            BRAIN_KIND="openai",
-            BRAIN_BASE_URL=model.url,
-            BRAIN_MODEL="small",
-            BRAIN_MODE=mode,
+            BRAIN_KIND="openai", BRAIN_BASE_URL=model.url, BRAIN_MODEL="small", BRAIN_MODE=mode
         )
-        remembered, must_nots, wrong_days = judge(
-            lines_by_turn(bedroom, learn_the_day(bedroom))
-        )
+        remembered, must_nots, wrong_days = judge(lines_by_turn(bedroom, learn_the_day(bedroom)))
 
     assert remembered >= least
     assert len(must_nots) <= 1
@@ -183,9 +171,7 @@ def test_a_real_model_remembers_more_of_the_day_than_the_rules(bedroom) -> None:
         BRAIN_MODEL=os.environ.get("VAULT_MEMORY_TEST_LLM_MODEL", "default"),
         BRAIN_MODE="auto",
     )
-    remembered, must_nots, wrong_days = judge(
-        lines_by_turn(bedroom, learn_the_day(bedroom))
-    )
+    remembered, must_nots, wrong_days = judge(lines_by_turn(bedroom, learn_the_day(bedroom)))
 
     print(f"{remembered} of 40; must-nots {must_nots}; wrong days {wrong_days}")
     assert remembered > 20

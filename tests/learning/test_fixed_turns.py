@@ -8,13 +8,7 @@ from collections.abc import Iterator
 import pytest
 
 from tests.in_memory import folder_in_memory
-from tests.learning.turns.measuring import (
-    LANGUAGES,
-    FixedTurn,
-    Measured,
-    measure,
-    turns_of,
-)
+from tests.learning.turns.measuring import LANGUAGES, FixedTurn, Measured, measure, turns_of
 from tests.models.scripted import Asked, ScriptedModel, Sent, completion
 
 SET = tuple(turn for language in LANGUAGES for turn in turns_of(language))
@@ -47,9 +41,7 @@ def test_the_set_has_forty_turns_of_each_language_and_half_is_not_to_be_kept() -
             assert statement.kind
 
 
-def test_phrases_alone_keep_the_measured_share_of_statements(
-    by_rules: dict[str, Measured],
-) -> None:
+def test_phrases_alone_keep_the_measured_share_of_statements(by_rules: dict[str, Measured]) -> None:
     kept = sum(counts.kept for counts in by_rules.values())
     statements = sum(counts.statements for counts in by_rules.values())
 

@@ -63,9 +63,7 @@ class Vault:
         self.ids.append(self.do("remove", source="cli", match="Owns a red pot"))
         self.young = self.do("append", line="Sails", now=MAY)
 
-    def do(
-        self, op: str, source: str = "nightly", now: datetime = SPRING, **fields: str
-    ) -> str:
+    def do(self, op: str, source: str = "nightly", now: datetime = SPRING, **fields: str) -> str:
         ops = [{"op": op, "heading": "Learned", **fields}]
         edit = self.memory.apply(NOTE, ops, source=source, now=now)
         return str(edit.audit_id)
@@ -89,9 +87,7 @@ def vault(tmp_path: Path) -> Iterator[Vault]:
     made.memory.close()
 
 
-def test_a_night_folds_old_records_and_keeps_what_follows_from_them(
-    vault: Vault,
-) -> None:
+def test_a_night_folds_old_records_and_keeps_what_follows_from_them(vault: Vault) -> None:
     before, size = vault.meaning(), (vault.root / AUDIT).stat().st_size
 
     vault.sleep()
@@ -119,9 +115,7 @@ def test_a_dry_run_folds_nothing(vault: Vault) -> None:
     assert vault.lines() == before
 
 
-def test_after_the_fold_the_bot_still_may_not_touch_what_the_person_wrote(
-    vault: Vault,
-) -> None:
+def test_after_the_fold_the_bot_still_may_not_touch_what_the_person_wrote(vault: Vault) -> None:
     vault.sleep()
     ops = [
         {"op": "remove", "heading": "Learned", "match": "Mine", "exact": True},
@@ -167,9 +161,7 @@ def test_log_history_doctor_source_and_the_past_go_on_working(vault: Vault) -> N
     assert vault.memory.log(NOTE)[-1].id == vault.young
     assert vault.memory.history(NOTE)
     assert vault.memory.edits.audit_gaps() == {}
-    past = vault.memory.context(
-        scopes=[ANN], prompt="oslo", as_of=SPRING.date(), now=NIGHT
-    )
+    past = vault.memory.context(scopes=[ANN], prompt="oslo", as_of=SPRING.date(), now=NIGHT)
     assert "Oslo" not in past.text
 
 

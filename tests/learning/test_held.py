@@ -23,11 +23,7 @@ def hold(bedroom: Bedroom, text: str = "I hate myself.") -> str:
 def test_what_waits_is_listed_with_its_reason_and_its_end(bedroom: Bedroom) -> None:
     id_ = hold(bedroom)
     [entry] = held(bedroom, "--user", "mira")
-    assert (entry["id"], entry["scope"], entry["text"]) == (
-        id_,
-        SCOPE,
-        "I hate myself",
-    )
+    assert (entry["id"], entry["scope"], entry["text"]) == (id_, SCOPE, "I hate myself")
     assert entry["needs"] == "a second turn in another session"
     assert held(bedroom, "--user", "tomas") == []
     assert held(bedroom) == [entry]
@@ -89,9 +85,7 @@ def test_the_bots_own_request_obeys_the_table(
 ) -> None:
     if outcome == "added":
         record(bedroom, text, "tea")
-    done = bedroom.seen.run(
-        "remember", "--user", "mira", "--source", "tool", text, "--json"
-    )
+    done = bedroom.seen.run("remember", "--user", "mira", "--source", "tool", text, "--json")
     assert (done.json["outcome"], done.json["reason"]) == (outcome, reason)
     is_kept = text.strip(".") in bedroom.text(PROFILE)
     assert is_kept is (outcome == "added")
@@ -128,9 +122,7 @@ def test_feedback_is_logged_and_never_with_a_secret(bedroom: Bedroom) -> None:
     ]
 
 
-def test_feedback_about_a_mistyped_id_is_refused_with_near_ones(
-    bedroom: Bedroom,
-) -> None:
+def test_feedback_about_a_mistyped_id_is_refused_with_near_ones(bedroom: Bedroom) -> None:
     turn = record(bedroom, "I live in Ostervik.")
     mistyped = turn[:-1] + ("a" if turn[-1] != "a" else "b")
     options = ("feedback", "bad", "--user", "mira", "--json", "--about")

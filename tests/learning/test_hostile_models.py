@@ -123,9 +123,7 @@ def memory_of(bedroom: Bedroom) -> list[str]:
     ]
 
 
-def test_two_hundred_answers_of_a_liar_write_only_what_their_turns_say(
-    bedroom: Bedroom,
-) -> None:
+def test_two_hundred_answers_of_a_liar_write_only_what_their_turns_say(bedroom: Bedroom) -> None:
     nights = ANSWERS // 2 if FULL else 10
     before = set(memory_of(bedroom))
     said: dict[str, str] = {}

@@ -6,9 +6,7 @@ from tests.models.scripted import Asked, ScriptedModel, Sent, learns
 from tests.scenarios.outside import until
 
 
-def test_the_daemon_keeps_indexing_while_a_slow_model_answers_for_the_night(
-    bedroom,
-):
+def test_the_daemon_keeps_indexing_while_a_slow_model_answers_for_the_night(bedroom):
     seen = bedroom.seen
     asked, think = threading.Event(), threading.Event()
 
@@ -32,16 +30,10 @@ def test_the_daemon_keeps_indexing_while_a_slow_model_answers_for_the_night(
         seen.ok("end-session", "s", "--user", "mira")
         with seen.daemon() as daemon:
             assert asked.wait(30)
-            seen.write(
-                "Users/mira/memories/kites.md", "- The red kite is in the loft\n"
-            )
+            seen.write("Users/mira/memories/kites.md", "- The red kite is in the loft\n")
             daemon.until_found("red kite")
             think.set()
-            until(
-                lambda: list(
-                    (bedroom.vault / "Users/mira/memories").glob("20*.md.audit.jsonl")
-                )
-            )
+            until(lambda: list((bedroom.vault / "Users/mira/memories").glob("20*.md.audit.jsonl")))
             until(lambda: daemon.ask("status")["night"]["due"] == [])
 
     questions = [question.wants for question in model.asked]

@@ -105,11 +105,7 @@ NOON = datetime(2026, 5, 25, 12, tzinfo=UTC)
 
 
 def orders_of(language: str) -> list[str]:
-    return [
-        stop.format(safe=topic)
-        for stop in STOPS[language]
-        for topic in TOPICS[language]
-    ]
+    return [stop.format(safe=topic) for stop in STOPS[language] for topic in TOPICS[language]]
 
 
 def kept_out() -> list[FixedTurn]:
@@ -127,9 +123,7 @@ def kept_out() -> list[FixedTurn]:
 
 @pytest.mark.parametrize("kind", ["rule", "remember", "memory"])
 @pytest.mark.parametrize("language", sorted(STOPS))
-def test_no_order_keeps_the_bot_from_asking_whether_one_is_safe(
-    language: str, kind: str
-) -> None:
+def test_no_order_keeps_the_bot_from_asking_whether_one_is_safe(language: str, kind: str) -> None:
     cues = policy_cues()
     let_through = [
         text
@@ -190,9 +184,7 @@ def test_a_tool_is_refused_each_of_it() -> None:
 
 def test_an_episode_tells_none_of_it(bedroom: Bedroom) -> None:
     for minute, (language, text) in enumerate(
-        (name, text)
-        for name in STOPS
-        for text in (SECRETS[name][0], orders_of(name)[0])
+        (name, text) for name in STOPS for text in (SECRETS[name][0], orders_of(name)[0])
     ):
         bedroom.say(f"We decided to paint the boat, {language} first. {text}.", at=f"18:{minute:02}")  # fmt: skip
     bedroom.seen.ok("end-session", "mira 2026-05-25", "--user", "mira", "--now", "2026-05-25T20:00+01:00")  # fmt: skip
@@ -205,9 +197,7 @@ def test_an_episode_tells_none_of_it(bedroom: Bedroom) -> None:
     assert "quayfish" not in episode
 
 
-def test_what_waits_is_judged_by_the_tables_of_the_night_that_keeps_it(
-    bedroom: Bedroom,
-) -> None:
+def test_what_waits_is_judged_by_the_tables_of_the_night_that_keeps_it(bedroom: Bedroom) -> None:
     turn = bedroom.say("The sails are dry.")
     ts = (NOON - timedelta(days=1)).isoformat()
     record = {

@@ -71,10 +71,7 @@ def add_section(line: str) -> dict[str, object]:
 @pytest.mark.parametrize("op", [append, replace, add_section])
 @pytest.mark.parametrize("language", LANGUAGES)
 def test_no_op_of_a_tool_writes_a_secret(
-    memory: VaultMemory,
-    vault: Path,
-    language: str,
-    op: Callable[[str], dict[str, object]],
+    memory: VaultMemory, vault: Path, language: str, op: Callable[[str], dict[str, object]]
 ):
     ops = [op(text) for text in secrets_of(language)]
 
@@ -98,9 +95,7 @@ def test_no_op_of_a_tool_writes_an_order_of_silence(memory: VaultMemory, languag
 
 
 @pytest.mark.parametrize("language", LANGUAGES)
-def test_no_fact_of_a_tool_states_a_secret(
-    memory: VaultMemory, vault: Path, language: str
-):
+def test_no_fact_of_a_tool_states_a_secret(memory: VaultMemory, vault: Path, language: str):
     tea = memory.add_fact("mira", "likes", "tea", scope=ME, source="cli")
     # A predicate has no apostrophe.
     for cue in (cue for cue in words_of(language) if "'" not in cue):
@@ -118,13 +113,9 @@ def test_no_fact_of_a_tool_states_a_secret(
 
 
 @pytest.mark.parametrize("language", LANGUAGES)
-def test_no_text_of_the_memory_tool_has_a_secret(
-    memory: VaultMemory, vault: Path, language: str
-):
+def test_no_text_of_the_memory_tool_has_a_secret(memory: VaultMemory, vault: Path, language: str):
     tool = memory.memory_tool(user="mira")
-    tool.execute(
-        {"command": "create", "path": "/memories/home.md", "file_text": "The kettle.\n"}
-    )
+    tool.execute({"command": "create", "path": "/memories/home.md", "file_text": "The kettle.\n"})
     for text in secrets_of(language):
         for command in (
             {"command": "create", "path": "/memories/new.md", "file_text": f"{text}\n"},

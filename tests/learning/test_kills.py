@@ -26,9 +26,7 @@ def kill(folder: Path, kills: int, seed: int, scopes: tuple[str, ...]) -> None:
         str(seed),
         *scopes,
     ]
-    ran = subprocess.run(
-        command, cwd=PROJECT, capture_output=True, text=True, timeout=7_200
-    )
+    ran = subprocess.run(command, cwd=PROJECT, capture_output=True, text=True, timeout=7_200)
     assert ran.returncode == 0, ran.stderr
     result = json.loads(ran.stdout)
 

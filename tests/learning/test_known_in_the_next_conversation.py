@@ -115,9 +115,7 @@ def block_after(root: Path, *turns: str) -> str:
 
 
 @pytest.mark.parametrize("language", sorted(SAID))
-def test_the_next_conversation_knows_what_was_plainly_said(
-    tmp_path: Path, language: str
-) -> None:
+def test_the_next_conversation_knows_what_was_plainly_said(tmp_path: Path, language: str) -> None:
     missing = [
         text
         for number, (text, words) in enumerate(SAID[language].items())

@@ -46,30 +46,14 @@ class House:
         id_ = f"t{len(self.said)}"
         self.said[id_] = at
         self.waiting[device].append(
-            Turn(
-                id_,
-                at.isoformat(),
-                "s",
-                "user",
-                "mira",
-                "",
-                f"word {id_}",
-                device=device,
-            )
+            Turn(id_, at.isoformat(), "s", "user", "mira", "", f"word {id_}", device=device)
         )
 
     def arrive(self, device: str, most: int) -> None:
         """Some of what was said there stands in this vault from now on."""
-        turns, self.waiting[device] = (
-            self.waiting[device][:most],
-            self.waiting[device][most:],
-        )
+        turns, self.waiting[device] = (self.waiting[device][:most], self.waiting[device][most:])
         for turn in turns:
-            name = (
-                f"{turn.at.date()}.{device}.jsonl"
-                if device
-                else f"{turn.at.date()}.jsonl"
-            )
+            name = f"{turn.at.date()}.{device}.jsonl" if device else f"{turn.at.date()}.jsonl"
             file = self.folder / "Users/mira/transcripts" / name
             file.parent.mkdir(parents=True, exist_ok=True)
             with file.open("a") as log:
@@ -78,19 +62,13 @@ class House:
     def night(self, killed: str = "") -> None:
         """The steps that have to do with it; `killed`: after the step of this name, or within the last one."""
         self.now += timedelta(days=1)
-        transcripts = Transcripts(
-            Folder(self.folder), Layout(), Devices(self.state), str
-        )
+        transcripts = Transcripts(Folder(self.folder), Layout(), Devices(self.state), str)
 
         def logs(scope: str, known: object) -> dict[str, Log]:
-            return {
-                path: Log(*log) for path, log in transcripts.logs(scope, known).items()
-            }
+            return {path: Log(*log) for path, log in transcripts.logs(scope, known).items()}
 
         nowhere = Places(SCOPE, "", "", "", "", "")
-        desk = CycleDeps(
-            None, self.shelf, lambda scope: nowhere, logs, None, None, None, None
-        )  # type: ignore[arg-type]
+        desk = CycleDeps(None, self.shelf, lambda scope: nowhere, logs, None, None, None, None)  # type: ignore[arg-type]
         night = LearningCycle(desk, CycleRequest(SCOPE, self.now.date(), self.now, UTC))
         load_checkpoint(night)
         gather_turns(night)
@@ -146,14 +124,10 @@ def test_each_turn_is_read_once_in_any_order_of_arrivals_and_nights(story):
         house.night()
         house.night()
 
-    assert sorted(house.read) == sorted(
-        one for one, at in house.said.items() if at >= FIRST
-    )
+    assert sorted(house.read) == sorted(one for one, at in house.said.items() if at >= FIRST)
 
 
-def test_turns_read_by_an_older_version_are_skipped_and_late_ones_are_read(
-    tmp_path,
-):
+def test_turns_read_by_an_older_version_are_skipped_and_late_ones_are_read(tmp_path):
     house = House(tmp_path)
     for device, hours in (("", 5), ("", 3), ("phone", 4), ("", 1)):
         house.say(device, hours)
@@ -162,8 +136,7 @@ def test_turns_read_by_an_older_version_are_skipped_and_late_ones_are_read(
         0
     ].id  # not here: this version had read up to the third by its time
     house.shelf.save(
-        SCOPE,
-        LastCycle(SCOPE, "2026-05-01", "t1", house.said["t1"].isoformat(), serial=7),
+        SCOPE, LastCycle(SCOPE, "2026-05-01", "t1", house.said["t1"].isoformat(), serial=7)
     )
     house.night("gather_turns")
     house.arrive("phone", 1)
@@ -187,9 +160,7 @@ def test_a_transcript_already_read_is_not_opened_again_until_it_changes(tmp_path
     assert [turns for _, turns in transcripts.logs(SCOPE, known).values()] == [None]
     house.say("", 48)
     house.arrive("", 1)
-    assert [
-        len(turns) for _, turns in transcripts.logs(SCOPE, known).values() if turns
-    ] == [2]
+    assert [len(turns) for _, turns in transcripts.logs(SCOPE, known).values() if turns] == [2]
 
 
 def test_a_late_turn_of_another_device_is_learned_into_the_note_of_its_day(bedroom):
@@ -213,9 +184,7 @@ def test_a_late_turn_of_another_device_is_learned_into_the_note_of_its_day(bedro
     assert (out["gathered"], out["memories"]) == (1, 1)
     note = bedroom.text("Users/mira/memories/2026-05-24.md")
     assert "mackerel" in note
-    assert (
-        "sour cherries since that summer (2026-05-24, ref:p1, topic:personal)" in note
-    )
+    assert "sour cherries since that summer (2026-05-24, ref:p1, topic:personal)" in note
     assert bedroom.sleep()[SCOPE]["gathered"] == 0
 
 
@@ -233,9 +202,7 @@ def test_a_turn_that_arrives_during_an_interrupted_night_is_learned_too(bedroom)
         VaultMemory.open(bedroom.vault, environment=bedroom.seen.environment) as memory,
         suppress(Stopped),
     ):
-        memory.sleep(
-            scopes=[SCOPE], now=datetime(2026, 5, 26, 1, 5, tzinfo=UTC), after=stop
-        )
+        memory.sleep(scopes=[SCOPE], now=datetime(2026, 5, 26, 1, 5, tzinfo=UTC), after=stop)
     bedroom.say("I love sour cherries since that summer.", at="17:00")
 
     assert bedroom.sleep()[SCOPE]["gathered"] == 2

@@ -14,8 +14,7 @@ from vault_memory.rules.learning.policy_cues import REASONS
 
 NOW = datetime(2026, 5, 25, 8, tzinfo=UTC)
 SENTENCES = [
-    sentence.removeprefix("not: ")
-    for _, _, sentence in cases(*CUE_REASONS, "stable", "other")[::4]
+    sentence.removeprefix("not: ") for _, _, sentence in cases(*CUE_REASONS, "stable", "other")[::4]
 ] + ["I like 7.", "My name is Will.", "From now on, answer in French."]
 TURNS = 8
 """In a conversation"""
@@ -63,9 +62,7 @@ def test_each_candidate_ends_somewhere(tmp_path: Path) -> None:
     assert reasons <= {*REASONS, "secret", "withdrawn"}
 
 
-def test_a_repetition_in_the_first_night_of_a_person_is_recorded(
-    tmp_path: Path,
-) -> None:
+def test_a_repetition_in_the_first_night_of_a_person_is_recorded(tmp_path: Path) -> None:
     with quiet_vault(tmp_path) as memory:
         turns = [
             memory.record_turn(

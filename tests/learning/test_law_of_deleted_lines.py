@@ -167,9 +167,7 @@ def test_what_a_person_deleted_is_no_line_of_another_scope(memory: VaultMemory):
     assert done.outcome == "added"
 
 
-def test_the_memory_tool_does_not_bring_back_a_line_of_another_note(
-    memory: VaultMemory,
-):
+def test_the_memory_tool_does_not_bring_back_a_line_of_another_note(memory: VaultMemory):
     by_tool(memory, "I own a red sloop")
     delete(memory, "red sloop")
     tool = memory.memory_tool(user="alice", private=True)
@@ -211,9 +209,7 @@ def test_a_persons_own_words_bring_it_back(
     assert stands(memory, "red sloop")
 
 
-def test_a_rule_that_a_person_deleted_is_not_written_again_by_a_tool(
-    memory: VaultMemory,
-):
+def test_a_rule_that_a_person_deleted_is_not_written_again_by_a_tool(memory: VaultMemory):
     rule = "Always answer in grams"
     memory.record_turn(text=f"{rule}.", **SAID)
     assert memory.remember(rule, scope="user:alice").outcome == "added"
@@ -227,9 +223,7 @@ def test_a_rule_that_a_person_deleted_is_not_written_again_by_a_tool(
 
 # ---- the law -------------------------------------------------------------------------------------
 
-THINGS = (
-    "sloop kettle barometer lantern kayak piano loom telescope anvil beehive".split()
-)
+THINGS = "sloop kettle barometer lantern kayak piano loom telescope anvil beehive".split()
 COLOURS = "red blue green amber black white grey brown pink gold".split()
 
 
@@ -238,19 +232,12 @@ def echo(memory: VaultMemory, thing: str, chance: random.Random, now: datetime) 
     text = f"I own a {thing}"
     words = chance.choice(("{}", "As you said, {}", "{}, by the way", "User: {}"))
     role, more = chance.choice(
-        (
-            ("assistant", {}),
-            ("user", {"origin": "email"}),
-            ("user", {"user": "bob"}),
-            ("tool", {}),
-        )
+        (("assistant", {}), ("user", {"origin": "email"}), ("user", {"user": "bob"}), ("tool", {}))
     )
     turn = {**SAID, "session": f"{now:%j} {thing}", "role": role, **more}
     memory.record_turn(text=words.format(text), now=now, **turn)
     memory.remember(words.format(text), scope="user:alice", source="tool", now=now)
-    memory.add_fact(
-        "alice", "owns", f"a {thing}", scope="user:alice", source="tool", now=now
-    )
+    memory.add_fact("alice", "owns", f"a {thing}", scope="user:alice", source="tool", now=now)
 
 
 @pytest.mark.parametrize("seed", range(2))
@@ -258,10 +245,7 @@ def test_nothing_that_a_person_deleted_comes_back(tmp_path: Path, seed: int):
     chance = random.Random(seed)
     things = [f"{colour} {thing}" for colour in COLOURS for thing in THINGS][:DELETIONS]
     with ExitStack() as stack:
-        devices = [
-            stack.enter_context(open_vault(tmp_path, name))
-            for name in ("laptop", "phone")
-        ]
+        devices = [stack.enter_context(open_vault(tmp_path, name)) for name in ("laptop", "phone")]
         first = devices[0]
         for number, thing in enumerate(things):
             if number % 2:

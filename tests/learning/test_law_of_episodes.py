@@ -48,9 +48,7 @@ class Life:
 
     def say(self, session: str) -> None:
         text = self.chance.choice(TEXTS).format(session)
-        self.memory.record_turn(
-            session=session, role="user", user="ann", text=text, now=self.now
-        )
+        self.memory.record_turn(session=session, role="user", user="ann", text=text, now=self.now)
         self.turns[session] += 1
 
     def end(self, session: str) -> None:
@@ -77,9 +75,7 @@ class Life:
 
     def episodes(self) -> Counter[str]:
         """The number of episodes by the key of their conversation."""
-        return Counter(
-            key for note in self.notes() for key in KEY.findall(note.read_text())
-        )
+        return Counter(key for note in self.notes() for key in KEY.findall(note.read_text()))
 
 
 @pytest.fixture(params=range(cases(16)))

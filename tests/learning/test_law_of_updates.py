@@ -108,9 +108,7 @@ WAYS: tuple[Callable[[VaultMemory, Home, str, datetime], None], ...] = (
 
 
 @pytest.mark.parametrize("seed", range(cases(10)))
-def test_the_newest_value_is_first_in_facts_context_and_search(
-    tmp_path: Path, seed: int
-) -> None:
+def test_the_newest_value_is_first_in_facts_context_and_search(tmp_path: Path, seed: int) -> None:
     chance = random.Random(seed)
     homes = [Home(f"person{number:03}") for number in range(FACTS)]
     with quiet_vault(tmp_path) as memory:

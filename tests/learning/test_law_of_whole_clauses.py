@@ -118,10 +118,7 @@ def test_a_small_model_is_asked_about_whole_sentences(said: tuple[str, str]) -> 
     ("turn", "line"),
     [
         ("Never ship to the U.S. without a review", "Never ship to the U.S. without"),
-        (
-            "Remember that the deadline is 5. June at noon",
-            "- the deadline is 5. June at noon",
-        ),
+        ("Remember that the deadline is 5. June at noon", "- the deadline is 5. June at noon"),
         ("Merk dir, dass ich Fan vom 1. FC Nürnberg bin", "Fan vom 1. FC Nürnberg bin"),
         ("Retiens que le 14. juillet est libre", "le 14. juillet est libre"),
         ("Nunca envíes nada a EE. UU. sin revisión", "a EE. UU. sin revisión"),
@@ -140,9 +137,7 @@ def test_a_night_keeps_the_sentence_whole(tmp_path: Path, turn: str, line: str) 
         memory.sleep(scopes=["user:alice"], now=NOW + timedelta(days=1))
     notes = (tmp_path / "vault/Users/alice").rglob("*.md")
     kept = "\n".join(
-        note.read_text(encoding="utf-8")
-        for note in notes
-        if "transcripts" not in note.parts
+        note.read_text(encoding="utf-8") for note in notes if "transcripts" not in note.parts
     )
 
     assert line in kept

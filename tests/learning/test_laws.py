@@ -54,19 +54,13 @@ def stored(vault: Path, folder: str = "") -> dict[str, str]:
     return {
         path.relative_to(vault).as_posix(): path.read_text()
         for path in sorted((vault / folder).rglob("*"))
-        if path.is_file()
-        and "transcripts" not in path.parts
-        and path.name != ".vault-memory.lease"
+        if path.is_file() and "transcripts" not in path.parts and path.name != ".vault-memory.lease"
     }
 
 
 # ---- scopes -----------------------------------------------------------------------------
 
-FOLDERS = {
-    "user:ann": "Users/ann",
-    "user:bob": "Users/bob",
-    "channel:dev": "Channels/dev",
-}
+FOLDERS = {"user:ann": "Users/ann", "user:bob": "Users/bob", "channel:dev": "Channels/dev"}
 WORDS = {"user:ann": "quokka", "user:bob": "axolotl", "channel:dev": "pangolin"}
 ALIASES = {"user:ann": "Clanger", "user:bob": "Tinker"}
 """Each person has another name for the Harbour Bell"""
@@ -194,9 +188,7 @@ def test_a_scope_stores_no_word_and_no_turn_of_another(neighbours: Neighbours) -
             assert {word for word in WORDS.values() if word in text} <= words, name
 
 
-def test_a_question_in_one_scope_finds_nothing_of_another(
-    neighbours: Neighbours,
-) -> None:
+def test_a_question_in_one_scope_finds_nothing_of_another(neighbours: Neighbours) -> None:
     memory = neighbours.memory
     for scope, folder in FOLDERS.items():
         for query in (*WORDS.values(), "hate myself", "plum jam"):
@@ -250,15 +242,12 @@ def test_another_name_is_known_only_where_it_was_given(neighbours: Neighbours) -
 def is_known(memory: VaultMemory, scope: str, alias: str) -> list[bool]:
     """Whether facts, prompts, searches and filters of a scope know another name of the bell."""
     now = NIGHT + timedelta(days=1)
-    relevant = memory.facts.relevant(
-        f"What about {alias}?", scopes=[scope], user="nobody", now=now
-    )
+    relevant = memory.facts.relevant(f"What about {alias}?", scopes=[scope], user="nobody", now=now)
     return [
         bool(memory.facts(scopes=[scope], entity=alias, now=now)),
         any(fact.subject == "Harbour Bell" for fact in relevant),
         "bell.md" in notes_of(memory.search(alias, scopes=[scope], now=now)),
-        "bell.md"
-        in notes_of(memory.search("rings", scopes=[scope], entity=alias, now=now)),
+        "bell.md" in notes_of(memory.search("rings", scopes=[scope], entity=alias, now=now)),
     ]
 
 
@@ -266,9 +255,7 @@ def notes_of(answer: Any) -> str:
     return " ".join(hit.note for hit in answer.hits)
 
 
-def test_a_conversation_begins_with_the_episode_of_its_own_scope(
-    neighbours: Neighbours,
-) -> None:
+def test_a_conversation_begins_with_the_episode_of_its_own_scope(neighbours: Neighbours) -> None:
     memory = neighbours.memory
     for scope in FOLDERS:
         block = memory.context("Hello", scopes=[scope], now=NIGHT + timedelta(days=1))
@@ -285,9 +272,7 @@ def test_a_conversation_begins_with_the_episode_of_its_own_scope(
 def test_copies_of_a_statement_are_of_one_scope(neighbours: Neighbours) -> None:
     memory = neighbours.memory
     later = NIGHT + timedelta(days=1)
-    answer = memory.search(
-        "I like plum jam", scopes=["user:ann", "user:bob"], now=later
-    )
+    answer = memory.search("I like plum jam", scopes=["user:ann", "user:bob"], now=later)
     groups = [
         {
             owner_of(memory, note, line)
@@ -310,16 +295,10 @@ def owner_of(memory: VaultMemory, note: str, line: int) -> str:
     return speaker_of(memory, note, line)
 
 
-def test_a_model_reads_no_words_of_others_in_the_night_of_a_person(
-    tmp_path: Path,
-) -> None:
+def test_a_model_reads_no_words_of_others_in_the_night_of_a_person(tmp_path: Path) -> None:
     (tmp_path / "vault/Users").mkdir(parents=True)
     with ScriptedModel(eager(random.Random(1), [])) as model:
-        brain = {
-            "BRAIN_KIND": "openai",
-            "BRAIN_BASE_URL": model.url,
-            "BRAIN_MODEL": "small",
-        }
+        brain = {"BRAIN_KIND": "openai", "BRAIN_BASE_URL": model.url, "BRAIN_MODEL": "small"}
         with VaultMemory.open(
             tmp_path / "vault", environment=environment(tmp_path, **brain)
         ) as memory:
@@ -435,9 +414,7 @@ def origin_of(row: Mapping[str, Any]) -> str:
 
 
 @pytest.fixture(scope="module", params=SEEDS)
-def pair(
-    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
-) -> Pair:
+def pair(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Pair:
     chance = random.Random(request.param)
     folder = tmp_path_factory.mktemp("pair")
     live = folder / "live"
@@ -494,16 +471,10 @@ def test_a_model_does_not_silence_what_the_rules_find(pair: Pair) -> None:
     assert missing - doubted == set()
 
 
-def test_no_text_of_crises_and_secrets_is_stored_with_or_without_a_model(
-    pair: Pair,
-) -> None:
+def test_no_text_of_crises_and_secrets_is_stored_with_or_without_a_model(pair: Pair) -> None:
     for ended in (pair.rules, pair.model):
         everything = "\n".join(ended.texts.values())
-        hidden = [
-            pair.said[turn]
-            for turn, reason in ended.dropped.items()
-            if reason in NEVER_TOLD
-        ]
+        hidden = [pair.said[turn] for turn, reason in ended.dropped.items() if reason in NEVER_TOLD]
         assert [text for text in hidden if text.strip(".!") in everything] == []
 
 

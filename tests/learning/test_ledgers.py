@@ -83,9 +83,7 @@ def test_appended_records_are_read_back(memory: VaultMemory) -> None:
 def test_each_device_writes_its_own_file_and_reads_both(
     memory: VaultMemory, tmp_path: Path
 ) -> None:
-    other = Ledgers(
-        Folder(memory.root), Layout(), Devices(tmp_path / "state of a second device")
-    )
+    other = Ledgers(Folder(memory.root), Layout(), Devices(tmp_path / "state of a second device"))
     (tmp_path / "state of a second device").mkdir()
     mine = ledgers.of_vault(memory.vault)
     own = f"Users/alice/learning/held.{other.device}.jsonl"
@@ -105,22 +103,14 @@ def test_each_device_writes_its_own_file_and_reads_both(
         ("held", json.dumps(HELD | {"supports": ["t1"]})),
         ("held", json.dumps(HELD | {"ts": "yesterday"})),
         ("held", "[1, 2]"),
-        (
-            "counts",
-            '{"ts":"2026-05-25","device":"d1","reads":{"9f3c":[-1,"2026-05-25"]}}',
-        ),
-        (
-            "counts",
-            '{"ts":"2026-05-25","device":"d1","reads":{"9f3c":[true,"2026-05-25"]}}',
-        ),
+        ("counts", '{"ts":"2026-05-25","device":"d1","reads":{"9f3c":[-1,"2026-05-25"]}}'),
+        ("counts", '{"ts":"2026-05-25","device":"d1","reads":{"9f3c":[true,"2026-05-25"]}}'),
         ("counts", '{"ts":"2026-05-25","device":"d1","reads":{"9f3c":[1,"May"]}}'),
         ("safety/2026-05-25", '{"ts":"2026-05-25","turn":7,"reason":"crisis"}'),
         ("feedback/2026-05-25", '{"ts":"2026-05-25","verdict":"fine"}'),
     ],
 )
-def test_a_bad_line_is_skipped_and_counted(
-    memory: VaultMemory, name: str, bad: str
-) -> None:
+def test_a_bad_line_is_skipped_and_counted(memory: VaultMemory, name: str, bad: str) -> None:
     book = ledgers.of_vault(memory.vault)
     file = memory.root / f"Users/alice/learning/{name}.jsonl"
     file.parent.mkdir(parents=True)
@@ -148,9 +138,7 @@ def test_logs_expire_by_the_date_in_their_names(memory: VaultMemory) -> None:
         book.append_by_day(places(), "safety", day, record)
     assert len(book.daily_records(places(), "safety")) == 2
     assert book.remove_before(places(), "safety", date(2026, 5, 20)) == 1
-    assert [one["ts"][:10] for one in book.daily_records(places(), "safety")] == [
-        "2026-05-20"
-    ]
+    assert [one["ts"][:10] for one in book.daily_records(places(), "safety")] == ["2026-05-20"]
 
 
 def test_a_log_that_cannot_be_written_blocks_nothing(memory: VaultMemory) -> None:
@@ -207,10 +195,7 @@ def test_files_of_a_ledger_merge_without_loss(
 
 
 def test_a_conflict_copy_of_a_ledger_can_be_merged() -> None:
-    ours, theirs = (
-        as_file([json.dumps(line_of("t1"))]),
-        as_file([json.dumps(line_of("t2"))]),
-    )
+    ours, theirs = (as_file([json.dumps(line_of("t1"))]), as_file([json.dumps(line_of("t2"))]))
     assert fold_log(ours, theirs).state == "mergeable"
 
 

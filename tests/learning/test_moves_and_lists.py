@@ -28,9 +28,7 @@ def page_after(tmp_path: Path, turns: Iterable[str]) -> str:
     with quiet_vault(tmp_path) as memory:
         for number, text in enumerate(turns):
             day = NOW + timedelta(days=2 * number)
-            memory.record_turn(
-                session=f"s{number}", role="user", user=SUBJECT, text=text, now=day
-            )
+            memory.record_turn(session=f"s{number}", role="user", user=SUBJECT, text=text, now=day)
             memory.sleep(scopes=[f"user:{SUBJECT}"], now=day + timedelta(days=1))
     [page] = (tmp_path / "vault/Users").rglob("FACTS.md")
     return page.read_text(encoding="utf-8")
@@ -39,9 +37,7 @@ def page_after(tmp_path: Path, turns: Iterable[str]) -> str:
 def current_homes(page: str) -> list[str]:
     lines = [line for line in page.splitlines() if "lives_in:" in line]
     return [
-        line.split("lives_in: ")[1].split(" (")[0]
-        for line in lines
-        if not line.startswith("- ~~")
+        line.split("lives_in: ")[1].split(" (")[0] for line in lines if not line.startswith("- ~~")
     ]
 
 
@@ -112,9 +108,7 @@ def test_the_date_of_a_value_becomes_its_first_day(tmp_path: Path) -> None:
         ("Porto 2024", "Porto", date(2024, 1, 1)),
     ],
 )
-def test_words_at_the_end_of_a_value_say_since_when(
-    said: str, value: str, begin: date
-) -> None:
+def test_words_at_the_end_of_a_value_say_since_when(said: str, value: str, begin: date) -> None:
     found = split_begin(said)
 
     assert found.value == value
@@ -160,18 +154,9 @@ LISTS = {
     "allergic_to": [
         ("I am allergic to penicillin, latex and cats", "penicillin latex cats"),
         ("I'm allergic to penicillin and to latex", "penicillin latex"),
-        (
-            "Ich bin allergisch gegen Penicillin, Latex und Katzen",
-            "Penicillin Latex Katzen",
-        ),
-        (
-            "Je suis allergique à la pénicilline, au latex et aux chats",
-            "pénicilline latex chats",
-        ),
-        (
-            "Soy alérgico a la penicilina, al látex y a los gatos",
-            "penicilina látex gatos",
-        ),
+        ("Ich bin allergisch gegen Penicillin, Latex und Katzen", "Penicillin Latex Katzen"),
+        ("Je suis allergique à la pénicilline, au latex et aux chats", "pénicilline latex chats"),
+        ("Soy alérgico a la penicilina, al látex y a los gatos", "penicilina látex gatos"),
         ("У меня аллергия на пенициллин, латекс и кошек", "пенициллин латекс кошек"),
         ("我对青霉素、乳胶和猫过敏", "青霉素 乳胶 猫"),
     ],
@@ -180,10 +165,7 @@ LISTS = {
         ("Ich spreche Deutsch und Englisch", "Deutsch Englisch"),
         ("Je parle anglais, allemand et russe", "anglais allemand russe"),
         ("Hablo inglés, alemán y ruso", "inglés alemán ruso"),
-        (
-            "Я говорю по-русски, по-английски и по-немецки",
-            "по-русски по-английски по-немецки",
-        ),
+        ("Я говорю по-русски, по-английски и по-немецки", "по-русски по-английски по-немецки"),
         ("我会说中文、英语和法语", "中文 英语 法语"),
     ],
     "likes": [
@@ -218,9 +200,7 @@ LISTS = {
     ("predicate", "said", "objects"),
     [(predicate, *case) for predicate, cases in LISTS.items() for case in cases],
 )
-def test_of_several_things_all_are_kept(
-    predicate: str, said: str, objects: str
-) -> None:
+def test_of_several_things_all_are_kept(predicate: str, said: str, objects: str) -> None:
     assert facts_of(said) == [(predicate, value) for value in objects.split()]
 
 
@@ -256,9 +236,7 @@ def test_a_clause_is_no_thing_of_a_list(said: str, fact: tuple[str, str]) -> Non
     assert facts_of(said) == [fact]
 
 
-def test_each_thing_of_a_list_is_a_fact_and_the_sentence_no_memory(
-    tmp_path: Path,
-) -> None:
+def test_each_thing_of_a_list_is_a_fact_and_the_sentence_no_memory(tmp_path: Path) -> None:
     page = page_after(tmp_path, ["I am allergic to penicillin, latex and cats"])
 
     for value in ("penicillin", "latex", "cats"):

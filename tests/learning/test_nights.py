@@ -55,8 +55,7 @@ def test_a_schedule_is_one_time_of_the_day(text):
 
 
 @pytest.mark.parametrize(
-    "text",
-    ["", "0 2 * * 1", "60 2 * * *", "0 24 * * *", "*/5 2 * * *", "0 2 * *", "@daily"],
+    "text", ["", "0 2 * * 1", "60 2 * * *", "0 24 * * *", "*/5 2 * * *", "0 2 * *", "@daily"]
 )
 def test_any_other_text_is_not_a_schedule(text):
     assert Schedule.read(text) is None
@@ -78,9 +77,7 @@ def test_each_night_of_366_days_is_done_once_in_thirty_zones():
                 assert began.astimezone(zone).date() == night
                 nights.append(night)
                 done = night
-        assert nights == [
-            nights[0] + timedelta(days=day) for day in range(len(nights))
-        ], name
+        assert nights == [nights[0] + timedelta(days=day) for day in range(len(nights))], name
         assert len(nights) in (366, 367), name
 
 
@@ -91,29 +88,11 @@ def test_each_night_of_366_days_is_done_once_in_thirty_zones():
     start=st.datetimes(datetime(1970, 1, 2), datetime(2037, 12, 1)),
     gaps=st.lists(st.integers(1, 60 * 24 * 5), min_size=1, max_size=40),
 )
-@example(
-    zone="Europe/Berlin", hour=2, minute=30, start=datetime(2026, 3, 28), gaps=[30] * 96
-)
-@example(
-    zone="Europe/Berlin",
-    hour=2,
-    minute=30,
-    start=datetime(2026, 10, 24),
-    gaps=[30] * 96,
-)
-@example(
-    zone="Pacific/Apia", hour=2, minute=0, start=datetime(2011, 12, 28), gaps=[60] * 96
-)
-@example(
-    zone="America/Sao_Paulo",
-    hour=0,
-    minute=0,
-    start=datetime(2018, 11, 2),
-    gaps=[45] * 96,
-)
-def test_after_any_power_cut_the_last_night_is_caught_up_once(
-    zone, hour, minute, start, gaps
-):
+@example(zone="Europe/Berlin", hour=2, minute=30, start=datetime(2026, 3, 28), gaps=[30] * 96)
+@example(zone="Europe/Berlin", hour=2, minute=30, start=datetime(2026, 10, 24), gaps=[30] * 96)
+@example(zone="Pacific/Apia", hour=2, minute=0, start=datetime(2011, 12, 28), gaps=[60] * 96)
+@example(zone="America/Sao_Paulo", hour=0, minute=0, start=datetime(2018, 11, 2), gaps=[45] * 96)
+def test_after_any_power_cut_the_last_night_is_caught_up_once(zone, hour, minute, start, gaps):
     schedule, where = Schedule(hour, minute), ZoneInfo(zone)
     now, done = start.replace(tzinfo=UTC), None
     for gap in gaps:
@@ -138,22 +117,14 @@ def test_after_any_power_cut_the_last_night_is_caught_up_once(
 def test_a_clock_set_back_repeats_no_night():
     schedule, zone = Schedule(2, 0), ZoneInfo("Europe/Oslo")
 
-    assert (
-        schedule.due(datetime(2026, 5, 1, 12, tzinfo=UTC), zone, done=date(2026, 5, 9))
-        is None
-    )
+    assert schedule.due(datetime(2026, 5, 1, 12, tzinfo=UTC), zone, done=date(2026, 5, 9)) is None
 
 
 def test_a_repeated_hour_counts_as_one_night():
     schedule, zone = Schedule(2, 30), ZoneInfo("Europe/Berlin")
     first = datetime(2026, 10, 25, 0, 30, tzinfo=UTC)
 
-    assert (
-        schedule.due(first - timedelta(minutes=1), zone, done=date(2026, 10, 24))
-        is None
-    )
+    assert schedule.due(first - timedelta(minutes=1), zone, done=date(2026, 10, 24)) is None
     assert schedule.due(first, zone, done=date(2026, 10, 24)) == date(2026, 10, 25)
-    assert (
-        schedule.due(first + timedelta(hours=1), zone, done=date(2026, 10, 25)) is None
-    )
+    assert schedule.due(first + timedelta(hours=1), zone, done=date(2026, 10, 25)) is None
     assert schedule.next(first, zone).isoformat() == "2026-10-26T02:30:00+01:00"

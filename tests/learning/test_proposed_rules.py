@@ -65,9 +65,7 @@ def test_of_several_paragraphs_a_home_is_proposed_and_the_true_one_holds(bedroom
     assert "lives_in: Kalmar" in facts
 
     day = "2026-05-26"
-    bedroom.say(
-        "The letter is from May.\n\nI live in Oslo. I am allergic to figs.", day=day
-    )
+    bedroom.say("The letter is from May.\n\nI live in Oslo. I am allergic to figs.", day=day)
     bedroom.sleep("--user", "mira", now="2026-05-27T02:05+01:00")
 
     assert "Oslo" not in bedroom.text(FACTS)
@@ -84,15 +82,11 @@ def test_an_approved_home_holds(bedroom):
     bedroom.sleep("--user", "mira")
     bedroom.say("The letter is from May.\n\nI live in Oslo.", day="2026-05-26")
     bedroom.sleep("--user", "mira", now="2026-05-27T02:05+01:00")
-    waiting = next(
-        item for item in bedroom.seen.ok("inbox")["items"] if "Oslo" in str(item)
-    )
+    waiting = next(item for item in bedroom.seen.ok("inbox")["items"] if "Oslo" in str(item))
     bedroom.seen.ok("inbox", "approve", waiting["id"])
 
     facts = bedroom.seen.ok("facts", "--user", "mira", "--on", "2026-05-27")["facts"]
-    assert [fact["object"] for fact in facts if fact["predicate"] == "lives_in"] == [
-        "Oslo"
-    ]
+    assert [fact["object"] for fact in facts if fact["predicate"] == "lives_in"] == ["Oslo"]
 
 
 @pytest.mark.parametrize("rule", ADDRESSES)
@@ -119,10 +113,7 @@ def test_one_turn_brings_two_rules_and_proposes_the_others(bedroom):
     bedroom.sleep("--user", "mira")
 
     rules = bedroom.text(RULES)
-    assert [name for name in ("Ann", "Bo", "Cy", "Di") if name in rules] == [
-        "Ann",
-        "Bo",
-    ]
+    assert [name for name in ("Ann", "Bo", "Cy", "Di") if name in rules] == ["Ann", "Bo"]
     assert "captain Cy" in inbox(bedroom)
     assert "captain Di" in inbox(bedroom)
 

@@ -10,14 +10,7 @@ import pytest
 
 from tests.effort import FULL
 from tests.in_memory import folder_in_memory
-from tests.learning.turns.measuring import (
-    LANGUAGES,
-    NOON,
-    FixedTurn,
-    Line,
-    lines_of,
-    turns_of,
-)
+from tests.learning.turns.measuring import LANGUAGES, NOON, FixedTurn, Line, lines_of, turns_of
 from vault_memory.api.vault_memory import VaultMemory
 
 NIGHTS = 30 if FULL else 6
@@ -31,9 +24,9 @@ SAID_AGAIN = {
     "ru": ("{}", "Как я уже сказал, {}", "Кстати, {}", "Повторяю: {}", "Ну, {}"),
     "zh": ("{}", "我说过，{}", "对了，{}", "再说一遍，{}", "你知道的，{}"),
 }
-AGAIN = [
-    turn for language in LANGUAGES for turn in turns_of(language) if not turn.reason
-][:: 1 if FULL else 4]
+AGAIN = [turn for language in LANGUAGES for turn in turns_of(language) if not turn.reason][
+    :: 1 if FULL else 4
+]
 
 
 def variation(turn: FixedTurn, night: int) -> str:
@@ -95,9 +88,7 @@ def repeats_in(turn: FixedTurn, lines: Sequence[Line]) -> int:
     return repeats
 
 
-def test_after_many_nights_few_lines_say_the_same_again(
-    lines: dict[str, list[Line]],
-) -> None:
+def test_after_many_nights_few_lines_say_the_same_again(lines: dict[str, list[Line]]) -> None:
     repeats = {turn.text: repeats_in(turn, lines[turn.id]) for turn in AGAIN}
     count = sum(map(len, lines.values()))
 

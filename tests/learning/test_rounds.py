@@ -72,9 +72,7 @@ class House:
         self.vault, self.listener = folder / "vault", Listener()
         transcript = self.vault / f"Users/mira/transcripts/{EVENING.date()}.jsonl"
         transcript.parent.mkdir(parents=True)
-        transcript.write_text(
-            "".join(json.dumps(turn.as_json()) + "\n" for turn in turns)
-        )
+        transcript.write_text("".join(json.dumps(turn.as_json()) + "\n" for turn in turns))
         self.environment = {
             "VAULT_MEMORY_STATE": str(folder / "state"),
             "VAULT_MEMORY_CACHE": str(folder / "cache"),
@@ -115,15 +113,12 @@ TEXTS = st.one_of(
 
 @settings(max_examples=8)
 @given(
-    said=st.lists(
-        st.tuples(TEXTS, st.sampled_from("ab"), st.booleans()), min_size=1, max_size=30
-    ),
+    said=st.lists(st.tuples(TEXTS, st.sampled_from("ab"), st.booleans()), min_size=1, max_size=30),
     room=st.sampled_from([900, 2_000, ROOM]),
     kills=st.lists(st.integers(0, len(STEPS) - 1), max_size=6),
 )
 @example(
-    [("I love sour cherries since that summer.", "a", False)]
-    + [("x" * 400, "b", False)] * 8,
+    [("I love sour cherries since that summer.", "a", False)] + [("x" * 400, "b", False)] * 8,
     900,
     list(range(len(STEPS))),
 )
@@ -133,18 +128,14 @@ def test_each_own_turn_of_any_day_is_in_exactly_one_prompt_that_fits(said, room,
         house = House(Path(folder), turns)
         outcome = house.night(room, kills)
 
-    shown = [
-        one.ts for prompt in house.listener.asked for one in prompt.excerpts if one.own
-    ]
+    shown = [one.ts for prompt in house.listener.asked for one in prompt.excerpts if one.own]
     assert sorted(shown) == sorted(turn.ts for turn in turns if not turn.automated)
     assert all(len(prompt.text) <= room for prompt in house.listener.asked)
     assert (outcome["gathered"], outcome["more"]) == (len(turns), 0)
 
 
 def test_none_of_two_hundred_turns_is_skipped(tmp_path):
-    turns = turns_of(
-        [(f"{number:03}" + "x" * 497, "s", False) for number in range(200)]
-    )
+    turns = turns_of([(f"{number:03}" + "x" * 497, "s", False) for number in range(200)])
     house = House(tmp_path, turns)
 
     outcome = house.night(ROOM)
@@ -155,9 +146,7 @@ def test_none_of_two_hundred_turns_is_skipped(tmp_path):
     assert (outcome["gathered"], len(house.listener.asked)) == (200, 3)
 
 
-def test_ten_thousand_short_turns_never_make_an_oversized_prompt(
-    tmp_path,
-):
+def test_ten_thousand_short_turns_never_make_an_oversized_prompt(tmp_path):
     house = House(tmp_path, turns_of([("ok", "s", False)] * 10_000))
 
     outcome = house.night(ROOM)
@@ -178,8 +167,7 @@ def test_notes_that_would_fill_the_prompt_leave_half_of_it_to_the_turns(tmp_path
     assert [len(one.excerpts) for one in house.listener.asked] == [57, 43]
     assert all(ROOM * 0.8 < len(one.text) <= ROOM for one in house.listener.asked)
     assert all(
-        [name for name, _ in one.known] == ["profile", "facts"]
-        for one in house.listener.asked
+        [name for name, _ in one.known] == ["profile", "facts"] for one in house.listener.asked
     )
 
 
@@ -196,9 +184,7 @@ def test_a_prompt_about_notes_fits_the_context_too(tmp_path, role):
 def test_a_long_night_edits_the_profile_once_and_counts_as_one_night(bedroom):
     for number in range(3):
         bedroom.say(f"{number} " + "x" * 30_000, at=f"18:0{number}")
-    with ScriptedModel(
-        says({"memories": [], "facts": [], "topics": {}, "ops": []})
-    ) as found:
+    with ScriptedModel(says({"memories": [], "facts": [], "topics": {}, "ops": []})) as found:
         bedroom.set(BRAIN_KIND="openai", BRAIN_BASE_URL=found.url, BRAIN_MODEL="small")
         bedroom.set(SLEEP_CYCLE_CURATE_USER_MEMORY="true")
         out = bedroom.sleep()[SCOPE]
@@ -206,12 +192,7 @@ def test_a_long_night_edits_the_profile_once_and_counts_as_one_night(bedroom):
     edits = [asked for asked in found.asked if "You keep the note" in asked.system]
     # Three about the turns, and at the end one each about contradictions, names and the note.
     assert (len(found.asked), len(edits)) == (6, 1)
-    assert (out["gathered"], out["more"], out["state"], out["idle"]) == (
-        3,
-        0,
-        "done",
-        1,
-    )
+    assert (out["gathered"], out["more"], out["state"], out["idle"]) == (3, 0, "done", 1)
 
 
 def test_a_long_night_without_news_counts_as_one_idle_night(bedroom):
@@ -237,9 +218,7 @@ def test_turns_left_after_the_last_prompt_are_reported_and_read_by_the_next_run(
     assert (out["gathered"], out["more"], out["state"]) == (1, 0, "done")
 
 
-def test_a_night_without_a_model_looks_up_its_findings_once(
-    bedroom, monkeypatch
-) -> None:
+def test_a_night_without_a_model_looks_up_its_findings_once(bedroom, monkeypatch) -> None:
     looked_up: list[int] = []
 
     def counted(extraction: Extraction, *others: Any, **options: Any) -> Extraction:

@@ -15,9 +15,7 @@ def test_of_45_rules_by_several_writers_twenty_are_active_and_in_the_prompt(bedr
         day = FIRST + timedelta(days=number // 2)
         rule = f"Always greet captain {name}"
         if number % 2:
-            bedroom.seen.ok(
-                "remember", rule, "--user", "mira", "--now", f"{day}T20:00+01:00"
-            )
+            bedroom.seen.ok("remember", rule, "--user", "mira", "--now", f"{day}T20:00+01:00")
         else:
             bedroom.say(f"{rule}.", day=day.isoformat())
             tomorrow = day + timedelta(days=1)

@@ -209,9 +209,7 @@ def test_words_from_before_bring_nothing_back(
 
 
 @pytest.mark.parametrize(("text", "words"), OTHER_LANGUAGES)
-def test_words_are_later_or_not_in_each_language(
-    memory: VaultMemory, text: str, words: str
-):
+def test_words_are_later_or_not_in_each_language(memory: VaultMemory, text: str, words: str):
     learned(memory, text, words)
     say(memory, text, BEFORE)
     by_hand(memory, words)
@@ -350,9 +348,7 @@ def test_a_corrected_episode_deletes_no_sentence(memory: VaultMemory):
 
 
 @pytest.mark.parametrize(("text", "words"), KINDS)
-def test_a_tool_brings_nothing_back_to_any_note(
-    memory: VaultMemory, text: str, words: str
-):
+def test_a_tool_brings_nothing_back_to_any_note(memory: VaultMemory, text: str, words: str):
     learned(memory, text, words)
     by_hand(memory, words)
     line = text.removeprefix("Remember that ")
@@ -377,9 +373,7 @@ def test_a_tool_brings_nothing_back_to_any_note(
         ("我住在卑尔根。", "我搬回了卑尔根。", "卑尔根"),
     ],
 )
-def test_who_moves_back_is_heard(
-    memory: VaultMemory, moved: str, moved_back: str, home: str
-):
+def test_who_moves_back_is_heard(memory: VaultMemory, moved: str, moved_back: str, home: str):
     learned(memory, moved, home)
     save(memory, home, f"- lives_in: Oslo\n{MINE}")
 
@@ -391,9 +385,7 @@ def test_who_moves_back_is_heard(
 
 
 @pytest.mark.parametrize("time", [0.0, 1.0])
-def test_a_file_with_a_time_of_old_is_as_old_as_its_change(
-    memory: VaultMemory, time: float
-):
+def test_a_file_with_a_time_of_old_is_as_old_as_its_change(memory: VaultMemory, time: float):
     text, words = HOME
     learned(memory, text, words)
     say(memory, text, AFTER)
@@ -425,17 +417,9 @@ def test_later_words_hold_till_the_next_deletion(memory: VaultMemory):
 
 
 @pytest.mark.parametrize(
-    "others",
-    [
-        {"role": "assistant"},
-        {"role": "tool"},
-        {"origin": "email"},
-        {"user": "bob"},
-    ],
+    "others", [{"role": "assistant"}, {"role": "tool"}, {"origin": "email"}, {"user": "bob"}]
 )
-def test_later_words_of_others_bring_no_fact_back(
-    memory: VaultMemory, others: dict[str, str]
-):
+def test_later_words_of_others_bring_no_fact_back(memory: VaultMemory, others: dict[str, str]):
     text, words = HOME
     learned(memory, text, words)
     by_hand(memory, words)

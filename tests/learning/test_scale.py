@@ -93,9 +93,7 @@ def test_a_daemon_lists_no_folder_until_a_night_begins_or_a_new_person_speaks(
                 "text": "I moved to Lisbon",
                 "source": "talk",
             }
-            outside.write(
-                "Users/zoe/transcripts/2026-11-21.jsonl", json.dumps(said) + "\n"
-            )
+            outside.write("Users/zoe/transcripts/2026-11-21.jsonl", json.dumps(said) + "\n")
             memory.index()
             until(lambda: looks["none due"] == 2)
             assert listings.of["nights"] > before

@@ -96,18 +96,9 @@ NUMBERS = (
     "postgres://keeper:quayfish@db.example/log",
 )
 CLAUSES = {
-    "en": (
-        "for the harbour meeting: {cue} {value}",
-        "Boat trip on Friday, {cue} {value}",
-    ),
-    "de": (
-        "Für das Treffen am Hafen: {cue} {value}",
-        "Ausflug am Freitag, {cue} {value}",
-    ),
-    "es": (
-        "para la reunión del puerto: {cue} {value}",
-        "El viernes al lago, {cue} {value}",
-    ),
+    "en": ("for the harbour meeting: {cue} {value}", "Boat trip on Friday, {cue} {value}"),
+    "de": ("Für das Treffen am Hafen: {cue} {value}", "Ausflug am Freitag, {cue} {value}"),
+    "es": ("para la reunión del puerto: {cue} {value}", "El viernes al lago, {cue} {value}"),
     "fr": ("pour la réunion au port : {cue} {value}", "Vendredi au lac, {cue} {value}"),
     "ru": ("для встречи в порту: {cue} {value}", "В пятницу на озеро, {cue} {value}"),
     "zh": ("港口会议：{cue} {value}", "周五去湖边，{cue} {value}"),

@@ -38,9 +38,7 @@ def _questions(bedroom: Bedroom) -> list[dict[str, object]]:
 
 
 def _approve(bedroom: Bedroom, words: str) -> None:
-    [question] = [
-        item for item in _questions(bedroom) if words in str(item["op"]["match"])
-    ]
+    [question] = [item for item in _questions(bedroom) if words in str(item["op"]["match"])]
     now = ("--now", "2026-05-27T12:00+01:00")
     bedroom.seen.ok("inbox", "approve", str(question["id"]), *now)
 

@@ -31,9 +31,7 @@ def test_a_failing_step_is_named_and_the_others_run(bedroom, monkeypatch, step):
     assert bedroom.text(NOTE) == before
 
 
-def test_a_contradiction_is_settled_the_night_after_its_step_failed(
-    bedroom, monkeypatch
-):
+def test_a_contradiction_is_settled_the_night_after_its_step_failed(bedroom, monkeypatch):
     def fails(cycle: object) -> None:
         raise RuntimeError("no such luck")
 
@@ -61,10 +59,7 @@ def test_no_question_exceeds_the_configured_room(bedroom):
         bedroom.say(f"I saw the grey ship of harbour {number} today, far out.")
     with ScriptedModel(learns) as model:
         bedroom.set(
-            BRAIN_KIND="openai",
-            BRAIN_BASE_URL=model.url,
-            BRAIN_MODEL="small",
-            BRAIN_ROOM="4000",
+            BRAIN_KIND="openai", BRAIN_BASE_URL=model.url, BRAIN_MODEL="small", BRAIN_ROOM="4000"
         )
         slept = bedroom.sleep("--user", "mira")[SCOPE]
 

@@ -7,9 +7,7 @@ from tests.learning.test_at_once import RULES, end, record
 from tests.learning.test_held import held
 
 WISH = "It would be nice if you gave a few examples with boats and metric units."
-NEARLY = (
-    "It would be nice if you gave a few examples with boats and metric units, please."
-)
+NEARLY = "It would be nice if you gave a few examples with boats and metric units, please."
 OTHER = "It would be nice if you gave jokes about old trains and cold weather."
 SUMMARY = "It would be nice if the bot gave examples with boats and metric units"
 
@@ -28,9 +26,7 @@ def test_a_wish_waits_for_a_second_turn(bedroom: Bedroom) -> None:
 
 
 @pytest.mark.parametrize("repetition", [WISH, NEARLY])
-def test_nearly_the_same_words_are_a_second_turn(
-    bedroom: Bedroom, repetition: str
-) -> None:
+def test_nearly_the_same_words_are_a_second_turn(bedroom: Bedroom, repetition: str) -> None:
     record(bedroom, WISH)
     end(bedroom)
     record(bedroom, repetition, "walk")

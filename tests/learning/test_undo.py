@@ -51,9 +51,7 @@ def _live(bedroom: Bedroom) -> None:
 
 
 @pytest.mark.parametrize("is_newest_first", [True, False])
-def test_all_lines_of_a_night_can_be_undone(
-    bedroom: Bedroom, is_newest_first: bool
-) -> None:
+def test_all_lines_of_a_night_can_be_undone(bedroom: Bedroom, is_newest_first: bool) -> None:
     before = _notes(bedroom)
     old_records = _records(bedroom).keys()
     _live(bedroom)
@@ -74,9 +72,7 @@ def test_all_lines_of_a_night_can_be_undone(
     assert written == set()
 
 
-def test_a_promotion_of_the_night_that_is_undone_is_rejected_for_good(
-    bedroom: Bedroom,
-) -> None:
+def test_a_promotion_of_the_night_that_is_undone_is_rejected_for_good(bedroom: Bedroom) -> None:
     _live(bedroom)
     [(id_, record)] = [
         (id_, record)

@@ -357,17 +357,13 @@ def test_nothing_is_learned_from_quoted_words(language: str, name: str) -> None:
         without = str(read(way.format("…")))
         for one in STATEMENTS[language]:
             found = str(read(way.format(one)))
-            if one.rstrip(".。")[2:] in found or found.count("t1") > without.count(
-                "t1"
-            ):
+            if one.rstrip(".。")[2:] in found or found.count("t1") > without.count("t1"):
                 learned[way, one] = found
     assert learned == {}
 
 
 @pytest.mark.parametrize("language", LANGUAGES)
-def test_a_night_keeps_nothing_of_what_others_wrote(
-    tmp_path: Path, language: str
-) -> None:
+def test_a_night_keeps_nothing_of_what_others_wrote(tmp_path: Path, language: str) -> None:
     with quiet_vault(tmp_path) as memory:
         for number, way in enumerate(quoting(language)):
             memory.record_turn(
@@ -405,9 +401,6 @@ def test_a_conversation_on_one_line_is_of_others(turn: str) -> None:
     assert "Oslo" not in own_words(turn).text
 
 
-@pytest.mark.parametrize(
-    "turn",
-    ["Plan A: I live in Oslo", "Q3 is over. I live in Oslo"],
-)
+@pytest.mark.parametrize("turn", ["Plan A: I live in Oslo", "Q3 is over. I live in Oslo"])
 def test_a_label_alone_makes_no_conversation(turn: str) -> None:
     assert "Oslo" in own_words(turn).text

@@ -30,20 +30,13 @@ def test_in_a_workspace_the_night_writes_beside_the_existing_notes(outside: Outs
 
     [out] = outside.ok("sleep", "--now", "2026-05-26T02:05+00:00")["scopes"]
 
-    assert (out["scope"], out["gathered"], out["memories"], out["facts"]) == (
-        "user:main",
-        1,
-        1,
-        1,
-    )
+    assert (out["scope"], out["gathered"], out["memories"], out["facts"]) == ("user:main", 1, 1, 1)
     assert "mackerel" in (outside.vault / "memory/2026-05-25.md").read_text()
     assert "allergic_to: mackerel" in (outside.vault / "USER.FACTS.md").read_text()
     assert outside.finds("mackerel")
 
 
-def test_a_new_person_gets_notes_where_others_have_theirs(
-    outside: Outside,
-):
+def test_a_new_person_gets_notes_where_others_have_theirs(outside: Outside):
     outside.quick = True
     outside.write("Users/ann/lantern/config/USER.md", "## About\n\n- Ann\n")
     outside.ok(
@@ -60,9 +53,7 @@ def test_a_new_person_gets_notes_where_others_have_theirs(
     out = {one["scope"]: one for one in outside.ok("sleep")["scopes"]}
 
     assert out["user:李"]["facts"] == 1
-    assert (
-        "mackerel" in (outside.vault / "Users/李/lantern/config/FACTS.md").read_text()
-    )
+    assert "mackerel" in (outside.vault / "Users/李/lantern/config/FACTS.md").read_text()
 
 
 @pytest.mark.parametrize(
@@ -94,18 +85,11 @@ def test_two_scopes_never_share_a_note():
 
     for scope in ("user:ann", "user:anna", "channel:ann", "group:ann", "user:new"):
         places = places_of(scope, paths, layout)
-        for path in (
-            places.profile,
-            places.facts,
-            places.rules,
-            f"{places.notes}2026-05-25.md",
-        ):
+        for path in (places.profile, places.facts, places.rules, f"{places.notes}2026-05-25.md"):
             assert not path or layout.place(path).scope == scope, path
 
 
-def test_two_thousand_turns_of_one_day_are_gathered_and_read_in_a_second(
-    outside: Outside,
-):
+def test_two_thousand_turns_of_one_day_are_gathered_and_read_in_a_second(outside: Outside):
     from vault_memory.api.vault_memory import VaultMemory
     from vault_memory.learning.unread_turns import gather
     from vault_memory.rules.learning.extraction import read_answer
@@ -113,10 +97,7 @@ def test_two_thousand_turns_of_one_day_are_gathered_and_read_in_a_second(
     usual = {"user": "ann", "channel": "", "origin": "owner", "source": "talk"}
     turns = [
         usual
-        | {
-            "id": f"t{number}",
-            "ts": f"2026-05-25T{number // 100:02}:{number % 60:02}:00+00:00",
-        }
+        | {"id": f"t{number}", "ts": f"2026-05-25T{number // 100:02}:{number % 60:02}:00+00:00"}
         | {"session": f"s{number % 40}", "role": ("user", "assistant")[number % 2]}
         | {
             "text": f"This is what was said as number {number}, in a sentence or two of the usual length. "
@@ -125,8 +106,7 @@ def test_two_thousand_turns_of_one_day_are_gathered_and_read_in_a_second(
         for number in range(2000)
     ]
     outside.write(
-        "Users/ann/transcripts/2026-05-25.jsonl",
-        "".join(json.dumps(one) + "\n" for one in turns),
+        "Users/ann/transcripts/2026-05-25.jsonl", "".join(json.dumps(one) + "\n" for one in turns)
     )
     answer = json.dumps(
         {

@@ -41,11 +41,7 @@ def _blocks(tokens: list[Token], lines: list[str]) -> list[Block]:
         if at_top and token.type in KINDS and token.map:
             kind = KINDS[token.type]
             level = int(token.tag[1]) if kind == "heading" else (token.level + 1) // 2
-            name = (
-                " ".join(following.content.split())
-                if kind == "heading" and following
-                else ""
-            )
+            name = " ".join(following.content.split()) if kind == "heading" and following else ""
             end = without_blank_end(lines, token.map[0], token.map[1])
             blocks.append(Block(kind, token.map[0], end, level, name))
         quotes += {"blockquote_open": 1, "blockquote_close": -1}.get(token.type, 0)

@@ -67,18 +67,7 @@ MARKS = [
         "<script>",
         "</script>",
     ],
-    *[
-        "| a | b |",
-        "|---|---|",
-        "a | b",
-        "-|-",
-        "**A**: ",
-        "*a*",
-        "_a_",
-        "a",
-        "b c",
-        "...",
-    ],
+    *["| a | b |", "|---|---|", "a | b", "-|-", "**A**: ", "*a*", "_a_", "a", "b c", "..."],
     *["é", "\u2028", "\x0c", "\xa0", "\0"],
 ]
 INDENTS = [
@@ -112,9 +101,7 @@ shaped_lines = st.builds(
     st.sampled_from(TEXTS),
 )
 lines = st.one_of(
-    st.sampled_from(
-        ["", "", "  ", "\t", "a", "  a", "- a", "  - a", "    - a", "\t- a", "1. a"]
-    ),
+    st.sampled_from(["", "", "  ", "\t", "a", "  a", "- a", "  - a", "    - a", "\t- a", "1. a"]),
     shaped_lines,
 )
 notes = st.lists(lines, max_size=14).map("\n".join)
@@ -181,14 +168,10 @@ WORDS = st.sampled_from(
         ],
     ]
 )
-sentences = st.lists(WORDS, min_size=1, max_size=12).map(
-    lambda words: "So " + " ".join(words)
-)
+sentences = st.lists(WORDS, min_size=1, max_size=12).map(lambda words: "So " + " ".join(words))
 items = st.builds(
     "{}{}{}".format,
-    st.sampled_from(
-        ["- ", "* ", "+ ", "1. ", "2) ", "- [ ] ", "- [x] ", "- **Ann**: "]
-    ),
+    st.sampled_from(["- ", "* ", "+ ", "1. ", "2) ", "- [ ] ", "- [x] ", "- **Ann**: "]),
     sentences,
     st.sampled_from(
         [
@@ -211,9 +194,7 @@ ordinary_blocks = st.one_of(
     st.lists(sentences.map("| {} | b |".format), min_size=1, max_size=5).map(
         lambda rows: "\n".join(["| a | b |", "|---|---|", *rows])
     ),
-    st.sampled_from(
-        ["---", "***", "    indented code", "Setext\n======", "Setext two\n---"]
-    ),
+    st.sampled_from(["---", "***", "    indented code", "Setext\n======", "Setext two\n---"]),
 )
 ordinary_notes = st.builds(
     "{}{}\n".format,

@@ -12,13 +12,7 @@ from markdown_it import MarkdownIt
 
 from tests.markdown.shapes import notes, random_note
 from vault_memory.markdown import document as document_module
-from vault_memory.markdown.document import (
-    Section,
-    SectionedDoc,
-    parse,
-    parse_main,
-    render,
-)
+from vault_memory.markdown.document import Section, SectionedDoc, parse, parse_main, render
 
 FRAGMENTS = [
     *[
@@ -49,8 +43,7 @@ FRAGMENTS = [
     ],
 ]
 ANY_BYTES = st.one_of(
-    st.binary(max_size=200),
-    st.lists(st.sampled_from(FRAGMENTS), max_size=14).map(b"".join),
+    st.binary(max_size=200), st.lists(st.sampled_from(FRAGMENTS), max_size=14).map(b"".join)
 )
 
 
@@ -92,8 +85,7 @@ def names_and_lines_of(doc: SectionedDoc) -> list[tuple[str, int]]:
         found.append(
             (
                 section.name,
-                len(above.replace(b"\r\n", b"\n").replace(b"\r", b"\n").split(b"\n"))
-                - 1,
+                len(above.replace(b"\r\n", b"\n").replace(b"\r", b"\n").split(b"\n")) - 1,
             )
         )
         above += section.heading + section.body
@@ -112,9 +104,7 @@ def test_sections_are_the_top_level_headings_of_markdown_it(
     body = "\n" + note  # so that the note itself does not begin with front matter
     raw = (front + body).replace("\n", line_end).encode()
 
-    expected = [
-        (name, line + front.count("\n")) for name, line in names_and_lines(body)
-    ]
+    expected = [(name, line + front.count("\n")) for name, line in names_and_lines(body)]
     assert names_and_lines_of(parse(raw)) == expected
 
 
@@ -135,8 +125,7 @@ def test_a_plain_note_is_split_into_its_sections() -> None:
 
 
 @pytest.mark.parametrize(
-    "raw",
-    [b"", b"text", b"- item\n", b"\xef\xbb\xbf---\na: b\n---\n- item", b"---\n---"],
+    "raw", [b"", b"text", b"- item\n", b"\xef\xbb\xbf---\na: b\n---\n- item", b"---\n---"]
 )
 def test_a_note_without_a_heading_is_an_opening(raw: bytes) -> None:
     doc = parse(raw)
@@ -266,9 +255,7 @@ def test_broken_line_counting_is_detected(
 ) -> None:
     monkeypatch.setattr(document_module, "line_starts", broken)
 
-    assert any(
-        is_wrong(f"a\u2028b\x0c\r\n{note}\r## x") for note in map(random_note, RANDOMS)
-    )
+    assert any(is_wrong(f"a\u2028b\x0c\r\n{note}\r## x") for note in map(random_note, RANDOMS))
 
 
 def is_wrong(note: str) -> bool:
@@ -278,6 +265,4 @@ def is_wrong(note: str) -> bool:
         return True
     if not all(section.heading.strip() for section in doc.sections[1:]):
         return True
-    return render(doc) != note.encode() or names_and_lines_of(doc) != names_and_lines(
-        note
-    )
+    return render(doc) != note.encode() or names_and_lines_of(doc) != names_and_lines(note)

@@ -6,12 +6,7 @@ from hypothesis import strategies as st
 
 from vault_memory.markdown.blocks.outline import decode
 from vault_memory.markdown.document import parse, render
-from vault_memory.markdown.encodings import (
-    as_utf8,
-    encoding_of,
-    in_encoding_of,
-    text_of,
-)
+from vault_memory.markdown.encodings import as_utf8, encoding_of, in_encoding_of, text_of
 
 TEXT = "# Küche\n\n- Müller kocht für 5 €\n- „Grüße“ – bald\n"
 ENCODED = {

@@ -7,13 +7,7 @@ from hypothesis import strategies as st
 from tests.markdown.shapes import notes
 from vault_memory.markdown.chunking.chunk_text import embed_text
 from vault_memory.markdown.document import parse
-from vault_memory.markdown.item_text import (
-    escaped,
-    parts_of,
-    split_box,
-    unescaped,
-    written_item,
-)
+from vault_memory.markdown.item_text import escaped, parts_of, split_box, unescaped, written_item
 from vault_memory.markdown.items import normalised, normalised_text, parse_text
 from vault_memory.markdown.note_items import item_id, items_of
 from vault_memory.rules.facts.fact import fact_id
@@ -69,8 +63,7 @@ def test_a_plain_text_gets_no_backslash(text: str) -> None:
 @pytest.mark.parametrize("text", LIKE_MARKERS)
 def test_an_item_has_one_text_with_and_without_a_backslash(text: str) -> None:
     plain, with_backslash = (
-        items_of(parse(b"## A\n- " + form.encode()))[0]
-        for form in (text, escaped(text))
+        items_of(parse(b"## A\n- " + form.encode()))[0] for form in (text, escaped(text))
     )
 
     assert plain.text == with_backslash.text == text
@@ -94,9 +87,7 @@ def test_an_id_that_was_printed_stays(text: str, item: str, fact: str) -> None:
 
 
 def test_two_days_are_two_texts() -> None:
-    ids = {
-        item_id("user:mira", "user", f"{day}. Dezember: Oma") for day in range(1, 32)
-    }
+    ids = {item_id("user:mira", "user", f"{day}. Dezember: Oma") for day in range(1, 32)}
 
     assert len(ids) == 31
     assert parse_text("24. Dezember: Oma").text == "24. Dezember: Oma"
@@ -112,8 +103,6 @@ def test_a_box_may_have_any_letter(letter: str) -> None:
     assert normalised(own) == "water plants"
 
 
-@pytest.mark.parametrize(
-    "text", ["[a](b) c", "[[a]] b", "[^1] a", "[]", "[x]y", "[ab] c"]
-)
+@pytest.mark.parametrize("text", ["[a](b) c", "[[a]] b", "[^1] a", "[]", "[x]y", "[ab] c"])
 def test_a_link_is_no_box(text: str) -> None:
     assert split_box(text) == ("", text)

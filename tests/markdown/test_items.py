@@ -14,9 +14,7 @@ from vault_memory.markdown.items import ItemFields, normalised, parse_item
 def test_an_item_includes_its_continuation_lines_and_children() -> None:
     body = b"text\n- a\r\n  more\n  - child\n\n* b\n"
 
-    assert [
-        (body[one.start : one.end], one.depth) for one in top_region(body).items
-    ] == [
+    assert [(body[one.start : one.end], one.depth) for one in top_region(body).items] == [
         (b"- a\r\n  more\n  - child\n", 1),
         (b"  - child\n", 2),
         (b"* b\n", 1),
@@ -108,9 +106,7 @@ def test_parsing_an_item_never_fails(text: str) -> None:
         ("- 茶。", "- 茶"),
     ],
 )
-def test_items_with_the_same_meaning_normalise_to_the_same_text(
-    one: str, other: str
-) -> None:
+def test_items_with_the_same_meaning_normalise_to_the_same_text(one: str, other: str) -> None:
     assert normalised(one) == normalised(other)
 
 

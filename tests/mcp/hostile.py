@@ -29,9 +29,7 @@ def _sign(number: int) -> Callable[[str], str]:
 
 
 def _wide(mark: str) -> str:
-    return "".join(
-        chr(ord(letter) + 0xFEE0) if "!" <= letter <= "~" else letter for letter in mark
-    )
+    return "".join(chr(ord(letter) + 0xFEE0) if "!" <= letter <= "~" else letter for letter in mark)
 
 
 SPELLINGS: dict[str, Callable[[str], str]] = {

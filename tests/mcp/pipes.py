@@ -25,9 +25,7 @@ class Pipe:
         """Each as one line; bytes as they are."""
         assert self.process.stdin is not None
         for message in messages:
-            line = (
-                message if isinstance(message, bytes) else json.dumps(message).encode()
-            )
+            line = message if isinstance(message, bytes) else json.dumps(message).encode()
             self.process.stdin.write(line + b"\n")
         self.process.stdin.flush()
 
@@ -43,9 +41,7 @@ class Pipe:
         return answer
 
     def call(self, tool: str, **arguments: Any) -> dict[str, Any]:
-        result: dict[str, Any] = self.ask("tools/call", name=tool, arguments=arguments)[
-            "result"
-        ]
+        result: dict[str, Any] = self.ask("tools/call", name=tool, arguments=arguments)["result"]
         return result
 
     def end(self) -> tuple[int, list[Any], str]:

@@ -20,17 +20,9 @@ WITHOUT_HOOKS = [host.name for host in programs.hosts() if not host.events]
 
 
 @pytest.mark.parametrize(
-    "note",
-    [
-        "Users/alice/memories/none.md",
-        "Users/bob/memories/plan.md",
-        "notes.txt",
-        "SOUL.md",
-    ],
+    "note", ["Users/alice/memories/none.md", "Users/bob/memories/plan.md", "notes.txt", "SOUL.md"]
 )
-def test_a_missing_or_foreign_note_is_an_error_that_names_it(
-    shelf: VaultMemory, note: str
-):
+def test_a_missing_or_foreign_note_is_an_error_that_names_it(shelf: VaultMemory, note: str):
     said = refusal(shelf, "memory_get", note=note)
 
     assert said.startswith(f"error: there is no note `{note}`")
@@ -65,22 +57,14 @@ def test_a_text_that_looks_like_a_number_stays_a_text(shelf: VaultMemory, text: 
 
 
 def _fields() -> list[tuple[str, str]]:
-    return [
-        (name, field)
-        for name, tool in TOOLS.items()
-        for field in tool.schema()["properties"]
-    ]
+    return [(name, field) for name, tool in TOOLS.items() for field in tool.schema()["properties"]]
 
 
 @pytest.mark.parametrize(("tool", "field"), _fields())
 @pytest.mark.parametrize("value", [{"a": 1}, -(10**30), "\ud83d", [["\ud83d"]]])
-def test_a_wrong_argument_names_its_field(
-    shelf: VaultMemory, tool: str, field: str, value: object
-):
+def test_a_wrong_argument_names_its_field(shelf: VaultMemory, tool: str, field: str, value: object):
     needed = {
-        name: "2026-01-31"
-        for name in TOOLS[tool].schema().get("required", ())
-        if name != field
+        name: "2026-01-31" for name in TOOLS[tool].schema().get("required", ()) if name != field
     }
 
     with pytest.raises(tools.UsageError) as refused:
@@ -90,9 +74,7 @@ def test_a_wrong_argument_names_its_field(
 
 
 @pytest.mark.parametrize("tool", sorted(TOOLS))
-def test_an_unknown_argument_is_named_with_those_that_there_are(
-    shelf: VaultMemory, tool: str
-):
+def test_an_unknown_argument_is_named_with_those_that_there_are(shelf: VaultMemory, tool: str):
     said = refusal(shelf, tool, person="bob")
 
     assert "`person`" in said
@@ -143,9 +125,7 @@ def test_tools_and_instructions_cost_at_most_2400_tokens(has_hooks: bool):
 
 
 @pytest.mark.parametrize("host", WITH_HOOKS)
-def test_a_host_whose_hook_gives_the_block_is_not_told_to_ask_for_it(
-    filled: Outside, host: str
-):
+def test_a_host_whose_hook_gives_the_block_is_not_told_to_ask_for_it(filled: Outside, host: str):
     filled.quick = True
     with piped(filled, "--host", host) as pipe:
         pipe.send(hello())
@@ -156,9 +136,7 @@ def test_a_host_whose_hook_gives_the_block_is_not_told_to_ask_for_it(
 
 
 @pytest.mark.parametrize("options", [(), ("--host", "a-new-host")])
-def test_another_host_is_told_to_ask_for_the_block(
-    filled: Outside, options: tuple[str, ...]
-):
+def test_another_host_is_told_to_ask_for_the_block(filled: Outside, options: tuple[str, ...]):
     filled.quick = True
     with piped(filled, *options) as pipe:
         pipe.send(hello())

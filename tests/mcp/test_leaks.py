@@ -11,17 +11,7 @@ import pytest
 from mcp import Client, MCPError
 from mcp.types import Tool
 
-from tests.mcp.vaults import (
-    ALICE,
-    BOB,
-    WORDS,
-    answer,
-    contents,
-    pages,
-    refusal,
-    talk,
-    words,
-)
+from tests.mcp.vaults import ALICE, BOB, WORDS, answer, contents, pages, refusal, talk, words
 from tests.scenarios.outside import Outside
 from vault_memory import VaultMemory
 from vault_memory.errors import VaultUnreachable
@@ -76,8 +66,7 @@ def calls(tool: Tool, probe: str) -> Iterator[dict[str, Any]]:
     """The tool with this probe in the place of each text that it takes."""
     properties = tool.input_schema["properties"]
     base = {
-        name: MEANT.get(properties[name]["type"], "ferry")
-        for name in tool.input_schema["required"]
+        name: MEANT.get(properties[name]["type"], "ferry") for name in tool.input_schema["required"]
     }
     texts = [
         name
@@ -122,10 +111,7 @@ def test_no_reading_tool_reveals_text_or_names_of_others(shelf: VaultMemory, who
     for tool, probe, said in all_answers(shelf, caller, changing=False):
         shown = {word for word in WORDS.values() if word in said and word not in probe}
         assert shown <= own, (tool, probe)
-        assert not {name for name in others if name in said and name not in probe}, (
-            tool,
-            probe,
-        )
+        assert not {name for name in others if name in said and name not in probe}, (tool, probe)
         seen |= shown
 
     assert seen == own, "what is theirs is shown, so the words could be seen"
@@ -142,9 +128,10 @@ def test_no_writing_tool_reveals_or_changes_anything_of_others(
     several = all_answers(memory, caller, changing=True)
 
     for tool, probe, said in several:
-        assert {
-            word for word in WORDS.values() if word in said and word not in probe
-        } <= own, (tool, probe)
+        assert {word for word in WORDS.values() if word in said and word not in probe} <= own, (
+            tool,
+            probe,
+        )
 
     assert contents(filled, strange) == before
     touched = {memory.layout.place(record.note).scope for record in memory.log()}
@@ -182,9 +169,9 @@ def test_a_caller_gets_only_their_own_resources(shelf: VaultMemory, who: str):
     assert len(every) < ON_A_PAGE
     assert listed == readable
     assert {uri.removeprefix("vault://").removeprefix("/") for uri in given} == readable
-    assert {
-        word for word in WORDS.values() if word in "".join(given.values())
-    } == open_to(shelf, caller)
+    assert {word for word in WORDS.values() if word in "".join(given.values())} == open_to(
+        shelf, caller
+    )
 
 
 @pytest.mark.parametrize(
@@ -210,16 +197,12 @@ def test_no_spelling_of_a_uri_reaches_outside(shelf: VaultMemory, uri: str):
     talk(shelf, chat)
 
 
-def test_a_link_to_another_persons_note_is_not_followed(
-    memory: VaultMemory, filled: Outside
-):
+def test_a_link_to_another_persons_note_is_not_followed(memory: VaultMemory, filled: Outside):
     (filled.vault / "Users/alice/memories/link.md").symlink_to(
         filled.vault / "Users/bob/memories/plan.md"
     )
 
-    assert "bittern" not in refusal(
-        memory, "memory_get", note="Users/alice/memories/link.md"
-    )
+    assert "bittern" not in refusal(memory, "memory_get", note="Users/alice/memories/link.md")
     assert "bittern" not in json.dumps(answer(memory, "memory_search", query="bittern"))
 
 
@@ -242,8 +225,7 @@ def test_no_error_names_a_local_folder(shelf: VaultMemory, filled: Outside):
     serving = Serving(shelf, ALICE)
     errors = [
         VaultUnreachable(
-            f"there is no folder `{shelf.root}`",
-            hint=f"look into {shelf.vault.state.path}",
+            f"there is no folder `{shelf.root}`", hint=f"look into {shelf.vault.state.path}"
         ),
         VaultUnreachable("`/srv/data/notes` cannot be opened", hint="mount it"),
     ]
@@ -256,9 +238,7 @@ def test_no_error_names_a_local_folder(shelf: VaultMemory, filled: Outside):
     ]
 
 
-def test_an_unreachable_vault_is_an_error_without_its_path(
-    memory: VaultMemory, filled: Outside
-):
+def test_an_unreachable_vault_is_an_error_without_its_path(memory: VaultMemory, filled: Outside):
     filled.vault.rename(filled.vault.with_name("elsewhere"))
 
     for tool, arguments in (
@@ -266,9 +246,7 @@ def test_an_unreachable_vault_is_an_error_without_its_path(
         ("memory_remember", {"text": "Sails on Sunday"}),
     ):
         said = refusal(memory, tool, **arguments)
-        assert said.startswith(
-            ("error: there is no folder `…`\n", "error: `…` cannot be reached")
-        )
+        assert said.startswith(("error: there is no folder `…`\n", "error: `…` cannot be reached"))
         assert str(filled.vault.parent) not in said
 
 
@@ -284,6 +262,4 @@ def test_an_unexpected_failure_reveals_no_details(
 
     assert said.startswith("error: the memory cannot do this now")
     assert "nobody thought" not in said
-    assert [record.message for record in caplog.records] == [
-        "memory_search failed: RuntimeError"
-    ]
+    assert [record.message for record in caplog.records] == ["memory_search failed: RuntimeError"]

@@ -74,25 +74,15 @@ def blocked_loop(
 
 
 def cancellation(id_: object) -> dict[str, Any]:
-    return {
-        "jsonrpc": "2.0",
-        "method": "notifications/cancelled",
-        "params": {"requestId": id_},
-    }
+    return {"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": id_}}
 
 
-def test_a_cancelled_call_gets_no_answer_and_delays_no_other(
-    shelf: VaultMemory,
-):
+def test_a_cancelled_call_gets_no_answer_and_delays_no_other(shelf: VaultMemory):
     with blocked_loop(shelf) as (talk, go, begun):
-        talk.send(
-            request("tools/call", 1, **STATS), request("tools/call", "1", **STATS)
-        )
+        talk.send(request("tools/call", 1, **STATS), request("tools/call", "1", **STATS))
         for _ in range(2):
             assert begun.acquire(timeout=30)
-        talk.send(
-            cancellation(1), cancellation(77), cancellation(True), request("ping", 2)
-        )
+        talk.send(cancellation(1), cancellation(77), cancellation(True), request("ping", 2))
         assert talk.next() == {"jsonrpc": "2.0", "id": 2, "result": {}}
         go.set()
         rest = talk.end()
@@ -101,17 +91,13 @@ def test_a_cancelled_call_gets_no_answer_and_delays_no_other(
     assert "result" in rest[0]
 
 
-def test_a_queued_call_is_not_started_after_its_cancellation(
-    shelf: VaultMemory,
-):
+def test_a_queued_call_is_not_started_after_its_cancellation(shelf: VaultMemory):
     with blocked_loop(shelf) as (talk, go, begun):
         running = range(stdio.MOST_THREADS)
         talk.send(*(request("tools/call", number, **STATS) for number in running))
         for _ in running:
             assert begun.acquire(timeout=30)
-        talk.send(
-            request("tools/call", 100, **STATS), cancellation(100), request("ping", 101)
-        )
+        talk.send(request("tools/call", 100, **STATS), cancellation(100), request("ping", 101))
         assert talk.next()["id"] == 101
         go.set()
         rest = talk.end()
@@ -147,13 +133,8 @@ def test_a_reused_id_and_too_many_calls_are_refused(
 ):
     monkeypatch.setattr(stdio, "MOST_WAITING", 3)
     with blocked_loop(shelf) as (talk, go, _):
-        talk.send(
-            *(request("tools/call", number, **STATS) for number in (1, 2, 2, 3, 4))
-        )
-        refused = {
-            (answer["id"], answer["error"]["code"])
-            for answer in (talk.next(), talk.next())
-        }
+        talk.send(*(request("tools/call", number, **STATS) for number in (1, 2, 2, 3, 4)))
+        refused = {(answer["id"], answer["error"]["code"]) for answer in (talk.next(), talk.next())}
         go.set()
         rest = talk.end()
 
@@ -179,10 +160,7 @@ def test_a_host_with_non_blocking_pipes_is_served(shelf: VaultMemory):
     os.set_blocking(talk.source, False)
     os.set_blocking(talk.sink, False)
 
-    talk.send(
-        request("tools/list", 1),
-        *(request("tools/list", number) for number in range(2, 12)),
-    )
+    talk.send(request("tools/list", 1), *(request("tools/list", number) for number in range(2, 12)))
 
     assert [talk.next()["id"] for _ in range(11)] == list(range(1, 12))
     assert talk.end() == []
@@ -203,8 +181,7 @@ def lines_of(blocks: list[bytes]) -> list[bytes | TooLong]:
 
 
 PIECES = st.lists(
-    st.sampled_from([b"a", b"bcd", b"\n", b"\n\n", b"e" * 7, b"f" * 40, b'{"id": 5,']),
-    max_size=12,
+    st.sampled_from([b"a", b"bcd", b"\n", b"\n\n", b"e" * 7, b"f" * 40, b'{"id": 5,']), max_size=12
 )
 
 
@@ -225,9 +202,7 @@ def test_lines_are_read_the_same_however_they_are_split(
 
     found = lines_of(pieces)
 
-    assert [isinstance(line, TooLong) for line in found] == [
-        len(line) > 20 for line in expected
-    ]
+    assert [isinstance(line, TooLong) for line in found] == [len(line) > 20 for line in expected]
     for line, text in zip(found, expected, strict=True):
         if isinstance(line, TooLong):
             assert line.front[:21] == text[:21]
@@ -237,14 +212,9 @@ def test_lines_are_read_the_same_however_they_are_split(
 
 
 JSON = st.recursive(
-    st.none()
-    | st.booleans()
-    | st.integers()
-    | st.floats(allow_nan=False)
-    | st.text(max_size=9),
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(max_size=9),
     lambda inner: (
-        st.lists(inner, max_size=3)
-        | st.dictionaries(st.text(max_size=5), inner, max_size=3)
+        st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner, max_size=3)
     ),
     max_leaves=6,
 )
@@ -263,14 +233,10 @@ METHODS = st.sampled_from(
 MESSAGES = (
     JSON
     | st.fixed_dictionaries(
-        {"jsonrpc": st.just("2.0"), "method": METHODS},
-        optional={"id": IDS, "params": JSON},
+        {"jsonrpc": st.just("2.0"), "method": METHODS}, optional={"id": IDS, "params": JSON}
     )
     | st.lists(
-        st.fixed_dictionaries(
-            {"jsonrpc": st.just("2.0"), "method": METHODS, "id": IDS}
-        ),
-        max_size=3,
+        st.fixed_dictionaries({"jsonrpc": st.just("2.0"), "method": METHODS, "id": IDS}), max_size=3
     )
 )
 
@@ -289,9 +255,7 @@ def test_after_any_messages_the_next_request_is_still_answered(
     answers = talk.end()
 
     single = [
-        answer
-        for found in answers
-        for answer in (found if isinstance(found, list) else [found])
+        answer for found in answers for answer in (found if isinstance(found, list) else [found])
     ]
     assert {"jsonrpc": "2.0", "id": "last", "result": {}} in single
     assert all(

@@ -59,20 +59,13 @@ def test_a_secret_that_was_said_is_quoted_for_no_model(
     )
 
     block = memory.context(
-        "where does the router stand, in the hall?",
-        scopes=["user:alice"],
-        session="other",
-        now=NOW,
+        "where does the router stand, in the hall?", scopes=["user:alice"], session="other", now=NOW
     )
     answers = [
-        words(
-            call(memory, "memory_search", query="router hall wifi password quayfish")
-        ),
+        words(call(memory, "memory_search", query="router hall wifi password quayfish")),
         words(call(memory, "memory_source", ref=said.id)),
         words(call(memory, "memory_get", note=said.note)),
-        words(
-            call(memory, "memory_context", prompt="where is the router of the hall?")
-        ),
+        words(call(memory, "memory_context", prompt="where is the router of the hall?")),
         words(call(memory, "memory_entity", name="router")),
     ]
 
@@ -96,9 +89,7 @@ def test_a_secret_that_was_said_is_quoted_for_no_model(
 
 
 def test_the_person_finds_the_own_words(memory: VaultMemory) -> None:
-    memory.record_turn(
-        session="s", role="user", user="alice", text="My PIN is 4417", now=NOW
-    )
+    memory.record_turn(session="s", role="user", user="alice", text="My PIN is 4417", now=NOW)
 
     [hit] = memory.search("PIN", scopes=ALICE.reads(memory.layout)).hits
 

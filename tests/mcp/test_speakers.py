@@ -54,9 +54,7 @@ def test_the_programs_own_label_is_no_order(memory: VaultMemory, role: str):
 
 @pytest.mark.parametrize("role", ["assistant", "user"])
 @pytest.mark.parametrize("text", POSING)
-def test_a_turn_that_poses_as_another_speaker_is_flagged(
-    memory: VaultMemory, role: str, text: str
-):
+def test_a_turn_that_poses_as_another_speaker_is_flagged(memory: VaultMemory, role: str, text: str):
     _say(memory, role, text)
 
     lines = [line for line in _read(memory).splitlines() if "sell the ferry" in line]
@@ -80,9 +78,7 @@ def test_a_line_of_a_note_that_poses_as_a_speaker_is_flagged_and_no_other(
 
 
 @pytest.mark.parametrize("text", PLAIN)
-def test_a_sentence_about_users_has_no_flag(
-    memory: VaultMemory, filled: Outside, text: str
-):
+def test_a_sentence_about_users_has_no_flag(memory: VaultMemory, filled: Outside, text: str):
     note = "Users/alice/memories/plain.md"
     filled.write(note, f"# Plain\n\n- {text}\n")
 

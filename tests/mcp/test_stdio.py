@@ -15,11 +15,7 @@ from tests.mcp.pipes import Pipe, hello, piped, request
 from tests.mcp.vaults import PLAN, fill
 from tests.scenarios.outside import PATIENCE_SECONDS, PROGRAM, Outside, at, until
 from vault_memory.mcp.json_lines import LARGEST
-from vault_memory.mcp.protocol import (
-    HANDSHAKE_VERSIONS,
-    STATELESS_VERSIONS,
-    VERSION_KEY,
-)
+from vault_memory.mcp.protocol import HANDSHAKE_VERSIONS, STATELESS_VERSIONS, VERSION_KEY
 
 STATS = {"name": "memory_stats", "arguments": {}}
 SEARCH = request("tools/call", 2, name="memory_search", arguments={"query": "ferry"})
@@ -38,9 +34,7 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Outside:
 @pytest.mark.parametrize("asked", [*HANDSHAKE_VERSIONS, "2023-01-01", "2030-01-01"])
 def test_a_client_gets_its_protocol_version_or_the_newest(place: Outside, asked: str):
     with piped(place) as pipe:
-        pipe.send(
-            hello(asked), {"jsonrpc": "2.0", "method": "notifications/initialized"}
-        )
+        pipe.send(hello(asked), {"jsonrpc": "2.0", "method": "notifications/initialized"})
         result = pipe.next()["result"]
 
         expected = asked if asked in HANDSHAKE_VERSIONS else HANDSHAKE_VERSIONS[-1]
@@ -64,14 +58,9 @@ def test_a_client_without_a_handshake_names_the_version_in_each_request(place: O
             assert "serverInfo" in next(iter(result["_meta"]))
 
         for version, code in (("2031-01-01", -32022), (3, -32602)):
-            refused = pipe.ask("tools/list", _meta={**meta, VERSION_KEY: version})[
-                "error"
-            ]
+            refused = pipe.ask("tools/list", _meta={**meta, VERSION_KEY: version})["error"]
             assert refused["code"] == code
-        assert (
-            pipe.ask("tools/list", _meta={VERSION_KEY: "2026-07-28"})["error"]["code"]
-            == -32602
-        )
+        assert pipe.ask("tools/list", _meta={VERSION_KEY: "2026-07-28"})["error"]["code"] == -32602
         assert pipe.ask("server/discover")["error"]["code"] == -32602
         assert pipe.ask("ping", _meta=meta)["error"]["code"] == -32601
 
@@ -90,11 +79,7 @@ REFUSED: list[tuple[bytes, int, object]] = [
     (b'{"jsonrpc": "2.0", "id": null, "method": "ping"}', -32600, None),
     (b'{"jsonrpc": "2.0", "id": true, "method": "ping"}', -32600, None),
     (b'{"jsonrpc": "2.0", "id": 1.5, "method": "ping"}', -32600, None),
-    (
-        b'{"jsonrpc": "2.0", "id": 100000000000000000000, "method": "ping"}',
-        -32600,
-        None,
-    ),
+    (b'{"jsonrpc": "2.0", "id": 100000000000000000000, "method": "ping"}', -32600, None),
     (b'{"jsonrpc": "2.0", "id": 1, "method": "prompts/list"}', -32601, 1),
     (
         b'{"jsonrpc": "2.0", "id": 1, "method": "logging/setLevel", "params": {"level": "info"}}',
@@ -103,16 +88,8 @@ REFUSED: list[tuple[bytes, int, object]] = [
     ),
     (b'{"jsonrpc": "2.0", "id": 1, "method": "ping", "params": [1]}', -32602, 1),
     (b'{"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": {}}', -32602, 1),
-    (
-        b'{"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": 3}}',
-        -32602,
-        1,
-    ),
-    (
-        b'{"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": "x"}}',
-        -32602,
-        1,
-    ),
+    (b'{"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": 3}}', -32602, 1),
+    (b'{"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": "x"}}', -32602, 1),
     (
         b'{"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": "memory_stats", "arguments": 3}}',
         -32602,
@@ -147,11 +124,7 @@ def test_notifications_get_no_answer(place: Outside):
         pipe.send(
             {"jsonrpc": "2.0", "method": "ping"},
             {"jsonrpc": "2.0", "method": "notifications/roots/list_changed"},
-            {
-                "jsonrpc": "2.0",
-                "method": "notifications/cancelled",
-                "params": {"requestId": [1]},
-            },
+            {"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": [1]}},
             {"jsonrpc": "2.0", "method": "notifications/cancelled", "params": [1]},
             {"jsonrpc": "2.0", "id": 7, "result": {}},
             {"jsonrpc": "2.0", "id": 8, "error": {"code": 1, "message": "no"}},
@@ -168,13 +141,8 @@ def test_a_lone_surrogate_in_an_argument_gets_a_plain_error(place: Outside):
 
 
 @pytest.mark.parametrize("version", HANDSHAKE_VERSIONS)
-def test_a_batch_is_accepted_in_protocol_versions_that_allow_batches(
-    place: Outside, version: str
-):
-    several = [
-        request("ping", 5),
-        {"jsonrpc": "2.0", "method": "notifications/initialized"},
-    ]
+def test_a_batch_is_accepted_in_protocol_versions_that_allow_batches(place: Outside, version: str):
+    several = [request("ping", 5), {"jsonrpc": "2.0", "method": "notifications/initialized"}]
     several += [request("tools/call", 6, **STATS), request("initialize", 7), "x"]
     with piped(place) as pipe:
         pipe.send(several)
@@ -189,9 +157,7 @@ def test_a_batch_is_accepted_in_protocol_versions_that_allow_batches(
             assert answers.keys() == {5, 6, 7, None}
             assert "result" in answers[5]
             assert answers[6]["result"]["structuredContent"]
-            assert (
-                answers[7]["error"]["code"] == answers[None]["error"]["code"] == -32600
-            )
+            assert answers[7]["error"]["code"] == answers[None]["error"]["code"] == -32600
         else:
             assert (answer["id"], answer["error"]["code"]) == (None, -32600)
             assert pipe.next()["error"]["code"] == -32600
@@ -207,24 +173,16 @@ def peak(pid: int) -> int:
 
 
 @pytest.mark.skipif(not os.path.isdir("/proc/self"), reason="memory is read from /proc")
-def test_an_oversized_message_is_refused_by_its_id_without_filling_memory(
-    place: Outside,
-):
+def test_an_oversized_message_is_refused_by_its_id_without_filling_memory(place: Outside):
     huge = "x" * (8 * LARGEST)
-    in_front = request(
-        "tools/call", 3, name="memory_search", arguments={"query": huge, "id": 9}
-    )
+    in_front = request("tools/call", 3, name="memory_search", arguments={"query": huge, "id": 9})
     at_end = {
         "method": "tools/call",
         "params": {"id": 9, "query": huge},
         "jsonrpc": "2.0",
         "id": "last",
     }
-    inside = {
-        "jsonrpc": "2.0",
-        "method": "tools/call",
-        "params": {"query": huge, "id": 9},
-    }
+    inside = {"jsonrpc": "2.0", "method": "tools/call", "params": {"query": huge, "id": 9}}
     with piped(place) as pipe:
         pipe.ask("tools/list")
         before = peak(pipe.process.pid)
@@ -240,9 +198,7 @@ def test_an_oversized_message_is_refused_by_its_id_without_filling_memory(
 def test_all_requests_are_answered_before_the_exit(place: Outside):
     with piped(place) as pipe:
         pipe.send(
-            hello(),
-            SEARCH,
-            *(request("tools/call", number, **STATS) for number in range(3, 30)),
+            hello(), SEARCH, *(request("tools/call", number, **STATS) for number in range(3, 30))
         )
         code, answers, errors = pipe.end()
 
@@ -290,9 +246,7 @@ def test_other_output_goes_to_standard_error(place: Outside):
 @pytest.mark.parametrize(
     ("number", "expected"), [(signal.SIGTERM, 0), (signal.SIGINT, -signal.SIGINT)]
 )
-def test_a_signal_ends_the_server_without_output(
-    place: Outside, number: int, expected: int
-):
+def test_a_signal_ends_the_server_without_output(place: Outside, number: int, expected: int):
     with piped(place) as pipe:
         pipe.send(hello())
         pipe.next()
@@ -333,14 +287,10 @@ def is_alive(pid: int) -> bool:
         return False
 
 
-@pytest.mark.skipif(
-    not os.path.isdir("/proc/self"), reason="processes are looked for in /proc"
-)
+@pytest.mark.skipif(not os.path.isdir("/proc/self"), reason="processes are looked for in /proc")
 def test_a_killed_client_leaves_no_server_process(place: Outside):
     command = [sys.executable, "-c", PARENT, *place.command("mcp", "--user", "alice")]
-    parent = subprocess.Popen(
-        command, env=place.environment, stdout=subprocess.PIPE, text=True
-    )
+    parent = subprocess.Popen(command, env=place.environment, stdout=subprocess.PIPE, text=True)
     assert parent.stdout is not None
     pid = int(parent.stdout.readline())
     assert is_alive(pid)
@@ -352,9 +302,7 @@ def test_a_killed_client_leaves_no_server_process(place: Outside):
     until(lambda: not is_alive(pid), says="the server is still there")
 
 
-def test_nothing_is_lost_when_the_state_folder_of_a_running_server_is_deleted(
-    tmp_path: Path,
-):
+def test_nothing_is_lost_when_the_state_folder_of_a_running_server_is_deleted(tmp_path: Path):
     place = at(tmp_path)
     fill(place)
     place.quick = True
@@ -386,9 +334,7 @@ def test_nothing_is_lost_when_the_state_folder_of_a_running_server_is_deleted(
     )
 
 
-def test_an_unreachable_vault_is_reported_to_the_model_until_it_returns(
-    tmp_path: Path,
-):
+def test_an_unreachable_vault_is_reported_to_the_model_until_it_returns(tmp_path: Path):
     place = at(tmp_path)
     fill(place)
     place.quick = True
@@ -411,13 +357,7 @@ def test_an_unreachable_vault_is_reported_to_the_model_until_it_returns(
 
 @pytest.mark.parametrize(
     "said",
-    [
-        "",
-        "--user=",
-        "--user=alice --scope=x",
-        "--user=\udcff",
-        "--user=alice --group=\udcff",
-    ],
+    ["", "--user=", "--user=alice --scope=x", "--user=\udcff", "--user=alice --group=\udcff"],
 )
 def test_a_server_without_a_named_person_refuses_to_start(place: Outside, said: str):
     done = place.here("mcp", *said.split())
@@ -434,7 +374,9 @@ def test_a_missing_vault_is_reported_at_the_start(place: Outside):
     assert done.err.startswith("error: ")
 
 
-WITHOUT_SDK = "import sys; sys.modules['mcp'] = None\nfrom vault_memory.cli import main\nmain(sys.argv[1:])"
+WITHOUT_SDK = (
+    "import sys; sys.modules['mcp'] = None\nfrom vault_memory.cli import main\nmain(sys.argv[1:])"
+)
 
 
 def test_the_server_needs_no_optional_package(place: Outside):
@@ -459,15 +401,11 @@ def portability(schema: Any, path: str) -> list[str]:
         if not isinstance(schema.get("type"), str):
             found.append(f"{path}: no single type")
         found += [
-            f"{path}: {key}"
-            for key in ("anyOf", "oneOf", "allOf", "$ref", "not")
-            if key in schema
+            f"{path}: {key}" for key in ("anyOf", "oneOf", "allOf", "$ref", "not") if key in schema
         ]
     if isinstance(schema, dict):
         nested = (
-            ("properties", "items")
-            if path.rpartition("/")[2] != "properties"
-            else tuple(schema)
+            ("properties", "items") if path.rpartition("/")[2] != "properties" else tuple(schema)
         )
         for key in nested:
             if key in schema:

@@ -52,10 +52,7 @@ class Http:
         }
         told = {**accepts, "content-type": "application/json", **headers}
         return httpx.post(
-            f"{self.url}/mcp",
-            content=json.dumps(said),
-            headers=told,
-            timeout=PATIENCE_SECONDS,
+            f"{self.url}/mcp", content=json.dumps(said), headers=told, timeout=PATIENCE_SECONDS
         )
 
 
@@ -85,9 +82,7 @@ def http(place: Outside) -> Iterator[Http]:
     try:
         assert process.stderr is not None
         line = process.stderr.readline()
-        assert line.startswith("listening on http://127.0.0.1:"), (
-            line + process.stderr.read()
-        )
+        assert line.startswith("listening on http://127.0.0.1:"), line + process.stderr.read()
         yield Http(line.split()[-1], process)
     finally:
         process.terminate()
@@ -109,10 +104,7 @@ def connect(request: pytest.FixtureRequest, place: Outside) -> Connect:
     async def over_stdio(user: str, mode: str) -> AsyncIterator[Client]:
         program, *arguments = place.command("mcp", "--user", user, *OPTIONS[user])
         async with Client(
-            StdioServerParameters(
-                command=program, args=arguments, env=place.environment
-            ),
-            mode=mode,
+            StdioServerParameters(command=program, args=arguments, env=place.environment), mode=mode
         ) as client:
             yield client
 
@@ -120,12 +112,9 @@ def connect(request: pytest.FixtureRequest, place: Outside) -> Connect:
     async def over_http(user: str, mode: str) -> AsyncIterator[Client]:
         found: Http = request.getfixturevalue("http")
         async with (
-            httpx2.AsyncClient(
-                headers={"authorization": f"Bearer {TOKENS[user]}"}
-            ) as carrier,
+            httpx2.AsyncClient(headers={"authorization": f"Bearer {TOKENS[user]}"}) as carrier,
             Client(
-                streamable_http_client(f"{found.url}/mcp", http_client=carrier),
-                mode=mode,
+                streamable_http_client(f"{found.url}/mcp", http_client=carrier), mode=mode
             ) as client,
         ):
             yield client
@@ -145,31 +134,21 @@ def connect(request: pytest.FixtureRequest, place: Outside) -> Connect:
     ],
     indirect=["connect"],
 )
-def test_a_client_can_search_read_and_get_context_over_each_transport(
-    connect: Connect, mode: str
-):
+def test_a_client_can_search_read_and_get_context_over_each_transport(connect: Connect, mode: str):
     async def chat() -> None:
         async with connect("alice", mode) as client:
             assert client.server_info.name == "vault-memory"
             assert "memory_context" in client.instructions
             tools = {tool.name for tool in (await client.list_tools()).tools}
             assert {"memory_search", "memory_get"} <= tools
-            found = await client.call_tool(
-                "memory_search", {"query": "ferry", "limit": 20}
-            )
+            found = await client.call_tool("memory_search", {"query": "ferry", "limit": 20})
             assert not found.is_error
-            assert {word for word in WORDS.values() if word in words(found)} == OWN[
-                "alice"
-            ]
+            assert {word for word in WORDS.values() if word in words(found)} == OWN["alice"]
             note = await client.call_tool("memory_get", {"note": PLAN})
             assert "Paint the ferry" in note.structured_content["text"]
-            block = await client.call_tool(
-                "memory_context", {"prompt": "how is the ferry?"}
-            )
+            block = await client.call_tool("memory_context", {"prompt": "how is the ferry?"})
             assert "albatross" in words(block)
-            wrong = await client.call_tool(
-                "memory_search", {"query": "ferry", "user": "bob"}
-            )
+            wrong = await client.call_tool("memory_search", {"query": "ferry", "user": "bob"})
             assert (wrong.is_error, "user" in words(wrong)) == (True, True)
             with pytest.raises(MCPError, match="memory_everything"):
                 await client.call_tool("memory_everything", {})
@@ -233,13 +212,7 @@ SEARCH = {
 
 @pytest.mark.parametrize(
     "token",
-    [
-        "",
-        "Bearer",
-        "Bearer wrong",
-        f"Basic {TOKENS['alice']}",
-        f"Bearer {TOKENS['alice']}x",
-    ],
+    ["", "Bearer", "Bearer wrong", f"Basic {TOKENS['alice']}", f"Bearer {TOKENS['alice']}x"],
 )
 def test_a_request_without_a_valid_token_is_refused(http: Http, token: str):
     answer = http.post(SEARCH, authorization=token)
@@ -269,23 +242,10 @@ def test_requests_need_no_session_and_are_answered_in_json(http: Http):
     [
         ({"jsonrpc": "2.0", "id": 1, "method": "tools/burn"}, -32601),
         (
-            {
-                "jsonrpc": "2.0",
-                "id": 1,
-                "method": "tools/call",
-                "params": {"name": "nothing"},
-            },
+            {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": "nothing"}},
             -32602,
         ),
-        (
-            {
-                "jsonrpc": "2.0",
-                "id": 1,
-                "method": "tools/call",
-                "params": {"arguments": {}},
-            },
-            -32602,
-        ),
+        ({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"arguments": {}}}, -32602),
         (
             {
                 "jsonrpc": "2.0",
@@ -296,13 +256,7 @@ def test_requests_need_no_session_and_are_answered_in_json(http: Http):
             -32602,
         ),
         (
-            {
-                **SEARCH,
-                "params": {
-                    "name": "memory_search",
-                    "arguments": {"query": "half \ud83d"},
-                },
-            },
+            {**SEARCH, "params": {"name": "memory_search", "arguments": {"query": "half \ud83d"}}},
             None,
         ),
         ([], None),
@@ -310,9 +264,7 @@ def test_requests_need_no_session_and_are_answered_in_json(http: Http):
         ({"id": 1}, None),
     ],
 )
-def test_an_invalid_request_is_reported_as_invalid(
-    http: Http, said: object, code: int | None
-):
+def test_an_invalid_request_is_reported_as_invalid(http: Http, said: object, code: int | None):
     answer = http.post(said)
 
     assert answer.status_code < 500
@@ -351,9 +303,7 @@ def test_other_http_methods_are_refused(http: Http):
 def test_a_running_daemon_answers_the_tools(place: Outside):
     async def reason(client: Client) -> str:
         found = await client.call_tool("memory_search", {"query": "ferry"})
-        assert {hit["scope"] for hit in found.structured_content["hits"]} == {
-            "user:alice"
-        }
+        assert {hit["scope"] for hit in found.structured_content["hits"]} == {"user:alice"}
         block = await client.call_tool("memory_context", {"prompt": "the ferry"})
         assert "albatross" in words(block)
         assert "bittern" not in words(block)

@@ -30,15 +30,13 @@ Gained = TypeVar("Gained")
 def pages(scope: str, word: str) -> dict[str, str]:
     """The notes of a scope: each says its word, and the words that all say."""
     kind, _, name = scope.partition(":")
-    folder = {
-        "user": f"Users/{name}/lantern/config/",
-        "channel": f"Channels/{name}/",
-    }.get(kind, f"groups/{name}/")
+    folder = {"user": f"Users/{name}/lantern/config/", "channel": f"Channels/{name}/"}.get(
+        kind, f"groups/{name}/"
+    )
     folder = "" if scope == "group:main" else folder
-    notes = {
-        "user": f"Users/{name}/memories/",
-        "channel": f"Channels/{name}/memories/",
-    }.get(kind, f"{folder}memory/")
+    notes = {"user": f"Users/{name}/memories/", "channel": f"Channels/{name}/memories/"}.get(
+        kind, f"{folder}memory/"
+    )
     said = {
         "user": f"Users/{name}/transcripts/",
         "channel": f"Channels/{name}/transcripts/",
@@ -112,9 +110,7 @@ def answer(
     return dict(result.structured_content)
 
 
-def refusal(
-    memory: VaultMemory, tool: str, caller: Caller = ALICE, **arguments: Any
-) -> str:
+def refusal(memory: VaultMemory, tool: str, caller: Caller = ALICE, **arguments: Any) -> str:
     """The words of a call that must not end well."""
     result = call(memory, tool, caller, **arguments)
     assert result.is_error, words(result)

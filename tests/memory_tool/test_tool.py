@@ -17,16 +17,16 @@ from vault_memory.rules.context.quoting import FLAG
 FOLDER = "Users/alice/memories/"
 HEADER = "Here're the files and directories up to 2 levels deep in {}, excluding hidden items and node_modules:"
 CONTENT = "Here's the content of {} with line numbers:"
-EDITED = "The memory file has been edited. Here is the snippet showing the change (with line numbers):"
+EDITED = (
+    "The memory file has been edited. Here is the snippet showing the change (with line numbers):"
+)
 PERSON = "# Trip\n\n## Boats\n\n- Sula sails on Monday\n- Gannet is in the shed\n"
 
 
 @pytest.fixture
 def memory(outside: Outside) -> Iterator[VaultMemory]:
     outside.write("Users/alice/lantern/config/USER.md", "## Tea\n\n- green\n")
-    outside.write(
-        "Users/bob/memories/secret.md", "the treasure is under the pear tree\n"
-    )
+    outside.write("Users/bob/memories/secret.md", "the treasure is under the pear tree\n")
     with VaultMemory.open(outside.vault, environment=outside.environment) as opened:
         yield opened
 
@@ -66,11 +66,7 @@ ANSWERS: list[tuple[dict[str, Any], str, bool]] = [
         f"{HEADER.format(MEM)}\n26B\t{MEM}\n19B\t{MEM}/draft.txt\n7B\t{MEM}/work/\n7B\t{MEM}/work/plan.md",
         False,
     ),
-    (
-        {"command": "view", "path": f"{MEM}/"},
-        f"{HEADER.format(MEM)}\n26B\t{MEM}\n...",
-        False,
-    ),
+    ({"command": "view", "path": f"{MEM}/"}, f"{HEADER.format(MEM)}\n26B\t{MEM}\n...", False),
     (
         {"command": "view", "path": f"{MEM}/work"},
         f"{HEADER.format(MEM + '/work')}\n7B\t{MEM}/work\n...",
@@ -112,52 +108,27 @@ ANSWERS: list[tuple[dict[str, Any], str, bool]] = [
         True,
     ),
     (
-        {
-            "command": "str_replace",
-            "path": f"{MEM}/draft.txt",
-            "old_str": "three",
-            "new_str": "3",
-        },
+        {"command": "str_replace", "path": f"{MEM}/draft.txt", "old_str": "three", "new_str": "3"},
         f"{EDITED}\n     1\tone\n     2\ttwo\n     3\t3\n     4\tfour\n     5\t",
         False,
     ),
     (
-        {
-            "command": "str_replace",
-            "path": f"{MEM}/nothing.txt",
-            "old_str": "a",
-            "new_str": "b",
-        },
+        {"command": "str_replace", "path": f"{MEM}/nothing.txt", "old_str": "a", "new_str": "b"},
         f"Error: The path {MEM}/nothing.txt does not exist. Please provide a valid path.",
         True,
     ),
     (
-        {
-            "command": "str_replace",
-            "path": f"{MEM}/work",
-            "old_str": "a",
-            "new_str": "b",
-        },
+        {"command": "str_replace", "path": f"{MEM}/work", "old_str": "a", "new_str": "b"},
         f"Error: The path {MEM}/work does not exist. Please provide a valid path.",
         True,
     ),
     (
-        {
-            "command": "str_replace",
-            "path": f"{MEM}/draft.txt",
-            "old_str": "five",
-            "new_str": "b",
-        },
+        {"command": "str_replace", "path": f"{MEM}/draft.txt", "old_str": "five", "new_str": "b"},
         f"No replacement was performed, old_str `five` did not appear verbatim in {MEM}/draft.txt.",
         True,
     ),
     (
-        {
-            "command": "str_replace",
-            "path": f"{MEM}/draft.txt",
-            "old_str": "t",
-            "new_str": "b",
-        },
+        {"command": "str_replace", "path": f"{MEM}/draft.txt", "old_str": "t", "new_str": "b"},
         "No replacement was performed. Multiple occurrences of old_str `t` in lines: 2, 3. Please ensure it is unique",
         True,
     ),
@@ -172,42 +143,22 @@ ANSWERS: list[tuple[dict[str, Any], str, bool]] = [
         False,
     ),
     (
-        {
-            "command": "insert",
-            "path": f"{MEM}/nothing.txt",
-            "insert_line": 2,
-            "insert_text": "x",
-        },
+        {"command": "insert", "path": f"{MEM}/nothing.txt", "insert_line": 2, "insert_text": "x"},
         f"Error: The path {MEM}/nothing.txt does not exist",
         True,
     ),
     (
-        {
-            "command": "insert",
-            "path": f"{MEM}/work",
-            "insert_line": 0,
-            "insert_text": "x",
-        },
+        {"command": "insert", "path": f"{MEM}/work", "insert_line": 0, "insert_text": "x"},
         f"Error: The path {MEM}/work does not exist",
         True,
     ),
     (
-        {
-            "command": "insert",
-            "path": f"{MEM}/draft.txt",
-            "insert_line": 5,
-            "insert_text": "x",
-        },
+        {"command": "insert", "path": f"{MEM}/draft.txt", "insert_line": 5, "insert_text": "x"},
         "Error: Invalid `insert_line` parameter: 5. It should be within the range of lines of the file: [0, 4]",
         True,
     ),
     (
-        {
-            "command": "insert",
-            "path": f"{MEM}/draft.txt",
-            "insert_line": -1,
-            "insert_text": "x",
-        },
+        {"command": "insert", "path": f"{MEM}/draft.txt", "insert_line": -1, "insert_text": "x"},
         "Error: Invalid `insert_line` parameter: -1. It should be within the range of lines of the file: [0, 4]",
         True,
     ),
@@ -216,11 +167,7 @@ ANSWERS: list[tuple[dict[str, Any], str, bool]] = [
         f"Successfully deleted {MEM}/draft.txt",
         False,
     ),
-    (
-        {"command": "delete", "path": f"{MEM}/work"},
-        f"Successfully deleted {MEM}/work",
-        False,
-    ),
+    ({"command": "delete", "path": f"{MEM}/work"}, f"Successfully deleted {MEM}/work", False),
     (
         {"command": "delete", "path": f"{MEM}/nothing.txt"},
         f"Error: The path {MEM}/nothing.txt does not exist",
@@ -232,11 +179,7 @@ ANSWERS: list[tuple[dict[str, Any], str, bool]] = [
         True,
     ),
     (
-        {
-            "command": "rename",
-            "old_path": f"{MEM}/draft.txt",
-            "new_path": f"{MEM}/old/final.txt",
-        },
+        {"command": "rename", "old_path": f"{MEM}/draft.txt", "new_path": f"{MEM}/old/final.txt"},
         f"Successfully renamed {MEM}/draft.txt to {MEM}/old/final.txt",
         False,
     ),
@@ -246,29 +189,17 @@ ANSWERS: list[tuple[dict[str, Any], str, bool]] = [
         False,
     ),
     (
-        {
-            "command": "rename",
-            "old_path": f"{MEM}/nothing.txt",
-            "new_path": f"{MEM}/final.txt",
-        },
+        {"command": "rename", "old_path": f"{MEM}/nothing.txt", "new_path": f"{MEM}/final.txt"},
         f"Error: The path {MEM}/nothing.txt does not exist",
         True,
     ),
     (
-        {
-            "command": "rename",
-            "old_path": f"{MEM}/draft.txt",
-            "new_path": f"{MEM}/work/plan.md",
-        },
+        {"command": "rename", "old_path": f"{MEM}/draft.txt", "new_path": f"{MEM}/work/plan.md"},
         f"Error: The destination {MEM}/work/plan.md already exists",
         True,
     ),
     (
-        {
-            "command": "rename",
-            "old_path": f"{MEM}/draft.txt",
-            "new_path": f"{MEM}/work",
-        },
+        {"command": "rename", "old_path": f"{MEM}/draft.txt", "new_path": f"{MEM}/work"},
         f"Error: The destination {MEM}/work already exists",
         True,
     ),
@@ -278,11 +209,7 @@ ANSWERS: list[tuple[dict[str, Any], str, bool]] = [
         True,
     ),
     (
-        {
-            "command": "rename",
-            "old_path": f"{MEM}/work",
-            "new_path": f"{MEM}/work/deeper",
-        },
+        {"command": "rename", "old_path": f"{MEM}/work", "new_path": f"{MEM}/work/deeper"},
         f"Error: {MEM}/work cannot be moved into itself",
         True,
     ),
@@ -300,9 +227,7 @@ ANSWERS: list[tuple[dict[str, Any], str, bool]] = [
 ]
 
 
-def test_every_command_answers_in_the_wording_of_the_reference(
-    outside: Outside,
-) -> None:
+def test_every_command_answers_in_the_wording_of_the_reference(outside: Outside) -> None:
     outside.write("Users/alice/lantern/config/USER.md", "## Tea\n")
     with VaultMemory.open(outside.vault, environment=outside.environment) as memory:
         for number, (command, answer, is_error) in enumerate(ANSWERS):
@@ -314,9 +239,7 @@ def test_every_command_answers_in_the_wording_of_the_reference(
 
             start, _, open_end = answer.partition("...")
             assert (
-                said.startswith(start)
-                if open_end or answer.endswith("...")
-                else said == answer
+                said.startswith(start) if open_end or answer.endswith("...") else said == answer
             ), command
             assert said.is_error == is_error, command
 
@@ -375,9 +298,7 @@ def test_in_a_workspace_the_memory_folder_is_at_the_root(outside: Outside) -> No
     assert read(outside, "memory/tides.txt.md") == b"high at six\n"
 
 
-@pytest.mark.parametrize(
-    "user", ["", "../bob", "bob/memories", "a/../bob", ".hidden", "bob\\x"]
-)
+@pytest.mark.parametrize("user", ["", "../bob", "bob/memories", "a/../bob", ".hidden", "bob\\x"])
 def test_an_invalid_person_name_is_refused(memory, user):
     with pytest.raises(UsageError):
         memory.memory_tool(user=user)
@@ -389,16 +310,9 @@ EDITS: list[tuple[str, dict[str, Any]]] = [
     ("create", {"path": "/memories/fresh.md", "file_text": "## A\n\n- new\n"}),
     (
         "str_replace",
-        {
-            "path": "/memories/draft.txt",
-            "old_str": "two\nthree",
-            "new_str": "2\n3\n3.5",
-        },
+        {"path": "/memories/draft.txt", "old_str": "two\nthree", "new_str": "2\n3\n3.5"},
     ),
-    (
-        "insert",
-        {"path": "/memories/draft.txt", "insert_line": 1, "insert_text": "- between"},
-    ),
+    ("insert", {"path": "/memories/draft.txt", "insert_line": 1, "insert_text": "- between"}),
     ("delete", {"path": "/memories/draft.txt"}),
     ("delete", {"path": "/memories/work"}),
     ("rename", {"old_path": "/memories/draft.txt", "new_path": "/memories/final.txt"}),
@@ -413,13 +327,9 @@ def tree(memory: VaultMemory) -> dict[str, bytes]:
 
 
 @pytest.mark.parametrize(
-    ("command", "said"),
-    EDITS,
-    ids=lambda value: value if isinstance(value, str) else "",
+    ("command", "said"), EDITS, ids=lambda value: value if isinstance(value, str) else ""
 )
-def test_each_edit_is_recorded_as_the_tools_and_can_be_undone(
-    memory, tool, command, said
-):
+def test_each_edit_is_recorded_as_the_tools_and_can_be_undone(memory, tool, command, said):
     create_files(tool, **DRAFT)
     before, known = tree(memory), {record.id for record in memory.log()}
 
@@ -448,20 +358,12 @@ def test_deleted_and_replaced_files_are_in_the_trash(memory, tool):
 
 def test_forgotten_text_is_removed_from_the_records_of_the_tool(memory, tool):
     create_files(tool, a__md="## Boat\n\n- its sail number is 4711\n")
-    ask(
-        tool,
-        "str_replace",
-        path="/memories/a.md",
-        old_str="safe is",
-        new_str="old safe was",
-    )
+    ask(tool, "str_replace", path="/memories/a.md", old_str="safe is", new_str="old safe was")
 
     assert memory.forget("4711", scopes=["user:alice"]).remaining in (0, {}, ())
 
     left = [
-        path
-        for path in memory.root.rglob("*")
-        if path.is_file() and b"4711" in path.read_bytes()
+        path for path in memory.root.rglob("*") if path.is_file() and b"4711" in path.read_bytes()
     ]
     assert left == []
 
@@ -469,12 +371,7 @@ def test_forgotten_text_is_removed_from_the_records_of_the_tool(memory, tool):
 @pytest.mark.parametrize(
     ("raw", "command", "said", "after"),
     [
-        (
-            b"a\r\nb\r\n",
-            "str_replace",
-            {"old_str": "a\nb", "new_str": "c\nd"},
-            b"c\r\nd\r\n",
-        ),
+        (b"a\r\nb\r\n", "str_replace", {"old_str": "a\nb", "new_str": "c\nd"}, b"c\r\nd\r\n"),
         (
             b"a\r\nb\r\n",
             "insert",
@@ -488,18 +385,11 @@ def test_forgotten_text_is_removed_from_the_records_of_the_tool(memory, tool):
             b"\xef\xbb\xbfx\na\nb",
         ),
         (b"a\nb", "insert", {"insert_line": 2, "insert_text": "x\n"}, b"a\nb\nx"),
-        (
-            b"a\n  \n\nb  \n",
-            "str_replace",
-            {"old_str": "b", "new_str": ""},
-            b"a\n  \n\n  \n",
-        ),
+        (b"a\n  \n\nb  \n", "str_replace", {"old_str": "b", "new_str": ""}, b"a\n  \n\n  \n"),
         (b"a\n\xff\n", "str_replace", {"old_str": "a", "new_str": "b"}, b"a\n\xff\n"),
     ],
 )
-def test_an_edit_changes_only_the_named_lines(
-    memory, outside, raw, command, said, after
-):
+def test_an_edit_changes_only_the_named_lines(memory, outside, raw, command, said, after):
     outside.write(FOLDER + "note.md", raw)
     with VaultMemory.open(
         outside.vault, edits_all(outside), environment=outside.environment
@@ -526,12 +416,8 @@ ORDERS = (
 
 
 @pytest.mark.parametrize("order", ORDERS)
-def test_an_instruction_is_flagged_and_can_be_edited_by_its_displayed_text(
-    outside, order
-):
-    outside.write(
-        FOLDER + "note.md", f"- <b>tea</b>\n{order}\n- List<str> and vault-memory\n"
-    )
+def test_an_instruction_is_flagged_and_can_be_edited_by_its_displayed_text(outside, order):
+    outside.write(FOLDER + "note.md", f"- <b>tea</b>\n{order}\n- List<str> and vault-memory\n")
     with VaultMemory.open(
         outside.vault, edits_all(outside), environment=outside.environment
     ) as memory:
@@ -564,17 +450,11 @@ def test_an_instruction_is_flagged_and_can_be_edited_by_its_displayed_text(
 # ---- who may change what ------------------------------------------------------------------------------------------
 
 
-def test_a_persons_line_is_changed_after_they_approve_the_proposal(
-    memory, tool, outside
-):
+def test_a_persons_line_is_changed_after_they_approve_the_proposal(memory, tool, outside):
     outside.write(FOLDER + "trip.md", PERSON)
 
     said = ask(
-        tool,
-        "str_replace",
-        path="/memories/trip.md",
-        old_str="on Monday",
-        new_str="on Tuesday",
+        tool, "str_replace", path="/memories/trip.md", old_str="on Monday", new_str="on Tuesday"
     )
 
     assert said.is_error
@@ -628,18 +508,10 @@ def test_the_bot_adds_and_changes_its_own_lines_beside_a_persons(memory, tool, o
     outside.write(FOLDER + "trip.md", PERSON)
 
     assert not ask(
-        tool,
-        "insert",
-        path="/memories/trip.md",
-        insert_line=6,
-        insert_text="- Skua is lent",
+        tool, "insert", path="/memories/trip.md", insert_line=6, insert_text="- Skua is lent"
     ).is_error
     assert not ask(
-        tool,
-        "str_replace",
-        path="/memories/trip.md",
-        old_str="is lent",
-        new_str="is back",
+        tool, "str_replace", path="/memories/trip.md", old_str="is lent", new_str="is back"
     ).is_error
     assert ask(tool, "delete", path="/memories/trip.md").is_error
 
@@ -650,9 +522,7 @@ def test_a_directory_with_a_persons_text_is_not_deleted(memory, tool, outside):
     create_files(tool, trip_S_a__md="mine\n", trip_S_z__md="mine\n")
     outside.write(FOLDER + "trip/m.md", PERSON)
 
-    assert "/memories/trip/m.md was not changed" in ask(
-        tool, "delete", path="/memories/trip"
-    )
+    assert "/memories/trip/m.md was not changed" in ask(tool, "delete", path="/memories/trip")
     assert "/memories/trip/m.md was not" in ask(
         tool, "rename", old_path="/memories/trip", new_path="/memories/x"
     )
@@ -672,11 +542,7 @@ def test_with_human_items_open_the_bot_edits_a_persons_lines_at_once(memory, out
         tool = other.memory_tool(user="alice")
 
         assert not ask(
-            tool,
-            "str_replace",
-            path="/memories/trip.md",
-            old_str="# Trip",
-            new_str="# Journey",
+            tool, "str_replace", path="/memories/trip.md", old_str="# Trip", new_str="# Journey"
         ).is_error
         assert not ask(tool, "delete", path="/memories/trip.md").is_error
         assert [one.note for one in other.conflicts.trash()] == [FOLDER + "trip.md"]
@@ -684,21 +550,15 @@ def test_with_human_items_open_the_bot_edits_a_persons_lines_at_once(memory, out
 
 def test_a_line_a_person_deleted_does_not_come_back(memory, tool, outside):
     kept = "".join(f"- cup {number}\n" for number in range(9))
-    create_files(
-        tool, a__md=f"A long walk by the sea.\n\n## Tea\n\n- likes green tea\n{kept}"
-    )
+    create_files(tool, a__md=f"A long walk by the sea.\n\n## Tea\n\n- likes green tea\n{kept}")
     outside.write(FOLDER + "a.md", f"## Tea\n\n{kept}")
 
     for text in ("- Likes green tea.\n", "A long walk by the sea.\n"):
-        answer = ask(
-            tool, "insert", path="/memories/a.md", insert_line=1, insert_text=text
-        )
+        answer = ask(tool, "insert", path="/memories/a.md", insert_line=1, insert_text=text)
 
         assert "a person deleted what this would bring back" in answer
     assert read(outside, FOLDER + "a.md") == f"## Tea\n\n{kept}".encode()
-    assert [record.rejected[0].reason for record in memory.log()[1:]] == [
-        "deleted_by_person"
-    ] * 2
+    assert [record.rejected[0].reason for record in memory.log()[1:]] == ["deleted_by_person"] * 2
 
 
 @pytest.mark.parametrize(
@@ -714,13 +574,7 @@ def test_an_instruction_to_the_assistant_is_not_stored(tool, texts):
     create_files(tool, a__md="## Mail\n\n")
 
     answers = [
-        ask(
-            tool,
-            "insert",
-            path="/memories/a.md",
-            insert_line=2 + number,
-            insert_text=text,
-        )
+        ask(tool, "insert", path="/memories/a.md", insert_line=2 + number, insert_text=text)
         for number, text in enumerate(texts)
     ]
 
@@ -746,9 +600,7 @@ def test_a_save_by_a_person_between_two_edits_is_kept_and_gets_the_edit(
     path.write_text(path.read_text() + "- Fulmar needs paint\n")
     answers: list[ToolAnswer] = []
     asking = threading.Thread(
-        target=lambda: answers.append(
-            ask(tool, command, path="/memories/trip.md", **said)
-        ),
+        target=lambda: answers.append(ask(tool, command, path="/memories/trip.md", **said)),
         daemon=True,
     )
 
@@ -770,19 +622,11 @@ def edited(memory: VaultMemory, path: Path, said: dict[str, Any]) -> str:
     return text if (said.get("new_str") or said["insert_text"]) in text else ""
 
 
-def test_a_file_open_in_an_editor_delays_the_change_and_the_model_is_told(
-    memory, tool, outside
-):
+def test_a_file_open_in_an_editor_delays_the_change_and_the_model_is_told(memory, tool, outside):
     create_files(tool, trip__md="## Boats\n\n- Skua is lent\n")
     lock = outside.write(FOLDER + ".~lock.trip.md#", "")
 
-    said = ask(
-        tool,
-        "str_replace",
-        path="/memories/trip.md",
-        old_str="is lent",
-        new_str="is back",
-    )
+    said = ask(tool, "str_replace", path="/memories/trip.md", old_str="is lent", new_str="is back")
     gone = ask(tool, "delete", path="/memories/trip.md")
 
     assert said.startswith(
@@ -812,30 +656,19 @@ def test_a_save_during_the_renaming_of_a_file_is_never_lost(memory, tool):
 
         saving = threading.Thread(target=save)
         saving.start()
-        ask(
-            tool,
-            "rename",
-            old_path=f"/memories/{name}",
-            new_path=f"/memories/done/{name}",
-        )
+        ask(tool, "rename", old_path=f"/memories/{name}", new_path=f"/memories/done/{name}")
         saving.join()
 
     def missing_saves() -> list[int]:
         memory.edits.process_due()
         everything = b"".join(tree(memory).values())
-        return [
-            number
-            for number in range(8)
-            if f"saved {number}\n".encode() not in everything
-        ]
+        return [number for number in range(8) if f"saved {number}\n".encode() not in everything]
 
     until(lambda: not missing_saves(), says=missing_saves)
 
 
 def test_threads_that_edit_one_file_lose_nothing(tool, memory):
-    create_files(
-        tool, log__md="".join(f"- slot {number} free\n" for number in range(16))
-    )
+    create_files(tool, log__md="".join(f"- slot {number} free\n" for number in range(16)))
     answers: list[ToolAnswer] = []
 
     def work(numbers: range) -> None:

@@ -96,9 +96,7 @@ def outside(tmp_path_factory: pytest.TempPathFactory) -> Outside:
 def tool(outside: Outside) -> Iterator[MemoryTool]:
     with VaultMemory.open(outside.vault, environment=outside.environment) as memory:
         tool = memory.memory_tool(user="alice")
-        tool.execute(
-            {"command": "create", "path": "/memories/own.md", "file_text": "mine\n"}
-        )
+        tool.execute({"command": "create", "path": "/memories/own.md", "file_text": "mine\n"})
         yield tool
 
 
@@ -117,12 +115,7 @@ def commands(path: str) -> list[dict[str, Any]]:
     return [
         {"command": "view", "path": path},
         {"command": "create", "path": path, "file_text": "found\n"},
-        {
-            "command": "str_replace",
-            "path": path,
-            "old_str": "treasure",
-            "new_str": "tree",
-        },
+        {"command": "str_replace", "path": path, "old_str": "treasure", "new_str": "tree"},
         {"command": "insert", "path": path, "insert_line": 0, "insert_text": "found"},
         {"command": "rename", "old_path": path, "new_path": "/memories/got.md"},
         {"command": "rename", "old_path": "/memories/own.md", "new_path": path},
@@ -164,10 +157,7 @@ def test_no_spelling_of_a_path_reads_or_changes_files_of_others(
 
     assert SECRET not in answer
     assert others(outside) == before
-    assert {path.name for path in Path(outside.vault).iterdir()} <= {
-        "Users",
-        ".vault-memory",
-    }
+    assert {path.name for path in Path(outside.vault).iterdir()} <= {"Users", ".vault-memory"}
 
 
 JSON = st.recursive(
@@ -178,8 +168,7 @@ JSON = st.recursive(
     | st.text(max_size=5)
     | st.just("/memories/own.md"),
     lambda inner: (
-        st.lists(inner, max_size=3)
-        | st.dictionaries(st.text(max_size=3), inner, max_size=2)
+        st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=3), inner, max_size=2)
     ),
     max_leaves=4,
 )
@@ -194,18 +183,7 @@ KEYS = [
     "new_path",
     "view_range",
 ]
-NAMES = [
-    "view",
-    "create",
-    "str_replace",
-    "insert",
-    "delete",
-    "rename",
-    "VIEW",
-    "",
-    None,
-    3,
-]
+NAMES = ["view", "create", "str_replace", "insert", "delete", "rename", "VIEW", "", None, 3]
 
 
 @given(st.sampled_from(NAMES), st.dictionaries(st.sampled_from(KEYS), JSON))
@@ -233,9 +211,7 @@ def test_a_command_of_any_shape_is_answered(
 def test_a_file_name_that_differs_only_in_case_is_already_taken(
     tool: MemoryTool, name: str
 ) -> None:
-    tool.execute(
-        {"command": "create", "path": "/memories/own.md", "file_text": "mine\n"}
-    )
+    tool.execute({"command": "create", "path": "/memories/own.md", "file_text": "mine\n"})
 
     answer = tool.execute(
         {"command": "create", "path": f"/memories/{name}", "file_text": "other\n"}

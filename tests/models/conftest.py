@@ -54,9 +54,7 @@ class ScriptedServer:
             def do_GET(self) -> None:
                 body = self.rfile.read(int(self.headers.get("Content-Length", 0)))
                 server.asked.append((self.path, dict(self.headers.items()), body))
-                reply = (
-                    server.script.pop(0) if len(server.script) > 1 else server.script[0]
-                )
+                reply = server.script.pop(0) if len(server.script) > 1 else server.script[0]
                 self.close_connection = True
                 reply(self)
 

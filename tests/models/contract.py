@@ -26,12 +26,8 @@ def cosine(one: bytes, other: bytes) -> float:
 class EmbedderContract:
     """Subclasses bring a fixture ``embedder``."""
 
-    def test_a_vector_has_unit_length_and_the_promised_dimension(
-        self, embedder: Embedder
-    ) -> None:
-        for vector in embedder.embed(
-            ["Ann likes green tea.", "Bob rides a red bicycle to work."]
-        ):
+    def test_a_vector_has_unit_length_and_the_promised_dimension(self, embedder: Embedder) -> None:
+        for vector in embedder.embed(["Ann likes green tea.", "Bob rides a red bicycle to work."]):
             assert len(vector) == 4 * embedder.dimensions
             assert math.isclose(math.hypot(*numbers(vector)), 1.0, abs_tol=1e-5)
 
@@ -40,16 +36,13 @@ class EmbedderContract:
 
         assert {len(vector) for vector in vectors} == {4 * embedder.dimensions}
         assert all(
-            math.isclose(math.hypot(*numbers(vector)), 1.0, abs_tol=1e-5)
-            for vector in vectors
+            math.isclose(math.hypot(*numbers(vector)), 1.0, abs_tol=1e-5) for vector in vectors
         )
 
     def test_an_empty_list_of_texts_gives_no_vectors(self, embedder: Embedder) -> None:
         assert embedder.embed([]) == []
 
-    def test_a_text_has_the_same_vector_alone_and_in_a_batch(
-        self, embedder: Embedder
-    ) -> None:
+    def test_a_text_has_the_same_vector_alone_and_in_a_batch(self, embedder: Embedder) -> None:
         self._same_alone_and_in_company(embedder)
 
     @staticmethod
@@ -59,8 +52,7 @@ class EmbedderContract:
         @example(
             [
                 "short",
-                "a much longer text, which a padded batch would make the others feel "
-                * 3,
+                "a much longer text, which a padded batch would make the others feel " * 3,
                 "",
             ]
         )
@@ -72,9 +64,7 @@ class EmbedderContract:
         law()
 
     def test_two_threads_get_the_same_vectors_as_one(self, embedder: Embedder) -> None:
-        texts = [
-            f"note {number} about tea {'and more tea ' * number}" for number in range(8)
-        ]
+        texts = [f"note {number} about tea {'and more tea ' * number}" for number in range(8)]
         alone = embedder.embed(texts)
 
         with ThreadPoolExecutor(2) as pool:
@@ -94,14 +84,9 @@ class UnderstandingContract(EmbedderContract):
     margin = 0.1
     """How much nearer, in cosine; the scale is each model's own"""
 
-    def test_texts_with_similar_meaning_have_nearer_vectors(
-        self, embedder: Embedder
-    ) -> None:
+    def test_texts_with_similar_meaning_have_nearer_vectors(self, embedder: Embedder) -> None:
         near, far = embedder.embed(
-            [
-                "The spare key lies under the blue flower pot.",
-                "Bob finished the tax form.",
-            ]
+            ["The spare key lies under the blue flower pot.", "Bob finished the tax form."]
         )
         (asked,) = embedder.embed(["where is the second key to the house?"], query=True)
 

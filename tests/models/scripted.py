@@ -16,9 +16,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from types import TracebackType
 from typing import Any
 
-TURN = re.compile(
-    r"^\[([^\]\s]+)\] (?:\([^)\n]*\) )?([^:\n]+): (.*(?:\n {4}.*)*)", re.MULTILINE
-)
+TURN = re.compile(r"^\[([^\]\s]+)\] (?:\([^)\n]*\) )?([^:\n]+): (.*(?:\n {4}.*)*)", re.MULTILINE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,10 +61,7 @@ class Asked:
     @property
     def turns(self) -> list[tuple[str, str, str]]:
         """(id, who, text) of the turns that may be cited."""
-        return [
-            (id_, who, " ".join(text.split()))
-            for id_, who, text in TURN.findall(self.text)
-        ]
+        return [(id_, who, " ".join(text.split())) for id_, who, text in TURN.findall(self.text)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,24 +124,17 @@ class ScriptedModel:
                 self._send(model.models)
 
             def do_POST(self) -> None:
-                body = json.loads(
-                    self.rfile.read(int(self.headers.get("Content-Length", 0)))
-                )
+                body = json.loads(self.rfile.read(int(self.headers.get("Content-Length", 0))))
                 asked = Asked(self.path, dict(self.headers.items()), body)
                 model.asked.append(asked)
-                reply = (
-                    model.script.pop(0) if len(model.script) > 1 else model.script[0]
-                )
+                reply = model.script.pop(0) if len(model.script) > 1 else model.script[0]
                 self._send(reply(asked))
 
             def _send(self, sent: Sent) -> None:
                 self.close_connection = True
                 model._closing.wait(sent.wait)
                 self.send_response(sent.status)
-                for name, value in {
-                    "Content-Length": str(len(sent.body)),
-                    **sent.headers,
-                }.items():
+                for name, value in {"Content-Length": str(len(sent.body)), **sent.headers}.items():
                     self.send_header(name, value)
                 self.end_headers()
                 self.wfile.write(sent.body)
@@ -167,18 +155,12 @@ def completion(text: str | None, *, finish: str = "stop") -> bytes:
 
 def says(what: object, *, finish: str = "stop", wait: float = 0.0) -> Reply:
     """A text as it stands, or anything else as JSON."""
-    text = (
-        what
-        if isinstance(what, str) or what is None
-        else json.dumps(what, ensure_ascii=False)
-    )
+    text = what if isinstance(what, str) or what is None else json.dumps(what, ensure_ascii=False)
     return lambda _asked: Sent(200, completion(text, finish=finish), wait=wait)
 
 
 def fails(status: int, message: str = "", **headers: str) -> Reply:
-    body = json.dumps(
-        {"error": {"message": message, "type": "scripted_error"}}
-    ).encode()
+    body = json.dumps({"error": {"message": message, "type": "scripted_error"}}).encode()
     return lambda _asked: Sent(
         status, body, {name.replace("_", "-"): value for name, value in headers.items()}
     )
@@ -188,10 +170,7 @@ def learned(asked: Asked) -> dict[str, Any]:
     """What a good model makes of a prompt: one memory of each own turn, in the turn's words."""
     if asked.wants == "facts":
         return {"facts": []}
-    memories = [
-        {"turn": id_, "text": text, "type": "context"}
-        for id_, _who, text in asked.turns
-    ]
+    memories = [{"turn": id_, "text": text, "type": "context"} for id_, _who, text in asked.turns]
     return {"memories": memories}
 
 
@@ -213,9 +192,7 @@ def reads_at_most(characters: int, then: Reply = learns) -> Reply:
 
     def reply(asked: Asked) -> Sent:
         if len(asked.text) > characters:
-            return fails(
-                400, f"This model's maximum context length is {characters} tokens"
-            )(asked)
+            return fails(400, f"This model's maximum context length is {characters} tokens")(asked)
         return then(asked)
 
     return reply
@@ -229,12 +206,8 @@ def drops_beyond(tokens: int, then: Reply = learns) -> Reply:
         if read < tokens:
             whole = json.loads(then(asked).body)
         else:
-            whole = json.loads(
-                completion('{"memories": [], "facts": [], "topics": {}, "ops": []}')
-            )
-        return Sent(
-            200, json.dumps(whole | {"usage": {"prompt_tokens": read}}).encode()
-        )
+            whole = json.loads(completion('{"memories": [], "facts": [], "topics": {}, "ops": []}'))
+        return Sent(200, json.dumps(whole | {"usage": {"prompt_tokens": read}}).encode())
 
     return reply
 
@@ -244,9 +217,7 @@ def writes_at_most(turns: int, then: Reply = learns) -> Reply:
 
     def reply(asked: Asked) -> Sent:
         if len(asked.turns) > turns:
-            return Sent(
-                200, completion('{"memories": [{"text": "I liv', finish="length")
-            )
+            return Sent(200, completion('{"memories": [{"text": "I liv', finish="length"))
         return then(asked)
 
     return reply
@@ -264,9 +235,7 @@ def knows_only(formats: set[str], then: Reply = learns) -> Reply:
 
 
 ANOTHER_SCHEMA = {"items": [{"note": "likes tea"}], "status": "done"}
-NONSENSE = (
-    "As the moon rises over the bakery, so do we all. Lorem ipsum dolor sit amet."
-)
+NONSENSE = "As the moon rises over the bakery, so do we all. Lorem ipsum dolor sit amet."
 
 
 def trespasses(asked: Asked) -> Sent:
@@ -296,13 +265,7 @@ def trespasses(asked: Asked) -> Sent:
             },
         ],
         "facts": [
-            {
-                "subject": "bob",
-                "predicate": "lives_in",
-                "object": "Faro",
-                "from": "",
-                "until": "",
-            }
+            {"subject": "bob", "predicate": "lives_in", "object": "Faro", "from": "", "until": ""}
             | {"evidence": own[:1], "scope": "user:bob"}
         ],
         "topics": {"turn-of-bob": "work"},

@@ -18,9 +18,7 @@ from vault_memory.models.base import plain, unit
 )
 @example([1e-300, 0.0])
 @example([1e308, 1e307])
-def test_a_normalised_vector_keeps_its_direction_and_has_length_one(
-    vector: list[float],
-) -> None:
+def test_a_normalised_vector_keeps_its_direction_and_has_length_one(vector: list[float]) -> None:
     scaled = numbers(unit(vector))
 
     assert math.isclose(math.hypot(*scaled), 1.0, abs_tol=1e-5)

@@ -47,17 +47,11 @@ def notes(outside: Outside) -> list[str]:
     return [note["note"] for note in outside.ok("notes")["notes"]]
 
 
-def test_an_edit_under_another_spelling_changes_the_note_that_is_there(
-    folding: Outside,
-):
+def test_an_edit_under_another_spelling_changes_the_note_that_is_there(folding: Outside):
     folding.write(COMPOSED, TEXT)
     folding.ok("init", str(folding.vault))
 
-    for spelling, text in (
-        (COMPOSED, "red"),
-        (APART, "blue"),
-        ("notes/\u00e4PFEL.md", "x"),
-    ):
+    for spelling, text in ((COMPOSED, "red"), (APART, "blue"), ("notes/\u00e4PFEL.md", "x")):
         edit = folding.ok("append", spelling, "Apples", text)
         assert edit["note"] == APART
 

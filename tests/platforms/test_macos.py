@@ -28,10 +28,7 @@ def new_process() -> list[str]:
     """What stands before a program that starts from nothing, without /proc where that can be had."""
     hidden = ["unshare", "--mount", "sh", "-c", HIDE_PROC, "sh"]
     can_hide = sys.platform == "linux" and shutil.which("unshare") is not None
-    if (
-        can_hide
-        and subprocess.run([*hidden, "true"], capture_output=True).returncode == 0
-    ):
+    if can_hide and subprocess.run([*hidden, "true"], capture_output=True).returncode == 0:
         return hidden
     return ["env"]
 
@@ -115,12 +112,7 @@ def test_the_doctor_does_not_promise_events(mac: Outside):
 
 def test_state_and_services_are_where_macos_has_them(mac: Outside):
     mac.write("a.md", "- red oars\n")
-    unset = (
-        "VAULT_MEMORY_STATE",
-        "VAULT_MEMORY_CACHE",
-        "XDG_STATE_HOME",
-        "XDG_CACHE_HOME",
-    )
+    unset = ("VAULT_MEMORY_STATE", "VAULT_MEMORY_CACHE", "XDG_STATE_HOME", "XDG_CACHE_HOME")
     mac.settings |= dict.fromkeys(unset, "")
 
     run(mac, "search", "oars")

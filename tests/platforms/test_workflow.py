@@ -41,10 +41,7 @@ def test_each_supported_python_is_tested(workflow: dict[str, Any], project: Path
     lines = (line.rpartition(" :: ")[2] for line in classifiers)
     supported = [line for line in lines if re.fullmatch(r"3\.\d+", line)]
 
-    pythons = {
-        name: job["strategy"]["matrix"]["python"]
-        for name, job in workflow["jobs"].items()
-    }
+    pythons = {name: job["strategy"]["matrix"]["python"] for name, job in workflow["jobs"].items()}
 
     assert set(supported) <= set(pythons["linux"])
     assert pythons["macos"] == pythons["windows"]

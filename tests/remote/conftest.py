@@ -87,18 +87,13 @@ def laboratory(request: pytest.FixtureRequest) -> Iterator[Callable[[str], Labor
             fake: FakeNextcloud = request.getfixturevalue("nextcloud")
             clock: Clock = request.getfixturevalue("clock")
             url = request.getfixturevalue("nextcloud_url")
-            lab = Laboratory(
-                url, fake.user, fake.app_password, lambda path: clock.pass_(100)
-            )
+            lab = Laboratory(url, fake.user, fake.app_password, lambda path: clock.pass_(100))
         else:
             server = request.getfixturevalue("server_named")(name)
             folder = f"lab{next(_numbers)}"
             url = server.make_folder(folder)
             lab = Laboratory(
-                url,
-                server.user,
-                server.password,
-                on_disk(Path(server.root_dir) / folder),
+                url, server.user, server.password, on_disk(Path(server.root_dir) / folder)
             )
         opened.append(lab)
         return lab

@@ -12,15 +12,11 @@ from vault_memory.remote.remote_errors import OutcomeUnknown, Refused, Unauthori
 FILES = [(f"{number}.md", b"- %d\n" % number) for number in range(6)]
 
 
-def on(
-    fake: FakeNextcloud, *, folder: str = "", script: Script | None = None
-) -> Nextcloud:
+def on(fake: FakeNextcloud, *, folder: str = "", script: Script | None = None) -> Nextcloud:
     app = Faulty(fake, script) if script else fake
     account = Account(fake.user, fake.app_password)
     url = f"http://cloud.example{fake.dav_path}{folder}"
-    remote = Nextcloud(
-        url, account, adapter=DirectAdapter(app), sleep=lambda seconds: None
-    )
+    remote = Nextcloud(url, account, adapter=DirectAdapter(app), sleep=lambda seconds: None)
     remote.list()
     fake.log.clear()
     return remote
@@ -49,9 +45,7 @@ def test_uploaded_files_arrive_in_the_folder_of_the_remote(
         assert answer.modified == file.mtime < clock()
 
 
-@pytest.mark.parametrize(
-    "there", [{0}, {1}, {5}, {0, 1}, {0, 1, 2, 3}, {2, 4}, set(range(6))]
-)
+@pytest.mark.parametrize("there", [{0}, {1}, {5}, {0, 1}, {0, 1, 2, 3}, {2, 4}, set(range(6))])
 def test_each_overwritten_file_is_reported_as_replaced(
     nextcloud: FakeNextcloud, clock: Clock, there: set[int]
 ) -> None:
@@ -77,12 +71,8 @@ def test_without_version_information_all_files_are_reported_as_replaced(
     assert [answer.replaced for answer in stored.values() if answer] == [True] * 6
 
 
-def test_a_lost_response_is_distinguished_from_a_refusal(
-    nextcloud: FakeNextcloud,
-) -> None:
-    script = Script(
-        [Rule(LoseAnswer(), path="/dav/bulk"), Rule(Answer(405), path="/dav/bulk")]
-    )
+def test_a_lost_response_is_distinguished_from_a_refusal(nextcloud: FakeNextcloud) -> None:
+    script = Script([Rule(LoseAnswer(), path="/dav/bulk"), Rule(Answer(405), path="/dav/bulk")])
     remote = on(nextcloud, script=script)
 
     with pytest.raises(OutcomeUnknown):
@@ -100,22 +90,16 @@ def test_a_revoked_password_ends_the_bulk_upload(nextcloud: FakeNextcloud) -> No
     assert nextcloud.files() == {}
 
 
-def test_a_server_without_versions_gets_no_bulk_upload(
-    nextcloud: FakeNextcloud,
-) -> None:
+def test_a_server_without_versions_gets_no_bulk_upload(nextcloud: FakeNextcloud) -> None:
     assert on(nextcloud).probe().bulk
     nextcloud.versions_off()
     assert not on(nextcloud).probe().bulk
 
 
-def test_the_legacy_address_of_a_nextcloud_offers_no_bulk_upload(
-    nextcloud: FakeNextcloud,
-) -> None:
+def test_the_legacy_address_of_a_nextcloud_offers_no_bulk_upload(nextcloud: FakeNextcloud) -> None:
     account = Account(nextcloud.user, nextcloud.app_password)
     url = "http://cloud.example/remote.php/webdav/"
-    remote = Nextcloud(
-        url, account, adapter=DirectAdapter(nextcloud), sleep=lambda seconds: None
-    )
+    remote = Nextcloud(url, account, adapter=DirectAdapter(nextcloud), sleep=lambda seconds: None)
 
     assert not remote.probe().bulk
     with pytest.raises(Refused):

@@ -5,14 +5,7 @@ from dataclasses import replace
 import pytest
 
 from tests.remote.servers.direct import DirectAdapter
-from tests.remote.servers.faults import (
-    NOT_FOUND,
-    Answer,
-    CutResponse,
-    Faulty,
-    Rule,
-    Script,
-)
+from tests.remote.servers.faults import NOT_FOUND, Answer, CutResponse, Faulty, Rule, Script
 from tests.remote.servers.nextcloud import Clock, FakeNextcloud
 from vault_memory.remote.http_transport import Account
 from vault_memory.remote.nextcloud import Nextcloud
@@ -23,15 +16,11 @@ from vault_memory.rules.paths.filenames import ignored
 def on(fake: FakeNextcloud, script: Script) -> Nextcloud:
     app = DirectAdapter(Faulty(fake, script))
     return Nextcloud(
-        f"http://cloud.example{fake.dav_path}",
-        Account(fake.user, fake.app_password),
-        adapter=app,
+        f"http://cloud.example{fake.dav_path}", Account(fake.user, fake.app_password), adapter=app
     )
 
 
-def test_a_probe_costs_few_requests_and_leaves_nothing_behind(
-    nextcloud: FakeNextcloud,
-) -> None:
+def test_a_probe_costs_few_requests_and_leaves_nothing_behind(nextcloud: FakeNextcloud) -> None:
     remote = on(nextcloud, Script())
 
     remote.probe()
@@ -92,9 +81,7 @@ def test_a_probe_that_fails_at_any_step_claims_no_capability(
 def test_versions_count_as_supported_unless_a_proxy_always_hides_them(
     times: int | None, kept: bool, nextcloud: FakeNextcloud
 ) -> None:
-    remote = on(
-        nextcloud, Script([Rule(NOT_FOUND, "PROPFIND", "/versions/", times=times)])
-    )
+    remote = on(nextcloud, Script([Rule(NOT_FOUND, "PROPFIND", "/versions/", times=times)]))
 
     assert remote.probe().versions == kept
     remote.close()

@@ -26,9 +26,7 @@ def openssl() -> str:
     return found
 
 
-def certificate(
-    openssl: str, folder: Path, name: str = "IP:127.0.0.1"
-) -> tuple[Path, Path]:
+def certificate(openssl: str, folder: Path, name: str = "IP:127.0.0.1") -> tuple[Path, Path]:
     """A self-signed certificate and its key."""
     pem, key = folder / "server.pem", folder / "server.key"
     subprocess.run(
@@ -91,9 +89,7 @@ def test_a_self_signed_certificate_is_explained_and_accepted_once_configured(
     assert "--ca-file" in error.hint
 
 
-def test_a_certificate_for_another_name_is_reported_as_such(
-    openssl: str, tmp_path: Path
-) -> None:
+def test_a_certificate_for_another_name_is_reported_as_such(openssl: str, tmp_path: Path) -> None:
     pem, key = certificate(openssl, tmp_path, name="DNS:other.example")
 
     with secure(pem, key) as url:
@@ -104,8 +100,7 @@ def test_a_certificate_for_another_name_is_reported_as_such(
 
 
 @pytest.mark.parametrize(
-    ("number", "words"),
-    [(9, "not valid yet"), (10, "expired"), (20, "not signed by an authority")],
+    ("number", "words"), [(9, "not valid yet"), (10, "expired"), (20, "not signed by an authority")]
 )
 def test_each_certificate_problem_has_its_own_message(number: int, words: str) -> None:
     error = ssl.SSLCertVerificationError("certificate verify failed")

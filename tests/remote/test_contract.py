@@ -70,17 +70,13 @@ def make(request: pytest.FixtureRequest) -> Iterator[Make]:
 def _made(kind: str, request: pytest.FixtureRequest) -> Remote:
     if kind.startswith("ram"):
         return RamRemote(
-            RamServer(
-                in_memory.NEXTCLOUD if kind == "ram-nextcloud" else in_memory.PLAIN
-            )
+            RamServer(in_memory.NEXTCLOUD if kind == "ram-nextcloud" else in_memory.PLAIN)
         )
     if kind == "nextcloud":
         fake = FakeNextcloud(clock=Clock())
         url = f"http://cloud.example{fake.dav_path}"
         account = Account(fake.user, fake.app_password)
-        return Nextcloud(
-            url, account, adapter=DirectAdapter(fake), sleep=fake.clock.pass_
-        )  # type: ignore[attr-defined]
+        return Nextcloud(url, account, adapter=DirectAdapter(fake), sleep=fake.clock.pass_)  # type: ignore[attr-defined]
     if kind.startswith("s3-"):
         name = kind.removesuffix("-versions")
         store: s3_stores.S3Store = request.getfixturevalue("s3_store_named")(name)
@@ -90,8 +86,7 @@ def _made(kind: str, request: pytest.FixtureRequest) -> Remote:
         return bucket
     server: real.Server = request.getfixturevalue("server_named")(kind)
     remote = WebDav(
-        server.make_folder(f"contract{next(_numbers)}"),
-        Account(server.user, server.password),
+        server.make_folder(f"contract{next(_numbers)}"), Account(server.user, server.password)
     )
     if kind not in _traits:
         _traits[kind] = remote.probe()
@@ -99,17 +94,8 @@ def _made(kind: str, request: pytest.FixtureRequest) -> Remote:
     return remote
 
 
-S3_KINDS = tuple(
-    f"{name}{ending}" for name in s3_stores.NAMES for ending in ("", "-versions")
-)
-KINDS = (
-    "ram",
-    "ram-nextcloud",
-    "nextcloud",
-    *real.HONEST,
-    *real.CARELESS,
-    *S3_KINDS,
-)
+S3_KINDS = tuple(f"{name}{ending}" for name in s3_stores.NAMES for ending in ("", "-versions"))
+KINDS = ("ram", "ram-nextcloud", "nextcloud", *real.HONEST, *real.CARELESS, *S3_KINDS)
 
 
 @pytest.fixture(params=KINDS)
@@ -121,9 +107,7 @@ def tag(remote: Remote, path: str) -> str:
     return remote.look(path).etag
 
 
-def test_an_empty_folder_has_an_empty_listing_with_its_own_entry(
-    remote: Remote,
-) -> None:
+def test_an_empty_folder_has_an_empty_listing_with_its_own_entry(remote: Remote) -> None:
     seen = remote.list()
 
     assert seen.folder.path == ""
@@ -146,9 +130,7 @@ def test_an_empty_note_can_be_stored(remote: Remote) -> None:
     remote.put("empty.md", b"", expected=None)
 
     assert remote.get("empty.md", max_bytes=10).raw == b""
-    assert [(entry.path, entry.size) for entry in remote.list().entries] == [
-        ("empty.md", 0)
-    ]
+    assert [(entry.path, entry.size) for entry in remote.list().entries] == [("empty.md", 0)]
 
 
 def test_the_tag_returned_by_a_put_equals_the_listed_one(remote: Remote) -> None:
@@ -282,9 +264,7 @@ def test_folders_are_created_once_and_listed_level_by_level(remote: Remote) -> N
     remote.put("a/one.md", b"1", expected=None)
     remote.put("a/b/two.md", b"2", expected=None)
 
-    assert [(entry.path, entry.is_folder) for entry in remote.list().entries] == [
-        ("a", True)
-    ]
+    assert [(entry.path, entry.is_folder) for entry in remote.list().entries] == [("a", True)]
     assert [(entry.path, entry.is_folder) for entry in remote.list("a").entries] == [
         ("a/b", True),
         ("a/one.md", False),
@@ -350,9 +330,7 @@ def test_nothing_is_written_into_a_missing_folder(remote: Remote) -> None:
     assert remote.list().entries == ()
 
 
-def test_a_note_brings_its_folder_along_where_the_traits_say_so(
-    remote: Remote,
-) -> None:
+def test_a_note_brings_its_folder_along_where_the_traits_say_so(remote: Remote) -> None:
     if remote.traits.parents:
         return
     remote.put("no/deeper/note.md", b"x", expected=None)
@@ -389,11 +367,7 @@ def test_a_folder_moves_with_its_contents(remote: Remote) -> None:
 
     remote.move("a", "z", expected=None)
 
-    assert [entry.path for entry in remote.list(deep=True).entries] == [
-        "z",
-        "z/b",
-        "z/b/note.md",
-    ]
+    assert [entry.path for entry in remote.list(deep=True).entries] == ["z", "z/b", "z/b/note.md"]
 
 
 def test_a_folder_never_moves_over_another(remote: Remote) -> None:
@@ -401,16 +375,10 @@ def test_a_folder_never_moves_over_another(remote: Remote) -> None:
     remote.mkcol("z")
     remote.put("z/note.md", b"x", expected=None)
 
-    with pytest.raises(
-        (RemoteChanged, OutcomeUnknown)
-    ):  # lighttpd answers for each thing in it
+    with pytest.raises((RemoteChanged, OutcomeUnknown)):  # lighttpd answers for each thing in it
         remote.move("a", "z", expected=None)
 
-    assert [entry.path for entry in remote.list(deep=True).entries] == [
-        "a",
-        "z",
-        "z/note.md",
-    ]
+    assert [entry.path for entry in remote.list(deep=True).entries] == ["a", "z", "z/note.md"]
 
 
 def test_names_are_listed_as_they_were_given(remote: Remote) -> None:
@@ -420,27 +388,14 @@ def test_names_are_listed_as_they_were_given(remote: Remote) -> None:
     remote.put("in ü +%20/ü +%20", b"deeper", expected=None)
 
     seen = remote.list(deep=True)
-    assert {entry.path for entry in seen.entries} == {
-        *NAMES,
-        "in ü +%20",
-        "in ü +%20/ü +%20",
-    }
+    assert {entry.path for entry in seen.entries} == {*NAMES, "in ü +%20", "in ü +%20/ü +%20"}
     assert not seen.unknown
     assert all(remote.get(name, max_bytes=999).raw == name.encode() for name in NAMES)
 
 
 @pytest.mark.parametrize(
     "path",
-    [
-        "../up.md",
-        "a/../b.md",
-        "/etc/passwd",
-        "a//b.md",
-        "a\\b.md",
-        "x\0.md",
-        "./a.md",
-        "%2e%2e",
-    ],
+    ["../up.md", "a/../b.md", "/etc/passwd", "a//b.md", "a\\b.md", "x\0.md", "./a.md", "%2e%2e"],
 )
 @pytest.mark.parametrize("kind", ["nextcloud", "wsgidav"])
 def test_a_path_outside_the_root_is_refused_without_a_request(
@@ -487,9 +442,7 @@ def test_the_identity_of_a_remote_is_stable(remote: Remote) -> None:
     assert bool(first.root_id) == remote.traits.fileids
 
 
-def test_tags_of_parent_folders_change_only_where_the_traits_say_so(
-    remote: Remote,
-) -> None:
+def test_tags_of_parent_folders_change_only_where_the_traits_say_so(remote: Remote) -> None:
     remote.mkcol("a")
     remote.mkcol("a/b")
     before = remote.look("").etag
@@ -499,9 +452,7 @@ def test_tags_of_parent_folders_change_only_where_the_traits_say_so(
     assert (remote.look("").etag != before) == remote.traits.recursive_etags
 
 
-def test_a_replaced_version_can_be_recovered_where_the_traits_say_so(
-    remote: Remote,
-) -> None:
+def test_a_replaced_version_can_be_recovered_where_the_traits_say_so(remote: Remote) -> None:
     remote.put("note.md", b"one", expected=None)
     if isinstance(remote, Nextcloud):
         remote._sleep(3)  # of the fake one's clock
@@ -519,9 +470,7 @@ def test_a_replaced_version_can_be_recovered_where_the_traits_say_so(
     assert [text for text in texts if text != b"second"] == (
         [b"one"] if remote.traits.versions else []
     )
-    assert [one.modified for one in found] == sorted(
-        (one.modified for one in found), reverse=True
-    )
+    assert [one.modified for one in found] == sorted((one.modified for one in found), reverse=True)
     assert remote.versions("note.md", fileid=remote.look("note.md").fileid) == found
     with pytest.raises(RemoteMissing):
         remote.get_version("note.md", FileVersion("99999/9", 0, 3), max_bytes=99)
@@ -570,9 +519,7 @@ def test_two_devices_on_one_in_memory_server_see_each_other() -> None:
 
 @pytest.mark.scenario("E86")
 @pytest.mark.parametrize("kind", KINDS)
-def test_a_missing_root_is_not_reported_as_an_empty_folder(
-    kind: str, make: Make
-) -> None:
+def test_a_missing_root_is_not_reported_as_an_empty_folder(kind: str, make: Make) -> None:
     remote = make(kind)
     if isinstance(remote, RamRemote):
         remote.server._nodes.clear()

@@ -20,14 +20,11 @@ LISTED = listing(ROOT, line("/vault/a.md"), line("/vault/sub/", folder=True))
 CHUNKED = (
     f"HTTP/1.1 207 Multi-Status\r\n{XML}\r\nTransfer-Encoding: chunked\r\n\r\n".encode()
     + b"".join(
-        b"%x\r\n%s\r\n" % (len(piece), piece)
-        for piece in (multistatus(ROOT, line("/vault/a.md")),)
+        b"%x\r\n%s\r\n" % (len(piece), piece) for piece in (multistatus(ROOT, line("/vault/a.md")),)
     )
     + b"0\r\n\r\n"
 )
-GOT = answer(
-    200, b"the whole note\n", 'ETag: "t1"', DATE, "Content-Type: text/markdown"
-)
+GOT = answer(200, b"the whole note\n", 'ETag: "t1"', DATE, "Content-Type: text/markdown")
 PUT = answer(204, b"", 'ETag: "t2"', DATE)
 pytestmark = pytest.mark.scenario("E103")
 
@@ -37,9 +34,7 @@ def remote_on(origin: str, *, deadline: float = 20) -> WebDav:
 
 
 @pytest.mark.parametrize("whole", [LISTED, CHUNKED], ids=["by length", "in chunks"])
-def test_a_listing_cut_at_any_byte_is_an_error_and_never_a_shorter_listing(
-    whole: bytes,
-) -> None:
+def test_a_listing_cut_at_any_byte_is_an_error_and_never_a_shorter_listing(whole: bytes) -> None:
     cut_at = iter(range(len(whole)))
     with wire(lambda _: [whole[: next(cut_at)]]) as server:
         remote = remote_on(server.origin)
@@ -92,9 +87,7 @@ def test_after_a_put_response_is_cut_the_outcome_is_unknown() -> None:
 @given(announced=st.integers(0, 40), body=st.binary(max_size=40))
 @example(announced=5, body=b"1234")
 @example(announced=0, body=b"")
-def test_only_a_body_of_the_announced_length_is_accepted(
-    announced: int, body: bytes
-) -> None:
+def test_only_a_body_of_the_announced_length_is_accepted(announced: int, body: bytes) -> None:
     with wire(answer(200, body, 'ETag: "t"', DATE, length=announced)) as server:
         remote = remote_on(server.origin)
         try:
@@ -126,9 +119,7 @@ def test_a_note_without_a_length_is_accepted_only_if_the_listing_agrees() -> Non
 def test_a_slowly_dripping_server_is_abandoned_at_the_deadline(part: str) -> None:
     slow = [b"HTTP/1.1 200 OK\r\n"] + [b"X-Drip: 1\r\n"] * 1000
     if part == "body":
-        slow = [b'HTTP/1.1 200 OK\r\nETag: "t"\r\nContent-Length: 5000\r\n\r\n'] + [
-            b"x"
-        ] * 5000
+        slow = [b'HTTP/1.1 200 OK\r\nETag: "t"\r\nContent-Length: 5000\r\n\r\n'] + [b"x"] * 5000
     with wire(lambda _: slow, pause=0.02) as server:
         remote = remote_on(server.origin, deadline=0.5)
         began = time.monotonic()

@@ -8,11 +8,7 @@ from vault_memory.remote.deadline import Deadlines
 
 def test_a_transfer_past_its_deadline_is_cut_and_others_continue() -> None:
     deadlines = Deadlines(0.3)
-    for pause in (
-        0.0,
-        0.1,
-        1.0,
-    ):  # at the start, while it waits, and after it fell asleep
+    for pause in (0.0, 0.1, 1.0):  # at the start, while it waits, and after it fell asleep
         time.sleep(pause)
         here, there = socket.socketpair()
         here.settimeout(10)

@@ -17,11 +17,7 @@ from vault_memory.errors import BadPath, ConfigError
 from vault_memory.remote.address import Address, address
 from vault_memory.remote.contract import Entry
 from vault_memory.remote.http_transport import Account
-from vault_memory.remote.remote_errors import (
-    NotUnderstood,
-    RemoteError,
-    RemoteUnreachable,
-)
+from vault_memory.remote.remote_errors import NotUnderstood, RemoteError, RemoteUnreachable
 from vault_memory.remote.webdav import WebDav
 
 SECRET = "petrel-9-lantern"
@@ -92,9 +88,7 @@ def test_an_odd_name_is_listed_as_unknown(href: str, name: str) -> None:
 )
 @example("..", "%2f", "..")
 @example("", "/", "")
-def test_no_href_becomes_a_path_outside_the_root(
-    start: str, middle: str, end: str
-) -> None:
+def test_no_href_becomes_a_path_outside_the_root(start: str, middle: str, end: str) -> None:
     at = Address("http://h", "/vault")
 
     try:
@@ -119,9 +113,7 @@ def test_a_path_survives_encoding_and_decoding_or_is_refused(path: str) -> None:
     assert at.inside(f"http://h{target}/") == path
 
 
-@pytest.mark.parametrize(
-    "url", ["https://Cloud.Example/dav", "HTTPS://cloud.example:443/dav/"]
-)
+@pytest.mark.parametrize("url", ["https://Cloud.Example/dav", "HTTPS://cloud.example:443/dav/"])
 def test_the_default_port_is_omitted_and_recognised(url: str) -> None:
     at = address(url)
 
@@ -173,9 +165,7 @@ def test_an_incomplete_entry_makes_only_its_own_file_unknown() -> None:
 def test_an_odd_time_hides_no_file_and_only_affects_the_confirmation_of_its_tag(
     date: str, confirmed: bool
 ) -> None:
-    entries, unknown, _ = listed(
-        line("/vault/a.md").replace("Sun, 22 Nov 2026 11:00:00 GMT", date)
-    )
+    entries, unknown, _ = listed(line("/vault/a.md").replace("Sun, 22 Nov 2026 11:00:00 GMT", date))
 
     assert [(entry.path, entry.confirmed) for entry in entries] == [("a.md", confirmed)]
     assert not unknown
@@ -183,17 +173,9 @@ def test_an_odd_time_hides_no_file_and_only_affects_the_confirmation_of_its_tag(
 
 @pytest.mark.scenario("E88")
 @pytest.mark.parametrize(
-    "own",
-    [
-        "",
-        line("/vault/"),
-        line("/other/", folder=True),
-        line("/vault/", folder=True) * 2,
-    ],
+    "own", ["", line("/vault/"), line("/other/", folder=True), line("/vault/", folder=True) * 2]
 )
-def test_a_listing_without_exactly_one_entry_for_its_folder_is_refused(
-    own: str,
-) -> None:
+def test_a_listing_without_exactly_one_entry_for_its_folder_is_refused(own: str) -> None:
     with wire(answer(207, multistatus(own, line("/vault/a.md")), XML)) as server:
         remote = WebDav(f"{server.origin}/vault")
         with pytest.raises(NotUnderstood):
@@ -201,9 +183,7 @@ def test_a_listing_without_exactly_one_entry_for_its_folder_is_refused(
         remote.close()
 
 
-@pytest.mark.parametrize(
-    "spelt", ["/vault", "/%76ault/", "{origin}/vault/", "{ORIGIN}/vault"]
-)
+@pytest.mark.parametrize("spelt", ["/vault", "/%76ault/", "{origin}/vault/", "{ORIGIN}/vault"])
 def test_the_listed_folder_is_recognised_in_every_spelling(spelt: str) -> None:
     def say(head: str) -> list[bytes]:
         origin = server.origin
@@ -219,8 +199,7 @@ def test_the_listed_folder_is_recognised_in_every_spelling(spelt: str) -> None:
 LAUGHS = (
     '<!DOCTYPE l [<!ENTITY a "lol">'
     + "".join(
-        f'<!ENTITY {b} "{f"&{a};" * 10}">'
-        for a, b in zip("abcdefghi", "bcdefghij", strict=True)
+        f'<!ENTITY {b} "{f"&{a};" * 10}">' for a, b in zip("abcdefghi", "bcdefghij", strict=True)
     )
     + "]>"
 )
@@ -237,9 +216,7 @@ LAUGHS = (
     ids=["external", "laughs", "system"],
 )
 def test_a_document_type_is_refused_before_any_entity_is_read(head: str) -> None:
-    with wire(
-        answer(207, multistatus(ROOT, line("/vault/&a;.md"), head=head), XML)
-    ) as server:
+    with wire(answer(207, multistatus(ROOT, line("/vault/&a;.md"), head=head), XML)) as server:
         remote = WebDav(f"{server.origin}/vault")
         with pytest.raises(NotUnderstood, match="document type"):
             remote.list()
@@ -266,9 +243,7 @@ def test_malformed_listings_are_refused(inside: str) -> None:
 
 @pytest.mark.scenario("H121")
 @pytest.mark.parametrize("announced", [True, False])
-def test_an_endless_listing_stops_at_the_limit_without_filling_memory(
-    announced: bool,
-) -> None:
+def test_an_endless_listing_stops_at_the_limit_without_filling_memory(announced: bool) -> None:
     def say(_: str) -> Iterator[bytes]:
         length = f"Content-Length: {10**9}\r\n" if announced else ""
         yield f"HTTP/1.1 207 As told\r\n{XML}\r\n{length}\r\n".encode() + multistatus(
@@ -287,14 +262,10 @@ def test_an_endless_listing_stops_at_the_limit_without_filling_memory(
 
 
 @pytest.mark.scenario("H125")
-def test_cloud_metadata_addresses_are_never_contacted(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_cloud_metadata_addresses_are_never_contacted(monkeypatch: pytest.MonkeyPatch) -> None:
     with wire(listing(ROOT)) as server:
         host, port = server.origin.removeprefix("http://").split(":")
-        monkeypatch.setattr(
-            "vault_memory.remote.http_adapter.CLOUD_METADATA", frozenset({host})
-        )
+        monkeypatch.setattr("vault_memory.remote.http_adapter.CLOUD_METADATA", frozenset({host}))
         remote = WebDav(f"http://localhost:{port}/vault", Account("mira", SECRET))
         with pytest.raises(RemoteUnreachable, match="own network services"):
             remote.list()
@@ -327,9 +298,7 @@ def test_netrc_and_proxies_of_the_environment_are_ignored(
 
 def test_a_configured_proxy_is_used() -> None:
     with wire(listing(line("/vault/", folder=True))) as proxy:
-        remote = WebDav(
-            "http://notes.invalid/vault", Account("mira", SECRET, proxy=proxy.origin)
-        )
+        remote = WebDav("http://notes.invalid/vault", Account("mira", SECRET, proxy=proxy.origin))
         remote.list()
         remote.close()
 
@@ -337,9 +306,7 @@ def test_a_configured_proxy_is_used() -> None:
 
 
 @pytest.mark.scenario("H126")
-def test_a_password_is_in_no_log_error_or_repr(
-    caplog: pytest.LogCaptureFixture,
-) -> None:
+def test_a_password_is_in_no_log_error_or_repr(caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.DEBUG)
     account = Account("mira", SECRET)
     told = [repr(account), str(account)]

@@ -9,14 +9,7 @@ import pytest
 
 from tests.remote.servers.direct import DirectAdapter
 from tests.remote.servers.exchange import Seen
-from tests.remote.servers.faults import (
-    NOT_FOUND,
-    Answer,
-    Faulty,
-    LoseAnswer,
-    Rule,
-    Script,
-)
+from tests.remote.servers.faults import NOT_FOUND, Answer, Faulty, LoseAnswer, Rule, Script
 from tests.remote.servers.nextcloud import Clock, FakeNextcloud
 from tests.remote.wire import answer, wire
 from vault_memory.remote.contract import FileVersion
@@ -89,9 +82,7 @@ def test_a_note_keeps_its_id_when_overwritten_and_renamed(cloud: Nextcloud) -> N
     assert entry.checksum == second.checksum != first.checksum
 
 
-def test_two_writes_in_one_second_get_two_tags(
-    cloud: Nextcloud, nextcloud: FakeNextcloud
-) -> None:
+def test_two_writes_in_one_second_get_two_tags(cloud: Nextcloud, nextcloud: FakeNextcloud) -> None:
     first = cloud.put("a.md", b"one", expected=None)
     second = cloud.put("a.md", b"two, and longer", expected=first.etag)
 
@@ -171,8 +162,7 @@ def test_names_are_returned_in_the_servers_unicode_form(
 
 
 @pytest.mark.parametrize(
-    "name",
-    ["n" * 248 + ".md", "ü" * 124 + ".md", "x.part", ".htaccess", "a\\b", "a\nb.md"],
+    "name", ["n" * 248 + ".md", "ü" * 124 + ".md", "x.part", ".htaccess", "a\\b", "a\nb.md"]
 )
 def test_unsupported_names_are_refused_before_a_request_is_sent(
     name: str, cloud: Nextcloud, nextcloud: FakeNextcloud
@@ -194,10 +184,7 @@ def test_maintenance_applies_to_the_entire_server_and_gives_a_waiting_time(
 ) -> None:
     nextcloud.maintenance()
 
-    acts: list[Callable[[], object]] = [
-        cloud.list,
-        lambda: cloud.put("a.md", b"x", expected=None),
-    ]
+    acts: list[Callable[[], object]] = [cloud.list, lambda: cloud.put("a.md", b"x", expected=None)]
     for act in acts:
         with pytest.raises(RemoteBusy, match="maintenance") as caught:
             act()
@@ -237,9 +224,7 @@ def test_locks_quotas_and_unavailable_storages_are_distinguished(
 def test_without_chunked_upload_a_long_note_is_sent_in_one_request(
     nextcloud: FakeNextcloud, clock: Clock
 ) -> None:
-    cloud = on(
-        nextcloud, clock, script=Script([Rule(Answer(404), "MKCOL", "/uploads/")])
-    )
+    cloud = on(nextcloud, clock, script=Script([Rule(Answer(404), "MKCOL", "/uploads/")]))
     stored = cloud.put("a.md", b"first", expected=None)
 
     cloud.put("a.md", LONG, expected=stored.etag)
@@ -261,25 +246,16 @@ def test_a_revoked_password_is_tried_once_and_causes_no_lockout(
     assert len(nextcloud.log) == 1
 
 
-def test_a_session_is_kept_by_cookies(
-    nextcloud: FakeNextcloud, nextcloud_url: str
-) -> None:
+def test_a_session_is_kept_by_cookies(nextcloud: FakeNextcloud, nextcloud_url: str) -> None:
     remote = Nextcloud(nextcloud_url, Account(nextcloud.user, nextcloud.app_password))
     for number in range(3):
         remote.put(f"{number}.md", b"x", expected=None)
-    thread = threading.Thread(
-        target=lambda: remote.put("other.md", b"x", expected=None)
-    )
+    thread = threading.Thread(target=lambda: remote.put("other.md", b"x", expected=None))
     thread.start()
     thread.join()
     remote.close()
 
-    assert ["cookie" in seen.headers for seen in puts(nextcloud)] == [
-        False,
-        True,
-        True,
-        False,
-    ]
+    assert ["cookie" in seen.headers for seen in puts(nextcloud)] == [False, True, True, False]
 
 
 def test_a_finished_thread_leaves_no_open_connection(
@@ -372,10 +348,7 @@ def test_another_server_user_folder_or_backup_has_another_identity(
     nextcloud.other_client_mkcol("a")
     nextcloud.other_client_mkcol("b")
     nextcloud.back_up()
-    seen = {
-        on(nextcloud, clock).identity(),
-        on(nextcloud, clock, folder="a").identity(),
-    }
+    seen = {on(nextcloud, clock).identity(), on(nextcloud, clock, folder="a").identity()}
     seen.add(on(nextcloud, clock, folder="b").identity())
     nextcloud.restore_from_backup()
     seen.add(on(nextcloud, clock).identity())
@@ -389,9 +362,7 @@ def test_the_plain_webdav_remote_works_with_nextcloud_too(
 ) -> None:
     account = Account(nextcloud.user, nextcloud.app_password)
     remote = WebDav(
-        f"http://cloud.example{nextcloud.dav_path}",
-        account,
-        adapter=DirectAdapter(nextcloud),
+        f"http://cloud.example{nextcloud.dav_path}", account, adapter=DirectAdapter(nextcloud)
     )
 
     traits = remote.probe()
@@ -402,9 +373,7 @@ def test_the_plain_webdav_remote_works_with_nextcloud_too(
     remote.close()
 
 
-def test_a_login_is_granted_in_the_browser(
-    nextcloud: FakeNextcloud, nextcloud_url: str
-) -> None:
+def test_a_login_is_granted_in_the_browser(nextcloud: FakeNextcloud, nextcloud_url: str) -> None:
     login = Login(nextcloud_url)
     assert login.page.startswith("http://127.0.0.1:")
     assert login.poll() is None

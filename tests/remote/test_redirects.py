@@ -16,9 +16,7 @@ from vault_memory.remote.webdav import WebDav
 MEGABYTE = 2**20
 
 
-def redirect(
-    location: str, body: bytes = b"<html>moved</html>", status: int = 301
-) -> bytes:
+def redirect(location: str, body: bytes = b"<html>moved</html>", status: int = 301) -> bytes:
     return answer(status, body, HTML, f"Location: {location}")
 
 
@@ -57,12 +55,9 @@ def test_a_redirect_with_an_endless_body_is_reported_without_filling_memory(
 
 
 @pytest.mark.parametrize(
-    "location",
-    ["/vault/sub/", "{origin}/vault/sub/", "http://inner.example/vault/%73ub/"],
+    "location", ["/vault/sub/", "{origin}/vault/sub/", "http://inner.example/vault/%73ub/"]
 )
-def test_a_folder_requested_without_its_slash_is_requested_again_with_it(
-    location: str,
-) -> None:
+def test_a_folder_requested_without_its_slash_is_requested_again_with_it(location: str) -> None:
     def say(head: str) -> list[bytes]:
         if head.startswith("PROPFIND /vault/sub/ "):
             return [listing(line("/vault/sub/", folder=True))]
@@ -88,9 +83,7 @@ def test_redirects_to_any_other_place_are_not_followed(location: str) -> None:
 
 
 @pytest.mark.parametrize("verb", ["get", "put", "delete", "move"])
-def test_a_folder_in_place_of_a_note_counts_as_a_change_on_the_server(
-    verb: str,
-) -> None:
+def test_a_folder_in_place_of_a_note_counts_as_a_change_on_the_server(verb: str) -> None:
     with wire(redirect("/vault/a.md/")) as server:
         remote = WebDav(f"{server.origin}/vault")
         remote.traits = Capabilities(conditional_move=True)
@@ -101,9 +94,7 @@ def test_a_folder_in_place_of_a_note_counts_as_a_change_on_the_server(
 
 @pytest.mark.parametrize("name", ["apache", "apache-digest", "apache-infinity"])
 def test_a_default_apache_is_probed_without_a_single_redirect(
-    name: str,
-    server_named: Callable[[str], real.Server],
-    monkeypatch: pytest.MonkeyPatch,
+    name: str, server_named: Callable[[str], real.Server], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     server = server_named(name)
     remote = WebDav(server.make_folder("stock"), Account(server.user, server.password))

@@ -56,23 +56,14 @@ FILES = "http://cloud.example/remote.php/dav/files/mira"
         ("http://cloud.example/remote.php/dav/", FILES),
         ("http://cloud.example/remote.php/dav/files", FILES),
         ("http://cloud.example/remote.php/webdav", FILES),
-        (
-            "http://cloud.example/remote.php/webdav/Gull%20Rock/x",
-            f"{FILES}/Gull%20Rock/x",
-        ),
-        (
-            "http://cloud.example/remote.php/dav/files/mira/Gull%20Rock/",
-            f"{FILES}/Gull%20Rock",
-        ),
+        ("http://cloud.example/remote.php/webdav/Gull%20Rock/x", f"{FILES}/Gull%20Rock/x"),
+        ("http://cloud.example/remote.php/dav/files/mira/Gull%20Rock/", f"{FILES}/Gull%20Rock"),
         ("http://cloud.example/index.php/apps/files/?dir=/", FILES),
         (
             "http://cloud.example/index.php/apps/files/?dir=/Gull%20Rock&fileid=7",
             f"{FILES}/Gull%20Rock",
         ),
-        (
-            "http://cloud.example/apps/files/files/77?dir=/N%C3%B6tes/a",
-            f"{FILES}/N%C3%B6tes/a",
-        ),
+        ("http://cloud.example/apps/files/files/77?dir=/N%C3%B6tes/a", f"{FILES}/N%C3%B6tes/a"),
         ("http://cloud.example/apps/files/favorites", FILES),
     ],
 )
@@ -80,11 +71,7 @@ def test_each_copied_browser_link_leads_to_its_folder(
     pasted: str, meant: str, nextcloud: FakeNextcloud
 ) -> None:
     assert (
-        find(
-            pasted,
-            Account("mira", nextcloud.app_password),
-            adapter=DirectAdapter(nextcloud),
-        )
+        find(pasted, Account("mira", nextcloud.app_password), adapter=DirectAdapter(nextcloud))
         == meant
     )
 
@@ -99,20 +86,14 @@ def test_each_copied_browser_link_leads_to_its_folder(
         ("https://x.example/cloud", "/cloud"),
     ],
 )
-def test_a_nextcloud_may_be_installed_below_another_page(
-    pasted: str, base: str
-) -> None:
+def test_a_nextcloud_may_be_installed_below_another_page(pasted: str, base: str) -> None:
     assert read_link(pasted).base == base
 
 
 @pytest.mark.parametrize(
     ("pasted", "words", "hint"),
     [
-        (
-            "http://cloud.example/s/Tq7wZb2mKp9LxYc",
-            "public share",
-            "a Nextcloud account of yours",
-        ),
+        ("http://cloud.example/s/Tq7wZb2mKp9LxYc", "public share", "a Nextcloud account of yours"),
         (
             "http://cloud.example/index.php/s/Tq7wZb2mKp9LxYc",
             "public share",
@@ -128,16 +109,8 @@ def test_a_nextcloud_may_be_installed_below_another_page(
             "public share",
             "a Nextcloud account of yours",
         ),
-        (
-            "http://cloud.example/public.php/webdav",
-            "public share",
-            "a Nextcloud account of yours",
-        ),
-        (
-            "http://cloud.example/f/1234",
-            "by its number",
-            "give `http://cloud.example/`",
-        ),
+        ("http://cloud.example/public.php/webdav", "public share", "a Nextcloud account of yours"),
+        ("http://cloud.example/f/1234", "by its number", "give `http://cloud.example/`"),
         ("http://cloud.example/index.php/f/1234", "by its number", "`--folder`"),
         (
             "http://cloud.example/remote.php/dav/calendars/mira/",
@@ -155,11 +128,7 @@ def test_a_link_without_a_folder_is_refused_with_the_right_address(
     pasted: str, words: str, hint: str, nextcloud: FakeNextcloud
 ) -> None:
     with pytest.raises(ConfigError) as caught:
-        find(
-            pasted,
-            Account("mira", nextcloud.app_password),
-            adapter=DirectAdapter(nextcloud),
-        )
+        find(pasted, Account("mira", nextcloud.app_password), adapter=DirectAdapter(nextcloud))
 
     assert words in caught.value.message
     assert hint in caught.value.hint
@@ -167,22 +136,13 @@ def test_a_link_without_a_folder_is_refused_with_the_right_address(
 
 def test_a_configured_public_share_is_refused_with_a_specific_error() -> None:
     with pytest.raises(ConfigError, match="public share"):
-        open_remote(
-            "https://cloud.example/public.php/dav/files/Tq7wZb2mKp9LxYc", Account()
-        )
+        open_remote("https://cloud.example/public.php/dav/files/Tq7wZb2mKp9LxYc", Account())
 
 
-@pytest.mark.parametrize(
-    "path", ["/s/Tq7wZb2mKp9LxYc", "/apps/files", "/f/12", "/login/notes"]
-)
-def test_folders_of_other_servers_may_be_named_like_nextcloud_pages(
-    path: str,
-) -> None:
+@pytest.mark.parametrize("path", ["/s/Tq7wZb2mKp9LxYc", "/apps/files", "/f/12", "/login/notes"])
+def test_folders_of_other_servers_may_be_named_like_nextcloud_pages(path: str) -> None:
     with wire(answer(404, b"<html>", HTML)) as server:
-        assert (
-            find(f"{server.origin}{path}", Account("mira", SECRET))
-            == f"{server.origin}{path}"
-        )
+        assert find(f"{server.origin}{path}", Account("mira", SECRET)) == f"{server.origin}{path}"
 
 
 @pytest.mark.parametrize(
@@ -193,9 +153,7 @@ def test_folders_of_other_servers_may_be_named_like_nextcloud_pages(
         ("https://login.example/start", "give `https://login.example`"),
     ],
 )
-def test_a_redirecting_server_is_refused_with_the_right_address(
-    location: str, hint: str
-) -> None:
+def test_a_redirecting_server_is_refused_with_the_right_address(location: str, hint: str) -> None:
     with wire(answer(301, b"<html>", HTML, f"Location: {location}")) as server:
         with pytest.raises(ConfigError) as caught:
             find(server.origin, Account("mira", SECRET))
@@ -203,9 +161,7 @@ def test_a_redirecting_server_is_refused_with_the_right_address(
 
 
 @pytest.mark.parametrize("status", [404, 200, 500, 401, 302])
-def test_any_other_server_is_accepted_without_receiving_the_password(
-    status: int,
-) -> None:
+def test_any_other_server_is_accepted_without_receiving_the_password(status: int) -> None:
     with wire(answer(status, b"<html>", HTML)) as server:
         url = find(f"{server.origin}/dav/", Account("mira", SECRET))
         remote = open_remote(url, Account("mira", SECRET))

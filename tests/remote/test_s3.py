@@ -73,9 +73,7 @@ def through(proxy: S3Proxy, url: str) -> S3:
 
 
 def refusal(status: int, code: str, **headers: str) -> Answer:
-    body = (
-        f"<?xml version='1.0'?><Error><Code>{code}</Code><Message>no</Message></Error>"
-    )
+    body = f"<?xml version='1.0'?><Error><Code>{code}</Code><Message>no</Message></Error>"
     named = {name.replace("_", "-"): value for name, value in headers.items()}
     return Answer(status, {**XML, **named}, body.encode())
 
@@ -113,9 +111,7 @@ def test_a_store_that_ignores_a_precondition_is_refused_in_an_empty_home(
     assert moto.open(url).list(deep=True).entries == ()
 
 
-def test_a_store_that_deletes_in_spite_of_a_precondition_is_refused(
-    moto: S3Store,
-) -> None:
+def test_a_store_that_deletes_in_spite_of_a_precondition_is_refused(moto: S3Store) -> None:
     url = moto.new_home()
     with S3Proxy(moto.endpoint) as proxy:
         # The last step but one: the delete that must fail.
@@ -180,22 +176,15 @@ def test_a_whole_bucket_can_be_a_home(store: S3Store) -> None:
     remote.mkcol("a")
     remote.put("a/note.md", b"x", expected=None)
 
-    assert [entry.path for entry in remote.list(deep=True).entries] == [
-        "a",
-        "a/note.md",
-    ]
+    assert [entry.path for entry in remote.list(deep=True).entries] == ["a", "a/note.md"]
 
 
 # --- Listings ---
 
 
 # A real store needs seconds to take so many keys.
-@pytest.mark.parametrize(
-    "name", ["s3-moto", pytest.param("s3-seaweed", marks=only_full)]
-)
-def test_a_listing_of_2500_keys_takes_three_requests(
-    name: str, s3_store_named: StoreNamed
-) -> None:
+@pytest.mark.parametrize("name", ["s3-moto", pytest.param("s3-seaweed", marks=only_full)])
+def test_a_listing_of_2500_keys_takes_three_requests(name: str, s3_store_named: StoreNamed) -> None:
     store = s3_store_named(name)
     url = store.new_home()
     remote = store.open(url)
@@ -225,9 +214,7 @@ def without_zone(response: Response) -> Response:
     return Response(response.status, headers, body)
 
 
-def test_the_time_of_a_note_is_the_same_in_each_answer(
-    moto: S3Store, tokyo: None
-) -> None:
+def test_the_time_of_a_note_is_the_same_in_each_answer(moto: S3Store, tokyo: None) -> None:
     url = moto.new_home()
     moto.open(url).put("note.md", b"x", expected=None)
     with S3Proxy(moto.endpoint) as proxy:
@@ -297,9 +284,7 @@ def test_keys_that_no_file_can_have_are_left_alone(moto: S3Store) -> None:
     remote = moto.open(url)
     client = moto.boto()
     for name in ("a//b.md", "c/../d.md", "\\up.md", "ok/x\u202ey.md", "good.md"):
-        client.put_object(
-            Bucket=s3_stores.BUCKET, Key=f"{remote.at.prefix}/{name}", Body=b"x"
-        )
+        client.put_object(Bucket=s3_stores.BUCKET, Key=f"{remote.at.prefix}/{name}", Body=b"x")
 
     listed = remote.list(deep=True)
 
@@ -453,12 +438,9 @@ def test_a_missing_bucket_is_not_an_empty_home(store: S3Store) -> None:
 
 
 @pytest.mark.parametrize(
-    "keys",
-    [f"{s3_stores.KEY_ID}\nwrong-secret-9731", "nobody-4406\nwrong-secret-9731"],
+    "keys", [f"{s3_stores.KEY_ID}\nwrong-secret-9731", "nobody-4406\nwrong-secret-9731"]
 )
-def test_wrong_keys_are_a_refused_login_that_repeats_no_secret(
-    keys: str, seaweed: S3Store
-) -> None:
+def test_wrong_keys_are_a_refused_login_that_repeats_no_secret(keys: str, seaweed: S3Store) -> None:
     remote = S3(seaweed.new_home(), Account("", keys), seaweed.place)
 
     for ask in (
@@ -470,9 +452,7 @@ def test_wrong_keys_are_a_refused_login_that_repeats_no_secret(
     ):
         with pytest.raises(Unauthorised) as raised:
             ask()
-        shown = (
-            f"{raised.value} {raised.value.hint} {raised.value.as_json()} {remote!r}"
-        )
+        shown = f"{raised.value} {raised.value.hint} {raised.value.as_json()} {remote!r}"
         assert raised.value.exit_code == 3
         assert "wrong-secret" not in shown
         assert "nobody-4406" not in shown
@@ -502,10 +482,7 @@ CASES = [
 
 @pytest.mark.parametrize(("fault", "reading", "writing"), CASES)
 def test_each_trouble_has_the_error_of_a_webdav_server(
-    fault: Answer,
-    reading: type[RemoteError],
-    writing: type[RemoteError],
-    moto: S3Store,
+    fault: Answer, reading: type[RemoteError], writing: type[RemoteError], moto: S3Store
 ) -> None:
     url = moto.new_home()
     with S3Proxy(moto.endpoint) as proxy:
@@ -534,9 +511,7 @@ def test_each_trouble_has_the_error_of_a_webdav_server(
     ],
 )
 def test_a_store_that_says_nothing_is_told_from_a_page_in_its_place(
-    fault: Answer,
-    is_silence: bool,
-    moto: S3Store,
+    fault: Answer, is_silence: bool, moto: S3Store
 ) -> None:
     url = moto.new_home()
     with S3Proxy(moto.endpoint) as proxy:
@@ -555,9 +530,7 @@ def test_differing_clocks_are_named(
     monkeypatch.setattr(
         auth,
         "get_current_datetime",
-        lambda *options, **named: (
-            clock(*options, **named) + datetime.timedelta(hours=hours)
-        ),
+        lambda *options, **named: clock(*options, **named) + datetime.timedelta(hours=hours),
     )
 
     with pytest.raises(ClocksDiffer, match="clocks") as raised:
@@ -582,10 +555,7 @@ def test_a_busy_store_says_how_long_to_wait(moto: S3Store) -> None:
     [
         (refusal(301, "PermanentRedirect", x_amz_bucket_region="eu-west-1"), True),
         (refusal(400, "AuthorizationHeaderMalformed"), False),
-        (
-            refusal(301, "PermanentRedirect", x_amz_bucket_region="x`; rm -rf ~"),
-            False,
-        ),
+        (refusal(301, "PermanentRedirect", x_amz_bucket_region="x`; rm -rf ~"), False),
         (Answer(302, {"Location": "https://evil.example/"}), False),
     ],
 )
@@ -623,9 +593,7 @@ def test_a_store_that_sends_a_byte_now_and_then_meets_the_deadline() -> None:
         return [head, *(b"x" for _ in range(999))]
 
     with wire(slowly, pause=0.05) as server:
-        remote = S3(
-            "s3://homes/ann", s3_stores.ACCOUNT, S3Place(server.origin), deadline=0.5
-        )
+        remote = S3("s3://homes/ann", s3_stores.ACCOUNT, S3Place(server.origin), deadline=0.5)
         began = time.monotonic()
         with pytest.raises(NotUnderstood, match=r"within 0\.5 s"):
             remote.list()
@@ -657,9 +625,7 @@ def test_a_hostile_code_does_not_reach_the_message(moto: S3Store) -> None:
     assert "run this" not in raised.value.message
 
 
-def test_missing_keys_are_a_login_error(
-    monkeypatch: pytest.MonkeyPatch, moto: S3Store
-) -> None:
+def test_missing_keys_are_a_login_error(monkeypatch: pytest.MonkeyPatch, moto: S3Store) -> None:
     monkeypatch.setenv("AWS_EC2_METADATA_DISABLED", "true")
     for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_PROFILE"):
         monkeypatch.delenv(name, raising=False)
@@ -683,8 +649,7 @@ def test_rotated_keys_that_boto_finds_are_used_after_a_refusal(
 
     def rotate(secret: str) -> None:
         file.write_text(
-            f"[default]\naws_access_key_id={s3_stores.KEY_ID}\n"
-            f"aws_secret_access_key={secret}\n"
+            f"[default]\naws_access_key_id={s3_stores.KEY_ID}\naws_secret_access_key={secret}\n"
         )
 
     monkeypatch.setenv("AWS_EC2_METADATA_DISABLED", "true")
@@ -711,9 +676,7 @@ def test_rotated_keys_that_boto_finds_are_used_after_a_refusal(
         ("s3://homes/ü", "homes", "ü/", "s3://homes/%C3%BC"),
     ],
 )
-def test_an_address_is_a_bucket_and_a_folder(
-    url: str, bucket: str, root: str, shown: str
-) -> None:
+def test_an_address_is_a_bucket_and_a_folder(url: str, bucket: str, root: str, shown: str) -> None:
     address = s3_address(url)
 
     assert (address.bucket, address.root, address.url) == (bucket, root, shown)

@@ -5,17 +5,7 @@ from collections.abc import Callable
 
 import pytest
 
-from tests.remote.wire import (
-    DATE,
-    HTML,
-    ROOT,
-    XML,
-    answer,
-    line,
-    listing,
-    multistatus,
-    wire,
-)
+from tests.remote.wire import DATE, HTML, ROOT, XML, answer, line, listing, multistatus, wire
 from vault_memory.remote.contract import Capabilities
 from vault_memory.remote.remote_errors import (
     NotUnderstood,
@@ -100,9 +90,7 @@ def test_each_status_becomes_the_right_error(
         (307, "/vault"),
     ],
 )
-def test_redirects_to_other_places_are_not_followed(
-    verb: str, status: int, to: str
-) -> None:
+def test_redirects_to_other_places_are_not_followed(verb: str, status: int, to: str) -> None:
     with wire(answer(status, b"", f"Location: {to}")) as server:
         remote = WebDav(f"{server.origin}/vault")
         with pytest.raises(NotUnderstood):
@@ -114,9 +102,7 @@ def test_redirects_to_other_places_are_not_followed(
 @pytest.mark.scenario("E98")
 def test_a_server_that_moved_to_https_is_named_in_the_hint() -> None:
     with wire(
-        answer(
-            301, b"", "Location: https://user:secret@cloud.example/vault/?token=secret"
-        )
+        answer(301, b"", "Location: https://user:secret@cloud.example/vault/?token=secret")
     ) as server:
         remote = WebDav(f"{server.origin}/vault")
         with pytest.raises(NotUnderstood) as caught:
@@ -133,9 +119,7 @@ def test_a_login_page_with_status_200_is_not_accepted(verb: str) -> None:
     with wire(answer(200, LOGIN, HTML, 'ETag: "page"')) as server:
         remote = WebDav(f"{server.origin}/vault")
         remote.traits = Capabilities(conditional_move=True)
-        with pytest.raises(
-            OutcomeUnknown if verb in WRITES else (NotUnderstood, Refused)
-        ):
+        with pytest.raises(OutcomeUnknown if verb in WRITES else (NotUnderstood, Refused)):
             VERBS[verb](remote)
         remote.close()
 
@@ -177,9 +161,7 @@ def test_only_a_207_response_with_xml_is_a_listing(whole: bytes) -> None:
 
 @pytest.mark.scenario("E86", "E96")
 @pytest.mark.parametrize("status", [403, 404, 410])
-def test_a_refused_or_missing_root_is_neither_empty_nor_a_missing_note(
-    status: int,
-) -> None:
+def test_a_refused_or_missing_root_is_neither_empty_nor_a_missing_note(status: int) -> None:
     with wire(answer(status, b"<html>proxy</html>", HTML)) as server:
         remote = WebDav(f"{server.origin}/vault")
         for deep in (False, True):
@@ -231,25 +213,17 @@ def test_after_one_401_no_further_request_is_sent() -> None:
 
 @pytest.mark.scenario("E85")
 @pytest.mark.parametrize("bad", [403, 404, 500, 503, 200])
-def test_a_folder_that_cannot_be_listed_is_unknown_and_the_rest_continues(
-    bad: int,
-) -> None:
+def test_a_folder_that_cannot_be_listed_is_unknown_and_the_rest_continues(bad: int) -> None:
     def say(head: str) -> list[bytes]:
         match head.split()[1]:
             case "/vault/":
                 return [
                     listing(
-                        ROOT,
-                        *(
-                            line(f"/vault/{name}/", folder=True)
-                            for name in ("bad", "good")
-                        ),
+                        ROOT, *(line(f"/vault/{name}/", folder=True) for name in ("bad", "good"))
                     )
                 ]
             case "/vault/good/":
-                return [
-                    listing(line("/vault/good/", folder=True), line("/vault/good/a.md"))
-                ]
+                return [listing(line("/vault/good/", folder=True), line("/vault/good/a.md"))]
             case _:
                 return [answer(bad, LOGIN, HTML)]
 
@@ -264,14 +238,10 @@ def test_a_folder_that_cannot_be_listed_is_unknown_and_the_rest_continues(
 
 @pytest.mark.scenario("E85", "E99")
 @pytest.mark.parametrize(("bad", "error"), [(401, Unauthorised), (429, RemoteBusy)])
-def test_an_account_error_ends_a_deep_listing(
-    bad: int, error: type[RemoteError]
-) -> None:
+def test_an_account_error_ends_a_deep_listing(bad: int, error: type[RemoteError]) -> None:
     def say(head: str) -> list[bytes]:
         if head.split()[1] == "/vault/":
-            return [
-                listing(ROOT, *(line(f"/vault/{name}/", folder=True) for name in "abc"))
-            ]
+            return [listing(ROOT, *(line(f"/vault/{name}/", folder=True) for name in "abc"))]
         return [answer(bad)]
 
     with wire(say) as server:
@@ -286,14 +256,10 @@ def test_an_account_error_ends_a_deep_listing(
 def test_a_compressed_response_is_not_unpacked() -> None:
     bomb = gzip.compress(bytes(20_000_000))
     for head in ((200, "GET"), (207, "PROPFIND")):
-        with wire(
-            answer(head[0], bomb, "Content-Encoding: gzip", XML, 'ETag: "t"')
-        ) as server:
+        with wire(answer(head[0], bomb, "Content-Encoding: gzip", XML, 'ETag: "t"')) as server:
             remote = WebDav(f"{server.origin}/vault")
             with pytest.raises(NotUnderstood, match="compressed"):
-                remote.get("a.md", max_bytes=10**9) if head[
-                    1
-                ] == "GET" else remote.list()
+                remote.get("a.md", max_bytes=10**9) if head[1] == "GET" else remote.list()
             assert "Accept-Encoding: identity" in server.heard[0]
             remote.close()
 
@@ -301,13 +267,7 @@ def test_a_compressed_response_is_not_unpacked() -> None:
 @pytest.mark.scenario("E93")
 def test_the_tag_of_the_download_is_used() -> None:
     with wire(
-        answer(
-            200,
-            b"newer",
-            'ETag: "t2"',
-            DATE,
-            "Last-Modified: Sun, 22 Nov 2026 11:59:00 GMT",
-        )
+        answer(200, b"newer", 'ETag: "t2"', DATE, "Last-Modified: Sun, 22 Nov 2026 11:59:00 GMT")
     ) as server:
         remote = WebDav(f"{server.origin}/vault")
         fetched = remote.get("a.md", max_bytes=99)
@@ -342,9 +302,7 @@ def test_a_tag_is_kept_in_the_form_that_can_be_sent_back(
 @pytest.mark.parametrize(
     ("etag", "tries", "waits"), [('W/"t1"', 3, 1), ('"t1"', 1, 0), ('"t2"', 1, 0)]
 )
-def test_a_412_is_retried_only_while_the_tag_is_weak(
-    etag: str, tries: int, waits: int
-) -> None:
+def test_a_412_is_retried_only_while_the_tag_is_weak(etag: str, tries: int, waits: int) -> None:
     def say(head: str) -> list[bytes]:
         return (
             [listing(line("/vault/a.md", etag=etag))]
@@ -367,9 +325,7 @@ def test_a_412_is_retried_only_while_the_tag_is_weak(
 
 
 @pytest.mark.parametrize("answers", ["one level", "403", "207 cut short of folders"])
-def test_a_shallow_or_refused_deep_listing_is_completed_level_by_level(
-    answers: str,
-) -> None:
+def test_a_shallow_or_refused_deep_listing_is_completed_level_by_level(answers: str) -> None:
     inner = (
         line("/vault/a/", folder=True),
         line("/vault/a/n.md"),

@@ -10,11 +10,7 @@ from vault_memory.config.sections import RemoteSettings
 from vault_memory.errors import ConfigError
 from vault_memory.remote.http_transport import Account
 from vault_memory.remote.nextcloud import Nextcloud
-from vault_memory.remote.remote_errors import (
-    NotUnderstood,
-    RemoteUnreachable,
-    RootMissing,
-)
+from vault_memory.remote.remote_errors import NotUnderstood, RemoteUnreachable, RootMissing
 from vault_memory.remote.webdav import WebDav
 from vault_memory.sync import setup
 
@@ -50,9 +46,7 @@ def test_a_wrong_base_path_is_named(base: str) -> None:
     with pytest.raises(RootMissing) as missing:
         nextcloud(f"{base}/remote.php/dav/files/mira/Notes").list()
 
-    assert f"no Nextcloud answers at `http://cloud.example{base}/`" in str(
-        missing.value.message
-    )
+    assert f"no Nextcloud answers at `http://cloud.example{base}/`" in str(missing.value.message)
     assert "/remote.php" in missing.value.hint
 
 

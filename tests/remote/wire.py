@@ -49,21 +49,13 @@ class Wire:
                 head += more
             text = head.decode("latin-1")
             length = next(
-                (
-                    int(h[15:])
-                    for h in text.splitlines()
-                    if h.lower().startswith("content-length:")
-                ),
+                (int(h[15:]) for h in text.splitlines() if h.lower().startswith("content-length:")),
                 0,
             )
             self.heard.append(text)
             self.bodies.append(reader.read(length))
             for piece in self.say(text):
-                if (
-                    self._stopped.wait(self._pause)
-                    if self._pause
-                    else self._stopped.is_set()
-                ):
+                if self._stopped.wait(self._pause) if self._pause else self._stopped.is_set():
                     return
                 line.sendall(piece)
             line.shutdown(socket.SHUT_WR)
@@ -88,9 +80,7 @@ def wire(say: Say | bytes, *, pause: float = 0.0) -> Iterator[Wire]:
         server.close()
 
 
-def answer(
-    status: int, body: bytes = b"", *headers: str, length: int | None = None
-) -> bytes:
+def answer(status: int, body: bytes = b"", *headers: str, length: int | None = None) -> bytes:
     """A whole answer with its length, or with another one."""
     announced = f"Content-Length: {len(body) if length is None else length}"
     lines = [f"HTTP/1.1 {status} As told", "Connection: close", *headers, announced]
@@ -103,12 +93,7 @@ DATE = "Date: Sun, 22 Nov 2026 12:00:00 GMT"
 
 
 def line(
-    href: str,
-    *,
-    etag: str = '"t1"',
-    size: int = 3,
-    folder: bool = False,
-    more: str = "",
+    href: str, *, etag: str = '"t1"', size: int = 3, folder: bool = False, more: str = ""
 ) -> str:
     """One response of a multistatus."""
     kind = "<d:collection/>" if folder else ""
@@ -124,9 +109,7 @@ def line(
     )
 
 
-def multistatus(
-    *lines: str, head: str = '<?xml version="1.0" encoding="utf-8"?>'
-) -> bytes:
+def multistatus(*lines: str, head: str = '<?xml version="1.0" encoding="utf-8"?>') -> bytes:
     """The XML of a listing."""
     return f'{head}<d:multistatus xmlns:d="DAV:" xmlns:oc="http://owncloud.org/ns">{"".join(lines)}</d:multistatus>'.encode()
 

@@ -60,10 +60,7 @@ def _samples(nodes: Iterable[Node], count: int) -> list[str]:
     for node in nodes:
         parts = _sample(node, count) or [""]
         first = texts[0]
-        longer = [
-            text + parts[min(number, len(parts) - 1)]
-            for number, text in enumerate(texts)
-        ]
+        longer = [text + parts[min(number, len(parts) - 1)] for number, text in enumerate(texts)]
         texts = list(dict.fromkeys([*longer, *(first + part for part in parts[1:])]))
         texts = texts[:count]
     return texts
@@ -79,13 +76,9 @@ def _sample(node: Node, count: int) -> list[str]:
         return ["a", " ", "-", "0"][:count]
     if kind is sre.IN:
         own = [chr(code) for sort, code in value if sort is sre.LITERAL][:2]
-        return [one for one in dict.fromkeys([*own, *LETTERS]) if _is_in(value, one)][
-            : count + 2
-        ]
+        return [one for one in dict.fromkeys([*own, *LETTERS]) if _is_in(value, one)][: count + 2]
     if kind is sre.BRANCH:
-        return [
-            text for branch in value[1][:MOST_BRANCHES] for text in _samples(branch, 1)
-        ]
+        return [text for branch in value[1][:MOST_BRANCHES] for text in _samples(branch, 1)]
     if kind is sre.SUBPATTERN:
         return _samples(value[3], count)
     if kind is sre.ATOMIC_GROUP:

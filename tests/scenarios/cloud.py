@@ -39,18 +39,12 @@ class Cloud:
         vault, home = folder / "vault", folder / "home"
         vault.mkdir(parents=True)
         home.mkdir()
-        return Outside(
-            vault, home, {**KEYWORDS_ONLY, **self.settings, **settings}, quick=quick
-        )
+        return Outside(vault, home, {**KEYWORDS_ONLY, **self.settings, **settings}, quick=quick)
 
     def files(self) -> dict[str, bytes]:
         """What lies in the folder on the server."""
         held = self.server.files().items()
-        return {
-            path.removeprefix("Notes/"): raw
-            for path, raw in held
-            if path.startswith("Notes/")
-        }
+        return {path.removeprefix("Notes/"): raw for path, raw in held if path.startswith("Notes/")}
 
     def password_file(self, folder: Path) -> Path:
         file = folder / "secret"

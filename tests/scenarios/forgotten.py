@@ -35,9 +35,7 @@ class Everywhere:
         return datetime.now(UTC) + timedelta(hours=2)
 
     def open(self) -> VaultMemory:
-        return VaultMemory.open(
-            self.outside.vault, environment=self.outside.environment
-        )
+        return VaultMemory.open(self.outside.vault, environment=self.outside.environment)
 
 
 def fill(outside: Outside, *, kind: str = "off") -> Everywhere:
@@ -49,9 +47,7 @@ def fill(outside: Outside, *, kind: str = "off") -> Everywhere:
     with made.open() as memory:
         memory.index(embed=kind != "off")
         for note in ("USER.md", "MEMORY.md", "memory/2026-03-01.md"):
-            edit = memory.apply(
-                note, [_append(f"{note} has the {TEXT}")], source="cli", now=now
-            )
+            edit = memory.apply(note, [_append(f"{note} has the {TEXT}")], source="cli", now=now)
             made.note_ids[note] = edit.audit_id or ""
             memory.apply(note, [_append(KEPT)], source="cli", now=now)
         memory.apply(
@@ -69,17 +65,13 @@ def fill(outside: Outside, *, kind: str = "off") -> Everywhere:
         )
         memory.apply("USER.md", [_append(TEXT, "No such")], source="tool", now=now)
         memory.undo(
-            memory.apply(
-                "RULES.md", [_append(f"always {TEXT}")], source="cli", now=now
-            ).audit_id
+            memory.apply("RULES.md", [_append(f"always {TEXT}")], source="cli", now=now).audit_id
             or "",
             now=now,
         )
         _throw_away(memory, outside, now)
         outside.write("memory/.locked.md.swp", "")
-        waits = memory.apply(
-            "memory/locked.md", [_append(f"waiting {TEXT}")], source="nightly"
-        )
+        waits = memory.apply("memory/locked.md", [_append(f"waiting {TEXT}")], source="nightly")
         assert waits.pending
         memory.index(embed=kind != "off")
         for note in ("USER.md", "MEMORY.md"):
@@ -93,28 +85,22 @@ def _append(line: str, heading: str = "Tea") -> dict[str, str]:
 
 
 def _save(outside: Outside) -> None:
-    page = (
-        "# Page\n\n## Tea\n\n- green\n- {}\n\n## Boats\n\nAll of them, {}\nbut one.\n"
-    )
+    page = "# Page\n\n## Tea\n\n- green\n- {}\n\n## Boats\n\nAll of them, {}\nbut one.\n"
     outside.write("USER.md", page.format(TEXT, NFD.upper()))
     outside.write(
         "MEMORY.md",
-        page.format(f"a {TEXT.replace(' ', chr(10) + '  ')}", "none").replace(
-            "\n", "\r\n"
-        ),
+        page.format(f"a {TEXT.replace(' ', chr(10) + '  ')}", "none").replace("\n", "\r\n"),
     )
     outside.write("RULES.md", "# Rules\n\n## Tea\n\n- be kind\n")
     outside.write(
-        "FACTS.md",
-        f"## {TEXT.lower()}\n\n- is_a: can\n\n## ann\n\n- owns: {TEXT}\n- likes: tea\n",
+        "FACTS.md", f"## {TEXT.lower()}\n\n- is_a: can\n\n## ann\n\n- owns: {TEXT}\n- likes: tea\n"
     )
     outside.write("SOUL.md", f"I like the {TEXT}.\nI am calm.\n")
     outside.write("memory/2026-03-01.md", "# Day\n\n## Tea\n\n- oolong\n")
     outside.write("memory/locked.md", "# Locked\n\n## Tea\n\n- black\n")
     outside.write("memory/gone.md", f"# Gone\n\n- {TEXT}\n- {KEPT}\n")
     outside.write(
-        "USER (conflicted copy 2026-03-02 101010).md",
-        f"# Page\n\n- {TEXT} copied\n- other\n",
+        "USER (conflicted copy 2026-03-02 101010).md", f"# Page\n\n- {TEXT} copied\n- other\n"
     )
     turn = {
         "id": "7",
@@ -123,9 +109,7 @@ def _save(outside: Outside) -> None:
         "text": f"where is the {TEXT}?",
     }
     kept = {"id": "8", "ts": "2026-03-01T10:00:01+00:00", "role": "bot", "text": KEPT}
-    outside.write(
-        "transcripts/2026-03-01.jsonl", f"{json.dumps(turn)}\n{json.dumps(kept)}\n"
-    )
+    outside.write("transcripts/2026-03-01.jsonl", f"{json.dumps(turn)}\n{json.dumps(kept)}\n")
 
 
 def _throw_away(memory: VaultMemory, outside: Outside, now: datetime) -> None:
@@ -142,9 +126,7 @@ def _leave_old_files(outside: Outside) -> None:
     serving = index / f"index-{(index / 'current').read_text()}.sqlite"
     shutil.copy(serving, index / "index-77.sqlite")
     shutil.copy(serving, index / "index-1.sqlite.damaged")
-    shutil.copy(
-        outside.state / "journal.sqlite", outside.state / "journal.sqlite.damaged-1"
-    )
+    shutil.copy(outside.state / "journal.sqlite", outside.state / "journal.sqlite.damaged-1")
 
 
 def traces(*roots: Path) -> list[str]:
@@ -156,11 +138,7 @@ def traces(*roots: Path) -> list[str]:
                 continue
             found += [f"{path.name}: bytes" for _ in [0] if says(path.read_bytes())]
             if path.suffix == ".sqlite" or ".damaged" in path.name:
-                found += [
-                    f"{path.name}: {table}"
-                    for table, value in _rows(path)
-                    if says(value)
-                ]
+                found += [f"{path.name}: {table}" for table, value in _rows(path) if says(value)]
     return found
 
 
@@ -204,10 +182,7 @@ def _readings(value: Any) -> Iterator[bytes]:
 def tree(*roots: Path) -> dict[str, bytes]:
     """All files with their bytes."""
     return {
-        str(path): path.read_bytes()
-        for root in roots
-        for path in root.rglob("*")
-        if path.is_file()
+        str(path): path.read_bytes() for root in roots for path in root.rglob("*") if path.is_file()
     }
 
 

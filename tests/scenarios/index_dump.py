@@ -47,9 +47,7 @@ def index_file(state: Path) -> Path:
 @contextmanager
 def snapshot(state: Path) -> Iterator[apsw.Connection]:
     """A connection whose reads all see the index at one moment, while a daemon goes on writing."""
-    connection = apsw.Connection(
-        str(index_file(state)), flags=apsw.SQLITE_OPEN_READONLY
-    )
+    connection = apsw.Connection(str(index_file(state)), flags=apsw.SQLITE_OPEN_READONLY)
     connection.set_busy_timeout(10_000)
     try:
         with connection:

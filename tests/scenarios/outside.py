@@ -119,9 +119,7 @@ class Outside:
             **options,
         }
         start = [*before, *PROGRAM] if before else program()
-        done = subprocess.run(
-            [*start, *arguments], capture_output=True, text=True, **options
-        )
+        done = subprocess.run([*start, *arguments], capture_output=True, text=True, **options)
         assert "Traceback" not in done.stdout + done.stderr, done.stderr
         return Done(done.returncode, done.stdout, done.stderr)
 
@@ -140,11 +138,7 @@ class Outside:
         os.environ.update(self.environment)
         os.chdir(self.home)
         try:
-            with (
-                redirect_stdout(out),
-                redirect_stderr(err),
-                pytest.raises(SystemExit) as ended,
-            ):
+            with redirect_stdout(out), redirect_stderr(err), pytest.raises(SystemExit) as ended:
                 main(["--vault", str(self.vault), *arguments])
         finally:
             os.chdir(folder)
@@ -259,9 +253,7 @@ class Running:
                 self.kill()
         for stream in (self.process.stdout, self.process.stderr):
             assert stream is not None
-        assert not any("Traceback" in line for line in self.errors), "".join(
-            self.errors
-        )
+        assert not any("Traceback" in line for line in self.errors), "".join(self.errors)
 
     def ask(self, call: str, **arguments: Any) -> dict[str, Any]:
         """What it answers; asked again while it is behind, where a command would look for itself."""
@@ -293,26 +285,14 @@ class Running:
     def until_found(self, text: str, *, seconds: float = PATIENCE_SECONDS) -> float:
         """How long it took until `text` was found."""
         started = time.monotonic()
-        until(
-            lambda: self.finds(text),
-            seconds=seconds,
-            pause=0.002,
-            says=f"{text!r} is not found",
-        )
+        until(lambda: self.finds(text), seconds=seconds, pause=0.002, says=f"{text!r} is not found")
         return time.monotonic() - started
 
     def until_gone(self, text: str, *, seconds: float = PATIENCE_SECONDS) -> None:
-        until(
-            lambda: not self.finds(text),
-            seconds=seconds,
-            says=f"{text!r} is still found",
-        )
+        until(lambda: not self.finds(text), seconds=seconds, says=f"{text!r} is still found")
 
     def until_status(
-        self,
-        fits: Callable[[dict[str, Any]], bool],
-        *,
-        seconds: float = PATIENCE_SECONDS,
+        self, fits: Callable[[dict[str, Any]], bool], *, seconds: float = PATIENCE_SECONDS
     ) -> dict[str, Any]:
         until(
             lambda: fits(self.ask("status")),
@@ -334,15 +314,7 @@ def without_watches() -> list[str]:
     limit = "echo 1 > /proc/sys/user/max_inotify_watches"
     if os.system(f"unshare --user --map-root-user sh -c '{limit}' 2>/dev/null"):
         pytest.skip("the limit of watches cannot be lowered here")
-    return [
-        "unshare",
-        "--user",
-        "--map-root-user",
-        "sh",
-        "-c",
-        f'{limit} && exec "$@"',
-        "sh",
-    ]
+    return ["unshare", "--user", "--map-root-user", "sh", "-c", f'{limit} && exec "$@"', "sh"]
 
 
 def at(folder: Path) -> Outside:

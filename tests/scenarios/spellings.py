@@ -61,7 +61,5 @@ def reads(raw: bytes | str) -> str:
     text = unicodedata.normalize("NFC", html.unescape(html.unescape(text)))
     text = _HYPHEN.sub("", _GONE.sub("", text))
     return " ".join(
-        unicodedata.normalize(
-            "NFC", unicodedata.normalize("NFC", text).casefold()
-        ).split()
+        unicodedata.normalize("NFC", unicodedata.normalize("NFC", text).casefold()).split()
     )

@@ -34,12 +34,7 @@ def test_a_burst_that_overflows_the_queue_is_indexed_to_the_last_file(outside: O
             )
         os.kill(daemon.pid, signal.SIGCONT)
 
-        until(
-            lambda: count(outside) == MANY,
-            seconds=60,
-            pause=0.1,
-            says=lambda: count(outside),
-        )
+        until(lambda: count(outside) == MANY, seconds=60, pause=0.1, says=lambda: count(outside))
         assert (
             daemon.search(f"line {MANY - 1}")["hits"][0]["text"]
             == f"- line {MANY - 1} about herons"
@@ -47,9 +42,7 @@ def test_a_burst_that_overflows_the_queue_is_indexed_to_the_last_file(outside: O
 
 
 @pytest.mark.scenario("C64", "C73")
-def test_thousands_of_files_deleted_and_rewritten_at_once_are_not_removed(
-    outside: Outside,
-):
+def test_thousands_of_files_deleted_and_rewritten_at_once_are_not_removed(outside: Outside):
     notes = [
         outside.write(f"memory/d{number // 500}/n{number}.md", f"- line {number}\n")
         for number in range(5_000)
@@ -68,9 +61,7 @@ def test_thousands_of_files_deleted_and_rewritten_at_once_are_not_removed(
             os.rename(downloaded / str(number), note)
         seconds = time.monotonic() - started
 
-        daemon.until_status(
-            lambda status: not status["index"]["stale_files"], seconds=60
-        )
+        daemon.until_status(lambda status: not status["index"]["stale_files"], seconds=60)
         until(
             lambda: set(states(outside.state).values()) == {1},
             seconds=60,
@@ -120,9 +111,7 @@ def test_a_folder_moved_in_is_found_and_one_moved_out_is_dropped_after_the_grace
 
 
 @pytest.mark.scenario("G117", "A3", "F106")
-def test_a_deleted_or_emptied_note_is_stale_until_the_deletion_is_accepted(
-    outside: Outside,
-):
+def test_a_deleted_or_emptied_note_is_stale_until_the_deletion_is_accepted(outside: Outside):
     deleted = outside.write("memory/a.md", "- a stork\n")
     emptied = outside.write("memory/b.md", "- a crane\n")
     outside.write("memory/d/a.md", "- a heron\n")
@@ -212,9 +201,7 @@ def test_another_folder_in_place_of_the_vault_deletes_nothing(outside: Outside):
             if seconds > 1:
                 outside.write("memory/x.md", "- a vulture\n")
             if seconds > 2:
-                outside.write(
-                    ".vault-memory", '{"vault": "' + "0" * 32 + '", "format": 1}'
-                )
+                outside.write(".vault-memory", '{"vault": "' + "0" * 32 + '", "format": 1}')
             assert (peeking.hits("stork"), peeking.hits("vulture")) == (1, 0)
             time.sleep(0.2)
 
@@ -252,9 +239,7 @@ def test_a_vault_emptied_together_with_its_marker_deletes_nothing(outside: Outsi
         outside.write("memory/b.md", "- a crane\n")
         daemon.until_found("crane")
         daemon.until_status(
-            lambda status: (
-                status["watcher"]["healthy"] and not status["index"]["stale_files"]
-            )
+            lambda status: status["watcher"]["healthy"] and not status["index"]["stale_files"]
         )
         assert len(dump(outside.state)["notes"]) == 3
 
@@ -294,9 +279,7 @@ class Peeking:
     def search(self, text: str) -> dict[str, Any]:
         scopes = ask(self._socket, "scopes", {})
         assert scopes is not None
-        answer = ask(
-            self._socket, "search", {"query": text, "scopes": scopes["scopes"]}
-        )
+        answer = ask(self._socket, "search", {"query": text, "scopes": scopes["scopes"]})
         assert answer is not None
         return answer
 
@@ -379,9 +362,7 @@ def test_without_inotify_watches_the_daemon_polls_and_reports_it(outside: Outsid
 
 
 @pytest.mark.scenario("F112")
-def test_turning_into_a_conflict_copy_or_growing_too_large_deletes_no_other_note(
-    outside: Outside,
-):
+def test_turning_into_a_conflict_copy_or_growing_too_large_deletes_no_other_note(outside: Outside):
     outside.write("memory/a.md", "- a stork\n")
     outside.write("memory/b.md", "- a crane\n")
     large = outside.write("memory/c.md", b"x " * (1 << 20))
@@ -431,16 +412,14 @@ def test_clashing_and_awkward_names_are_all_found(outside: Outside):
 def test_names_that_cannot_be_indexed_are_reported_and_do_no_harm(outside: Outside):
     outside.write("memory/a.md", "- a stork\n")
     for name in (b"line\nbreak.md", b"not-utf8-\xff.md", b"back\\slash.md"):
-        Path(
-            os.fsdecode(os.fsencode(outside.vault / "memory") + b"/" + name)
-        ).write_text("- a crane\n")
+        Path(os.fsdecode(os.fsencode(outside.vault / "memory") + b"/" + name)).write_text(
+            "- a crane\n"
+        )
 
     assert outside.finds("stork")
     assert not outside.finds("crane")
     reasons = [
-        check["reason"]
-        for check in outside.ok("doctor")["checks"]
-        if check["name"] == "names"
+        check["reason"] for check in outside.ok("doctor")["checks"] if check["name"] == "names"
     ]
     assert len(reasons) == 3
 
@@ -473,9 +452,7 @@ def test_notes_that_swap_or_rotate_names_are_followed(outside: Outside):
 
         for bird, number in (("stork", 2), ("crane", 0), ("quail", 1)):
             until(
-                lambda bird=bird, number=number: (
-                    note_of(daemon, bird) == [f"memory/{number}.md"]
-                ),
+                lambda bird=bird, number=number: note_of(daemon, bird) == [f"memory/{number}.md"],
                 says=bird,
             )
 
@@ -490,9 +467,7 @@ def test_a_tree_a_thousand_levels_deep_is_cut_off_and_reported(outside: Outside)
             below = os.open("d", os.O_RDONLY, dir_fd=here)
             os.close(here)
             here = below
-        with os.fdopen(
-            os.open("deep.md", os.O_CREAT | os.O_WRONLY, dir_fd=here), "w"
-        ) as file:
+        with os.fdopen(os.open("deep.md", os.O_CREAT | os.O_WRONLY, dir_fd=here), "w") as file:
             file.write("- a crane\n")
         with outside.daemon() as daemon:
             assert daemon.finds("stork")

@@ -9,16 +9,13 @@ NOTE = "# Me\n\n## Tea\n\n- green\n- black\n"
 
 
 @pytest.mark.scenario("D70", "D72")
-def test_the_daemon_merges_clean_copies_and_leaves_conflicts_alone(
-    outside: Outside,
-):
+def test_the_daemon_merges_clean_copies_and_leaves_conflicts_alone(outside: Outside):
     note = outside.write("USER.md", NOTE)
     stubborn = outside.write("memory/tides.md", "## Tides\n\n- high at six\n")
     with outside.daemon() as daemon:
         outside.ok("append", "USER.md", "Tea", "white")
         outside.write(
-            "USER (Ann's conflicted copy 2026-11-21).md",
-            NOTE + "- xylophone from the phone\n",
+            "USER (Ann's conflicted copy 2026-11-21).md", NOTE + "- xylophone from the phone\n"
         )
         outside.write(COPY, note.read_text())
         stubborn.write_text("## Tides\n\n- high at seven, quokka\n")
@@ -26,9 +23,7 @@ def test_the_daemon_merges_clean_copies_and_leaves_conflicts_alone(
             "memory/tides (conflicted copy 2026-11-21 203312).md",
             "## Tides\n\n- high at eight, wombat\n",
         )
-        assert not daemon.finds("wombat"), (
-            "a copy is never searched as if it were the note"
-        )
+        assert not daemon.finds("wombat"), "a copy is never searched as if it were the note"
 
         until(
             lambda: [path.name for path in outside.vault.glob("*.md")] == ["USER.md"],
@@ -47,9 +42,5 @@ def test_the_daemon_merges_clean_copies_and_leaves_conflicts_alone(
         "USER (Ann's conflicted copy 2026-11-21).md",
         COPY,
     }
-    [record] = [
-        one
-        for one in outside.ok("log", "USER.md")["records"]
-        if one["source"] == "merge"
-    ]
+    [record] = [one for one in outside.ok("log", "USER.md")["records"] if one["source"] == "merge"]
     assert "+- xylophone from the phone" in record["diff"]

@@ -33,12 +33,7 @@ def fill(vault: Path, seed: int, count: int = NOTES) -> None:
     chance = random.Random(seed)
     for number in range(count):
         folder = chance.choice(
-            (
-                "memory",
-                "groups/choir/memory",
-                "Users/ann/memories",
-                "Channels/harbour/memories",
-            )
+            ("memory", "groups/choir/memory", "Users/ann/memories", "Channels/harbour/memories")
         )
         name = (
             f"2026-{1 + number % 12:02}-{1 + number % 28:02}"
@@ -96,10 +91,7 @@ def kill_while_indexing(outside: Outside, chance: random.Random) -> str:
     index = outside.home / "state"
     asked = ("--vault", str(outside.vault), "index", "--quiet")
     process, pid = started(
-        *asked,
-        environment=outside.environment,
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.PIPE,
+        *asked, environment=outside.environment, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE
     )
     target = chance.randrange(0, 3_000_000)
     deadline = time.monotonic() + 60
@@ -132,9 +124,7 @@ def kill_repeatedly(outside: Outside, times: int, seed: int) -> None:
         answer = outside.here("search", word, "--json", "--limit", "1000").json
         for hit in answer["hits"]:
             first, last = hit["lines"]
-            lines = (
-                (outside.vault / hit["note"]).read_text().splitlines()[first - 1 : last]
-            )
+            lines = (outside.vault / hit["note"]).read_text().splitlines()[first - 1 : last]
             assert hit["text"] == "\n".join(lines), where
         assert answer["freshness"]["stale_files"] == []
         assert len(answer["hits"]) > 100, where
@@ -171,9 +161,7 @@ def test_after_a_kill_no_search_returns_text_missing_from_the_files(outside: Out
         assert daemon.finds("crane")
 
 
-def test_a_note_unsettled_at_a_kill_settles_after_the_next_start(
-    outside: Outside,
-):
+def test_a_note_unsettled_at_a_kill_settles_after_the_next_start(outside: Outside):
     outside.write("memory/0.md", "- a heron\n")
     with outside.daemon() as daemon:
         outside.write("memory/a.md", "- a stork\n")
@@ -181,14 +169,11 @@ def test_a_note_unsettled_at_a_kill_settles_after_the_next_start(
         daemon.kill()
     with outside.daemon():
         until(
-            lambda: set(states(outside.state).values()) == {1},
-            says=lambda: states(outside.state),
+            lambda: set(states(outside.state).values()) == {1}, says=lambda: states(outside.state)
         )
 
 
-def test_a_deletion_pending_at_a_kill_is_decided_after_the_next_start(
-    outside: Outside,
-):
+def test_a_deletion_pending_at_a_kill_is_decided_after_the_next_start(outside: Outside):
     outside.write("memory/0.md", "- a heron\n")
     note = outside.write("memory/a.md", "- a stork\n")
     with outside.daemon() as daemon:
@@ -249,9 +234,7 @@ def small_index(tmp_path_factory: pytest.TempPathFactory) -> Outside:
     return outside
 
 
-def damaged(
-    outside: Outside, damage: Callable[[Path, random.Random], None], seed: int
-) -> None:
+def damaged(outside: Outside, damage: Callable[[Path, random.Random], None], seed: int) -> None:
     file = index_file(outside.state)
     connection = apsw.Connection(str(file))
     connection.execute("SELECT count(*) FROM note").fetchall()
@@ -280,9 +263,7 @@ def test_a_search_rebuilds_a_damaged_index(
 
 
 @pytest.mark.scenario("C45", "G117")
-@pytest.mark.parametrize(
-    "damage", [noise, pages, zeros], ids=lambda damage: damage.__name__
-)
+@pytest.mark.parametrize("damage", [noise, pages, zeros], ids=lambda damage: damage.__name__)
 def test_a_running_daemon_rebuilds_a_damaged_index(
     small_index: Outside, damage: Callable[[Path, random.Random], None]
 ):
@@ -323,9 +304,7 @@ def running_daemon(outside: Outside) -> Iterator[Running]:
 
 
 @pytest.mark.scenario("G118")
-def test_during_repeated_rebuilds_each_search_finds_a_known_line(
-    running_daemon: Running,
-):
+def test_during_repeated_rebuilds_each_search_finds_a_known_line(running_daemon: Running):
     outside = running_daemon.outside
     builders = [
         subprocess.Popen(
@@ -334,10 +313,7 @@ def test_during_repeated_rebuilds_each_search_finds_a_known_line(
             stdout=subprocess.DEVNULL,
         )
     ]
-    started = (
-        rows(outside.state, "SELECT 1")
-        and (outside.state / "index" / "current").read_text()
-    )
+    started = rows(outside.state, "SELECT 1") and (outside.state / "index" / "current").read_text()
     searches = edits = 0
     while builders[-1].poll() is None or len(builders) < 4:
         if builders[-1].poll() is not None:
@@ -348,9 +324,7 @@ def test_during_repeated_rebuilds_each_search_finds_a_known_line(
                     stdout=subprocess.DEVNULL,
                 )
             )
-        answer = running_daemon.search(
-            "where does the lantern hang?", scopes=["group:main"]
-        )
+        answer = running_daemon.search("where does the lantern hang?", scopes=["group:main"])
         assert "third nail" in answer["hits"][0]["text"]
         assert answer["freshness"]["stale_files"] in ([], ["memory/edited.md"])
         searches += 1
@@ -369,9 +343,7 @@ def test_during_repeated_rebuilds_each_search_finds_a_known_line(
 
 
 @pytest.mark.scenario("G118")
-def test_an_edit_during_a_rebuild_by_another_process_is_in_the_new_index(
-    running_daemon: Running,
-):
+def test_an_edit_during_a_rebuild_by_another_process_is_in_the_new_index(running_daemon: Running):
     """The daemon hears of the edit while the next generation is nearly done, and puts it into the old one."""
     outside = running_daemon.outside
     environment = {
@@ -385,10 +357,7 @@ def test_an_edit_during_a_rebuild_by_another_process_is_in_the_new_index(
             indexing.ingest(index).scan()  # type: ignore[arg-type]
             outside.write("memory/edited.md", "- an owl on the gate\n")
             running_daemon.until_found("owl")
-            until(
-                lambda: states(outside.state)["memory/edited.md"] == 1,
-                says="it never settled",
-            )
+            until(lambda: states(outside.state)["memory/edited.md"] == 1, says="it never settled")
 
         indexing.generations.build(indexing.rules, build).close()
 
@@ -413,9 +382,7 @@ def test_an_index_of_older_rules_serves_until_the_new_one_is_built(outside: Outs
         def search() -> None:
             while not stop.is_set():
                 answer = ask(
-                    outside.socket,
-                    "search",
-                    {"query": "lantern", "scopes": ["group:main"]},
+                    outside.socket, "search", {"query": "lantern", "scopes": ["group:main"]}
                 )
                 if answer is not None:
                     found.append("third nail" in answer["hits"][0]["text"])
@@ -424,8 +391,7 @@ def test_an_index_of_older_rules_serves_until_the_new_one_is_built(outside: Outs
         searching.start()
         try:
             until(
-                lambda: (outside.state / "index" / "current").read_text() == "2",
-                says=daemon.errors,
+                lambda: (outside.state / "index" / "current").read_text() == "2", says=daemon.errors
             )
             daemon.until_found("a person")
         finally:
@@ -434,6 +400,6 @@ def test_an_index_of_older_rules_serves_until_the_new_one_is_built(outside: Outs
         assert found
         assert all(found)
         assert daemon.search("person", scopes=["user:mira"])["hits"]
-        assert [
-            path.name for path in (outside.state / "index").glob("index-*.sqlite")
-        ] == ["index-2.sqlite"]
+        assert [path.name for path in (outside.state / "index").glob("index-*.sqlite")] == [
+            "index-2.sqlite"
+        ]

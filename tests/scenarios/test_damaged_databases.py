@@ -25,8 +25,7 @@ PERSONAL = "USER.md"
 
 def long_text(number: int) -> str:
     return "## Tea\n\n" + "".join(
-        f"- kind {number} {place} {revision_of(b'%d' % place)}\n"
-        for place in range(200)
+        f"- kind {number} {place} {revision_of(b'%d' % place)}\n" for place in range(200)
     )
 
 
@@ -54,9 +53,7 @@ def filled_vault(outside: Outside) -> Outside:
         )
         (outside.vault / WAITING).chmod(0o444)
         edit = memory.apply(
-            WAITING,
-            [{"op": "append", "heading": "Tea", "line": "lapsang"}],
-            source="cli",
+            WAITING, [{"op": "append", "heading": "Tea", "line": "lapsang"}], source="cli"
         )
         assert edit.pending
     checkpoint(outside.state / "journal.sqlite")
@@ -69,10 +66,7 @@ def open_memory(outside: Outside) -> VaultMemory:
 
 @pytest.mark.parametrize("pattern", EACH_PATTERN)
 def test_a_damaged_journal_page_blocks_no_write_and_loses_no_other_version(
-    filled_vault: Outside,
-    tmp_path: Path,
-    pattern: bytes,
-    caplog: pytest.LogCaptureFixture,
+    filled_vault: Outside, tmp_path: Path, pattern: bytes, caplog: pytest.LogCaptureFixture
 ) -> None:
     with open_memory(filled_vault) as memory:
         versions = {version.revision for version in memory.history(PERSONAL)}
@@ -91,9 +85,7 @@ def test_a_damaged_journal_page_blocks_no_write_and_loses_no_other_version(
         caplog.clear()
         with open_memory(filled_vault) as memory:
             edit = memory.apply(
-                PERSONAL,
-                [{"op": "append", "heading": "Tea", "line": "after"}],
-                source="cli",
+                PERSONAL, [{"op": "append", "heading": "Tea", "line": "after"}], source="cli"
             )
             assert [done.outcome for done in edit.applied] == ["applied"], page
             assert "- after\n" in (filled_vault.vault / PERSONAL).read_text()
@@ -107,9 +99,7 @@ def test_a_damaged_journal_page_blocks_no_write_and_loses_no_other_version(
             )
             for name in ("memory/long1.md", WAITING):
                 memory.history(name)
-            if (
-                journal_state(memory.doctor()) == "fail"
-            ):  # a page that nothing of this has read
+            if journal_state(memory.doctor()) == "fail":  # a page that nothing of this has read
                 assert journal_state(memory.doctor(fix=True)) == "ok"
         lost_versions += len(lost)
         if not waiting:
@@ -161,9 +151,7 @@ def test_a_damaged_index_page_prevents_no_answer_and_no_write(
         damage_page(index, page)
         with open_memory(outside) as memory:
             edit = memory.apply(
-                PERSONAL,
-                [{"op": "append", "heading": "Tea", "line": "lapsang"}],
-                source="cli",
+                PERSONAL, [{"op": "append", "heading": "Tea", "line": "lapsang"}], source="cli"
             )
             assert edit.applied, page
             memory.edits.keep_versions(["memory/long1.md"])
@@ -176,9 +164,7 @@ def test_a_damaged_index_page_prevents_no_answer_and_no_write(
             if "fail" in {
                 check.state for check in memory.doctor()
             }:  # a page that nothing of this has read
-                assert "fail" not in {
-                    check.state for check in memory.doctor(fix=True)
-                }, page
+                assert "fail" not in {check.state for check in memory.doctor(fix=True)}, page
         assert dump(outside.state) == before, page
 
 
@@ -202,21 +188,13 @@ def test_a_journal_truncated_under_a_daemon_blocks_no_write(
         )
         if size > 4096:  # the row of the write that waits was read, its text not
             # The daemon says so, or the command, when that was the first to meet the damage.
-            until(
-                lambda: (
-                    f"a write to `{WAITING}`" in "".join(daemon.errors) + caplog.text
-                )
-            )
-    states = {
-        check["name"]: check["state"] for check in filled_vault.ok("doctor")["checks"]
-    }
+            until(lambda: f"a write to `{WAITING}`" in "".join(daemon.errors) + caplog.text)
+    states = {check["name"]: check["state"] for check in filled_vault.ok("doctor")["checks"]}
     assert states["journal"] in ("ok", "warn")
 
 
 @pytest.mark.parametrize("size", [0, 4096, 4096 * 9])
-def test_an_index_truncated_under_a_daemon_is_rebuilt(
-    filled_vault: Outside, size: int
-) -> None:
+def test_an_index_truncated_under_a_daemon_is_rebuilt(filled_vault: Outside, size: int) -> None:
     with filled_vault.daemon() as daemon:
         [index] = filled_vault.state.glob("index/index-*.sqlite")
         checkpoint(index)
@@ -230,9 +208,7 @@ def test_an_index_truncated_under_a_daemon_is_rebuilt(
         until(lambda: daemon.ask("status")["index"]["notes"] == 9)
 
 
-def test_a_journal_without_access_rights_is_not_reported_as_damaged(
-    filled_vault: Outside,
-) -> None:
+def test_a_journal_without_access_rights_is_not_reported_as_damaged(filled_vault: Outside) -> None:
     journal = filled_vault.state / "journal.sqlite"
     journal.rename(filled_vault.state / "other")
     journal.mkdir()
@@ -260,34 +236,21 @@ def test_a_damaged_page_of_the_sync_state_deletes_and_reverts_nothing(
         for page in some(range(1, pages + 1)):
             checkpoint(book)
             if page > page_count(book):
-                assert page > pages - 5, (
-                    "a state that was begun anew is a little smaller, not much"
-                )
+                assert page > pages - 5, "a state that was begun anew is a little smaller, not much"
                 break
             damage_page(book, page, pattern)
             here, there = f"- edited here {page}\n", f"- edited there {page}\n"
-            first, second, *_ = sorted(
-                path.name for path in outside.vault.glob("memory/*.md")
-            )
+            first, second, *_ = sorted(path.name for path in outside.vault.glob("memory/*.md"))
             outside.write(f"memory/{first}", here)
             cloud.server.other_client_put(f"Notes/memory/{second}", there.encode())
             with open_memory(outside) as memory:
                 report = memory.sync()
                 states = {check.name: check.state for check in memory.doctor(fix=True)}
                 memory.sync()
-            assert (report.deleted_local, report.deleted_remote, report.failed) == (
-                0,
-                0,
-                (),
-            ), page
-            texts = {
-                path.name: path.read_bytes()
-                for path in outside.vault.glob("memory/*.md")
-            }
+            assert (report.deleted_local, report.deleted_remote, report.failed) == (0, 0, ()), page
+            texts = {path.name: path.read_bytes() for path in outside.vault.glob("memory/*.md")}
             assert len(texts) == 40, page
             assert here.encode() in texts[first], page
             assert there.encode() in texts[second], page
-            assert cloud.files() == {
-                f"memory/{name}": raw for name, raw in texts.items()
-            }, page
+            assert cloud.files() == {f"memory/{name}": raw for name, raw in texts.items()}, page
             assert states["sync state"] in ("ok", "warn"), page

@@ -17,9 +17,7 @@ WAITING = "the program ended twice while it was read"
 
 
 def large_note(word: str = "") -> str:
-    return "".join(
-        f"- item {number} says something about tea {word}\n" for number in range(22_000)
-    )
+    return "".join(f"- item {number} says something about tea {word}\n" for number in range(22_000))
 
 
 def crash_guard_files(outside: Outside) -> list[Path]:
@@ -40,8 +38,7 @@ def kill_while_it_reads(outside: Outside, begins: int) -> None:
         command, env=outside.environment, cwd=outside.home, stdout=subprocess.DEVNULL
     ) as process:
         until(
-            lambda: process.poll() is not None or unfinished_reads(outside) == begins,
-            pause=0.0005,
+            lambda: process.poll() is not None or unfinished_reads(outside) == begins, pause=0.0005
         )
         assert process.poll() is None, "it ended by itself"
         os.kill(process.pid, signal.SIGKILL)
@@ -64,9 +61,7 @@ def test_a_note_that_crashes_the_program_twice_is_parked_until_changed_or_reques
     assert report["index"]["parked"] == {BIG: WAITING}
     assert outside.finds("sencha")
     assert not outside.finds("says something")
-    checks = [
-        check for check in outside.ok("doctor")["checks"] if check["name"] == "parked"
-    ]
+    checks = [check for check in outside.ok("doctor")["checks"] if check["name"] == "parked"]
     assert [check["state"] for check in checks] == ["warn"]
     assert f"vault-memory index {BIG}" in checks[0]["fix"]
 
@@ -80,9 +75,7 @@ def test_a_note_that_crashes_the_program_twice_is_parked_until_changed_or_reques
 
 
 @pytest.mark.scenario("B49")
-def test_a_changed_parked_note_is_read_and_a_single_crash_parks_nothing(
-    outside: Outside,
-) -> None:
+def test_a_changed_parked_note_is_read_and_a_single_crash_parks_nothing(outside: Outside) -> None:
     outside.quick = True
     outside.write("USER.md", "- likes sencha\n")
     outside.ok("index", "--no-embed")

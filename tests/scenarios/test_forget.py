@@ -63,9 +63,7 @@ def test_a_forgotten_text_is_left_in_no_file_or_row(outside: Outside):
         outside.state,
         "SELECT count(*) FROM vector WHERE identity NOT IN (SELECT identity FROM chunk)",
     ) == [(0,)]
-    assert (rows(outside.state, "SELECT count(*) FROM vector")[0][0] > 0) == (
-        KIND == "onnx"
-    )
+    assert (rows(outside.state, "SELECT count(*) FROM vector")[0][0] > 0) == (KIND == "onnx")
     assert_the_rest_is_there(everywhere)
 
 
@@ -96,14 +94,11 @@ def assert_the_rest_is_there(everywhere: Everywhere) -> None:
     with everywhere.open() as memory:
         assert memory.search(TEXT, scopes=memory.scopes()).hits == ()
         assert any(
-            KEPT in hit.text
-            for hit in memory.search("harbour seal", scopes=memory.scopes()).hits
+            KEPT in hit.text for hit in memory.search("harbour seal", scopes=memory.scopes()).hits
         )
         assert not any(one.state == "open" for one in memory.inbox())
         [thrown] = [
-            one
-            for one in memory.edits.editor.writer.thrown()
-            if one.path == "memory/gone.md"
+            one for one in memory.edits.editor.writer.thrown() if one.path == "memory/gone.md"
         ]
         assert (
             memory.edits.editor.writer.snapshots.bytes_of(thrown.revision)
@@ -111,18 +106,14 @@ def assert_the_rest_is_there(everywhere: Everywhere) -> None:
         )
 
 
-def test_history_undo_and_trash_do_not_bring_a_forgotten_text_back(
-    vault_with_traces: Everywhere,
-):
+def test_history_undo_and_trash_do_not_bring_a_forgotten_text_back(vault_with_traces: Everywhere):
     outside = vault_with_traces.outside
     outside.ok("forget", TEXT, "--yes")
 
     with vault_with_traces.open() as memory:
         assert len(memory.history("USER.md")) > 1
         for version in memory.history("USER.md"):
-            assert not says(
-                memory.edits.read_version("USER.md", version.revision).text.encode()
-            )
+            assert not says(memory.edits.read_version("USER.md", version.revision).text.encode())
             memory.restore("USER.md", version.revision)
         for record in memory.log():
             outside.here("undo", record.id)
@@ -133,9 +124,7 @@ def test_history_undo_and_trash_do_not_bring_a_forgotten_text_back(
     assert traces(outside.vault, outside.state) == []
 
 
-def test_audit_records_are_kept_and_one_documents_the_forgetting(
-    vault_with_traces: Everywhere,
-):
+def test_audit_records_are_kept_and_one_documents_the_forgetting(vault_with_traces: Everywhere):
     outside = vault_with_traces.outside
     ids = [record["id"] for record in outside.ok("log")["records"]]
 
@@ -146,8 +135,7 @@ def test_audit_records_are_kept_and_one_documents_the_forgetting(
     told = [record for record in records if record["source"] == "forget"]
     assert {"USER.md", "MEMORY.md", "FACTS.md"} <= {record["note"] for record in told}
     assert all(
-        record["redacted"] and not record["diff"] and not record["before"]
-        for record in told
+        record["redacted"] and not record["diff"] and not record["before"] for record in told
     )
     refused = outside.run("undo", vault_with_traces.note_ids["USER.md"], "--json")
     assert refused.error["code"] == "not_undoable"
@@ -185,9 +173,7 @@ def test_forgetting_the_same_text_twice_does_nothing(vault_with_traces: Everywhe
     assert tree(vault_with_traces.outside.vault) == before
 
 
-def test_forget_asks_for_confirmation_and_refuses_without_a_terminal(
-    vault_with_traces: Everywhere,
-):
+def test_forget_asks_for_confirmation_and_refuses_without_a_terminal(vault_with_traces: Everywhere):
     outside = vault_with_traces.outside
     before = tree(outside.vault, outside.state)
 
@@ -199,9 +185,7 @@ def test_forget_asks_for_confirmation_and_refuses_without_a_terminal(
 
 
 @pytest.mark.parametrize("answer", ["y", "n"])
-def test_on_a_terminal_forget_shows_the_places_and_asks(
-    vault_with_traces: Everywhere, answer: str
-):
+def test_on_a_terminal_forget_shows_the_places_and_asks(vault_with_traces: Everywhere, answer: str):
     outside = vault_with_traces.outside
     ours, theirs = os.openpty()
     with subprocess.Popen(
@@ -257,9 +241,7 @@ def test_only_the_named_scope_forgets(outside: Outside):
     outside.ok("forget", TEXT, "--yes", "--user", "ann")
 
     assert (outside.vault / "Users/ann/bot/config/USER.md").read_text() == "# Ann\n\n"
-    assert (
-        outside.vault / "Users/ben/bot/config/USER.md"
-    ).read_text() == f"# Ben\n\n- {TEXT}\n"
+    assert (outside.vault / "Users/ben/bot/config/USER.md").read_text() == f"# Ben\n\n- {TEXT}\n"
     assert outside.search(TEXT, "--user", "ann")["hits"] == []
     assert outside.search(TEXT, "--user", "ben")["hits"]
 
@@ -381,18 +363,14 @@ def test_these_tests_detect_an_eraser_that_skips_a_place(
                 lambda context, eraser: erasing.look_through(context.journal, eraser),
             )
         case "index":
-            monkeypatch.setattr(
-                "vault_memory.index.index_erase.sweep", lambda index: True
-            )
+            monkeypatch.setattr("vault_memory.index.index_erase.sweep", lambda index: True)
         case "notes":
             monkeypatch.setattr(
-                "vault_memory.forgetting.vault_files.Forgetter._rewrite",
-                lambda *_: None,
+                "vault_memory.forgetting.vault_files.Forgetter._rewrite", lambda *_: None
             )
         case "audit":
             monkeypatch.setattr(
-                "vault_memory.forgetting.vault_files.cut_audit",
-                lambda raw, *_: Redacted(raw),
+                "vault_memory.forgetting.vault_files.cut_audit", lambda raw, *_: Redacted(raw)
             )
 
     with vault_with_traces.open() as memory:

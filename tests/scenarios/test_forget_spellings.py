@@ -51,15 +51,11 @@ def _values(path: Path) -> Iterator[bytes]:
     try:
         tables = [
             name
-            for (name,) in connection.execute(
-                "SELECT name FROM sqlite_master WHERE type = 'table'"
-            )
+            for (name,) in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")
         ]
         for table in tables:
             for value in (
-                one
-                for row in connection.execute(f'SELECT * FROM "{table}"')
-                for one in row
+                one for row in connection.execute(f'SELECT * FROM "{table}"') for one in row
             ):
                 if isinstance(value, str):
                     yield value.encode("utf-8", "replace")
@@ -80,10 +76,7 @@ def places_of(folder: Path) -> list[str]:
 def append(memory: VaultMemory, note: str, line: str, source: str = "cli") -> None:
     line = " ".join(line.replace("-\n  ", "-").split())  # an op's line is one line
     memory.apply(
-        note,
-        [{"op": "append", "heading": "Tea", "line": line}],
-        source=source,
-        now=hours_later(),
+        note, [{"op": "append", "heading": "Tea", "line": line}], source=source, now=hours_later()
     )
 
 
@@ -143,9 +136,7 @@ def fill(vault: Outside) -> None:
         remove = [{"op": "remove", "heading": "Tea", "match": "black"}]
         memory.apply(f"memory/{NAME}.md", remove, source="tool", now=hours_later())
         memory.edits.keep_versions([f"memory/{NAME}.md"])
-        memory.record_turn(
-            session=f"talk of {TEXT}", role="user", user="main", text="hello there"
-        )
+        memory.record_turn(session=f"talk of {TEXT}", role="user", user="main", text="hello there")
 
 
 def rename(vault: Outside, *, audit: bool) -> None:
@@ -156,9 +147,7 @@ def rename(vault: Outside, *, audit: bool) -> None:
 
 
 @pytest.mark.parametrize("audit", [True, False])
-def test_an_old_note_name_is_forgotten_once_the_note_is_renamed(
-    vault: Outside, audit: bool
-):
+def test_an_old_note_name_is_forgotten_once_the_note_is_renamed(vault: Outside, audit: bool):
     fill(vault)
     named = vault.run("forget", TEXT, "--yes", "--json")
     assert named.code == 1
@@ -169,9 +158,7 @@ def test_an_old_note_name_is_forgotten_once_the_note_is_renamed(
 
     assert (done.code, done.json["remaining"]) == (0, 0), done
     assert places_of(vault.vault) == places_of(vault.state) == []
-    assert (
-        vault.vault / "memory/plan.md"
-    ).read_text() == "## Tea\n\n- black\n- oolong\n"
+    assert (vault.vault / "memory/plan.md").read_text() == "## Tea\n\n- black\n- oolong\n"
     with open_memory(vault) as memory:
         assert memory.search("hello there", scopes=memory.scopes()).hits
         assert [
@@ -186,16 +173,12 @@ def test_the_name_of_a_session_is_forgotten_and_its_turns_stay(vault: Outside):
         memory.index(embed=False)
         (vault.vault / f"memory/{NAME}.md").unlink()
         for text in ("one", "two"):
-            memory.record_turn(
-                session=TEXT, role="user", user="main", text=f"the harbour {text}"
-            )
+            memory.record_turn(session=TEXT, role="user", user="main", text=f"the harbour {text}")
 
         done = memory.forget(TEXT, now=hours_later())
 
         assert not done.remaining
-        assert {
-            hit.note for hit in memory.search("harbour", scopes=memory.scopes()).hits
-        }
+        assert {hit.note for hit in memory.search("harbour", scopes=memory.scopes()).hits}
         [path] = (vault.vault / "transcripts").glob("*.jsonl")
         turns = [json.loads(line) for line in path.read_text().splitlines()]
     assert [turn["text"] for turn in turns] == ["the harbour one", "the harbour two"]
@@ -204,18 +187,13 @@ def test_the_name_of_a_session_is_forgotten_and_its_turns_stay(vault: Outside):
 
 
 def test_similar_texts_are_reported_and_kept(vault: Outside):
-    vault.write(
-        "MEMORY.md", "## Tea\n\n- Zephyrine-Ölkanne\n- Zéphyrine Olkanne\n- other\n"
-    )
+    vault.write("MEMORY.md", "## Tea\n\n- Zephyrine-Ölkanne\n- Zéphyrine Olkanne\n- other\n")
 
     done = vault.run("forget", TEXT, "--yes", "--json")
 
     assert {"place": "MEMORY.md", "count": 2} in done.json["alike"]
     assert (vault.vault / "MEMORY.md").read_text().count("lkanne") == 2
-    assert (
-        "reads alike, and stays: MEMORY.md  2"
-        in vault.run("forget", TEXT, "--dry-run").out
-    )
+    assert "reads alike, and stays: MEMORY.md  2" in vault.run("forget", TEXT, "--dry-run").out
 
 
 @pytest.mark.parametrize("name", ["journal.sqlite", "sync.sqlite"])
@@ -230,9 +208,7 @@ def test_databases_set_aside_are_deleted_with_their_logs(vault: Outside, name: s
     assert not list(vault.state.rglob("*.damaged*"))
 
 
-def test_in_a_read_only_vault_only_the_note_keeps_the_text_and_is_reported(
-    vault: Outside,
-):
+def test_in_a_read_only_vault_only_the_note_keeps_the_text_and_is_reported(vault: Outside):
     (vault.vault / f"memory/{NAME}.md").unlink()
     note = vault.write("MEMORY.md", f"## Tea\n\n- {TEXT}\n- other\n")
     with open_memory(vault) as memory:

@@ -48,22 +48,15 @@ HOSTILE: dict[str, bytes] = {
 
 
 @pytest.mark.scenario("H122", "H121")
-def test_hostile_notes_are_indexed_in_bounded_time_without_affecting_others(
-    outside: Outside,
-):
+def test_hostile_notes_are_indexed_in_bounded_time_without_affecting_others(outside: Outside):
     for number, raw in enumerate(HOSTILE.values()):
         assert len(raw) <= MEGABYTE
         outside.write(f"memory/hostile{number}.md", raw)
     outside.write("memory/good.md", "- a stork in the reeds\n")
 
-    started, before = (
-        time.process_time(),
-        resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime,
-    )
+    started, before = (time.process_time(), resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime)
     assert outside.ok("index")["notes"] == len(HOSTILE) + 1
-    assert resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime - before < 60, (
-        "in CPU seconds"
-    )
+    assert resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime - before < 60, "in CPU seconds"
 
     answer = outside.search("stork in the reeds")
     assert answer["hits"][0]["note"] == "memory/good.md"
@@ -79,9 +72,9 @@ def test_a_note_that_is_too_large_is_parked_and_reported(outside: Outside):
     outside.write("memory/long.md", b"word " * (10 << 20))
 
     with outside.daemon() as daemon:
-        parked = daemon.until_status(
-            lambda status: len(status["index"]["parked"]) == 2
-        )["index"]["parked"]
+        parked = daemon.until_status(lambda status: len(status["index"]["parked"]) == 2)["index"][
+            "parked"
+        ]
         assert set(parked) == {"memory/sparse.md", "memory/long.md"}
         assert "314,572,800 bytes" in parked["memory/sparse.md"]
         assert daemon.finds("stork")
@@ -95,18 +88,14 @@ def test_a_note_that_is_too_large_is_parked_and_reported(outside: Outside):
         pages = int(Path(f"/proc/{daemon.pid}/statm").read_text().split()[1])
         assert pages * os.sysconf("SC_PAGE_SIZE") < 200 * MEGABYTE
     warned = [
-        check["reason"]
-        for check in outside.ok("doctor")["checks"]
-        if check["name"] == "parked"
+        check["reason"] for check in outside.ok("doctor")["checks"] if check["name"] == "parked"
     ]
     assert len(warned) == 2
     assert outside.run("read", "memory/sparse.md").code == 1
 
 
 @pytest.mark.scenario("H122")
-def test_a_hostile_save_does_not_delay_an_ordinary_one_for_long(
-    outside: Outside,
-):
+def test_a_hostile_save_does_not_delay_an_ordinary_one_for_long(outside: Outside):
     outside.write("memory/good.md", "- a stork in the reeds\n")
     with outside.daemon() as daemon:
         for name in ("quotes", "lists", "heading paths", "random"):
@@ -118,9 +107,7 @@ def test_a_hostile_save_does_not_delay_an_ordinary_one_for_long(
 
 
 @pytest.mark.scenario("H120")
-def test_a_folder_swapped_for_a_symlink_exposes_nothing_outside_the_vault(
-    outside: Outside,
-):
+def test_a_folder_swapped_for_a_symlink_exposes_nothing_outside_the_vault(outside: Outside):
     secret = outside.home / "secret"
     secret.mkdir()
     (secret / "a.md").write_text("- the word is swordfish\n")
@@ -144,18 +131,7 @@ def test_a_folder_swapped_for_a_symlink_exposes_nothing_outside_the_vault(
 @pytest.mark.scenario("H119", "H124")
 @pytest.mark.parametrize(
     "name",
-    [
-        "..",
-        "../home",
-        "alice/../bob",
-        "%2e%2e",
-        "..\\x",
-        "",
-        " ",
-        "alice\n",
-        "*",
-        "a" * 5000,
-    ],
+    ["..", "../home", "alice/../bob", "%2e%2e", "..\\x", "", " ", "alice\n", "*", "a" * 5000],
 )
 def test_no_scope_name_reaches_another_scope(outside: Outside, name: str):
     outside.write("Users/alice/memories/a.md", "- a stork\n")

@@ -28,9 +28,7 @@ def indexed_vault(outside: Outside) -> Outside:
 
 
 @pytest.mark.parametrize("command", ["search", "context"])
-def test_a_search_is_answered_before_hostile_notes_are_read(
-    indexed_vault: Outside, command: str
-):
+def test_a_search_is_answered_before_hostile_notes_are_read(indexed_vault: Outside, command: str):
     hostile = [f"{FOLDER}hostile {number}.md" for number in range(3)]
     for number, note in enumerate(hostile):
         indexed_vault.write(note, f"{LINES}- the heron {number}\n")
@@ -41,13 +39,9 @@ def test_a_search_is_answered_before_hostile_notes_are_read(
     assert "at dusk" in done.out
     assert done.json["freshness"]["stale_files"] == hostile
     indexed_vault.run("index")
-    assert (
-        indexed_vault.run("search", "heron", "--json").json["freshness"]["stale_files"]
-        == []
-    )
+    assert indexed_vault.run("search", "heron", "--json").json["freshness"]["stale_files"] == []
     assert {
-        hit["note"]
-        for hit in indexed_vault.run("search", "heron", "--json").json["hits"]
+        hit["note"] for hit in indexed_vault.run("search", "heron", "--json").json["hits"]
     } == set(hostile)
 
 
@@ -67,9 +61,7 @@ def test_an_ordinary_large_note_is_found_at_once(indexed_vault: Outside):
 def test_several_large_notes_are_indexed_over_several_searches(indexed_vault: Outside):
     notes = [f"{FOLDER}diary {number}.md" for number in range(3)]
     for number, note in enumerate(notes):
-        indexed_vault.write(
-            note, f"- heron {number}\n" + "\n" * (STEPS_OF_A_QUESTION * 2 // 3)
-        )
+        indexed_vault.write(note, f"- heron {number}\n" + "\n" * (STEPS_OF_A_QUESTION * 2 // 3))
 
     stale = [
         indexed_vault.run("search", "heron", "--json").json["freshness"]["stale_files"]
@@ -82,9 +74,7 @@ def test_several_large_notes_are_indexed_over_several_searches(indexed_vault: Ou
 def test_a_server_without_a_daemon_reads_no_hostile_note(indexed_vault: Outside):
     indexed_vault.write(f"{FOLDER}hostile.md", LINES)
 
-    with VaultMemory.open(
-        indexed_vault.vault, environment=indexed_vault.environment
-    ) as memory:
+    with VaultMemory.open(indexed_vault.vault, environment=indexed_vault.environment) as memory:
         serving = Serving(memory, ALICE)
         answers = [
             read_tools.search(serving, SearchArguments("ferry")),

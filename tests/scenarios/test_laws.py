@@ -58,10 +58,7 @@ def move(path: Path, chance: random.Random) -> None:
 
 
 def move_folder(path: Path, chance: random.Random) -> None:
-    folder, away = (
-        path.parent,
-        path.parent.with_name("e" if path.parent.name == "d" else "d"),
-    )
+    folder, away = (path.parent, path.parent.with_name("e" if path.parent.name == "d" else "d"))
     if folder.name in ("d", "e") and not away.exists():
         folder.rename(away)
 
@@ -138,26 +135,17 @@ def histories(outside: Outside, seed: int, rounds: int) -> None:
             until(lambda: not daemon.stale(), says=daemon.stale)
     with outside.daemon() as daemon:
         expected = dump_of_new_index(outside)
-        until(
-            lambda: dump(outside.state) == expected,
-            seconds=20,
-            pause=0.1,
-            says=f"seed {seed}",
-        )
+        until(lambda: dump(outside.state) == expected, seconds=20, pause=0.1, says=f"seed {seed}")
 
 
 @pytest.mark.scenario("G117")
-def test_after_any_actions_and_kills_a_daemons_index_equals_one_built_afresh(
-    outside: Outside,
-):
+def test_after_any_actions_and_kills_a_daemons_index_equals_one_built_afresh(outside: Outside):
     histories(outside, seed=int(time.time()), rounds=3)
 
 
 @pytest.mark.deep
 @pytest.mark.scenario("G117")
-def test_after_many_more_actions_and_kills_the_index_equals_one_built_afresh(
-    outside: Outside,
-):
+def test_after_many_more_actions_and_kills_the_index_equals_one_built_afresh(outside: Outside):
     histories(outside, seed=int(time.time()), rounds=60)
 
 

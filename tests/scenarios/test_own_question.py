@@ -19,9 +19,7 @@ from vault_memory.rules.paths.caller import Caller
 ME = Caller("mira")
 NOTE = "Users/mira/memories/varnish.md"
 ANSWER = "- The spar of the heron boat has amber varnish\n"
-PROMPT = (
-    "Please look up which varnish the spar of my heron boat has, I stand in the shop."
-)
+PROMPT = "Please look up which varnish the spar of my heron boat has, I stand in the shop."
 
 
 @pytest.fixture
@@ -48,60 +46,31 @@ def notes(found: dict[str, object]) -> list[str]:
 def test_a_search_tool_does_not_return_the_prompt_its_hook_just_recorded(
     outside: Outside, memory: VaultMemory
 ) -> None:
-    hook(
-        outside,
-        "claude-code",
-        payload("claude-code", "user-prompt-submit", prompt=PROMPT),
-    )
+    hook(outside, "claude-code", payload("claude-code", "user-prompt-submit", prompt=PROMPT))
     memory.refresh()
 
-    assert notes(
-        answer(memory, "memory_search", ME, query="varnish of the heron boat")
-    ) == [NOTE]
-    found = answer(
-        memory, "memory_context", ME, prompt="which varnish has the heron boat?"
-    )
+    assert notes(answer(memory, "memory_search", ME, query="varnish of the heron boat")) == [NOTE]
+    found = answer(memory, "memory_context", ME, prompt="which varnish has the heron boat?")
     assert "I stand in the shop" not in found["text"]
     assert "amber varnish" in found["text"]
 
 
-def test_a_search_tool_finds_a_conversation_of_an_hour_ago(
-    memory: VaultMemory,
-) -> None:
+def test_a_search_tool_finds_a_conversation_of_an_hour_ago(memory: VaultMemory) -> None:
     record_prompt(memory, ago=2 * JUST_NOW)
 
-    assert (
-        len(
-            notes(
-                answer(memory, "memory_search", ME, query="varnish of the heron boat")
-            )
-        )
-        == 2
-    )
+    assert len(notes(answer(memory, "memory_search", ME, query="varnish of the heron boat"))) == 2
 
 
 def test_a_search_tool_finds_a_conversation_that_ended(memory: VaultMemory) -> None:
     record_prompt(memory)
     memory.end_session("s1", user="mira")
 
-    assert (
-        len(
-            notes(
-                answer(memory, "memory_search", ME, query="varnish of the heron boat")
-            )
-        )
-        == 2
-    )
+    assert len(notes(answer(memory, "memory_search", ME, query="varnish of the heron boat"))) == 2
 
 
-def test_a_search_tool_finds_another_conversation_of_the_same_person(
-    memory: VaultMemory,
-) -> None:
+def test_a_search_tool_finds_another_conversation_of_the_same_person(memory: VaultMemory) -> None:
     memory.record_turn(
-        session="s2",
-        role="user",
-        text="The heron boat needs new varnish in May.",
-        user="mira",
+        session="s2", role="user", text="The heron boat needs new varnish in May.", user="mira"
     )
     record_prompt(memory)
 
@@ -110,35 +79,24 @@ def test_a_search_tool_finds_another_conversation_of_the_same_person(
     assert "I stand in the shop" not in texts
 
 
-def test_a_search_tool_finds_what_another_person_just_said(
-    memory: VaultMemory,
-) -> None:
-    memory.record_turn(
-        session="s9", role="user", text=PROMPT, user="tomas", channel="harbour"
-    )
+def test_a_search_tool_finds_what_another_person_just_said(memory: VaultMemory) -> None:
+    memory.record_turn(session="s9", role="user", text=PROMPT, user="tomas", channel="harbour")
 
     found = answer(
-        memory,
-        "memory_search",
-        Caller("mira", "harbour"),
-        query="varnish of the heron boat",
+        memory, "memory_search", Caller("mira", "harbour"), query="varnish of the heron boat"
     )
 
     [note] = notes(found)
     assert note.startswith("Channels/harbour/transcripts/")
 
 
-def test_over_http_the_conversation_named_by_the_bot_is_excluded(
-    memory: VaultMemory,
-) -> None:
+def test_over_http_the_conversation_named_by_the_bot_is_excluded(memory: VaultMemory) -> None:
     record_prompt(memory)
     asked = {"query": "varnish of the heron boat"}
     with serving(memory) as served:
         client = served.client(MIRA)
         assert len(notes(client.post("/v1/search", json=asked).json())) == 2
-        assert notes(
-            client.post("/v1/search", json={**asked, "session": "s1"}).json()
-        ) == [NOTE]
+        assert notes(client.post("/v1/search", json={**asked, "session": "s1"}).json()) == [NOTE]
 
 
 def test_on_the_command_line_the_named_conversation_is_excluded(
@@ -167,15 +125,11 @@ def test_the_hermes_tool_does_not_find_the_asking_conversation(
     assert "I stand in the shop" not in text
 
 
-def test_a_daemon_not_restarted_after_an_update_blocks_no_search(
-    memory: VaultMemory,
-) -> None:
+def test_a_daemon_not_restarted_after_an_update_blocks_no_search(memory: VaultMemory) -> None:
     record_prompt(memory)
 
     def refuse(arguments: Mapping[str, object]) -> dict[str, object]:
-        raise UsageError(
-            f"`search` takes query, scopes, not {', '.join(sorted(arguments))}"
-        )
+        raise UsageError(f"`search` takes query, scopes, not {', '.join(sorted(arguments))}")
 
     daemon = SocketServer(memory.vault.state.socket, {"search": refuse})
     try:
@@ -191,9 +145,7 @@ def test_the_block_of_a_hook_does_not_quote_the_current_prompt(
     outside: Outside, memory: VaultMemory, host: str
 ) -> None:
     said = payload(
-        host,
-        "user-prompt-submit",
-        prompt="Which varnish has the spar of the heron boat?",
+        host, "user-prompt-submit", prompt="Which varnish has the spar of the heron boat?"
     )
     other = {
         **said,

@@ -45,9 +45,7 @@ class Traced:
         number = len(list(self.traces.iterdir()))
         return trace(self.traces / f"{number}-{name}", folder=self.outside.home)
 
-    def run(
-        self, name: str, *arguments: str, stdin: str = "", places: Sequence[str] = ()
-    ) -> Done:
+    def run(self, name: str, *arguments: str, stdin: str = "", places: Sequence[str] = ()) -> Done:
         """Run a command. It may write to the vault, its state, our cache, and `places`.
 
         `places` are patterns of paths below its home.
@@ -61,27 +59,16 @@ class Traced:
 
     def check(self, trail: Trace, name: str, places: Sequence[str] = ()) -> None:
         home = self.outside.home
-        ours = (
-            self.outside.vault,
-            home / "state",
-            home / "cache",
-            self.temporary,
-            *DEVICES,
-        )
+        ours = (self.outside.vault, home / "state", home / "cache", self.temporary, *DEVICES)
         strange = {
             path
             for path in trail.written()
             if not any(path.is_relative_to(place) for place in ours)
         }
         named = {
-            path
-            for path in strange
-            for place in places
-            if fnmatch(str(path), f"{home}/{place}")
+            path for path in strange for place in places if fnmatch(str(path), f"{home}/{place}")
         }
-        foreign = (
-            strange - named - {home}
-        )  # making a folder that is there already changes nothing
+        foreign = strange - named - {home}  # making a folder that is there already changes nothing
         sockets = {
             path
             for path in trail.sockets()
@@ -112,11 +99,7 @@ def traced(outside: Outside, tmp_path: Path) -> Traced:
     traces.mkdir()
     found = Traced(outside, traces)
     found.temporary.mkdir()
-    outside.settings = {
-        **STOCK,
-        "TMPDIR": str(found.temporary),
-        "PYTHONDONTWRITEBYTECODE": "1",
-    }
+    outside.settings = {**STOCK, "TMPDIR": str(found.temporary), "PYTHONDONTWRITEBYTECODE": "1"}
     for name in ("XDG_STATE_HOME", "XDG_CACHE_HOME", "XDG_CONFIG_HOME"):
         outside.settings[name] = ""
     return found
@@ -144,9 +127,7 @@ thread.join()
 def test_the_trace_detects_native_code_in_other_threads(tmp_path: Path) -> None:
     trail = trace(tmp_path / "trace", folder=tmp_path)
 
-    subprocess.run(
-        [*trail.before, sys.executable, "-c", NATIVE], cwd=tmp_path, check=True
-    )
+    subprocess.run([*trail.before, sys.executable, "-c", NATIVE], cwd=tmp_path, check=True)
 
     assert tmp_path / "foreign" in trail.written()
     assert trail.connected() == {("192.0.2.1", 53)}
@@ -162,9 +143,7 @@ def test_the_daemon_with_its_model_contacts_no_host_and_writes_no_foreign_file(
         daemon.pid = traced_process(daemon.pid)
         since = time.monotonic()
         daemon.until_status(lambda status: status["semantic"] == "ready")
-        traced.outside.write(
-            "memory/cats.md", "- a veterinarian looked after both kittens\n"
-        )
+        traced.outside.write("memory/cats.md", "- a veterinarian looked after both kittens\n")
         until(lambda: daemon.search("doctor for my cats", mode="semantic")["hits"])
         time.sleep(max(0, since + FIRST_LOOKUP_SECONDS - time.monotonic()))
 
@@ -181,21 +160,14 @@ def test_a_server_contacts_no_host_and_writes_no_foreign_file(traced: Traced) ->
     outside, trail = traced.outside, traced.start("serve")
     outside.write("Users/mira/memories/tea.md", "- the tea is green\n")
     path = outside.home / "served.sock"
-    command = [
-        *trail.before,
-        *outside.command("serve", "--socket", str(path), "--user", "mira"),
-    ]
+    command = [*trail.before, *outside.command("serve", "--socket", str(path), "--user", "mira")]
     transport = httpx.HTTPTransport(uds=str(path))
 
-    with subprocess.Popen(
-        command, env=outside.environment, cwd=outside.home
-    ) as process:
+    with subprocess.Popen(command, env=outside.environment, cwd=outside.home) as process:
         try:
             until(lambda: is_listening(path))
             with httpx.Client(
-                transport=transport,
-                base_url="http://localhost",
-                timeout=PATIENCE_SECONDS,
+                transport=transport, base_url="http://localhost", timeout=PATIENCE_SECONDS
             ) as client:
                 assert client.post("/v1/search", json={"query": "tea"}).json()["hits"]
                 assert "tea" in client.post("/mcp", json=QUESTION, headers=BOTH).text
@@ -276,24 +248,14 @@ def test_no_command_contacts_a_host_or_writes_a_foreign_file(traced: Traced) -> 
     version = json.loads(run("history", note, "--json").out)["versions"][-1]
     run("restore", note, "--revision", version["revision"])
     run("forget", "coffee", "--yes")
-    run(
-        "record",
-        "--session",
-        "s",
-        "--role",
-        "user",
-        *mira,
-        "Please remember that I like tea",
-    )
+    run("record", "--session", "s", "--role", "user", *mira, "Please remember that I like tea")
     run("end-session", "s", *mira)
     run("compact", "s", "Asked to remember tea", *mira)
     run("sleep", *mira)
     run("held", *mira)
     run("feedback", "good", "So it is", *mira)
     run("remember", "The lamp is green", *mira)
-    fact = json.loads(
-        run("add-fact", "--user", "mira", "mira", "likes", "tea", "--json").out
-    )["id"]
+    fact = json.loads(run("add-fact", "--user", "mira", "mira", "likes", "tea", "--json").out)["id"]
     run("source", fact)
     run("confirm", fact)
     fact = json.loads(run("correct", fact, "coffee", "--json").out)["id"]

@@ -36,15 +36,11 @@ def modes_below(folder: Path) -> dict[str, str]:
     return {str(path.relative_to(folder)): mode(path) for path in folder.rglob("*")}
 
 
-def test_the_state_folder_opens_for_its_owner_only(
-    outside: Outside, umask: int
-) -> None:
+def test_the_state_folder_opens_for_its_owner_only(outside: Outside, umask: int) -> None:
     outside.write("USER.md", "# Mira\n\n## Tea\n\n- green\n")
     run(outside, "index", "--no-embed")
     run(outside, "append", "USER.md", "Tea", "black")
-    run(
-        outside, "record", "--session", "s", "--role", "user", "--user", "mira", "hello"
-    )
+    run(outside, "record", "--session", "s", "--role", "user", "--user", "mira", "hello")
 
     folder = outside.state
     open_to_others = {
@@ -67,9 +63,7 @@ def test_a_state_folder_that_was_open_to_others_is_closed(outside: Outside) -> N
 
 
 @pytest.mark.parametrize("mask", [0o000, 0o077, 0o277, 0o777], ids=oct)
-def test_a_private_folder_has_the_same_mode_under_each_umask(
-    tmp_path: Path, mask: int
-) -> None:
+def test_a_private_folder_has_the_same_mode_under_each_umask(tmp_path: Path, mask: int) -> None:
     folder = tmp_path / "a" / "b" / "c"
     before = os.umask(mask)
     try:
@@ -78,9 +72,7 @@ def test_a_private_folder_has_the_same_mode_under_each_umask(
     finally:
         os.umask(before)
 
-    assert [mode(path) for path in (folder, folder.parent, folder.parent.parent)] == [
-        "0o700"
-    ] * 3
+    assert [mode(path) for path in (folder, folder.parent, folder.parent.parent)] == ["0o700"] * 3
 
 
 def test_transcripts_the_audit_and_inbox_are_private_when_they_are_made(
@@ -88,17 +80,13 @@ def test_transcripts_the_audit_and_inbox_are_private_when_they_are_made(
 ) -> None:
     outside.write("USER.md", "# Mira\n\n## Tea\n\n- green\n")
     run(outside, "index", "--no-embed")
-    run(
-        outside, "record", "--session", "s", "--role", "user", "--user", "mira", "hello"
-    )
+    run(outside, "record", "--session", "s", "--role", "user", "--user", "mira", "hello")
     run(outside, "append", "USER.md", "Tea", "black")
     run(outside, "replace", "USER.md", "Tea", "green", "mint", "--source", "tool")
 
     modes = modes_below(outside.vault)
     private = {
-        path: mode
-        for path, mode in modes.items()
-        if path.endswith(".jsonl") or "INBOX" in path
+        path: mode for path, mode in modes.items() if path.endswith(".jsonl") or "INBOX" in path
     }
     assert {Path(path).suffix for path in private} == {".jsonl", ".md"}, modes
     assert any("transcripts" in path for path in private)
@@ -110,23 +98,17 @@ def test_transcripts_the_audit_and_inbox_are_private_when_they_are_made(
 def test_an_export_is_readable_for_its_owner_only(
     outside: Outside, umask: int, target: str
 ) -> None:
-    run(
-        outside, "record", "--session", "s", "--role", "user", "--user", "mira", "hello"
-    )
+    run(outside, "record", "--session", "s", "--role", "user", "--user", "mira", "hello")
     place = outside.vault.parent / target
 
     run(outside, "export", "--to", str(place))
 
     assert mode(place) == ("0o700" if place.is_dir() else "0o600")
-    private = {
-        path: mode for path, mode in modes_below(place).items() if "jsonl" in path
-    }
+    private = {path: mode for path, mode in modes_below(place).items() if "jsonl" in path}
     assert set(private.values()) <= {"0o600"}
 
 
-@pytest.mark.parametrize(
-    "path", ["INBOX.md", "USER.INBOX.md", "transcripts/2026-05-04.jsonl"]
-)
+@pytest.mark.parametrize("path", ["INBOX.md", "USER.INBOX.md", "transcripts/2026-05-04.jsonl"])
 def test_a_private_file_that_is_copied_into_the_vault_is_private(
     outside: Outside, path: str
 ) -> None:

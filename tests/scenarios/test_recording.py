@@ -26,21 +26,9 @@ with VaultMemory.open(sys.argv[1]) as memory:
 """
 
 
-def talk(
-    outside: Outside, session: str, user: str, count: int
-) -> "subprocess.Popen[str]":
-    command = [
-        sys.executable,
-        "-c",
-        TALKER,
-        str(outside.vault),
-        session,
-        user,
-        str(count),
-    ]
-    return subprocess.Popen(
-        command, env=outside.environment, stdout=subprocess.PIPE, text=True
-    )
+def talk(outside: Outside, session: str, user: str, count: int) -> "subprocess.Popen[str]":
+    command = [sys.executable, "-c", TALKER, str(outside.vault), session, user, str(count)]
+    return subprocess.Popen(command, env=outside.environment, stdout=subprocess.PIPE, text=True)
 
 
 def turns(outside: Outside, folder: str = "Channels/kitchen") -> list[str]:
@@ -63,14 +51,7 @@ def test_record_and_end_session_have_the_keys_of_the_contract(outside):
         "The heron nests by the boathouse",
     )
     answered = outside.ok(
-        "record",
-        "--session",
-        "s1",
-        "--role",
-        "assistant",
-        "Noted!",
-        "--source",
-        "voice",
+        "record", "--session", "s1", "--role", "assistant", "Noted!", "--source", "voice"
     )
     hidden = outside.ok(
         "record",
@@ -92,11 +73,7 @@ def test_record_and_end_session_have_the_keys_of_the_contract(outside):
     assert ended == {"committed": [], "held": [], "dropped": [], "waiting": []}
     assert outside.ok("end-session", "s1") == ended
     [hit, *_] = outside.search("heron", "--user", "mira")["hits"]
-    assert (hit["note"], hit["kind"], hit["lines"]) == (
-        said["note"],
-        "transcript",
-        [1, 1],
-    )
+    assert (hit["note"], hit["kind"], hit["lines"]) == (said["note"], "transcript", [1, 1])
     assert outside.search("heron", "--user", "tomas")["hits"] == []
 
 
@@ -169,9 +146,7 @@ def test_concurrent_processes_lose_and_mix_no_turns(outside, processes, each):
 
 
 @pytest.mark.parametrize("after", [1, 23])
-def test_turns_acknowledged_before_a_kill_survive_and_recording_continues(
-    outside, after
-):
+def test_turns_acknowledged_before_a_kill_survive_and_recording_continues(outside, after):
     outside.write("MEMORY.md", "- one\n")
     outside.ok("index")
     talking = talk(outside, "doomed", "mira", 10_000)
@@ -181,14 +156,7 @@ def test_turns_acknowledged_before_a_kill_survive_and_recording_continues(
     acknowledged += talking.communicate()[0].split("\n")[:-1]
 
     outside.ok(
-        "record",
-        "--session",
-        "doomed",
-        "--role",
-        "user",
-        "--channel",
-        "kitchen",
-        "I am back",
+        "record", "--session", "doomed", "--role", "user", "--channel", "kitchen", "I am back"
     )
 
     found = turns(outside)
@@ -222,23 +190,14 @@ def test_the_daemon_records_a_dropped_turn_within_a_second(outside):
 
         assert turns(outside, "Users/mira")
         assert took < 5, "a second, and what a busy machine adds"
-        outside.ok(
-            "record",
-            "--session",
-            "m",
-            "--role",
-            "assistant",
-            "Shall I fetch the walrus?",
-        )
+        outside.ok("record", "--session", "m", "--role", "assistant", "Shall I fetch the walrus?")
         until(lambda: outside.finds("fetch", "--user", "mira"))
         ended = outside.ok("end-session", "m")
         assert set(ended) == {"committed", "held", "dropped", "waiting"}
     assert not any(path.name.endswith((".taken", ".jsonl")) for path in drop.iterdir())
 
 
-def test_turns_dropped_by_ten_programs_are_all_recorded_by_two_consecutive_daemons(
-    outside,
-):
+def test_turns_dropped_by_ten_programs_are_all_recorded_by_two_consecutive_daemons(outside):
     outside.write("MEMORY.md", "- one\n")
     drop = Path(outside.ok("status")["drop_folder"])
     shell = 'i=0; while [ $i -lt 40 ]; do printf "%s\\n" "$1" >> "$2"; i=$((i+1)); done'
@@ -253,14 +212,7 @@ def test_turns_dropped_by_ten_programs_are_all_recorded_by_two_consecutive_daemo
             "text": "x",
         }
         return subprocess.Popen(
-            [
-                "sh",
-                "-c",
-                shell,
-                "sh",
-                json.dumps(said),
-                str(drop / f"{number % 4}.jsonl"),
-            ]
+            ["sh", "-c", shell, "sh", json.dumps(said), str(drop / f"{number % 4}.jsonl")]
         )
 
     programs = [program(number) for number in range(10)]

@@ -57,9 +57,7 @@ def test_the_first_command_after_a_rename_is_about_the_same_note(
     record = write_old(outside)
     move(outside, OLD, NEW)
 
-    done = (
-        outside.ok(*command, record) if command == ("undo",) else outside.ok(*command)
-    )
+    done = outside.ok(*command, record) if command == ("undo",) else outside.ok(*command)
 
     assert done["note"] == NEW
     assert done["proposed"] == []
@@ -73,9 +71,7 @@ def test_a_renamed_folder_takes_the_pasts_of_its_notes_along(outside: Outside):
 
     assert ids(outside, "memory/2026/g.md") == [record]
     assert len(outside.ok("history", "memory/2026/g.md")["versions"]) == 2
-    assert [
-        check for check in outside.ok("doctor")["checks"] if check["name"] == "audit"
-    ] == []
+    assert [check for check in outside.ok("doctor")["checks"] if check["name"] == "audit"] == []
 
 
 def test_with_a_daemon_the_past_follows_by_itself(outside: Outside):

@@ -41,13 +41,10 @@ def named(scope: str) -> tuple[str, str]:
 def test_a_search_in_one_scope_returns_only_its_notes(running: Running, scope: str):
     outside = running.outside
     assert {
-        hit["scope"]
-        for hit in running.search("stork", scopes=[scope], mode="semantic")["hits"]
+        hit["scope"] for hit in running.search("stork", scopes=[scope], mode="semantic")["hits"]
     } <= {scope}
     for mode in ("balanced", "keyword", "rrf"):
-        hits = running.search(
-            "the secret of alice, a stork", scopes=[scope], mode=mode
-        )["hits"]
+        hits = running.search("the secret of alice, a stork", scopes=[scope], mode=mode)["hits"]
         assert {hit["scope"] for hit in hits} == {scope}
         assert {hit["note"] for hit in hits} == {SCOPES[scope]}
 
@@ -62,32 +59,20 @@ def test_without_a_daemon_a_search_in_one_scope_returns_only_its_notes(tmp_path:
     for scope, note in SCOPES.items():
         outside.write(note, f"- the secret of {scope} is a stork\n")
     for scope in SCOPES:
-        found = outside.here("search", "secret stork", "--json", *named(scope)).json[
-            "hits"
-        ]
+        found = outside.here("search", "secret stork", "--json", *named(scope)).json["hits"]
         assert {hit["note"] for hit in found} == {SCOPES[scope]}
 
 
 def test_a_search_in_several_scopes_returns_exactly_their_notes(running: Running):
     found = running.outside.here(
-        "search",
-        "stork",
-        "--json",
-        "--user",
-        "alice",
-        "--user",
-        "ali",
-        "--group",
-        "main",
+        "search", "stork", "--json", "--user", "alice", "--user", "ali", "--group", "main"
     ).json["hits"]
 
     assert {hit["scope"] for hit in found} == {"user:alice", "user:ali", "group:main"}
 
 
 def test_no_scope_on_the_command_line_means_the_entire_vault(running: Running):
-    found = running.outside.here("search", "stork", "--json", "--limit", "50").json[
-        "hits"
-    ]
+    found = running.outside.here("search", "stork", "--json", "--limit", "50").json["hits"]
 
     assert {hit["scope"] for hit in found} == set(SCOPES)
 
@@ -111,18 +96,14 @@ def test_a_scope_without_notes_returns_nothing(running: Running, scope: str):
     assert running.search("stork", scopes=[scope])["hits"] == []
 
 
-@pytest.mark.parametrize(
-    "text", ["alice", "user:", ":alice", "*", "s1", "1", '" OR 1 --', ""]
-)
+@pytest.mark.parametrize("text", ["alice", "user:", ":alice", "*", "s1", "1", '" OR 1 --', ""])
 def test_an_invalid_scope_is_refused(running: Running, text: str):
     with pytest.raises(DaemonRefused, match="is not a scope"):
         running.search("stork", scopes=[text])
 
 
 def test_explanations_count_only_hits_in_the_requested_scopes(running: Running):
-    answer = running.search(
-        "stork", scopes=["user:alice"], since="2030-01-01", why=True
-    )
+    answer = running.search("stork", scopes=["user:alice"], since="2030-01-01", why=True)
 
     assert answer["hits"] == []
     assert all(count <= 1 for count in answer.get("left_out", {}).values())
@@ -152,9 +133,7 @@ def test_the_id_of_a_scope_from_a_failed_write_is_never_reused_wrongly(tmp_path:
     def put(path: str, scope: str, *, fails: bool = False) -> None:
         held = IndexedFile(1, 1, 1, 1, "0" * 64, State.SETTLED)
         with index.transaction():
-            index.put(
-                IndexEntry(path, scope, "note", None, 1, held, chunk(b"- a stork\n"))
-            )
+            index.put(IndexEntry(path, scope, "note", None, 1, held, chunk(b"- a stork\n")))
             if fails:
                 raise KeyError
 
@@ -167,8 +146,5 @@ def test_the_id_of_a_scope_from_a_failed_write_is_never_reused_wrongly(tmp_path:
         index.connection.execute(
             "SELECT path, scope.name FROM note JOIN scope ON scope.id = note.scope"
         )
-    ) == [
-        ("a.md", "user:alice"),
-        ("b.md", "user:bob"),
-    ]
+    ) == [("a.md", "user:alice"), ("b.md", "user:bob")]
     index.close()

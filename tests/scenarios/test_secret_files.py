@@ -19,12 +19,7 @@ from vault_memory.config.sections import (
     RemoteSettings,
     is_table,
 )
-from vault_memory.config.server_sections import (
-    FleetSettings,
-    Serve,
-    ServeToken,
-    TalkSettings,
-)
+from vault_memory.config.server_sections import FleetSettings, Serve, ServeToken, TalkSettings
 from vault_memory.errors import VaultMemoryError
 from vault_memory.http.prometheus import Requests, metrics_route
 from vault_memory.http.tokens import Tokens
@@ -55,9 +50,7 @@ def remote(memory: VaultMemory) -> str:
 
 
 def tokens(memory: VaultMemory) -> str:
-    return raised(
-        lambda: Tokens.load(memory.vault.config.serve.tokens, root=memory.root)
-    )
+    return raised(lambda: Tokens.load(memory.vault.config.serve.tokens, root=memory.root))
 
 
 def metrics(memory: VaultMemory) -> str:
@@ -77,9 +70,7 @@ def raised(read: Callable[[], object]) -> str:
     return ""
 
 
-READERS: dict[
-    str, tuple[Callable[[str], Config], tuple[Callable[[VaultMemory], str], ...]]
-] = {
+READERS: dict[str, tuple[Callable[[str], Config], tuple[Callable[[VaultMemory], str], ...]]] = {
     "embedding.api_key_file": (
         lambda file: Config(
             embedding=EmbeddingSettings(
@@ -90,9 +81,7 @@ READERS: dict[
     ),
     "brain.api_key_file": (
         lambda file: Config(
-            brain=BrainSettings(
-                kind="openai", base_url=SERVER, model="m", api_key_file=file
-            )
+            brain=BrainSettings(kind="openai", base_url=SERVER, model="m", api_key_file=file)
         ),
         (brain,),
     ),
@@ -103,15 +92,11 @@ READERS: dict[
         (remote,),
     ),
     "remote.credentials_file": (
-        lambda file: Config(
-            remote=RemoteSettings(url="s3://homes/ada", credentials_file=file)
-        ),
+        lambda file: Config(remote=RemoteSettings(url="s3://homes/ada", credentials_file=file)),
         (remote,),
     ),
     "serve.tokens.token_file": (
-        lambda file: Config(
-            serve=Serve(tokens=(ServeToken(user="ada", token_file=file),))
-        ),
+        lambda file: Config(serve=Serve(tokens=(ServeToken(user="ada", token_file=file),))),
         (tokens,),
     ),
     "serve.metrics_token_file": (
@@ -119,9 +104,7 @@ READERS: dict[
         (metrics,),
     ),
     "talk.secret_file": (
-        lambda file: Config(
-            talk=TalkSettings(secret_file=file, backend="https://cloud/")
-        ),
+        lambda file: Config(talk=TalkSettings(secret_file=file, backend="https://cloud/")),
         (talk,),
     ),
 }
@@ -199,9 +182,7 @@ def impossible(folder: Path, vault: Path) -> Path:
     return folder / "a\0b"
 
 
-def written(
-    file: Path, raw: bytes = SECRET.encode() + b"\n", mode: int = 0o600
-) -> Path:
+def written(file: Path, raw: bytes = SECRET.encode() + b"\n", mode: int = 0o600) -> Path:
     file.write_bytes(raw)
     file.chmod(mode)
     return file
@@ -281,9 +262,7 @@ def test_a_night_sends_no_key_stored_in_the_vault(tmp_path: Path) -> None:
             kind="openai", base_url=model.url, model="m", api_key_file=str(file)
         )
         with memory_in(tmp_path, Config(brain=settings)) as memory:
-            memory.record_turn(
-                session="s1", role="user", text="I live in Porto.", user="ada"
-            )
+            memory.record_turn(session="s1", role="user", text="I live in Porto.", user="ada")
             memory.end_session("s1", user="ada")
             report = memory.sleep(scopes=["user:ada"])
 

@@ -54,9 +54,7 @@ def pages(name: str, word: str) -> dict[str, str]:
         "crew": ("groups/crew/", "groups/crew/memory/"),
         "global": ("groups/global/", "groups/global/memory/"),
     }[name]
-    profile = {"ann": "USER.md", "bo": "USER.md", "quay": "CHANNEL.md"}.get(
-        name, "MEMORY.md"
-    )
+    profile = {"ann": "USER.md", "bo": "USER.md", "quay": "CHANNEL.md"}.get(name, "MEMORY.md")
     turn = {
         "id": word,
         "ts": "2026-03-01T10:00:00+00:00",
@@ -104,12 +102,7 @@ class Asker:
 
     def options(self) -> list[str]:
         named = {"user": self.user, "channel": self.channel, "group": self.group}
-        words = [
-            word
-            for name, value in named.items()
-            if value
-            for word in (f"--{name}", value)
-        ]
+        words = [word for name, value in named.items() if value for word in (f"--{name}", value)]
         return words + ["--private"] * self.private + ["--all"] * self.all
 
     def scopes(self) -> list[str]:
@@ -117,9 +110,7 @@ class Asker:
         return [f"{kind}:{name}" for kind, name in named.items() if name]
 
     def caller(self) -> Caller:
-        return Caller(
-            self.user, self.channel, tuple(filter(None, [self.group])), self.private
-        )
+        return Caller(self.user, self.channel, tuple(filter(None, [self.group])), self.private)
 
 
 ASKERS = {
@@ -205,19 +196,13 @@ def from_tools(room: Outside, asker: Asker) -> str:
         ("memory_stats", {}),
         *(("memory_get", {"note": note}) for note in every_note()),
         *(("memory_source", {"ref": f"{note}:3"}) for note in every_note()),
-        *(
-            ("memory_correct", {"fact": id_, "object": "x"})
-            for id_ in ("carries", "ferry")
-        ),
+        *(("memory_correct", {"fact": id_, "object": "x"}) for id_ in ("carries", "ferry")),
     ]
 
     async def chat() -> str:
         async with Client(server(memory, caller)) as client:
             return "".join(
-                [
-                    str(await client.call_tool(name, arguments))
-                    for name, arguments in calls
-                ]
+                [str(await client.call_tool(name, arguments)) for name, arguments in calls]
             )
 
     with opened(room) as memory:
@@ -249,10 +234,7 @@ def from_http(room: Outside, asker: Asker) -> str:
             client.post("/v1/search", json={"query": QUERY, "limit": 50}),
             client.get("/v1/facts"),
             client.get("/v1/source", params={"ref": "ferry"}),
-            *(
-                client.get("/v1/source", params={"ref": f"{note}:3"})
-                for note in every_note()
-            ),
+            *(client.get("/v1/source", params={"ref": f"{note}:3"}) for note in every_note()),
             client.get("/v1/facts", params={"entity": "ferry"}),
             *(client.get(f"/v1/notes/{note}") for note in every_note()),
         ]
@@ -261,19 +243,13 @@ def from_http(room: Outside, asker: Asker) -> str:
 
 def from_memory_tool(room: Outside, asker: Asker) -> str:
     with opened(room) as memory:
-        tool = memory.memory_tool(
-            user=asker.user, channel=asker.channel, private=asker.private
-        )
+        tool = memory.memory_tool(user=asker.user, channel=asker.channel, private=asker.private)
         names = [
             "",
-            *(
-                f"/{name}"
-                for name in ("2026-03-01.md", "plan.md", "../bot/config/USER.md")
-            ),
+            *(f"/{name}" for name in ("2026-03-01.md", "plan.md", "../bot/config/USER.md")),
         ]
         return "".join(
-            tool.execute({"command": "view", "path": f"/memories{name}"})
-            for name in names
+            tool.execute({"command": "view", "path": f"/memories{name}"}) for name in names
         )
 
 
@@ -304,12 +280,8 @@ def owners_of_words(said: str) -> str:
 @cache
 def table() -> dict[str, dict[str, str]]:
     """The table in the guide: for each asker, what each face gives."""
-    _, _, rest = GUIDE.read_text(encoding="utf-8").partition(
-        "## Who gets whose words\n"
-    )
-    lines = [
-        line for line in rest.partition("\n## ")[0].splitlines() if line.startswith("|")
-    ]
+    _, _, rest = GUIDE.read_text(encoding="utf-8").partition("## Who gets whose words\n")
+    lines = [line for line in rest.partition("\n## ")[0].splitlines() if line.startswith("|")]
     head, _, *rows = [
         [cell.strip() for cell in re.split(r"(?<!\\)\|", line)[1:-1]] for line in lines
     ]
@@ -323,9 +295,7 @@ def test_the_table_of_the_guide_covers_every_interface_and_caller():
 
 @pytest.mark.parametrize("face", FACES)
 @pytest.mark.parametrize("asker", ASKERS)
-def test_an_interface_returns_only_words_the_guide_allows_for_the_caller(
-    shared_vault, asker, face
-):
+def test_an_interface_returns_only_words_the_guide_allows_for_the_caller(shared_vault, asker, face):
     try:
         said = ANSWERS[FACES[face]](shared_vault, ASKERS[asker])
     except UsageError:
@@ -347,9 +317,7 @@ def written(outside: Outside) -> Outside:
     return outside
 
 
-def call_tool(
-    room: Outside, caller: Caller, name: str, **arguments: Any
-) -> tuple[bool, str]:
+def call_tool(room: Outside, caller: Caller, name: str, **arguments: Any) -> tuple[bool, str]:
     """Whether a tool call ended well, and what it said."""
 
     async def chat() -> tuple[bool, str]:
@@ -369,24 +337,16 @@ def persons_notes(room: Outside) -> dict[str, bytes]:
     }
 
 
-def test_text_remembered_in_a_channel_goes_to_the_channel_and_can_be_found_there(
-    written: Outside,
-):
+def test_text_remembered_in_a_channel_goes_to_the_channel_and_can_be_found_there(written: Outside):
     before = persons_notes(written)
     turn = ("--session", "s", "--role", "user", "--user", "ann", "--channel", "quay")
     words = "The ferry leaves at seven. The ferry is painted green."
     written.ok("record", *turn, words)
 
     done, said = call_tool(
-        written,
-        Caller("ann", "quay"),
-        "memory_remember",
-        text="The ferry leaves at seven",
+        written, Caller("ann", "quay"), "memory_remember", text="The ferry leaves at seven"
     )
-    with (
-        opened(written) as memory,
-        serving(memory, {TOKEN: Caller("bo", "quay")}) as served,
-    ):
+    with opened(written) as memory, serving(memory, {TOKEN: Caller("bo", "quay")}) as served:
         answer = (
             served.client(TOKEN)
             .post("/v1/remember", json={"text": "The ferry is painted green"})
@@ -401,25 +361,15 @@ def test_text_remembered_in_a_channel_goes_to_the_channel_and_can_be_found_there
     assert "The ferry is painted green" in text
 
 
-def test_a_caller_in_a_channel_cannot_make_the_bot_forget_personal_notes(
-    written: Outside,
-):
+def test_a_caller_in_a_channel_cannot_make_the_bot_forget_personal_notes(written: Outside):
     before = persons_notes(written)
     with opened(written) as memory:
-        [fact] = [
-            one
-            for one in memory.facts(scopes=["user:ann"])
-            if one.object == WORDS["ann"]
-        ]
+        [fact] = [one for one in memory.facts(scopes=["user:ann"]) if one.object == WORDS["ann"]]
 
     told = [
-        call_tool(
-            written, Caller("ann", "quay"), "memory_forget", text="Paint the ferry"
-        ),
+        call_tool(written, Caller("ann", "quay"), "memory_forget", text="Paint the ferry"),
         call_tool(written, Caller("ann", "quay"), "memory_forget", fact=fact.id),
-        call_tool(
-            written, Caller("ann", "quay"), "memory_correct", fact=fact.id, object="x"
-        ),
+        call_tool(written, Caller("ann", "quay"), "memory_correct", fact=fact.id, object="x"),
         call_tool(written, Caller("ann", "quay"), "memory_confirm", fact=fact.id),
     ]
 
@@ -427,21 +377,10 @@ def test_a_caller_in_a_channel_cannot_make_the_bot_forget_personal_notes(
     assert owners_of_words("".join(said for _, said in told)) in (NOBODY, "quay")
 
 
-def test_a_turn_in_a_channel_is_also_found_by_its_speaker_and_nobody_else(
-    written: Outside,
-):
+def test_a_turn_in_a_channel_is_also_found_by_its_speaker_and_nobody_else(written: Outside):
     said = "The pier has a loose plank called osprey"
     written.ok(
-        "record",
-        "--session",
-        "q",
-        "--role",
-        "user",
-        "--user",
-        "ann",
-        "--channel",
-        "quay",
-        said,
+        "record", "--session", "q", "--role", "user", "--user", "ann", "--channel", "quay", said
     )
 
     assert written.finds("osprey", "--user", "ann")
@@ -453,18 +392,10 @@ def test_the_memory_tool_in_a_channel_stores_dated_notes(written: Outside):
     with opened(written) as memory:
         tool = memory.memory_tool(user="ann", channel="quay")
         kept = tool.execute(
-            {
-                "command": "create",
-                "path": "/memories/2026-03-02-paint.md",
-                "file_text": "- green\n",
-            }
+            {"command": "create", "path": "/memories/2026-03-02-paint.md", "file_text": "- green\n"}
         )
         other = tool.execute(
-            {
-                "command": "create",
-                "path": "/memories/paint.md",
-                "file_text": "- green\n",
-            }
+            {"command": "create", "path": "/memories/paint.md", "file_text": "- green\n"}
         )
 
     assert not kept.is_error

@@ -59,9 +59,7 @@ def test_with_a_full_disk_a_search_still_answers_and_names_newer_notes(
     assert "memory/new.md" in done.json["freshness"]["stale_files"]
 
 
-def test_with_a_full_disk_status_is_still_reported(
-    outside: Outside, full: list[str]
-) -> None:
+def test_with_a_full_disk_status_is_still_reported(outside: Outside, full: list[str]) -> None:
     outside.write("memory/new.md", "- a stork\n")
 
     done = outside.run("status", "--json", before=full)
@@ -81,9 +79,7 @@ def test_with_a_full_disk_a_write_that_is_not_kept_exits_with_1(
     assert "oolong" not in (outside.vault / "USER.md").read_text()
 
 
-def test_with_a_full_disk_indexing_reports_the_full_disk(
-    outside: Outside, full: list[str]
-) -> None:
+def test_with_a_full_disk_indexing_reports_the_full_disk(outside: Outside, full: list[str]) -> None:
     outside.write("memory/new.md", "- a stork\n" * 4000)
 
     done = outside.run("index", "--no-embed", "--json", before=full)
@@ -100,9 +96,7 @@ def busy(outside: Outside) -> Iterator[None]:
         yield
 
 
-def test_during_a_long_write_a_search_still_answers_and_names_newer_notes(
-    outside: Outside,
-) -> None:
+def test_during_a_long_write_a_search_still_answers_and_names_newer_notes(outside: Outside) -> None:
     outside.write("USER.md", "- green tea\n")
     outside.ok("index", "--no-embed")
     outside.write("memory/new.md", "- a stork\n")
@@ -117,9 +111,7 @@ def test_during_a_long_write_a_search_still_answers_and_names_newer_notes(
     assert outside.search("stork")["freshness"]["stale_files"] == []
 
 
-def test_during_a_long_write_indexing_asks_to_be_retried(
-    outside: Outside,
-) -> None:
+def test_during_a_long_write_indexing_asks_to_be_retried(outside: Outside) -> None:
     outside.write("USER.md", "- green tea\n")
     outside.ok("index", "--no-embed")
     outside.write("memory/new.md", "- a stork\n")

@@ -25,9 +25,7 @@ def put(
     date: str | None = None,
 ) -> None:
     raw = markdown.encode()
-    held = IndexedFile(
-        len(raw), 1, 1, 1, hashlib.sha256(raw).hexdigest(), State.SETTLED
-    )
+    held = IndexedFile(len(raw), 1, 1, 1, hashlib.sha256(raw).hexdigest(), State.SETTLED)
     with index.transaction():
         index.put(IndexEntry(path, scope, kind, date, len(raw), held, chunk(raw)))
 

@@ -77,9 +77,7 @@ def test_copies_leave_room_for_other_hits(tmp_path: Path) -> None:
 def test_a_note_stands_for_the_turn_it_comes_from(tmp_path: Path) -> None:
     with opened(tmp_path, dated(3, COFFEE)) as memory:
         for user in ("ann", "ben"):
-            memory.record_turn(
-                session=user, role="user", user=user, text=COFFEE, now=NOW
-            )
+            memory.record_turn(session=user, role="user", user=user, text=COFFEE, now=NOW)
         memory.index()
 
         [hit] = hits(memory)
@@ -103,9 +101,7 @@ def test_two_statements_stay_two_hits(tmp_path: Path, first: str, second: str) -
 
 
 def test_facts_about_two_things_stay_two_hits(tmp_path: Path) -> None:
-    facts = (
-        "## ann\n\n- owns: a small black boat\n\n## bo\n\n- owns: a small black boat\n"
-    )
+    facts = "## ann\n\n- owns: a small black boat\n\n## bo\n\n- owns: a small black boat\n"
     with opened(tmp_path, {HOME + "FACTS.md": facts}) as memory:
         assert len(hits(memory, "black boat")) == 2
 

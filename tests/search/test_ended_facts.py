@@ -113,9 +113,7 @@ def test_the_order_is_the_same_in_each_mode(vault, mode):
 
 def test_the_fact_that_holds_comes_along_though_it_has_no_word_of_the_question(vault):
     filler = "".join(f"- knows: Flensburg harbour {name}\n" for name in range(150))
-    page = (
-        "## ann\n\n- ~~lives_in: Flensburg~~\n- lives_in: Rome\n\n## ben\n\n" + filler
-    )
+    page = "## ann\n\n- ~~lives_in: Flensburg~~\n- lives_in: Rome\n\n## ben\n\n" + filler
     vault.write(PAGE, page)
 
     first, second, *_ = vault.hits("Flensburg in 2011?", limit=200)[:2]
@@ -181,13 +179,7 @@ def test_struck_and_replaced_lines_of_other_notes_are_marked_and_below(vault):
 
 
 @pytest.mark.parametrize(
-    "line",
-    [
-        "- ~~half~~ a loaf",
-        "- a ~~~ b",
-        "- works_at: the mill (conf:0.3)",
-        "~~~\nx\n~~~",
-    ],
+    "line", ["- ~~half~~ a loaf", "- a ~~~ b", "- works_at: the mill (conf:0.3)", "~~~\nx\n~~~"]
 )
 def test_a_line_that_is_struck_in_part_has_not_ended(vault, line):
     vault.write(PAGE, f"## ann\n\n{line}\n")
@@ -197,8 +189,7 @@ def test_a_line_that_is_struck_in_part_has_not_ended(vault, line):
 
 def test_a_filter_keeps_out_the_fact_that_holds(vault):
     vault.write(
-        PAGE,
-        "## ann\n\n- ~~lives_in: Flensburg~~ (topic:home)\n- lives_in: Rome (topic:city)\n",
+        PAGE, "## ann\n\n- ~~lives_in: Flensburg~~ (topic:home)\n- lives_in: Rome (topic:city)\n"
     )
 
     assert [hit.ended for hit in vault.hits("Flensburg", topic="home")] == [True]
@@ -208,9 +199,7 @@ def test_facts_of_scopes_that_were_not_asked_raise_nothing(vault):
     vault.write(PAGE, "## ann\n\n- ~~lives_in: Flensburg~~\n")
     vault.write("Users/ben/lantern/config/FACTS.md", "## ann\n\n- lives_in: Rome\n")
 
-    assert [hit.text for hit in vault.hits("Flensburg")] == [
-        "- ~~lives_in: Flensburg~~"
-    ]
+    assert [hit.text for hit in vault.hits("Flensburg")] == ["- ~~lives_in: Flensburg~~"]
 
 
 @settings(max_examples=15, deadline=None)
@@ -222,12 +211,7 @@ def test_the_newest_of_any_number_of_values_is_first(tmp_path_factory, days, ran
     with vault.memory:
         for town, day in zip(towns, days, strict=True):
             vault.memory.add_fact(
-                "ann",
-                "lives_in",
-                town,
-                scope=ANN,
-                valid_from=date(2026, 4, day),
-                now=NOW,
+                "ann", "lives_in", town, scope=ANN, valid_from=date(2026, 4, day), now=NOW
             )
         town = random.choice(towns)
         first = vault.hits(f"does ann live in {town}")[0]
@@ -237,9 +221,7 @@ def test_the_newest_of_any_number_of_values_is_first(tmp_path_factory, days, ran
 
 def test_the_sum_of_the_terms_is_the_score_of_a_raised_hit(vault):
     filler = "".join(f"- knows: Flensburg harbour {name}\n" for name in range(150))
-    page = (
-        "## ann\n\n- ~~lives_in: Flensburg~~\n- lives_in: Rome\n\n## ben\n\n" + filler
-    )
+    page = "## ann\n\n- ~~lives_in: Flensburg~~\n- lives_in: Rome\n\n## ben\n\n" + filler
     vault.write(PAGE, page)
 
     for mode in WORD_MODES:
@@ -287,14 +269,9 @@ def test_a_prompt_gets_no_line_that_has_ended(vault):
         "Users/ann/memories/homes.md",
         "# Homes\n\n- ~~Keeps eleven brown hens~~\n- Keeps two brown geese\n",
     )
-    vault.write(
-        "Users/ann/lantern/config/FACTS.md",
-        "## ann\n\n- owns: hens (until 2020-01-01)\n",
-    )
+    vault.write("Users/ann/lantern/config/FACTS.md", "## ann\n\n- owns: hens (until 2020-01-01)\n")
 
-    block = vault.memory.context(
-        "who keeps brown hens", scopes=[ANN], now=NOW, private=True
-    )
+    block = vault.memory.context("who keeps brown hens", scopes=[ANN], now=NOW, private=True)
 
     assert "geese" in block.text
     assert "eleven" not in block.text

@@ -44,9 +44,7 @@ class Vault:
             environment={"VAULT_MEMORY_STATE": str(self.state)},
         )
 
-    def learn(
-        self, days_ago: int, *lines: str, note: str = "", now: datetime = NOW
-    ) -> str:
+    def learn(self, days_ago: int, *lines: str, note: str = "", now: datetime = NOW) -> str:
         path = note or note_of(days_ago)
         file = self.root / path
         file.parent.mkdir(parents=True, exist_ok=True)
@@ -122,17 +120,14 @@ def test_an_old_code_does_not_come_into_a_prompt(vault):
     vault.learn(730, CODE)
     vault.learn(40, "[plan] Opens the tea house with the code 9021")
 
-    block = vault.memory.context(
-        "what is the code of the tea house?", scopes=[ANN], now=NOW
-    ).text
+    block = vault.memory.context("what is the code of the tea house?", scopes=[ANN], now=NOW).text
 
     assert "9021" in block
     assert "4417" not in block
 
 
 @pytest.mark.parametrize(
-    "embed",
-    ["![[{note}]]", "![[{note}#Learned]]", "{{{{embed [[{note}]]}}}}", "![[{path}]]"],
+    "embed", ["![[{note}]]", "![[{note}#Learned]]", "{{{{embed [[{note}]]}}}}", "![[{path}]]"]
 )
 def test_an_embed_does_not_bring_back_what_has_faded(vault, embed):
     """The rest of the note that is embedded is shown."""
@@ -243,9 +238,7 @@ def test_a_preview_keeps_no_item_alive(vault):
     vault.learn(20, "[event] Drank tea with Bo")
 
     hits = vault.search(preview=True).hits
-    block = vault.memory.context(
-        "who drank tea with Ann?", scopes=[ANN], now=NOW, preview=True
-    )
+    block = vault.memory.context("who drank tea with Ann?", scopes=[ANN], now=NOW, preview=True)
 
     assert hits
     assert "Drank tea with Bo" in block.text
@@ -268,9 +261,7 @@ def test_looking_at_the_page_keeps_no_item_alive(vault, view):
 
 def test_an_incognito_conversation_leaves_no_reads(vault):
     vault.learn(20, "[event] Drank tea with Bo")
-    vault.memory.record_turn(
-        session="s1", role="user", text="hello", user="ann", mode="incognito"
-    )
+    vault.memory.record_turn(session="s1", role="user", text="hello", user="ann", mode="incognito")
 
     vault.search(session="s1")
     vault.memory.context("who drank tea?", scopes=[ANN], now=NOW, session="s1")
@@ -380,9 +371,7 @@ def test_a_rebuilt_index_gives_the_same_order_and_scores(tmp_path_factory, lines
             return [
                 [
                     (hit.note, hit.lines, round(hit.score, 9), hit.state)
-                    for hit in vault.search(
-                        "drank tea", mode=mode, archived=archived
-                    ).hits
+                    for hit in vault.search("drank tea", mode=mode, archived=archived).hits
                 ]
                 for mode, archived in options
             ]

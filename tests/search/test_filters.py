@@ -60,10 +60,7 @@ def unknown(memory: VaultMemory, **filters: object) -> list[tuple[object, ...]]:
         ({"where": "rating=5"}, {"people/Anna Schmidt.md"}),
         ({"where": {"status": "Done"}}, {"Boat repair.md"}),
         ({"where": ["status"]}, {"Boat repair.md"}),
-        (
-            {"where": {"rating": 5, "date": date(2026, 3, 10)}},
-            {"people/Anna Schmidt.md"},
-        ),
+        ({"where": {"rating": 5, "date": date(2026, 3, 10)}}, {"people/Anna Schmidt.md"}),
         ({"paths": "people"}, {"people/Anna Schmidt.md"}),
         ({"paths": "projects/**"}, {"projects/boat/Plan.md"}),
         ({"paths": ["boat", "2026-*.md"]}, {"projects/boat/Plan.md", "2026-03-17.md"}),
@@ -107,9 +104,7 @@ def test_each_filter_works_with_words_in_each_mode(memory):
         ({"since": "2026-01-01"}, []),
     ],
 )
-def test_an_unknown_value_of_a_filter_is_named_with_near_ones(
-    memory, filters, expected
-):
+def test_an_unknown_value_of_a_filter_is_named_with_near_ones(memory, filters, expected):
     assert unknown(memory, **filters) == expected
 
 
@@ -143,9 +138,7 @@ def test_kinds_of_other_people_are_not_told(outside):
 
     answer = outside.search("boat", "--kind", "rules", "--user", "ann")
 
-    assert answer["unknown_filters"] == [
-        {"filter": "kind", "value": "rules", "near": ["note"]}
-    ]
+    assert answer["unknown_filters"] == [{"filter": "kind", "value": "rules", "near": ["note"]}]
 
 
 def test_near_names_come_only_from_open_scopes(tmp_path):

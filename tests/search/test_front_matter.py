@@ -10,10 +10,7 @@ YAML = "---\nsubtitle: On the guillemots of the skerry\nisbn: 978-3-16-148410-0\
 @pytest.mark.parametrize(
     ("body", "shown"),
     [
-        (
-            "# Birds\n\nThey breed in June.\n\nAnd moult in August.\n",
-            "They breed in June.",
-        ),
+        ("# Birds\n\nThey breed in June.\n\nAnd moult in August.\n", "They breed in June."),
         ("They breed in June.\n", "They breed in June."),
         ("\n\n- They breed in June\n- And moult\n", "- They breed in June"),
         ("## Empty\n", "## Empty"),

@@ -18,9 +18,7 @@ OFF = {
     "VAULT_MEMORY_LAYOUT_NAME": "obsidian",
     "VAULT_MEMORY_LAYOUT_DAILY": "{date}.md",
 }
-HUB = (
-    "Notes on sailing a dinghy in the fjord, with trim, rigging, knots and weather.\n\n"
-)
+HUB = "Notes on sailing a dinghy in the fjord, with trim, rigging, knots and weather.\n\n"
 TEXT = "How to trim a sail on a reach.\n"
 
 
@@ -37,27 +35,15 @@ class Vault:
         note.parent.mkdir(parents=True, exist_ok=True)
         note.write_text(text, encoding="utf-8")
 
-    def hits(
-        self,
-        query: str = "sailing dinghy trim a sail",
-        **options: object,
-    ) -> Sequence[Hit]:
+    def hits(self, query: str = "sailing dinghy trim a sail", **options: object) -> Sequence[Hit]:
         scopes = self.memory.scopes()
         return self.memory.search(query, scopes=scopes, why=True, **options).hits
 
-    def notes(
-        self,
-        query: str = "sailing dinghy trim a sail",
-        **options: object,
-    ) -> list[str]:
+    def notes(self, query: str = "sailing dinghy trim a sail", **options: object) -> list[str]:
         return [hit.note for hit in self.hits(query, **options)]
 
     def linked(self) -> set[str]:
-        return {
-            hit.note
-            for hit in self.hits(copies=True)
-            if hit.why and "linked" in hit.why.terms
-        }
+        return {hit.note for hit in self.hits(copies=True) if hit.why and "linked" in hit.why.terms}
 
 
 @pytest.fixture
@@ -181,9 +167,7 @@ def test_a_note_of_another_person_takes_no_link(tmp_path):
     assert [hit.note for hit in beside if "linked" in hit.why.terms] == [
         "Users/bo/memories/Zephyr.md"
     ]
-    assert [(hit.note, hit.score) for hit in beside] == [
-        (hit.note, hit.score) for hit in alone
-    ]
+    assert [(hit.note, hit.score) for hit in beside] == [(hit.note, hit.score) for hit in alone]
 
 
 def test_a_vault_without_links_is_asked_once_for_them(vault):
@@ -261,11 +245,7 @@ def test_links_are_looked_up_and_not_compared_with_each_alias(vault):
     connection.exec_trace = None
 
     [lookup] = [text for text in statements if "property alias" in text]
-    plan = [
-        row[3] for row in connection.execute(f"EXPLAIN QUERY PLAN {lookup}", ("[]",))
-    ]
+    plan = [row[3] for row in connection.execute(f"EXPLAIN QUERY PLAN {lookup}", ("[]",))]
     [alias] = [step for step in plan if " alias " in step]
     assert "key=?" in alias
-    assert [
-        step for step in plan if step.startswith("SCAN") and "hit" not in step
-    ] == []
+    assert [step for step in plan if step.startswith("SCAN") and "hit" not in step] == []

@@ -81,9 +81,7 @@ def test_after_two_lines_of_a_note_another_note_follows(index) -> None:
 def test_the_lines_of_the_only_note_are_all_returned() -> None:
     index = library({(ME, "Log.md"): f"# Log\n\n{TALK}\n"})
 
-    found = search(
-        index, SearchQuery("flashcards", [ME], now=NOW, limit=5, copies=True)
-    ).hits
+    found = search(index, SearchQuery("flashcards", [ME], now=NOW, limit=5, copies=True)).hits
 
     assert len(found) == 5
 
@@ -117,10 +115,7 @@ def test_the_note_of_the_day_in_the_question_is_first(query: str) -> None:
 def test_a_label_is_no_speaker_of_the_words_in_the_question() -> None:
     index = library(
         {
-            (
-                ME,
-                "How.md",
-            ): "- **To find the walrus:**\n- **Walrus and seals**: a list\n",
+            (ME, "How.md"): "- **To find the walrus:**\n- **Walrus and seals**: a list\n",
             (ME, "Orphans.md"): "- An orphan walrus has no herd, find it alone\n",
             (ME, "Ann.md"): "- **Ann Lumen**: nothing new\n",
         }
@@ -128,7 +123,5 @@ def test_a_label_is_no_speaker_of_the_words_in_the_question() -> None:
 
     found = search(index, SearchQuery("find walrus, and ann", [ME], now=NOW, why=True))
 
-    speakers = {
-        hit.note for hit in found.hits if hit.why and "speaker" in hit.why.terms
-    }
+    speakers = {hit.note for hit in found.hits if hit.why and "speaker" in hit.why.terms}
     assert speakers == {"Ann.md"}

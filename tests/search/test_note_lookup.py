@@ -22,10 +22,7 @@ def memory(tmp_path: Path) -> Iterator[VaultMemory]:
         note = tmp_path / "vault" / name
         note.parent.mkdir(parents=True, exist_ok=True)
         note.write_text(text, encoding="utf-8")
-    environment = {
-        "VAULT_MEMORY_EMBEDDING_KIND": "off",
-        "VAULT_MEMORY_LAYOUT_NAME": "obsidian",
-    }
+    environment = {"VAULT_MEMORY_EMBEDDING_KIND": "off", "VAULT_MEMORY_LAYOUT_NAME": "obsidian"}
     with VaultMemory.open(tmp_path / "vault", environment=environment) as opened:
         yield opened
 

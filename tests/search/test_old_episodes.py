@@ -54,9 +54,7 @@ def test_an_episode_of_half_a_year_ago_is_found_by_its_month(vault: Vault, query
 
 @pytest.mark.parametrize("now", AGES)
 @pytest.mark.parametrize("query", BY_DATE)
-def test_an_old_episode_is_found_by_a_named_date(
-    vault: Vault, query: str, now: datetime
-):
+def test_an_old_episode_is_found_by_a_named_date(vault: Vault, query: str, now: datetime):
     hits = vault.search(query, now=now).hits
 
     assert hits[0].date == "2026-05-12"
@@ -65,11 +63,7 @@ def test_an_old_episode_is_found_by_a_named_date(
 @pytest.mark.parametrize("now", AGES)
 @pytest.mark.parametrize(
     "options",
-    [
-        {"since": "2026-05-01"},
-        {"since": "2026-05", "until": "2026-05"},
-        {"until": "2026-06-01"},
-    ],
+    [{"since": "2026-05-01"}, {"since": "2026-05", "until": "2026-05"}, {"until": "2026-06-01"}],
 )
 def test_an_old_episode_is_found_by_since_and_until(
     vault: Vault, now: datetime, options: dict[str, str]

@@ -48,32 +48,21 @@ class Vaults:
         lines = []
         for number, turn in enumerate(turns):
             at = (NOW - timedelta(hours=4) + timedelta(seconds=number)).isoformat()
-            row = {
-                **turn._asdict(),
-                "id": f"t{number:04}",
-                "ts": at,
-                "user": "ann",
-                "channel": "",
-            }
+            row = {**turn._asdict(), "id": f"t{number:04}", "ts": at, "user": "ann", "channel": ""}
             lines.append(json.dumps(row) + "\n")
         for path, text in {**notes, **({DAY: "".join(lines)} if lines else {})}.items():
             (root / path).parent.mkdir(parents=True, exist_ok=True)
             (root / path).write_text(text, encoding="utf-8")
         state = {"VAULT_MEMORY_STATE": str(self._folder / f"state{self._count}")}
         config = Config(embedding=EmbeddingSettings(kind="off"))
-        memory = self._stack.enter_context(
-            VaultMemory.open(root, config, environment=state)
-        )
+        memory = self._stack.enter_context(VaultMemory.open(root, config, environment=state))
         memory.index()
         return memory
 
 
 def texts(memory: VaultMemory, query: str, **more: object) -> list[str]:
     hits = memory.search(query, scopes=SCOPES, now=NOW, **more).hits  # type: ignore[arg-type]
-    return [
-        hit.text.partition("**: ")[2] or hit.text.removeprefix("- ").strip()
-        for hit in hits
-    ]
+    return [hit.text.partition("**: ")[2] or hit.text.removeprefix("- ").strip() for hit in hits]
 
 
 def block(memory: VaultMemory, prompt: str, **more: object) -> str:
@@ -85,9 +74,7 @@ ANSWER = "Cottage of the herons: 4711 opens the gate"
 
 
 @pytest.mark.parametrize("mode", ["balanced", "keyword", "rrf"])
-def test_a_search_does_not_find_the_question_just_asked(
-    vaults: Vaults, mode: str
-) -> None:
+def test_a_search_does_not_find_the_question_just_asked(vaults: Vaults, mode: str) -> None:
     memory = vaults.open(YOUNG, [Turn("s1", "user", QUESTION)])
 
     assert texts(memory, QUESTION, mode=mode) == [ANSWER]
@@ -107,9 +94,7 @@ def test_a_search_does_not_find_the_conversation_it_comes_from(vaults: Vaults) -
     assert len(texts(memory, "gate of the cottage")) == 4
 
 
-def test_the_block_of_a_prompt_does_not_quote_the_question_just_asked(
-    vaults: Vaults,
-) -> None:
+def test_the_block_of_a_prompt_does_not_quote_the_question_just_asked(vaults: Vaults) -> None:
     memory = vaults.open(
         YOUNG, [Turn("s1", "user", QUESTION), Turn("s2", "user", QUESTION.lower())]
     )
@@ -120,12 +105,8 @@ def test_the_block_of_a_prompt_does_not_quote_the_question_just_asked(
         assert "transcripts" not in text
 
 
-def test_turns_of_others_in_another_conversation_are_still_found(
-    vaults: Vaults,
-) -> None:
-    memory = vaults.open(
-        YOUNG, [Turn("s1", "user", "The gate of the cottage sticks in winter.")]
-    )
+def test_turns_of_others_in_another_conversation_are_still_found(vaults: Vaults) -> None:
+    memory = vaults.open(YOUNG, [Turn("s1", "user", "The gate of the cottage sticks in winter.")])
 
     assert "The gate of the cottage sticks in winter." in texts(
         memory, "cottage gate", session="s2"
@@ -148,9 +129,7 @@ SAME_LETTERS = [
 
 
 @pytest.mark.parametrize("session", SAME_LETTERS)
-def test_only_the_session_with_the_exact_id_is_excluded(
-    vaults: Vaults, session: str
-) -> None:
+def test_only_the_session_with_the_exact_id_is_excluded(vaults: Vaults, session: str) -> None:
     said = [
         Turn(name, "user", f"The kettle number {number} is red.")
         for number, name in enumerate(SAME_LETTERS)
@@ -165,9 +144,7 @@ def test_only_the_session_with_the_exact_id_is_excluded(
     assert found == {turn.text for turn in said} - left_out
 
 
-def test_the_answer_to_an_earlier_question_is_still_found(
-    vaults: Vaults,
-) -> None:
+def test_the_answer_to_an_earlier_question_is_still_found(vaults: Vaults) -> None:
     """The answer has none of the words: it is known by the question above it."""
     said = [
         Turn("s1", "user", "Where is the piano tuner's card?"),
@@ -177,17 +154,12 @@ def test_the_answer_to_an_earlier_question_is_still_found(
     ]
     memory = vaults.open(YOUNG, said)
 
-    for query in (
-        "where is the piano tuner's card",
-        "Where is the card of the piano tuner?",
-    ):
+    for query in ("where is the piano tuner's card", "Where is the card of the piano tuner?"):
         assert texts(memory, query)[0] == "In the blue drawer."
         assert said[0].text not in texts(memory, query)
 
 
-def test_the_answer_of_the_bot_is_in_a_block_only_with_a_word_of_the_prompt(
-    vaults: Vaults,
-) -> None:
+def test_the_answer_of_the_bot_is_in_a_block_only_with_a_word_of_the_prompt(vaults: Vaults) -> None:
     said = [
         Turn("s1", "user", "Where is the piano tuner's card?"),
         Turn("s1", "assistant", "In the blue drawer."),
@@ -235,32 +207,18 @@ def test_a_repeated_question_hides_no_answer(vaults: Vaults, count: int) -> None
 # ---- what states above what asks, and empty answers below both -------------------------------------------------------
 
 
-def test_statements_rank_above_questions_and_empty_answers_rank_last(
-    vaults: Vaults,
-) -> None:
+def test_statements_rank_above_questions_and_empty_answers_rank_last(vaults: Vaults) -> None:
     said = [
-        Turn(
-            "s1",
-            "user",
-            "Please, do you remember what the gate code of the cottage is?",
-        ),
+        Turn("s1", "user", "Please, do you remember what the gate code of the cottage is?"),
         Turn("s1", "assistant", "I don't know the gate code of the cottage."),
         Turn("s2", "user", "Did Bo write down the gate code of the cottage somewhere?"),
-        Turn(
-            "s2",
-            "assistant",
-            "Sorry, I have no information about the gate code of the cottage.",
-        ),
+        Turn("s2", "assistant", "Sorry, I have no information about the gate code of the cottage."),
     ]
     memory = vaults.open(
         {"Users/ann/memories/a.md": "- Cottage: 4711 is the code\n- Boat: red\n"}, said
     )
 
-    for query in (
-        "gate code of the cottage",
-        "What is the gate code?",
-        "cottage gate code?",
-    ):
+    for query in ("gate code of the cottage", "What is the gate code?", "cottage gate code?"):
         found = texts(memory, query)
         assert found[0] == "Cottage: 4711 is the code", query
         asked, empty = {said[0].text, said[2].text}, {said[1].text, said[3].text}
@@ -286,22 +244,14 @@ EMPTY = (
 
 
 @pytest.mark.parametrize(
-    "seed",
-    [0, 1, *(pytest.param(seed, marks=pytest.mark.deep) for seed in range(2, 60))],
+    "seed", [0, 1, *(pytest.param(seed, marks=pytest.mark.deep) for seed in range(2, 60))]
 )
-def test_in_any_order_of_turns_no_question_hides_a_statement(
-    vaults: Vaults, seed: int
-) -> None:
+def test_in_any_order_of_turns_no_question_hides_a_statement(vaults: Vaults, seed: int) -> None:
     source = random.Random(seed)
     topic = source.choice(TOPICS)
     state = f"Ann wrote the {topic} on a card in the drawer."
-    asks, empty = (
-        [one.format(topic) for one in ASKED],
-        [one.format(topic) for one in EMPTY],
-    )
-    said = [
-        Turn(f"s{number}", "user", text) for number, text in enumerate([state, *asks])
-    ]
+    asks, empty = ([one.format(topic) for one in ASKED], [one.format(topic) for one in EMPTY])
+    said = [Turn(f"s{number}", "user", text) for number, text in enumerate([state, *asks])]
     said += [Turn(f"s{number}", "assistant", text) for number, text in enumerate(empty)]
     source.shuffle(said)
     memory = vaults.open(YOUNG, said)
@@ -325,12 +275,7 @@ def test_in_any_order_of_turns_no_question_hides_a_statement(
     ],
 )
 @pytest.mark.parametrize(
-    "said",
-    [
-        [],
-        [Turn("s1", "user", "{}")],
-        [Turn("s1", "user", "{}"), Turn("s2", "user", "{}")],
-    ],
+    "said", [[], [Turn("s1", "user", "{}")], [Turn("s1", "user", "{}"), Turn("s2", "user", "{}")]]
 )
 def test_a_prompt_with_other_words_is_answered_from_two_notes(
     vaults: Vaults, prompt: str, said: list[Turn]
@@ -353,24 +298,20 @@ def history(source: random.Random, sessions: Iterable[str], count: int) -> list[
     named = list(sessions)
     roles = ("user", "assistant")
     return [
-        Turn(source.choice(named), source.choice(roles), sentence(source))
-        for _ in range(count)
+        Turn(source.choice(named), source.choice(roles), sentence(source)) for _ in range(count)
     ]
 
 
 @pytest.mark.parametrize("mode", [mode for mode in MODES if mode != "semantic"])
 @pytest.mark.parametrize(
-    "seed",
-    [0, 1, *(pytest.param(seed, marks=pytest.mark.deep) for seed in range(2, 60))],
+    "seed", [0, 1, *(pytest.param(seed, marks=pytest.mark.deep) for seed in range(2, 60))]
 )
 def test_a_search_answers_as_if_the_open_conversation_did_not_exist(
     vaults: Vaults, seed: int, mode: str
 ) -> None:
     source = random.Random(seed)
     notes = {
-        f"Users/ann/memories/{number}.md": "".join(
-            f"- {sentence(source)}\n" for _ in range(20)
-        )
+        f"Users/ann/memories/{number}.md": "".join(f"- {sentence(source)}\n" for _ in range(20))
         for number in range(4)
     }
     before = history(source, ("s1", "s2"), 30)
@@ -389,9 +330,7 @@ def test_a_search_answers_as_if_the_open_conversation_did_not_exist(
         assert blocks[0] == blocks[1]
 
 
-def test_excluding_a_conversation_does_not_affect_other_searches(
-    vaults: Vaults,
-) -> None:
+def test_excluding_a_conversation_does_not_affect_other_searches(vaults: Vaults) -> None:
     """What is kept of one search must not show in another one."""
     source = random.Random(7)
     memory = vaults.open(YOUNG, history(source, ("s1", "open"), 60))
@@ -419,8 +358,6 @@ def test_excluding_a_conversation_does_not_affect_other_searches(
 def test_a_prompt_with_unspecific_questions_is_looked_up_by_its_other_sentences(
     vaults: Vaults, prompt: str
 ) -> None:
-    notes = {
-        "Users/ann/memories/birds.md": "- The heron nests in May\n- 苍鹭在五月筑巢\n"
-    }
+    notes = {"Users/ann/memories/birds.md": "- The heron nests in May\n- 苍鹭在五月筑巢\n"}
 
     assert texts(vaults.open(notes), prompt)

@@ -41,9 +41,7 @@ def pending_op(memory: VaultMemory, line: str, note: str = ANN, **op: str) -> st
     return waiting.id
 
 
-def find(
-    memory: VaultMemory, query: str, *scopes: str, **options: object
-) -> tuple[Hit, ...]:
+def find(memory: VaultMemory, query: str, *scopes: str, **options: object) -> tuple[Hit, ...]:
     return memory.search(query, scopes=scopes or ["user:ann"], **options).hits  # type: ignore[arg-type]
 
 
@@ -53,11 +51,7 @@ def test_a_pending_line_is_found_and_marked(memory: VaultMemory):
 
     [hit] = find(memory, "lapsang")
 
-    assert (hit.note, hit.text, hit.heading) == (
-        ANN,
-        "- smoky lapsang from Ottilie",
-        ("Me", "Tea"),
-    )
+    assert (hit.note, hit.text, hit.heading) == (ANN, "- smoky lapsang from Ottilie", ("Me", "Tea"))
     assert hit.pending
     assert hit.scope == "user:ann"
     assert hit.lines == (7, 7)
@@ -106,9 +100,7 @@ def test_a_pending_line_a_person_also_wrote_is_found_once(memory: VaultMemory):
     path.chmod(WRITABLE)
     path.write_text(NOTE + "- smoky lapsang\n")
 
-    assert [
-        hit.pending for hit in find(memory, "lapsang") if "lapsang" in hit.text
-    ] == [False]
+    assert [hit.pending for hit in find(memory, "lapsang") if "lapsang" in hit.text] == [False]
 
 
 @pytest.mark.scenario("H124")
@@ -116,9 +108,7 @@ def test_a_pending_line_of_one_person_is_not_found_by_another(memory: VaultMemor
     make_read_only(memory)
     pending_op(memory, "smoky lapsang")
 
-    assert (
-        find(memory, "lapsang", "user:bob", "user:main", "user:an", "user:anna") == ()
-    )
+    assert find(memory, "lapsang", "user:bob", "user:main", "user:an", "user:anna") == ()
     assert find(memory, "lapsang", "user:bob", mode="rrf") == ()
     assert find(memory, "lapsang", "user:bob", entity="lapsang") == ()
     assert find(memory, "lapsang", "user:bob", "user:ann")
@@ -133,12 +123,7 @@ def test_a_pending_line_is_found_although_another_person_has_the_same_text(
 ):
     make_read_only(memory, BOB)
     pending_op(memory, "zqheron at the lake", note=BOB)
-    queries = [
-        "zqheron",
-        "zqheron at the lake",
-        "where is the zqheron",
-        "green tea at the lake",
-    ]
+    queries = ["zqheron", "zqheron at the lake", "where is the zqheron", "green tea at the lake"]
     alone = {query: scored(memory, query, "user:bob") for query in queries}
     assert alone["zqheron"]
 
@@ -146,17 +131,13 @@ def test_a_pending_line_is_found_although_another_person_has_the_same_text(
         make_read_only(memory)
         pending_op(memory, "zqheron at the lake")
     else:
-        (memory.root / ANN).write_text(
-            NOTE + "- zqheron at the lake\n- a lake with two zqherons\n"
-        )
+        (memory.root / ANN).write_text(NOTE + "- zqheron at the lake\n- a lake with two zqherons\n")
         memory.index()
 
     assert {query: scored(memory, query, "user:bob") for query in queries} == alone
 
 
-def test_a_pending_line_is_found_although_an_excluded_note_has_the_same_text(
-    memory: VaultMemory,
-):
+def test_a_pending_line_is_found_although_an_excluded_note_has_the_same_text(memory: VaultMemory):
     make_read_only(memory)
     pending_op(memory, "zqheron at the lake")
     dated = memory.root / "Users/ann/memories/2026-11-20.md"
@@ -171,9 +152,7 @@ def test_a_pending_line_is_found_although_an_excluded_note_has_the_same_text(
     assert hit.pending
 
 
-def scored(
-    memory: VaultMemory, query: str, scope: str
-) -> list[tuple[str, bool, float]]:
+def scored(memory: VaultMemory, query: str, scope: str) -> list[tuple[str, bool, float]]:
     return [(hit.text, hit.pending, hit.score) for hit in find(memory, query, scope)]
 
 
@@ -188,16 +167,11 @@ def test_pending_writes_to_several_notes_are_all_found(memory: VaultMemory):
         "- smoky lapsang",
         "- roasted hojicha",
     }
-    assert {hit.note for hit in find(memory, "lapsang", "user:ann", "user:bob")} == {
-        ANN,
-        BOB,
-    }
+    assert {hit.note for hit in find(memory, "lapsang", "user:ann", "user:bob")} == {ANN, BOB}
     assert len(find(memory, "lapsang", "user:ann", "user:bob", limit=1)) == 1
 
 
-def test_of_a_note_with_pending_writes_only_the_new_lines_are_marked(
-    memory: VaultMemory,
-):
+def test_of_a_note_with_pending_writes_only_the_new_lines_are_marked(memory: VaultMemory):
     make_read_only(memory)
     pending_op(memory, "smoky lapsang")
     pending_op(memory, "white, with jasmine", op="replace", match="white")
@@ -226,9 +200,7 @@ def test_filters_apply_to_pending_lines_too(memory: VaultMemory):
 
 
 @pytest.mark.scenario("G117")
-def test_the_index_does_not_contain_pending_lines(
-    memory: VaultMemory, outside: Outside
-):
+def test_the_index_does_not_contain_pending_lines(memory: VaultMemory, outside: Outside):
     make_read_only(memory)
     before = dump(outside.state)
     pending_op(memory, "smoky lapsang")
@@ -269,9 +241,7 @@ def test_an_unreadable_journal_does_not_break_search(
     os.unlink(journal)
     if damage != "gone":
         journal.write_bytes(
-            b"no database at all, whatever it is called" * 100
-            if damage == "no database"
-            else b""
+            b"no database at all, whatever it is called" * 100 if damage == "no database" else b""
         )
 
     assert find(memory, "lapsang") == ()
@@ -293,10 +263,7 @@ def test_a_daemon_finds_a_pending_line_and_the_command_marks_it(outside: Outside
         folded = ("- smoky lapsang", None)
         until(
             lambda: (
-                [
-                    (hit["text"], hit.get("pending"))
-                    for hit in running.search("lapsang")["hits"]
-                ][:1]
+                [(hit["text"], hit.get("pending")) for hit in running.search("lapsang")["hits"]][:1]
                 == [folded]
             )
         )

@@ -100,9 +100,7 @@ ACTIONS: dict[str, Callable[[Vault, int, str], None]] = {
     )
 }
 STEPS = st.lists(
-    st.tuples(st.sampled_from([*ACTIONS, "learn", "read"]), DAYS, TEXTS),
-    min_size=3,
-    max_size=12,
+    st.tuples(st.sampled_from([*ACTIONS, "learn", "read"]), DAYS, TEXTS), min_size=3, max_size=12
 )
 BO = "[event] Drank tea with Bo"
 
@@ -116,8 +114,7 @@ def answers(vault: Vault) -> list[Any]:
 def answer(vault: Vault, **options: Any) -> Any:
     result = vault.search("drank tea", why=True, limit=20, **options)
     hits = [
-        (hit.note, hit.lines, hit.state, round(hit.score, 9), hit.why.terms)
-        for hit in result.hits
+        (hit.note, hit.lines, hit.state, round(hit.score, 9), hit.why.terms) for hit in result.hits
     ]
     return options, hits, result.left_out
 

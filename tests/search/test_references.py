@@ -49,14 +49,8 @@ def text_of(outside: Outside, query: str, *options: str) -> str:
     [
         (f"((({ID})))", "(Never feed bread to seals)"),
         (f"as in (({ID})), always", "as in Never feed bread to seals, always"),
-        (
-            f"{{{{embed (({ID}))}}}}",
-            "Never feed bread to seals\n\t- They get ill of it",
-        ),
-        (
-            f"{{{{embed (({ID})) }}}}",
-            "Never feed bread to seals\n\t- They get ill of it",
-        ),
+        (f"{{{{embed (({ID}))}}}}", "Never feed bread to seals\n\t- They get ill of it"),
+        (f"{{{{embed (({ID})) }}}}", "Never feed bread to seals\n\t- They get ill of it"),
         (f"(({OTHER})) stays", f"(({OTHER})) stays"),
         (f"[label](({ID}))", f"[label](({ID}))"),
         (f"[label]((({ID})))", f"[label]((({ID})))"),
@@ -111,9 +105,7 @@ def test_references_within_what_is_shown_are_shown_too_and_end(outside: Outside)
 
 def test_a_long_note_is_shown_by_its_beginning(outside: Outside):
     outside.write("memory/a.md", "walrus ![[b]]\n")
-    outside.write(
-        "memory/b.md", "\n\n".join(f"Line {n} says more." for n in range(400))
-    )
+    outside.write("memory/b.md", "\n\n".join(f"Line {n} says more." for n in range(400)))
 
     text = text_of(outside, "walrus")
 

@@ -15,14 +15,8 @@ GARDEN = """# Garden
 """
 NOTES = {
     (ME, "garden.md"): GARDEN,
-    (
-        ME,
-        "list.md",
-    ): "- A list of places would help her\n- Function of the lamp: two flashes\n",
-    (
-        OTHER,
-        "theirs.md",
-    ): "- Kangaroos jump over the fence\n- Kangaroos sleep at noon\n",
+    (ME, "list.md"): "- A list of places would help her\n- Function of the lamp: two flashes\n",
+    (OTHER, "theirs.md"): "- Kangaroos jump over the fence\n- Kangaroos sleep at noon\n",
 }
 
 
@@ -33,8 +27,7 @@ def index():
 
 def hits(index, prompt, **more):
     return search(
-        index,
-        SearchQuery(prompt, [ME], now=NOW, mode="keyword", gated=True, **more),
+        index, SearchQuery(prompt, [ME], now=NOW, mode="keyword", gated=True, **more)
     ).hits
 
 
@@ -78,16 +71,13 @@ def test_a_day_named_in_the_prompt_passes_the_gate():
         date="2024-06-14",
     )
 
-    assert [hit.note for hit in hits(index, "what happened on 2024-06-14?")] == [
-        "2024-06-14.md"
-    ]
+    assert [hit.note for hit in hits(index, "what happened on 2024-06-14?")] == ["2024-06-14.md"]
     assert not hits(index, "what happened on 2021-02-03?")
 
 
 def test_without_the_gate_a_search_returns_its_best_hits(index):
     found = search(
-        index,
-        SearchQuery("a list of numbers and lawyers", [ME], now=NOW, mode="keyword"),
+        index, SearchQuery("a list of numbers and lawyers", [ME], now=NOW, mode="keyword")
     ).hits
 
     assert [hit.note for hit in found][:1] == ["list.md"]
@@ -95,11 +85,7 @@ def test_without_the_gate_a_search_returns_its_best_hits(index):
 
 def test_the_gate_does_not_depend_on_other_scopes(index):
     alone = library({key: text for key, text in NOTES.items() if key[0] == ME})
-    for prompt in (
-        "the pump of the well",
-        "kangaroos at noon by the pump",
-        "a list of kangaroos",
-    ):
+    for prompt in ("the pump of the well", "kangaroos at noon by the pump", "a list of kangaroos"):
         assert [hit.note for hit in hits(index, prompt)] == [
             hit.note for hit in hits(alone, prompt)
         ]

@@ -33,12 +33,7 @@ def resident() -> tuple[Matrices, Matrices]:
 
 
 def check_history(
-    folder: Path,
-    seed: int,
-    *,
-    chunks: int,
-    edits: int,
-    queries: int = len(towns.QUERIES),
+    folder: Path, seed: int, *, chunks: int, edits: int, queries: int = len(towns.QUERIES)
 ) -> None:
     """After these edits an index that was kept up to date answers as one built afresh."""
     source, town = random.Random(seed), Town(folder / "vault", seed)
@@ -70,9 +65,7 @@ def check_history(
         fresh.close()
 
 
-@pytest.mark.parametrize(
-    "seed", [0, *(pytest.param(seed, marks=only_full) for seed in (1, 2))]
-)
+@pytest.mark.parametrize("seed", [0, *(pytest.param(seed, marks=only_full) for seed in (1, 2))])
 def test_an_incrementally_updated_index_answers_like_one_built_afresh(tmp_path, seed):
     check_history(tmp_path, seed, chunks=150 + 100 * seed, edits=100, queries=2)
 
@@ -83,9 +76,7 @@ def test_a_large_incrementally_updated_index_answers_like_one_built_afresh(tmp_p
 
 @pytest.mark.deep
 @pytest.mark.parametrize("seed", range(1_000, 1_200))
-def test_many_incrementally_updated_indexes_answer_like_ones_built_afresh(
-    tmp_path, seed
-):
+def test_many_incrementally_updated_indexes_answer_like_ones_built_afresh(tmp_path, seed):
     check_history(
         tmp_path,
         seed,
@@ -98,24 +89,18 @@ TWINS = {("user:ann", f"{number:03}.md"): "- the heron\n" for number in range(30
 SHUFFLED = dict(random.Random(5).sample(sorted(TWINS.items()), len(TWINS)))
 
 
-@pytest.mark.parametrize(
-    "matrices", [None, *resident()], ids=["read", "resident", "by bits"]
-)
+@pytest.mark.parametrize("matrices", [None, *resident()], ids=["read", "resident", "by bits"])
 @pytest.mark.parametrize("mode", MODES)
 def test_equally_good_hits_are_ordered_by_path(mode, matrices):
     index = library(SHUFFLED)
 
     answer = search(
         index,
-        SearchQuery(
-            "heron", ["user:ann"], now=towns.NOW, mode=mode, limit=5, copies=True
-        ),
+        SearchQuery("heron", ["user:ann"], now=towns.NOW, mode=mode, limit=5, copies=True),
         vector_arm=VectorArm(embed, MODEL, matrices),
     )
 
-    assert [hit.note for hit in answer.hits] == [
-        f"{number:03}.md" for number in range(5)
-    ]
+    assert [hit.note for hit in answer.hits] == [f"{number:03}.md" for number in range(5)]
 
 
 def count_chunks_by_the_highest_id(monkeypatch):
@@ -123,9 +108,7 @@ def count_chunks_by_the_highest_id(monkeypatch):
     monkeypatch.setattr(
         term_volumes,
         "of",
-        lambda run, ids: term_volumes.Volume(
-            *map(int, run.execute(highest).fetchone())
-        ),
+        lambda run, ids: term_volumes.Volume(*map(int, run.execute(highest).fetchone())),
     )
     monkeypatch.setattr(
         fts_search,
@@ -147,9 +130,7 @@ def add_up_by_where_rows_stand(monkeypatch):
 
 
 def count_other_peoples_chunks(monkeypatch):
-    monkeypatch.setattr(
-        term_volumes, "of", lambda connection, ids: term_volumes.of_all(connection)
-    )
+    monkeypatch.setattr(term_volumes, "of", lambda connection, ids: term_volumes.of_all(connection))
     monkeypatch.setattr(
         fts_search,
         "within_scopes",
@@ -157,9 +138,7 @@ def count_other_peoples_chunks(monkeypatch):
     )
 
 
-@pytest.mark.parametrize(
-    "break_it", [count_chunks_by_the_highest_id, add_up_by_where_rows_stand]
-)
+@pytest.mark.parametrize("break_it", [count_chunks_by_the_highest_id, add_up_by_where_rows_stand])
 def test_this_law_detects_broken_ranking(break_it, monkeypatch, tmp_path):
     break_it(monkeypatch)
 
@@ -182,12 +161,7 @@ STRANGERS = ("anna", "bo")
 
 
 def check_others(
-    folder: Path,
-    seed: int,
-    *,
-    chunks: int,
-    edits: int,
-    queries: int = len(towns.QUERIES),
+    folder: Path, seed: int, *, chunks: int, edits: int, queries: int = len(towns.QUERIES)
 ) -> None:
     """What some people are answered does not depend on what other people have written, or ever wrote."""
     source = random.Random(seed)
@@ -202,9 +176,7 @@ def check_others(
         shutil.copytree(part, both, dirs_exist_ok=True)
         bring_up_to_date(both, among)
     together = Town(both, seed + 2, OTHERS, people=STRANGERS)
-    kept_paths = {
-        path.relative_to(town.root) for path in town.root.rglob("*") if path.is_file()
-    }
+    kept_paths = {path.relative_to(town.root) for path in town.root.rglob("*") if path.is_file()}
     for _ in range(edits):
         together.edit()
     for path in kept_paths:  # only others' notes are edited
@@ -230,9 +202,7 @@ def check_others(
 
 
 def _is_own(path: Path) -> bool:
-    return not path.as_posix().startswith(
-        ("Users/anna/", "Users/bo/", "Channels/quay/")
-    )
+    return not path.as_posix().startswith(("Users/anna/", "Users/bo/", "Channels/quay/"))
 
 
 @pytest.mark.parametrize("seed", [0, pytest.param(1, marks=only_full)])
@@ -244,10 +214,7 @@ def test_answers_are_the_same_with_and_without_other_peoples_notes(tmp_path, see
 @pytest.mark.parametrize("seed", range(2_000, 2_100))
 def test_many_answers_are_the_same_with_and_without_other_peoples_notes(tmp_path, seed):
     check_others(
-        tmp_path,
-        seed,
-        chunks=random.Random(seed).choice((50, 200, 1_000, 3_500)),
-        edits=100,
+        tmp_path, seed, chunks=random.Random(seed).choice((50, 200, 1_000, 3_500)), edits=100
     )
 
 
@@ -257,18 +224,12 @@ def scores_for(index: Index, scope: str, query: str) -> list[tuple[float, object
 
 
 def test_a_score_does_not_reveal_how_often_a_word_occurs_in_other_peoples_notes():
-    mine = {
-        ("user:ann", "a.md"): "- my divorce lawyer\n- my garden\n- a boat\n- the lake\n"
-    }
+    mine = {("user:ann", "a.md"): "- my divorce lawyer\n- my garden\n- a boat\n- the lake\n"}
     seen = []
     for foreign in (0, 1, 2, 5, 50):
-        others = {
-            ("user:bo", f"{number}.md"): "- the divorce\n" for number in range(foreign)
-        }
+        others = {("user:bo", f"{number}.md"): "- the divorce\n" for number in range(foreign)}
         seen.append(
-            scores_for(
-                library(others | mine, embedded=False), "user:ann", "divorce garden"
-            )
+            scores_for(library(others | mine, embedded=False), "user:ann", "divorce garden")
         )
 
     assert all(one == seen[0] for one in seen)
@@ -277,9 +238,7 @@ def test_a_score_does_not_reveal_how_often_a_word_occurs_in_other_peoples_notes(
 
 def test_a_small_scope_gives_the_same_hits_beside_a_large_one_as_alone():
     mine = {("user:ann", "a.md"): "- apple tree\n- apple pie\n- pear tree\n"}
-    large = {
-        ("user:bo", "b.md"): "".join(f"- apple {number}\n" for number in range(9_000))
-    }
+    large = {("user:bo", "b.md"): "".join(f"- apple {number}\n" for number in range(9_000))}
     alone, beside = library(mine, embedded=False), library(large | mine, embedded=False)
 
     assert len(scores_for(alone, "user:ann", "apple pear")) == 3
@@ -288,20 +247,14 @@ def test_a_small_scope_gives_the_same_hits_beside_a_large_one_as_alone():
     )
 
 
-def test_a_turn_shared_by_a_person_and_a_channel_is_counted_once(
-    tmp_path,
-):
+def test_a_turn_shared_by_a_person_and_a_channel_is_counted_once(tmp_path):
     town = Town(tmp_path / "vault", 1, ("channel:harbour", "user:ann"))
     town.build(400)
     index = Index(tmp_path / "index.sqlite")
     bring_up_to_date(town.root, index)
     ids = index.scope_ids(["channel:harbour", "user:ann"])
-    [(chunks,)] = index.connection.execute(
-        f"SELECT count(*) FROM chunk c WHERE {chunks_in(ids)}"
-    )
-    [(turns,)] = index.connection.execute(
-        "SELECT count(*) FROM chunk WHERE also = ?", ids[1:]
-    )
+    [(chunks,)] = index.connection.execute(f"SELECT count(*) FROM chunk c WHERE {chunks_in(ids)}")
+    [(turns,)] = index.connection.execute("SELECT count(*) FROM chunk WHERE also = ?", ids[1:])
 
     assert term_volumes.of(index.connection, ids).chunks == chunks
     one_by_one = [term_volumes.of(index.connection, [id_]).chunks for id_ in ids]
@@ -350,9 +303,7 @@ def test_an_index_of_an_older_version_gets_its_word_counts_when_opened(tmp_path)
 
     index = Index(path)
 
-    assert (
-        list(index.connection.execute("SELECT * FROM volume ORDER BY 1, 2")) == counted
-    )
+    assert list(index.connection.execute("SELECT * FROM volume ORDER BY 1, 2")) == counted
     assert (
         index.get(RULES) == ""
     )  # and is built anew: a daemon of that version may still write to it
@@ -363,11 +314,7 @@ def test_a_note_written_and_removed_in_slices_counts_like_one_written_at_once():
     at_once, in_slices = (
         library({("user:bo", "b.md"): "- boat\n"}, embedded=False) for _ in range(2)
     )
-    lines = [
-        f"- the {word} {number}\n"
-        for number in range(150)
-        for word in towns.VOCABULARY[:4]
-    ]
+    lines = [f"- the {word} {number}\n" for number in range(150) for word in towns.VOCABULARY[:4]]
     for text_of_note in ("".join(lines), "".join(lines[50:]), "- heron\n"):
         raw = text_of_note.encode()
         held = IndexedFile(len(raw), 1, 1, 1, sha256(raw).hexdigest(), State.SETTLED)

@@ -39,13 +39,7 @@ def index():
     built = library({}, embedded=False)
     for scope in SCOPES:
         body = f"# Alice\n\n- **Ann**: the shared apple is {secret(scope)}\n- another line\n"
-        put(
-            built,
-            f"{SCOPES.index(scope)}/2024-06-14.md",
-            scope,
-            body,
-            date="2024-06-14",
-        )
+        put(built, f"{SCOPES.index(scope)}/2024-06-14.md", scope, body, date="2024-06-14")
     from tests.search.library import embed_all
 
     embed_all(built)
@@ -55,9 +49,7 @@ def index():
 def of_places(index: Index, places: Iterable[int]) -> set[str]:
     """The scopes in which these places are."""
     owners = dict(
-        index.connection.execute(
-            "SELECT n.id, s.name FROM note n JOIN scope s ON s.id = n.scope"
-        )
+        index.connection.execute("SELECT n.id, s.name FROM note n JOIN scope s ON s.id = n.scope")
     )
     return {owners[scoring.split(place)[0]] for place in places}
 
@@ -69,18 +61,9 @@ def nothing_kept(index):
     forget(index.connection)
 
 
-def by_search(
-    index: Index, asked: Sequence[str], resident: Matrices | None
-) -> set[str]:
+def by_search(index: Index, asked: Sequence[str], resident: Matrices | None) -> set[str]:
     found: set[str] = set()
-    queries = (
-        "apple",
-        "secret0 secret1 secret2",
-        "s1 scope",
-        "yesterday",
-        "alice",
-        "who is Ann?",
-    )
+    queries = ("apple", "secret0 secret1 secret2", "s1 scope", "yesterday", "alice", "who is Ann?")
     for mode in MODES:
         for query in queries:
             answer = search(
@@ -89,12 +72,7 @@ def by_search(
                 vector_arm=VectorArm(embed, MODEL, resident),
             )
             found |= {hit.scope for hit in answer.hits}
-            found |= {
-                scope
-                for scope in SCOPES
-                for hit in answer.hits
-                if secret(scope) in hit.text
-            }
+            found |= {scope for scope in SCOPES for hit in answer.hits if secret(scope) in hit.text}
     return found
 
 
@@ -121,43 +99,28 @@ kept = Matrices()
 NONE = Filters()
 FUNCTIONS: dict[str, Callable[[Index, Sequence[str]], set[str]]] = {
     "text.find": lambda index, asked: of_places(
-        index,
-        fts_search.find(index, index.scope_ids(asked), ["apple"], NONE, most=1000).rows,
+        index, fts_search.find(index, index.scope_ids(asked), ["apple"], NONE, most=1000).rows
     ),
     "text.find, narrowed": lambda index, asked: of_places(
         index,
         fts_search.find(
-            index,
-            index.scope_ids(asked),
-            ["apple"],
-            Filters(kinds=frozenset({"note"})),
-            most=9,
+            index, index.scope_ids(asked), ["apple"], Filters(kinds=frozenset({"note"})), most=9
         ).rows,
     ),
     "text.beside": lambda index, asked: of_places(
-        index,
-        fts_search.beside(index, index.scope_ids(asked), all_places(index), NONE),
+        index, fts_search.beside(index, index.scope_ids(asked), all_places(index), NONE)
     ),
     "text.dated": lambda index, asked: of_places(
         index,
         fts_search.dated(
-            index,
-            index.scope_ids(asked),
-            [("2024-01-01", "2024-12-31")],
-            NONE,
-            most=1000,
+            index, index.scope_ids(asked), [("2024-01-01", "2024-12-31")], NONE, most=1000
         ),
     ),
     "text.passing": lambda index, asked: of_places(
-        index,
-        fts_search.passing(index, index.scope_ids(asked), Filters(topic="any")),
+        index, fts_search.passing(index, index.scope_ids(asked), Filters(topic="any"))
     ),
-    "vectors.like": lambda index, asked: by_vectors(
-        index, index.scope_ids(asked), None
-    ),
-    "Matrices.like": lambda index, asked: by_vectors(
-        index, index.scope_ids(asked), kept
-    ),
+    "vectors.like": lambda index, asked: by_vectors(index, index.scope_ids(asked), None),
+    "Matrices.like": lambda index, asked: by_vectors(index, index.scope_ids(asked), kept),
     "search": lambda index, asked: by_search(index, asked, None),
     "search, resident": lambda index, asked: by_search(index, asked, kept),
 }
@@ -175,9 +138,7 @@ def test_no_search_function_crosses_scopes(index, name):
 def test_several_scopes_return_exactly_their_notes(index, name):
     assert FUNCTIONS[name](index, SCOPES[1:4]) == set(SCOPES[1:4])
     assert FUNCTIONS[name](index, []) == set()
-    assert (
-        FUNCTIONS[name](index, ["user:ali", "user:%", "*", "", "user:ALICE"]) == set()
-    )
+    assert FUNCTIONS[name](index, ["user:ali", "user:%", "*", "", "user:ALICE"]) == set()
 
 
 def break_match(monkeypatch):
@@ -201,17 +162,13 @@ def test_this_test_detects_a_leak_if_both_checks_are_broken(index, name, monkeyp
 
 
 @pytest.mark.parametrize("name", FUNCTIONS)
-def test_rows_are_compared_even_if_the_full_text_match_leaks_a_scope(
-    index, name, monkeypatch
-):
+def test_rows_are_compared_even_if_the_full_text_match_leaks_a_scope(index, name, monkeypatch):
     break_match(monkeypatch)
 
     assert FUNCTIONS[name](index, [SCOPES[0]]) == {SCOPES[0]}
 
 
-def test_the_full_text_match_excludes_other_scopes_even_without_the_row_check(
-    index, monkeypatch
-):
+def test_the_full_text_match_excludes_other_scopes_even_without_the_row_check(index, monkeypatch):
     break_rows(monkeypatch)
 
     assert FUNCTIONS["text.find"](index, [SCOPES[0]]) == {SCOPES[0]}
@@ -243,8 +200,7 @@ def test_a_refusal_reveals_nothing_about_existing_notes(index):
 
 def test_hits_removed_by_filters_are_counted_within_the_scopes_only(index):
     answer = search(
-        index,
-        SearchQuery("apple", ["user:alice"], now=NOW, entity="secret1", why=True),
+        index, SearchQuery("apple", ["user:alice"], now=NOW, entity="secret1", why=True)
     )
 
     assert answer.hits == ()
@@ -302,12 +258,9 @@ def put_turns(index: Index) -> None:
         (["user:carol"], set()),
     ],
 )
-def test_a_turn_in_a_channel_is_found_there_and_by_its_speaker(
-    mode, resident, asked, lines
-):
+def test_a_turn_in_a_channel_is_found_there_and_by_its_speaker(mode, resident, asked, lines):
     index = library(
-        {("user:carol", "c.md"): "- apple\n", ("user:alice", "a.md"): "- pear\n"},
-        embedded=False,
+        {("user:carol", "c.md"): "- apple\n", ("user:alice", "a.md"): "- pear\n"}, embedded=False
     )
     put_turns(index)
     from tests.search.library import embed_all

@@ -77,9 +77,7 @@ def test_words_in_any_script_are_found(index, query, note):
 
 
 def test_an_answer_without_a_common_word_is_found_next_to_its_question(index):
-    assert "- **Ben**: Behind the shed." in texts(
-        ask(index, "where is the ladder", mode="keyword")
-    )
+    assert "- **Ben**: Behind the shed." in texts(ask(index, "where is the ladder", mode="keyword"))
 
 
 ODD = [
@@ -161,10 +159,7 @@ def test_semantic_mode_needs_vectors_and_balanced_mode_does_not(index):
 def test_the_explained_terms_add_up_to_the_score(index):
     for mode in MODES:
         for hit in ask(
-            index,
-            "When did Ann plant the apple tree, in May 2024?",
-            mode=mode,
-            why=True,
+            index, "When did Ann plant the apple tree, in May 2024?", mode=mode, why=True
         ):
             assert hit.why is not None
             assert sum(hit.why.terms.values()) == pytest.approx(hit.score)
@@ -173,14 +168,7 @@ def test_the_explained_terms_add_up_to_the_score(index):
 def test_why_names_the_matching_methods_and_the_hits_removed_by_filters(index):
     answer = search(
         index,
-        SearchQuery(
-            "roses",
-            [SCOPE],
-            now=NOW,
-            topic="roses",
-            since=date(2024, 5, 1),
-            why=True,
-        ),
+        SearchQuery("roses", [SCOPE], now=NOW, topic="roses", since=date(2024, 5, 1), why=True),
     )
 
     assert answer.hits[0].why is not None
@@ -193,9 +181,7 @@ def test_a_day_named_in_the_query_finds_its_notes():
     put(index, "2024-06-14.md", SCOPE, "- Mended the boat.\n", date="2024-06-14")
     put(index, "2024-01-14.md", SCOPE, "- Mended the roof.\n", date="2024-01-14")
 
-    assert texts(ask(index, "what did I do yesterday?", mode="keyword")) == [
-        "- Mended the boat."
-    ]
+    assert texts(ask(index, "what did I do yesterday?", mode="keyword")) == ["- Mended the boat."]
     assert texts(ask(index, "what was mended yesterday?"))[0] == "- Mended the boat."
 
 
@@ -224,9 +210,7 @@ items = st.lists(
 @settings(max_examples=30)
 @given(
     st.lists(
-        st.tuples(items, st.sampled_from(["note", "dated", "memory"])),
-        min_size=1,
-        max_size=4,
+        st.tuples(items, st.sampled_from(["note", "dated", "memory"])), min_size=1, max_size=4
     ),
     words,
     st.sampled_from([None, "food", "FOOD"]),
@@ -247,13 +231,7 @@ def test_filters_keep_exactly_the_matching_hits(
         )
         put(index, f"{number}.md", SCOPE, body, kind=kind)
     embed_all(index)
-    narrowed = {
-        "topic": topic,
-        "entity": entity,
-        "since": since,
-        "until": until,
-        "kinds": kinds,
-    }
+    narrowed = {"topic": topic, "entity": entity, "since": since, "until": until, "kinds": kinds}
 
     every = ask(index, query, mode=mode, limit=1000)
     found = ask(index, query, mode=mode, limit=1000, **narrowed)
@@ -289,9 +267,7 @@ def _passes(index, hit, *, topic, entity, since, until, kinds):
 
 # ---- the same answers ---------------------------------------------------------------------------------------------
 
-lines = st.lists(
-    st.lists(words, min_size=1, max_size=4).map(" ".join), min_size=1, max_size=6
-)
+lines = st.lists(st.lists(words, min_size=1, max_size=4).map(" ".join), min_size=1, max_size=6)
 
 
 @settings(max_examples=25)
@@ -315,32 +291,22 @@ def test_a_changed_index_answers_like_one_built_afresh(before, after, query, mod
     embed_all(changed)
     embed_all(fresh)
 
-    assert _rounded(ask(changed, query, mode=mode)) == _rounded(
-        ask(fresh, query, mode=mode)
-    )
+    assert _rounded(ask(changed, query, mode=mode)) == _rounded(ask(fresh, query, mode=mode))
 
 
 @settings(max_examples=25)
 @given(
-    st.lists(lines, min_size=1, max_size=5),
-    words,
-    st.sampled_from(["balanced", "semantic", "rrf"]),
+    st.lists(lines, min_size=1, max_size=5), words, st.sampled_from(["balanced", "semantic", "rrf"])
 )
 def test_vectors_in_memory_give_the_order_and_scores_of_sqlite_vec(notes, query, mode):
-    index = library(
-        {(SCOPE, f"{number}.md"): _bullets(body) for number, body in enumerate(notes)}
-    )
+    index = library({(SCOPE, f"{number}.md"): _bullets(body) for number, body in enumerate(notes)})
 
     plain, resident = (
         ask(index, query, mode=mode),
-        ask(
-            index, query, mode=mode, vector_arm=VECTOR_ARM._replace(matrices=Matrices())
-        ),
+        ask(index, query, mode=mode, vector_arm=VECTOR_ARM._replace(matrices=Matrices())),
     )
 
-    assert [hit.score for hit in resident] == pytest.approx(
-        [hit.score for hit in plain], abs=1e-5
-    )
+    assert [hit.score for hit in resident] == pytest.approx([hit.score for hit in plain], abs=1e-5)
     assert _grouped(resident) == _grouped(plain)
 
 
@@ -363,15 +329,10 @@ def _grouped(hits):
 
 
 def test_hits_with_the_same_score_are_ordered_by_note_and_line():
-    index = library(
-        {(SCOPE, f"{name}.md"): "- plum\n\n# Other\n\n- plum\n" for name in "bca"}
-    )
+    index = library({(SCOPE, f"{name}.md"): "- plum\n\n# Other\n\n- plum\n" for name in "bca"})
 
     for mode in MODES:
-        found = [
-            (hit.score, hit.note, hit.lines)
-            for hit in ask(index, "plum", mode=mode, limit=4)
-        ]
+        found = [(hit.score, hit.note, hit.lines) for hit in ask(index, "plum", mode=mode, limit=4)]
         assert found == sorted(found, key=lambda hit: (-hit[0], *hit[1:]))
         if mode != "rrf":
             assert found[0][1] == "a.md"

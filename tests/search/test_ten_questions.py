@@ -37,9 +37,7 @@ def memory(tmp_path_factory: pytest.TempPathFactory) -> Iterator[VaultMemory]:
 
 
 @pytest.mark.parametrize("question", QUESTIONS)
-def test_the_first_line_answers_the_question(
-    memory: VaultMemory, question: str
-) -> None:
+def test_the_first_line_answers_the_question(memory: VaultMemory, question: str) -> None:
     first = memory.search(question, scopes=SCOPES, now=NOW).hits[0]
 
     assert all(word in first.text for word in QUESTIONS[question]), first.text

@@ -26,9 +26,7 @@ SUBJECTS = {
 
 
 def first_lines(notes: dict[str, str], query: str) -> list[str]:
-    index = library(
-        {(SCOPE, path): text for path, text in notes.items()}, embedded=False
-    )
+    index = library({(SCOPE, path): text for path, text in notes.items()}, embedded=False)
     question = SearchQuery(query, [SCOPE], NOW, mode="keyword")
     return [hit.note for hit in search(index, question).hits]
 
@@ -81,16 +79,7 @@ def test_a_name_is_found_beside_markup_and_other_scripts(note, query):
 
 
 @pytest.mark.parametrize(
-    "text",
-    [
-        "*Vitamin A*",
-        "**see A**",
-        "*a* b",
-        "a *b c*",
-        "2 * 3",
-        "issue#5 is",
-        "...and so",
-    ],
+    "text", ["*Vitamin A*", "**see A**", "*a* b", "a *b c*", "2 * 3", "issue#5 is", "...and so"]
 )
 def test_marks_of_emphasis_and_of_tags_are_no_part_of_a_word(text):
     assert not any("sign" in word for word in tokens.words(text) if word != "sign")
@@ -165,17 +154,12 @@ def test_a_word_is_found_with_and_without_its_hyphen_or_apostrophe(written, aske
 
 
 def test_a_divided_word_still_finds_its_parts():
-    notes = {
-        "it": "- The lamp stands in the room\n",
-        "other": "- A lamp-room has stairs\n",
-    }
+    notes = {"it": "- The lamp stands in the room\n", "other": "- A lamp-room has stairs\n"}
 
     assert set(first_lines(notes, "lamp-room")) == {"it", "other"}
 
 
-@pytest.mark.parametrize(
-    "query", ["what don't you like", "isn't it", "don't", "he's up-to-date"]
-)
+@pytest.mark.parametrize("query", ["what don't you like", "isn't it", "don't", "he's up-to-date"])
 def test_a_divided_stop_word_does_not_disturb_a_query(query):
     notes = {"it": "- I dont like figs, it isnt so\n", "other": "- An uptodate list\n"}
 

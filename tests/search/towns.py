@@ -103,10 +103,7 @@ class Town:
         if chunks >= 300:
             self._write(LONG, self._lines(chunks // 2))
         for scope in self.scopes:
-            self._write(
-                f"{FOLDERS[scope].rpartition('/')[0]}/FACTS.md".lstrip("/"),
-                self._facts(),
-            )
+            self._write(f"{FOLDERS[scope].rpartition('/')[0]}/FACTS.md".lstrip("/"), self._facts())
             if scope.startswith("channel:"):
                 self._talk(
                     f"{FOLDERS[scope].rpartition('/')[0]}/transcripts/2026-05-02.jsonl",
@@ -116,25 +113,15 @@ class Town:
     def edit(self) -> None:
         """One edit by one of the people."""
         kind = self.source.choice(KINDS)
-        notes = sorted(
-            path for path in self.root.rglob("*.md") if path.name != "FACTS.md"
-        )
+        notes = sorted(path for path in self.root.rglob("*.md") if path.name != "FACTS.md")
         path = self.source.choice(notes) if notes else self.root / self._path(0)
         if kind == "long":  # of a long note only the difference is written
-            kind, path = (
-                self.source.choice(("append", "insert", "cut", "swap")),
-                self.root / LONG,
-            )
-        lines = (
-            path.read_text(encoding="utf-8").splitlines(keepends=True)
-            if path.exists()
-            else []
-        )
+            kind, path = (self.source.choice(("append", "insert", "cut", "swap")), self.root / LONG)
+        lines = path.read_text(encoding="utf-8").splitlines(keepends=True) if path.exists() else []
         at = self.source.randint(0, len(lines))
         if kind == "write":
             self._write(
-                self._path(self.source.randrange(10_000)),
-                self._lines(self.source.randint(1, 40)),
+                self._path(self.source.randrange(10_000)), self._lines(self.source.randint(1, 40))
             )
         elif kind == "append":
             self._write(path, [*lines, *self._lines(3)])
@@ -243,9 +230,7 @@ def embed(text: str) -> bytes:
     """A text as a vector: the sum of the directions of its words."""
     total = [1e-3] * DIMENSIONS
     for word in tokens.words(text):
-        total = [
-            value + part for value, part in zip(total, _direction(word), strict=True)
-        ]
+        total = [value + part for value, part in zip(total, _direction(word), strict=True)]
     length = sum(value * value for value in total) ** 0.5
     return struct.pack(f"<{DIMENSIONS}f", *(value / length for value in total))
 

@@ -22,8 +22,7 @@ def new_item(who: str, number: int) -> bytes:
     vocabulary = OTHER_WORDS if who == "bot" else WORDS
     size = len(vocabulary)
     words = " ".join(
-        vocabulary[(number * step + step + number // size * 5) % size]
-        for step in (5, 7, 11)
+        vocabulary[(number * step + step + number // size * 5) % size] for step in (5, 7, 11)
     )
     return f"- {who}-{number:03d} {words}".encode()
 
@@ -66,14 +65,10 @@ class Save:
         """This file loses its name or its bytes now; or there was none, because the engine has it."""
         if number is None:
             self.ledger.missed.update(
-                item
-                for inode in self.disk.taken()
-                for item in items_in(self._content(inode))
+                item for inode in self.disk.taken() for item in items_in(self._content(inode))
             )
         else:
-            self.ledger.destroyed(
-                self.who, self._content(number), self.loaded, self.text
-            )
+            self.ledger.destroyed(self.who, self._content(number), self.loaded, self.text)
 
     def removing(self, number: int | None) -> None:
         """This backup goes now, and with it all that stands nowhere else."""
@@ -193,12 +188,7 @@ class Person:
     """Loads the note, edits it, and saves it, sometimes long after it was loaded."""
 
     def __init__(
-        self,
-        disk: Disk,
-        ledger: Ledger,
-        name: str,
-        styles: list[str],
-        traits: frozenset[str],
+        self, disk: Disk, ledger: Ledger, name: str, styles: list[str], traits: frozenset[str]
     ) -> None:
         self.disk, self.ledger, self.name = disk, ledger, name
         self.styles, self.traits = styles, traits
@@ -310,9 +300,7 @@ class Person:
                 line = lines.pop(choose(items))
                 first = min((*headings, len(lines) - 1)) + 1
                 places = range(first, len(lines))
-                place = dice.choose(
-                    phrases.TO_LINE, places, lambda index: str(index + 1)
-                )
+                place = dice.choose(phrases.TO_LINE, places, lambda index: str(index + 1))
                 lines.insert(place, line)
             case phrases.RENAMES:
                 names = [lines[i][3:].decode(errors="replace") for i in headings]
@@ -392,11 +380,7 @@ class SyncClient:
         if self.saving is not None:
             return self._go_on()
         kind = dice.kind(
-            {
-                phrases.EDITS_ELSEWHERE: 0.4,
-                phrases.RESTORES_ELSEWHERE: 0.45,
-                phrases.SYNCS: 1.0,
-            },
+            {phrases.EDITS_ELSEWHERE: 0.4, phrases.RESTORES_ELSEWHERE: 0.45, phrases.SYNCS: 1.0},
             otherwise=phrases.SYNCS,
         )
         if kind == phrases.EDITS_ELSEWHERE:
@@ -426,19 +410,14 @@ class SyncClient:
         return self._go_on()
 
     def _download(self, *, conflict: bool) -> Iterator[None]:
-        disk, save = (
-            self.disk,
-            Save(self.disk, self.ledger, self.name, self.base, self.remote),
-        )
+        disk, save = (self.disk, Save(self.disk, self.ledger, self.name, self.base, self.remote))
         self.ledger.begun(save.text)
         temporary = f".{NOTE}.eve.part"
         disk.person_saves(temporary, save.text)
         yield
         if conflict and disk.find(NOTE) is not None:
             self.count += 1
-            disk.person_renames(
-                NOTE, f"USER (conflicted copy 2026-01-01 {self.count:06d}).md"
-            )
+            disk.person_renames(NOTE, f"USER (conflicted copy 2026-01-01 {self.count:06d}).md")
             disk.away.add(self.name)
             yield
         save.replacing(disk.find(NOTE))
@@ -479,9 +458,7 @@ class Reader:
             return "finds nothing to decide"
         lines = raw.split(b"\n")
         first = next(i for i, line in enumerate(lines) if b"- [ ] " in line)
-        kind = dice.kind(
-            {phrases.TICKS: 0.7, phrases.STRIKES: 1.0}, otherwise=phrases.TICKS
-        )
+        kind = dice.kind({phrases.TICKS: 0.7, phrases.STRIKES: 1.0}, otherwise=phrases.TICKS)
         dice.note(kind)
         if kind == phrases.TICKS:
             lines[first] = lines[first].replace(b"[ ]", b"[x]", 1)

@@ -31,9 +31,7 @@ class Dice(ABC):
         """Whether this happens."""
 
     @abstractmethod
-    def kind(
-        self, bounds: Mapping[str, float], otherwise: str, *, free: bool = True
-    ) -> str:
+    def kind(self, bounds: Mapping[str, float], otherwise: str, *, free: bool = True) -> str:
         """One of these phrases, up to whose bound a number between 0 and 1 falls.
 
         Where the draw is not `free`, a seed has to take `otherwise`; a script says what it says.
@@ -71,9 +69,7 @@ class SeededDice(Dice):
     def chance(self, phrase: str, probability: float) -> bool:
         return self._random.random() < probability
 
-    def kind(
-        self, bounds: Mapping[str, float], otherwise: str, *, free: bool = True
-    ) -> str:
+    def kind(self, bounds: Mapping[str, float], otherwise: str, *, free: bool = True) -> str:
         number = self._random.random()
         if not free:
             return otherwise
@@ -126,9 +122,7 @@ class ScriptedDice(Dice):
         self._remaining.remove(decision)
         return True
 
-    def kind(
-        self, bounds: Mapping[str, float], otherwise: str, *, free: bool = True
-    ) -> str:
+    def kind(self, bounds: Mapping[str, float], otherwise: str, *, free: bool = True) -> str:
         phrases = (decision.phrase for decision in self._remaining)
         return next((phrase for phrase in phrases if phrase in bounds), otherwise)
 
@@ -172,9 +166,7 @@ class RecordingDice(Dice):
             self._write(phrase)
         return happens
 
-    def kind(
-        self, bounds: Mapping[str, float], otherwise: str, *, free: bool = True
-    ) -> str:
+    def kind(self, bounds: Mapping[str, float], otherwise: str, *, free: bool = True) -> str:
         return self._dice.kind(bounds, otherwise, free=free)
 
     def foresees(
@@ -195,7 +187,5 @@ class RecordingDice(Dice):
 
     def retract(self, *phrases: str) -> None:
         self._line.decisions[:] = [
-            decision
-            for decision in self._line.decisions
-            if decision.phrase not in phrases
+            decision for decision in self._line.decisions if decision.phrase not in phrases
         ]

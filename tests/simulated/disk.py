@@ -85,9 +85,7 @@ class Disk(SimulatedFiles):
         for name in change:
             temporary = name.startswith(tuple(f".{own}.~" for own in _OURS))
             if name not in _OURS and not temporary and "(memory copy" not in name:
-                raise Violation(
-                    "O7 confined", f"the engine touches `{name}`, which is not its own"
-                )
+                raise Violation("O7 confined", f"the engine touches `{name}`, which is not its own")
 
     def fsync(self, fd: int) -> None:
         if self.syncs:
@@ -151,10 +149,7 @@ class Disk(SimulatedFiles):
 
     def reachable(self, number: int) -> bool:
         """Whether what is written to this file now can still be found, or would be but for the engine."""
-        return (
-            number in self.folders[""].entries.values()
-            or self.lost_to.get(number) == ENGINE
-        )
+        return number in self.folders[""].entries.values() or self.lost_to.get(number) == ENGINE
 
     def others_texts(self) -> dict[str, bytes]:
         """Every note but the one, and nothing that is a temporary of the engine."""
@@ -194,9 +189,7 @@ class Disk(SimulatedFiles):
             if not inode.synced:
                 remains = _remains(inode.durable, inode.data, model)
                 chosen = dice.choose(
-                    phrases.LEAVES,
-                    list(remains),
-                    _remains_of(names.get(inode.number)),
+                    phrases.LEAVES, list(remains), _remains_of(names.get(inode.number))
                 )
                 inode.data = remains[chosen]
             inode.durable, inode.synced = inode.data, True

@@ -77,9 +77,7 @@ class Naive:
     def records(self) -> tuple[Record, ...] | None:
         return None
 
-    def _edit(
-        self, folder: int, run_id: str, ops: tuple[dict[str, object], ...]
-    ) -> None:
+    def _edit(self, folder: int, run_id: str, ops: tuple[dict[str, object], ...]) -> None:
         before = self._read(folder)
         outcome = apply_ops(parse(before), ops)
         if any(done.outcome == "applied" for done in outcome.applied):
@@ -145,9 +143,4 @@ class DropsTheDisplaced(Naive):
         self.disk.fsync(folder)
 
 
-NAIVE: tuple[type[Naive], ...] = (
-    LastWriterWins,
-    CheckThenRename,
-    InPlace,
-    DropsTheDisplaced,
-)
+NAIVE: tuple[type[Naive], ...] = (LastWriterWins, CheckThenRename, InPlace, DropsTheDisplaced)

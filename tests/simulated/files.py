@@ -94,15 +94,10 @@ class SimulatedFiles:
     def clone(self) -> "SimulatedFiles":
         """The same disk once more, with nothing planned for it."""
         copied = copy.copy(self)
-        copied.inodes = {
-            number: copy.copy(inode) for number, inode in self.inodes.items()
-        }
+        copied.inodes = {number: copy.copy(inode) for number, inode in self.inodes.items()}
         copied.folders = {
             path: Folder(
-                dict(folder.entries),
-                dict(folder.durable),
-                list(folder.changes),
-                folder.mtime,
+                dict(folder.entries), dict(folder.durable), list(folder.changes), folder.mtime
             )
             for path, folder in self.folders.items()
         }
@@ -133,9 +128,7 @@ class SimulatedFiles:
             for path, folder in self.folders.items()
         ]
         dirty = [inode for inode in self.inodes.values() if not inode.synced]
-        contents = [
-            [(inode.number, data) for data in _torn(inode, model)] for inode in dirty
-        ]
+        contents = [[(inode.number, data) for data in _torn(inode, model)] for inode in dirty]
         for folders in itertools.product(*per_folder):
             for datas in itertools.product(*contents):
                 yield self._came_back(dict(folders), dict(datas))
@@ -148,9 +141,7 @@ class SimulatedFiles:
         copied.folders = {}
         for path, entries in sorted(folders.items()):
             parent, _, name = path.rpartition("/")
-            if not path or (
-                parent in copied.folders and name in copied.folders[parent].entries
-            ):
+            if not path or (parent in copied.folders and name in copied.folders[parent].entries):
                 copied.folders[path] = Folder(dict(entries), dict(entries))
         for inode in copied.inodes.values():
             inode.data = inode.durable = datas.get(inode.number, inode.durable)
@@ -160,13 +151,7 @@ class SimulatedFiles:
     def state(self) -> object:
         """Equal for disks on which everything goes on alike."""
         entries = tuple(
-            (
-                path,
-                name,
-                number,
-                self.inodes[number].data,
-                bool(self.others.get(number)),
-            )
+            (path, name, number, self.inodes[number].data, bool(self.others.get(number)))
             for path, folder in sorted(self.folders.items())
             for name, number in sorted(folder.entries.items())
         )
@@ -178,9 +163,7 @@ class SimulatedFiles:
     def text(self, path: str) -> bytes | None:
         """What stands under a path, for the test."""
         folder, _, name = path.rpartition("/")
-        number = (
-            self.folders[folder].entries.get(name) if folder in self.folders else None
-        )
+        number = self.folders[folder].entries.get(name) if folder in self.folders else None
         return None if number is None else self.inodes[number].data
 
     def person_saves(self, path: str, data: bytes, *, durable: bool = True) -> int:
@@ -217,9 +200,7 @@ class SimulatedFiles:
     def _inode(self, data: bytes, mode: int = stat.S_IFREG | 0o644) -> Inode:
         number = len(self.inodes) + 100
         now = self._now()
-        inode = self.inodes[number] = Inode(
-            number, mode, data, b"", not data, now, now, self.uid
-        )
+        inode = self.inodes[number] = Inode(number, mode, data, b"", not data, now, now, self.uid)
         return inode
 
     def _change(self, folder: str, change: dict[str, int | None]) -> None:
@@ -359,9 +340,7 @@ class SimulatedFiles:
         what = self.open_files[fd]
         if isinstance(what, str):
             mtime = self.folders[what].mtime
-            return FileStatus(
-                stat.S_IFDIR | 0o755, self.uid, self.uid, 1, 0, 2, 0, mtime, mtime
-            )
+            return FileStatus(stat.S_IFDIR | 0o755, self.uid, self.uid, 1, 0, 2, 0, mtime, mtime)
         return self._status(self._file(fd))
 
     def _status(self, inode: Inode) -> FileStatus:

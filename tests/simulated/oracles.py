@@ -19,9 +19,7 @@ def whole(disk: Disk) -> None:
     number = disk.find(NOTE)
     if number is None:
         if not disk.away and disk.exchanges:
-            raise Violation(
-                "O2 no half file", "there is no note, and no person took it away"
-            )
+            raise Violation("O2 no half file", "there is no note, and no person took it away")
         return
     if number in disk.windows:
         return
@@ -36,22 +34,16 @@ def whole(disk: Disk) -> None:
 def no_loss(disk: Disk, ledger: Ledger, engine: Engine) -> None:
     """O1, O5: what a person saved is there, or a person removed it or wrote over it unseen."""
     items_in_note = set(items_in(disk.text(NOTE)))
-    items_elsewhere = {
-        item for raw in disk.others_texts().values() for item in items_in(raw)
-    }
+    items_elsewhere = {item for raw in disk.others_texts().values() for item in items_in(raw)}
     accounted = ledger.deleted.keys() | ledger.overwritten.keys()
     accounted |= ledger.let_go | {
         item for item in ledger.by if item.startswith(tuple(ledger.dismissed))
     }
-    accounted |= ledger.missed & {
-        item for raw in engine.versions() for item in items_in(raw)
-    }
+    accounted |= ledger.missed & {item for raw in engine.versions() for item in items_in(raw)}
     accounted |= items_in_note | items_elsewhere
     for item, who in ledger.by.items():
         if item not in accounted:
-            raise Violation(
-                "O1 no loss", f"`{item.decode()}`, saved by {who}, is nowhere"
-            )
+            raise Violation("O1 no loss", f"`{item.decode()}`, saved by {who}, is nowhere")
 
 
 def no_halves(disk: Disk, ledger: Ledger) -> None:
@@ -84,22 +76,16 @@ def human_order(disk: Disk, ledger: Ledger) -> None:
         for item in items_in(disk.text(NOTE))
         if item in ledger.by and item not in ledger.deleted
     ]
-    saves = [
-        {item: index for index, item in enumerate(items_in(text))}
-        for text in ledger.texts
-    ]
+    saves = [{item: index for index, item in enumerate(items_in(text))} for text in ledger.texts]
     for first, second in pairwise(items):
         shared = [save for save in saves if first in save and second in save]
         if shared and not any(save[first] < save[second] for save in shared):
             raise Violation(
-                "O6 human order",
-                f"{first!r} stands before {second!r}, as nobody ever saved it",
+                "O6 human order", f"{first!r} stands before {second!r}, as nobody ever saved it"
             )
 
 
-def audit(
-    disk: Disk, ledger: Ledger, engine: Engine, *, alone: bool, halves: bool
-) -> None:
+def audit(disk: Disk, ledger: Ledger, engine: Engine, *, alone: bool, halves: bool) -> None:
     """O8: a run has at most one record, a record leads back, and all the bot wrote has one."""
     records = engine.records()
     if records is None:
@@ -108,9 +94,7 @@ def audit(
     _one_record_each(disk)
     for record in records:
         _tells_the_truth(record, engine)
-    _nothing_vanished(
-        disk, ledger, engine, records, alone=alone and not halves, halves=halves
-    )
+    _nothing_vanished(disk, ledger, engine, records, alone=alone and not halves, halves=halves)
 
 
 def _one_record_each(disk: Disk) -> None:
@@ -130,30 +114,22 @@ def _tells_the_truth(record: Record, engine: Real) -> None:
     after = engine.bytes_of(record.after) if record.after else b""
     if before is None or after is None:
         if record.before != record.after:
-            raise Violation(
-                "O8 audit", f"the versions of record {record.id} are not kept"
-            )
+            raise Violation("O8 audit", f"the versions of record {record.id} are not kept")
         return
     if taken_back(after, record.diff) != before:
-        raise Violation(
-            "O8 audit", f"the diff of record {record.id} does not lead back"
-        )
+        raise Violation("O8 audit", f"the diff of record {record.id} does not lead back")
     for done in record.applied:
         op = op_of(done.op)
         if done.outcome == "applied" and isinstance(op, Append | Replace):
             item = b"- " + op.line.encode()
             if item not in items_in(after) and not _rewritten_later(item, record):
-                raise Violation(
-                    "O8 audit", f"record {record.id} says that it wrote {item!r}"
-                )
+                raise Violation("O8 audit", f"record {record.id} says that it wrote {item!r}")
 
 
 def _rewritten_later(item: bytes, record: Record) -> bool:
     """Whether a later op of the same run took it away again."""
     ops = [op_of(done.op) for done in record.applied]
-    return any(
-        isinstance(op, Remove | Replace) and op.match.encode() in item for op in ops
-    )
+    return any(isinstance(op, Remove | Replace) and op.match.encode() in item for op in ops)
 
 
 def _nothing_vanished(
@@ -193,18 +169,12 @@ def _nothing_vanished(
         unseen = item in ledger.overwritten or item in ledger.missed or halves
         if unseen and (item[2:] in proposals or (not alone and item in history)):
             continue
-        raise Violation(
-            "O1 no loss", f"`{item.decode()}`, written by the bot, is nowhere"
-        )
-    unrecorded = [
-        item for item in items_in_note if item in ledger.asked and item not in written
-    ]
+        raise Violation("O1 no loss", f"`{item.decode()}`, written by the bot, is nowhere")
+    unrecorded = [item for item in items_in_note if item in ledger.asked and item not in written]
     # A link may have put the note there, and a person saved again before the crash was noticed.
     doubtful = not disk.exchanges and not disk.replaces_not
     if unrecorded and not doubtful:
-        raise Violation(
-            "O8 audit", f"the bot wrote {unrecorded}, and no record says so"
-        )
+        raise Violation("O8 audit", f"the bot wrote {unrecorded}, and no record says so")
 
 
 def _added(record: Record) -> list[bytes]:

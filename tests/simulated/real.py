@@ -84,9 +84,7 @@ class SimulatedTrail(AuditLog):
         self._known: dict[bytes, list[TimedRecord]] = {}
 
     def _read(self, path: str) -> list[TimedRecord]:
-        raw = self._bytes(
-            path
-        )  # parsed once: most of the time of a run would go into this
+        raw = self._bytes(path)  # parsed once: most of the time of a run would go into this
         if raw not in self._known:
             records = filter(None, map(read_line, raw.split(b"\n")))
             self._known = {raw: timed_records(records, path)}
@@ -99,10 +97,7 @@ class SimulatedTrail(AuditLog):
         self.unload()
         record = replace(record, device=self.device)
         line = (
-            json.dumps(
-                record.as_json(), ensure_ascii=False, separators=(",", ":")
-            ).encode()
-            + b"\n"
+            json.dumps(record.as_json(), ensure_ascii=False, separators=(",", ":")).encode() + b"\n"
         )
         try:
             self._disk.append(AUDIT, line)
@@ -140,8 +135,7 @@ class Real:
         if self.connection.in_transaction:
             self.connection.execute("ROLLBACK")
         tokens = (
-            f"{number:016x}"
-            for number in itertools.count(self.disk.calls * 1000 + self.disk._tick)
+            f"{number:016x}" for number in itertools.count(self.disk.calls * 1000 + self.disk._tick)
         )
         folder = SimulatedFolder(self.disk, self.state)
         trail = SimulatedTrail(folder, self.state)
@@ -152,9 +146,7 @@ class Real:
             EditorSetup(trail=trail, files=self.disk),
         )
         journal = TickingJournal(self.connection, self.disk)
-        means = WriteContext(
-            self.disk, journal, Snapshots(journal), lambda: next(tokens)
-        )
+        means = WriteContext(self.disk, journal, Snapshots(journal), lambda: next(tokens))
         curator._open = Writer(means, curator._merge)
         self.curator, self.folder = curator, folder
 
@@ -165,13 +157,7 @@ class Real:
 
     def ask(self, run_id: str, ops: tuple[dict[str, object], ...], source: str) -> None:
         run = EditCommand(
-            run_id,
-            self.now.isoformat(),
-            NOTE,
-            "user",
-            source,
-            ApplyOps(ops),
-            user_id="main",
+            run_id, self.now.isoformat(), NOTE, "user", source, ApplyOps(ops), user_id="main"
         )
         try:
             self.curator.run(run, self.now, RunOptions(patient=False))
@@ -194,17 +180,11 @@ class Real:
         except NoteNotFound:
             return
         age = self.disk.clock - note.stat.ctime_ns / 1e9
-        if (
-            not note.stable
-            or age < _QUIET
-            or not self.curator.wants(NOTE, note.revision)
-        ):
+        if not note.stable or age < _QUIET or not self.curator.wants(NOTE, note.revision):
             return
         snapshots = self.curator.writer.snapshots
         head = snapshots.head(NOTE)
-        if age < HOLD and half_saved(
-            note.raw, snapshots.bytes_of(head.revision) if head else None
-        ):
+        if age < HOLD and half_saved(note.raw, snapshots.bytes_of(head.revision) if head else None):
             return
         self.curator.keep([note], self.now)
         self.curator.inbox.review(NOTE, self.now)
@@ -220,10 +200,7 @@ class Real:
 
     def versions(self) -> set[bytes]:
         snapshots = self.curator.writer.snapshots
-        return {
-            snapshots.bytes_of(version.revision) or b""
-            for version in snapshots.chain(NOTE)
-        }
+        return {snapshots.bytes_of(version.revision) or b"" for version in snapshots.chain(NOTE)}
 
     def bytes_of(self, revision: str) -> bytes | None:
         """Of a version that is kept."""

@@ -49,9 +49,7 @@ class Life:
     @property
     def steps(self) -> list[Step]:
         """The steps, each decided by its line."""
-        return [
-            Step(_value(line, WHO), partial(ScriptedDice, line)) for line in self.lines
-        ]
+        return [Step(_value(line, WHO), partial(ScriptedDice, line)) for line in self.lines]
 
 
 def pinned_lives() -> list[Path]:
@@ -120,9 +118,7 @@ def _decisions_text(line: Line, *, faults: bool) -> str:
 
 
 def _value(line: Line, phrase: str) -> str:
-    return next(
-        decision.value for decision in line.decisions if decision.phrase == phrase
-    )
+    return next(decision.value for decision in line.decisions if decision.phrase == phrase)
 
 
 # --- Reading ---
@@ -158,10 +154,7 @@ class Parser:
             self._model or MODELS[0],
             _pauses(lines),
             0.0,
-            (
-                self._styles.get(ann, DEFAULT_STYLES),
-                self._styles.get(bob, DEFAULT_STYLES),
-            ),
+            (self._styles.get(ann, DEFAULT_STYLES), self._styles.get(bob, DEFAULT_STYLES)),
             (self._habits.get(ann, frozenset()), self._habits.get(bob, frozenset())),
         )
         return Life(title.removeprefix("# "), setting, lines)

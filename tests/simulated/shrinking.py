@@ -56,9 +56,7 @@ def outcome(setting: Setting, steps: Sequence[Step], make: Make) -> Outcome:
     return Outcome("", "", lines, world.story)
 
 
-def fewest(
-    steps: Sequence[Step], fails: Callable[[Sequence[Step]], bool]
-) -> list[Step]:
+def fewest(steps: Sequence[Step], fails: Callable[[Sequence[Step]], bool]) -> list[Step]:
     """Steps that fail still, none of which can be left out alone: delta debugging."""
     remaining = list(steps)
     size = len(remaining) // 2

@@ -47,11 +47,7 @@ def append(disk: Disk, ledger: Ledger, bot: Real) -> None:
     disk.acting = ENGINE
     ledger.asked[ITEM] = "append"
     bot.start()
-    bot.ask(
-        "00000000000100000000",
-        ({"op": "append", "heading": "Work", "line": LINE},),
-        "tool",
-    )
+    bot.ask("00000000000100000000", ({"op": "append", "heading": "Work", "line": LINE},), "tool")
 
 
 def settle(disk: Disk, bot: Real) -> None:
@@ -67,9 +63,7 @@ def test_spaces_after_a_list_marker_do_not_change_an_item() -> None:
     assert items_in(b"## Work\n-  wide\n- narrow\n-\n- \n") == [b"- wide", b"- narrow"]
 
 
-def test_an_item_appended_with_a_wide_list_marker_matches_its_record(
-    tmp_path: Path,
-) -> None:
+def test_an_item_appended_with_a_wide_list_marker_matches_its_record(tmp_path: Path) -> None:
     disk, ledger = Disk(), Ledger()
     bot = Real(disk, tmp_path)
     save(disk, ledger, "ann", b"", WIDE)
@@ -90,15 +84,11 @@ def test_a_bots_item_that_vanished_from_a_list_with_wide_markers_is_reported_los
 
     disk.person_saves(NOTE, WIDE)
 
-    with pytest.raises(
-        Violation, match=f"O1 no loss: `- {LINE}`, written by the bot, is nowhere"
-    ):
+    with pytest.raises(Violation, match=f"O1 no loss: `- {LINE}`, written by the bot, is nowhere"):
         oracles.audit(disk, ledger, bot, alone=True, halves=False)
 
 
-def test_a_record_of_an_item_that_was_never_in_the_note_is_detected(
-    tmp_path: Path,
-) -> None:
+def test_a_record_of_an_item_that_was_never_in_the_note_is_detected(tmp_path: Path) -> None:
     disk, ledger = Disk(), Ledger()
     bot = Real(disk, tmp_path)
     save(disk, ledger, "ann", b"", WIDE)
@@ -106,12 +96,9 @@ def test_a_record_of_an_item_that_was_never_in_the_note_is_detected(
 
     (record,) = bot.curator.trail.of(NOTE)
     invented = RecordedOp(
-        {"op": "append", "heading": "Work", "line": "bot-002 nobody wrote this"},
-        "applied",
+        {"op": "append", "heading": "Work", "line": "bot-002 nobody wrote this"}, "applied"
     )
-    bot.curator.trail.add(
-        replace(record, id="00000000000200000000", applied=(invented,))
-    )
+    bot.curator.trail.add(replace(record, id="00000000000200000000", applied=(invented,)))
 
     with pytest.raises(
         Violation, match="record 00000000000200000000 says that it wrote b'- bot-002"
@@ -148,9 +135,7 @@ def eve_saves_over_the_text_of_ann(disk: Disk, ledger: Ledger) -> Save:
     return Save(disk, ledger, "ann", loaded, loaded + b"- ann-002 tea tea tea\n")
 
 
-def test_a_line_vim_overwrote_unseen_need_only_be_in_the_history(
-    tmp_path: Path,
-) -> None:
+def test_a_line_vim_overwrote_unseen_need_only_be_in_the_history(tmp_path: Path) -> None:
     disk, ledger = Interrupted(), Ledger()
     bot = Real(disk, tmp_path)
     vim_of_ann = vim(eve_saves_over_the_text_of_ann(disk, ledger))
@@ -194,7 +179,6 @@ def test_a_line_vim_overwrote_unseen_that_is_in_no_history_is_reported_lost() ->
     )
 
     with pytest.raises(
-        Violation,
-        match="O1 no loss: `- eve-001 rain rain rain`, saved by eve, is nowhere",
+        Violation, match="O1 no loss: `- eve-001 rain rain rain`, saved by eve, is nowhere"
     ):
         oracles.no_loss(disk, ledger, engine)

@@ -9,14 +9,7 @@ from tests.simulated.dice import Line
 from tests.simulated.engines import CheckThenRename, LastWriterWins, Make, Naive
 from tests.simulated.phrases import AFTER, WHO
 from tests.simulated.real import Real
-from tests.simulated.script import (
-    Life,
-    Parser,
-    pinned_lives,
-    read,
-    recorded,
-    text_of,
-)
+from tests.simulated.script import Life, Parser, pinned_lives, read, recorded, text_of
 from tests.simulated.shrinking import outcome, retold
 from tests.simulated.world import drawn_life, live
 
@@ -52,9 +45,7 @@ def test_each_stored_script_is_in_its_canonical_form(path: Path) -> None:
 
 
 @pytest.mark.parametrize("first", range(0, cases(40), 5))
-def test_replaying_a_recorded_script_gives_the_same_history(
-    first: int, tmp_path: Path
-) -> None:
+def test_replaying_a_recorded_script_gives_the_same_history(first: int, tmp_path: Path) -> None:
     for seed in range(first, first + 5):
         setting, steps = drawn_life(seed)
         lines: list[Line] = []
@@ -112,9 +103,7 @@ def test_an_error_in_a_script_is_reported_with_file_and_line(
 
 
 @pytest.mark.parametrize("engine", [LastWriterWins, CheckThenRename])
-def test_the_script_of_a_failing_seed_fails_in_the_same_way(
-    engine: type[Naive],
-) -> None:
+def test_the_script_of_a_failing_seed_fails_in_the_same_way(engine: type[Naive]) -> None:
     seed, first = next(
         (seed, failure)
         for seed in range(10_000, 11_000)

@@ -66,9 +66,7 @@ def test_no_simulated_history_loses_a_line(first: int, tmp_path: Path) -> None:
     lives(range(first, first + RUNS // PARTS), real(tmp_path))
 
 
-def test_no_simulated_history_with_new_seeds_loses_a_line(
-    seeds_from: int, tmp_path: Path
-) -> None:
+def test_no_simulated_history_with_new_seeds_loses_a_line(seeds_from: int, tmp_path: Path) -> None:
     try:
         lives(range(seeds_from, seeds_from + MOVING), real(tmp_path))
     except AssertionError as error:
@@ -85,9 +83,7 @@ def test_very_many_simulated_histories_lose_no_line(first: int, tmp_path: Path) 
 
 
 @pytest.mark.parametrize("path", pinned_lives(), ids=lambda path: path.stem)
-def test_a_history_that_once_lost_a_line_now_loses_none(
-    path: Path, tmp_path: Path
-) -> None:
+def test_a_history_that_once_lost_a_line_now_loses_none(path: Path, tmp_path: Path) -> None:
     life = read(path)
 
     live(life.setting, life.steps, real(tmp_path))
@@ -109,8 +105,7 @@ def test_a_naive_engine_is_caught(
 ) -> None:
     counts = [caught(engine, first) for first in range(10_000, 20_000, 1000)]
     record_property(
-        "mean number of lives until it is caught",
-        sum(count for count, _ in counts) / len(counts),
+        "mean number of lives until it is caught", sum(count for count, _ in counts) / len(counts)
     )
 
 

@@ -97,30 +97,17 @@ def drawn_life(seed: int) -> tuple[Setting, list[Step]]:
     dice = random.Random(seed)
     features = frozenset(name for name in FEATURES if dice.random() < 0.5)
     styles = tuple(
-        tuple(style for style in STYLES if dice.random() < 0.5) or ("rename",)
-        for _ in "ab"
+        tuple(style for style in STYLES if dice.random() < 0.5) or ("rename",) for _ in "ab"
     )
-    habits = tuple(
-        frozenset(habit for habit in HABITS if dice.random() < 0.4) for _ in "ab"
-    )
+    habits = tuple(frozenset(habit for habit in HABITS if dice.random() < 0.4) for _ in "ab")
     pauses = dice.choice(((0.0, 0.05, 0.2), (0.0, 0.2, 1.0, 4.0), (0.5, 4.0, 20.0)))
     step_in = dice.choice((0.02, 0.05, 0.15)) if "meanwhile" in features else 0.0
     model = dice.choice(MODELS)
     setting = Setting(features, model, pauses, step_in, styles, habits)  # type: ignore[arg-type]
-    cast = [
-        "bot",
-        "engine",
-        *["ann"] * 6,
-        *["bob"] * 4,
-        "log",
-        "log",
-        *["sync"] * 3,
-        "tick",
-    ]
+    cast = ["bot", "engine", *["ann"] * 6, *["bob"] * 4, "log", "log", *["sync"] * 3, "tick"]
     cast = [name for name in cast if name in (*ALWAYS_THERE, *features)]
     return setting, [
-        Step(dice.choice(cast), partial(SeededDice, dice.getrandbits(32)))
-        for _ in range(LENGTH)
+        Step(dice.choice(cast), partial(SeededDice, dice.getrandbits(32))) for _ in range(LENGTH)
     ]
 
 
@@ -155,9 +142,7 @@ class World:
         disk, ledger, setting = self.disk, self.ledger, self.setting
         people = ("ann", "bob") if "bob" in setting.features else ("ann",)
         cast: dict[str, Actor] = {
-            name: Person(
-                disk, ledger, name, list(setting.styles[index]), setting.habits[index]
-            )
+            name: Person(disk, ledger, name, list(setting.styles[index]), setting.habits[index])
             for index, name in enumerate(people)
         }
         if "log" in setting.features:
@@ -221,9 +206,7 @@ class World:
         disk.acting = "nobody"
         self._look()
         if self.alive and disk.open_files:
-            raise Violation(
-                "O12 bounded", f"descriptors are left open: {disk.open_files}"
-            )
+            raise Violation("O12 bounded", f"descriptors are left open: {disk.open_files}")
 
     def _engine_does(self, who: str, dice: Dice) -> None:
         self.disk.acting = ENGINE
@@ -242,9 +225,7 @@ class World:
         self.count += 1
         run_id = f"{self.count:012x}00000000"
         count = dice.choose(
-            phrases.ASKS_FOR,
-            (1, 1, 2),
-            lambda number: "two changes" if number == 2 else "",
+            phrases.ASKS_FOR, (1, 1, 2), lambda number: "two changes" if number == 2 else ""
         )
         ops = tuple(self._op(dice) for _ in range(count))
         self.story.append(f"{self.disk.clock:.2f} the bot asks: {ops}")
@@ -275,11 +256,7 @@ class World:
         if kind == phrases.ADDS_SECTION:
             dice.note(kind)
             self.ledger.asked[item] = "add_heading"
-            return {
-                "op": "add_heading",
-                "heading": f"Section {number}",
-                "lines": [line],
-            }
+            return {"op": "add_heading", "heading": f"Section {number}", "lines": [line]}
         target = dice.choose(kind, targets, lambda target: item_name(items, target))
         heading = _heading_of(raw, target)
         if target in self.ledger.asked or "tick" in self.actors:
@@ -297,10 +274,7 @@ class World:
             item
             for item in items
             if item in complete
-            and (
-                item.startswith(b"- bot")
-                or dice.foresees(CHANGES, 0.1, item_name(items, item))
-            )
+            and (item.startswith(b"- bot") or dice.foresees(CHANGES, 0.1, item_name(items, item)))
         ]
 
     def _between(self, call: int, dice: Dice) -> None:
@@ -385,8 +359,7 @@ class World:
             )
         if self._tended(200.0):
             raise Violation(
-                "O4 idempotent",
-                f"it writes although nothing happened: {disk.trace[-30:]}",
+                "O4 idempotent", f"it writes although nothing happened: {disk.trace[-30:]}"
             )
 
     def _tended(self, seconds: float) -> bool:
@@ -419,9 +392,7 @@ class World:
                 self.disk.others_texts(),
             )
         )
-        return sha256(
-            "\n".join((*self.disk.trace, *self.story, end)).encode()
-        ).hexdigest()
+        return sha256("\n".join((*self.disk.trace, *self.story, end)).encode()).hexdigest()
 
 
 def _pause(dice: Dice, pauses: Sequence[float]) -> float:
@@ -429,13 +400,11 @@ def _pause(dice: Dice, pauses: Sequence[float]) -> float:
 
 
 def _choose_heading(raw: bytes, dice: Dice) -> str:
-    headings = [
-        line[3:].decode() for line in raw.split(b"\n") if line.startswith(b"## ")
-    ] or ["Home"]
+    headings = [line[3:].decode() for line in raw.split(b"\n") if line.startswith(b"## ")] or [
+        "Home"
+    ]
     chosen = dice.choose(
-        phrases.APPENDS,
-        range(len(headings)),
-        lambda index: heading_name(headings, index),
+        phrases.APPENDS, range(len(headings)), lambda index: heading_name(headings, index)
     )
     return headings[chosen]
 

@@ -16,9 +16,7 @@ from vault_memory.remote.nextcloud import Nextcloud
 MINUTE = 60.0
 
 
-def connected(
-    fake: FakeNextcloud, app: App | None = None, *, deadline: float = 300.0
-) -> Nextcloud:
+def connected(fake: FakeNextcloud, app: App | None = None, *, deadline: float = 300.0) -> Nextcloud:
     """A remote on it, without a network and without waiting."""
     return Nextcloud(
         f"http://cloud.example{fake.dav_path}",
@@ -35,9 +33,7 @@ def flaky(fake: FakeNextcloud, seed: int, rate: float) -> tuple[App, Script]:
     return Faulty(fake, script, sleep=lambda seconds: None), script
 
 
-def bulk_upload(
-    fake: FakeNextcloud, path: str, raw: bytes, *, mtime: int | None = None
-) -> None:
+def bulk_upload(fake: FakeNextcloud, path: str, raw: bytes, *, mtime: int | None = None) -> None:
     """As desktop clients upload small files: many in one request, without any precondition."""
     head = [
         f"X-File-Path: /{path}",
@@ -51,9 +47,7 @@ def bulk_upload(
         "Authorization": f"Basic {credentials}",
         "Content-Type": "multipart/related; boundary=part",
     }
-    answer = fake.handle(
-        "POST", "/remote.php/dav/bulk", headers, part + b"--part--\r\n"
-    )
+    answer = fake.handle("POST", "/remote.php/dav/bulk", headers, part + b"--part--\r\n")
     assert answer.status == 200
 
 

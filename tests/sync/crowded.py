@@ -188,9 +188,7 @@ class Crowd(Others):
             else (0, 0, "")
         )
 
-    def _is_hidden(
-        self, path: str, last: tuple[int, int, str], *, racing: bool
-    ) -> bool:
+    def _is_hidden(self, path: str, last: tuple[int, int, str], *, racing: bool) -> bool:
         """Whether the server shows nothing of the last write to anybody: its line is not asked for then.
 
         A text of the same time and length has the tag and the place among the versions of the one that it replaces. A
@@ -251,11 +249,7 @@ class Crowd(Others):
         """What the program has: at times an older text than the server."""
         last = self.readings.get(path)
         now = self.fake.clock()
-        if (
-            last is None
-            or chance.random() < 0.4
-            or not 0 <= now - last.at < STALE_SECONDS
-        ):
+        if last is None or chance.random() < 0.4 or not 0 <= now - last.at < STALE_SECONDS:
             last = self.readings[path] = Reading(self.fake.files().get(path, b""), now)
         return last.raw
 
@@ -318,9 +312,7 @@ class WipedOut:
         """the device that wrote over a text, and how many passes of it had ended well for the file, by id and time"""
         fake.tree.write = self._watched  # type: ignore[method-assign]
 
-    def _watched(
-        self, path: str, raw: bytes, **how: Unpack[Stored]
-    ) -> tuple[File, bool]:
+    def _watched(self, path: str, raw: bytes, **how: Unpack[Stored]) -> tuple[File, bool]:
         file = self._tree.find(path)
         if isinstance(file, File):
             self._replaced(path, file, raw)
@@ -344,9 +336,7 @@ class WipedOut:
         self._overtaken[version] = name, self._world.well[name, path]
 
 
-def in_a_crowd(
-    base: Path, seed: int, steps: int = STEPS, *, forms: bool = False
-) -> World:
+def in_a_crowd(base: Path, seed: int, steps: int = STEPS, *, forms: bool = False) -> World:
     """Of every two runs one is over a line that breaks; of every four one leaves halves of uploads.
 
     `forms`: whether a line that its author saved several times has to stand once, in its last form.
@@ -356,9 +346,7 @@ def in_a_crowd(
     skew = SKEWS[seed % len(SKEWS)]
     fake = FakeNextcloud(clock=lambda: clock.seconds() + skew)
     troubled = bool(seed % 2)
-    lines = [
-        flaky(fake, seed * 2 + number, 0.05 if troubled else 0.0) for number in range(2)
-    ]
+    lines = [flaky(fake, seed * 2 + number, 0.05 if troubled else 0.0) for number in range(2)]
     apps = iter(enumerate(app for app, _ in lines))
 
     def connect(name: str):  # type: ignore[no-untyped-def]
@@ -394,9 +382,7 @@ def in_a_crowd(
     if forms:
         files = world.devices[0].files().values()
         world.ledger.check_forms(files, renamed=crowd.renames)
-    check_nothing_is_doubled(
-        world, across_notes=bool(seed % 3) and not world.halves, forms=forms
-    )
+    check_nothing_is_doubled(world, across_notes=bool(seed % 3) and not world.halves, forms=forms)
     return world
 
 
@@ -415,11 +401,7 @@ def sweep_all(world: World) -> None:
 
 def check_nothing_is_doubled(world: World, *, across_notes: bool, forms: bool) -> None:
     """Renames and deletes that meet an edit may leave a note twice, but never a line twice in a note."""
-    files = {
-        path: raw
-        for path, raw in world.devices[0].files().items()
-        if "copy" not in path
-    }
+    files = {path: raw for path, raw in world.devices[0].files().items() if "copy" not in path}
     groups = [b"\n".join(files.values())] if across_notes else list(files.values())
     grown = () if forms else world.ledger.forms
     for raw in groups:
@@ -436,9 +418,7 @@ def all_lines(raw: bytes) -> list[str]:
 def main(first: int, last: int, steps: int = STEPS, forms: int = 0) -> int:
     failed = 0
     for seed in range(first, last):
-        with tempfile.TemporaryDirectory(
-            dir=MEMORY if MEMORY.is_dir() else None
-        ) as folder:
+        with tempfile.TemporaryDirectory(dir=MEMORY if MEMORY.is_dir() else None) as folder:
             try:
                 in_a_crowd(Path(folder), seed, steps, forms=bool(forms))
             except AssertionError as error:

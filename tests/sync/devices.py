@@ -39,12 +39,7 @@ class Device:
     """One vault with its state, and a remote of its own."""
 
     def __init__(
-        self,
-        base: Path,
-        name: str,
-        remote: Remote,
-        clock: Clock,
-        settings: Settings | None = None,
+        self, base: Path, name: str, remote: Remote, clock: Clock, settings: Settings | None = None
     ) -> None:
         self.name, self.clock, self.remote = name, clock, remote
         self.vault, self.state = base / name / "vault", base / name / "state"
@@ -58,9 +53,7 @@ class Device:
         """As a process does, on what the one before left."""
         self.folder = Folder(self.vault)
         self.writer = Writer.open(
-            self.vault,
-            self.state,
-            lambda base, ours, theirs: merge(base, ours, theirs).result,
+            self.vault, self.state, lambda base, ours, theirs: merge(base, ours, theirs).result
         )
         vault = LocalVault(self.folder, self.writing)
         self.sync = SyncEngine(vault, self.state, self.remote, self.settings)
@@ -78,9 +71,7 @@ class Device:
     def run_pass(self, **options: Any) -> PassReport:
         return self.sync.run_pass(self.clock.now, PassOptions(**options))
 
-    def settle(
-        self, others: "tuple[Device, ...]" = (), passes: int = 12
-    ) -> list[PassReport]:
+    def settle(self, others: "tuple[Device, ...]" = (), passes: int = 12) -> list[PassReport]:
         """Pass after pass on all devices, until nothing is done any more."""
         reports = []
         for _ in range(passes):
@@ -106,9 +97,7 @@ class Device:
             for path in self.vault.rglob("*")
             if path.is_file() and not path.name.startswith(".")
         )
-        return {
-            path.relative_to(self.vault).as_posix(): path.read_bytes() for path in found
-        }
+        return {path.relative_to(self.vault).as_posix(): path.read_bytes() for path in found}
 
 
 def pair(base: Path, server: RamServer | None = None) -> tuple[Device, Device, Clock]:

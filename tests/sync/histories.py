@@ -4,17 +4,7 @@ import random
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 
-from tests.sync.pretend import (
-    Op,
-    Planner,
-    Settled,
-    Side,
-    World,
-    check,
-    do,
-    ops_over,
-    settle,
-)
+from tests.sync.pretend import Op, Planner, Settled, Side, World, check, do, ops_over, settle
 from vault_memory.sync.plan.planner import plan
 from vault_memory.sync.settings import Settings
 
@@ -39,9 +29,7 @@ def every(start: Side, names: Iterable[str], length: int) -> list[tuple[History,
     return found
 
 
-def distinct(
-    histories: list[tuple[History, Side]], start: Side
-) -> list[tuple[History, Side]]:
+def distinct(histories: list[tuple[History, Side]], start: Side) -> list[tuple[History, Side]]:
     """One history for each thing a planner could see: names of new ids and tags tell it nothing."""
     known = {thing.id for thing in start.things.values()} | {
         thing.tag for thing in start.things.values()
@@ -93,26 +81,13 @@ def try_all(
             settled = settle(world, DELETES_ARE_MEANT, planner=planner)
             check(before, world)
         except AssertionError as error:
-            raise AssertionError(
-                f"here {mine}, on the server {theirs}: {error}"
-            ) from error
+            raise AssertionError(f"here {mine}, on the server {theirs}: {error}") from error
         number += 1
         most = max(most, settled.passes)
     return number, most
 
 
-NAMES = [
-    "a.md",
-    "b.md",
-    "d",
-    "e",
-    "d/a.md",
-    "d/b.md",
-    "e/a.md",
-    "d/e",
-    "d/e/a.md",
-    "e/d",
-]
+NAMES = ["a.md", "b.md", "d", "e", "d/a.md", "d/b.md", "e/a.md", "d/e", "d/e/a.md", "e/d"]
 
 
 def random_start(die: random.Random) -> Mapping[str, str | None]:
@@ -155,10 +130,7 @@ def try_random(
         tag_moves=die.random() < 0.3,
     )
     world.careless = careless
-    mine, theirs = (
-        random_history(world.local, die, most),
-        random_history(world.remote, die, most),
-    )
+    mine, theirs = (random_history(world.local, die, most), random_history(world.remote, die, most))
     fails = die.choice([0, 0, 0.2, 0.5]) if failing is None else failing
     before = world.copy()
     try:
@@ -189,14 +161,10 @@ def lines(side: Side) -> "Counter[str]":
     return Counter(line for thing in side.things.values() for line in thing.text or ())
 
 
-def try_racing(
-    seed: int, planner: Planner = plan, *, careless: bool = False
-) -> Settled:
+def try_racing(seed: int, planner: Planner = plan, *, careless: bool = False) -> Settled:
     """People go on between a plan and what is done of it. What one wrote is there, unless one removed it who saw it."""
     die = random.Random(seed)
-    world = World.of(
-        random_start(die), ids=die.random() < 0.7, tag_moves=die.random() < 0.3
-    )
+    world = World.of(random_start(die), ids=die.random() < 0.7, tag_moves=die.random() < 0.3)
     world.careless = careless
     ops, written, removed = ops_over(CLOSE), set(world.local.live()), set[str]()
 
@@ -212,12 +180,7 @@ def try_racing(
     for _ in range(4):
         person(0)
     settled = settle(
-        world,
-        DELETES_ARE_MEANT,
-        planner=planner,
-        most=RACES + 14,
-        die=die,
-        between=person,
+        world, DELETES_ARE_MEANT, planner=planner, most=RACES + 14, die=die, between=person
     )
     lost = written - removed - world.local.live()
     assert not lost, f"seed {seed}: lost {lost}"

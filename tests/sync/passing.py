@@ -31,9 +31,7 @@ def main(folder: str, name: str, url: str, user: str, password: str, kind: str) 
         clock.pass_by(61)
         try:
             calm = (
-                calm + 1
-                if device.run_pass(approve_deletes=True, approve_restore=True).quiet
-                else 0
+                calm + 1 if device.run_pass(approve_deletes=True, approve_restore=True).quiet else 0
             )
         except VaultMemoryError:
             calm = 0

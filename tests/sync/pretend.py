@@ -67,8 +67,7 @@ class Side:
 
     def copy(self) -> "Side":
         things = {
-            path: Thing(thing.text, thing.id, thing.tag)
-            for path, thing in self.things.items()
+            path: Thing(thing.text, thing.id, thing.tag) for path, thing in self.things.items()
         }
         return Side(self.name, self.numbers, things, list(self.trash), self.tag_moves)
 
@@ -102,11 +101,7 @@ class Side:
         self.things[path] = Thing(None, self.fresh())
 
     def move(self, src: str, dst: str) -> None:
-        if (
-            src not in self.things
-            or not self.has_room(dst)
-            or dst.startswith(src + "/")
-        ):
+        if src not in self.things or not self.has_room(dst) or dst.startswith(src + "/"):
             raise Refused(src)
         for path in [src, *self.below(src)]:
             self.things[dst + path[len(src) :]] = self.things.pop(path)
@@ -138,8 +133,7 @@ def write(side: Side, path: str, line: str) -> bool:
         return False
     side.put(
         path,
-        (side.things[path].text or frozenset() if path in side.things else frozenset())
-        | {line},
+        (side.things[path].text or frozenset() if path in side.things else frozenset()) | {line},
     )
     return True
 
@@ -182,12 +176,8 @@ OPS: dict[str, Callable[[Side, str, str], bool]] = {
 
 def ops_over(names: Iterable[str]) -> list[Op]:
     names = list(names)
-    single = [
-        (verb, name, "") for verb in ("write", "remove", "make") for name in names
-    ]
-    return single + [
-        ("rename", src, dst) for src in names for dst in names if src != dst
-    ]
+    single = [(verb, name, "") for verb in ("write", "remove", "make") for name in names]
+    return single + [("rename", src, dst) for src in names for dst in names if src != dst]
 
 
 def do(side: Side, op: Op, line: str) -> bool:
@@ -247,20 +237,13 @@ class World:
             {path: self._local(thing) for path, thing in self.local.things.items()},
             gone_here & self.absent[0],
         )
-        there = {
-            path: self._remote(path, thing)
-            for path, thing in self.remote.things.items()
-        }
+        there = {path: self._remote(path, thing) for path, thing in self.remote.things.items()}
         remote = Tree(there, gone_there & self.absent[1])
         self.absent = (gone_here, gone_there)
         return here, remote
 
     def _local(self, thing: Thing) -> Node:
-        return (
-            Dir(thing.id)
-            if thing.text is None
-            else File(hash_of(thing.text), id=thing.id)
-        )
+        return Dir(thing.id) if thing.text is None else File(hash_of(thing.text), id=thing.id)
 
     def _remote(self, path: str, thing: Thing) -> Node:
         id = thing.id if self.ids else ""
@@ -271,19 +254,11 @@ class World:
 
     def alike(self) -> frozenset[tuple[str, str]]:
         """Pairs whose lines are half the same, as an engine finds them among its snapshots."""
-        ids = {
-            was.local_id: path
-            for path, was in self.base.items()
-            if isinstance(was, BaseFile)
-        }
+        ids = {was.local_id: path for path, was in self.base.items() if isinstance(was, BaseFile)}
         found = set()
         for path, thing in self.local.things.items():
             src = ids.get(thing.id)
-            was = (
-                self.base.get(src)
-                if src and src != path and thing.text is not None
-                else None
-            )
+            was = self.base.get(src) if src and src != path and thing.text is not None else None
             if src and thing.text is not None and isinstance(was, BaseFile):
                 old = set(was.hash.split())
                 if 2 * len(old & thing.text) >= len(old):
@@ -359,8 +334,7 @@ class World:
             case MakeRemoteDir() | MakeLocalDir():
                 (remote if isinstance(action, MakeRemoteDir) else local).mkdir(path)
                 here, there = (
-                    side.things[path].id if side.is_dir(path) else ""
-                    for side in (local, remote)
+                    side.things[path].id if side.is_dir(path) else "" for side in (local, remote)
                 )
                 self.base[path] = BaseDir(here, there if self.ids else "")
             case RemoveRemoteDir() | RemoveLocalDir():
@@ -378,9 +352,7 @@ class World:
                 self.carry(action.record, action.to) if action.record else None
             case KeepBoth():
                 side, expected = (
-                    (local, action.hash)
-                    if action.side == "local"
-                    else (remote, action.tag)
+                    (local, action.hash) if action.side == "local" else (remote, action.tag)
                 )
                 self._file(side, path, expected)
                 side.move(path, action.copy)
@@ -428,9 +400,7 @@ def settle(
     refused = active = 0
     for number in range(most):
         here, there = world.trees()
-        made = planner(
-            dict(world.base), here, there, replace(settings, alike=world.alike())
-        )
+        made = planner(dict(world.base), here, there, replace(settings, alike=world.alike()))
         if not made.actions and not made.waiting:
             return Settled(active, refused, made)
         active += bool(made.actions)
@@ -446,9 +416,7 @@ def settle(
                     world.act(action)
                 except Refused:
                     refused += 1
-    raise AssertionError(
-        f"not quiet after {most} passes: {made.actions} {dict(made.waiting)}"
-    )
+    raise AssertionError(f"not quiet after {most} passes: {made.actions} {dict(made.waiting)}")
 
 
 def check(before: World, world: World) -> None:
@@ -476,8 +444,7 @@ def _deleted_as_meant(path: str, was: BaseFile, before: World, world: World) -> 
     lines = set(was.hash.split())
     for side, other in ((before.local, before.remote), (before.remote, before.local)):
         untouched = (
-            side.is_file(path)
-            and hash_of(side.things[path].text or frozenset()) == was.hash
+            side.is_file(path) and hash_of(side.things[path].text or frozenset()) == was.hash
         )
         if untouched and not lines & other.live() and _tag_same(side, path, was):
             assert not lines & world.local.live(), f"{path} was deleted, and came back"

@@ -54,18 +54,14 @@ def changed_results(change: Callable[[dict[str, dict[str, object]]], None]) -> R
         results = json.loads(answer.body)
         change(results)
         return Response(
-            answer.status,
-            {"Content-Type": "application/json"},
-            json.dumps(results).encode(),
+            answer.status, {"Content-Type": "application/json"}, json.dumps(results).encode()
         )
 
     return Rewrite(rewrite)
 
 
 def sent_in_bulk(cloud: Cloud) -> int:
-    return len(
-        [seen for seen in cloud.fake.requests("POST") if seen.path.endswith(BULK)]
-    )
+    return len([seen for seen in cloud.fake.requests("POST") if seen.path.endswith(BULK)])
 
 
 def assert_all_arrive_once(cloud: Cloud) -> None:
@@ -74,13 +70,10 @@ def assert_all_arrive_once(cloud: Cloud) -> None:
     assert len(files) == len(NOTES) + 2
 
 
-def test_uploading_250_new_notes_takes_twelve_requests_plus_folders(
-    cloud: Cloud,
-):
+def test_uploading_250_new_notes_takes_twelve_requests_plus_folders(cloud: Cloud):
     for number in range(250):
         cloud.laptop.save(
-            f"{number % 10}/{number}.md",
-            f"# {number}\n\n- the lamp of night {number}\n",
+            f"{number % 10}/{number}.md", f"# {number}\n\n- the lamp of night {number}\n"
         )
 
     report = cloud.laptop.run_pass()
@@ -102,10 +95,7 @@ def test_bulk_uploaded_notes_have_their_tags_ids_and_times(cloud: Cloud):
     base = cloud.laptop.sync.state.base()
     for path in NOTES:
         file = cloud.fake.tree.file(path)
-        assert (base[path].tag, base[path].remote_id) == (
-            f'"{file.etag}"',
-            str(file.id),
-        )
+        assert (base[path].tag, base[path].remote_id) == (f'"{file.etag}"', str(file.id))
         assert 0 < cloud.clock.seconds() - file.mtime < 120
     assert cloud.puts() == 0
 
@@ -130,8 +120,7 @@ def test_an_edited_note_is_never_uploaded_in_bulk(cloud: Cloud):
 
 
 @pytest.mark.parametrize(
-    "places",
-    [["tea00.md"], ["tea00.md", "tea01.md"], ["tea07.md"], ["tea19.md"], list(NOTES)],
+    "places", [["tea00.md"], ["tea00.md", "tea01.md"], ["tea07.md"], ["tea19.md"], list(NOTES)]
 )
 @pytest.mark.parametrize("age", [0, 90, 400_000])
 def test_a_note_created_by_another_client_after_the_listing_loses_no_line(
@@ -142,10 +131,7 @@ def test_a_note_created_by_another_client_after_the_listing_loses_no_line(
     def make() -> None:
         for path in places:
             bulk_upload(
-                cloud.fake,
-                path,
-                f"- its {path}\n".encode(),
-                mtime=int(cloud.clock.seconds()) - age,
+                cloud.fake, path, f"- its {path}\n".encode(), mtime=int(cloud.clock.seconds()) - age
             )
 
     add_bulk_fault(cloud, Meanwhile(make))
@@ -158,30 +144,21 @@ def test_a_note_created_by_another_client_after_the_listing_loses_no_line(
         assert sorted(files[path].decode().splitlines()) == sorted([text.strip(), *its])
 
 
-def test_a_note_created_by_another_client_at_the_same_time_loses_no_line(
-    cloud: Cloud,
-):
+def test_a_note_created_by_another_client_at_the_same_time_loses_no_line(cloud: Cloud):
     save_all(cloud)
     cloud.laptop.remote._lag = 20
 
     def make() -> None:
-        bulk_upload(
-            cloud.fake, "tea07.md", b"- its\n", mtime=int(cloud.clock.seconds()) - 22
-        )
+        bulk_upload(cloud.fake, "tea07.md", b"- its\n", mtime=int(cloud.clock.seconds()) - 22)
 
     add_bulk_fault(cloud, Meanwhile(make))
     cloud.laptop.run_pass()
 
     assert cloud.fake.tree.file("tea07.md").mtime == int(cloud.clock.seconds()) - 22
-    assert sorted(cloud.together()["tea07.md"].decode().splitlines()) == [
-        "- its",
-        "- tea 7",
-    ]
+    assert sorted(cloud.together()["tea07.md"].decode().splitlines()) == ["- its", "- tea 7"]
 
 
-def test_a_note_created_during_the_request_is_discovered_by_the_next_edit(
-    cloud: Cloud,
-):
+def test_a_note_created_during_the_request_is_discovered_by_the_next_edit(cloud: Cloud):
     save_all(cloud)
     cloud.laptop.run_pass()
     file = cloud.fake.tree.file("tea05.md")
@@ -231,29 +208,21 @@ def test_a_lost_response_followed_by_another_clients_write_loses_no_line(cloud: 
     cloud.clock.pass_by(5)
     bulk_upload(cloud.fake, "tea03.md", b"- its\n")
 
-    assert sorted(cloud.together()["tea03.md"].decode().splitlines()) == [
-        "- its",
-        "- tea 3",
-    ]
+    assert sorted(cloud.together()["tea03.md"].decode().splitlines()) == ["- its", "- tea 3"]
 
 
 def test_a_note_created_after_the_listing_survives_a_lost_response(cloud: Cloud):
     save_all(cloud)
 
     def make() -> None:
-        bulk_upload(
-            cloud.fake, "tea03.md", b"- its\n", mtime=int(cloud.clock.seconds()) - 900
-        )
+        bulk_upload(cloud.fake, "tea03.md", b"- its\n", mtime=int(cloud.clock.seconds()) - 900)
         add_bulk_fault(cloud, LoseAnswer())
 
     cloud.script.add(Meanwhile(make), method="PROPFIND")
     report = cloud.laptop.run_pass()
 
     assert report.failed
-    assert sorted(cloud.together()["tea03.md"].decode().splitlines()) == [
-        "- its",
-        "- tea 3",
-    ]
+    assert sorted(cloud.together()["tea03.md"].decode().splitlines()) == ["- its", "- tea 3"]
 
 
 def test_after_a_damaged_part_the_remaining_notes_are_uploaded_singly(cloud: Cloud):
@@ -264,9 +233,7 @@ def test_after_a_damaged_part_the_remaining_notes_are_uploaded_singly(cloud: Clo
         for path in sorted(NOTES)[10:]:
             del results[f"/{path}"]
             cloud.fake.tree.remove(path)
-        return Response(
-            400, {"Content-Type": "application/json"}, json.dumps(results).encode()
-        )
+        return Response(400, {"Content-Type": "application/json"}, json.dumps(results).encode())
 
     add_bulk_fault(cloud, Rewrite(stop_at_tenth))
     report = cloud.laptop.run_pass()
@@ -303,9 +270,7 @@ def test_a_server_that_advertises_bulk_but_rejects_it_is_used_without_bulk(
     ],
     ids=lambda answer: str(answer.status) + answer.body.decode()[:10],
 )
-def test_after_an_unusable_response_the_contents_are_compared(
-    cloud: Cloud, answer: Answer
-):
+def test_after_an_unusable_response_the_contents_are_compared(cloud: Cloud, answer: Answer):
     save_all(cloud)
     add_bulk_fault(cloud, answer)
 
@@ -350,37 +315,25 @@ def test_a_note_locked_by_another_client_is_merged_once_unlocked(cloud: Cloud):
     cloud.fake.unlock("tea04.md")
 
     assert report.uploaded == 19
-    assert sorted(cloud.together()["tea04.md"].decode().splitlines()) == [
-        "- its",
-        "- tea 4",
-    ]
+    assert sorted(cloud.together()["tea04.md"].decode().splitlines()) == ["- its", "- tea 4"]
 
 
-def test_a_part_stored_despite_a_reported_error_is_reconciled(
-    cloud: Cloud,
-):
+def test_a_part_stored_despite_a_reported_error_is_reconciled(cloud: Cloud):
     save_all(cloud)
 
     def make() -> None:
-        bulk_upload(
-            cloud.fake, "tea04.md", b"- its\n", mtime=int(cloud.clock.seconds()) - 900
-        )
+        bulk_upload(cloud.fake, "tea04.md", b"- its\n", mtime=int(cloud.clock.seconds()) - 900)
         add_bulk_fault(
             cloud,
             changed_results(
-                lambda results: results.update(
-                    {"/tea04.md": {"error": True, "message": "no time"}}
-                )
+                lambda results: results.update({"/tea04.md": {"error": True, "message": "no time"}})
             ),
         )
 
     cloud.script.add(Meanwhile(make), method="PROPFIND")
     cloud.laptop.run_pass()
 
-    assert sorted(cloud.together()["tea04.md"].decode().splitlines()) == [
-        "- its",
-        "- tea 4",
-    ]
+    assert sorted(cloud.together()["tea04.md"].decode().splitlines()) == ["- its", "- tea 4"]
 
 
 def test_names_that_a_header_would_alter_are_uploaded_singly(cloud: Cloud):
@@ -412,9 +365,7 @@ def test_notes_wait_when_their_folder_could_not_be_created(cloud: Cloud):
     assert sent_in_bulk(cloud) == 0
     files = cloud.together()
     assert {
-        path.removeprefix("new/"): raw.decode()
-        for path, raw in files.items()
-        if "/" in path
+        path.removeprefix("new/"): raw.decode() for path, raw in files.items() if "/" in path
     } == NOTES
 
 
@@ -425,9 +376,7 @@ def test_a_large_upload_is_split_into_requests_of_one_mebibyte(cloud: Cloud):
     report = cloud.laptop.run_pass()
 
     assert report.uploaded == 20
-    sizes = [
-        seen.size for seen in cloud.fake.requests("POST") if seen.path.endswith(BULK)
-    ]
+    sizes = [seen.size for seen in cloud.fake.requests("POST") if seen.path.endswith(BULK)]
     assert len(sizes) == 3
     assert max(sizes) < 2**20 + 2**14
     assert cloud.laptop.files() == cloud.fake.files()

@@ -40,10 +40,7 @@ class Other:
             for path in self.folder.rglob("*")
             if path.is_file() and not path.name.startswith(".")
         )
-        return {
-            path.relative_to(self.folder).as_posix(): path.read_bytes()
-            for path in found
-        }
+        return {path.relative_to(self.folder).as_posix(): path.read_bytes() for path in found}
 
 
 def step(device: Device) -> None:
@@ -84,11 +81,7 @@ def desktop(cloud: tuple[FakeNextcloud, str], base: Path) -> Other:
     def run() -> None:
         environment = {**os.environ, "QT_QPA_PLATFORM": "offscreen", "HOME": str(base)}
         done = subprocess.run(
-            command,
-            env=environment,
-            capture_output=True,
-            text=True,
-            timeout=PATIENCE_SECONDS,
+            command, env=environment, capture_output=True, text=True, timeout=PATIENCE_SECONDS
         )
         assert done.returncode == 0, done.stderr[-2000:]
 
@@ -159,18 +152,13 @@ def test_an_edit_the_desktop_client_writes_over_ours_at_the_same_moment_is_merge
     assert device.text("USER.md") == fake.files()["USER.md"].decode()
 
 
-def test_our_engine_and_rclone_share_a_folder(
-    base: Path, server_named: Callable[[str], Server]
-):
+def test_our_engine_and_rclone_share_a_folder(base: Path, server_named: Callable[[str], Server]):
     if not shutil.which("rclone"):
         pytest.skip("rclone is not installed (Debian: rclone)")
     server = server_named("apache-digest")
     url = server.make_folder(f"rclone-{base.name}")
     hidden = subprocess.run(
-        ["rclone", "obscure", server.password],
-        capture_output=True,
-        text=True,
-        check=True,
+        ["rclone", "obscure", server.password], capture_output=True, text=True, check=True
     )
     remote = f":webdav,url='{url}',user={server.user},pass={hidden.stdout.strip()}:"
     folder = base / "rclone"
@@ -178,14 +166,10 @@ def test_our_engine_and_rclone_share_a_folder(
 
     def rclone(*how: str) -> None:
         command = ["rclone", "--config", "/dev/null", "--checksum", *how]
-        subprocess.run(
-            command, check=True, capture_output=True, timeout=PATIENCE_SECONDS
-        )
+        subprocess.run(command, check=True, capture_output=True, timeout=PATIENCE_SECONDS)
 
     other = Other(folder, lambda: rclone("copy", remote, str(folder)))
-    device = Device(
-        base, "laptop", WebDav(url, Account(server.user, server.password)), Clock()
-    )
+    device = Device(base, "laptop", WebDav(url, Account(server.user, server.password)), Clock())
     device.save("USER.md", "## Tea\n\n- green\n")
     other.save("theirs.md", "- theirs\n")
     rclone("copy", str(folder), remote)

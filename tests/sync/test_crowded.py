@@ -18,9 +18,7 @@ SEEDS = range(20)
 
 
 @pytest.mark.parametrize("seed", range(cases(20)))
-def test_two_crowded_vaults_converge_lose_nothing_and_keep_the_last_forms(
-    base: Path, seed: int
-):
+def test_two_crowded_vaults_converge_lose_nothing_and_keep_the_last_forms(base: Path, seed: int):
     in_a_crowd(base, seed, 150, forms=True)
 
 
@@ -39,9 +37,7 @@ def never_looks_behind(patch: pytest.MonkeyPatch) -> None:
 
 
 def trusts_every_tag(patch: pytest.MonkeyPatch) -> None:
-    patch.setattr(
-        "vault_memory.sync.observe.remote_scan.hidden_writes", lambda *seen: frozenset()
-    )
+    patch.setattr("vault_memory.sync.observe.remote_scan.hidden_writes", lambda *seen: frozenset())
     never_looks_behind(patch)
 
 

@@ -69,9 +69,7 @@ def test_an_overwritten_line_survives_when_another_device_reads_the_overwriting_
     )
 
 
-def test_an_overwritten_line_survives_when_another_device_edits_the_overwriting_text(
-    cloud: Cloud,
-):
+def test_an_overwritten_line_survives_when_another_device_edits_the_overwriting_text(cloud: Cloud):
     write_over_the_laptops_line(cloud)
     cloud.phone.run_pass()
     cloud.phone.save("USER.md", cloud.phone.text("USER.md") + "- phone\n")
@@ -80,14 +78,10 @@ def test_an_overwritten_line_survives_when_another_device_edits_the_overwriting_
     cloud.clock.pass_by(3)
     cloud.laptop.run_pass()
 
-    assert {"- green", "- mine", "- its", "- phone"} <= lines(
-        cloud.together()["USER.md"]
-    )
+    assert {"- green", "- mine", "- its", "- phone"} <= lines(cloud.together()["USER.md"])
 
 
-def test_an_overwritten_line_survives_when_a_removal_restores_an_earlier_text(
-    cloud: Cloud,
-):
+def test_an_overwritten_line_survives_when_a_removal_restores_an_earlier_text(cloud: Cloud):
     write_over_the_laptops_line(cloud)
     cloud.phone.run_pass()
     cloud.phone.save("USER.md", TEXT)
@@ -99,9 +93,7 @@ def test_an_overwritten_line_survives_when_a_removal_restores_an_earlier_text(
     assert {"- green", "- mine"} <= lines(cloud.together()["USER.md"])
 
 
-def test_a_line_merged_back_in_survives_a_second_overwrite(
-    cloud: Cloud,
-):
+def test_a_line_merged_back_in_survives_a_second_overwrite(cloud: Cloud):
     write_over_the_laptops_line(cloud)
     cloud.laptop.run_pass()
     cloud.laptop.run_pass()
@@ -111,31 +103,23 @@ def test_a_line_merged_back_in_survives_a_second_overwrite(
     cloud.clock.pass_by(3)
     cloud.laptop.run_pass()
 
-    assert {"- green", "- mine", "- its", "- more"} <= lines(
-        cloud.together()["USER.md"]
-    )
+    assert {"- green", "- mine", "- its", "- more"} <= lines(cloud.together()["USER.md"])
 
 
-def test_a_merged_line_survives_a_write_during_the_upload_of_the_merge(
-    cloud: Cloud,
-):
+def test_a_merged_line_survives_a_write_during_the_upload_of_the_merge(cloud: Cloud):
     cloud.agreed()
     cloud.phone.save("USER.md", f"{TEXT}- phone\n")
     cloud.phone.run_pass()
     cloud.clock.pass_by(3)
     cloud.laptop.save("USER.md", f"- mine\n{TEXT}")
-    cloud.script.add(
-        Meanwhile(lambda: bulk_upload(cloud.fake, "USER.md", its())), "PUT"
-    )
+    cloud.script.add(Meanwhile(lambda: bulk_upload(cloud.fake, "USER.md", its())), "PUT")
     cloud.laptop.run_pass()
 
     for _ in range(3):
         cloud.clock.pass_by(61)
         cloud.laptop.run_pass()
 
-    assert {"- green", "- mine", "- phone", "- its"} <= lines(
-        cloud.together()["USER.md"]
-    )
+    assert {"- green", "- mine", "- phone", "- its"} <= lines(cloud.together()["USER.md"])
 
 
 def test_two_devices_that_write_in_the_same_second_lose_no_line(cloud: Cloud):
@@ -154,13 +138,13 @@ def test_two_devices_that_write_in_the_same_second_lose_no_line(cloud: Cloud):
     assert {"- black", "- one", "- two"} <= lines(cloud.together()["USER.md"])
 
 
-def test_two_devices_that_write_in_the_same_second_lose_no_line_after_a_late_check(
-    cloud: Cloud,
-):
+def test_two_devices_that_write_in_the_same_second_lose_no_line_after_a_late_check(cloud: Cloud):
     cloud.agreed()
     cloud.fake.other_client_put("USER.md", BLACK.encode())
     for device, lag in ((cloud.laptop, 7), (cloud.phone, 9)):
-        device.remote._lag = lag  # the text of the laptop gets the later time; both lie ahead of the server's clock
+        device.remote._lag = (
+            lag  # the text of the laptop gets the later time; both lie ahead of the server's clock
+        )
         device.run_pass()
     cloud.clock.pass_by(2)
     cloud.laptop.save("USER.md", f"{BLACK}- one\n")
@@ -178,9 +162,7 @@ def test_two_devices_that_write_in_the_same_second_lose_no_line_after_a_late_che
 
 
 @pytest.mark.parametrize("answered", [True, False])
-def test_a_concurrent_upload_after_a_retagging_loses_no_line(
-    cloud: Cloud, answered: bool
-):
+def test_a_concurrent_upload_after_a_retagging_loses_no_line(cloud: Cloud, answered: bool):
     cloud.agreed()
     cloud.fake.new_tags()
     cloud.laptop.save("USER.md", f"{TEXT}- mine\n")
@@ -194,9 +176,7 @@ def test_a_concurrent_upload_after_a_retagging_loses_no_line(
 
 
 @pytest.mark.parametrize("seen", [True, False])
-def test_a_changed_line_survives_when_its_note_returns_to_an_earlier_tag(
-    cloud: Cloud, seen: bool
-):
+def test_a_changed_line_survives_when_its_note_returns_to_an_earlier_tag(cloud: Cloud, seen: bool):
     cloud.agreed(USER=BLACK, tea="- tea\n")
     file = cloud.fake.tree.file("USER.md")
     tag = file.etag
@@ -217,16 +197,12 @@ def test_a_changed_line_survives_when_its_note_returns_to_an_earlier_tag(
     assert {"- mine", "- white"} <= lines(cloud.together()["USER.md"])
 
 
-def test_a_line_overwritten_by_an_upload_that_killed_the_server_survives(
-    cloud: Cloud,
-):
+def test_a_line_overwritten_by_an_upload_that_killed_the_server_survives(cloud: Cloud):
     cloud.agreed()
     cloud.fake.other_client_put("USER.md", f"{TEXT}- seen\n".encode())
     cloud.laptop.save("USER.md", f"- mine\n{TEXT}")
     now = int(cloud.clock.seconds())
-    cloud.fake.race_next_put(
-        lambda: cloud.fake.other_client_put("USER.md", its("same"), mtime=now)
-    )
+    cloud.fake.race_next_put(lambda: cloud.fake.other_client_put("USER.md", its("same"), mtime=now))
     cloud.fake.kill_next_put_at(9)
 
     for _ in range(3):
@@ -236,39 +212,29 @@ def test_a_line_overwritten_by_an_upload_that_killed_the_server_survives(
     assert {"- green", "- mine", "- same"} <= lines(cloud.together()["USER.md"])
 
 
-def test_a_line_stored_at_our_upload_time_below_a_partial_upload_survives(
-    cloud: Cloud,
-):
+def test_a_line_stored_at_our_upload_time_below_a_partial_upload_survives(cloud: Cloud):
     cloud.agreed()
     cloud.fake.other_client_put("USER.md", BLACK.encode())
     cloud.laptop.run_pass()
     cloud.laptop.save("USER.md", f"{BLACK}- mine\n")
-    cloud.script.add(
-        UNAVAILABLE, "PROPFIND", "/versions/", skip=1
-    )  # the look behind the upload
+    cloud.script.add(UNAVAILABLE, "PROPFIND", "/versions/", skip=1)  # the look behind the upload
     cloud.laptop.run_pass()
     cloud.phone.run_pass()
     cloud.phone.save("USER.md", f"{BLACK}- mine\n- phone\n")
     ahead = cloud.fake.tree.file("USER.md").mtime
     cloud.clock.pass_by(ahead - int(cloud.clock.seconds()))
     stale = its(upon=f"{BLACK}- mine\n")
-    cloud.fake.race_next_put(
-        lambda: bulk_upload(cloud.fake, "USER.md", stale, mtime=ahead)
-    )
+    cloud.fake.race_next_put(lambda: bulk_upload(cloud.fake, "USER.md", stale, mtime=ahead))
     cloud.fake.kill_next_put_at(9)
 
     cloud.phone.run_pass()
     assert cloud.fake.tree.file("USER.md").versions[ahead] == stale
     cloud.laptop.run_pass()
 
-    assert {"- black", "- mine", "- phone", "- its"} <= lines(
-        cloud.together()["USER.md"]
-    )
+    assert {"- black", "- mine", "- phone", "- its"} <= lines(cloud.together()["USER.md"])
 
 
-def test_a_line_survives_an_empty_response_instead_of_an_earlier_version(
-    cloud: Cloud,
-):
+def test_a_line_survives_an_empty_response_instead_of_an_earlier_version(cloud: Cloud):
     cloud.agreed()
     cloud.laptop.save("USER.md", f"{TEXT}- mine\n")
     cloud.fake.race_next_put(lambda: bulk_upload(cloud.fake, "USER.md", its()))
@@ -293,9 +259,7 @@ def overtake_a_line_behind_a_proxy(cloud: Cloud, instead: Answer, method: str) -
 
 
 @pytest.mark.parametrize("status", [404, 410, 403])
-def test_a_line_survives_a_proxy_that_denies_the_version_history(
-    cloud: Cloud, status: int
-):
+def test_a_line_survives_a_proxy_that_denies_the_version_history(cloud: Cloud, status: int):
     overtake_a_line_behind_a_proxy(cloud, replace(NOT_FOUND, status=status), "PROPFIND")
 
     assert {"- green", "- mine", "- its"} <= lines(cloud.together()["USER.md"])
@@ -330,16 +294,12 @@ def test_a_line_survives_a_proxy_that_answers_several_requests_with_404(
     assert {"- green", "- mine", "- its"} <= lines(cloud.together()["USER.md"])
 
 
-def test_a_line_survives_a_proxy_that_swallows_its_upload_before_a_same_length_write(
-    cloud: Cloud,
-):
+def test_a_line_survives_a_proxy_that_swallows_its_upload_before_a_same_length_write(cloud: Cloud):
     cloud.agreed()
     cloud.laptop.save("USER.md", f"{TEXT}- mine\n")
     cloud.script.add(EMPTY_200, "PUT")
     write = Meanwhile(lambda: bulk_upload(cloud.fake, "USER.md", its("next")))
-    cloud.script.add(
-        write, "PROPFIND", "USER.md"
-    )  # the question which tag the upload got
+    cloud.script.add(write, "PROPFIND", "USER.md")  # the question which tag the upload got
     cloud.laptop.run_pass()
     cloud.phone.run_pass()
     cloud.phone.save("USER.md", cloud.phone.text("USER.md") + "- phone\n")
@@ -348,9 +308,7 @@ def test_a_line_survives_a_proxy_that_swallows_its_upload_before_a_same_length_w
     cloud.clock.pass_by(61)
     cloud.laptop.run_pass()
 
-    assert {"- green", "- mine", "- next", "- phone"} <= lines(
-        cloud.together()["USER.md"]
-    )
+    assert {"- green", "- mine", "- next", "- phone"} <= lines(cloud.together()["USER.md"])
 
 
 def test_a_new_note_at_the_old_path_of_a_renamed_note_is_downloaded(cloud: Cloud):
@@ -370,9 +328,7 @@ def test_a_note_missing_from_two_listings_is_kept(cloud: Cloud):
     cloud.agreed()
     for _ in range(2):
         cloud.fake.list_omits_once("USER.md")
-        cloud.fake.other_client_put(
-            "tea.md", cloud.fake.files()["tea.md"] + b"- more\n"
-        )
+        cloud.fake.other_client_put("tea.md", cloud.fake.files()["tea.md"] + b"- more\n")
         cloud.clock.pass_by(5)
         cloud.laptop.run_pass()
 
@@ -393,9 +349,7 @@ def test_devices_do_not_fight_over_the_order_of_records(cloud: Cloud):
     assert cloud.together()["log.jsonl"] == b'{"id": "1"}\n{"id": "3"}\n{"id": "2"}\n'
 
 
-def test_a_truncated_upload_is_completed_after_another_device_renames_it(
-    cloud: Cloud,
-):
+def test_a_truncated_upload_is_completed_after_another_device_renames_it(cloud: Cloud):
     cloud.agreed(USER=BLACK, tea="- tea\n")
     cloud.laptop.save("USER.md", f"{BLACK}- mine\n")
     cloud.fake.kill_next_put_at(len(TEXT) - 3)
@@ -433,9 +387,7 @@ def test_a_line_survives_a_proxy_that_repeats_the_overwriting_upload(
 
 
 @pytest.mark.parametrize("typed", [True, False])
-def test_a_line_survives_when_another_device_reads_a_truncated_upload(
-    cloud: Cloud, typed: bool
-):
+def test_a_line_survives_when_another_device_reads_a_truncated_upload(cloud: Cloud, typed: bool):
     cloud.agreed()
     whole = TEXT.replace("- green", "- mine\n- green")
     cloud.laptop.save("USER.md", whole)
@@ -446,8 +398,7 @@ def test_a_line_survives_when_another_device_reads_a_truncated_upload(
     assert cloud.phone.text("USER.md").endswith("- gre")
     if typed:
         cloud.phone.save(
-            "USER.md",
-            cloud.phone.text("USER.md").replace("## Tea\n", "## Tea\n- phone\n"),
+            "USER.md", cloud.phone.text("USER.md").replace("## Tea\n", "## Tea\n- phone\n")
         )
     cloud.clock.pass_by(3)
     cloud.laptop.run_pass()
@@ -478,9 +429,7 @@ def test_a_truncated_upload_is_repeated_once_when_its_check_is_interrupted(
     assert cloud.together()["USER.md"] == f"{TEXT}- mine\n".encode()
 
 
-def test_a_note_missing_from_a_listing_is_not_taken_for_a_truncated_upload(
-    cloud: Cloud,
-):
+def test_a_note_missing_from_a_listing_is_not_taken_for_a_truncated_upload(cloud: Cloud):
     cloud.agreed()
     cloud.fake.other_client_put("tea.md", b"- tea\n- more\n")
     cloud.laptop.save("USER.md", f"{TEXT}- mine\n")
@@ -496,9 +445,7 @@ def test_a_note_missing_from_a_listing_is_not_taken_for_a_truncated_upload(
     assert {"- green", "- mine", "- its"} <= lines(cloud.together()["USER.md"])
 
 
-def test_a_line_uploaded_with_the_time_of_an_earlier_version_survives(
-    cloud: Cloud,
-):
+def test_a_line_uploaded_with_the_time_of_an_earlier_version_survives(cloud: Cloud):
     cloud.agreed()
     cloud.fake.other_client_put("USER.md", its("white"))
     early = cloud.fake.tree.file("USER.md").mtime
@@ -507,15 +454,11 @@ def test_a_line_uploaded_with_the_time_of_an_earlier_version_survives(
     cloud.laptop.run_pass()
     cloud.laptop.save("USER.md", cloud.laptop.text("USER.md") + "- mine\n")
     stale = its("another")
-    cloud.fake.race_next_put(
-        lambda: bulk_upload(cloud.fake, "USER.md", stale, mtime=early)
-    )
+    cloud.fake.race_next_put(lambda: bulk_upload(cloud.fake, "USER.md", stale, mtime=early))
 
     cloud.laptop.run_pass()
 
-    assert {"- green", "- black", "- mine", "- another"} <= lines(
-        cloud.together()["USER.md"]
-    )
+    assert {"- green", "- black", "- mine", "- another"} <= lines(cloud.together()["USER.md"])
 
 
 @pytest.mark.parametrize("refusal", ["a text upon the half", 403, 413, 507])
@@ -547,9 +490,7 @@ def write_upon_the_half(cloud: Cloud) -> None:
     cloud.phone.run_pass()
 
 
-def test_lines_truncated_from_an_upload_survive_a_much_later_edit_elsewhere(
-    cloud: Cloud,
-):
+def test_lines_truncated_from_an_upload_survive_a_much_later_edit_elsewhere(cloud: Cloud):
     cloud.agreed(USER=BLACK, tea="- tea\n")
     cloud.laptop.save("USER.md", f"- mine\n{BLACK}")
     cloud.fake.cut_next_put_short_at(len(f"- mine\n{TEXT}") - 3)
@@ -571,9 +512,7 @@ def test_lines_truncated_from_an_upload_survive_a_much_later_edit_elsewhere(
     assert "- gre" not in texts
 
 
-def test_a_line_before_an_unanswered_upload_survives_the_next_write(
-    cloud: Cloud,
-):
+def test_a_line_before_an_unanswered_upload_survives_the_next_write(cloud: Cloud):
     cloud.agreed()
     cloud.laptop.save("USER.md", f"{TEXT}- mine\n")
     cloud.laptop.run_pass()
@@ -589,14 +528,10 @@ def test_a_line_before_an_unanswered_upload_survives_the_next_write(
         cloud.clock.pass_by(3)
         cloud.laptop.run_pass()
 
-    assert {"- green", "- mine", "- next", "- its", "- other"} <= lines(
-        cloud.together()["USER.md"]
-    )
+    assert {"- green", "- mine", "- next", "- its", "- other"} <= lines(cloud.together()["USER.md"])
 
 
-def test_a_line_overwritten_by_a_truncated_upload_survives_an_interrupted_check(
-    cloud: Cloud,
-):
+def test_a_line_overwritten_by_a_truncated_upload_survives_an_interrupted_check(cloud: Cloud):
     cloud.agreed()
     cloud.laptop.save("USER.md", f"{TEXT}- mine\n")
     cloud.fake.race_next_put(lambda: bulk_upload(cloud.fake, "USER.md", its()))
@@ -612,9 +547,7 @@ def test_a_line_overwritten_by_a_truncated_upload_survives_an_interrupted_check(
     assert {"- green", "- mine", "- its"} <= lines(cloud.together()["USER.md"])
 
 
-def test_a_line_that_takes_the_place_of_an_empty_upload_among_the_versions_survives(
-    cloud: Cloud,
-):
+def test_a_line_that_takes_the_place_of_an_empty_upload_among_the_versions_survives(cloud: Cloud):
     cloud.agreed()
     cloud.laptop.save("USER.md", f"{TEXT}- mine\n")
     cloud.fake.kill_next_put_at(0)
@@ -622,9 +555,7 @@ def test_a_line_that_takes_the_place_of_an_empty_upload_among_the_versions_survi
     assert cloud.fake.files()["USER.md"] == b""
     moment = cloud.fake.tree.file("USER.md").mtime
     # Within the second of the empty text, so that the server keeps one version of both.
-    cloud.fake.race_next_put(
-        lambda: bulk_upload(cloud.fake, "USER.md", its(), mtime=moment)
-    )
+    cloud.fake.race_next_put(lambda: bulk_upload(cloud.fake, "USER.md", its(), mtime=moment))
     cloud.clock.pass_by(70)
 
     cloud.laptop.run_pass()
@@ -632,9 +563,7 @@ def test_a_line_that_takes_the_place_of_an_empty_upload_among_the_versions_survi
     assert {"- green", "- mine", "- its"} <= lines(cloud.together()["USER.md"])
 
 
-def test_an_upload_that_never_arrived_does_not_prove_that_the_text_before_it_was_read(
-    cloud: Cloud,
-):
+def test_an_upload_that_never_arrived_does_not_prove_that_the_text_before_it_was_read(cloud: Cloud):
     """An author overwrites the phone's text a moment after it arrived. The laptop tries to upload a minute later."""
     above = TEXT.replace("- green", "- black\n- green")
     cloud.agreed()

@@ -41,14 +41,10 @@ def test_an_overwritten_line_survives_when_the_check_of_its_upload_comes_late(
 
     cloud.laptop.run_pass()
 
-    assert {"- black", "- mine", "- its", "- phone"} <= lines(
-        cloud.together()["USER.md"]
-    )
+    assert {"- black", "- mine", "- its", "- phone"} <= lines(cloud.together()["USER.md"])
 
 
-def test_a_line_survives_an_edit_of_a_text_with_the_same_time_and_length(
-    cloud: Cloud,
-):
+def test_a_line_survives_an_edit_of_a_text_with_the_same_time_and_length(cloud: Cloud):
     cloud.agreed()
     cloud.laptop.save("USER.md", f"{TEXT}- mine\n")
     cloud.laptop.run_pass()
@@ -61,14 +57,10 @@ def test_a_line_survives_an_edit_of_a_text_with_the_same_time_and_length(
 
     cloud.laptop.run_pass()
 
-    assert {"- green", "- mine", "- item", "- phone"} <= lines(
-        cloud.together()["USER.md"]
-    )
+    assert {"- green", "- mine", "- item", "- phone"} <= lines(cloud.together()["USER.md"])
 
 
-def test_a_line_survives_a_proxy_that_denies_the_note_after_a_lost_response(
-    cloud: Cloud,
-):
+def test_a_line_survives_a_proxy_that_denies_the_note_after_a_lost_response(cloud: Cloud):
     cloud.agreed()
     cloud.laptop.save("USER.md", f"{TEXT}- mine\n")
     cloud.fake.race_next_put(lambda: bulk_upload(cloud.fake, "USER.md", its()))
@@ -103,9 +95,7 @@ def test_a_line_uploaded_during_a_local_save_survives(cloud: Cloud):
     assert {"- green", "- mine", "- more", "- typed", "- its", "- next"} <= texts
 
 
-def test_an_upload_survives_a_writer_that_read_only_its_first_lines(
-    cloud: Cloud,
-):
+def test_an_upload_survives_a_writer_that_read_only_its_first_lines(cloud: Cloud):
     cloud.agreed()
     begin = "## Tea\n\n- mine\n"
     cloud.laptop.save("USER.md", f"{begin}- green\n- more\n")
@@ -121,14 +111,10 @@ def test_an_upload_survives_a_writer_that_read_only_its_first_lines(
     cloud.clock.pass_by(3)
     cloud.laptop.run_pass()
 
-    assert {"- mine", "- green", "- more", "- its"} <= lines(
-        cloud.together()["USER.md"]
-    )
+    assert {"- mine", "- green", "- more", "- its"} <= lines(cloud.together()["USER.md"])
 
 
-def test_a_line_survives_an_edit_of_a_text_with_an_earlier_time_and_length(
-    cloud: Cloud,
-):
+def test_a_line_survives_an_edit_of_a_text_with_an_earlier_time_and_length(cloud: Cloud):
     cloud.agreed()
     cloud.fake.other_client_put("USER.md", BLACK.encode())
     time = cloud.fake.tree.file("USER.md").mtime
@@ -148,9 +134,7 @@ def test_a_line_survives_an_edit_of_a_text_with_an_earlier_time_and_length(
 
     cloud.laptop.run_pass()
 
-    assert {"- green", "- mine", "- white", "- phone"} <= lines(
-        cloud.together()["USER.md"]
-    )
+    assert {"- green", "- mine", "- white", "- phone"} <= lines(cloud.together()["USER.md"])
 
 
 def test_a_line_stored_under_the_tag_of_a_repeated_upload_survives(cloud: Cloud):
@@ -171,9 +155,7 @@ def test_a_line_stored_under_the_tag_of_a_repeated_upload_survives(cloud: Cloud)
     assert "- its!" in lines(cloud.together()["USER.md"])
 
 
-def test_a_truncated_line_survives_a_future_version_of_the_same_length(
-    cloud: Cloud,
-):
+def test_a_truncated_line_survives_a_future_version_of_the_same_length(cloud: Cloud):
     cloud.agreed()
     begin = f"{TEXT}- mine\n"
     ours = f"{begin}- more\n"

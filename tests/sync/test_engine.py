@@ -55,9 +55,7 @@ def test_edits_on_both_sides_are_merged(devices: tuple[Device, Device]):
     assert {"- green", "- black", "- rye"} <= set(one.text("USER.md").splitlines())
 
 
-def test_a_binary_file_changed_on_both_sides_is_kept_twice(
-    devices: tuple[Device, Device],
-):
+def test_a_binary_file_changed_on_both_sides_is_kept_twice(devices: tuple[Device, Device]):
     one, other = devices
     one.save("picture.png", b"one")
     one.settle((other,))
@@ -70,9 +68,7 @@ def test_a_binary_file_changed_on_both_sides_is_kept_twice(
     assert sorted(one.files().values()) == [b"its", b"mine"]
 
 
-def test_a_deletion_reaches_the_other_device_and_fills_its_trash(
-    devices: tuple[Device, Device],
-):
+def test_a_deletion_reaches_the_other_device_and_fills_its_trash(devices: tuple[Device, Device]):
     one, other = devices
     one.save("a.md", "- a\n")
     one.save("b.md", "- b\n")
@@ -131,9 +127,7 @@ def test_a_note_renamed_back_elsewhere_survives_a_new_note_of_that_name(
     assert {b"old", b"new"} <= set(b"".join(laptop.files().values()).split())
 
 
-def test_a_second_pass_only_asks_whether_anything_changed(
-    devices: tuple[Device, Device],
-):
+def test_a_second_pass_only_asks_whether_anything_changed(devices: tuple[Device, Device]):
     one, other = devices
     for number in range(10):
         one.save(f"notes/{number}.md", f"- {number}\n")

@@ -10,29 +10,13 @@ from tests.sync.clouded import bulk_upload
 from tests.sync.test_scenarios_servers import TEXT, Cloud
 
 FORMS: dict[str, tuple[str, ...]] = {
-    "grows by words": (
-        "- buy milk\n",
-        "- buy milk and eggs\n",
-        "- buy milk and eggs on Monday\n",
-    ),
-    "is saved in the middle of a word": (
-        "- buy mi\n",
-        "- buy milk an\n",
-        "- buy milk and eggs\n",
-    ),
+    "grows by words": ("- buy milk\n", "- buy milk and eggs\n", "- buy milk and eggs on Monday\n"),
+    "is saved in the middle of a word": ("- buy mi\n", "- buy milk an\n", "- buy milk and eggs\n"),
     "shrinks": ("- buy milk and eggs\n", "- buy milk\n", "- buy\n"),
     "becomes another": ("- buy milk\n", "- call Anna\n", "- swim\n"),
     "is removed": ("- buy milk\n", "- buy milk and eggs\n", ""),
-    "is ticked": (
-        "- [ ] buy milk\n",
-        "- [ ] buy milk and eggs\n",
-        "- [x] buy milk and eggs\n",
-    ),
-    "moves": (
-        "- buy milk\n- swim\n",
-        "- swim\n- buy milk\n",
-        "- swim\n- buy milk today\n",
-    ),
+    "is ticked": ("- [ ] buy milk\n", "- [ ] buy milk and eggs\n", "- [x] buy milk and eggs\n"),
+    "moves": ("- buy milk\n- swim\n", "- swim\n- buy milk\n", "- swim\n- buy milk today\n"),
     "is a paragraph": ("Dear\n", "Dear Anna\n", "Dear Anna, see you on Monday.\n"),
     "is a heading": ("## Bo\n", "## Boats\n", "## Boats and ships\n"),
     "is in a table": (
@@ -60,10 +44,7 @@ def saved_in_bulk(cloud: Cloud, text: str) -> None:
     bulk_upload(cloud.fake, "USER.md", text.encode())
 
 
-WRITERS: dict[str, Callable[[Cloud, str], None]] = {
-    "page": saved_on_a_page,
-    "bulk": saved_in_bulk,
-}
+WRITERS: dict[str, Callable[[Cloud, str], None]] = {"page": saved_on_a_page, "bulk": saved_in_bulk}
 
 
 def both_pass(cloud: Cloud, seconds: float) -> None:
@@ -129,9 +110,7 @@ def test_a_line_that_this_device_uploaded_grows_elsewhere_and_stands_once(
 
 
 @pytest.mark.parametrize("kind", ["grows by words", "is ticked"])
-def test_a_line_grows_over_an_upload_that_its_author_had_not_read(
-    cloud: Cloud, kind: str
-):
+def test_a_line_grows_over_an_upload_that_its_author_had_not_read(cloud: Cloud, kind: str):
     cloud.agreed()
     first, second, third = FORMS[kind]
     saved_in_bulk(cloud, TEXT + first)
@@ -167,9 +146,7 @@ def test_a_line_grows_here_after_an_upload_without_an_answer_that_others_go_on_w
 
 @pytest.mark.parametrize("method", ["GET", "PUT", "PROPFIND"])
 @pytest.mark.parametrize("kind", ["grows by words", "is ticked"])
-def test_only_the_last_form_stands_when_a_save_meets_a_pass(
-    cloud: Cloud, kind: str, method: str
-):
+def test_only_the_last_form_stands_when_a_save_meets_a_pass(cloud: Cloud, kind: str, method: str):
     cloud.agreed()
     first, second, third = FORMS[kind]
     saved_on_a_page(cloud, TEXT + first)
@@ -186,9 +163,7 @@ def test_only_the_last_form_stands_when_a_save_meets_a_pass(
     )
 
 
-def test_a_line_removed_elsewhere_stays_removed_without_an_upload_of_ours(
-    cloud: Cloud,
-):
+def test_a_line_removed_elsewhere_stays_removed_without_an_upload_of_ours(cloud: Cloud):
     cloud.agreed()
     for text in (f"{TEXT}- milk\n", TEXT, "## Tea\n\n"):
         saved_on_a_page(cloud, text)
@@ -258,9 +233,7 @@ def test_a_line_that_two_devices_bring_back_stands_once_when_it_is_edited_on_one
     )
 
 
-def test_a_line_that_loses_its_last_word_is_not_taken_for_half_an_upload(
-    cloud: Cloud,
-):
+def test_a_line_that_loses_its_last_word_is_not_taken_for_half_an_upload(cloud: Cloud):
     cloud.agreed(USER=f"{TEXT}- buy milk and eggs\n- swim\n")
     cloud.laptop.save("USER.md", f"- mine\n{TEXT}- buy milk and eggs\n- swim\n")
     cloud.script.add(UNAVAILABLE, "PROPFIND", "/versions/", times=3)
@@ -273,9 +246,7 @@ def test_a_line_that_loses_its_last_word_is_not_taken_for_half_an_upload(
     assert sorted(lines) == sorted(expected)
 
 
-def test_a_device_that_edits_a_line_had_read_the_upload_that_it_writes_over(
-    cloud: Cloud,
-):
+def test_a_device_that_edits_a_line_had_read_the_upload_that_it_writes_over(cloud: Cloud):
     """The upload adds no line of its own, so that the edited text shows no trace of it."""
     cloud.agreed(USER=f"{TEXT}- buy milk\n- swim\n")
     cloud.laptop.save("USER.md", f"{TEXT}- buy milk\n")
@@ -290,9 +261,7 @@ def test_a_device_that_edits_a_line_had_read_the_upload_that_it_writes_over(
     assert cloud.together()["USER.md"].decode() == f"{TEXT}- call Anna\n"
 
 
-def test_a_device_that_overwrites_a_text_in_between_had_not_read_the_upload(
-    cloud: Cloud,
-):
+def test_a_device_that_overwrites_a_text_in_between_had_not_read_the_upload(cloud: Cloud):
     cloud.agreed(USER=f"{TEXT}- buy milk\n- swim\n")
     cloud.laptop.save("USER.md", f"- mine\n{TEXT}- buy milk\n")
     cloud.laptop.run_pass()

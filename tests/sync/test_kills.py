@@ -49,9 +49,7 @@ class Counting:
 class Household:
     """A laptop that gets killed, a phone that does not, and somebody who writes on both."""
 
-    def __init__(
-        self, base: Path, counting: Counting, who: tuple[str, str, str, str]
-    ) -> None:
+    def __init__(self, base: Path, counting: Counting, who: tuple[str, str, str, str]) -> None:
         self.base, self.counting, self.who = base, counting, who
         self.random = random.Random(11)
         self.written: list[str] = []
@@ -75,18 +73,14 @@ class Household:
         for _ in range(4):
             line = f"- {name} {len(self.written)}\n"
             note = self.base / name / "vault" / f"notes/{self.random.randrange(12)}.md"
-            note.write_text(
-                (note.read_text() if note.exists() else "# Note\n\n") + line
-            )
+            note.write_text((note.read_text() if note.exists() else "# Note\n\n") + line)
             self.written.append(line)
 
     def write_many(self, name: str) -> None:
         """So many new notes that they go up in one request."""
         for _ in range(12):
             line = f"- {name} {len(self.written)}\n"
-            (
-                self.base / name / "vault" / f"notes/new{len(self.written)}.md"
-            ).write_text(line)
+            (self.base / name / "vault" / f"notes/new{len(self.written)}.md").write_text(line)
             self.written.append(line)
 
     def runs(self, name: str, *, over: int = 0) -> int:
@@ -106,10 +100,7 @@ class Household:
     def killed(self) -> None:
         """The laptop starts to sync, and dies over some request."""
         self.counting.before = self.random.random() < 0.5
-        assert self.runs("laptop", over=self.random.randrange(2, 30)) in (
-            0,
-            -signal.SIGKILL,
-        )
+        assert self.runs("laptop", over=self.random.randrange(2, 30)) in (0, -signal.SIGKILL)
 
     def finished(self, name: str) -> None:
         assert self.runs(name) == 0
@@ -149,9 +140,7 @@ def _run_household(home: Household) -> dict[str, bytes]:
     everything = b"".join(here.values()).decode()
     assert not [line for line in home.written if line not in everything]
     assert not [
-        path
-        for path in here
-        if not path.startswith("notes/") or "copy" in path or "/." in path
+        path for path in here if not path.startswith("notes/") or "copy" in path or "/." in path
     ]
     return here
 
@@ -161,17 +150,13 @@ def test_ten_kills_on_a_nextcloud_lose_nothing(base: Path):
     counting = Counting(fake)
     with Front(counting) as front:
         files = run_household(
-            base,
-            counting,
-            (front.url + fake.dav_path, fake.user, fake.app_password, "nextcloud"),
+            base, counting, (front.url + fake.dav_path, fake.user, fake.app_password, "nextcloud")
         )
     assert fake.files() == files
 
 
 @pytest.mark.deep
-def test_ten_kills_on_apache_lose_nothing(
-    base: Path, server_named: Callable[[str], Server]
-):
+def test_ten_kills_on_apache_lose_nothing(base: Path, server_named: Callable[[str], Server]):
     server = server_named("apache-digest")
     url = server.make_folder(f"kills-{base.name}")
     counting = Counting(Upstream(server.url.rstrip("/")))
@@ -182,6 +167,5 @@ def test_ten_kills_on_apache_lose_nothing(
         )
     stored = server.root_dir / f"kills-{base.name}"
     assert {
-        path.relative_to(stored).as_posix(): path.read_bytes()
-        for path in stored.rglob("*.*")
+        path.relative_to(stored).as_posix(): path.read_bytes() for path in stored.rglob("*.*")
     } == files

@@ -67,9 +67,7 @@ def test_a_remote_line_survives_a_save_during_a_merge_without_base(
     assert {"- green", "- its only", "- mine", "- typed"} <= live_lines(cloud)
 
 
-def test_a_note_is_downloaded_by_the_first_pass_after_its_editor_closes(
-    cloud: Cloud,
-):
+def test_a_note_is_downloaded_by_the_first_pass_after_its_editor_closes(cloud: Cloud):
     cloud.agreed()
     cloud.fake.other_client_put("USER.md", its())
     swap_file = cloud.laptop.vault / ".USER.md.swp"
@@ -83,9 +81,7 @@ def test_a_note_is_downloaded_by_the_first_pass_after_its_editor_closes(
     assert cloud.laptop.text("USER.md") == its().decode()
 
 
-def test_a_remote_line_survives_a_merge_without_base_delayed_by_an_open_editor(
-    cloud: Cloud,
-):
+def test_a_remote_line_survives_a_merge_without_base_delayed_by_an_open_editor(cloud: Cloud):
     cloud.agreed()
     forget_the_base(cloud)
     cloud.fake.other_client_put("USER.md", its("its only"))
@@ -101,9 +97,7 @@ def test_a_remote_line_survives_a_merge_without_base_delayed_by_an_open_editor(
 
 
 @pytest.mark.parametrize("edited", [False, True])
-def test_an_overwritten_line_survives_a_merge_delayed_by_an_open_editor(
-    cloud: Cloud, edited: bool
-):
+def test_an_overwritten_line_survives_a_merge_delayed_by_an_open_editor(cloud: Cloud, edited: bool):
     cloud.agreed()
     cloud.laptop.save("USER.md", f"{TEXT}- mine\n")
     cloud.laptop.run_pass()
@@ -134,9 +128,7 @@ FAULTS = [UNAVAILABLE, LoseAnswer(), LoseRequest(), CutResponse(-5), None]
     is_open=st.booleans(),
 )
 @settings(
-    max_examples=25,
-    deadline=None,
-    suppress_health_check=[HealthCheck.function_scoped_fixture],
+    max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
 )
 def test_every_line_of_both_sides_survives_any_interruption_of_a_merge_without_base(
     tmp_path_factory: pytest.TempPathFactory,
@@ -187,8 +179,7 @@ CALLS = ("- call Anna\n", "- call Ben\n")
 
 @pytest.mark.parametrize("edited", [False, True])
 @pytest.mark.parametrize(
-    "theirs",
-    [f"{TEXT}{CALLS[1]}- more\n", f"{TEXT}{CALLS[1]}", f"## Tea\n\n{CALLS[1]}"],
+    "theirs", [f"{TEXT}{CALLS[1]}- more\n", f"{TEXT}{CALLS[1]}", f"## Tea\n\n{CALLS[1]}"]
 )
 def test_a_line_saved_during_a_download_survives_the_next_write_of_another_device(
     cloud: Cloud, theirs: str, edited: bool
@@ -199,9 +190,7 @@ def test_a_line_saved_during_a_download_survives_the_next_write_of_another_devic
     if edited:
         cloud.laptop.save("USER.md", f"- mine\n{TEXT}")
     before = cloud.laptop.text("USER.md")
-    typed = Meanwhile(
-        lambda: cloud.laptop.save("USER.md", before + CALLS[0]), after=True
-    )
+    typed = Meanwhile(lambda: cloud.laptop.save("USER.md", before + CALLS[0]), after=True)
     cloud.script.add(typed, "GET")
     cloud.laptop.run_pass()
     assert CALLS[0] in cloud.laptop.text("USER.md")

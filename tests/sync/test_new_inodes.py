@@ -7,10 +7,7 @@ import pytest
 from tests.sync.test_scenarios_servers import Cloud
 
 TEXT = "## Tea\n\n- green\n- mint\n"
-SAVED = {
-    "as it was": TEXT,
-    "with another line": TEXT + "- black\n",
-}
+SAVED = {"as it was": TEXT, "with another line": TEXT + "- black\n"}
 
 
 @pytest.fixture
@@ -41,9 +38,7 @@ def test_a_note_that_is_saved_under_a_new_name_and_inode_is_one_move(
     assert len(cloud.fake.requests("MOVE")) == 1
 
 
-def test_of_two_notes_alike_under_new_names_none_counts_as_renamed(
-    cloud: Cloud,
-) -> None:
+def test_of_two_notes_alike_under_new_names_none_counts_as_renamed(cloud: Cloud) -> None:
     cloud.agreed(USER=TEXT, tea=TEXT)
     (cloud.laptop.vault / "tea.md").unlink()
     for name in ("one", "two"):

@@ -63,9 +63,7 @@ def test_a_local_note_survives_a_client_that_created_one_of_the_same_name(
     assert sorted(lines(cloud.together()["day.md"])) == expected
 
 
-def test_an_uploaded_record_survives_a_client_that_had_not_read_it(
-    cloud: Cloud,
-):
+def test_an_uploaded_record_survives_a_client_that_had_not_read_it(cloud: Cloud):
     cloud.laptop.save("log.jsonl", '{"id": "1"}\n')
     cloud.agreed()
     cloud.laptop.save("log.jsonl", '{"id": "1"}\n{"id": "2"}\n')
@@ -82,9 +80,7 @@ def test_an_uploaded_record_survives_a_client_that_had_not_read_it(
     ]
 
 
-def test_a_line_removed_elsewhere_after_a_while_stays_removed(
-    cloud: Cloud,
-):
+def test_a_line_removed_elsewhere_after_a_while_stays_removed(cloud: Cloud):
     cloud.agreed()
     cloud.laptop.save("USER.md", f"{TEXT}- milk\n")
     cloud.laptop.run_pass()
@@ -157,9 +153,7 @@ def test_a_merge_does_not_overwrite_an_upload_that_passed_the_same_precondition(
 
 
 @pytest.mark.parametrize("path", ["USER.md", "log.jsonl"])
-def test_a_text_read_before_a_failed_version_check_survives_its_pruning(
-    cloud: Cloud, path: str
-):
+def test_a_text_read_before_a_failed_version_check_survives_its_pruning(cloud: Cloud, path: str):
     texts = {"USER.md": TEXT, "log.jsonl": '{"id": "0"}\n'}
     for name, text in texts.items():
         cloud.laptop.save(name, text)
@@ -195,9 +189,7 @@ def test_a_new_note_does_not_overwrite_one_created_at_the_same_moment(cloud: Clo
 
 @pytest.mark.parametrize("ask", [True, False])
 @pytest.mark.parametrize("edited", [True, False])
-def test_a_text_with_the_same_length_time_and_tag_is_noticed(
-    cloud: Cloud, edited: bool, ask: bool
-):
+def test_a_text_with_the_same_length_time_and_tag_is_noticed(cloud: Cloud, edited: bool, ask: bool):
     cloud.agreed()
     second = int(cloud.clock.seconds())
     bulk_upload(cloud.fake, "USER.md", f"{TEXT}- black\n".encode(), mtime=second)
@@ -219,9 +211,7 @@ def test_a_text_with_the_same_length_time_and_tag_is_noticed(
     )
 
 
-def test_our_line_survives_a_text_stored_under_the_tag_of_our_upload(
-    cloud: Cloud,
-):
+def test_our_line_survives_a_text_stored_under_the_tag_of_our_upload(cloud: Cloud):
     cloud.agreed()
     cloud.clock.pass_by(15)
     cloud.laptop.save("USER.md", f"{TEXT}- mine\n")
@@ -238,9 +228,7 @@ def test_our_line_survives_a_text_stored_under_the_tag_of_our_upload(
     assert {"- green", "- mine", "- its!"} <= set(lines(cloud.together()["USER.md"]))
 
 
-def test_our_line_in_a_renamed_note_survives_a_client_that_had_not_read_it(
-    cloud: Cloud,
-):
+def test_our_line_in_a_renamed_note_survives_a_client_that_had_not_read_it(cloud: Cloud):
     cloud.agreed()
     cloud.clock.pass_by(15)
     cloud.laptop.save("USER.md", f"{TEXT}- mine\n")
@@ -258,9 +246,7 @@ def test_our_line_in_a_renamed_note_survives_a_client_that_had_not_read_it(
 
 @pytest.mark.parametrize("typed_since", [True, False])
 @pytest.mark.parametrize("at", [0, 5, len(TEXT), len(TEXT) + 3])
-def test_an_upload_truncated_by_the_server_is_sent_again(
-    cloud: Cloud, at: int, typed_since: bool
-):
+def test_an_upload_truncated_by_the_server_is_sent_again(cloud: Cloud, at: int, typed_since: bool):
     cloud.agreed()
     whole = f"{BLACK}- mine\n"
     cloud.laptop.save("USER.md", whole)
@@ -289,9 +275,7 @@ def test_an_edit_of_a_truncated_upload_removes_nothing_of_its_missing_part(
     def add_line() -> None:
         cloud.fake.other_client_put("USER.md", f"- its\n{TEXT}".encode())
 
-    cloud.script.add(
-        Meanwhile(add_line, after=True) if answered else LoseAnswer(), "PUT"
-    )
+    cloud.script.add(Meanwhile(add_line, after=True) if answered else LoseAnswer(), "PUT")
     cloud.laptop.run_pass()
     if not answered:
         add_line()
@@ -304,9 +288,7 @@ def test_an_edit_of_a_truncated_upload_removes_nothing_of_its_missing_part(
     )
 
 
-def test_a_line_under_a_new_heading_survives_a_client_that_creates_the_same_heading(
-    cloud: Cloud,
-):
+def test_a_line_under_a_new_heading_survives_a_client_that_creates_the_same_heading(cloud: Cloud):
     cloud.agreed()
     cloud.laptop.save("USER.md", f"{TEXT}\n## Boats\n- mine\n")
     cloud.laptop.run_pass()
@@ -336,9 +318,7 @@ def test_an_upload_survives_a_text_of_the_same_length_and_time_discovered_late(
     assert {"- itss", "- green", "- mine"} <= set(lines(cloud.together()["USER.md"]))
 
 
-def test_a_server_that_truncates_every_upload_is_reported_and_costs_no_local_line(
-    cloud: Cloud,
-):
+def test_a_server_that_truncates_every_upload_is_reported_and_costs_no_local_line(cloud: Cloud):
     cloud.agreed()
     whole = f"{BLACK}- mine\n"
     cloud.laptop.save("USER.md", whole)
@@ -380,9 +360,7 @@ def test_lines_removed_at_the_end_elsewhere_are_removed_here_by_the_next_pass(
     assert len(of_versions) <= 1  # whether the phone has read our text
 
 
-def test_a_text_that_ends_mid_line_is_downloaded_once_while_waiting_for_the_rest(
-    cloud: Cloud,
-):
+def test_a_text_that_ends_mid_line_is_downloaded_once_while_waiting_for_the_rest(cloud: Cloud):
     cloud.laptop.save("USER.md", f"{BLACK}- white\n- red\n")
     cloud.agreed(tea="- tea\n")
     cloud.fake.other_client_put("USER.md", f"{BLACK}- whi".encode())
@@ -398,9 +376,7 @@ def test_a_text_that_ends_mid_line_is_downloaded_once_while_waiting_for_the_rest
 
 @pytest.mark.parametrize("skew", [0, 1, 2, 5, 30, 3600, 2_000_000_000])
 @pytest.mark.parametrize("change", ["theirs", "mine", "both", "delete", "rename"])
-def test_a_time_in_the_future_costs_no_extra_requests(
-    cloud: Cloud, skew: int, change: str
-):
+def test_a_time_in_the_future_costs_no_extra_requests(cloud: Cloud, skew: int, change: str):
     cloud.agreed()
     user = cloud.laptop.vault / "USER.md"
     later = int(cloud.clock.seconds()) + skew
@@ -422,18 +398,14 @@ def test_a_time_in_the_future_costs_no_extra_requests(
 
 
 @pytest.mark.parametrize("skew", [0, 1, 30])
-def test_a_time_in_the_future_does_not_make_every_pass_list_all_folders(
-    cloud: Cloud, skew: int
-):
+def test_a_time_in_the_future_does_not_make_every_pass_list_all_folders(cloud: Cloud, skew: int):
     for number in range(40):
         cloud.laptop.save(f"folder{number}/note.md", f"- note {number}\n")
     cloud.agreed()
     # A Nextcloud as it is installed lists one folder a request, not a whole tree.
     cloud.laptop.remote.traits = replace(cloud.laptop.remote.traits, infinity=False)
     cloud.laptop.save("USER.md", f"- mine\n{TEXT}")
-    cloud.fake.other_client_put(
-        "USER.md", BLACK.encode(), mtime=int(cloud.clock.seconds()) + skew
-    )
+    cloud.fake.other_client_put("USER.md", BLACK.encode(), mtime=int(cloud.clock.seconds()) + skew)
     requests = []
     for _ in range(12):
         cloud.clock.pass_by(0.34)
@@ -468,9 +440,7 @@ def test_an_edit_without_a_concurrent_write_costs_three_requests(cloud: Cloud):
 
 
 WRITES: dict[str, Callable[[Cloud], None]] = {
-    "same second": lambda cloud: bulk_upload(
-        cloud.fake, "USER.md", f"{BLACK}- its\n".encode()
-    ),
+    "same second": lambda cloud: bulk_upload(cloud.fake, "USER.md", f"{BLACK}- its\n".encode()),
     "later": lambda cloud: (
         cloud.clock.pass_by(5),
         bulk_upload(cloud.fake, "USER.md", f"{BLACK}- its\n".encode()),
@@ -479,9 +449,7 @@ WRITES: dict[str, Callable[[Cloud], None]] = {
 
 
 @pytest.mark.parametrize("when", list(WRITES))
-def test_a_write_between_our_listing_and_our_upload_is_not_lost(
-    cloud: Cloud, when: str
-):
+def test_a_write_between_our_listing_and_our_upload_is_not_lost(cloud: Cloud, when: str):
     cloud.agreed(USER=BLACK)
     cloud.laptop.save("USER.md", f"- mine\n{BLACK}")
     cloud.script.add(Meanwhile(lambda: WRITES[when](cloud)), "PUT")

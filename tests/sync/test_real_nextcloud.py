@@ -47,9 +47,7 @@ class Unconditional:
         if path in self.open and chance.random() < 0.5:
             line = f"- {self.ledger.line()}\n".encode()
             self._put(path, self.open.pop(path) + line)
-        elif (
-            answer := self.session.get(f"{self.url}/{path}", timeout=60)
-        ).status_code == 200:
+        elif (answer := self.session.get(f"{self.url}/{path}", timeout=60)).status_code == 200:
             self.open[path] = answer.content
 
     def _put(self, path: str, raw: bytes) -> None:
@@ -57,10 +55,7 @@ class Unconditional:
             answer := self.session.put(f"{self.url}/{path}", data=raw, timeout=60)
         ).status_code == 423:
             time.sleep(0.2)
-        if answer.status_code not in (
-            201,
-            204,
-        ):  # its folder was removed: nothing was saved
+        if answer.status_code not in (201, 204):  # its folder was removed: nothing was saved
             self.ledger.saved.discard(raw.decode().rsplit("- ", 1)[1].strip())
 
 
@@ -73,19 +68,11 @@ def run(base: Path, url: str, account: Account, seed: int, steps: int) -> None:
     try:
         with requests.Session() as session:
             session.auth = (account.user, account.password)
-            world = World(
-                base,
-                seed,
-                lambda name: Nextcloud(folder, account),
-                Clock(),
-                trouble=0.0,
-            )
+            world = World(base, seed, lambda name: Nextcloud(folder, account), Clock(), trouble=0.0)
             world.rest = lambda: time.sleep(TAGS_AGE)
             third = Unconditional(folder, session, world.ledger)
             world.keep_all()
-            world.run(
-                steps, lambda chance: third(chance) if chance.random() < 0.3 else None
-            )
+            world.run(steps, lambda chance: third(chance) if chance.random() < 0.3 else None)
             world.settle()
             world.check()
     finally:

@@ -66,9 +66,7 @@ def agreed(laptop: Desk, phone: Desk) -> str:
 
 
 @pytest.mark.parametrize("looks", ["before", "after"])
-def test_a_rename_takes_the_past_along_to_the_other_device(
-    desks: tuple[Desk, Desk], looks: str
-):
+def test_a_rename_takes_the_past_along_to_the_other_device(desks: tuple[Desk, Desk], looks: str):
     laptop, phone = desks
     record = agreed(laptop, phone)
     (laptop.device.vault / OLD).rename(laptop.device.vault / NEW)
@@ -104,15 +102,11 @@ def test_a_rename_that_both_devices_follow_ends(desks: tuple[Desk, Desk]):
     laptop.device.settle((phone.device,))
 
     assert laptop.device.files() == phone.device.files()
-    assert [path for path in phone.device.files() if "audit" in path] == [
-        f"{NEW}.audit.jsonl"
-    ]
+    assert [path for path in phone.device.files() if "audit" in path] == [f"{NEW}.audit.jsonl"]
     assert phone.ids(NEW) == [record]
 
 
-def test_a_record_that_the_other_device_adds_meanwhile_finds_the_note(
-    desks: tuple[Desk, Desk],
-):
+def test_a_record_that_the_other_device_adds_meanwhile_finds_the_note(desks: tuple[Desk, Desk]):
     laptop, phone = desks
     record = agreed(laptop, phone)
     (laptop.device.vault / OLD).rename(laptop.device.vault / NEW)

@@ -131,9 +131,7 @@ def test_the_only_note_is_not_deleted_by_a_home_with_other_notes(home: Home) -> 
 
 
 @pytest.mark.scenario("E95")
-def test_a_person_who_replaced_all_notes_elsewhere_approves_that_once(
-    home: Home,
-) -> None:
+def test_a_person_who_replaced_all_notes_elsewhere_approves_that_once(home: Home) -> None:
     home.agree(3)
     for number in range(3):
         home.delete(f"note{number}.md")

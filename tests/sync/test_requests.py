@@ -41,10 +41,7 @@ def on_ram(base: Path, traits: Capabilities) -> Device:
     clock = Clock()
     server = RamServer(traits=traits, clock=clock.seconds)
     return Device(
-        base,
-        "laptop",
-        RamRemote(server) if traits.infinity else LevelsOnly(server),
-        clock,
+        base, "laptop", RamRemote(server) if traits.infinity else LevelsOnly(server), clock
     )
 
 
@@ -109,9 +106,7 @@ def test_an_edited_note_and_its_verification_stay_within_the_request_limit(
     assert requests_of_pass(device) == IDLE[kind]
 
 
-def test_an_edit_on_the_server_costs_a_check_a_listing_and_a_download(
-    device: Device, kind: str
-):
+def test_an_edit_on_the_server_costs_a_check_a_listing_and_a_download(device: Device, kind: str):
     other = other_device(device)
     other.sync.run_pass(other.clock.now)
     settle(other)
@@ -139,9 +134,7 @@ def other_device(device: Device) -> Device:
     return Device(base, "phone", connected(adapter.app), device.clock)
 
 
-def test_without_deep_listings_an_edit_costs_two_requests_plus_its_depth(
-    base: Path,
-):
+def test_without_deep_listings_an_edit_costs_two_requests_plus_its_depth(base: Path):
     clock = Clock()
     fake = FakeNextcloud(clock=clock.seconds)
     device = Device(base, "laptop", connected(fake), clock)
@@ -158,9 +151,7 @@ def test_without_deep_listings_an_edit_costs_two_requests_plus_its_depth(
     assert report.requests <= 2 + 3
 
 
-def test_uploading_a_thousand_notes_takes_one_request_each_over_few_connections(
-    base: Path,
-):
+def test_uploading_a_thousand_notes_takes_one_request_each_over_few_connections(base: Path):
     fake = FakeNextcloud()
     addresses = set()
 
@@ -170,9 +161,7 @@ def test_uploading_a_thousand_notes_takes_one_request_each_over_few_connections(
             return fake.handle(method, path, headers, body, address=address)
 
     with Front(Seen()) as front:
-        remote = Nextcloud(
-            front.url + fake.dav_path, Account(fake.user, fake.app_password)
-        )
+        remote = Nextcloud(front.url + fake.dav_path, Account(fake.user, fake.app_password))
         device = Device(base, "laptop", remote, Clock())
         for number in range(1000):
             device.save(f"{number % 20}/{number}.md", f"- {number}\n" * 80)

@@ -27,9 +27,7 @@ class Cloud:
         self.laptop.settle((self.phone,))
         self.clock.pass_by(60)
 
-    def backed_up_and_written_since(
-        self, changed: int = 4, new: int = 2
-    ) -> dict[str, bytes]:
+    def backed_up_and_written_since(self, changed: int = 4, new: int = 2) -> dict[str, bytes]:
         self.fake.back_up()
         self.clock.pass_by(3600)
         for note in NOTES[:changed]:
@@ -88,9 +86,7 @@ def test_edits_since_the_backup_stay_until_a_person_answers(
 
 
 @pytest.mark.scenario("E94")
-def test_refusing_the_restore_uploads_the_local_texts_for_other_devices(
-    cloud: Cloud,
-):
+def test_refusing_the_restore_uploads_the_local_texts_for_other_devices(cloud: Cloud):
     expected = cloud.backed_up_and_written_since()
     cloud.restore()
     cloud.passes()
@@ -104,9 +100,7 @@ def test_refusing_the_restore_uploads_the_local_texts_for_other_devices(
 
 
 @pytest.mark.scenario("E94")
-def test_accepting_the_restore_takes_the_earlier_texts_and_keeps_the_local_in_history(
-    cloud: Cloud,
-):
+def test_accepting_the_restore_takes_the_earlier_texts_and_keeps_the_local_in_history(cloud: Cloud):
     newer = cloud.backed_up_and_written_since()
     cloud.restore()
     cloud.passes()
@@ -118,18 +112,14 @@ def test_accepting_the_restore_takes_the_earlier_texts_and_keeps_the_local_in_hi
     assert cloud.laptop.text(NOTES[0]) == f"# {NOTES[0]}\n\n- first\n"
     assert cloud.laptop.writer is not None
     snapshots = cloud.laptop.writer.snapshots
-    kept = [
-        snapshots.bytes_of(version.revision) for version in snapshots.chain(NOTES[0])
-    ]
+    kept = [snapshots.bytes_of(version.revision) for version in snapshots.chain(NOTES[0])]
     assert newer[NOTES[0]] in kept
     cloud.laptop.save(NOTES[0], "# Later\n")
     assert cloud.laptop.settle()[-1].held == ()
 
 
 @pytest.mark.scenario("E94")
-def test_a_line_written_locally_while_waiting_survives_either_answer(
-    cloud: Cloud,
-):
+def test_a_line_written_locally_while_waiting_survives_either_answer(cloud: Cloud):
     cloud.backed_up_and_written_since()
     cloud.restore()
     cloud.laptop.save(NOTES[0], cloud.laptop.text(NOTES[0]) + "- while it was held\n")
@@ -145,16 +135,12 @@ def test_a_line_written_locally_while_waiting_survives_either_answer(
 
 
 @pytest.mark.scenario("E94")
-def test_an_edit_of_an_earlier_text_on_another_device_does_not_release_the_hold(
-    cloud: Cloud,
-):
+def test_an_edit_of_an_earlier_text_on_another_device_does_not_release_the_hold(cloud: Cloud):
     cloud.backed_up_and_written_since()
     cloud.restore()
     cloud.passes()
     for note in NOTES[:4]:
-        cloud.fake.other_client_put(
-            note, cloud.fake.files()[note] + b"- from the browser\n"
-        )
+        cloud.fake.other_client_put(note, cloud.fake.files()[note] + b"- from the browser\n")
 
     cloud.passes()
     assert all("- since the backup\n" in cloud.laptop.text(note) for note in NOTES[:4])
@@ -181,9 +167,7 @@ def test_the_hold_survives_a_restart(cloud: Cloud):
 
 
 @pytest.mark.parametrize("number", [1, 2])
-def test_an_old_version_restored_on_purpose_arrives_like_any_edit(
-    cloud: Cloud, number: int
-):
+def test_an_old_version_restored_on_purpose_arrives_like_any_edit(cloud: Cloud, number: int):
     cloud.backed_up_and_written_since(new=0)
     for note in NOTES[:number]:
         cloud.fake.other_client_put(note, f"# {note}\n\n- first\n".encode())
@@ -205,9 +189,7 @@ def shorter(raw: bytes) -> bytes:
 
 
 @pytest.mark.parametrize("edit", [with_line, shorter])
-def test_many_new_texts_are_downloaded_each_only_once(
-    cloud: Cloud, edit: Callable[[bytes], bytes]
-):
+def test_many_new_texts_are_downloaded_each_only_once(cloud: Cloud, edit: Callable[[bytes], bytes]):
     cloud.backed_up_and_written_since(new=0)
     for note in NOTES[1:]:
         cloud.fake.other_client_put(note, edit(cloud.fake.files()[note]))

@@ -64,16 +64,12 @@ def pair(base: Path) -> Pair:
 
 def newer(folder: str, notes: int = 2) -> dict[str, bytes]:
     return {
-        f"{folder}{number}.md": f"- first {number}\n- newer\n".encode()
-        for number in range(notes)
+        f"{folder}{number}.md": f"- first {number}\n- newer\n".encode() for number in range(notes)
     }
 
 
 def older(folder: str, notes: int = 2) -> dict[str, bytes]:
-    return {
-        f"{folder}{number}.md": f"- first {number}\n".encode()
-        for number in range(notes)
-    }
+    return {f"{folder}{number}.md": f"- first {number}\n".encode() for number in range(notes)}
 
 
 @pytest.mark.parametrize("folder", FOLDERS)
@@ -106,9 +102,7 @@ def test_a_refused_restore_brings_the_newer_lines_back(pair: Pair) -> None:
     assert pair.laptop.files() == pair.phone.files() == pair.fake.files()
 
 
-def test_an_accepted_restore_reaches_all_devices_and_history_keeps_the_newer(
-    pair: Pair,
-) -> None:
+def test_an_accepted_restore_reaches_all_devices_and_history_keeps_the_newer(pair: Pair) -> None:
     pair.write("diary/")
     pair.restore()
     pair.passes()
@@ -152,9 +146,7 @@ def test_a_line_written_while_the_question_is_open_survives_either_answer(
     assert pair.laptop.files() == pair.phone.files() == pair.fake.files()
 
 
-def test_the_question_stays_open_after_a_restart_and_an_edit_of_one_note(
-    pair: Pair,
-) -> None:
+def test_the_question_stays_open_after_a_restart_and_an_edit_of_one_note(pair: Pair) -> None:
     pair.write("diary/")
     pair.restore()
     pair.passes()
@@ -168,9 +160,7 @@ def test_the_question_stays_open_after_a_restart_and_an_edit_of_one_note(
     assert newer("diary/").items() <= pair.phone.files().items()
 
 
-def test_nothing_is_deleted_on_the_server_while_the_question_is_open(
-    pair: Pair,
-) -> None:
+def test_nothing_is_deleted_on_the_server_while_the_question_is_open(pair: Pair) -> None:
     pair.write("diary/")
     pair.phone.save("diary/2.md", "- made since the backup\n")
     pair.settle()
@@ -218,12 +208,8 @@ def undone_by_the_program(pair: Pair) -> None:
         assert written.outcome in ("written", "merged")
 
 
-@pytest.mark.parametrize(
-    "edit", [one_note_of_two, one_beside_an_edit, undone_by_the_program]
-)
-def test_what_is_meant_is_uploaded_like_any_edit(
-    pair: Pair, edit: Callable[[Pair], None]
-) -> None:
+@pytest.mark.parametrize("edit", [one_note_of_two, one_beside_an_edit, undone_by_the_program])
+def test_what_is_meant_is_uploaded_like_any_edit(pair: Pair, edit: Callable[[Pair], None]) -> None:
     pair.write("diary/")
     edit(pair)
 
@@ -233,9 +219,7 @@ def test_what_is_meant_is_uploaded_like_any_edit(
     assert pair.fake.files()["diary/0.md"] == b"- first 0\n"
 
 
-def test_older_files_that_another_client_puts_over_a_folder_are_held_too(
-    pair: Pair,
-) -> None:
+def test_older_files_that_another_client_puts_over_a_folder_are_held_too(pair: Pair) -> None:
     pair.write("diary/")
     for path, raw in older("diary/").items():
         pair.fake.other_client_put(path, raw)

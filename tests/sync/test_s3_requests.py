@@ -20,11 +20,7 @@ PROBE = 13
 """Requests of the first pass on a home, to find out what the store can do"""
 MARKER = 2
 """Requests that make a folder: a check that no note has its name, and an upload"""
-SIZES = [
-    50,
-    pytest.param(1000, marks=only_full),
-    pytest.param(2500, marks=only_full),
-]
+SIZES = [50, pytest.param(1000, marks=only_full), pytest.param(2500, marks=only_full)]
 
 
 @pytest.fixture(params=s3_stores.NAMES)

@@ -20,12 +20,7 @@ def store(request: pytest.FixtureRequest, s3_store_named: StoreNamed) -> S3Store
     return s3_store_named(request.param)
 
 
-def run(
-    base: Path,
-    store: S3Store,
-    seed: int,
-    steps: int = STEPS,
-) -> None:
+def run(base: Path, store: S3Store, seed: int, steps: int = STEPS) -> None:
     """Of every two runs one keeps all files: then no device may delete any."""
     url = store.new_home()
     trouble = 0.12 if seed else 0.0
@@ -52,10 +47,7 @@ def assert_idle(device: Device) -> None:
     assert device.run_pass().requests == 1
 
 
-def assert_tidy(
-    store: S3Store,
-    url: str,
-) -> None:
+def assert_tidy(store: S3Store, url: str) -> None:
     """Neither a probe nor an upload has left a scratch key."""
     bucket, _, prefix = url.removeprefix("s3://").partition("/")
     listed = store.boto().list_objects_v2(Bucket=bucket, Prefix=f"{prefix}/")
@@ -72,7 +64,5 @@ def test_two_vaults_on_a_bucket_converge_and_lose_nothing(
 
 @pytest.mark.deep
 @pytest.mark.parametrize("seed", range(8, 100))
-def test_a_hundred_runs_on_a_bucket_lose_nothing(
-    base: Path, store: S3Store, seed: int
-) -> None:
+def test_a_hundred_runs_on_a_bucket_lose_nothing(base: Path, store: S3Store, seed: int) -> None:
     run(base, store, seed, 100)

@@ -37,9 +37,7 @@ def bot_adds(device: Device, path: str, line: str) -> None:
 
 
 @pytest.mark.scenario("D74")
-def test_a_note_offloaded_to_icloud_is_neither_deleted_nor_downloaded(
-    cloud: Cloud,
-):
+def test_a_note_offloaded_to_icloud_is_neither_deleted_nor_downloaded(cloud: Cloud):
     cloud.agreed()
     (cloud.laptop.vault / "tea.md").rename(cloud.laptop.vault / ".tea.md.icloud")
 
@@ -71,10 +69,7 @@ def test_partial_downloads_of_other_programs_are_not_synced(cloud: Cloud, name: 
 @pytest.mark.scenario("D76")
 def test_two_bots_that_note_the_same_fact_on_one_day_produce_one_item(cloud: Cloud):
     cloud.agreed()
-    for device, own in (
-        (cloud.laptop, "- has a laptop"),
-        (cloud.phone, "- has a phone"),
-    ):
+    for device, own in ((cloud.laptop, "- has a laptop"), (cloud.phone, "- has a phone")):
         bot_adds(device, "USER.md", "- likes oolong (2026-11-22)")
         bot_adds(device, "USER.md", own)
 
@@ -90,17 +85,12 @@ def test_two_bots_that_note_the_same_fact_on_one_day_produce_one_item(cloud: Clo
 
 
 @pytest.mark.scenario("D77")
-def test_a_device_away_for_a_month_brings_its_edits_and_no_deleted_note(
-    cloud: Cloud,
-):
+def test_a_device_away_for_a_month_brings_its_edits_and_no_deleted_note(cloud: Cloud):
     items = "".join(f"- item {number}\n" for number in range(12))
     cloud.agreed(USER="## Tea\n\n" + items, tea="- tea\n", gone="- gone\n")
     for day in range(30):
         cloud.clock.pass_by(86_400)
-        text = (
-            cloud.laptop.text("USER.md").replace(f"- item {day}\n", "")
-            + f"- day {day}\n"
-        )
+        text = cloud.laptop.text("USER.md").replace(f"- item {day}\n", "") + f"- day {day}\n"
         cloud.laptop.save("USER.md", text)
         if day == 3:
             (cloud.laptop.vault / "gone.md").unlink()
@@ -157,9 +147,7 @@ def test_two_programs_that_keep_rewriting_a_note_are_stopped(cloud: Cloud):
         cloud.fake.other_client_put("USER.md", f"{TEXT}- its {number}\n".encode())
         reports.append(cloud.laptop.run_pass())
 
-    stopped = [
-        at for at, report in enumerate(reports) if "USER.md" in dict(report.skipped)
-    ]
+    stopped = [at for at, report in enumerate(reports) if "USER.md" in dict(report.skipped)]
     assert stopped
     assert "in turns" in dict(reports[stopped[0]].skipped)["USER.md"]
     assert len([one for one in reports[: stopped[0]] if one.acted]) <= 9
@@ -182,9 +170,7 @@ def test_a_note_edited_remotely_survives_the_local_deletion_of_its_folder(cloud:
 
 @pytest.mark.scenario("F107")
 @pytest.mark.parametrize("folder_here", [True, False])
-def test_a_file_and_a_folder_of_the_same_name_are_both_kept(
-    cloud: Cloud, folder_here: bool
-):
+def test_a_file_and_a_folder_of_the_same_name_are_both_kept(cloud: Cloud, folder_here: bool):
     cloud.agreed()
     if folder_here:
         cloud.laptop.save("boat.md/deck.md", "- deck\n")
@@ -215,8 +201,7 @@ def test_names_the_server_treats_as_equal_are_both_kept(cloud: Cloud):
     for device in (cloud.laptop, cloud.phone):
         texts = b"".join(device.files().values())
         assert all(
-            word in texts
-            for word in (b"- composed", b"- decomposed", b"- upper", b"- lower")
+            word in texts for word in (b"- composed", b"- decomposed", b"- upper", b"- lower")
         )
 
 
@@ -291,9 +276,7 @@ def test_a_note_that_becomes_excluded_is_not_deleted(base: Path, excluded: bool)
 
 
 @pytest.mark.scenario("H120")
-def test_a_folder_swapped_for_a_symlink_during_the_pass_leaks_nothing(
-    cloud: Cloud, base: Path
-):
+def test_a_folder_swapped_for_a_symlink_during_the_pass_leaks_nothing(cloud: Cloud, base: Path):
     cloud.laptop.save("notes/a.md", "- a\n")
     cloud.agreed()
     outside = base / "outside"
@@ -313,9 +296,7 @@ def test_a_folder_swapped_for_a_symlink_during_the_pass_leaks_nothing(
         cloud.laptop.run_pass()
         cloud.clock.pass_by(61)
 
-    assert {path.name: path.read_text() for path in outside.iterdir()} == {
-        "a.md": "- secret\n"
-    }
+    assert {path.name: path.read_text() for path in outside.iterdir()} == {"a.md": "- secret\n"}
     assert b"- secret" not in b"".join(cloud.fake.files().values())
     assert "notes/a.md" in cloud.fake.files()
 
@@ -332,9 +313,7 @@ def test_a_folder_swapped_for_a_symlink_during_the_pass_leaks_nothing(
         "a/../../evil.md",
     ],
 )
-def test_a_listing_with_paths_outside_the_folder_writes_nothing_outside(
-    base: Path, evil: str
-):
+def test_a_listing_with_paths_outside_the_folder_writes_nothing_outside(base: Path, evil: str):
     clock = Clock()
     fake = FakeNextcloud(clock=clock.seconds)
     script = Script()
@@ -351,19 +330,13 @@ def test_a_listing_with_paths_outside_the_folder_writes_nothing_outside(
 
     fresh = {path for path in base.rglob("*") if "state" not in path.parts} - before
     assert all(path.is_relative_to(device.vault) for path in fresh)
-    assert not [
-        path for path in base.rglob("evil.md") if not path.is_relative_to(device.vault)
-    ]
+    assert not [path for path in base.rglob("evil.md") if not path.is_relative_to(device.vault)]
 
 
 @pytest.mark.scenario("H124")
 @pytest.mark.parametrize(
     "crafted",
-    [
-        "users/nell/USER.md",
-        "users/../users/nell/USER.md",
-        "users/mira%2F..%2Fnell/USER.md",
-    ],
+    ["users/nell/USER.md", "users/../users/nell/USER.md", "users/mira%2F..%2Fnell/USER.md"],
 )
 def test_paths_of_one_user_never_reach_another_users_files(base: Path, crafted: str):
     clock = Clock()
@@ -376,11 +349,7 @@ def test_paths_of_one_user_never_reach_another_users_files(base: Path, crafted: 
     device.save("USER.md", TEXT)
     device.settle()
     fake.other_client_put("placeholder.md", b"- theirs\n")
-    script.add(
-        replaced(b"placeholder.md", f"../nell/{crafted}".encode()),
-        "PROPFIND",
-        times=None,
-    )
+    script.add(replaced(b"placeholder.md", f"../nell/{crafted}".encode()), "PROPFIND", times=None)
     device.save("USER.md", TEXT + "- more\n")
 
     for _ in range(3):

@@ -49,12 +49,7 @@ DAMAGED = Answer(
 class Bucket:
     """A store, a laptop that syncs with it over a line of its own, and a phone on a good one."""
 
-    def __init__(
-        self,
-        base: Path,
-        store: S3Store,
-        proxy: S3Proxy,
-    ) -> None:
+    def __init__(self, base: Path, store: S3Store, proxy: S3Proxy) -> None:
         self.base, self.store, self.proxy = base, store, proxy
         self.clock, self.script = Clock(), proxy.script
         self.url = store.new_home()
@@ -90,9 +85,7 @@ class Bucket:
 
     def write(self, path: str, text: str) -> None:
         """Another client writes to the bucket."""
-        etags = {
-            entry.path: entry.etag for entry in self.direct.list(deep=True).entries
-        }
+        etags = {entry.path: entry.etag for entry in self.direct.list(deep=True).entries}
         self.direct.put(path, text.encode(), expected=etags.get(path))
 
     def erase(self, *, markers: bool) -> None:
@@ -127,15 +120,7 @@ def bucket(
 @pytest.mark.scenario("E103")
 @pytest.mark.parametrize(
     "fault",
-    [
-        LoseAnswer(),
-        LoseRequest(),
-        Duplicate(),
-        INTERNAL,
-        UNAVAILABLE,
-        TOO_MANY,
-        DAMAGED,
-    ],
+    [LoseAnswer(), LoseRequest(), Duplicate(), INTERNAL, UNAVAILABLE, TOO_MANY, DAMAGED],
     ids=lambda fault: f"{type(fault).__name__}{getattr(fault, 'status', '')}",
 )
 @pytest.mark.parametrize("path", ["USER.md", "new.md"])
@@ -173,22 +158,17 @@ def test_a_connection_lost_at_any_byte_loses_nothing(
     files = bucket.converge()
 
     lines = b"".join(files.values()).decode().splitlines()
-    expected = {
-        f"- {who}{number}" for who in ("mine", "its") for number in range(len(places))
-    }
+    expected = {f"- {who}{number}" for who in ("mine", "its") for number in range(len(places))}
     assert expected <= set(lines)
     assert files.keys() == {"USER.md", "tea.md"}
 
 
 @pytest.mark.scenario("E85")
-def test_an_edit_by_another_device_during_a_pass_is_merged_after_the_412(
-    bucket: Bucket,
-) -> None:
+def test_an_edit_by_another_device_during_a_pass_is_merged_after_the_412(bucket: Bucket) -> None:
     bucket.agree()
     bucket.laptop.save("USER.md", TEXT + "- black\n")
     bucket.script.add(
-        Meanwhile(lambda: bucket.write("USER.md", "## Tea\n\n- white\n- green\n")),
-        "PUT",
+        Meanwhile(lambda: bucket.write("USER.md", "## Tea\n\n- white\n- green\n")), "PUT"
     )
 
     bucket.run_pass()
@@ -198,9 +178,7 @@ def test_an_edit_by_another_device_during_a_pass_is_merged_after_the_412(
     assert {"- black", "- white", "- green"} <= set(lines)
 
 
-def test_a_note_deleted_elsewhere_during_an_upload_comes_back_with_the_edit(
-    bucket: Bucket,
-) -> None:
+def test_a_note_deleted_elsewhere_during_an_upload_comes_back_with_the_edit(bucket: Bucket) -> None:
     bucket.agree()
     bucket.laptop.save("tea.md", "- tea\n- black\n")
 
@@ -214,9 +192,7 @@ def test_a_note_deleted_elsewhere_during_an_upload_comes_back_with_the_edit(
     assert bucket.converge()["tea.md"] == b"- tea\n- black\n"
 
 
-def test_a_new_note_of_the_same_name_on_both_sides_keeps_both_texts(
-    bucket: Bucket,
-) -> None:
+def test_a_new_note_of_the_same_name_on_both_sides_keeps_both_texts(bucket: Bucket) -> None:
     bucket.agree()
     bucket.laptop.save("new.md", "- laptop\n")
     bucket.script.add(Meanwhile(lambda: bucket.write("new.md", "- web\n")), "PUT")
@@ -244,9 +220,7 @@ def test_a_late_answer_repeats_nothing(bucket: Bucket) -> None:
 
 @pytest.mark.parametrize("fault", [LoseAnswer(), LoseRequest(), UNAVAILABLE])
 @pytest.mark.parametrize("method", ["PUT", "DELETE"])
-def test_an_interrupted_move_ends_with_one_note(
-    bucket: Bucket, method: str, fault: Answer
-) -> None:
+def test_an_interrupted_move_ends_with_one_note(bucket: Bucket, method: str, fault: Answer) -> None:
     bucket.agree()
     (bucket.laptop.vault / "tea.md").rename(bucket.laptop.vault / "boats.md")
     bucket.script.add(fault, method)
@@ -259,14 +233,10 @@ def test_an_interrupted_move_ends_with_one_note(
     assert files.keys() == {"USER.md", "boats.md"}
 
 
-def test_a_note_edited_elsewhere_while_it_is_moved_keeps_the_edit(
-    bucket: Bucket,
-) -> None:
+def test_a_note_edited_elsewhere_while_it_is_moved_keeps_the_edit(bucket: Bucket) -> None:
     bucket.agree()
     (bucket.laptop.vault / "tea.md").rename(bucket.laptop.vault / "boats.md")
-    bucket.script.add(
-        Meanwhile(lambda: bucket.write("tea.md", "- tea\n- more\n")), "DELETE"
-    )
+    bucket.script.add(Meanwhile(lambda: bucket.write("tea.md", "- tea\n- more\n")), "DELETE")
 
     bucket.run_pass()
     assert bucket.script.happened
@@ -306,9 +276,7 @@ def test_a_listing_that_is_wrong_deletes_nothing(bucket: Bucket, fault: Answer) 
 @pytest.mark.scenario("E95")
 @pytest.mark.parametrize("markers", [True, False], ids=["all keys", "all notes"])
 @pytest.mark.parametrize("number", [1, 3, 15])
-def test_an_emptied_bucket_deletes_nothing_here(
-    bucket: Bucket, number: int, markers: bool
-) -> None:
+def test_an_emptied_bucket_deletes_nothing_here(bucket: Bucket, number: int, markers: bool) -> None:
     bucket.agree(**{f"note{index}": f"- {index}\n" for index in range(number)})
     before = bucket.laptop.files()
     bucket.erase(markers=markers)
@@ -320,9 +288,7 @@ def test_an_emptied_bucket_deletes_nothing_here(
 
 
 @pytest.mark.scenario("E95")
-def test_a_home_replaced_by_another_with_other_notes_deletes_nothing_here(
-    bucket: Bucket,
-) -> None:
+def test_a_home_replaced_by_another_with_other_notes_deletes_nothing_here(bucket: Bucket) -> None:
     bucket.agree(**{f"note{index}": f"- {index}\n" for index in range(5)})
     before = bucket.laptop.files()
     bucket.erase(markers=True)
@@ -360,9 +326,7 @@ def test_another_folder_under_the_same_state_deletes_and_writes_nothing(
 
 
 @pytest.mark.scenario("E94")
-def test_a_bucket_restored_to_earlier_versions_takes_no_edit_back(
-    bucket: Bucket,
-) -> None:
+def test_a_bucket_restored_to_earlier_versions_takes_no_edit_back(bucket: Bucket) -> None:
     names = [f"note{index}" for index in range(5)]
     bucket.agree(**{name: f"# {name}\n\n- first\n" for name in names})
     backup = bucket.files()

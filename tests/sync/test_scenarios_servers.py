@@ -25,12 +25,7 @@ from tests.remote.servers.nextcloud import FakeNextcloud
 from tests.sync.clouded import connected
 from tests.sync.devices import Clock, Device
 from vault_memory.remote.nextcloud import Nextcloud
-from vault_memory.remote.remote_errors import (
-    RemoteBusy,
-    RemoteError,
-    RootMissing,
-    Unauthorised,
-)
+from vault_memory.remote.remote_errors import RemoteBusy, RemoteError, RootMissing, Unauthorised
 from vault_memory.sync.pass_report import PassReport
 from vault_memory.sync.settings import Settings
 
@@ -45,10 +40,7 @@ class Cloud:
         self.fake = FakeNextcloud(clock=self.clock.seconds)
         self.script = Script()
         self.laptop = Device(
-            base,
-            "laptop",
-            connected(self.fake, Faulty(self.fake, self.script)),
-            self.clock,
+            base, "laptop", connected(self.fake, Faulty(self.fake, self.script)), self.clock
         )
         self.phone = Device(base, "phone", connected(self.fake), self.clock)
 
@@ -77,9 +69,7 @@ def cloud(base: Path) -> Cloud:
     return Cloud(base)
 
 
-def test_another_write_in_the_same_second_under_the_same_tag_is_not_overwritten(
-    cloud: Cloud,
-):
+def test_another_write_in_the_same_second_under_the_same_tag_is_not_overwritten(cloud: Cloud):
     cloud.agreed(USER=TEXT)
     cloud.fake.other_client_put("USER.md", b"## Tea\n\n- green\n- black\n")
     cloud.laptop.run_pass()
@@ -89,9 +79,7 @@ def test_another_write_in_the_same_second_under_the_same_tag_is_not_overwritten(
     cloud.laptop.run_pass()
 
     assert b"- white" in cloud.fake.files()["USER.md"]
-    assert {"- black", "- white", "- red"} <= set(
-        cloud.together()["USER.md"].decode().splitlines()
-    )
+    assert {"- black", "- white", "- red"} <= set(cloud.together()["USER.md"].decode().splitlines())
 
 
 @pytest.mark.parametrize("renamed", [True, False])
@@ -171,9 +159,7 @@ def test_an_upload_stored_without_a_response_is_not_repeated(cloud: Cloud):
 
 @pytest.mark.scenario("E81")
 @pytest.mark.parametrize("typed_since", [True, False])
-def test_a_partially_stored_note_is_not_reported_as_synced(
-    cloud: Cloud, typed_since: bool
-):
+def test_a_partially_stored_note_is_not_reported_as_synced(cloud: Cloud, typed_since: bool):
     cloud.agreed()
     cloud.laptop.save("USER.md", f"{TEXT}- black\n")
     cloud.fake.kill_next_put_at(5)
@@ -192,9 +178,7 @@ def test_a_partially_stored_note_is_not_reported_as_synced(
 
 
 @pytest.mark.scenario("E82")
-def test_an_upload_that_never_arrived_is_sent_again_with_the_same_precondition(
-    cloud: Cloud,
-):
+def test_an_upload_that_never_arrived_is_sent_again_with_the_same_precondition(cloud: Cloud):
     cloud.agreed()
     cloud.laptop.save("USER.md", TEXT + "- black\n")
     tag = cloud.fake.tree.file("USER.md").etag
@@ -205,9 +189,7 @@ def test_an_upload_that_never_arrived_is_sent_again_with_the_same_precondition(
     cloud.clock.pass_by(5)
     cloud.laptop.run_pass()
 
-    assert [seen.headers["if-match"] for seen in cloud.fake.requests("PUT")] == [
-        f'"{tag}"'
-    ]
+    assert [seen.headers["if-match"] for seen in cloud.fake.requests("PUT")] == [f'"{tag}"']
     assert cloud.together()["USER.md"] == f"{TEXT}- black\n".encode()
 
 
@@ -216,9 +198,7 @@ def test_an_edit_during_a_pass_is_merged_after_the_412(cloud: Cloud):
     cloud.agreed()
     cloud.laptop.save("USER.md", TEXT + "- black\n")
     there = b"## Boats\n\n- dinghy\n\n" + TEXT.encode()
-    cloud.script.add(
-        Meanwhile(lambda: cloud.fake.other_client_put("USER.md", there)), "PUT"
-    )
+    cloud.script.add(Meanwhile(lambda: cloud.fake.other_client_put("USER.md", there)), "PUT")
 
     report = cloud.laptop.run_pass()
 
@@ -270,9 +250,7 @@ def test_an_upload_to_a_full_account_waits_and_gives_the_reason(cloud: Cloud):
 
 
 @pytest.mark.scenario("E84")
-def test_a_changed_password_stops_the_pass_and_deletes_nothing(
-    cloud: Cloud,
-):
+def test_a_changed_password_stops_the_pass_and_deletes_nothing(cloud: Cloud):
     cloud.agreed()
     before = cloud.laptop.files()
     cloud.fake.revoke(cloud.fake.app_password)
@@ -291,9 +269,7 @@ def test_a_password_rejected_mid_pass_ends_the_pass_at_once(cloud: Cloud):
     cloud.agreed()
     for number in range(5):
         cloud.laptop.save(f"n{number}.md", f"- {number}\n")
-    cloud.script.add(
-        Meanwhile(lambda: cloud.fake.revoke(cloud.fake.app_password)), "PUT", skip=2
-    )
+    cloud.script.add(Meanwhile(lambda: cloud.fake.revoke(cloud.fake.app_password)), "PUT", skip=2)
 
     with pytest.raises(Unauthorised):
         cloud.laptop.run_pass()
@@ -335,9 +311,7 @@ def test_a_folder_that_cannot_be_listed_is_left_alone_and_the_rest_is_synced(
 def test_a_proxy_that_answers_404_for_the_folder_stops_everything(cloud: Cloud):
     cloud.agreed()
     before = cloud.laptop.files()
-    cloud.script.add(
-        Answer(404, {"Content-Type": "text/html"}, b"<html>404</html>"), times=None
-    )
+    cloud.script.add(Answer(404, {"Content-Type": "text/html"}, b"<html>404</html>"), times=None)
 
     for _ in range(3):
         cloud.clock.pass_by(61)
@@ -349,8 +323,7 @@ def test_a_proxy_that_answers_404_for_the_folder_stops_everything(cloud: Cloud):
 
 @pytest.mark.scenario("E87")
 @pytest.mark.parametrize(
-    "fault",
-    [LOGIN_WITH_200, CutResponse(-200), Answer(207, {"Content-Type": "text/html"})],
+    "fault", [LOGIN_WITH_200, CutResponse(-200), Answer(207, {"Content-Type": "text/html"})]
 )
 def test_an_invalid_listing_deletes_nothing(cloud: Cloud, fault: Answer | CutResponse):
     cloud.agreed()
@@ -369,9 +342,7 @@ def test_an_invalid_listing_deletes_nothing(cloud: Cloud, fault: Answer | CutRes
 
 @pytest.mark.scenario("E88")
 @pytest.mark.parametrize("lost", ["getetag", "getcontentlength"])
-def test_an_entry_without_required_properties_is_unknown_not_deleted(
-    cloud: Cloud, lost: str
-):
+def test_an_entry_without_required_properties_is_unknown_not_deleted(cloud: Cloud, lost: str):
     cloud.agreed()
     cloud.fake.other_client_put("more.md", b"- more\n")
 
@@ -423,9 +394,7 @@ def test_a_local_pass_after_an_incomplete_listing_deletes_nothing(cloud: Cloud):
 
 
 @pytest.mark.scenario("E85")
-def test_an_unlistable_folder_resets_the_wait_for_a_missing_note(
-    cloud: Cloud,
-):
+def test_an_unlistable_folder_resets_the_wait_for_a_missing_note(cloud: Cloud):
     cloud.laptop.save("ext/a.md", "- a\n")
     cloud.agreed()
     cloud.fake.list_omits_once("ext/a.md")
@@ -457,9 +426,7 @@ def test_new_tags_on_all_files_transfer_nothing(cloud: Cloud, uploads: str):
         cloud.clock.pass_by(15)
         reports.append(cloud.laptop.run_pass())
 
-    assert not any(
-        report.uploaded + report.downloaded + report.merged for report in reports
-    )
+    assert not any(report.uploaded + report.downloaded + report.merged for report in reports)
     assert not any(report.conflicts for report in reports)
     # A bulk upload stores no checksum. Size, time and id do not prove that the text is the same: a program
     # that keeps times may have written a text of that length. So each of these notes is read once.
@@ -469,9 +436,7 @@ def test_new_tags_on_all_files_transfer_nothing(cloud: Cloud, uploads: str):
 
 @pytest.mark.scenario("E91")
 @pytest.mark.parametrize("edited", [True, False])
-def test_different_bytes_under_the_same_tag_are_eventually_merged(
-    cloud: Cloud, edited: bool
-):
+def test_different_bytes_under_the_same_tag_are_eventually_merged(cloud: Cloud, edited: bool):
     cloud.agreed(**{f"n{number}": f"- {number}\n" for number in range(12)})
     cloud.laptop.run_pass()
     cloud.fake.other_content_same_tag("n7.md", b"- 7\n- x\n")
@@ -491,9 +456,7 @@ def test_different_bytes_under_the_same_tag_are_eventually_merged(
 
 
 @pytest.mark.scenario("E91")
-def test_a_different_size_under_the_same_tag_is_noticed_by_the_next_listing(
-    cloud: Cloud,
-):
+def test_a_different_size_under_the_same_tag_is_noticed_by_the_next_listing(cloud: Cloud):
     cloud.agreed()
     cloud.fake.other_content_same_tag("tea.md", b"- tea\n- longer\n")
     cloud.fake.other_client_put("more.md", b"- more\n")
@@ -505,9 +468,7 @@ def test_a_different_size_under_the_same_tag_is_noticed_by_the_next_listing(
 
 
 @pytest.mark.scenario("E102")
-def test_another_write_that_passed_the_same_precondition_after_ours_is_merged(
-    cloud: Cloud,
-):
+def test_another_write_that_passed_the_same_precondition_after_ours_is_merged(cloud: Cloud):
     cloud.agreed()
     cloud.laptop.save("USER.md", TEXT + "- mine\n")
     cloud.laptop.run_pass()
@@ -517,14 +478,10 @@ def test_another_write_that_passed_the_same_precondition_after_ours_is_merged(
     cloud.clock.pass_by(10)
     cloud.laptop.run_pass()
 
-    assert {"- green", "- mine", "- its"} <= set(
-        cloud.together()["USER.md"].decode().splitlines()
-    )
+    assert {"- green", "- mine", "- its"} <= set(cloud.together()["USER.md"].decode().splitlines())
 
 
-def add_racing_upload(
-    cloud: Cloud, path: str, other: bytes, seconds: float = 1
-) -> None:
+def add_racing_upload(cloud: Cloud, path: str, other: bytes, seconds: float = 1) -> None:
     """While the server takes our next upload, another one that passed the same precondition is stored before it."""
 
     def other_first() -> None:
@@ -535,16 +492,12 @@ def add_racing_upload(
 
 
 def noted(report: PassReport, path: str) -> bool:
-    return any(
-        one == path and "at the same moment" in text for one, text in report.notes
-    )
+    return any(one == path and "at the same moment" in text for one, text in report.notes)
 
 
 @pytest.mark.scenario("E102")
 @pytest.mark.parametrize("ask", [True, False])
-def test_a_text_our_upload_overwrote_unseen_is_recovered_from_the_versions(
-    cloud: Cloud, ask: bool
-):
+def test_a_text_our_upload_overwrote_unseen_is_recovered_from_the_versions(cloud: Cloud, ask: bool):
     cloud.agreed()
     cloud.laptop.save("USER.md", TEXT + "- mine\n")
     add_racing_upload(cloud, "USER.md", f"## Boats\n\n- its\n\n{TEXT}".encode())
@@ -552,10 +505,7 @@ def test_a_text_our_upload_overwrote_unseen_is_recovered_from_the_versions(
     report = cloud.laptop.run_pass(ask=ask)
 
     assert noted(report, "USER.md")
-    assert (
-        cloud.together()["USER.md"].decode().split()
-        == f"## Boats - its {TEXT} - mine".split()
-    )
+    assert cloud.together()["USER.md"].decode().split() == f"## Boats - its {TEXT} - mine".split()
     assert not noted(cloud.laptop.run_pass(), "USER.md")
 
 
@@ -598,18 +548,14 @@ def test_raced_logs_are_merged_and_raced_binary_files_are_both_kept(cloud: Cloud
 
     files = cloud.together()
 
-    assert {b'{"id": "1"}', b'{"id": "2"}', b'{"id": "3"}'} == set(
-        files["log.jsonl"].splitlines()
-    )
+    assert {b'{"id": "1"}', b'{"id": "2"}', b'{"id": "3"}'} == set(files["log.jsonl"].splitlines())
     assert files.pop("boat.png") == b"\x89PNG mine"
     assert b"\x89PNG of another" in files.values()
 
 
 @pytest.mark.scenario("E102")
 @pytest.mark.parametrize("edited_again", [False, True])
-def test_a_failed_check_of_the_versions_is_repeated_later(
-    cloud: Cloud, edited_again: bool
-):
+def test_a_failed_check_of_the_versions_is_repeated_later(cloud: Cloud, edited_again: bool):
     cloud.agreed()
     cloud.laptop.save("USER.md", TEXT + "- mine\n")
     add_racing_upload(cloud, "USER.md", f"{TEXT}- its\n".encode())
@@ -624,18 +570,12 @@ def test_a_failed_check_of_the_versions_is_repeated_later(
 
     assert noted(cloud.laptop.run_pass(), "USER.md")
     lines = cloud.together()["USER.md"].decode().splitlines()
-    assert {"- green", "- mine", "- its", *(["- more"] if edited_again else [])} <= set(
-        lines
-    )
+    assert {"- green", "- mine", "- its", *(["- more"] if edited_again else [])} <= set(lines)
 
 
 @pytest.mark.scenario("E102")
-def test_push_mode_reports_where_the_overwritten_text_is_stored(
-    cloud: Cloud, base: Path
-):
-    pushing = Device(
-        base, "pushing", connected(cloud.fake), cloud.clock, Settings(mode="push")
-    )
+def test_push_mode_reports_where_the_overwritten_text_is_stored(cloud: Cloud, base: Path):
+    pushing = Device(base, "pushing", connected(cloud.fake), cloud.clock, Settings(mode="push"))
     pushing.save("USER.md", TEXT)
     pushing.save("tea.md", "- tea\n")
     pushing.settle()
@@ -645,21 +585,21 @@ def test_push_mode_reports_where_the_overwritten_text_is_stored(
 
     report = pushing.run_pass()
 
-    assert [
-        path for path, text in report.notes if "the server's versions have it" in text
-    ] == ["USER.md"]
+    assert [path for path, text in report.notes if "the server's versions have it" in text] == [
+        "USER.md"
+    ]
     assert pushing.text("USER.md") == TEXT + "- mine\n"
 
 
 @pytest.mark.scenario("E102")
-def test_without_versions_another_write_in_the_same_second_is_reported(
-    cloud: Cloud,
-):
+def test_without_versions_another_write_in_the_same_second_is_reported(cloud: Cloud):
     cloud.fake.versions_off()
     cloud.agreed()
     assert not cloud.laptop.remote.traits.versions
     assert isinstance(cloud.laptop.remote, Nextcloud)
-    cloud.laptop.remote.clock = 0  # as after a start: without the server's time, our upload gets none of its own
+    cloud.laptop.remote.clock = (
+        0  # as after a start: without the server's time, our upload gets none of its own
+    )
     cloud.laptop.save("USER.md", TEXT + "- mine\n")
     cloud.laptop.run_pass(ask=False)
     cloud.fake.other_client_put("USER.md", f"## Boats\n\n- its\n\n{TEXT}".encode())
@@ -670,9 +610,7 @@ def test_without_versions_another_write_in_the_same_second_is_reported(
     assert noted(report, "USER.md")
     cloud.clock.pass_by(15)
     cloud.laptop.run_pass()
-    assert {"- green", "- mine", "- its"} <= set(
-        cloud.together()["USER.md"].decode().splitlines()
-    )
+    assert {"- green", "- mine", "- its"} <= set(cloud.together()["USER.md"].decode().splitlines())
 
 
 @pytest.mark.parametrize("ask", [True, False])
@@ -756,9 +694,7 @@ def test_a_restored_server_deletes_nothing_and_gets_its_lost_notes_back(cloud: C
 
 
 @pytest.mark.scenario("E94")
-def test_a_restore_that_removes_one_note_is_noticed_before_a_local_deletion(
-    cloud: Cloud,
-):
+def test_a_restore_that_removes_one_note_is_noticed_before_a_local_deletion(cloud: Cloud):
     cloud.agreed()
     cloud.fake.back_up()
     cloud.laptop.save("new.md", "- new\n")
@@ -793,9 +729,7 @@ def test_another_account_with_an_empty_home_deletes_nothing(cloud: Cloud):
 
 
 @pytest.mark.scenario("E95")
-def test_another_account_with_the_same_names_overwrites_nothing_before_approval(
-    cloud: Cloud,
-):
+def test_another_account_with_the_same_names_overwrites_nothing_before_approval(cloud: Cloud):
     cloud.agreed(USER=TEXT)
     cloud.laptop.stop()
     other = FakeNextcloud("nell", clock=cloud.clock.seconds)
@@ -924,9 +858,7 @@ def test_odd_times_on_the_server_are_ignored(cloud: Cloud, mtime: int):
 def test_a_server_with_a_wrong_clock_still_syncs(base: Path, off: float):
     clock = Clock()
     fake = FakeNextcloud(clock=lambda: clock.seconds() + off)
-    one, other = (
-        Device(base, name, connected(fake), clock) for name in ("laptop", "phone")
-    )
+    one, other = (Device(base, name, connected(fake), clock) for name in ("laptop", "phone"))
     one.save("USER.md", TEXT)
     one.settle((other,))
     other.save("USER.md", TEXT + "- black\n")
@@ -964,13 +896,9 @@ def test_a_connection_lost_at_any_byte_loses_nothing(
         cloud.laptop.run_pass()
 
     everything = b"".join(cloud.together().values()).decode()
+    assert not [number for number in range(number + 1) if f"- mine{number}\n" not in everything]
     assert not [
-        number for number in range(number + 1) if f"- mine{number}\n" not in everything
-    ]
-    assert not [
-        number
-        for number in range(0, number + 1, 3)
-        if f"- its{number}\n" not in everything
+        number for number in range(0, number + 1, 3) if f"- its{number}\n" not in everything
     ]
     assert not [path for path in cloud.laptop.files() if "copy" in path]
 
@@ -989,9 +917,7 @@ def test_one_unreadable_note_does_not_delay_the_others(cloud: Cloud):
     assert "bad.md" in cloud.together()
 
 
-def test_leftovers_of_a_killed_probe_are_removed_after_an_hour(
-    cloud: Cloud,
-):
+def test_leftovers_of_a_killed_probe_are_removed_after_an_hour(cloud: Cloud):
     cloud.fake.other_client_put("vault-memory-probe-0123456789ab.tmp/a.md", b"first\n")
     cloud.agreed()
     assert "vault-memory-probe-0123456789ab.tmp" in cloud.fake.folders()
@@ -1010,8 +936,7 @@ def test_a_known_server_is_probed_for_capabilities_added_later(cloud: Cloud):
     assert isinstance(known, dict)
     with cloud.laptop.sync.state.transaction():
         cloud.laptop.sync.state.set_meta(
-            "traits",
-            {name: value for name, value in known.items() if name != "versions"},
+            "traits", {name: value for name, value in known.items() if name != "versions"}
         )
     cloud.laptop.stop()
     cloud.laptop.start()

@@ -26,9 +26,7 @@ def run_on_nextcloud(base: Path, seed: int, steps: int) -> World:
     """Of every two runs one is over a line that breaks anywhere; of every four one is on a server that gets killed."""
     clock = Clock()
     fake = FakeNextcloud(clock=clock.seconds)
-    lines = [
-        flaky(fake, seed * 2 + number, 0.08 if seed % 2 else 0.0) for number in range(2)
-    ]
+    lines = [flaky(fake, seed * 2 + number, 0.08 if seed % 2 else 0.0) for number in range(2)]
     apps = iter([app for app, _ in lines])
     world = World(
         base,

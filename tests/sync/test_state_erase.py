@@ -31,15 +31,7 @@ def filled(folder: Path, *, on_server: bool) -> None:
 
 
 def entry(path: str) -> Entry:
-    return Entry(
-        path=path,
-        is_folder=False,
-        etag="t",
-        size=1,
-        modified=0,
-        fileid="2",
-        checksum="",
-    )
+    return Entry(path=path, is_folder=False, etag="t", size=1, modified=0, fileid="2", checksum="")
 
 
 def contains_name(path: str) -> bool:
@@ -66,9 +58,7 @@ def test_a_name_absent_from_both_sides_is_erased_to_the_last_byte(tmp_path: Path
     state.close()
 
 
-def test_a_name_still_on_the_server_is_kept_so_that_its_file_can_be_deleted(
-    tmp_path: Path,
-):
+def test_a_name_still_on_the_server_is_kept_so_that_its_file_can_be_deleted(tmp_path: Path):
     filled(tmp_path, on_server=True)
 
     erased = erase_names(tmp_path, contains_name, lambda path: path == OTHER)

@@ -12,11 +12,7 @@ from tests.scenarios.cloud import Cloud, running_cloud
 from vault_memory.api.vault_memory import VaultMemory
 from vault_memory.config.remote_password import PasswordUnsafe
 from vault_memory.errors import ConfigError
-from vault_memory.remote.remote_errors import (
-    RemoteBusy,
-    RemoteUnreachable,
-    Unauthorised,
-)
+from vault_memory.remote.remote_errors import RemoteBusy, RemoteUnreachable, Unauthorised
 from vault_memory.sync.connection import NoRemote, alone
 from vault_memory.sync.report import SyncReport
 from vault_memory.sync.sync_errors import AnotherClient
@@ -62,9 +58,7 @@ def write(memory: VaultMemory, path: str, text: str) -> None:
     file.write_text(text)
 
 
-def test_an_edit_travels_through_the_server_and_is_searchable_in_another_vault(
-    vaults: Vaults,
-):
+def test_an_edit_travels_through_the_server_and_is_searchable_in_another_vault(vaults: Vaults):
     here, there = vaults.open("here"), vaults.open("there")
     write(here, "USER.md", "## Tea\n\n- green, from the harbour shop\n")
 
@@ -84,9 +78,7 @@ def test_a_second_sync_changes_nothing_and_makes_few_requests(vaults: Vaults):
     report = memory.sync()
 
     assert report == SyncReport(requests=report.requests)
-    assert report.requests <= 3, (
-        "who the server is takes two, whether anything changed takes one"
-    )
+    assert report.requests <= 3, "who the server is takes two, whether anything changed takes one"
     assert memory.sync().requests == 1
 
 
@@ -147,9 +139,7 @@ def test_many_deletes_at_once_are_held_until_approved(vaults: Vaults, cloud: Clo
 
 
 @pytest.mark.parametrize("mode", ["pull", "push"])
-def test_a_one_way_sync_writes_only_to_its_target(
-    vaults: Vaults, cloud: Cloud, mode: str
-):
+def test_a_one_way_sync_writes_only_to_its_target(vaults: Vaults, cloud: Cloud, mode: str):
     memory = vaults.open("here", VAULT_MEMORY_REMOTE_MODE=mode)
     write(memory, "mine.md", "- mine\n")
     cloud.server.other_client_put("Notes/its.md", b"- its\n")
@@ -159,9 +149,7 @@ def test_a_one_way_sync_writes_only_to_its_target(
     assert ("its.md" in os.listdir(memory.root)) == (mode == "pull")
     assert ("mine.md" in cloud.files()) == (mode == "push")
     assert not report.held, "what is only read is no brake"
-    assert {one.path for one in report.skipped} == {
-        "mine.md" if mode == "pull" else "its.md"
-    }
+    assert {one.path for one in report.skipped} == {"mine.md" if mode == "pull" else "its.md"}
 
 
 def test_excluded_files_stay_in_place(vaults: Vaults, cloud: Cloud):
@@ -222,9 +210,7 @@ def test_a_new_password_is_tried_at_once(vaults: Vaults, cloud: Cloud):
 
 
 @pytest.mark.scenario("E97")
-def test_a_server_in_maintenance_is_reported_with_a_waiting_time(
-    vaults: Vaults, cloud: Cloud
-):
+def test_a_server_in_maintenance_is_reported_with_a_waiting_time(vaults: Vaults, cloud: Cloud):
     memory = vaults.open("here")
     memory.sync()
     cloud.server.maintenance()
@@ -249,13 +235,9 @@ def test_an_unreachable_server_is_not_treated_as_empty(vaults: Vaults):
 
 
 @pytest.mark.parametrize("mark", [".sync_abc.db", ".stfolder", ".owncloudsync.log"])
-def test_a_folder_synced_by_another_client_is_refused(
-    vaults: Vaults, cloud: Cloud, mark: str
-):
+def test_a_folder_synced_by_another_client_is_refused(vaults: Vaults, cloud: Cloud, mark: str):
     memory = vaults.open("here")
-    (memory.root / mark).mkdir() if mark == ".stfolder" else (
-        memory.root / mark
-    ).write_text("")
+    (memory.root / mark).mkdir() if mark == ".stfolder" else (memory.root / mark).write_text("")
 
     with pytest.raises(AnotherClient) as error:
         memory.sync()
@@ -277,9 +259,7 @@ def test_two_processes_never_sync_one_vault_at_once(vaults: Vaults):
     order: list[str] = []
 
     with alone(memory.vault.state.path, patience=0.0):
-        thread = threading.Thread(
-            target=lambda: (memory.sync(), order.append("synced"))
-        )
+        thread = threading.Thread(target=lambda: (memory.sync(), order.append("synced")))
         thread.start()
         thread.join(0.3)
         order.append("let go")
@@ -312,9 +292,7 @@ def test_a_password_file_in_the_vault_is_refused(vaults: Vaults, cloud: Cloud):
         memory.sync()
 
 
-def test_the_service_manager_can_supply_the_password(
-    vaults: Vaults, cloud: Cloud, tmp_path: Path
-):
+def test_the_service_manager_can_supply_the_password(vaults: Vaults, cloud: Cloud, tmp_path: Path):
     (tmp_path / "vault-memory-remote").write_text(cloud.server.app_password)
     memory = vaults.open(
         "here", VAULT_MEMORY_REMOTE_PASSWORD="", CREDENTIALS_DIRECTORY=str(tmp_path)
@@ -325,9 +303,7 @@ def test_the_service_manager_can_supply_the_password(
     assert memory.sync.status()["last_good"]
 
 
-def test_an_account_without_a_password_is_refused_before_any_request(
-    vaults: Vaults, cloud: Cloud
-):
+def test_an_account_without_a_password_is_refused_before_any_request(vaults: Vaults, cloud: Cloud):
     memory = vaults.open("here", VAULT_MEMORY_REMOTE_PASSWORD="")
 
     with pytest.raises(PasswordUnsafe):

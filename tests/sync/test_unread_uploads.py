@@ -6,11 +6,7 @@ from pathlib import Path
 import pytest
 
 from vault_memory.database.connection import connect
-from vault_memory.sync.apply.unread_uploads import (
-    UNNOTICED_SECONDS,
-    SentUpload,
-    UnreadUploads,
-)
+from vault_memory.sync.apply.unread_uploads import UNNOTICED_SECONDS, SentUpload, UnreadUploads
 from vault_memory.sync.state_db import SyncState
 from vault_memory.sync.trees import BaseFile
 
@@ -47,9 +43,7 @@ def test_an_upload_that_the_server_answers_ends_those_before_the_last_minute(
     assert kept(uploads, 2) == ["text 2"]
 
 
-def test_an_upload_without_an_answer_ends_none_of_those_before_it(
-    uploads: UnreadUploads,
-):
+def test_an_upload_without_an_answer_ends_none_of_those_before_it(uploads: UnreadUploads):
     """It may not have arrived, so the texts before it are the newest ones of ours."""
     uploads.record(upload(1, 0))
     uploads.record(upload(2, UNNOTICED_SECONDS, is_answered=False))

@@ -80,9 +80,7 @@ class Cloud:
             requests.append(self.laptop.run_pass().requests)
         return requests
 
-    def meanwhile(
-        self, method: str, path: str, act: Callable[[FakeNextcloud], None]
-    ) -> None:
+    def meanwhile(self, method: str, path: str, act: Callable[[FakeNextcloud], None]) -> None:
         """Let somebody act on the server right before a request of the laptop."""
         adapter = self.laptop.remote._transport._adapter  # type: ignore[attr-defined]
         assert isinstance(adapter, DirectAdapter)
@@ -153,28 +151,16 @@ def with_a_new_folder_of_the_old_name(cloud: Cloud) -> None:
 
 RENAMES: dict[str, tuple[Callable[[Cloud], object], int, int]] = {
     # what is done, MOVEs, all requests of four passes
-    "to another name": (
-        lambda cloud: (cloud / "project").rename(cloud / "work"),
-        1,
-        5,
-    ),
+    "to another name": (lambda cloud: (cloud / "project").rename(cloud / "work"), 1, 5),
     "in case only": (lambda cloud: (cloud / "project").rename(cloud / "Project"), 1, 5),
-    "in other letters": (
-        lambda cloud: (cloud / "project").rename(cloud / "дела ü"),
-        1,
-        5,
-    ),
+    "in other letters": (lambda cloud: (cloud / "project").rename(cloud / "дела ü"), 1, 5),
     "into another folder": (
         lambda cloud: (cloud / "project").rename(cloud / "archive/project"),
         1,
         5,
     ),
     "into a new folder": (into_a_new_folder, 1, 7),
-    "out of a folder": (
-        lambda cloud: (cloud / "project/deep").rename(cloud / "deep"),
-        1,
-        5,
-    ),
+    "out of a folder": (lambda cloud: (cloud / "project/deep").rename(cloud / "deep"), 1, 5),
     "with an edit": (with_an_edit, 1, 8),
     "with a new note": (with_a_new_note, 1, 8),
     "with a note less": (with_a_note_less, 1, 9),
@@ -238,9 +224,7 @@ def test_a_folder_renamed_right_after_it_was_made_is_one_move(cloud: Cloud) -> N
     assert cloud.in_step()
 
 
-def test_a_folder_that_came_from_another_device_is_renamed_with_one_move(
-    cloud: Cloud,
-) -> None:
+def test_a_folder_that_came_from_another_device_is_renamed_with_one_move(cloud: Cloud) -> None:
     for number in range(5):
         cloud.fake.other_client_put(f"theirs/{number}.md", b"- text\n")
     cloud.laptop.settle()
@@ -253,9 +237,7 @@ def test_a_folder_that_came_from_another_device_is_renamed_with_one_move(
 
 
 @pytest.mark.parametrize("before", ["the listing", "the move"])
-def test_what_others_do_in_a_folder_arrives_under_its_new_name(
-    cloud: Cloud, before: str
-) -> None:
+def test_what_others_do_in_a_folder_arrives_under_its_new_name(cloud: Cloud, before: str) -> None:
     def others(fake: FakeNextcloud) -> None:
         fake.other_client_put("project/note 1.md", b"- note 1\n- from the phone\n")
         fake.other_client_put("project/theirs.md", b"- new on the phone\n")
@@ -288,9 +270,7 @@ def test_files_that_are_not_synced_go_with_their_folder(cloud: Cloud) -> None:
     assert not any(path.startswith("project/") for path in cloud.fake.files())
 
 
-def test_a_new_folder_with_the_inode_of_a_deleted_one_gets_none_of_its_shares(
-    cloud: Cloud,
-) -> None:
+def test_a_new_folder_with_the_inode_of_a_deleted_one_gets_none_of_its_shares(cloud: Cloud) -> None:
     cloud.laptop.save("shared/ours.md", "- for all eyes\n")
     settle(cloud.laptop)
     id = cloud.fake.tree.at("shared").id
@@ -306,9 +286,7 @@ def test_a_new_folder_with_the_inode_of_a_deleted_one_gets_none_of_its_shares(
 
 
 def test_renames_and_moves_are_counted_in_the_report(cloud: Cloud) -> None:
-    phone = Device(
-        cloud.laptop.vault.parent.parent, "phone", connected(cloud.fake), cloud.clock
-    )
+    phone = Device(cloud.laptop.vault.parent.parent, "phone", connected(cloud.fake), cloud.clock)
     settle(phone)
     (cloud / "project").rename(cloud / "work")
     (cloud / "archive/old.md").rename(cloud / "older.md")
@@ -316,9 +294,7 @@ def test_renames_and_moves_are_counted_in_the_report(cloud: Cloud) -> None:
 
     there, here = cloud.laptop.settle(), phone.settle()
 
-    assert [
-        sum(report.renamed_remote for report in each) for each in (there, here)
-    ] == [
+    assert [sum(report.renamed_remote for report in each) for each in (there, here)] == [
         len(INSIDE) + 2,
         0,
     ]
@@ -347,9 +323,7 @@ def folders_of(cloud: Cloud, count: int, above: str) -> list[str]:
 
 
 @pytest.mark.parametrize("above", ["", "top/", "top/deep/"])
-def test_eight_deleted_folders_of_56_notes_take_14_requests(
-    cloud: Cloud, above: str
-) -> None:
+def test_eight_deleted_folders_of_56_notes_take_14_requests(cloud: Cloud, above: str) -> None:
     folders = folders_of(cloud, 8, above)
     for folder in folders:
         shutil.rmtree(cloud / folder)
@@ -380,9 +354,7 @@ def test_a_deleted_folder_with_folders_in_it_is_one_request(cloud: Cloud) -> Non
     assert [binned.origin for binned in cloud.fake.tree.trash.values()] == ["project"]
 
 
-def test_no_folder_goes_whole_before_a_person_approves_the_deletion(
-    cloud: Cloud,
-) -> None:
+def test_no_folder_goes_whole_before_a_person_approves_the_deletion(cloud: Cloud) -> None:
     shutil.rmtree(cloud / "project")
 
     cloud.passes()
@@ -393,12 +365,8 @@ def test_no_folder_goes_whole_before_a_person_approves_the_deletion(
 
 CHANGES: dict[str, Callable[[FakeNextcloud], object]] = {
     "a new note": lambda fake: fake.other_client_put("project/theirs.md", b"- new\n"),
-    "a note deep inside": lambda fake: fake.other_client_put(
-        "project/deep/er/x.md", b"- new\n"
-    ),
-    "an edit": lambda fake: fake.other_client_put(
-        "project/note 1.md", b"- note 1\n- new\n"
-    ),
+    "a note deep inside": lambda fake: fake.other_client_put("project/deep/er/x.md", b"- new\n"),
+    "an edit": lambda fake: fake.other_client_put("project/note 1.md", b"- note 1\n- new\n"),
     "an edit with the time of the text before": lambda fake: fake.other_client_put(
         "project/note 1.md", b"- new!!\n", mtime=fake.tree.at("project/note 1.md").mtime
     ),
@@ -436,9 +404,7 @@ def test_what_others_did_unseen_in_a_deleted_folder_stays(
         assert b"new" in next(iter(left.values()))
 
 
-def test_ignored_files_in_a_deleted_folder_keep_it_and_cost_nothing_later(
-    cloud: Cloud,
-) -> None:
+def test_ignored_files_in_a_deleted_folder_keep_it_and_cost_nothing_later(cloud: Cloud) -> None:
     cloud.fake.other_client_put("project/.obsidian/app.json", b"{}")
     cloud.laptop.settle()
     shutil.rmtree(cloud / "project")
@@ -481,11 +447,7 @@ def test_a_server_without_trash_loses_a_folder_file_by_file(base: Path) -> None:
     laptop.settle()
 
     gone = [seen.path for seen in fake.log if seen.method == "DELETE"]
-    assert [path.rstrip("/").rpartition("/")[2] for path in gone] == [
-        "a.md",
-        "b.md",
-        "d",
-    ]
+    assert [path.rstrip("/").rpartition("/")[2] for path in gone] == ["a.md", "b.md", "d"]
     assert laptop.files() == fake.files()
 
 
@@ -497,9 +459,7 @@ def test_real_servers_rename_a_folder_with_one_move_and_delete_it_safely(
     kind: str, base: Path, request: pytest.FixtureRequest
 ) -> None:
     server: real.Server = request.getfixturevalue("server_named")(kind)
-    remote = WebDav(
-        server.make_folder(f"whole-{base.name}"), Account(server.user, server.password)
-    )
+    remote = WebDav(server.make_folder(f"whole-{base.name}"), Account(server.user, server.password))
     laptop = Device(base, "laptop", remote, Clock())
     phone = Device(base, "phone", remote, laptop.clock)
     for path, text in {**INSIDE, "USER.md": "- tea\n"}.items():

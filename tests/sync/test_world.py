@@ -29,9 +29,7 @@ def run(
 ) -> World:
     clock = clock or Clock()
     server.clock = clock.seconds
-    world = World(
-        base, seed, lambda name: RamRemote(server), clock, trouble=trouble, cuts=cuts
-    )
+    world = World(base, seed, lambda name: RamRemote(server), clock, trouble=trouble, cuts=cuts)
     if not removals:
         world.keep_all()
     world.run(steps)
@@ -40,21 +38,12 @@ def run(
     return world
 
 
-def any_run(
-    base: Path, seed: int, steps: int = 300, *, clock: Clock | None = None
-) -> World:
+def any_run(base: Path, seed: int, steps: int = 300, *, clock: Clock | None = None) -> World:
     """Of every two runs one is on a server with the traits of Nextcloud, of every four one leaves halves of uploads."""
     server = RamServer(traits=NEXTCLOUD if seed % 2 else PLAIN)
     trouble, cuts, removals = 0.0 if seed < 2 else 0.12, seed % 4 > 1, seed % 5 > 0
     return run(
-        base,
-        seed,
-        steps,
-        server,
-        trouble=trouble,
-        cuts=cuts,
-        removals=removals,
-        clock=clock,
+        base, seed, steps, server, trouble=trouble, cuts=cuts, removals=removals, clock=clock
     )
 
 
@@ -74,14 +63,7 @@ def caught(seeds: range, *, removals: bool = True) -> int | None:
     for number, seed in enumerate(seeds, 1):
         folder = Path(tempfile.mkdtemp(dir=MEMORY if MEMORY.is_dir() else None))
         try:
-            run(
-                folder,
-                seed,
-                150,
-                RamServer(traits=PLAIN),
-                trouble=0.2,
-                removals=removals,
-            )
+            run(folder, seed, 150, RamServer(traits=PLAIN), trouble=0.2, removals=removals)
         except AssertionError:
             return number
         finally:
@@ -106,9 +88,7 @@ def test_a_sync_without_preconditions_is_caught(monkeypatch: pytest.MonkeyPatch)
     assert caught(range(100, 120)) is not None
 
 
-def test_a_sync_where_the_last_writer_wins_is_caught(
-    monkeypatch: pytest.MonkeyPatch,
-):
+def test_a_sync_where_the_last_writer_wins_is_caught(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(
         FileTransfers, "_merged", lambda self, action, ours, fetched, now: fetched.raw
     )
@@ -120,8 +100,7 @@ def test_a_sync_that_trusts_a_single_listing_is_caught(monkeypatch: pytest.Monke
     monkeypatch.setattr("vault_memory.sync.engine.TWICE_SECONDS", -1.0)
     monkeypatch.setattr("vault_memory.sync.engine.MINUTE_SECONDS", -1.0)
     monkeypatch.setattr(
-        "vault_memory.sync.apply.transfers.FileTransfers._is_there",
-        lambda self, path: False,
+        "vault_memory.sync.apply.transfers.FileTransfers._is_there", lambda self, path: False
     )
 
     assert caught(range(300, 340), removals=False) is not None

@@ -110,29 +110,18 @@ class Troubled:
             self._meanwhile()
         return fetched
 
-    def put(
-        self, path: str, raw: bytes, *, expected: str | None, after: int = 0
-    ) -> PutResult:
+    def put(self, path: str, raw: bytes, *, expected: str | None, after: int = 0) -> PutResult:
         self._before(path)
         if not self.calm and self.random.random() < self._rate / 4:
             raise RemoteFull(path)
-        if (
-            self.cuts
-            and not self.calm
-            and raw
-            and self.random.random() < self._rate / 4
-        ):
-            self._remote.put(
-                path, raw[: self.random.randrange(len(raw))], expected=expected
-            )
+        if self.cuts and not self.calm and raw and self.random.random() < self._rate / 4:
+            self._remote.put(path, raw[: self.random.randrange(len(raw))], expected=expected)
             raise OutcomeUnknown(path, "the server was killed while it wrote")
         stored = self._remote.put(path, raw, expected=expected, after=after)
         self._after(path)
         return stored
 
-    def put_new(
-        self, files: Sequence[tuple[str, bytes]]
-    ) -> Mapping[str, PutResult | None]:
+    def put_new(self, files: Sequence[tuple[str, bytes]]) -> Mapping[str, PutResult | None]:
         self._before("")
         stored = self._remote.put_new(files)
         self._after("")

@@ -18,9 +18,7 @@ from vault_memory.vault.write.replacement import Replacement
 
 NOTES = ("USER.md", "notes/tea.md", "notes/boats.md", "2026-04-01.md", "log.jsonl")
 HEADINGS = ("Tea", "Boats")
-IMPORTS = tuple(
-    f"{kind}{number:02}.md" for kind in ("import", "letter") for number in range(12)
-)
+IMPORTS = tuple(f"{kind}{number:02}.md" for kind in ("import", "letter") for number in range(12))
 """Of two kinds, each so many that new ones go up in one request where the server takes that"""
 
 
@@ -144,18 +142,9 @@ class World:
 
     def keep_all(self) -> None:
         """From now on nobody deletes or renames anything: then nothing may be deleted at all."""
-        self.moves = (
-            self.person,
-            self.person,
-            self.bot,
-            self.sync,
-            self.sync,
-            self.wait,
-        )
+        self.moves = (self.person, self.person, self.bot, self.sync, self.sync, self.wait)
 
-    def run(
-        self, steps: int, fault: Callable[[random.Random], None] = lambda chance: None
-    ) -> None:
+    def run(self, steps: int, fault: Callable[[random.Random], None] = lambda chance: None) -> None:
         for _ in range(steps):
             device = self.random.choice(self.devices)
             chance = self.random.random()
@@ -174,9 +163,7 @@ class World:
             return
         self._deep += 1
         try:
-            self.random.choice((self.person, self.bot))(
-                self.random.choice(self.devices)
-            )
+            self.random.choice((self.person, self.bot))(self.random.choice(self.devices))
             if self.random.random() < 0.5 and self.devices[1 - at] not in self._busy:
                 self.sync(self.devices[1 - at])
         finally:
@@ -332,9 +319,7 @@ class World:
     def _turn(self, device: Device, *, ask: bool = True, approve: bool = False):  # type: ignore[no-untyped-def]
         self._busy.append(device)
         try:
-            report = device.run_pass(
-                ask=ask, approve_deletes=approve, approve_restore=approve
-            )
+            report = device.run_pass(ask=ask, approve_deletes=approve, approve_restore=approve)
         except VaultMemoryError as error:
             self.troubles.append(error.message)
             return None

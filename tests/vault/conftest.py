@@ -30,9 +30,7 @@ def vault(tmp_path: Path) -> Path:
 def large_vault(tmp_path: Path) -> Iterator[Path]:
     """A vault to be filled with a great many things: in memory where the system offers that, to spare the disk."""
     memory = "/dev/shm"
-    base = (
-        Path(tempfile.mkdtemp(dir=memory)) if os.access(memory, os.W_OK) else tmp_path
-    )
+    base = Path(tempfile.mkdtemp(dir=memory)) if os.access(memory, os.W_OK) else tmp_path
     yield furnish(base / "vault")
     if base != tmp_path:
         shutil.rmtree(base)

@@ -14,11 +14,7 @@ DEVICES = ("", ".laptop-3f9a1c", ".phone-0a1b2c")
 def files_beside(vault: Path, note: str) -> list[str]:
     """What a person sees in the folder."""
     folder = (vault / note).parent
-    names = [
-        name
-        for name in folder.iterdir()
-        if name.name.startswith(Path(note).name + ".audit")
-    ]
+    names = [name for name in folder.iterdir() if name.name.startswith(Path(note).name + ".audit")]
     return sorted(path.relative_to(vault).as_posix() for path in names)
 
 
@@ -34,9 +30,7 @@ def test_no_audit_file_of_a_device_is_missed(tmp_path: Path, seed: int):
         if draw.random() < 0.3:
             file.unlink(missing_ok=True)
         elif draw.random() < 0.2 and file.exists():
-            file.rename(
-                tmp_path / f"{draw.choice(notes)}.audit{draw.choice(DEVICES)}.jsonl"
-            )
+            file.rename(tmp_path / f"{draw.choice(notes)}.audit{draw.choice(DEVICES)}.jsonl")
         else:
             file.write_text("{}\n")
         note = draw.choice(notes)
@@ -53,9 +47,7 @@ def test_in_a_large_folder_expected_audit_files_appear_at_once_and_others_soon(
 
     (tmp_path / "note-1.md.audit.jsonl").touch()
     (tmp_path / "note-1.md.audit.phone-0a1b2c.jsonl").touch()
-    assert folders.beside("note-1.md", ["note-1.md.audit.jsonl"]) == [
-        "note-1.md.audit.jsonl"
-    ]
+    assert folders.beside("note-1.md", ["note-1.md.audit.jsonl"]) == ["note-1.md.audit.jsonl"]
 
     monkeypatch.setattr(audit_folders, "LISTED_AGAIN_SECONDS", 0.0)
     assert folders.beside("note-1.md", ()) == files_beside(tmp_path, "note-1.md")

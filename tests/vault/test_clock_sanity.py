@@ -20,12 +20,9 @@ def test_a_steadily_running_clock_is_trusted(steps: list[float]) -> None:
 
 @pytest.mark.scenario("B50")
 @given(
-    st.floats(LEAP + 1, 1e9) | st.floats(-1e9, -BACK - 1),
-    st.lists(st.floats(0, DAY), max_size=30),
+    st.floats(LEAP + 1, 1e9) | st.floats(-1e9, -BACK - 1), st.lists(st.floats(0, DAY), max_size=30)
 )
-def test_after_a_clock_jump_nothing_expires_for_a_week(
-    jump: float, steps: list[float]
-) -> None:
+def test_after_a_clock_jump_nothing_expires_for_a_week(jump: float, steps: list[float]) -> None:
     clock = Clock(NOW).looked(NOW + jump)
     assert not clock.believed
     for step in steps:
@@ -36,9 +33,7 @@ def test_after_a_clock_jump_nothing_expires_for_a_week(
 
 @pytest.mark.scenario("B50")
 @given(st.floats(LEAP + 1, 1e9))
-def test_a_clock_that_returns_from_years_ahead_is_trusted_again_within_days(
-    jump: float,
-) -> None:
+def test_a_clock_that_returns_from_years_ahead_is_trusted_again_within_days(jump: float) -> None:
     clock = Clock(NOW).looked(NOW + jump).looked(NOW + DAY)
     for day in range(9):
         clock = clock.looked(NOW + (2 + day) * DAY)

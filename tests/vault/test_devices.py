@@ -33,18 +33,14 @@ def named(desk: Desk, name: str) -> Desk:
 
 
 def logs(desk: Desk, note: str = "USER.md") -> list[str]:
-    return sorted(
-        path.name.removeprefix(note) for path in desk.vault.glob(f"{note}.audit*")
-    )
+    return sorted(path.name.removeprefix(note) for path in desk.vault.glob(f"{note}.audit*"))
 
 
 def who(desk: Desk, note: str = "USER.md") -> list[str]:
     return [record.device for record in desk.curator.trail.of(note)]
 
 
-def test_a_device_keeps_its_name_and_recovers_it_after_losing_its_state(
-    tmp_path: Path,
-) -> None:
+def test_a_device_keeps_its_name_and_recovers_it_after_losing_its_state(tmp_path: Path) -> None:
     for name in ("one", "two"):
         (tmp_path / name).mkdir()
     one = device_of(tmp_path / "one")
@@ -56,9 +52,7 @@ def test_a_device_keeps_its_name_and_recovers_it_after_losing_its_state(
     assert device_of(tmp_path / "one") == one
 
 
-def test_a_single_device_writes_one_log_with_its_name_in_each_record(
-    laptop: Desk,
-) -> None:
+def test_a_single_device_writes_one_log_with_its_name_in_each_record(laptop: Desk) -> None:
     laptop.append("sencha")
     laptop.append("matcha")
 
@@ -67,9 +61,7 @@ def test_a_single_device_writes_one_log_with_its_name_in_each_record(
 
 
 @pytest.mark.scenario("G113")
-def test_once_a_second_device_is_known_each_writes_its_own_log(
-    laptop: Desk, tablet: Desk
-) -> None:
+def test_once_a_second_device_is_known_each_writes_its_own_log(laptop: Desk, tablet: Desk) -> None:
     laptop.append("sencha")
     laptop.close()
     tablet.append("matcha", source="tool")
@@ -77,11 +69,7 @@ def test_once_a_second_device_is_known_each_writes_its_own_log(
     laptop.append("gyokuro", source="tool")
     laptop.append("a boat", note="MEMORY.md")
 
-    assert logs(laptop) == [
-        ".audit.jsonl",
-        ".audit.laptop.jsonl",
-        ".audit.tablet.jsonl",
-    ]
+    assert logs(laptop) == [".audit.jsonl", ".audit.laptop.jsonl", ".audit.tablet.jsonl"]
     assert logs(laptop, "MEMORY.md") == [".audit.laptop.jsonl"], (
         "what is known once is known everywhere"
     )
@@ -99,13 +87,8 @@ def test_two_devices_append_to_the_daily_note_in_the_same_minute(
         device.append(f"20:33 said {number}", "Log", note=today, source="tool")
         device.close()
 
-    assert laptop.text(today).splitlines()[3:] == [
-        f"- 20:33 said {number}" for number in range(4)
-    ]
-    lines = [
-        set(path.read_bytes().splitlines())
-        for path in laptop.vault.glob(f"{today}.audit*")
-    ]
+    assert laptop.text(today).splitlines()[3:] == [f"- 20:33 said {number}" for number in range(4)]
+    lines = [set(path.read_bytes().splitlines()) for path in laptop.vault.glob(f"{today}.audit*")]
     assert sum(map(len, lines)) == len(set.union(*lines)) == 4
     assert (
         merge_records(
@@ -116,9 +99,7 @@ def test_two_devices_append_to_the_daily_note_in_the_same_minute(
 
 
 @pytest.mark.scenario("B50")
-def test_a_clock_set_back_by_a_year_cancels_no_deletion_by_a_person(
-    laptop: Desk,
-) -> None:
+def test_a_clock_set_back_by_a_year_cancels_no_deletion_by_a_person(laptop: Desk) -> None:
     laptop.append("sencha", source="tool")
     laptop.save(laptop.text() + "Seen.\n")
     laptop.append("matcha", source="tool")
@@ -127,14 +108,9 @@ def test_a_clock_set_back_by_a_year_cancels_no_deletion_by_a_person(
     now = laptop.now - timedelta(days=365)
 
     run = laptop.curator.new_command(
-        "USER.md",
-        "tool",
-        now,
-        ApplyOps(({"op": "append", "heading": "Tea", "line": "sencha"},)),
+        "USER.md", "tool", now, ApplyOps(({"op": "append", "heading": "Tea", "line": "sencha"},))
     )
     edit = laptop.curator.run(run, now)
 
     assert [refused.reason for refused in edit.rejected] == ["deleted_by_person"]
-    assert [record.id for record in laptop.curator.trail.of("USER.md")][
-        -1
-    ] == edit.audit_id
+    assert [record.id for record in laptop.curator.trail.of("USER.md")][-1] == edit.audit_id

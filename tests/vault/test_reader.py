@@ -12,13 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from vault_memory.errors import (
-    BadPath,
-    NoteNotFound,
-    NoteUnreadable,
-    VaultError,
-    VaultUnreachable,
-)
+from vault_memory.errors import BadPath, NoteNotFound, NoteUnreadable, VaultError, VaultUnreachable
 from vault_memory.rules.paths.filenames import clashes
 from vault_memory.vault.marker import VaultTooNew, ensure_marker, read_marker
 from vault_memory.vault.reader import Folder, Identity, NoteTooLarge
@@ -37,11 +31,7 @@ def outside(tmp_path: Path) -> Path:
 def test_a_listing_has_each_note_with_its_size_and_times(vault):
     listing = Folder(vault).listing()
 
-    assert sorted(listing.entries) == [
-        "USER.md",
-        "memory/boat.md",
-        "memory/sub/deep.md",
-    ]
+    assert sorted(listing.entries) == ["USER.md", "memory/boat.md", "memory/sub/deep.md"]
     found = os.stat(vault / "memory/boat.md")
     seen = listing.entries["memory/boat.md"]
     assert (seen.size, seen.mtime_ns, seen.ctime_ns, seen.ino) == (
@@ -57,10 +47,7 @@ def test_a_listing_has_each_note_with_its_size_and_times(vault):
 def test_a_listing_of_a_folder_has_only_its_own_notes(vault):
     folder = Folder(vault)
 
-    assert sorted(folder.listing("memory").entries) == [
-        "memory/boat.md",
-        "memory/sub/deep.md",
-    ]
+    assert sorted(folder.listing("memory").entries) == ["memory/boat.md", "memory/sub/deep.md"]
     assert folder.listing("nowhere").entries == {}
     assert folder.listing(".obsidian").entries == {}
     assert folder.listing("USER.md").entries == {}
@@ -84,11 +71,7 @@ def test_junk_hidden_folders_and_other_files_are_not_listed(vault):
 
     listing = Folder(vault).listing()
 
-    assert sorted(listing.entries) == [
-        "USER.md",
-        "memory/boat.md",
-        "memory/sub/deep.md",
-    ]
+    assert sorted(listing.entries) == ["USER.md", "memory/boat.md", "memory/sub/deep.md"]
     assert listing.unknown == {}
     assert listing.copies == ["USER (conflicted copy 2026-01-28 101112).md"]
     assert "picture.png" in Folder(vault).listing(suffixes=("",)).entries
@@ -100,11 +83,7 @@ def test_a_note_is_read_byte_for_byte(vault):
 
     note = Folder(vault).read("USER.md")
 
-    assert (note.raw, note.revision, note.stable) == (
-        raw,
-        hashlib.sha256(raw).hexdigest(),
-        True,
-    )
+    assert (note.raw, note.revision, note.stable) == (raw, hashlib.sha256(raw).hexdigest(), True)
     assert note.stat.size == len(raw)
     assert "not utf-8" not in repr(note)
 
@@ -178,18 +157,12 @@ def test_symlinks_are_not_followed(vault, outside):
 
     listing = folder.listing()
 
-    assert sorted(listing.entries) == [
-        "USER.md",
-        "memory/boat.md",
-        "memory/sub/deep.md",
-    ]
+    assert sorted(listing.entries) == ["USER.md", "memory/boat.md", "memory/sub/deep.md"]
     assert sorted(listing.links) == ["inner.md", "memory/again"]
     assert set(listing.unknown) == {"out.md", "away", "dangling.md", "loop.md"}
     assert "leads out" in listing.unknown["away"]
     assert not listing.covers("away/secret.md")
-    assert (
-        folder.listing("away").entries == folder.listing("memory/again").entries == {}
-    )
+    assert folder.listing("away").entries == folder.listing("memory/again").entries == {}
     for path in ("out.md", "away/secret.md", "inner.md", "memory/again/deep.md"):
         with pytest.raises((NoteUnreadable, NoteNotFound)):
             folder.read(path)
@@ -198,13 +171,7 @@ def test_symlinks_are_not_followed(vault, outside):
 @pytest.mark.scenario("H119")
 @pytest.mark.parametrize(
     "path",
-    [
-        "../outside/secret.md",
-        "/etc/passwd",
-        "memory/../../outside/secret.md",
-        "",
-        "a\x00.md",
-    ],
+    ["../outside/secret.md", "/etc/passwd", "memory/../../outside/secret.md", "", "a\x00.md"],
 )
 def test_no_path_leads_out_of_the_vault(vault, outside, path):
     folder = Folder(vault)
@@ -217,9 +184,7 @@ def test_no_path_leads_out_of_the_vault(vault, outside, path):
 
 @pytest.mark.scenario("H119", "H120")
 @pytest.mark.parametrize("opener", OPENERS)
-def test_both_ways_of_opening_a_file_refuse_paths_outside_the_vault(
-    vault, outside, opener
-):
+def test_both_ways_of_opening_a_file_refuse_paths_outside_the_vault(vault, outside, opener):
     (vault / "away").symlink_to(outside)
     (vault / "out.md").symlink_to(outside / "secret.md")
     root = os.open(vault, os.O_RDONLY)
@@ -286,10 +251,7 @@ def test_names_that_clash_on_other_systems_are_both_listed(vault):
     listing = Folder(vault).listing()
 
     assert {"Tee.md", "tee.md", "\u00f6.md", "o\u0308.md"} <= set(listing.entries)
-    assert clashes(listing.entries) == [
-        ("Tee.md", "tee.md"),
-        ("o\u0308.md", "\u00f6.md"),
-    ]
+    assert clashes(listing.entries) == [("Tee.md", "tee.md"), ("o\u0308.md", "\u00f6.md")]
 
 
 @pytest.mark.scenario("F109", "C58")
@@ -355,8 +317,7 @@ def test_a_hundred_thousand_notes_in_one_folder_are_listed(large_vault):
 
 
 @pytest.mark.skipif(
-    os.geteuid() != 0,
-    reason="only root can take rights away from itself and have them back",
+    os.geteuid() != 0, reason="only root can take rights away from itself and have them back"
 )
 def test_an_unreadable_folder_is_unknown():
     with tempfile.TemporaryDirectory() as name:
@@ -386,9 +347,7 @@ def test_an_unreadable_folder_is_unknown():
 
 
 @pytest.mark.scenario("C60", "C61")
-def test_a_same_size_change_or_a_reset_mtime_shows_in_the_listing(
-    vault,
-):
+def test_a_same_size_change_or_a_reset_mtime_shows_in_the_listing(vault):
     folder = Folder(vault)
     before = folder.listing().entries["memory/boat.md"]
     (vault / "memory/boat.md").write_bytes(b"Tern\n")
@@ -396,11 +355,7 @@ def test_a_same_size_change_or_a_reset_mtime_shows_in_the_listing(
 
     after = folder.listing().entries["memory/boat.md"]
 
-    assert (after.size, after.mtime_ns, after.ino) == (
-        before.size,
-        before.mtime_ns,
-        before.ino,
-    )
+    assert (after.size, after.mtime_ns, after.ino) == (before.size, before.mtime_ns, before.ino)
     assert after != before
 
 
@@ -416,15 +371,8 @@ def test_the_marker_is_written_once_and_then_only_read(vault):
         == Folder(vault).ensure_marker()
         == Folder(vault).marker()
     )
-    assert json.loads((vault / ".vault-memory").read_bytes()) == {
-        "vault": first.vault,
-        "format": 1,
-    }
-    assert sorted(path.name for path in vault.iterdir()) == [
-        ".vault-memory",
-        "USER.md",
-        "memory",
-    ]
+    assert json.loads((vault / ".vault-memory").read_bytes()) == {"vault": first.vault, "format": 1}
+    assert sorted(path.name for path in vault.iterdir()) == [".vault-memory", "USER.md", "memory"]
 
 
 def test_concurrent_writers_of_the_marker_all_get_the_same_id(vault):
@@ -446,14 +394,7 @@ def test_concurrent_writers_of_the_marker_all_get_the_same_id(vault):
 
 @pytest.mark.parametrize(
     "raw",
-    [
-        b"",
-        b"{}",
-        b"[1]",
-        b"\xff",
-        b'{"vault": "x", "format": 1}',
-        b'{"vault": 1, "format": 1}',
-    ],
+    [b"", b"{}", b"[1]", b"\xff", b'{"vault": "x", "format": 1}', b'{"vault": 1, "format": 1}'],
 )
 def test_a_damaged_marker_is_not_overwritten(vault, raw):
     (vault / ".vault-memory").write_bytes(raw)
@@ -513,9 +454,7 @@ def test_another_folder_in_place_of_the_vault_is_not_taken_for_it(vault, tmp_pat
 
 
 @pytest.mark.scenario("C56")
-def test_a_restored_vault_is_recognised_as_the_same_vault_in_a_new_folder(
-    vault, tmp_path
-):
+def test_a_restored_vault_is_recognised_as_the_same_vault_in_a_new_folder(vault, tmp_path):
     folder = Folder(vault)
     identity = folder.ensure_marker().vault
     vault.rename(tmp_path / "old")

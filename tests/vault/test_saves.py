@@ -36,9 +36,7 @@ class Looker:
         self.settling = DebounceTable()
         self.watcher.start()
         self.watcher.take(PATIENCE)
-        self.known = {
-            path: self.folder.read(path).raw for path in self.folder.listing().entries
-        }
+        self.known = {path: self.folder.read(path).raw for path in self.folder.listing().entries}
         self.settled = dict(self.known)
 
     def run_until(self, done: Callable[[], bool]) -> None:
@@ -58,11 +56,7 @@ class Looker:
             self.settling.hint(path, now=now, closed=path in hints.closed)
         for subtree in ("",) if hints.rescan else hints.subtrees:
             found = self.folder.listing(subtree).entries
-            below = {
-                path
-                for path in self.known
-                if path.startswith(subtree and subtree + "/")
-            }
+            below = {path for path in self.known if path.startswith(subtree and subtree + "/")}
             for path in found.keys() | below:
                 self.settling.hint(path, now=now, closed=True)
 
@@ -142,25 +136,18 @@ def test_git_checkout_is_a_change_not_a_deletion(looker: Looker, tmp_path: Path)
 
     git("checkout", "-q", "HEAD~1")
     looker.run_until(
-        lambda: (
-            looker.known["memory/boat.md"] == FIRST
-            and "memory/new.md" not in looker.known
-        )
+        lambda: looker.known["memory/boat.md"] == FIRST and "memory/new.md" not in looker.known
     )
     git("checkout", "-q", "-")
     looker.run_until(lambda: looker.settled.get("memory/new.md") == b"new\n")
 
-    gone = [
-        path for path, verdict in looker.concluded if verdict is DebounceDecision.GONE
-    ]
+    gone = [path for path, verdict in looker.concluded if verdict is DebounceDecision.GONE]
     assert gone == ["memory/new.md"]
     assert not [path for path in looker.known if ".git" in path]
 
 
 @pytest.mark.scenario("C64")
-def test_a_sync_client_that_deletes_and_recreates_a_note_deletes_nothing(
-    looker: Looker,
-):
+def test_a_sync_client_that_deletes_and_recreates_a_note_deletes_nothing(looker: Looker):
     names = [f"memory/{number}.md" for number in range(500)]
     for name in names:
         (looker.root / name).write_bytes(name.encode())

@@ -62,9 +62,7 @@ def test_a_vault_without_its_marker_is_not_taken_for_an_empty_folder(tmp_path):
         open_vault(root, state)
 
 
-def test_a_vault_last_opened_by_an_older_version_is_not_taken_for_an_empty_folder(
-    tmp_path,
-):
+def test_a_vault_last_opened_by_an_older_version_is_not_taken_for_an_empty_folder(tmp_path):
     root, state = tmp_path / "vault", tmp_path / "state"
     open_vault(root, state)
     shutil.rmtree(state / "places")
@@ -74,9 +72,7 @@ def test_a_vault_last_opened_by_an_older_version_is_not_taken_for_an_empty_folde
         open_vault(root, state)
 
 
-def test_a_disk_missing_from_a_reused_mount_point_is_noticed(
-    tmp_path,
-):
+def test_a_disk_missing_from_a_reused_mount_point_is_noticed(tmp_path):
     root, state = tmp_path / "mount", tmp_path / "state"
     open_vault(root, state)
     root.rename(tmp_path / "first")
@@ -85,9 +81,7 @@ def test_a_disk_missing_from_a_reused_mount_point_is_noticed(
     other.rename(root)
     open_vault(root, state)
     root.rename(other)
-    open_vault(
-        other, state
-    )  # the second disk was there meanwhile; the first one is only away
+    open_vault(other, state)  # the second disk was there meanwhile; the first one is only away
 
     with pytest.raises(VaultUnreachable, match="was a vault"):
         open_vault(root, state)

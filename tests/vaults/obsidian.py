@@ -25,20 +25,13 @@ NEAR = {
 """Notes that share words with `QUESTION` and do not answer it"""
 
 
-def write(
-    root: Path,
-    path: str,
-    text: str | bytes,
-) -> None:
+def write(root: Path, path: str, text: str | bytes) -> None:
     file = root / path
     file.parent.mkdir(parents=True, exist_ok=True)
     file.write_bytes(text if isinstance(text, bytes) else text.encode())
 
 
-def make(
-    root: Path,
-    notes: int = 2_000,
-) -> None:
+def make(root: Path, notes: int = 2_000) -> None:
     """Writes the vault; `notes` is about how many Markdown files it has."""
     _settings(root)
     _apart(root)

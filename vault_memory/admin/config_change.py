@@ -20,11 +20,7 @@ class ConfigChange:
     """the file before the change; None when there was no file"""
 
 
-def change_table(
-    vault: OpenVault,
-    table: str,
-    values: Mapping[str, object],
-) -> ConfigChange:
+def change_table(vault: OpenVault, table: str, values: Mapping[str, object]) -> ConfigChange:
     """Writes these keys into a table of the configuration file; its other keys stay.
 
     The vault has to be opened again. Raises ConfigError.
@@ -32,8 +28,7 @@ def change_table(
     file = vault.config_file
     if file is None:
         raise ConfigError(
-            "there is no configuration file to write to",
-            hint="name one with `--config`",
+            "there is no configuration file to write to", hint="name one with `--config`"
         )
     raw = file.read_bytes() if file.exists() else b""
     text = with_table(raw.decode("utf-8"), table, values)

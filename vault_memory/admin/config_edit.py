@@ -9,11 +9,7 @@ from vault_memory.config.toml_edit import with_table
 from vault_memory.errors import ConfigError, UsageError
 
 
-def set_key(
-    file: Path,
-    key: str,
-    value: str,
-) -> None:
+def set_key(file: Path, key: str, value: str) -> None:
     """Write `table.key = value`, if the configuration is right then.
 
     A value that is no TOML is a text. Raises UsageError, ConfigError: the file stays as it was.
@@ -22,8 +18,7 @@ def set_key(
     if not dot or "." in name or table not in configuration.SECTIONS:
         raise UsageError(
             f"`{key}` is not a key that `config set` can write",
-            hint="write TABLE.KEY, such as `embedding.kind`; "
-            "`config edit` changes all others",
+            hint="write TABLE.KEY, such as `embedding.kind`; `config edit` changes all others",
         )
     before = file.read_text(encoding="utf-8") if file.exists() else ""
     try:

@@ -26,12 +26,7 @@ def sample_vault() -> Path:
     )
 
 
-def make_vault(
-    root: Path,
-    environment: Mapping[str, str],
-    *,
-    empty: bool,
-) -> int:
+def make_vault(root: Path, environment: Mapping[str, str], *, empty: bool) -> int:
     """Make `root` a vault, and return the number of files written beside the marker.
 
     Only a folder without files gets example notes. Raises VaultError.
@@ -48,8 +43,7 @@ def make_vault(
         has_files = any(root.iterdir())
     except OSError as error:
         raise VaultError(
-            f"a vault cannot be created at `{root}`: {error.strerror}",
-            hint="choose another folder",
+            f"a vault cannot be created at `{root}`: {error.strerror}", hint="choose another folder"
         ) from None
     if not has_files and not empty:
         shutil.copytree(sample_vault(), root, dirs_exist_ok=True)
@@ -63,9 +57,7 @@ def _count_files(root: Path) -> int:
 
 
 def settle_copy(
-    root: Path,
-    origin: Literal["copied", "moved"],
-    environment: Mapping[str, str],
+    root: Path, origin: Literal["copied", "moved"], environment: Mapping[str, str]
 ) -> Marker:
     """Settle which of two folders with the same vault id keeps it.
 

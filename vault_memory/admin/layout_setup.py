@@ -15,10 +15,7 @@ def proposals(vault: OpenVault) -> list[LayoutProposal]:
     return vault_layout.propose(paths, settings, vault.folder)
 
 
-def set_layout(
-    vault: OpenVault,
-    name: str,
-) -> ConfigChange:
+def set_layout(vault: OpenVault, name: str) -> ConfigChange:
     """Writes a layout with the settings that fit this vault into the configuration.
 
     A copy of the file from before stays beside it. The vault has to be opened again. Raises

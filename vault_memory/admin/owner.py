@@ -29,10 +29,7 @@ def is_name(name: str) -> bool:
     return place is not None and place.scope == f"user:{name}"
 
 
-def set_owner(
-    root: Path,
-    name: str,
-) -> Marker | None:
+def set_owner(root: Path, name: str) -> Marker | None:
     """Writes the owner into the marker of the vault at `root`. Raises UsageError, VaultError."""
     if not is_name(name):
         raise UsageError(

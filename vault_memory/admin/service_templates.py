@@ -41,11 +41,7 @@ MACHINE_SANDBOX = (
 class PathNotTaken(UsageError):
     """systemd or launchd cannot run a program with this path."""
 
-    def __init__(
-        self,
-        path: str,
-        reason: str,
-    ) -> None:
+    def __init__(self, path: str, reason: str) -> None:
         super().__init__(
             f"a service cannot use the path {path!r}: {reason}",
             hint="rename the folder or the file",
@@ -144,8 +140,7 @@ def _exec_start(job: Job) -> str:
     program, *arguments = job.command
     if any(letter in program for letter in "\\\"'"):
         raise PathNotTaken(
-            program,
-            "systemd cannot start a program with quotes or backslashes in its name",
+            program, "systemd cannot start a program with quotes or backslashes in its name"
         )
     # The colon before the program keeps systemd from replacing `$NAME` in the words.
     return " ".join(map(_quoted, [f":{program}", *arguments]))
@@ -170,9 +165,7 @@ def _uses_temporary_folder(job: Job) -> bool:
     paths = [*job.folders, job.cache, Path(job.program[0])]
     if job.config:
         paths.append(job.config)
-    return any(
-        path.is_relative_to(folder) for path in paths for folder in TEMPORARY_FOLDERS
-    )
+    return any(path.is_relative_to(folder) for path in paths for folder in TEMPORARY_FOLDERS)
 
 
 def launchd_list(job: Job) -> str:

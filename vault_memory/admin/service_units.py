@@ -49,17 +49,8 @@ class UnitNotOurs(VaultMemoryError):
 
     exit_code = 5
 
-    def __init__(
-        self,
-        unit: Path,
-        reason: str,
-        hint: str,
-    ) -> None:
-        super().__init__(
-            f"`{unit}` {reason}, so it stays as it is",
-            hint=hint,
-            unit=str(unit),
-        )
+    def __init__(self, unit: Path, reason: str, hint: str) -> None:
+        super().__init__(f"`{unit}` {reason}, so it stays as it is", hint=hint, unit=str(unit))
 
 
 class UnitNotWritten(VaultMemoryError):
@@ -128,11 +119,7 @@ def place_of(
     return UnitPlace(kind, name, folder or _usual_folder(kind, own, environment), own)
 
 
-def _usual_folder(
-    kind: Kind,
-    own: bool,
-    environment: Mapping[str, str],
-) -> Path:
+def _usual_folder(kind: Kind, own: bool, environment: Mapping[str, str]) -> Path:
     home = Path(environment.get("HOME") or Path.home())
     match kind, own:
         case "launchd", True:
@@ -181,11 +168,7 @@ def job_of(
     )
 
 
-def account_of(
-    place: UnitPlace,
-    folder: Path,
-    environment: Mapping[str, str],
-) -> ServiceAccount:
+def account_of(place: UnitPlace, folder: Path, environment: Mapping[str, str]) -> ServiceAccount:
     """Return the account of a service that writes to a folder, and its own folders."""
     state_root = Path(os.path.abspath(state_dir.state_root(environment)))
     cache = Path(os.path.abspath(state_dir.cache_root(environment)))
@@ -207,13 +190,7 @@ def absolute(path: Path | None) -> Path | None:
     return Path(os.path.abspath(path)) if path else None
 
 
-def install(
-    place: UnitPlace,
-    job: Job,
-    owner_id: str,
-    *,
-    dry_run: bool,
-) -> Installed:
+def install(place: UnitPlace, job: Job, owner_id: str, *, dry_run: bool) -> Installed:
     """Write the unit. Raises UnitNotOurs, UnitNotWritten, PathNotTaken.
 
     `owner_id` is that of the vault or of the host.
@@ -231,12 +208,7 @@ def install(
     return Installed(place.unit, "written", text, next_steps)
 
 
-def uninstall(
-    place: UnitPlace,
-    owner_id: str,
-    *,
-    dry_run: bool,
-) -> Installed:
+def uninstall(place: UnitPlace, owner_id: str, *, dry_run: bool) -> Installed:
     """Remove the unit of this vault or host. Raises UnitNotOurs, UnitNotWritten."""
     text = _read_own_unit(place, owner_id)
     if text is None:
@@ -271,17 +243,11 @@ def _is_ignored(name: str) -> bool:
 
 
 def _without_xdg(environment: Mapping[str, str]) -> dict[str, str]:
-    return {
-        name: value
-        for name, value in environment.items()
-        if not name.startswith("XDG_")
-    }
+    return {name: value for name, value in environment.items() if not name.startswith("XDG_")}
 
 
 def _at_home(
-    root_of: "Callable[[Mapping[str, str]], Path]",
-    environment: Mapping[str, str],
-    home: str,
+    root_of: "Callable[[Mapping[str, str]], Path]", environment: Mapping[str, str], home: str
 ) -> Path:
     """Return a folder of the program for the user with this home folder."""
     root = Path(os.path.abspath(root_of(environment)))
@@ -300,10 +266,7 @@ def program() -> tuple[str, ...]:
     return (sys.executable, "-m", "vault_memory")
 
 
-def _read_own_unit(
-    place: UnitPlace,
-    owner_id: str,
-) -> str | None:
+def _read_own_unit(place: UnitPlace, owner_id: str) -> str | None:
     """Return the text of the unit; None without a unit. Raises UnitNotOurs."""
     unit = place.unit
     if not os.path.lexists(unit):
@@ -321,9 +284,7 @@ def _read_own_unit(
         )
     if mark[1] != owner_id:
         raise UnitNotOurs(
-            unit,
-            "belongs to another vault or host",
-            "choose another name with `--name`",
+            unit, "belongs to another vault or host", "choose another name with `--name`"
         )
     if mark[2] != _checksum(text.replace(mark[0], "", 1)):
         hint = "move it away"
@@ -333,11 +294,7 @@ def _read_own_unit(
     return text
 
 
-def _marked(
-    text: str,
-    kind: Kind,
-    owner: str,
-) -> str:
+def _marked(text: str, kind: Kind, owner: str) -> str:
     """Return the text with a mark that says for which vault or host it was written."""
     mark = f"written by vault-memory for the {owner}, sum {_checksum(text)}"
     if kind == "systemd":
@@ -350,10 +307,7 @@ def _checksum(text: str) -> str:
     return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
-def _write(
-    unit: Path,
-    text: str,
-) -> None:
+def _write(unit: Path, text: str) -> None:
     temporary = unit.with_name(f".{unit.name}.{os.urandom(6).hex()}")
     try:
         unit.parent.mkdir(parents=True, exist_ok=True)
@@ -367,19 +321,12 @@ def _write(
         raise _unwritten(unit, error) from None
 
 
-def _unwritten(
-    unit: Path,
-    error: OSError,
-) -> UnitNotWritten:
+def _unwritten(unit: Path, error: OSError) -> UnitNotWritten:
     hint = "use `--user` for your own service manager, or sudo for that of the machine"
     return UnitNotWritten(f"`{unit}` cannot be written: {error.strerror}", hint=hint)
 
 
-def _after_install(
-    place: UnitPlace,
-    *,
-    is_update: bool,
-) -> "Sequence[str]":
+def _after_install(place: UnitPlace, *, is_update: bool) -> "Sequence[str]":
     """Return the commands that start the daemon, or restart it with the new unit."""
     if place.kind == "launchd":
         stop = [_bootout(place)] if is_update else []
@@ -387,10 +334,7 @@ def _after_install(
         unit = shlex.quote(str(place.unit))
         return [*stop, f"{sudo}launchctl bootstrap {domain} {unit}"]
     systemctl = _systemctl(place)
-    steps = [
-        f"{systemctl} daemon-reload",
-        f"{systemctl} enable --now {place.unit.name}",
-    ]
+    steps = [f"{systemctl} daemon-reload", f"{systemctl} enable --now {place.unit.name}"]
     if is_update:
         steps.append(f"{systemctl} restart {place.unit.name}")
     if place.own:

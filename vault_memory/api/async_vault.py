@@ -22,19 +22,11 @@ THREADS = 4
 class AsyncPart:
     """The calls of one concept, such as `facts`, as coroutines of the same names."""
 
-    def __init__(
-        self,
-        memory: "AsyncVaultMemory",
-        name: str,
-    ) -> None:
+    def __init__(self, memory: "AsyncVaultMemory", name: str) -> None:
         self._memory = memory
         self._name = name
 
-    async def __call__(
-        self,
-        *arguments: Any,
-        **keywords: Any,
-    ) -> Any:
+    async def __call__(self, *arguments: Any, **keywords: Any) -> Any:
         """Call the part itself, as in `await memory.facts(scopes=[...])`."""
 
         def call(vault: VaultMemory) -> Any:
@@ -46,10 +38,7 @@ class AsyncPart:
         if name.startswith("_"):
             raise AttributeError(name)
 
-        async def call(
-            *arguments: Any,
-            **keywords: Any,
-        ) -> Any:
+        async def call(*arguments: Any, **keywords: Any) -> Any:
             def call_in_thread(vault: VaultMemory) -> Any:
                 part = getattr(vault, self._name)
                 return getattr(part, name)(*arguments, **keywords)
@@ -66,9 +55,7 @@ def _in_thread(
 
     @wraps(call)
     async def run(
-        self: "AsyncVaultMemory",
-        *arguments: Arguments.args,
-        **keywords: Arguments.kwargs,
+        self: "AsyncVaultMemory", *arguments: Arguments.args, **keywords: Arguments.kwargs
     ) -> Answer:
         return await self.run(lambda vault: call(vault, *arguments, **keywords))
 
@@ -83,11 +70,7 @@ class AsyncVaultMemory:
     cancelled before it starts is not made; one that has started comes to its end.
     """
 
-    def __init__(
-        self,
-        vault: VaultMemory,
-        threads: ThreadPoolExecutor,
-    ) -> None:
+    def __init__(self, vault: VaultMemory, threads: ThreadPoolExecutor) -> None:
         """Use `AsyncVaultMemory.open` instead."""
         self.vault = vault
         self.root = vault.root
@@ -118,10 +101,7 @@ class AsyncVaultMemory:
         """
         return Opening(partial(VaultMemory.open, path, config, marks=marks))
 
-    async def run(
-        self,
-        call: Callable[[VaultMemory], Answer],
-    ) -> Answer:
+    async def run(self, call: Callable[[VaultMemory], Answer]) -> Answer:
         """Make any call in a thread, as in `await memory.run(lambda vault: vault.scopes())`."""
         if self._closing is not None:
             # Fault: the pool of threads is closed, and its error names no vault.

@@ -8,28 +8,17 @@ MOST_NAMES = 5
 """Names listed in one sentence"""
 
 
-def passed(
-    name: str,
-    reason: str,
-) -> Check:
+def passed(name: str, reason: str) -> Check:
     """Return the result of a check that found nothing."""
     return Check(name, "ok", reason, "")
 
 
-def warned(
-    name: str,
-    reason: str,
-    fix: str,
-) -> Check:
+def warned(name: str, reason: str, fix: str) -> Check:
     """Return a problem that leaves the vault in use, and its fix."""
     return Check(name, "warn", reason, fix)
 
 
-def failed(
-    name: str,
-    reason: str,
-    fix: str,
-) -> Check:
+def failed(name: str, reason: str, fix: str) -> Check:
     """Return a problem that makes a part fail, and its fix."""
     return Check(name, "fail", reason, fix)
 

@@ -44,11 +44,7 @@ class ChangeFeed:
         self._connection: socket.socket | None = None
         self._is_closed = False
 
-    def ask(
-        self,
-        since: str = "",
-        wait: float = 0.0,
-    ) -> Changes | None:
+    def ask(self, since: str = "", wait: float = 0.0) -> Changes | None:
         """Return the changes after `since`; wait for one, at most `wait` seconds (up to 15).
 
         Without `since` it returns the present id. None without a daemon, with one that does not
@@ -72,11 +68,7 @@ class ChangeFeed:
                 with suppress(OSError):
                     connection.shutdown(socket.SHUT_RDWR)
 
-    def _exchange(
-        self,
-        request: bytes,
-        wait: float,
-    ) -> bytes:
+    def _exchange(self, request: bytes, wait: float) -> bytes:
         with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as connection:
             connection.settimeout(wait + PATIENCE_SECONDS)
             _connect(connection, self._path)
@@ -95,19 +87,12 @@ class ChangeFeed:
             return not self._is_closed
 
 
-def changes(
-    memory: "VaultMemory",
-    since: str = "",
-    wait: float = 0.0,
-) -> Changes | None:
+def changes(memory: "VaultMemory", since: str = "", wait: float = 0.0) -> Changes | None:
     """Ask once; see `ChangeFeed.ask`."""
     return ChangeFeed(memory).ask(since, wait)
 
 
-def _connect(
-    connection: socket.socket,
-    path: Path,
-) -> None:
+def _connect(connection: socket.socket, path: Path) -> None:
     with short_name(path) as name:
         connection.connect(name)
 

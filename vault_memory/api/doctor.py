@@ -9,14 +9,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 from vault_memory.api import checks, note_checks
-from vault_memory.api.checks import (
-    by_reason,
-    counted,
-    failed,
-    passed,
-    some,
-    warned,
-)
+from vault_memory.api.checks import by_reason, counted, failed, passed, some, warned
 from vault_memory.api.status_report import LAYOUT_COMMAND
 from vault_memory.database.connection import DatabaseError, quick_check
 from vault_memory.edits.people import people_in, twins
@@ -82,11 +75,7 @@ CheckFunction = Callable[["VaultMemory"], Iterator[Check]]
 """Yields the results of one check. An error is named after the function."""
 
 
-def examine(
-    memory: "VaultMemory",
-    *,
-    fix: bool,
-) -> list[Check]:
+def examine(memory: "VaultMemory", *, fix: bool) -> list[Check]:
     """Run all checks in order. With `fix`, repair what is damaged, and run them again.
 
     An index that is damaged or differs from the notes is built again. Of a damaged journal, the
@@ -104,10 +93,7 @@ def examine(
     return _run_checks(memory)
 
 
-def examine_without_configuration(
-    memory: "VaultMemory",
-    error: ConfigError,
-) -> list[Check]:
+def examine_without_configuration(memory: "VaultMemory", error: ConfigError) -> list[Check]:
     """Run the checks that need no setting, for a vault whose configuration cannot be read.
 
     `memory` is open with the default settings.
@@ -125,10 +111,7 @@ def _run_checks(memory: "VaultMemory") -> list[Check]:
     return [check for run in _CHECKS for check in _guarded(run, memory)]
 
 
-def _repair(
-    memory: "VaultMemory",
-    failures: Mapping[str, str],
-) -> None:
+def _repair(memory: "VaultMemory", failures: Mapping[str, str]) -> None:
     """Repair what these checks found; the value of each is its reason."""
     if JOURNAL_CHECK in failures:
         memory.edits.repair_journal(failures[JOURNAL_CHECK])
@@ -138,10 +121,7 @@ def _repair(
         memory.vault.indexing.update(rebuild=True)
 
 
-def _guarded(
-    run: CheckFunction,
-    memory: "VaultMemory",
-) -> Iterator[Check]:
+def _guarded(run: CheckFunction, memory: "VaultMemory") -> Iterator[Check]:
     """Run one check. An error is its result, so that the other checks still run."""
     name = run.__name__.strip("_").replace("_", " ")
     try:
@@ -182,10 +162,7 @@ def _index(memory: "VaultMemory") -> Iterator[Check]:
 
 def _other_databases(memory: "VaultMemory") -> Iterator[Check]:
     """Check the databases that cannot be rebuilt from the notes, and look for damaged copies."""
-    files = {
-        JOURNAL_CHECK: memory.vault.state.journal,
-        SYNC_CHECK: memory.vault.state.sync_state,
-    }
+    files = {JOURNAL_CHECK: memory.vault.state.journal, SYNC_CHECK: memory.vault.state.sync_state}
     for name, file in files.items():
         if file.exists():
             yield _readable(name, file)
@@ -194,15 +171,11 @@ def _other_databases(memory: "VaultMemory") -> Iterator[Check]:
             yield warned(
                 name,
                 f"it was damaged once; the damaged file is kept: {copy}",
-                "look through `vault-memory history NOTE`; "
-                "delete the file when you miss nothing",
+                "look through `vault-memory history NOTE`; delete the file when you miss nothing",
             )
 
 
-def _readable(
-    name: str,
-    file: "Path",
-) -> Check:
+def _readable(name: str, file: "Path") -> Check:
     verdict = quick_check(file)
     if verdict != "ok":
         return failed(name, f"`{file.name}` is damaged: {verdict}", FIX)
@@ -229,18 +202,13 @@ def _index_equals_notes(memory: "VaultMemory") -> Iterator[Check]:
         yield failed(name, f"differs for {some(differing)}", FIX)
     elif missing := missing_notes(index):
         fix = "move files that are no notes out of the vault"
-        reason = (
-            f"{missing:,} notes are missing: the vault has more than {MOST:,} files"
-        )
+        reason = f"{missing:,} notes are missing: the vault has more than {MOST:,} files"
         yield failed(name, reason, fix)
     else:
         yield passed(name, "every note was read and compared by its SHA-256")
 
 
-def _revision_on_disk(
-    memory: "VaultMemory",
-    path: str,
-) -> str | None:
+def _revision_on_disk(memory: "VaultMemory", path: str) -> str | None:
     """Return the revision of a note; None when it cannot be read."""
     try:
         return memory.vault.folder.read(path).revision
@@ -344,10 +312,7 @@ def _names(memory: "VaultMemory") -> Iterator[Check]:
         yield warned("bots", reason, "set `bot` in [layout]")
 
 
-def _similar_names(
-    memory: "VaultMemory",
-    listing: "Listing",
-) -> Iterator[Check]:
+def _similar_names(memory: "VaultMemory", listing: "Listing") -> Iterator[Check]:
     """Look for notes and people whose names differ only in case or in the form of accents."""
     for group in clashes(listing.entries):
         reason = f"{some(list(group))} are one name on some systems"
@@ -375,17 +340,12 @@ def _embedder(memory: "VaultMemory") -> Iterator[Check]:
     # The first advice is the one to follow: another model would have to be replaced.
     if is_minilm and not main_language.is_english(_sample(memory)):
         fix = MULTILINGUAL
-        reason = (
-            "most notes are not in English, and the model `minilm` knows only English"
-        )
+        reason = "most notes are not in English, and the model `minilm` knows only English"
         yield warned("language", reason, fix)
     yield _working_embedder(memory, fix)
 
 
-def _working_embedder(
-    memory: "VaultMemory",
-    fix: str,
-) -> Check:
+def _working_embedder(memory: "VaultMemory", fix: str) -> Check:
     """Load the embedder, and embed one word; the model of a server does it there."""
     settings = memory.vault.config.embedding
     cache = memory.vault.semantic.cache

@@ -13,10 +13,7 @@ if TYPE_CHECKING:
     from vault_memory.rules.facts.fact import Fact
 
 
-def of_fact(
-    fact: "Fact",
-    choice: Sequence[str] = (),
-) -> "answers.FactJson":
+def of_fact(fact: "Fact", choice: Sequence[str] = ()) -> "answers.FactJson":
     """Return one fact. An inferred fact is on no page, so it has no text.
 
     `choice`: the values between which a person has to decide.
@@ -49,10 +46,7 @@ def _with_choices(facts: "Iterable[Fact]") -> "list[answers.FactJson]":
     return [of_fact(fact, choices.get(fact.id, ())) for fact in facts]
 
 
-def of_facts(
-    facts: "Iterable[Fact]",
-    unknown_scopes: Sequence[str] = (),
-) -> "answers.FactsJson":
+def of_facts(facts: "Iterable[Fact]", unknown_scopes: Sequence[str] = ()) -> "answers.FactsJson":
     """Return the answer of `facts` and `timeline`."""
     payload: answers.FactsJson = {"facts": _with_choices(facts)}
     strengths = getattr(facts, "strengths", ())

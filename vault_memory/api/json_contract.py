@@ -48,9 +48,7 @@ ADVICE = {
 """The op that `conflicts` advises for a copy, by its state"""
 HEADING_STEP = " › "
 """Between the names of a heading path"""
-SECRET_HINT = (
-    "leave it out; only the person keeps a secret, with `vault-memory remember --yes`"
-)
+SECRET_HINT = "leave it out; only the person keeps a secret, with `vault-memory remember --yes`"
 """What to do about a text to remember that has a secret"""
 MOST_ALSO = 5
 """Places of copies that an answer lists"""
@@ -155,8 +153,7 @@ def of_note(note: "NoteText") -> "answers.NoteTextJson":
 
 
 def of_notes(
-    notes: "Iterable[NoteInfo]",
-    unknown_scopes: Sequence[str] = (),
+    notes: "Iterable[NoteInfo]", unknown_scopes: Sequence[str] = ()
 ) -> "answers.NotesJson":
     """Return the answer of `notes`."""
     payload: answers.NotesJson = {
@@ -180,12 +177,7 @@ def of_doctor(checks: "Sequence[Check]") -> "status_answers.DoctorJson":
     """Return the answer of `doctor`."""
     return {
         "checks": [
-            {
-                "name": check.name,
-                "state": check.state,
-                "reason": check.reason,
-                "fix": check.fix,
-            }
+            {"name": check.name, "state": check.state, "reason": check.reason, "fix": check.fix}
             for check in checks
         ]
     }
@@ -295,16 +287,11 @@ def of_trash(notes: "Iterable[ThrownNote]") -> "edit_answers.TrashJson":
 def of_conflicts(copies: "Iterable[ConflictCopy]") -> "edit_answers.ConflictsJson":
     """Return the answer of `conflicts`: the copies that wait, each with the advised op."""
     return {
-        "items": [
-            {**_copy(copy), "diff": copy.diff.decode("utf-8", "replace")}
-            for copy in copies
-        ]
+        "items": [{**_copy(copy), "diff": copy.diff.decode("utf-8", "replace")} for copy in copies]
     }
 
 
-def of_resolved(
-    resolutions: "Iterable[ResolvedConflict]",
-) -> "edit_answers.ResolvedJson":
+def of_resolved(resolutions: "Iterable[ResolvedConflict]") -> "edit_answers.ResolvedJson":
     """Return the answer of `conflicts merge`, `take` and `discard`."""
     return {"items": [_resolved(resolution) for resolution in resolutions]}
 
@@ -402,17 +389,12 @@ def of_forgotten(forgotten: "Forgotten") -> "answers.ForgottenJson":
     return {
         "matches": forgotten.matches,
         "removed": [
-            {"place": removed.place, "count": removed.count}
-            for removed in forgotten.removed
+            {"place": removed.place, "count": removed.count} for removed in forgotten.removed
         ],
         "remaining": remaining or 0,
         "receipt": receipt,
-        "alike": [
-            {"place": alike.place, "count": alike.count} for alike in forgotten.alike
-        ],
-        "in_memory": [
-            {"pid": process.pid, "why": process.why} for process in forgotten.in_memory
-        ],
+        "alike": [{"place": alike.place, "count": alike.count} for alike in forgotten.alike],
+        "in_memory": [{"pid": process.pid, "why": process.why} for process in forgotten.in_memory],
     }
 
 
@@ -442,9 +424,7 @@ def of_sync(report: "SyncReport") -> "status_answers.SyncReportJson":
     }
 
 
-def _remarks(
-    remarks: "Iterable[Remark]",
-) -> "list[status_answers.PathRemarkJson]":
+def _remarks(remarks: "Iterable[Remark]") -> "list[status_answers.PathRemarkJson]":
     return [{"path": remark.path, "reason": remark.reason} for remark in remarks]
 
 

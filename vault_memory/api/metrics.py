@@ -61,12 +61,7 @@ def gauge(name: str, help: str, value: float | None, **labels: str) -> Family:
     return Family(name, "gauge", help, samples)
 
 
-def one_of(
-    name: str,
-    help: str,
-    states: Iterable[str],
-    state: str | None,
-) -> Family:
+def one_of(name: str, help: str, states: Iterable[str], state: str | None) -> Family:
     """Return a metric that is 1 for the current state and 0 for all others.
 
     It has no samples when the state is unknown.
@@ -97,12 +92,7 @@ class Metrics:
         """Return all metrics as they are now. A metric that cannot be read is left out."""
         vitals = _or_none(self._vitals)
         return [
-            gauge(
-                "info",
-                "Always 1; the version is in the label",
-                1,
-                version=__version__,
-            ),
+            gauge("info", "Always 1; the version is in the label", 1, version=__version__),
             *(_or_none(lambda: list(self._of_index(vitals))) or []),
             *self._of_daemon(vitals),
             *(_or_none(lambda: list(self._of_nights())) or []),
@@ -125,21 +115,14 @@ class Metrics:
         yield gauge("index_notes", "Notes that search reads", notes)
         by_kind = tuple(Sample(count, {"kind": kind}) for kind, count in kinds.items())
         yield Family(
-            "index_kind_notes",
-            "gauge",
-            "Notes that search reads, by what they are",
-            by_kind,
+            "index_kind_notes", "gauge", "Notes that search reads, by what they are", by_kind
         )
         yield gauge("index_chunks", "Pieces of notes that search finds", chunks)
         yield gauge("index_vectors", "Pieces that have a vector", vectors)
-        yield gauge(
-            "index_parked_notes", "Notes that cannot be read and are left out", parked
-        )
+        yield gauge("index_parked_notes", "Notes that cannot be read and are left out", parked)
         stale_count = stale if vitals is None else vitals["stale_files"]
         yield gauge(
-            "index_stale_notes",
-            "Notes that are newer on disk than in the index",
-            stale_count,
+            "index_stale_notes", "Notes that are newer on disk than in the index", stale_count
         )
         yield gauge("index_bytes", "Size of the index", index_bytes)
         yield gauge(
@@ -149,15 +132,11 @@ class Metrics:
         )
 
     def _of_daemon(self, vitals: "VitalsJson | None") -> Iterator[Family]:
-        yield gauge(
-            "daemon_up", "Whether `vault-memory run` answers", vitals is not None
-        )
+        yield gauge("daemon_up", "Whether `vault-memory run` answers", vitals is not None)
         if vitals is None:
             return
         yield gauge(
-            "watcher_healthy",
-            "Whether changes of notes are noticed",
-            vitals["watcher"]["healthy"],
+            "watcher_healthy", "Whether changes of notes are noticed", vitals["watcher"]["healthy"]
         )
         yield one_of(
             "semantic",
@@ -169,15 +148,10 @@ class Metrics:
         if sync is None:
             return
         yield one_of(
-            "sync",
-            "The state of the sync with the server",
-            get_args(SyncState),
-            sync["state"],
+            "sync", "The state of the sync with the server", get_args(SyncState), sync["state"]
         )
         yield gauge("sync_queue", "Paths that wait to be synced", sync["queue"])
-        yield gauge(
-            "sync_errors", "Paths that could not be synced", len(sync["errors"])
-        )
+        yield gauge("sync_errors", "Paths that could not be synced", len(sync["errors"]))
         yield gauge("sync_held", "Deletions that wait for approval", len(sync["held"]))
         good = _moment(sync["last_good"])
         yield gauge(
@@ -199,28 +173,16 @@ class Metrics:
         yield gauge("night_failed_scopes", "Those whose last night failed", failed)
         idle = min((cycle.idle for cycle in lasts), default=None)
         yield gauge(
-            "night_idle",
-            "Nights in a row in which nothing was learned about anybody",
-            idle,
+            "night_idle", "Nights in a row in which nothing was learned about anybody", idle
         )
 
     def _of_pending(self) -> Iterator[Family]:
         waiting = _or_none(lambda: len(self._memory.edits.waiting()))
         inbox, conflicts = self._count()
+        yield gauge("pending_writes", "Writes that wait until their notes are left alone", waiting)
+        yield gauge("inbox_open", "Proposals that wait for a person; looked up now and then", inbox)
         yield gauge(
-            "pending_writes",
-            "Writes that wait until their notes are left alone",
-            waiting,
-        )
-        yield gauge(
-            "inbox_open",
-            "Proposals that wait for a person; looked up now and then",
-            inbox,
-        )
-        yield gauge(
-            "conflict_copies",
-            "Copies left by sync programs; looked up now and then",
-            conflicts,
+            "conflict_copies", "Copies left by sync programs; looked up now and then", conflicts
         )
 
     def _count(self) -> tuple[float | None, float | None]:

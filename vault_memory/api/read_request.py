@@ -13,11 +13,7 @@ from vault_memory.search.calls import SearchOptions
 Request = TypeVar("Request", bound=msgspec.Struct)
 
 
-def read(
-    arguments: Mapping[str, object],
-    kind: type[Request],
-    call: str,
-) -> Request:
+def read(arguments: Mapping[str, object], kind: type[Request], call: str) -> Request:
     """Check the arguments of a call. Raises UsageError."""
     try:
         return msgspec.convert(arguments, kind)

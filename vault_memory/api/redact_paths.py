@@ -28,10 +28,7 @@ def folders_of(memory: "VaultMemory") -> list[str]:
     return sorted(folders, key=len, reverse=True)
 
 
-def hidden(
-    value: Any,
-    folders: Sequence[str],
-) -> Any:
+def hidden(value: Any, folders: Sequence[str]) -> Any:
     """Return a JSON value without the names of these folders."""
     if isinstance(value, str):
         for folder in folders:
@@ -44,9 +41,6 @@ def hidden(
     return value
 
 
-def without_paths(
-    text: str,
-    folders: Sequence[str],
-) -> str:
+def without_paths(text: str, folders: Sequence[str]) -> str:
     """Return a text without any absolute path."""
     return _PATH.sub(HIDDEN, str(hidden(text, folders)))

@@ -18,18 +18,12 @@ TRANSCRIPT = "transcript"
 Answer = Mapping[str, Any]
 
 
-def masked(
-    memory: "VaultMemory",
-    text: str,
-) -> str:
+def masked(memory: "VaultMemory", text: str) -> str:
     """Return what was said without its secrets."""
     return secret_masks.masked(text, _cues(memory).is_secret)
 
 
-def masked_lines(
-    memory: "VaultMemory",
-    text: str,
-) -> str:
+def masked_lines(memory: "VaultMemory", text: str) -> str:
     """Return lines of a transcript without the secrets in them."""
     return secret_masks.masked_lines(text, _cues(memory).is_secret)
 
@@ -39,24 +33,16 @@ def _cues(memory: "VaultMemory") -> "PolicyCues":
     return policy_tables.policy_cues(memory.vault.state.path)
 
 
-def masked_hits(
-    memory: "VaultMemory",
-    hits: Sequence[Answer],
-) -> list[Answer]:
+def masked_hits(memory: "VaultMemory", hits: Sequence[Answer]) -> list[Answer]:
     """Return the hits, with what was said without its secrets."""
     # Fault: a secret that no note may keep would be quoted from where it was said.
     return [
-        {**hit, "text": masked(memory, hit["text"])}
-        if hit["kind"] == TRANSCRIPT
-        else hit
+        {**hit, "text": masked(memory, hit["text"])} if hit["kind"] == TRANSCRIPT else hit
         for hit in hits
     ]
 
 
-def masked_source(
-    memory: "VaultMemory",
-    answer: Answer,
-) -> dict[str, Any]:
+def masked_source(memory: "VaultMemory", answer: Answer) -> dict[str, Any]:
     """Return the source of a line without the secrets in its turns."""
     text = answer["text"]
     if answer["kind"] == "turn":
@@ -65,10 +51,7 @@ def masked_source(
     return {**answer, "text": text, "turns": turns}
 
 
-def _masked_turn(
-    memory: "VaultMemory",
-    turn: Answer,
-) -> dict[str, Any]:
+def _masked_turn(memory: "VaultMemory", turn: Answer) -> dict[str, Any]:
     """Return a turn and its neighbours without the secrets in them."""
 
     def spoken(words: Answer) -> dict[str, Any]:

@@ -27,12 +27,7 @@ def of_source(origin: "Provenance") -> "source_answers.SourceJson":
 
 
 def _written(record: "Record") -> "source_answers.WrittenJson":
-    return {
-        "id": record.id,
-        "ts": record.ts,
-        "source": record.source,
-        "why": record.why,
-    }
+    return {"id": record.id, "ts": record.ts, "source": record.source, "why": record.why}
 
 
 def _turn(match: "FoundTurn") -> "source_answers.SourceTurnJson":

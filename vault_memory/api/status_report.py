@@ -22,10 +22,7 @@ LAYOUT_COMMAND = "vault-memory layout"
 """Shows and sets the layout of a vault"""
 
 
-def status(
-    memory: "VaultMemory",
-    now: "datetime | None" = None,
-) -> "StatusJson":
+def status(memory: "VaultMemory", now: "datetime | None" = None) -> "StatusJson":
     """Return the status without a daemon; a daemon replaces its own keys."""
     vault = memory.vault
     index = vault.indexing.index()
@@ -83,10 +80,7 @@ def of_layout(report: "LayoutReport") -> "LayoutStatusJson":
     }
 
 
-def _night(
-    memory: "VaultMemory",
-    now: "datetime | None",
-) -> "NightJson | None":
+def _night(memory: "VaultMemory", now: "datetime | None") -> "NightJson | None":
     """Return the last and the next night; None when the vault is unreachable."""
     try:
         return memory.learning.status(now)

@@ -17,14 +17,7 @@ if TYPE_CHECKING:
     from vault_memory.api import doctor as api_doctor
     from vault_memory.api import status_report
     from vault_memory.context.blocks import ContextBlock
-    from vault_memory.contract import (
-        Origin,
-        Purpose,
-        RecordMode,
-        Role,
-        SearchMode,
-        Source,
-    )
+    from vault_memory.contract import Origin, Purpose, RecordMode, Role, SearchMode, Source
     from vault_memory.contract.status_answers import StatusJson
     from vault_memory.conversations.calls import Recorded
     from vault_memory.edits.edit_result import Edit
@@ -70,12 +63,7 @@ class VaultMemory(VaultParts):
     # ---- the state of the vault ------------------------------------------------------
 
     @rebuild_if_damaged
-    def status(
-        self,
-        *,
-        refresh: bool = True,
-        now: datetime | None = None,
-    ) -> "StatusJson":
+    def status(self, *, refresh: bool = True, now: datetime | None = None) -> "StatusJson":
         """Report the state of index, sync, night, inbox and daemon as in the JSON contract."""
         if refresh:
             self.searcher.refresh()
@@ -98,16 +86,10 @@ class VaultMemory(VaultParts):
         progress: "Progress | None" = None,
     ) -> "IndexReport":
         """Update the index for all notes or those under `paths`, and embed new chunks."""
-        return self.searcher.index(
-            paths, rebuild=rebuild, embed=embed, progress=progress
-        )
+        return self.searcher.index(paths, rebuild=rebuild, embed=embed, progress=progress)
 
     def refresh(
-        self,
-        progress: "Progress | None" = None,
-        *,
-        renew: bool = True,
-        briefly: bool = False,
+        self, progress: "Progress | None" = None, *, renew: bool = True, briefly: bool = False
     ) -> None:
         """Update the text of the index, without embedding; `search` does it by itself."""
         self.searcher.refresh(progress, renew=renew, briefly=briefly)
@@ -261,14 +243,10 @@ class VaultMemory(VaultParts):
         now: datetime | None = None,
     ) -> "Ended":
         """End a conversation, and decide what is kept of it."""
-        ended = self.conversations.end_session(
-            session, user=user, channel=channel, now=now
-        )
+        ended = self.conversations.end_session(session, user=user, channel=channel, now=now)
         return self.learning.end_sessions(ended.sessions, ended.turn_ids, now=now)
 
-    def memory_tool(
-        self, *, user: str, channel: str = "", private: bool = False
-    ) -> "MemoryTool":
+    def memory_tool(self, *, user: str, channel: str = "", private: bool = False) -> "MemoryTool":
         """Make Anthropic's memory tool over the notes of a person, or of a channel."""
         who = caller.Caller(user, channel, private=private)
         return tool.MemoryTool(self.edits, who)
@@ -326,9 +304,7 @@ class VaultMemory(VaultParts):
         """List the newest `limit` audit records of one note, or of all notes, oldest first."""
         return self.edits.log(note, limit=limit, before=before, scopes=scopes)
 
-    def history(
-        self, note: str, scopes: Sequence[str] | None = None
-    ) -> "list[NoteVersion]":
+    def history(self, note: str, scopes: Sequence[str] | None = None) -> "list[NoteVersion]":
         """List the stored versions of a note, newest first. Raises NoteNotFound."""
         return self.edits.history(note, scopes)
 
@@ -342,30 +318,20 @@ class VaultMemory(VaultParts):
         now: datetime | None = None,
     ) -> "Edit":
         """Write a version of the note's history again. Raises UnclearId, NoteChanged."""
-        return self.edits.restore(
-            note, revision, expected=expected, dry_run=dry_run, now=now
-        )
+        return self.edits.restore(note, revision, expected=expected, dry_run=dry_run, now=now)
 
     def inbox(self, scopes: Sequence[str] | None = None) -> "tuple[Proposal, ...]":
         """List the proposals that wait for a person's decision, oldest first."""
         return self.edits.inbox(scopes)
 
     def approve(
-        self,
-        proposal_id: str,
-        *,
-        now: datetime | None = None,
-        scopes: Sequence[str] | None = None,
+        self, proposal_id: str, *, now: datetime | None = None, scopes: Sequence[str] | None = None
     ) -> "Edit":
         """Carry out a proposal, as a person's act. Raises UnclearId."""
         return self.edits.approve(proposal_id, now=now, scopes=scopes)
 
     def reject(
-        self,
-        proposal_id: str,
-        *,
-        now: datetime | None = None,
-        scopes: Sequence[str] | None = None,
+        self, proposal_id: str, *, now: datetime | None = None, scopes: Sequence[str] | None = None
     ) -> "Edit":
         """Drop a proposal; the bot does not propose it again. Raises UnclearId."""
         return self.edits.reject(proposal_id, now=now, scopes=scopes)

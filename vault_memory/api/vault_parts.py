@@ -55,11 +55,7 @@ class VaultParts:
     """Of the add-on `transfer`"""
     sync: "SyncCalls"
 
-    def __init__(
-        self,
-        vault: OpenVault,
-        searcher: SearchCalls | None = None,
-    ) -> None:
+    def __init__(self, vault: OpenVault, searcher: SearchCalls | None = None) -> None:
         """Use `VaultMemory.open` instead."""
         if not isinstance(vault, OpenVault):
             raise UsageError(

@@ -6,11 +6,7 @@ its vault.
 
 import logging
 from collections.abc import AsyncIterator, Mapping
-from contextlib import (
-    AbstractAsyncContextManager,
-    AsyncExitStack,
-    asynccontextmanager,
-)
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
 from typing import Any, Protocol
 
 from vault_memory.api.vault_memory import VaultMemory
@@ -57,10 +53,7 @@ class VaultUnknown(VaultMemoryError):
 class VaultService(Protocol):
     """Gives each request its vault."""
 
-    def vault(
-        self,
-        state: RequestState,
-    ) -> AbstractAsyncContextManager[VaultMemory]:
+    def vault(self, state: RequestState) -> AbstractAsyncContextManager[VaultMemory]:
         """Opens the vault that `state[VAULT]` names; it counts as in use until the end.
 
         Raises VaultUnknown. Any other error for people means that the vault cannot be opened.
@@ -80,10 +73,7 @@ class SingleVault:
 
 
 @asynccontextmanager
-async def opened(
-    service: VaultService,
-    state: RequestState,
-) -> AsyncIterator[VaultMemory]:
+async def opened(service: VaultService, state: RequestState) -> AsyncIterator[VaultMemory]:
     """Gives the vault of a request. Raises VaultUnknown, VaultUnavailable."""
     async with AsyncExitStack() as stack:
         try:

@@ -24,19 +24,12 @@ MOST_NAMES = 8
 
 
 def answer_search(
-    context: Context,
-    query: str,
-    scopes: Sequence[str],
-    options: "SearchOptions",
+    context: Context, query: str, scopes: Sequence[str], options: "SearchOptions"
 ) -> "SearchAnswerJson":
     """Search the named scopes; without any, the complete vault."""
     with context.open(marks=False) as memory, context.progress() as progress:
         return query_or_local.search(
-            memory,
-            query,
-            scopes=scopes or None,
-            options=options,
-            progress=progress,
+            memory, query, scopes=scopes or None, options=options, progress=progress
         )
 
 
@@ -60,11 +53,7 @@ def answer_context(
                 raise ContextNeedsName(scopes)
         memory.learning.commit_before(options.session, scopes, options.now)
         return query_or_local.context(
-            memory,
-            prompt,
-            scopes=scopes,
-            options=options,
-            progress=progress,
+            memory, prompt, scopes=scopes, options=options, progress=progress
         )
 
 

@@ -14,11 +14,7 @@ if TYPE_CHECKING:
 PENDING = 75
 LONGEST_OP = 300
 """Characters of an op that a remark shows"""
-COLOURS = {
-    "+": "green",
-    "-": "red",
-    "@": "cyan",
-}
+COLOURS = {"+": "green", "-": "red", "@": "cyan"}
 
 Paint = Callable[[str, str], str]
 """Returns a text in a colour"""
@@ -43,19 +39,12 @@ def exit_code_of_ops(answer: "Mapping[str, Any]") -> int:
     return exit_code_of(answer)
 
 
-def text_of(
-    answer: "Mapping[str, Any]",
-    paint: Paint,
-) -> str:
+def text_of(answer: "Mapping[str, Any]", paint: Paint) -> str:
     """Render the diff and the outcome of each op."""
     return "\n".join(_lines(answer, paint))
 
 
-def remark_of(
-    answer: "Mapping[str, Any]",
-    *,
-    dry_run: bool,
-) -> str:
+def remark_of(answer: "Mapping[str, Any]", *, dry_run: bool) -> str:
     """Render the id of the audit record, and how to undo it; empty without a record."""
     if dry_run:
         return "nothing was written"
@@ -68,10 +57,7 @@ def remark_of(
     return remark
 
 
-def diff_text(
-    diff: str,
-    paint: Paint,
-) -> str:
+def diff_text(diff: str, paint: Paint) -> str:
     """Render a unified diff without its two lines of file names, which are the same."""
     lines = diff.removesuffix("\n").split("\n")
     if lines[0].startswith("--- "):
@@ -79,18 +65,12 @@ def diff_text(
     return "\n".join(_painted(line, paint) for line in lines)
 
 
-def _painted(
-    line: str,
-    paint: Paint,
-) -> str:
+def _painted(line: str, paint: Paint) -> str:
     colour = COLOURS.get(line[:1])
     return paint(line, colour) if colour else line
 
 
-def _lines(
-    answer: "Mapping[str, Any]",
-    paint: Paint,
-) -> Iterator[str]:
+def _lines(answer: "Mapping[str, Any]", paint: Paint) -> Iterator[str]:
     if answer["diff"]:
         yield diff_text(answer["diff"], paint)
     outcomes = list(_outcomes(answer))

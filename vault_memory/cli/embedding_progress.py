@@ -14,23 +14,14 @@ _CLEAR_LINE = "\r\x1b[K"
 class EmbeddingProgress:
     """Takes the steps of embedding, in the thread that embeds."""
 
-    def __init__(
-        self,
-        context: Context,
-        terminal: TextIO | None,
-    ) -> None:
+    def __init__(self, context: Context, terminal: TextIO | None) -> None:
         self._context = context
         self._terminal = terminal
         self._started = 0.0
         self._drawn = 0.0
         self._before = 0
 
-    def __call__(
-        self,
-        step: str,
-        completed: int,
-        total: int,
-    ) -> None:
+    def __call__(self, step: str, completed: int, total: int) -> None:
         """Show that `completed` of `total` chunks are embedded."""
         if total < FEWEST_CHUNKS:
             return
@@ -44,13 +35,7 @@ class EmbeddingProgress:
             self._drawn = now
             self._draw(self._terminal, step, completed, total)
 
-    def _draw(
-        self,
-        terminal: TextIO,
-        step: str,
-        completed: int,
-        total: int,
-    ) -> None:
+    def _draw(self, terminal: TextIO, step: str, completed: int, total: int) -> None:
         seconds_each = (time.monotonic() - self._started) / (completed - self._before)
         seconds_left = seconds_each * (total - completed)
         line = picture(step, completed, total, seconds_left)
@@ -58,11 +43,7 @@ class EmbeddingProgress:
         terminal.write(f"{_CLEAR_LINE}{line}\r")
         terminal.flush()
 
-    def _end(
-        self,
-        total: int,
-        seconds: float,
-    ) -> None:
+    def _end(self, total: int, seconds: float) -> None:
         self._started = 0.0
         if self._terminal is not None:
             self._terminal.write(_CLEAR_LINE)

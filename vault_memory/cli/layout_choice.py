@@ -33,10 +33,7 @@ def layout_option(function: Function) -> Function:
 
 
 def open_with_layout(
-    context: Context,
-    name: str | None,
-    *,
-    is_setup: bool = False,
+    context: Context, name: str | None, *, is_setup: bool = False
 ) -> "VaultMemory":
     """Open the vault; set its layout if `name` is given, and offer one if it has none.
 
@@ -79,11 +76,7 @@ def _can_ask(context: Context) -> bool:
     return is_on_terminal and not (context.json or context.quiet)
 
 
-def _ask(
-    context: Context,
-    memory: "VaultMemory",
-    report: "LayoutReport",
-) -> str:
+def _ask(context: Context, memory: "VaultMemory", report: "LayoutReport") -> str:
     rows = layout_setup.proposals(memory.vault)
     total = report.survey.claimed + report.survey.unclaimed + report.survey.excluded
     context.line(f"{_files(total)} in {memory.root}. Which of them are memory?")
@@ -95,11 +88,7 @@ def _ask(
     return answer
 
 
-def _set(
-    context: Context,
-    memory: "VaultMemory",
-    name: str,
-) -> "VaultMemory":
+def _set(context: Context, memory: "VaultMemory", name: str) -> "VaultMemory":
     """Set the layout, and open the vault again with it."""
     with memory:
         layout_setup.set_layout(memory.vault, name)
@@ -133,11 +122,7 @@ def remarks_text(report: "LayoutReport") -> str:
 
 def _counts_text(survey: "Survey") -> str:
     """Return how many files are memory, and how many are not."""
-    counts = [
-        (survey.claimed, "memory"),
-        (survey.unclaimed, "not"),
-        (survey.excluded, "excluded"),
-    ]
+    counts = [(survey.claimed, "memory"), (survey.unclaimed, "not"), (survey.excluded, "excluded")]
     texts = [
         f"{count:,} {'is' if count == 1 else 'are'} {word}"
         for count, word in counts

@@ -21,12 +21,7 @@ class NamedPlace(NamedTuple):
     path: str | None
 
 
-def listener_settings(
-    configured: "Serve",
-    place: NamedPlace,
-    *,
-    hint: str,
-) -> "Serve":
+def listener_settings(configured: "Serve", place: NamedPlace, *, hint: str) -> "Serve":
     """Return the configuration with the options of the command line over it.
 
     `hint` tells what to do about options that exclude each other. Raises UsageError.
@@ -45,10 +40,7 @@ def listener_settings(
     return settings._replace(socket="") if names_address else settings
 
 
-def warn_if_unencrypted(
-    context: Context,
-    settings: "Serve",
-) -> None:
+def warn_if_unencrypted(context: Context, settings: "Serve") -> None:
     """Warn when other machines reach the server."""
     if not settings.socket and not listen.is_local(settings.host):
         context.say(

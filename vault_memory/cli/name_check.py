@@ -15,12 +15,7 @@ else:
     scope_names = lazy_module("vault_memory.search.scope_names")
 
 
-def check_names(
-    context: "Context",
-    memory: "VaultMemory",
-    *,
-    makes_names: bool,
-) -> None:
+def check_names(context: "Context", memory: "VaultMemory", *, makes_names: bool) -> None:
     """Check the names that the options of a command give. Raises NameUnclear, NotesBelongTo.
 
     `memory` is closed then.
@@ -51,12 +46,7 @@ def check_names(
     context.told_unknown = True
 
 
-def _unknown_names(
-    context: "Context",
-    memory: "VaultMemory",
-    *,
-    may_ask: bool,
-) -> list[str]:
+def _unknown_names(context: "Context", memory: "VaultMemory", *, may_ask: bool) -> list[str]:
     """Return the new names. A person at a terminal may accept a second person."""
     try:
         return scope_names.unknown_names(memory.searcher, context.named)

@@ -12,11 +12,7 @@ if TYPE_CHECKING:
 Answer = TypeVar("Answer")
 
 
-def of_named_note(
-    memory: "VaultMemory",
-    note: str,
-    call: Callable[[str], Answer],
-) -> Answer:
+def of_named_note(memory: "VaultMemory", note: str, call: Callable[[str], Answer]) -> Answer:
     """Call with a path, else with the path of the only note that has this name or alias.
 
     Raises NoteNotFound with near names, or UsageError for a name of several notes.

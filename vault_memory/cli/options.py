@@ -50,12 +50,7 @@ class Context:
     told_unknown: bool = False
     """whether a remark about unknown names was printed"""
 
-    def open(
-        self,
-        *,
-        marks: bool = True,
-        makes_names: bool = False,
-    ) -> "VaultMemory":
+    def open(self, *, marks: bool = True, makes_names: bool = False) -> "VaultMemory":
         """Open the vault of this command. Without `marks` nothing is written to a new folder.
 
         With `makes_names` the command makes a person, channel or group that is new. Raises
@@ -98,12 +93,7 @@ class Context:
         sys.stdout.write(shown(ended) if sys.stdout.isatty() else ended)
         sys.stdout.flush()
 
-    def line(
-        self,
-        text: str,
-        *,
-        err: bool = False,
-    ) -> None:
+    def line(self, text: str, *, err: bool = False) -> None:
         """Write a line to stdout, or to stderr."""
         click.echo(shown(text), err=err, color=coloured())
 
@@ -137,11 +127,7 @@ class Context:
         if self.json:
             import json
 
-            value = error or {
-                "code": code,
-                "message": message,
-                "hint": hint,
-            }
+            value = error or {"code": code, "message": message, "hint": hint}
             click.echo(json.dumps({"error": value}))
             return exit_code
         advice = f"\n\nhint: {hint}" if hint else ""
@@ -182,11 +168,7 @@ def _is_dumb() -> bool:
     return os.environ.get("TERM") == "dumb"
 
 
-def _store_in_context(
-    ctx: click.Context,
-    parameter: click.Parameter,
-    value: object,
-) -> None:
+def _store_in_context(ctx: click.Context, parameter: click.Parameter, value: object) -> None:
     context = ctx.find_object(Context)
     if context is None:
         context = ctx.obj = Context()
@@ -200,9 +182,7 @@ def _store_in_context(
         import logging
 
         logging.basicConfig(
-            level=logging.INFO,
-            stream=sys.stderr,
-            format="%(levelname)s %(name)s: %(message)s",
+            level=logging.INFO, stream=sys.stderr, format="%(levelname)s %(name)s: %(message)s"
         )
 
 
@@ -214,19 +194,14 @@ def _time(text: str) -> datetime:
             raise ValueError
     except ValueError:
         raise UsageError(
-            f"`--now {text}` is not a time",
-            hint="write 2026-01-31 or 2026-01-31T18:30+01:00",
+            f"`--now {text}` is not a time", hint="write 2026-01-31 or 2026-01-31T18:30+01:00"
         ) from None
     if time.tzinfo is None:
         return time.astimezone()
     return time
 
 
-def _common_option(
-    name: str,
-    help: str,
-    metavar: str = "",
-) -> Callable[..., Any]:
+def _common_option(name: str, help: str, metavar: str = "") -> Callable[..., Any]:
     """Return an option that goes into the context; without `metavar` it is a flag."""
     return click.option(
         name,
@@ -255,10 +230,7 @@ def common(function: Function) -> Function:
     return function
 
 
-def grouped(
-    kind: type,
-    argument: str,
-) -> Callable[[Function], Function]:
+def grouped(kind: type, argument: str) -> Callable[[Function], Function]:
     """Pass the options that are fields of the dataclass `kind` as one value named `argument`."""
     names = [field.name for field in fields(kind)]
 
@@ -273,26 +245,12 @@ def grouped(
     return decorate
 
 
-def scope_option(
-    name: str,
-    *arguments: str,
-    **settings: Any,
-) -> Callable[..., Any]:
+def scope_option(name: str, *arguments: str, **settings: Any) -> Callable[..., Any]:
     """Return the option `--user`, `--channel` or `--group`; its names are checked."""
-    return click.option(
-        name,
-        *arguments,
-        metavar="NAME",
-        callback=_note_names,
-        **settings,
-    )
+    return click.option(name, *arguments, metavar="NAME", callback=_note_names, **settings)
 
 
-def _note_names(
-    ctx: click.Context,
-    parameter: click.Parameter,
-    value: Any,
-) -> Any:
+def _note_names(ctx: click.Context, parameter: click.Parameter, value: Any) -> Any:
     context = ctx.find_object(Context)
     names = value if isinstance(value, tuple) else (value,)
     is_default = value == parameter.get_default(ctx)
@@ -310,8 +268,7 @@ def _note_names(
 
 
 new_name = _common_option(
-    "--new",
-    "Accept a new name that is nearly that of another person, channel or group.",
+    "--new", "Accept a new name that is nearly that of another person, channel or group."
 )
 
 
@@ -344,10 +301,7 @@ def scoped(function: Function) -> Function:
     for decorate in (
         new_name,
         scope_option(
-            "--group",
-            "groups",
-            multiple=True,
-            help="Only the notes of this group (repeatable).",
+            "--group", "groups", multiple=True, help="Only the notes of this group (repeatable)."
         ),
         scope_option(
             "--channel",
@@ -356,10 +310,7 @@ def scoped(function: Function) -> Function:
             help="Only the notes of this channel (repeatable).",
         ),
         scope_option(
-            "--user",
-            "users",
-            multiple=True,
-            help="Only the notes of this person (repeatable).",
+            "--user", "users", multiple=True, help="Only the notes of this person (repeatable)."
         ),
     ):
         function = decorate(function)
@@ -395,21 +346,13 @@ def edit_source(function: Function) -> Function:
     )(function)
 
 
-def named_scopes(
-    users: Sequence[str],
-    channels: Sequence[str],
-    groups: Sequence[str],
-) -> list[str]:
+def named_scopes(users: Sequence[str], channels: Sequence[str], groups: Sequence[str]) -> list[str]:
     """Return the named scopes; an empty list means the complete vault."""
     kinds = (("user", users), ("channel", channels), ("group", groups))
     return [f"{kind}:{name}" for kind, names in kinds for name in names]
 
 
-def iso_day(
-    ctx: click.Context,
-    parameter: click.Parameter,
-    value: str | None,
-) -> str | None:
+def iso_day(ctx: click.Context, parameter: click.Parameter, value: str | None) -> str | None:
     """Check the value of a date option, and return it as ISO 8601."""
     if value is None:
         return None
@@ -419,8 +362,7 @@ def iso_day(
         return date.fromisoformat(value).isoformat()
     except ValueError:
         raise UsageError(
-            f"`{parameter.opts[0]} {value}` is not a date",
-            hint="write it like 2026-01-31",
+            f"`{parameter.opts[0]} {value}` is not a date", hint="write it like 2026-01-31"
         ) from None
 
 

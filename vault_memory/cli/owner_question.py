@@ -13,11 +13,7 @@ if TYPE_CHECKING:
 
 
 def owner_of_new_notes(
-    context: Context,
-    vault: "OpenVault",
-    named: str | None,
-    *,
-    is_new: bool,
+    context: Context, vault: "OpenVault", named: str | None, *, is_new: bool
 ) -> str:
     """Return the owner to write into the marker; "" where it is known, or stays unknown."""
     if named is not None:

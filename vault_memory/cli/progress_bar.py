@@ -27,11 +27,7 @@ def bar() -> Iterator[Progress]:
     starts: dict[str, tuple[float, int]] = {}
     drawn_at = 0.0
 
-    def advance(
-        step: str,
-        completed: int,
-        total: int,
-    ) -> None:
+    def advance(step: str, completed: int, total: int) -> None:
         nonlocal drawn_at
         now = time.monotonic()
         step_started, completed_before = starts.setdefault(step, (now, completed))
@@ -39,9 +35,7 @@ def bar() -> Iterator[Progress]:
         if now - started < SILENT_SECONDS or is_soon:
             return
         drawn_at = now
-        seconds = _seconds_left(
-            now - step_started, completed - completed_before, total - completed
-        )
+        seconds = _seconds_left(now - step_started, completed - completed_before, total - completed)
         stream.write(_CLEAR_LINE + picture(step, completed, total, seconds))
         stream.flush()
 
@@ -53,23 +47,14 @@ def bar() -> Iterator[Progress]:
         stream.close()
 
 
-def _seconds_left(
-    elapsed: float,
-    completed: int,
-    remaining: int,
-) -> float | None:
+def _seconds_left(elapsed: float, completed: int, remaining: int) -> float | None:
     """Return the seconds that the remaining units take; None while that is unknown."""
     if completed <= 0 or elapsed < SILENT_SECONDS:
         return None
     return elapsed / completed * remaining
 
 
-def picture(
-    step: str,
-    completed: int,
-    total: int,
-    seconds: float | None,
-) -> str:
+def picture(step: str, completed: int, total: int, seconds: float | None) -> str:
     """Return the bar of a step in one line of the terminal on stderr."""
     share = completed / total if total else 1.0
     texts = [f"{share:4.0%}", f"{completed:,} of {total:,}"]

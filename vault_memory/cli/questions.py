@@ -39,12 +39,7 @@ SEARCH_VALUES = (
     "mode",
     "limit",
 )
-CONTEXT_VALUES = (
-    *VALUES,
-    "purpose",
-    "budget",
-    "confirmation",
-)
+CONTEXT_VALUES = (*VALUES, "purpose", "budget", "confirmation")
 SEARCH_FLAGS = ("json", "quiet", "private", "why", "copies", "archived")
 CONTEXT_FLAGS = ("json", "quiet", "private", "all")
 
@@ -59,12 +54,7 @@ class Unanswered(Exception):
 class Output:
     """What a command prints."""
 
-    def __init__(
-        self,
-        arguments: Arguments,
-        text: str,
-        remarks: Sequence[str],
-    ) -> None:
+    def __init__(self, arguments: Arguments, text: str, remarks: Sequence[str]) -> None:
         self.arguments = arguments
         self.text = text
         """for stdout"""
@@ -72,10 +62,7 @@ class Output:
         """for stderr"""
 
 
-def answer(
-    command: str,
-    words: Sequence[str],
-) -> int | None:
+def answer(command: str, words: Sequence[str]) -> int | None:
     """Run `search` or `context`, and return its exit code; None when the full command has to."""
     run = _search if command == "search" else _context
     try:
@@ -177,10 +164,7 @@ def _context_request(arguments: Arguments) -> "dict[str, Any]":
     return request
 
 
-def _scopes_of_context(
-    arguments: Arguments,
-    daemon: Daemon,
-) -> list[str]:
+def _scopes_of_context(arguments: Arguments, daemon: Daemon) -> list[str]:
     """Return the scopes of a prompt. Raises Unanswered when the full command has to ask."""
     scopes = _scopes(arguments, arguments.all("user"))
     everything = "all" in arguments.options
@@ -196,10 +180,7 @@ def _scopes_of_context(
     return scopes
 
 
-def _check_names(
-    arguments: Arguments,
-    answer: "Mapping[str, Any]",
-) -> None:
+def _check_names(arguments: Arguments, answer: "Mapping[str, Any]") -> None:
     """Raise Unanswered for a name without notes: the full command looks for a misspelling."""
     has_closed = "channel" in arguments.options and "user" in arguments.options
     is_unclear = has_closed and quick_start.scopes_without_folder(arguments)
@@ -207,11 +188,7 @@ def _check_names(
         raise Unanswered
 
 
-def _json_output(
-    arguments: Arguments,
-    answer: object,
-    remarks: list[str],
-) -> Output:
+def _json_output(arguments: Arguments, answer: object, remarks: list[str]) -> Output:
     return Output(arguments, f"{json_text(answer)}\n", remarks)
 
 
@@ -224,10 +201,7 @@ def _daemon(arguments: Arguments) -> Daemon:
     if quick_start.ask(arguments, socket, "setup", {}, SECONDS) is None:
         raise Unanswered
 
-    def ask(
-        call: str,
-        request: "dict[str, Any]",
-    ) -> "Any":
+    def ask(call: str, request: "dict[str, Any]") -> "Any":
         answer: dict[str, Any] = exchange(socket, call, request, SECONDS)
         # Since the last question, the daemon may have fallen behind the vault.
         if "error" in answer:
@@ -237,10 +211,7 @@ def _daemon(arguments: Arguments) -> Daemon:
     return ask
 
 
-def _scopes(
-    arguments: Arguments,
-    users: Sequence[str],
-) -> list[str]:
+def _scopes(arguments: Arguments, users: Sequence[str]) -> list[str]:
     scopes = [f"user:{name}" for name in users]
     for kind in ("channel", "group"):
         scopes += [f"{kind}:{name}" for name in arguments.all(kind)]
@@ -250,11 +221,7 @@ def _scopes(
     return scopes
 
 
-def _number(
-    text: str,
-    least: int,
-    most: int,
-) -> int:
+def _number(text: str, least: int, most: int) -> int:
     number = int(text)
     if not least <= number <= most:
         raise ValueError(text)
@@ -267,8 +234,5 @@ def _day(text: str) -> str:
     return date.fromisoformat(text).isoformat()
 
 
-def _unpainted(
-    text: str,
-    style: str,
-) -> str:
+def _unpainted(text: str, style: str) -> str:
     return text

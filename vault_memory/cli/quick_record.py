@@ -61,18 +61,13 @@ def record(words: Sequence[str]) -> int | None:
     return _show(arguments, answer)
 
 
-def _has_unknown_name(
-    arguments: Arguments,
-    socket: str,
-) -> bool:
+def _has_unknown_name(arguments: Arguments, socket: str) -> bool:
     """Return whether a name belongs to no note of the vault; the full command looks closer."""
     scopes = quick_start.scopes_without_folder(arguments)
     if not scopes:
         return False
     try:
-        answer = quick_start.ask(
-            arguments, socket, "known", {"scopes": scopes}, SECONDS
-        )
+        answer = quick_start.ask(arguments, socket, "known", {"scopes": scopes}, SECONDS)
     except (OSError, ValueError, exchange.NotAnswered):
         return True
     return answer is None or bool(answer["unknown"])
@@ -90,22 +85,14 @@ def _turn(arguments: Arguments) -> "dict[str, Any]":
     return turn
 
 
-def _record_again(
-    arguments: Arguments,
-    turn: "dict[str, Any]",
-) -> "dict[str, Any]":
+def _record_again(arguments: Arguments, turn: "dict[str, Any]") -> "dict[str, Any]":
     """Record the turn in this process, unless the daemon did."""
     vault = arguments.last("vault") or None
-    with vault_memory.VaultMemory.open(
-        vault, arguments.last("config") or None
-    ) as memory:
+    with vault_memory.VaultMemory.open(vault, arguments.last("config") or None) as memory:
         return dict(edit_requests.record_turn(memory, {**turn, "again": True}))
 
 
-def _show(
-    arguments: Arguments,
-    answer: "dict[str, Any]",
-) -> int:
+def _show(arguments: Arguments, answer: "dict[str, Any]") -> int:
     id_, note = answer["id"], answer["note"]
     text = f"{id_}  {note}" if id_ else ""
     if "json" in arguments.options:

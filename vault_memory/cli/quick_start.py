@@ -87,9 +87,7 @@ def index_of_command(words: Sequence[str]) -> int | None:
 
 
 def plain(
-    words: Sequence[str],
-    values: Collection[str],
-    flags: Collection[str],
+    words: Sequence[str], values: Collection[str], flags: Collection[str]
 ) -> Arguments | None:
     """Parse a command line with these options; None when it contains anything else."""
     try:
@@ -138,10 +136,7 @@ def answer_hook(words: Sequence[str]) -> int:
     return code
 
 
-def edit(
-    command: str,
-    words: Sequence[str],
-) -> int | None:
+def edit(command: str, words: Sequence[str]) -> int | None:
     """Apply an op through the daemon; None when the full command has to do it."""
     values = (*EDIT_VALUES, "ops") if command == "apply" else EDIT_VALUES
     try:
@@ -173,10 +168,7 @@ def _without_marker(word: str) -> str:
     return word
 
 
-def _edit_request(
-    command: str,
-    arguments: Arguments,
-) -> "dict[str, Any]":
+def _edit_request(command: str, arguments: Arguments) -> "dict[str, Any]":
     """Return the request for the daemon. Raises NotPlain, OSError, ValueError."""
     source = arguments.last("source") or "cli"
     if source not in ("cli", "tool") or arguments.options.get("expected") == ("",):
@@ -219,22 +211,13 @@ def _ops_of_file(arguments: Arguments) -> "list[Any]":
     return ops
 
 
-def _op(
-    command: str,
-    words: Sequence[str],
-) -> "list[Any]":
+def _op(command: str, words: Sequence[str]) -> "list[Any]":
     """Return a list with the op of a command. Raises NotPlain for the wrong number of arguments."""
     names = OPS[command]
     if command == "add-heading":
         if len(words) <= len(names):
             raise NotPlain(command)
-        return [
-            {
-                "op": "add_heading",
-                "heading": words[1],
-                "lines": list(words[2:]),
-            }
-        ]
+        return [{"op": "add_heading", "heading": words[1], "lines": list(words[2:])}]
     if len(words) != len(names):
         raise NotPlain(command)
     op = {"op": command}
@@ -242,12 +225,7 @@ def _op(
     return [op]
 
 
-def _show_edit(
-    arguments: Arguments,
-    answer: "dict[str, Any]",
-    *,
-    dry_run: bool,
-) -> int:
+def _show_edit(arguments: Arguments, answer: "dict[str, Any]", *, dry_run: bool) -> int:
     """Print the report of an edit, as the full command does off a terminal."""
     remarks = []
     if "json" in arguments.options:
@@ -262,11 +240,7 @@ def _show_edit(
     return code or edit_rendering.exit_code_of_ops(answer)
 
 
-def show(
-    arguments: Arguments,
-    text: str,
-    remarks: Iterable[str],
-) -> int:
+def show(arguments: Arguments, text: str, remarks: Iterable[str]) -> int:
     """Print an answer to stdout and remarks to stderr, as the full command does off a terminal.
 
     Returns the exit code: 0 unless the system refuses the output.
@@ -286,11 +260,7 @@ def show(
     return 0
 
 
-def _event(
-    words: Sequence[str],
-    payload: bytes,
-    moment: float,
-) -> "dict[str, Any]":
+def _event(words: Sequence[str], payload: bytes, moment: float) -> "dict[str, Any]":
     automated = os.environ.get("VAULT_MEMORY_AUTOMATED", "").strip().casefold()
     return {
         "arguments": list(words),
@@ -309,10 +279,7 @@ def socket_of(arguments: Arguments) -> str | None:
     return socket if os.path.exists(socket) else None
 
 
-def note_start(
-    arguments: Arguments,
-    host: str = "",
-) -> None:
+def note_start(arguments: Arguments, host: str = "") -> None:
     """Note the time of a start by a host, for `install --check`."""
     state = _state_of(arguments) if host.replace("-", "").isalnum() else None
     if state is None:
@@ -337,10 +304,7 @@ def _state_of(arguments: Arguments) -> str | None:
     return state if os.path.isdir(state) else None
 
 
-def _in_marker(
-    arguments: Arguments,
-    key: str,
-) -> str:
+def _in_marker(arguments: Arguments, key: str) -> str:
     """Return a value of the vault's marker; empty without a vault that has one."""
     vault = _vault_of(arguments)
     if not vault:
@@ -365,11 +329,7 @@ def _config_of(arguments: Arguments) -> str:
 
 
 def ask(
-    arguments: Arguments,
-    socket: str,
-    call: str,
-    request: "dict[str, Any]",
-    seconds: float,
+    arguments: Arguments, socket: str, call: str, request: "dict[str, Any]", seconds: float
 ) -> "Any":
     """Ask the daemon, and return its answer; None when it refuses.
 

@@ -12,10 +12,7 @@ if TYPE_CHECKING:
     from vault_memory.contract.answers import SearchAnswerJson
 
 
-def print_freshness(
-    context: Context,
-    freshness: "FreshnessJson",
-) -> None:
+def print_freshness(context: Context, freshness: "FreshnessJson") -> None:
     """Print a remark when an answer may be out of date."""
     if context.json:
         return
@@ -23,10 +20,7 @@ def print_freshness(
         context.say(line)
 
 
-def print_unknown_scopes(
-    context: Context,
-    answer: Mapping[str, Any],
-) -> None:
+def print_unknown_scopes(context: Context, answer: Mapping[str, Any]) -> None:
     """Print a remark when the answer names scopes without any note."""
     if context.json or context.told_unknown:
         return
@@ -34,10 +28,7 @@ def print_unknown_scopes(
         context.say(line)
 
 
-def print_unsearched(
-    context: Context,
-    answer: "SearchAnswerJson",
-) -> None:
+def print_unsearched(context: Context, answer: "SearchAnswerJson") -> None:
     """Print why a search may find less than the person expects: its filters, and the layout."""
     if context.json:
         return
@@ -45,10 +36,7 @@ def print_unsearched(
         context.say(line)
 
 
-def print_unknown_name(
-    context: Context,
-    name: str,
-) -> None:
+def print_unknown_name(context: Context, name: str) -> None:
     """Print that no fact names a person or thing, and what to do."""
     if not context.json:
         context.say(f"no fact names `{name}`: `vault-memory facts` lists all")
@@ -58,6 +46,5 @@ def check_given_name(name: str) -> None:
     """Raise UsageError for an empty name of a person or thing."""
     if not name.strip():
         raise UsageError(
-            "the name is empty",
-            hint="name a person or a thing; `vault-memory facts` lists all",
+            "the name is empty", hint="name a person or a thing; `vault-memory facts` lists all"
         )

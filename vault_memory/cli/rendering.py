@@ -39,12 +39,7 @@ def exit_code_of_ops(edit: "Edit") -> int:
     return edit_rendering.exit_code_of_ops(json_contract.of_edit(edit))
 
 
-def emit_edit(
-    context: Context,
-    edit: "Edit",
-    *,
-    dry_run: bool = False,
-) -> None:
+def emit_edit(context: Context, edit: "Edit", *, dry_run: bool = False) -> None:
     """Print the report of an edit to stdout, and the id of its audit record to stderr."""
     answer = json_contract.of_edit(edit)
     if edit.from_disk:
@@ -96,9 +91,6 @@ def coloured_diff(diff: str) -> str:
     return edit_rendering.diff_text(diff, painted)
 
 
-def painted(
-    text: str,
-    colour: str,
-) -> str:
+def painted(text: str, colour: str) -> str:
     """Return a text in a colour."""
     return styled(text, fg=colour)

@@ -27,10 +27,7 @@ def _of_addon(addon: str) -> dict[str, tuple[str, str]]:
 COMMANDS: dict[str, tuple[str, str]] = {
     "init": ("init", "Create a vault, or use an existing folder as one."),
     "layout": ("init", "Show which files are memory, or set another layout."),
-    "demo": (
-        "demo",
-        "Show search, editing and learning on a copy of the sample vault.",
-    ),
+    "demo": ("demo", "Show search, editing and learning on a copy of the sample vault."),
     "run": ("run", "Run the daemon: watch the vault, and keep its index up to date."),
     "index": ("index", "Update the index once."),
     "search": ("search", "Find the lines that answer a question."),
@@ -52,10 +49,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "undo": ("history", "Undo the change of one audit record."),
     "history": ("history", "List the stored versions of a note."),
     "restore": ("history", "Restore an earlier version of a note."),
-    "forget": (
-        "forget",
-        "Remove a text from everything that is stored, and verify it.",
-    ),
+    "forget": ("forget", "Remove a text from everything that is stored, and verify it."),
     "record": ("record", "Record a turn of a conversation."),
     "end-session": ("record", "End a conversation."),
     "compact": ("record", "Sum a conversation up, and end it."),
@@ -64,10 +58,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "held": ("record", "List what waits for more turns; keep it or give it up."),
     "feedback": ("record", "Log what you think of an answer or of what is kept."),
     "inbox": ("history", "List the bot's proposals; approve or reject one."),
-    "conflicts": (
-        "conflicts",
-        "List conflict copies of sync programs; merge or discard them.",
-    ),
+    "conflicts": ("conflicts", "List conflict copies of sync programs; merge or discard them."),
     "sync": ("sync", "Sync the vault with its server."),
     "remote": ("remote", "Set up sync with a Nextcloud or another WebDAV server."),
     "trash": ("conflicts", "List deleted notes; restore one."),
@@ -78,18 +69,9 @@ COMMANDS: dict[str, tuple[str, str]] = {
         "Show what is known of a person or a thing: profile, rules, facts, news.",
     ),
     "open": ("everyday.open_note", "Open a note in your editor, at a line."),
-    "config": (
-        "everyday.config_command",
-        "Show, check or change the configuration.",
-    ),
-    "last-night": (
-        "everyday.last_night",
-        "Show what was learned in the last night.",
-    ),
-    "timeline": (
-        "facts",
-        "List all facts about a person or thing, past ones included.",
-    ),
+    "config": ("everyday.config_command", "Show, check or change the configuration."),
+    "last-night": ("everyday.last_night", "Show what was learned in the last night."),
+    "timeline": ("facts", "List all facts about a person or thing, past ones included."),
     "entity": ("facts", "Show what is known about a person or thing."),
     "add-fact": ("facts", "Add a fact."),
     "correct": ("facts", "Correct a fact that was never true."),
@@ -100,17 +82,11 @@ COMMANDS: dict[str, tuple[str, str]] = {
     **_of_addon("hosts"),
     "mcp": ("mcp", "Serve the memory of one person as MCP tools over standard input."),
     "serve": ("serve", "Serve bots over HTTP, each with its own token."),
-    "host": (
-        "many.host_command",
-        "Serve and tend all vaults below a folder, in one process.",
-    ),
+    "host": ("many.host_command", "Serve and tend all vaults below a folder, in one process."),
     **_of_addon("fleet"),
     **_of_addon("page"),
     "service": ("service_command", "Let systemd or launchd run the daemon."),
-    "models": (
-        "setup.models",
-        "List the models for search by meaning; fetch or remove one.",
-    ),
+    "models": ("setup.models", "List the models for search by meaning; fetch or remove one."),
     "status": ("status", "Show the state of index, watcher, sync and nights."),
     "stats": ("status", "Count notes and chunks by kind and scope."),
     "doctor": ("status", "Check the installation and the vault for problems."),
@@ -143,11 +119,7 @@ class Commands(click.Group):
     def list_commands(self, ctx: click.Context) -> list[str]:
         return list(COMMANDS)
 
-    def get_command(
-        self,
-        ctx: click.Context,
-        cmd_name: str,
-    ) -> click.Command | None:
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         place, _ = COMMANDS.get(cmd_name, ("", ""))
         if place:
             module = import_module(f"vault_memory.cli.commands.{place}")
@@ -163,20 +135,14 @@ class Commands(click.Group):
         return command
 
     def resolve_command(
-        self,
-        ctx: click.Context,
-        args: list[str],
+        self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
         is_name = args and not args[0].startswith("-")
         if is_name and self.get_command(ctx, args[0]) is None:
             raise _unknown_command(ctx, args[0])
         return super().resolve_command(ctx, args)
 
-    def format_commands(
-        self,
-        ctx: click.Context,
-        formatter: click.HelpFormatter,
-    ) -> None:
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         for heading, names in grouped_commands().items():
             with formatter.section(heading):
                 rows = [(name, COMMANDS[name][1]) for name in names]
@@ -201,10 +167,7 @@ def grouped_commands() -> dict[str, list[str]]:
     return groups
 
 
-def _unknown_command(
-    ctx: click.Context,
-    name: str,
-) -> click.UsageError:
+def _unknown_command(ctx: click.Context, name: str) -> click.UsageError:
     import difflib
 
     matches = difflib.get_close_matches(name, COMMANDS, n=1)
@@ -215,19 +178,14 @@ def _unknown_command(
     return click.UsageError(f"There is no command `{name}`. {advice}", ctx)
 
 
-def _print_version(
-    ctx: click.Context,
-    parameter: click.Parameter,
-    value: bool,
-) -> None:
+def _print_version(ctx: click.Context, parameter: click.Parameter, value: bool) -> None:
     if value:
         click.echo(f"vault-memory {__version__}")
         ctx.exit()
 
 
 @click.command(
-    cls=Commands,
-    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+    cls=Commands, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100}
 )
 @click.option(
     "--version",
@@ -260,10 +218,7 @@ def run(arguments: Sequence[str]) -> int:
     guard_streams()
     try:
         code = cli.main(
-            list(arguments),
-            prog_name="vault-memory",
-            standalone_mode=False,
-            obj=context,
+            list(arguments), prog_name="vault-memory", standalone_mode=False, obj=context
         )
     except (click.exceptions.Abort, KeyboardInterrupt):
         return INTERRUPTED
@@ -285,29 +240,20 @@ def _is_interrupt(error: Exception) -> bool:
     return isinstance(error.__cause__, KeyboardInterrupt)
 
 
-def _fail(
-    context: Context,
-    error: Exception,
-) -> int:
+def _fail(context: Context, error: Exception) -> int:
     """Report an error, and return its exit code."""
     match error:
         case click.ClickException():
             return context.fail(error.format_message(), _hint_of(error), "usage", 2)
         case VaultMemoryError():
             return context.fail(
-                error.message,
-                error.hint,
-                error.code,
-                error.exit_code,
-                error.as_json(),
+                error.message, error.hint, error.code, error.exit_code, error.as_json()
             )
         case OSError():
             return fail_for_system(context, error)
     if _is_interrupt(error):
         return INTERRUPTED
-    hint = (
-        "this is a bug; run the command again with `--verbose` and report the traceback"
-    )
+    hint = "this is a bug; run the command again with `--verbose` and report the traceback"
     return context.fail(f"{type(error).__name__}: {error}", hint, "internal", 1)
 
 
@@ -324,10 +270,7 @@ def _hint_of(error: click.ClickException) -> str:
     return hint
 
 
-def fail_for_system(
-    context: Context,
-    error: OSError,
-) -> int:
+def fail_for_system(context: Context, error: OSError) -> int:
     """Report an error of the operating system; a closed pipe is not an error."""
     _drop_unwritten()
     if isinstance(error, BrokenPipeError):
@@ -335,8 +278,7 @@ def fail_for_system(
     path = f": `{error.filename}`" if error.filename else ""
     message = f"{error.strerror or error}{path}"
     hint = (
-        "check that the disk is mounted, writable and not full; "
-        "run `vault-memory doctor` for more"
+        "check that the disk is mounted, writable and not full; run `vault-memory doctor` for more"
     )
     try:
         return context.fail(message, hint, "system", 1)

@@ -10,21 +10,14 @@ if TYPE_CHECKING:
 
     from vault_memory import contract
     from vault_memory.contract import FreshnessJson
-    from vault_memory.contract.answers import (
-        ContextBlockJson,
-        HitJson,
-        SearchAnswerJson,
-        WhyJson,
-    )
+    from vault_memory.contract.answers import ContextBlockJson, HitJson, SearchAnswerJson, WhyJson
 else:
     contract = lazy_module("vault_memory.contract")
 
 BETWEEN_DETAILS = " · "
 Paint = Callable[[str, str], str]
 """Returns a text in a style, `bold` or `dim`"""
-TOO_MANY_FILES = (
-    "not searched: {:,} notes; the vault has more files than one listing can have"
-)
+TOO_MANY_FILES = "not searched: {:,} notes; the vault has more files than one listing can have"
 _UNKNOWN = {
     "topic": "no text has the topic `{}`, so only text without a topic was searched",
     "entity": "no text names `{}`",
@@ -35,10 +28,7 @@ _UNKNOWN = {
 }
 
 
-def hits_text(
-    answer: "SearchAnswerJson",
-    paint: Paint,
-) -> str:
+def hits_text(answer: "SearchAnswerJson", paint: Paint) -> str:
     """Render the hits, and the number of hits that each filter removed."""
     blocks = [_hit_text(hit, paint) for hit in answer["hits"]]
     if not blocks:
@@ -85,10 +75,7 @@ def unknown_scope_texts(answer: Mapping[str, object]) -> Iterator[str]:
         return
     listed = ", ".join(scopes)
     names = "name" if len(scopes) == 1 else "names"
-    yield (
-        f"no note belongs to {listed}; "
-        f"check the {names}: `vault-memory stats` lists all"
-    )
+    yield (f"no note belongs to {listed}; check the {names}: `vault-memory stats` lists all")
 
 
 def unsearched_texts(answer: "SearchAnswerJson") -> Iterator[str]:
@@ -148,10 +135,7 @@ def belong_to_one_person(scopes: Sequence[str]) -> bool:
     return persons <= 1
 
 
-def _hit_text(
-    hit: "HitJson",
-    paint: Paint,
-) -> str:
+def _hit_text(hit: "HitJson", paint: Paint) -> str:
     """Render a hit: a line with its place, then its text, then how its score came about."""
     place = paint(place_of(hit), "bold")
     about = paint(details_of(hit, hit["date"]), "dim")
@@ -173,16 +157,9 @@ def place_of(hit: "HitJson") -> str:
     return f"{note}:{first}-{last}"
 
 
-def details_of(
-    hit: "HitJson",
-    day: str | None,
-) -> str:
+def details_of(hit: "HitJson", day: str | None) -> str:
     """Render heading, day and scope of a hit, without those that it lacks."""
-    details = [
-        hit["heading"],
-        day,
-        hit["scope"],
-    ]
+    details = [hit["heading"], day, hit["scope"]]
     state = hit.get("state", "active")
     if state != "active":
         details.append(state)
@@ -196,10 +173,7 @@ def details_of(
     return BETWEEN_DETAILS.join(filter(None, details))
 
 
-def score_text(
-    score: float,
-    why: "WhyJson",
-) -> str:
+def score_text(score: float, why: "WhyJson") -> str:
     """Render a score, its terms, and the rank of the hit in each arm of the search."""
     scores = why["terms"]
     ranks = why["arms"]

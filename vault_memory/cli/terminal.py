@@ -40,11 +40,7 @@ def json_text(answer: object) -> str:
 
 
 def styled(
-    text: str,
-    *,
-    fg: str | None = None,
-    bold: bool | None = None,
-    dim: bool | None = None,
+    text: str, *, fg: str | None = None, bold: bool | None = None, dim: bool | None = None
 ) -> str:
     """Return the escaped text in a style, for `shown`."""
     # Imported here: only coloured output needs it.
@@ -72,10 +68,7 @@ def guard_streams() -> None:
         encoding = stream.encoding
         is_line_buffered = stream.line_buffering
         guarded = _Guarded(
-            stream.detach(),
-            encoding,
-            "backslashreplace",
-            line_buffering=is_line_buffered,
+            stream.detach(), encoding, "backslashreplace", line_buffering=is_line_buffered
         )
         setattr(sys, name, guarded)
 

@@ -33,12 +33,7 @@ from vault_memory.config.sections import (
     facts_problems,
     is_table,
 )
-from vault_memory.config.server_sections import (
-    Serve,
-    ServeToken,
-    TalkSettings,
-    talk_problems,
-)
+from vault_memory.config.server_sections import Serve, ServeToken, TalkSettings, talk_problems
 from vault_memory.errors import ConfigError
 from vault_memory.lazy import lazy_module
 
@@ -119,19 +114,13 @@ MAY_BE_ZERO = frozenset(
 )
 """Numbers for which 0 means none or no limit; every other number is above 0"""
 
-RANGES = {
-    "jaccard": (0.5, 1.0),
-    "room": (4_000, 1_000_000),
-    "monthly_tokens": (0, 10**12),
-}
+RANGES = {"jaccard": (0.5, 1.0), "room": (4_000, 1_000_000), "monthly_tokens": (0, 10**12)}
 """Numbers between two bounds, which are allowed, too"""
 
 RENAMED = {"recall.whole_memory_chars": "memory_budget"}
 """Earlier name of a key → its name now; both work, but not together"""
 
-SECTIONS = tuple(
-    name for name, kind in Config.__annotations__.items() if is_table(kind)
-)
+SECTIONS = tuple(name for name, kind in Config.__annotations__.items() if is_table(kind))
 """Names of the tables of the file"""
 ALSO_AT_TOP = {"max_knowledge_facts": "facts"}
 """Key that Istota has at the top of the file → its table here"""
@@ -182,8 +171,7 @@ def _read(file: Path) -> dict[str, Any]:
         return {}
     except OSError as error:
         raise ConfigError(
-            f"`{file}` cannot be read: {error.strerror}",
-            hint="check its path and its permissions",
+            f"`{file}` cannot be read: {error.strerror}", hint="check its path and its permissions"
         ) from None
     except UnicodeDecodeError as error:
         raise ConfigError(
@@ -269,9 +257,7 @@ class _Loader:
         names = [key.upper() for key in TOP]
         names += [f"{section.upper()}_…" for section in SECTIONS]
         variables = ", ".join(ENVIRONMENT_PREFIX + name for name in names)
-        self.problems.append(
-            f"environment: {variable} belongs to no section; known: {variables}"
-        )
+        self.problems.append(f"environment: {variable} belongs to no section; known: {variables}")
 
     def _place_of(self, key: str) -> str:
         """Return where the value of a key is: in the file, or in an environment variable."""
@@ -283,9 +269,7 @@ class _Loader:
     def build(self, kind: Any, raw: object, place: str) -> Any:
         """Convert a table to the section type `kind`; None when a key without default is missing."""
         if not isinstance(raw, dict):
-            self.problems.append(
-                f"{self._source}: [{place}] is a table of settings, not {raw!r}"
-            )
+            self.problems.append(f"{self._source}: [{place}] is a table of settings, not {raw!r}")
             raw = {}
         types = kind.__annotations__
         values: dict[str, Any] = {}
@@ -312,22 +296,14 @@ class _Loader:
         return None if missing_keys else kind(**values)
 
     def _build_value(
-        self,
-        values: dict[str, Any],
-        name: str,
-        value: object,
-        expected: Any,
-        key: str,
+        self, values: dict[str, Any], name: str, value: object, expected: Any, key: str
     ) -> None:
         """Convert a table, a list of tables or a single value, and put it into `values`."""
         row_kind = _row_kind(expected)
         if is_table(expected):
             values[name] = self.build(expected, value, key)
         elif row_kind and isinstance(value, list):
-            rows = [
-                self.build(row_kind, row, f"{key}[{index}]")
-                for index, row in enumerate(value)
-            ]
+            rows = [self.build(row_kind, row, f"{key}[{index}]") for index, row in enumerate(value)]
             values[name] = tuple(row for row in rows if row is not None)
         else:
             problem = _convert(values, name, value, expected)
@@ -343,24 +319,14 @@ def _row_kind(expected: Any) -> Any:
     return None
 
 
-def _set(
-    raw: dict[str, Any],
-    section: str,
-    key: str,
-    value: str,
-) -> None:
+def _set(raw: dict[str, Any], section: str, key: str, value: str) -> None:
     table = raw.setdefault(section, {})
     # A section that is not a table is reported later, with the other problems of the file.
     if isinstance(table, dict):
         table[key] = value
 
 
-def _convert(
-    values: dict[str, Any],
-    name: str,
-    value: object,
-    expected: Any,
-) -> str:
+def _convert(values: dict[str, Any], name: str, value: object, expected: Any) -> str:
     """Convert a single value, and put it into `values`; return what is wrong with it."""
     try:
         converted = _as_type(value, expected)
@@ -410,9 +376,7 @@ def _check_schedule(text: str) -> str:
         minute, hour = fields[:2]
         if _is_below(minute, 60) and _is_below(hour, 24):
             return ""
-    return (
-        "Expected `MINUTE HOUR * * *`, such as `30 2 * * *`; there is one night a day"
-    )
+    return "Expected `MINUTE HOUR * * *`, such as `30 2 * * *`; there is one night a day"
 
 
 def _is_below(digits: str, limit: int) -> bool:
@@ -444,7 +408,9 @@ def _check_web_address(text: str) -> str:
     # Fault: without the scheme, other hosts would wait for an answer that never comes.
     if not text or (is_valid and url.scheme in REMOTE_SCHEMES):
         return ""
-    return "Expected an address that begins with http:// or https://, such as `http://10.0.0.5:8377`"
+    return (
+        "Expected an address that begins with http:// or https://, such as `http://10.0.0.5:8377`"
+    )
 
 
 _CHECKS = {
@@ -470,8 +436,7 @@ def lifecycle_problems(lifecycle: LifecycleSettings) -> list[str]:
     if not all(higher > lower for higher, lower in steps):
         values = ", ".join(f"{threshold:g}" for threshold in thresholds)
         problems.append(
-            "`stale`, `archived` and `deleted` must fall between 1 and 0; "
-            f"they are {values}"
+            f"`stale`, `archived` and `deleted` must fall between 1 and 0; they are {values}"
         )
     if lifecycle.growth < 0:
         problems.append("`growth` is not below 0: reads would make items fade faster")

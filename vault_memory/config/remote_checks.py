@@ -3,11 +3,7 @@
 from urllib.parse import urlsplit
 
 from vault_memory.config.s3_settings import is_s3, s3_problems
-from vault_memory.config.sections import (
-    LOOPBACK_HOSTS,
-    REMOTE_SCHEMES,
-    RemoteSettings,
-)
+from vault_memory.config.sections import LOOPBACK_HOSTS, REMOTE_SCHEMES, RemoteSettings
 
 
 def problems_of(remote: RemoteSettings) -> list[str]:
@@ -15,9 +11,7 @@ def problems_of(remote: RemoteSettings) -> list[str]:
     if is_s3(remote.url):
         return s3_problems(remote)
     if remote.endpoint or remote.region or remote.credentials_file:
-        return [
-            "`endpoint`, `region` and `credentials_file` are only for `s3://`; remove them"
-        ]
+        return ["`endpoint`, `region` and `credentials_file` are only for `s3://`; remove them"]
     try:
         url = urlsplit(remote.url)
         host = url.hostname or ""
@@ -43,11 +37,7 @@ def problems_of(remote: RemoteSettings) -> list[str]:
     return []
 
 
-def _is_safe(
-    scheme: str,
-    host: str,
-    remote: RemoteSettings,
-) -> bool:
+def _is_safe(scheme: str, host: str, remote: RemoteSettings) -> bool:
     """Whether a password may be sent to this host."""
     is_encrypted = REMOTE_SCHEMES[scheme]
     # Fault: on an unencrypted connection, each machine on the way reads the password.

@@ -23,11 +23,7 @@ class PasswordUnsafe(ConfigError):
     """The password of the remote is missing, or other accounts can read its file."""
 
 
-def password_of(
-    remote: RemoteSettings,
-    environment: Mapping[str, str],
-    root: Path,
-) -> str:
+def password_of(remote: RemoteSettings, environment: Mapping[str, str], root: Path) -> str:
     """Return the password; empty when neither user nor password is set. Raises PasswordUnsafe.
 
     For a bucket, return the AWS keys in lines. Raises KeysUnsafe.
@@ -51,11 +47,7 @@ def password_of(
     return password
 
 
-def _read_password(
-    remote: RemoteSettings,
-    environment: Mapping[str, str],
-    root: Path,
-) -> str:
+def _read_password(remote: RemoteSettings, environment: Mapping[str, str], root: Path) -> str:
     if remote.password_file:
         return read_secret(
             Path(remote.password_file),
@@ -68,19 +60,11 @@ def _read_password(
     directory = environment.get("CREDENTIALS_DIRECTORY", "")
     credential = Path(directory) / CREDENTIAL
     if directory and credential.is_file():
-        return read_credential(
-            credential,
-            root,
-            name="password file",
-            error=PasswordUnsafe,
-        )
+        return read_credential(credential, root, name="password file", error=PasswordUnsafe)
     return environment.get(VARIABLE, "")
 
 
-def keep_password(
-    password: str,
-    state: Path,
-) -> Path:
+def keep_password(password: str, state: Path) -> Path:
     """Store the password in the state folder, readable only by its owner; return the file."""
     file = state / FILE
     # Fault (B36): a power loss may leave an empty file, and the server never shows an

@@ -60,13 +60,9 @@ def _endpoint_problems(remote: RemoteSettings) -> list[str]:
     except ValueError:
         return ["`remote.endpoint` is not a URL"]
     if "@" in url.netloc:
-        return [
-            "`remote.endpoint` contains keys; put them into `remote.credentials_file`"
-        ]
+        return ["`remote.endpoint` contains keys; put them into `remote.credentials_file`"]
     if url.scheme not in ("http", "https") or not host or not is_bare:
-        return [
-            "`remote.endpoint` is not the URL of a store, such as https://s3.example.org"
-        ]
+        return ["`remote.endpoint` is not the URL of a store, such as https://s3.example.org"]
     # Fault: on an unencrypted connection, each machine on the way reads the notes.
     if url.scheme == "http" and host not in LOOPBACK_HOSTS and not remote.allow_http:
         return [
@@ -76,11 +72,7 @@ def _endpoint_problems(remote: RemoteSettings) -> list[str]:
     return []
 
 
-def aws_keys_of(
-    remote: RemoteSettings,
-    environment: Mapping[str, str],
-    root: Path,
-) -> str:
+def aws_keys_of(remote: RemoteSettings, environment: Mapping[str, str], root: Path) -> str:
     """Return key id, secret and perhaps a session token, each on a line.
 
     Empty when neither a file nor a variable has them: then boto3 looks in its usual places. Raises
@@ -103,11 +95,7 @@ def aws_keys_of(
     return _lines(key_id, secret, section.get(_TOKEN, ""))
 
 
-def _read_file(
-    remote: RemoteSettings,
-    environment: Mapping[str, str],
-    root: Path,
-) -> str | None:
+def _read_file(remote: RemoteSettings, environment: Mapping[str, str], root: Path) -> str | None:
     """The text of the credentials file; None when there is none."""
     if remote.credentials_file:
         return read_secret(
@@ -120,19 +108,11 @@ def _read_file(
     directory = environment.get("CREDENTIALS_DIRECTORY", "")
     credential = Path(directory) / CREDENTIAL
     if directory and credential.is_file():
-        return read_credential(
-            credential,
-            root,
-            name="credentials file",
-            error=KeysUnsafe,
-        )
+        return read_credential(credential, root, name="credentials file", error=KeysUnsafe)
     return None
 
 
-def _section(
-    text: str,
-    profile: str,
-) -> Mapping[str, str]:
+def _section(text: str, profile: str) -> Mapping[str, str]:
     """The section of a profile: the named one, [default], or the only one."""
     # A secret may contain a percent sign.
     parser = configparser.ConfigParser(interpolation=None, default_section="")
@@ -156,17 +136,12 @@ def _section(
     return parser[wanted]
 
 
-def _lines(
-    key_id: str,
-    secret: str,
-    token: str,
-) -> str:
+def _lines(key_id: str, secret: str, token: str) -> str:
     parts = [key_id.strip(), secret.strip(), token.strip()]
     # Fault: a line break in a key would end the header, and the rest would be another
     # one.
     if not all(part.isprintable() and part.isascii() for part in parts):
         raise KeysUnsafe(
-            "the AWS keys contain characters that no key has",
-            hint="copy them again from the store",
+            "the AWS keys contain characters that no key has", hint="copy them again from the store"
         )
     return "\n".join(parts).rstrip("\n")

@@ -34,10 +34,7 @@ def read_secret(
     try:
         path = path.expanduser()
     except RuntimeError:
-        raise error(
-            f"{title} cannot be read: there is no such home folder",
-            hint=see,
-        ) from None
+        raise error(f"{title} cannot be read: there is no such home folder", hint=see) from None
     _refuse_in_vault(path, vault, title, error)
     descriptor = _open(path, title, see, error)
     try:
@@ -49,26 +46,16 @@ def read_secret(
         # Fault: its owner could put another token into it, and open the vault with
         # that.
         if status.st_uid not in (0, os.getuid()):
-            raise error(
-                f"{title} belongs to another user",
-                hint="copy it to a file of your own",
-            )
+            raise error(f"{title} belongs to another user", hint="copy it to a file of your own")
         if status.st_mode & 0o077:
-            raise error(
-                f"{title} can be read by others",
-                hint=f"run `chmod 600 {path}`",
-            )
+            raise error(f"{title} can be read by others", hint=f"run `chmod 600 {path}`")
         return _text(descriptor, title, see, error)
     finally:
         os.close(descriptor)
 
 
 def read_credential(
-    path: Path,
-    vault: Path | None,
-    *,
-    name: str,
-    error: type[VaultMemoryError] = ConfigError,
+    path: Path, vault: Path | None, *, name: str, error: type[VaultMemoryError] = ConfigError
 ) -> str:
     """Return the text of a file that the service manager hands over.
 
@@ -85,10 +72,7 @@ def read_credential(
 
 
 def _refuse_in_vault(
-    path: Path,
-    vault: Path | None,
-    title: str,
-    error: type[VaultMemoryError],
+    path: Path, vault: Path | None, title: str, error: type[VaultMemoryError]
 ) -> None:
     """Refuse a path below the vault, before and after its links are followed.
 
@@ -100,21 +84,11 @@ def _refuse_in_vault(
     # Fault: sync uploads what is in the vault, and bots read it. A link out of the
     # vault shows where the secret is.
     places = (os.path.abspath(path), os.path.realpath(path))
-    if any(
-        place.startswith(os.path.join(root, "")) for place in places for root in roots
-    ):
-        raise error(
-            f"{title} is in the vault, which is synced",
-            hint="move it out of the vault",
-        )
+    if any(place.startswith(os.path.join(root, "")) for place in places for root in roots):
+        raise error(f"{title} is in the vault, which is synced", hint="move it out of the vault")
 
 
-def _open(
-    path: Path,
-    title: str,
-    see: str,
-    error: type[VaultMemoryError],
-) -> int:
+def _open(path: Path, title: str, see: str, error: type[VaultMemoryError]) -> int:
     try:
         # Fault: a named pipe under this path would block the program for ever.
         return os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
@@ -125,12 +99,7 @@ def _open(
     raise error(f"{title} cannot be read: {reason}", hint=see)
 
 
-def _text(
-    descriptor: int,
-    title: str,
-    see: str,
-    error: type[VaultMemoryError],
-) -> str:
+def _text(descriptor: int, title: str, see: str, error: type[VaultMemoryError]) -> str:
     try:
         raw = os.read(descriptor, MAX_BYTES + 1)
     except OSError as trouble:

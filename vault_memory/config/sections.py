@@ -451,9 +451,7 @@ def facts_problems(facts: Facts) -> list[str]:
     """Return what is wrong with the settings of facts; empty when they are valid."""
     counts = Counter("_".join(row.name.casefold().split()) for row in facts.predicates)
     problems = [
-        f"`predicates` names `{name}` {count} times"
-        for name, count in counts.items()
-        if count > 1
+        f"`predicates` names `{name}` {count} times" for name, count in counts.items() if count > 1
     ]
     if "" in counts:
         problems.append("a predicate of `predicates` has no name")

@@ -68,11 +68,7 @@ def write(
 
 
 @contextmanager
-def lock(
-    file: Path,
-    *,
-    patience: float | None = None,
-) -> Iterator[None]:
+def lock(file: Path, *, patience: float | None = None) -> Iterator[None]:
     """Exclude all others that lock this file, in this process and in others.
 
     `patience` is how many seconds to wait; None waits without end. Raises LockTaken.
@@ -84,10 +80,7 @@ def lock(
         os.close(fd)
 
 
-def _lock(
-    file: Path,
-    patience: float | None,
-) -> int:
+def _lock(file: Path, patience: float | None) -> int:
     """Return the descriptor of the locked file."""
     flags = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC
     deadline = None if patience is None else time.monotonic() + patience
@@ -105,10 +98,7 @@ def _lock(
         os.close(fd)
 
 
-def _wait_for(
-    fd: int,
-    deadline: float | None,
-) -> None:
+def _wait_for(fd: int, deadline: float | None) -> None:
     if deadline is None:
         fcntl.flock(fd, fcntl.LOCK_EX)
         return

@@ -8,27 +8,15 @@ from typing import Any
 from vault_memory.errors import ConfigError
 
 _HEADER = re.compile(r"^\s*\[")
-_ESCAPES = {
-    "\\": "\\\\",
-    '"': '\\"',
-    "\n": "\\n",
-    "\t": "\\t",
-    "\r": "\\r",
-}
+_ESCAPES = {"\\": "\\\\", '"': '\\"', "\n": "\\n", "\t": "\\t", "\r": "\\r"}
 
 
-def with_table(
-    text: str,
-    table: str,
-    values: Mapping[str, object],
-) -> str:
+def with_table(text: str, table: str, values: Mapping[str, object]) -> str:
     """Return the text with these keys in the table; its other keys stay. Raises ConfigError."""
     lines = _split_lines(text)
     start, end = _find_table(lines, table)
     line_end = _carriage_return(text)
-    assignments = {
-        name: f"{name} = {_toml(value)}{line_end}" for name, value in values.items()
-    }
+    assignments = {name: f"{name} = {_toml(value)}{line_end}" for name, value in values.items()}
     if start is None:
         if lines and lines[-1].strip():
             lines.append(line_end)
@@ -40,10 +28,7 @@ def with_table(
     return _verified(text, lines, table, expected)
 
 
-def without_table(
-    text: str,
-    table: str,
-) -> str:
+def without_table(text: str, table: str) -> str:
     """Return the text without the table. Raises ConfigError."""
     lines = _split_lines(text)
     start, end = _find_table(lines, table)
@@ -69,12 +54,7 @@ def _carriage_return(text: str) -> str:
     return "\r" if "\r\n" in text else ""
 
 
-def _set_keys(
-    lines: list[str],
-    start: int,
-    end: int,
-    assignments: Mapping[str, str],
-) -> None:
+def _set_keys(lines: list[str], start: int, end: int, assignments: Mapping[str, str]) -> None:
     """Replace the lines of keys that the table has, and add the others at its end."""
     remaining = dict(assignments)
     last = start
@@ -99,10 +79,7 @@ def _comment_of(line: str) -> str:
     return end
 
 
-def _find_table(
-    lines: Sequence[str],
-    table: str,
-) -> tuple[int | None, int]:
+def _find_table(lines: Sequence[str], table: str) -> tuple[int | None, int]:
     """Return the index of the header of a table, and the index after its last line.
 
     The index of the header is None without such a table.
@@ -123,11 +100,7 @@ def _is_comment(line: str) -> bool:
     return line.lstrip().startswith("#")
 
 
-def _first_match(
-    pattern: re.Pattern[str],
-    lines: Sequence[str],
-    start: int,
-) -> int:
+def _first_match(pattern: re.Pattern[str], lines: Sequence[str], start: int) -> int:
     """Return the index of the first line that matches; the number of lines if none does."""
     for index in range(start, len(lines)):
         if pattern.match(lines[index]):
@@ -135,12 +108,7 @@ def _first_match(
     return len(lines)
 
 
-def _verified(
-    before: str,
-    lines: Sequence[str],
-    table: str,
-    values: object,
-) -> str:
+def _verified(before: str, lines: Sequence[str], table: str, values: object) -> str:
     """Return the new text. Raises ConfigError unless it means exactly what it should."""
     text = "\n".join(lines) + "\n" if lines else ""
     expected = tomllib.loads(before)

@@ -13,9 +13,7 @@ if TYPE_CHECKING:
 
 MAIN = "group:main"
 """The group of the workspace at the root"""
-PERSONAL_IN_MAIN = frozenset(
-    {"dated", "episode", "reflection", "transcript", "user", "rules"}
-)
+PERSONAL_IN_MAIN = frozenset({"dated", "episode", "reflection", "transcript", "user", "rules"})
 """Kinds of notes in the workspace at the root that belong to its owner alone"""
 
 
@@ -23,11 +21,7 @@ class Ask(Protocol):
     """A search for lines related to a text."""
 
     def __call__(
-        self,
-        text: str,
-        scopes: Sequence[str],
-        limit: int,
-        kinds: Sequence[str] = (),
+        self, text: str, scopes: Sequence[str], limit: int, kinds: Sequence[str] = ()
     ) -> "Answer":
         """Returns at most `limit` hits of these scopes. `kinds`: only notes of these kinds."""
         ...
@@ -67,11 +61,7 @@ class ContextRequest(NamedTuple):
     @property
     def people(self) -> tuple[str, ...]:
         """The names of the persons among the scopes."""
-        return tuple(
-            scope.partition(":")[2]
-            for scope in self.scopes
-            if scope.startswith("user:")
-        )
+        return tuple(scope.partition(":")[2] for scope in self.scopes if scope.startswith("user:"))
 
     @property
     def in_shared_room(self) -> bool:
@@ -105,11 +95,7 @@ class ContextRequest(NamedTuple):
         # Fault: the facts of the root are about its owner, and members of a channel read the block.
         return tuple(scope for scope in self.open if scope != MAIN)
 
-    def is_personal(
-        self,
-        kind: str,
-        scope: str,
-    ) -> bool:
+    def is_personal(self, kind: str, scope: str) -> bool:
         """Whether a note is personal, and other people would read it in this block."""
         if not self.briefing and not self.in_shared_room:
             return False

@@ -55,11 +55,7 @@ DEFAULT_CONTEXT = ContextOptions()
 class ContextCalls:
     """Compose memory blocks from the notes of one vault."""
 
-    def __init__(
-        self,
-        searcher: SearchCalls,
-        edits: EditCalls | None = None,
-    ) -> None:
+    def __init__(self, searcher: SearchCalls, edits: EditCalls | None = None) -> None:
         """`edits` knows the earlier versions of the notes, for the blocks of past days."""
         self.vault = searcher.vault
         self._edits = edits
@@ -68,18 +64,13 @@ class ContextCalls:
 
     @rebuild_if_damaged
     def context(
-        self,
-        prompt: str,
-        scopes: Sequence[str],
-        options: ContextOptions = DEFAULT_CONTEXT,
+        self, prompt: str, scopes: Sequence[str], options: ContextOptions = DEFAULT_CONTEXT
     ) -> "ContextBlock":
         """Compose the memory block for a prompt; see `VaultMemory.context`."""
         _check(options.purpose, options.budget)
         check_scopes(scopes)
         if options.as_of is not None and self._edits is not None:
-            return as_of.context_as_of(
-                self._edits, prompt, scopes, options, options.as_of
-            )
+            return as_of.context_as_of(self._edits, prompt, scopes, options, options.as_of)
         config = self.vault.config
         if not config.recall.enabled:
             reason = "`[recall] enabled` is false"
@@ -96,11 +87,7 @@ class ContextCalls:
         return block
 
     def _request(
-        self,
-        prompt: str,
-        scopes: Sequence[str],
-        options: ContextOptions,
-        moment: datetime,
+        self, prompt: str, scopes: Sequence[str], options: ContextOptions, moment: datetime
     ) -> "ContextRequest":
         """The request of the caller with the settings of the configuration."""
         config = self.vault.config
@@ -130,10 +117,7 @@ class ContextCalls:
         )
 
     def _compose(
-        self,
-        request: "ContextRequest",
-        moment: datetime,
-        why_not: str,
+        self, request: "ContextRequest", moment: datetime, why_not: str
     ) -> "tuple[ContextBlock, list[Hit]]":
         """Compose the block, and list the fading items in it.
 
@@ -149,9 +133,7 @@ class ContextCalls:
         read: list[Hit] = []
         # Fault: a note that changes between the search and the quotation would be quoted wrongly.
         with folder.held(), index.reading():
-            notes = live_notes.LiveNotes(
-                folder, self._authors, index.revision_of, self._masked
-            )
+            notes = live_notes.LiveNotes(folder, self._authors, index.revision_of, self._masked)
             block = gather.build(index, notes, request, ask, read)
             freshness = self._searcher.freshness_of(index, unread)
             unknown_scopes = self._searcher.unknown_scopes(index, request.scopes)
@@ -181,20 +163,12 @@ class ContextCalls:
             return "`[memory_search] auto_recall` is off"
         return ""
 
-    def _ask(
-        self,
-        index: "Index",
-        moment: datetime,
-        session: str,
-    ) -> "Ask":
+    def _ask(self, index: "Index", moment: datetime, session: str) -> "Ask":
         """A function that searches for lines related to a prompt."""
         recall = self.vault.config.recall
 
         def ask(
-            text: str,
-            scopes: Sequence[str],
-            limit: int,
-            kinds: Sequence[str] = (),
+            text: str, scopes: Sequence[str], limit: int, kinds: Sequence[str] = ()
         ) -> "Answer":
             query = search_query.SearchQuery(
                 text,
@@ -215,14 +189,10 @@ class ContextCalls:
         return ask
 
 
-def _check(
-    purpose: str,
-    budget: int | None,
-) -> None:
+def _check(purpose: str, budget: int | None) -> None:
     if purpose not in PURPOSES:
         raise UsageError(
-            f"there is no purpose `{purpose}`",
-            hint=f"the purposes are {', '.join(PURPOSES)}",
+            f"there is no purpose `{purpose}`", hint=f"the purposes are {', '.join(PURPOSES)}"
         )
     if budget is not None and budget < 0:
         raise UsageError(

@@ -15,12 +15,7 @@ from vault_memory.index.note_queries import DatedNote
 from vault_memory.index.store import Index
 from vault_memory.lazy import lazy_module
 from vault_memory.rules.context import assemble
-from vault_memory.rules.context.assemble import (
-    Assembled,
-    LineGroup,
-    Quotation,
-    RecalledLine,
-)
+from vault_memory.rules.context.assemble import Assembled, LineGroup, Quotation, RecalledLine
 from vault_memory.rules.context.quoting import one_line, quoted
 from vault_memory.rules.context.rule_archive import is_archive, without_archive
 
@@ -46,9 +41,7 @@ ALWAYS = ("user", "channel", "memory", "rules", "dated", "reflection")
 NO_DAY = "9999"
 """Sorts after every date"""
 
-OTHERS_READ = (
-    "what is {name}'s own: others read the answer in a channel; `private` includes it"
-)
+OTHERS_READ = "what is {name}'s own: others read the answer in a channel; `private` includes it"
 
 
 def build(
@@ -73,17 +66,12 @@ def build(
             return shorter
     if read is not None:
         read += [hit for text, hit in gatherer.fading if text in block.text]
-    unreadable = [
-        (_kind_of(index, path), reason) for path, reason in notes.unreadable.items()
-    ]
+    unreadable = [(_kind_of(index, path), reason) for path, reason in notes.unreadable.items()]
     omitted = (*gatherer.omitted, *unreadable, *block.cut)
     return Assembled(block.text, block.lengths, omitted)
 
 
-def _kind_of(
-    index: Index,
-    path: str,
-) -> str:
+def _kind_of(index: Index, path: str) -> str:
     # Another process may remove the note from the index while the block is built.
     return note_queries.kind_of(index, path) or "recalled"
 
@@ -92,11 +80,7 @@ class _Gatherer:
     """Collects the quotations of one block. `omitted` says what was left out, and why."""
 
     def __init__(
-        self,
-        index: Index,
-        notes: LiveNotes,
-        request: ContextRequest,
-        ask: Ask | None,
+        self, index: Index, notes: LiveNotes, request: ContextRequest, ask: Ask | None
     ) -> None:
         self._index = index
         self._notes = notes
@@ -108,37 +92,24 @@ class _Gatherer:
         self._episode_text = ""
         self.fading: list[tuple[str, Hit]] = []
         """recalled lines of items that fade, as they would be quoted"""
-        self.omitted = [
-            ("user", OTHERS_READ.format(name=name)) for name in request.closed_people
-        ]
+        self.omitted = [("user", OTHERS_READ.format(name=name)) for name in request.closed_people]
 
     @property
     def may_shorten_memory(self) -> bool:
         """Whether excerpts of MEMORY.md can replace the complete note."""
         request = self._request
-        return (
-            self.ask is not None
-            and request.memory_budget > 0
-            and not request.only_excerpts
-        )
+        return self.ask is not None and request.memory_budget > 0 and not request.only_excerpts
 
     def quotations(self) -> list[Quotation]:
         """Returns all quotations; `assemble` puts them in order."""
-        quotations = [
-            *self._always(),
-            *self._episode(),
-            *self._facts(),
-            *self._confirmation(),
-        ]
+        quotations = [*self._always(), *self._episode(), *self._facts(), *self._confirmation()]
         if self.ask is not None:
             quotations += self._recalled(self.ask, _quoted_places(quotations))
         return quotations
 
     def _episode(self) -> list[Quotation]:
         """Quotes the newest summary of a conversation, at the first turn of another one."""
-        quotation = last_episode.quotation(
-            self._index, self._notes, self._request, self._query
-        )
+        quotation = last_episode.quotation(self._index, self._notes, self._request, self._query)
         if quotation is None:
             return []
         self._episode_text = "\n".join(group.text for group in quotation.groups)
@@ -158,9 +129,7 @@ class _Gatherer:
         rows = self._note_rows()
         paths = [row.path for row in rows if row.kind == "memory"]
         if paths:
-            memory = memory_notes.MemoryNotes(
-                self._notes, self._request, self.ask, self._query
-            )
+            memory = memory_notes.MemoryNotes(self._notes, self._request, self.ask, self._query)
             yield from memory.quotations(paths)
             self.omitted += memory.omitted
         for row in rows:
@@ -195,9 +164,7 @@ class _Gatherer:
         # Fault: a note may have the date of tomorrow in another time zone. Notes of later days are
         # no memory yet.
         until = (request.today + timedelta(days=1)).isoformat()
-        notes = note_queries.notes_of_kinds(
-            self._index, scope_ids, ALWAYS, (since, until)
-        )
+        notes = note_queries.notes_of_kinds(self._index, scope_ids, ALWAYS, (since, until))
         rows = [row for row in notes if self._may_go_in(row)]
         order = {scope: position for position, scope in enumerate(request.open)}
         # Sorts are stable: notes of the same day keep the order of the scopes and paths.
@@ -246,17 +213,11 @@ class _Gatherer:
             return people
         people.add(facts_fact.folded(request.owner))
         pairs = fact_queries.aliases(self._index, self._index.scope_ids(request.scopes))
-        entities = {
-            entity for alias, entity in pairs if alias in people or entity in people
-        }
+        entities = {entity for alias, entity in pairs if alias in people or entity in people}
         aliases = {alias for alias, entity in pairs if entity in entities}
         return people | entities | aliases
 
-    def _entity_keys(
-        self,
-        scope_ids: Sequence[int],
-        people: set[str],
-    ) -> set[str]:
+    def _entity_keys(self, scope_ids: Sequence[int], people: set[str]) -> set[str]:
         """Returns the folded names of the entities whose facts may go in."""
         request = self._request
         prompt = relevance.PromptWords(self._query)
@@ -272,14 +233,10 @@ class _Gatherer:
             # Fault: a fact of one scope must not replace that of another one.
             by_scope.setdefault(fact.scope, []).append(fact)
         for group in by_scope.values():
-            yield from facts_fact.current(
-                group, self._request.today, self._request.single
-            )
+            yield from facts_fact.current(group, self._request.today, self._request.single)
 
     def _fact_quotations(
-        self,
-        facts: Iterable["Fact"],
-        paths: dict["Fact", str],
+        self, facts: Iterable["Fact"], paths: dict["Fact", str]
     ) -> list[Quotation]:
         """Quotes the facts that are still on their pages, as many as the limit allows."""
         lines: list[tuple[Fact, int]] = []
@@ -303,17 +260,11 @@ class _Gatherer:
             [text] = quoted([one_line(f"{mark}{fact.subject} · {shown}")])
             group = LineGroup(f"{line}: {text}", worth=-float(rank))
             pages.setdefault(paths[fact], []).append(group)
-        return [
-            Quotation("facts", path, tuple(groups)) for path, groups in pages.items()
-        ]
+        return [Quotation("facts", path, tuple(groups)) for path, groups in pages.items()]
 
     # ---- recalled lines ----------------------------------------------------------------------
 
-    def _recalled(
-        self,
-        ask: Ask,
-        places: set[tuple[str, int]],
-    ) -> list[Quotation]:
+    def _recalled(self, ask: Ask, places: set[tuple[str, int]]) -> list[Quotation]:
         """Quotes the lines related to the prompt that are still in their notes.
 
         `places` are in the block already. Asks for more hits until enough lines remain.
@@ -341,9 +292,7 @@ class _Gatherer:
         return quotations
 
     def _current_lines(
-        self,
-        hits: Iterable["Hit"],
-        places: set[tuple[str, int]],
+        self, hits: Iterable["Hit"], places: set[tuple[str, int]]
     ) -> tuple[list[RecalledLine], list[RecalledLine], int]:
         """Returns the lines of the hits that may go in, with the questions that they answer.
 
@@ -374,31 +323,17 @@ class _Gatherer:
                 break
         return lines, questions, missing
 
-    def _question_of(
-        self,
-        line: RecalledLine,
-        answer: LiveLines,
-    ) -> Iterator[RecalledLine]:
+    def _question_of(self, line: RecalledLine, answer: LiveLines) -> Iterator[RecalledLine]:
         """Yields the words of the person that the bot answered, for the line before."""
         question = self._notes.question_before(line.note, answer)
         if question is not None:
             yield line._replace(
-                first=question.first,
-                last=question.last,
-                origin=question.origin,
-                text=question.text,
+                first=question.first, last=question.last, origin=question.origin, text=question.text
             )
 
-    def _may_recall(
-        self,
-        hit: "Hit",
-        places: set[tuple[str, int]],
-    ) -> bool:
+    def _may_recall(self, hit: "Hit", places: set[tuple[str, int]]) -> bool:
         # The block has the note, this line of a fact page, or a copy of it, already.
-        same_lines = [
-            (hit.note, hit.lines),
-            *((also.note, also.lines) for also in hit.also),
-        ]
+        same_lines = [(hit.note, hit.lines), *((also.note, also.lines) for also in hit.also)]
         # Fault: the same line in another note would fill the block twice.
         for note, lines in same_lines:
             if (note, 0) in places or (note, lines[0]) in places:
@@ -415,12 +350,7 @@ class _Gatherer:
         # A model would follow a rule of the archive, which is no longer valid.
         return not (hit.kind == "rules" and any(map(is_archive, hit.heading)))
 
-    def _is_news(
-        self,
-        hit: "Hit",
-        current: LiveLines,
-        has_bot_turn: bool,
-    ) -> bool:
+    def _is_news(self, hit: "Hit", current: LiveLines, has_bot_turn: bool) -> bool:
         """Whether a line is not of this conversation, no copy of the prompt, no empty answer.
 
         A turn with a secret is never quoted.
@@ -442,10 +372,7 @@ class _Gatherer:
         return _words(current.text) not in prompts
 
 
-def _mentions(
-    fact: "Fact",
-    keys: set[str],
-) -> bool:
+def _mentions(fact: "Fact", keys: set[str]) -> bool:
     """Whether the fact's subject or object is one of these folded names."""
     subject = facts_fact.folded(fact.subject)
     return subject in keys or facts_fact.folded(fact.object) in keys

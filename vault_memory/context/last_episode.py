@@ -29,10 +29,7 @@ KIND = "episode"
 
 
 def quotation(
-    index: "Index",
-    notes: "LiveNotes",
-    request: "ContextRequest",
-    query: str,
+    index: "Index", notes: "LiveNotes", request: "ContextRequest", query: str
 ) -> "Quotation | None":
     """Returns the newest episode of the open scopes; None at a later turn, or without any.
 
@@ -47,15 +44,11 @@ def quotation(
         return None
     note = document.parse(notes.text(newest.path).encode())
     heading, text = episodes.newest_episode(note)
-    return assemble.whole_note(
-        KIND, newest.path, text, date=newest.day or "", conversation=heading
-    )
+    return assemble.whole_note(KIND, newest.path, text, date=newest.day or "", conversation=heading)
 
 
 def _newest_note(
-    index: "Index",
-    scope_ids: Sequence[int],
-    request: "ContextRequest",
+    index: "Index", scope_ids: Sequence[int], request: "ContextRequest"
 ) -> "DatedNote | None":
     """Returns the newest note about conversations."""
     for note in note_queries.newest_of_kind(index, scope_ids, KIND):
@@ -67,10 +60,7 @@ def _newest_note(
 
 
 def _has_own_turn(
-    index: "Index",
-    scope_ids: Sequence[int],
-    request: "ContextRequest",
-    query: str,
+    index: "Index", scope_ids: Sequence[int], request: "ContextRequest", query: str
 ) -> bool:
     """Returns whether the person spoke in this conversation before this prompt."""
     if not request.session:

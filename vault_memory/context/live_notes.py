@@ -11,13 +11,7 @@ from vault_memory.vault.fs import RealFiles
 from vault_memory.vault.reader import Folder, Note
 
 if TYPE_CHECKING:
-    from vault_memory.markdown import (
-        editable_region,
-        encodings,
-        items,
-        letters,
-        note_items,
-    )
+    from vault_memory.markdown import editable_region, encodings, items, letters, note_items
     from vault_memory.markdown.chunking import chunker
     from vault_memory.markdown.chunking.chunk_text import Chunk
     from vault_memory.rules.conversations import turn as conversations_turn
@@ -145,11 +139,7 @@ class LiveNotes:
             for line in self.lines(path)
         )
 
-    def mark_of(
-        self,
-        path: str,
-        text: str,
-    ) -> str:
+    def mark_of(self, path: str, text: str) -> str:
         """Returns the mark before an item with this text; empty unless a tool wrote it."""
         by_tools = self._written(path).by_tools
         is_marked = by_tools and items.normalised_text(text) in by_tools
@@ -184,11 +174,7 @@ class LiveNotes:
         has_secret = self._masked(turn.text) != turn.text
         return _turn_line(number, turn)._replace(text=words, has_secret=has_secret)
 
-    def question_before(
-        self,
-        note: str,
-        answer: LiveLines,
-    ) -> LiveLines | None:
+    def question_before(self, note: str, answer: LiveLines) -> LiveLines | None:
         """Finds what a person said before an answer of the bot in the same conversation."""
         lines = self.lines(note)
         first = max(1, answer.first - MOST_BETWEEN)
@@ -215,12 +201,7 @@ class LiveNotes:
             first, last = nearest.first_line, nearest.last_line
         return LiveLines(first, last, hit.in_note, self._origin(hit.note, first, last))
 
-    def line_of(
-        self,
-        path: str,
-        heading: str,
-        text: str,
-    ) -> int:
+    def line_of(self, path: str, heading: str, text: str) -> int:
         """Returns the number of the line where an item with this text begins; 0 for none.
 
         An item below `heading` comes first, then items of other sections.
@@ -242,23 +223,14 @@ class LiveNotes:
             self._sections[path] = _parse_sections(self.lines(path))
         return self._sections[path]
 
-    def _origin(
-        self,
-        path: str,
-        first: int,
-        last: int,
-    ) -> str:
+    def _origin(self, path: str, first: int, last: int) -> str:
         """Says who wrote these lines, and where they come from if they are marked."""
         lines = self.lines(path)[first - 1 : last]
         author = self._author(path, [line for line in lines if line.strip()])
         mark = _ORIGIN.search(_decoded(b"\n".join(lines)))
         return f"{author}, from {mark[1]}" if mark else author
 
-    def _author(
-        self,
-        path: str,
-        lines: list[bytes],
-    ) -> str:
+    def _author(self, path: str, lines: list[bytes]) -> str:
         bot_items = self._written(path).by_bot
         if not bot_items:
             return "person"
@@ -289,10 +261,7 @@ def _decoded(raw: bytes) -> str:
     return raw.decode("utf-8", "replace")
 
 
-def _nearest_chunk(
-    raw: bytes,
-    hit: "Hit",
-) -> "Chunk | None":
+def _nearest_chunk(raw: bytes, hit: "Hit") -> "Chunk | None":
     """Returns the chunk with the text of a hit, best below its heading and near its old line."""
 
     def distance(chunk: "Chunk") -> tuple[bool, int]:
@@ -304,10 +273,7 @@ def _nearest_chunk(
     return min(equal_chunks, key=distance, default=None)
 
 
-def _turn_line(
-    number: int,
-    turn: "Turn",
-) -> LiveLines:
+def _turn_line(number: int, turn: "Turn") -> LiveLines:
     """Returns a turn on the line with this number, cut after `LONGEST_QUESTION` letters."""
     return LiveLines(
         number,
@@ -344,11 +310,7 @@ def _parse_sections(lines: Iterable[bytes]) -> Sections:
     return sections
 
 
-def _is_item(
-    lines: list[bytes],
-    first_line: str,
-    text: str,
-) -> bool:
+def _is_item(lines: list[bytes], first_line: str, text: str) -> bool:
     """Whether an item that begins at the first of these lines has this text.
 
     `first_line` is the text of its first line.
@@ -356,8 +318,7 @@ def _is_item(
     if not text.startswith(first_line):
         return False
     return any(
-        note_items.text_of(b"\n".join(lines[:end])) == text
-        for end in range(1, len(lines) + 1)
+        note_items.text_of(b"\n".join(lines[:end])) == text for end in range(1, len(lines) + 1)
     )
 
 
@@ -381,11 +342,7 @@ class Authors:
         self._folder = folder
         self._cache: dict[str, tuple[object, Written]] = {}
 
-    def written(
-        self,
-        note: str,
-        audits: Sequence[str],
-    ) -> Written:
+    def written(self, note: str, audits: Sequence[str]) -> Written:
         """Returns what the bot wrote in a note. `audits` are the paths of its audit files."""
         stats = {path: self._folder.stat(path) for path in audits}
         cached = self._cache.get(note)
@@ -429,10 +386,7 @@ def _read_log(raw: bytes) -> Iterator["Record"]:
                 yield record
 
 
-def _audits_in(
-    folder: Folder,
-    path: str,
-) -> dict[str, list[str]]:
+def _audits_in(folder: Folder, path: str) -> dict[str, list[str]]:
     """Lists by note the audit files in one folder, those of this device and of others."""
     prefix = f"{path}/" if path else ""
     audits: dict[str, list[str]] = {}
@@ -444,10 +398,7 @@ def _audits_in(
     return audits
 
 
-def _names_in(
-    folder: Folder,
-    path: str,
-) -> list[str]:
+def _names_in(folder: Folder, path: str) -> list[str]:
     files = RealFiles(folder.root)
     try:
         descriptor = files.open_folder(path)

@@ -25,11 +25,7 @@ class MemoryNotes:
     """The MEMORY.md notes of one block. `omitted` says what was left out, and why."""
 
     def __init__(
-        self,
-        notes: LiveNotes,
-        request: ContextRequest,
-        ask: Ask | None,
-        query: str,
+        self, notes: LiveNotes, request: ContextRequest, ask: Ask | None, query: str
     ) -> None:
         """With `ask` None nothing is looked up."""
         self._notes = notes
@@ -47,10 +43,7 @@ class MemoryNotes:
         size = sum(map(len, texts.values()))
         budget = self._request.memory_budget
         if not self._request.only_excerpts and not 0 < budget < size:
-            quotations = [
-                assemble.whole_note("memory", path, text)
-                for path, text in texts.items()
-            ]
+            quotations = [assemble.whole_note("memory", path, text) for path, text in texts.items()]
             return [quotation for quotation in quotations if quotation]
         if self._ask is None:
             return self._memory_beginnings(texts)
@@ -76,11 +69,7 @@ class MemoryNotes:
             quotations.append(kept)
         return quotations
 
-    def _answering_lines(
-        self,
-        ask: Ask,
-        texts: Mapping[str, str],
-    ) -> list[Quotation]:
+    def _answering_lines(self, ask: Ask, texts: Mapping[str, str]) -> list[Quotation]:
         request = self._request
         lines: list[RecalledLine] = []
         for hit in ask(self._query, request.open, MOST_HITS, ("memory",)).hits:
@@ -111,12 +100,7 @@ class MemoryNotes:
             for quotation in quotations
         ]
 
-    def _omit_memory(
-        self,
-        path: str,
-        text: str,
-        outcome: str,
-    ) -> None:
+    def _omit_memory(self, path: str, text: str, outcome: str) -> None:
         """Reports that a MEMORY.md is not complete in the block."""
         budget = self._request.memory_budget
         why = f"`[recall] memory_budget` is {budget:,}"
@@ -126,22 +110,14 @@ class MemoryNotes:
         self.omitted.append(("memory", reason))
 
 
-def _with_line_count(
-    quotation: Quotation,
-    text: str,
-    remark: str,
-) -> Quotation:
+def _with_line_count(quotation: Quotation, text: str, remark: str) -> Quotation:
     """Returns an excerpt with the number of its lines in its tag."""
     count = sum(len(group.text.split("\n")) for group in quotation.groups)
     total = len(text.splitlines())
     return quotation._replace(about={"excerpt": f"{count:,} of {total:,} {remark}"})
 
 
-def recalled_line(
-    hit: "Hit",
-    current: LiveLines,
-    request: ContextRequest,
-) -> RecalledLine:
+def recalled_line(hit: "Hit", current: LiveLines, request: ContextRequest) -> RecalledLine:
     """Returns the lines of a hit as they are now, with their place and author."""
     text = current.text
     if hit.references:

@@ -69,14 +69,7 @@ RecordMode = Literal["persistent", "incognito"]
 """Whether anything of a session is written"""
 Source = Literal["tool", "nightly", "cli"]
 """Who edits: the bot while it talks, the bot at night, or a person"""
-RememberOutcome = Literal[
-    "added",
-    "duplicate",
-    "proposed",
-    "held",
-    "refused",
-    "pending",
-]
+RememberOutcome = Literal["added", "duplicate", "proposed", "held", "refused", "pending"]
 """What became of a text to remember"""
 NightState = Literal["done", "quiet", "partial", "failed"]
 """How a night ended: `quiet` without turns, `partial` with turns that did not fit"""

@@ -61,12 +61,9 @@ class HealthJson(TypedDict):
 class WhyJson(TypedDict):
     """How the score of a hit came about."""
 
-    terms: Annotated[
-        dict[str, float], Meta(description="The parts of the score, by name")
-    ]
+    terms: Annotated[dict[str, float], Meta(description="The parts of the score, by name")]
     arms: Annotated[
-        dict[str, int],
-        Meta(description="The searches that brought the hit, and its rank in each"),
+        dict[str, int], Meta(description="The searches that brought the hit, and its rank in each")
     ]
 
 
@@ -81,23 +78,16 @@ class HitJson(TypedDict):
     kind: str
     text: str
     score: float
-    pending: NotRequired[
-        Annotated[bool, Meta(description="Waits to be written into the note")]
-    ]
+    pending: NotRequired[Annotated[bool, Meta(description="Waits to be written into the note")]]
     ended: NotRequired[
         Annotated[bool, Meta(description="No longer holds: struck, past or replaced")]
     ]
     copies: NotRequired[
         Annotated[Count, Meta(description="How many lines say this, if several do")]
     ]
-    also: NotRequired[
-        Annotated[list[CopyJson], Meta(description="The first of the other lines")]
-    ]
+    also: NotRequired[Annotated[list[CopyJson], Meta(description="The first of the other lines")]]
     state: NotRequired[
-        Annotated[
-            ItemState,
-            Meta(description="With `archived`: how far the item has faded"),
-        ]
+        Annotated[ItemState, Meta(description="With `archived`: how far the item has faded")]
     ]
     why: NotRequired[WhyJson]
 
@@ -125,18 +115,13 @@ class SearchAnswerJson(TypedDict):
     ]
     words_missing: NotRequired[
         Annotated[
-            bool,
-            Meta(
-                description="No note has these words: the hits are nearest in meaning"
-            ),
+            bool, Meta(description="No note has these words: the hits are nearest in meaning")
         ]
     ]
     not_memory: NotRequired[
         Annotated[
             NotMemoryJson,
-            Meta(
-                description="When nothing is found: Markdown files that the layout leaves out"
-            ),
+            Meta(description="When nothing is found: Markdown files that the layout leaves out"),
         ]
     ]
 
@@ -247,9 +232,7 @@ HeldJson = TypedDict(
         "text": str,
         "class": str,
         "reason": str,
-        "needs": Annotated[
-            str, Meta(description="What is missing until it is written")
-        ],
+        "needs": Annotated[str, Meta(description="What is missing until it is written")],
         "turns": Annotated[list[str], Meta(description="Ids of the turns that say it")],
         "expires": Annotated[Day, Meta(description="When it is given up")],
     },
@@ -283,9 +266,7 @@ class EndedJson(TypedDict):
     committed: list[CommittedJson]
     held: list[HeldReasonJson]
     dropped: list[DroppedJson]
-    waiting: Annotated[
-        list[str], Meta(description="Ids of own turns that the model has not read")
-    ]
+    waiting: Annotated[list[str], Meta(description="Ids of own turns that the model has not read")]
 
 
 class CompactedJson(TypedDict):
@@ -303,9 +284,7 @@ class RememberedJson(TypedDict):
     id: str
     note: str
     reason: str
-    hint: NotRequired[
-        Annotated[str, Meta(description="What to do about a text that is refused")]
-    ]
+    hint: NotRequired[Annotated[str, Meta(description="What to do about a text that is refused")]]
 
 
 class ScopeNightJson(TypedDict):
@@ -319,43 +298,28 @@ class ScopeNightJson(TypedDict):
     rules: Count
     duplicates: Annotated[Count, Meta(description="Texts that the notes say already")]
     conflicts: Annotated[
-        Count,
-        Meta(
-            description="Contradictions that were settled, or that a person is asked about"
-        ),
+        Count, Meta(description="Contradictions that were settled, or that a person is asked about")
     ]
     curated: Count
     proposed: Count
     refused: Count
     pruned: Count
     reflected: Count
-    more: Annotated[
-        Count, Meta(description="Turns that did not fit; the next run reads them")
-    ]
-    waiting: Annotated[
-        Count, Meta(description="Writes that wait until their notes are free")
-    ]
+    more: Annotated[Count, Meta(description="Turns that did not fit; the next run reads them")]
+    waiting: Annotated[Count, Meta(description="Writes that wait until their notes are free")]
     rung: Annotated[str, Meta(description="How the language model answered")]
     model: str
     reason: str
     state: NightState
-    idle: Annotated[
-        Count, Meta(description="Nights in a row in which nothing was learned")
-    ]
-    session: Annotated[
-        str, Meta(description="The ended conversation; empty for a night")
-    ]
-    heard: Annotated[
-        Count, Meta(description="Turns that were read when their conversations ended")
-    ]
+    idle: Annotated[Count, Meta(description="Nights in a row in which nothing was learned")]
+    session: Annotated[str, Meta(description="The ended conversation; empty for a night")]
+    heard: Annotated[Count, Meta(description="Turns that were read when their conversations ended")]
     learned: list[str]
     notes: list[str]
     committed: list[CommittedJson]
     held: list[HeldReasonJson]
     dropped: list[DroppedJson]
-    tokens: Annotated[
-        TokensJson, Meta(description="What the scope's questions cost this month")
-    ]
+    tokens: Annotated[TokensJson, Meta(description="What the scope's questions cost this month")]
 
 
 class SleepJson(TypedDict):
@@ -383,20 +347,12 @@ class FactJson(TypedDict):
     ended: Annotated[bool, Meta(description="It no longer holds")]
     confirmed: Annotated[bool, Meta(description="The person said that it is right")]
     supersedes: str
-    inferred: Annotated[
-        bool, Meta(description="Follows from another fact, and is on no page")
-    ]
+    inferred: Annotated[bool, Meta(description="Follows from another fact, and is on no page")]
     strength: NotRequired[
-        Annotated[
-            float,
-            Meta(description="With `below`: its confidence, less what has faded"),
-        ]
+        Annotated[float, Meta(description="With `below`: its confidence, less what has faded")]
     ]
     unclear: NotRequired[
-        Annotated[
-            list[str],
-            Meta(description="The values between which a person has to decide"),
-        ]
+        Annotated[list[str], Meta(description="The values between which a person has to decide")]
     ]
 
 

@@ -21,10 +21,7 @@ class RejectedJson(TypedDict):
     op: Any
     reason: str
     headings: NotRequired[
-        Annotated[
-            list[str],
-            Meta(description="With `heading_missing`: the headings of the note"),
-        ]
+        Annotated[list[str], Meta(description="With `heading_missing`: the headings of the note")]
     ]
 
 
@@ -59,12 +56,7 @@ class EditJson(TypedDict):
     diff: Diff
     summary: str
     from_disk: NotRequired[
-        Annotated[
-            str,
-            Meta(
-                description="Of a save: diff of what others wrote since it was opened"
-            ),
-        ]
+        Annotated[str, Meta(description="Of a save: diff of what others wrote since it was opened")]
     ]
 
 

@@ -31,8 +31,7 @@ class UnknownFilterJson(TypedDict):
     filter: Annotated[str, Meta(description="topic, entity, kind, tag, where or path")]
     value: str
     near: Annotated[
-        list[str],
-        Meta(description="Similar values that there are; of `kind` all that there are"),
+        list[str], Meta(description="Similar values that there are; of `kind` all that there are")
     ]
 
 

@@ -65,12 +65,10 @@ class SearchQuestion(Struct, frozen=True, forbid_unknown_fields=True):
     """A question, and filters for the answer."""
 
     query: Annotated[
-        LongText,
-        Meta(description="Words, a question or a whole message, in any language"),
+        LongText, Meta(description="Words, a question or a whole message, in any language")
     ]
     limit: Annotated[
-        Limit | None,
-        Meta(description="How many hits at most; else as `[recall]` says"),
+        Limit | None, Meta(description="How many hits at most; else as `[recall]` says")
     ] = None
     since: Annotated[
         DayInWords | None,
@@ -79,17 +77,13 @@ class SearchQuestion(Struct, frozen=True, forbid_unknown_fields=True):
             "`last week`"
         ),
     ] = None
-    until: Annotated[
-        DayInWords | None, Meta(description="Only text of this day or earlier")
-    ] = None
-    topic: Annotated[
-        Line | None, Meta(description="Only text with this topic, or with none")
-    ] = None
+    until: Annotated[DayInWords | None, Meta(description="Only text of this day or earlier")] = None
+    topic: Annotated[Line | None, Meta(description="Only text with this topic, or with none")] = (
+        None
+    )
     entity: Annotated[
         Line | None,
-        Meta(
-            description="Only text that names this person or thing, or an alias of it"
-        ),
+        Meta(description="Only text that names this person or thing, or an alias of it"),
     ] = None
     kinds: NotesOfKinds = None
     tags: Annotated[
@@ -115,14 +109,10 @@ class SearchQuestion(Struct, frozen=True, forbid_unknown_fields=True):
     ] = False
     mode: Annotated[
         SearchMode | None,
-        Meta(
-            description="How to rank, such as `recent` or `important`; "
-            "else as `[recall]` says"
-        ),
+        Meta(description="How to rank, such as `recent` or `important`; else as `[recall]` says"),
     ] = None
     archived: Annotated[
-        bool,
-        Meta(description="Also items that have faded; each hit says its `state`"),
+        bool, Meta(description="Also items that have faded; each hit says its `state`")
     ] = False
 
 
@@ -139,8 +129,7 @@ class SearchRequest(SearchQuestion, frozen=True, forbid_unknown_fields=True):
 
     why: Annotated[bool, Meta(description="Explain the score of each hit")] = False
     session: Annotated[
-        Line | None,
-        Meta(description="The open conversation, whose own turns are left out"),
+        Line | None, Meta(description="The open conversation, whose own turns are left out")
     ] = None
 
 
@@ -156,12 +145,10 @@ class ContextArguments(Struct, frozen=True, forbid_unknown_fields=True):
     """The message that is about to be answered."""
 
     prompt: Annotated[
-        LongText,
-        Meta(description="What was said; empty: only what belongs into each prompt"),
+        LongText, Meta(description="What was said; empty: only what belongs into each prompt")
     ] = ""
     purpose: Annotated[
-        Purpose,
-        Meta(description="Others read a `briefing`: nothing personal is in it"),
+        Purpose, Meta(description="Others read a `briefing`: nothing personal is in it")
     ] = "chat"
     budget: Annotated[
         Annotated[int, Meta(ge=0)] | None,
@@ -171,8 +158,7 @@ class ContextArguments(Struct, frozen=True, forbid_unknown_fields=True):
         ),
     ] = None
     as_of: Annotated[
-        Day | None,
-        Meta(description="As it was at the end of this day: 2026-01-31"),
+        Day | None, Meta(description="As it was at the end of this day: 2026-01-31")
     ] = None
 
 
@@ -180,17 +166,13 @@ class ContextBody(ContextArguments, frozen=True, forbid_unknown_fields=True):
     """The message that is about to be answered, and its conversation."""
 
     session: Annotated[
-        Line | None,
-        Meta(description="The open conversation, whose own turns are left out"),
+        Line | None, Meta(description="The open conversation, whose own turns are left out")
     ] = None
     confirmation: Annotated[
         LongText, Meta(description="The task that the person has just confirmed")
     ] = ""
     automatic: Annotated[
-        bool,
-        Meta(
-            description="Nobody asked: lines are looked up only as `[memory_search]` allows"
-        ),
+        bool, Meta(description="Nobody asked: lines are looked up only as `[memory_search]` allows")
     ] = False
 
 
@@ -210,12 +192,8 @@ class TurnRequest(Struct, frozen=True, forbid_unknown_fields=True):
     """A turn of a conversation: words of the person of the token, or to them."""
 
     session: Annotated[Line, Meta(description="The conversation of the turn; any text")]
-    role: Annotated[
-        Role, Meta(description="Who speaks: the person, or the bot to them, …")
-    ]
-    text: Annotated[
-        str, Meta(min_length=1, max_length=1 << 20, description="What was said")
-    ]
+    role: Annotated[Role, Meta(description="Who speaks: the person, or the bot to them, …")]
+    text: Annotated[str, Meta(min_length=1, max_length=1 << 20, description="What was said")]
     source: Annotated[
         str,
         Meta(
@@ -230,12 +208,11 @@ class TurnRequest(Struct, frozen=True, forbid_unknown_fields=True):
             "it follows from the source: talk, chat, cli, terminal, voice and page are the owner's"
         ),
     ] = None
-    mode: Annotated[
-        RecordMode, Meta(description="Nothing of an incognito session is written")
-    ] = "persistent"
+    mode: Annotated[RecordMode, Meta(description="Nothing of an incognito session is written")] = (
+        "persistent"
+    )
     silent: Annotated[
-        bool,
-        Meta(description="The turn of a job that talks to nobody: it is not recorded"),
+        bool, Meta(description="The turn of a job that talks to nobody: it is not recorded")
     ] = False
     automated: Annotated[
         bool,
@@ -270,8 +247,7 @@ class CompactRequest(SessionRequest, frozen=True, forbid_unknown_fields=True):
     """A conversation that is over, and its summary."""
 
     text: Annotated[
-        LongText,
-        Meta(description="Its summary, an item a line; else the person is quoted"),
+        LongText, Meta(description="Its summary, an item a line; else the person is quoted")
     ] = ""
 
 
@@ -279,12 +255,9 @@ class CompactArguments(Struct, frozen=True, forbid_unknown_fields=True):
     """The summary of a conversation that is over."""
 
     text: Annotated[
-        LongText,
-        Meta(description="What was asked, decided and left open, an item a line"),
+        LongText, Meta(description="What was asked, decided and left open, an item a line")
     ] = ""
-    session: Annotated[
-        Line | None, Meta(description="The conversation; else the open one")
-    ] = None
+    session: Annotated[Line | None, Meta(description="The conversation; else the open one")] = None
 
 
 # ---- notes and edits -----------------------------------------------------------------
@@ -363,12 +336,10 @@ class RecordCall(Struct, frozen=True):
 class FactsRequest(Struct, frozen=True, forbid_unknown_fields=True):
     """The person or the thing that facts are about."""
 
-    entity: Annotated[
-        Line | None, Meta(description="Only facts about this person or thing")
-    ] = None
-    on: Annotated[
-        Day | None, Meta(description="The facts that held on this day: 2026-01-31")
-    ] = None
+    entity: Annotated[Line | None, Meta(description="Only facts about this person or thing")] = None
+    on: Annotated[Day | None, Meta(description="The facts that held on this day: 2026-01-31")] = (
+        None
+    )
     below: Annotated[
         Annotated[float, Meta(ge=0, le=1)] | None,
         Meta(description="Only facts of less strength, the weakest first"),
@@ -383,15 +354,11 @@ class CorrectArguments(Struct, frozen=True, forbid_unknown_fields=True):
         Annotated[str, Meta(min_length=1, max_length=600)] | None,
         Meta(description="What is right instead"),
     ] = None
-    subject: Annotated[
-        Line | None, Meta(description="Who or what the fact is really about")
-    ] = None
-    predicate: Annotated[
-        Line | None, Meta(description="What it really says, such as works_at")
-    ] = None
-    valid_from: Annotated[
-        Day | None, Meta(description="The day from which it really holds")
-    ] = None
+    subject: Annotated[Line | None, Meta(description="Who or what the fact is really about")] = None
+    predicate: Annotated[Line | None, Meta(description="What it really says, such as works_at")] = (
+        None
+    )
+    valid_from: Annotated[Day | None, Meta(description="The day from which it really holds")] = None
     valid_until: Annotated[
         Day | None, Meta(description="The last day on which it really holds")
     ] = None
@@ -410,9 +377,7 @@ class ForgetArguments(Struct, frozen=True, forbid_unknown_fields=True):
 
     text: Annotated[
         Annotated[str, Meta(max_length=1000)] | None,
-        Meta(
-            description="Words of the items to remove, enough of them to mean no other item"
-        ),
+        Meta(description="Words of the items to remove, enough of them to mean no other item"),
     ] = None
     fact: FactId | None = None
     note: Annotated[NotePath | None, Meta(description="Only in this note")] = None
@@ -423,17 +388,11 @@ class EntityArguments(Struct, frozen=True, forbid_unknown_fields=True):
     """A person or a thing."""
 
     name: Annotated[
-        Line,
-        Meta(
-            description="A person, a place, an organisation or a thing, by name or alias"
-        ),
+        Line, Meta(description="A person, a place, an organisation or a thing, by name or alias")
     ]
-    past: Annotated[
-        bool, Meta(description="Also facts that no longer hold, as `timeline`")
-    ] = False
+    past: Annotated[bool, Meta(description="Also facts that no longer hold, as `timeline`")] = False
     on: Annotated[
-        Day | None,
-        Meta(description="The facts that held on this day, as known now: 2026-01-31"),
+        Day | None, Meta(description="The facts that held on this day, as known now: 2026-01-31")
     ] = None
 
 
@@ -442,13 +401,9 @@ class SourceArguments(Struct, frozen=True, forbid_unknown_fields=True):
 
     ref: Annotated[
         NotePath,
-        Meta(
-            description="`NOTE:LINE`, or the id of a turn, a fact, a held candidate or a change"
-        ),
+        Meta(description="`NOTE:LINE`, or the id of a turn, a fact, a held candidate or a change"),
     ]
-    around: Annotated[
-        int, Meta(ge=0, le=50, description="How many turns before and after it")
-    ] = 2
+    around: Annotated[int, Meta(ge=0, le=50, description="How many turns before and after it")] = 2
 
 
 class NoArguments(Struct, frozen=True, forbid_unknown_fields=True):

@@ -5,11 +5,7 @@ from typing import Literal, TypedDict
 from vault_memory.contract import SemanticState
 from vault_memory.contract.answers import HitJson
 from vault_memory.contract.fields import Count, Diff
-from vault_memory.contract.status_answers import (
-    LayoutStatusJson,
-    PathRemarkJson,
-    SyncStatusJson,
-)
+from vault_memory.contract.status_answers import LayoutStatusJson, PathRemarkJson, SyncStatusJson
 
 
 class InitJson(TypedDict):

@@ -23,16 +23,12 @@ class SourceTurnJson(TypedDict):
     """A turn behind something, with the turns around it in its session."""
 
     id: str
-    gone: Annotated[
-        str | None, Meta(description="Why there is no turn; null if there is one")
-    ]
+    gone: Annotated[str | None, Meta(description="Why there is no turn; null if there is one")]
     note: Annotated[str, Meta(description="Its transcript")]
     turn: SpokenJson | None
     before: list[SpokenJson]
     after: list[SpokenJson]
-    closed: Annotated[
-        str | None, Meta(description="Why no turns around it are shown; else null")
-    ]
+    closed: Annotated[str | None, Meta(description="Why no turns around it are shown; else null")]
 
 
 class WrittenJson(TypedDict):
@@ -56,9 +52,7 @@ class SourceJson(TypedDict):
     text: str
     written: WrittenJson | None
     turns: list[SourceTurnJson]
-    reason: Annotated[
-        str, Meta(description="Why there are no turns; empty if there are")
-    ]
+    reason: Annotated[str, Meta(description="Why there are no turns; empty if there are")]
 
 
 TokensJson = TypedDict(

@@ -23,8 +23,7 @@ class IndexReportJson(TypedDict):
         Count, Meta(description="Notes of a vault with too many files, not indexed")
     ]
     encodings: Annotated[
-        dict[str, str],
-        Meta(description="Notes that are no UTF-8: search reads them, edits do not"),
+        dict[str, str], Meta(description="Notes that are no UTF-8: search reads them, edits do not")
     ]
 
 
@@ -61,9 +60,7 @@ class StatsJson(TypedDict):
     newest_day: NotRequired[
         Annotated[Day | None, Meta(description="Newest day of a text, up to today")]
     ]
-    vectors: NotRequired[
-        Annotated[dict[str, int], Meta(description="Vectors of each model")]
-    ]
+    vectors: NotRequired[Annotated[dict[str, int], Meta(description="Vectors of each model")]]
     index_bytes: NotRequired[Count]
 
 
@@ -141,12 +138,9 @@ class IndexStatusJson(TypedDict):
         Count, Meta(description="Notes of a vault with too many files, not indexed")
     ]
     generation: Count
-    parked: Annotated[
-        dict[str, str], Meta(description="Notes that cannot be indexed, and why")
-    ]
+    parked: Annotated[dict[str, str], Meta(description="Notes that cannot be indexed, and why")]
     encodings: Annotated[
-        dict[str, str],
-        Meta(description="Notes that are no UTF-8: search reads them, edits do not"),
+        dict[str, str], Meta(description="Notes that are no UTF-8: search reads them, edits do not")
     ]
 
 

@@ -20,8 +20,7 @@ from vault_memory.contract.fields import CopyJson, Count
 
 Quoted = Annotated[str, Meta(description="quoted data between marks")]
 LineRange = Annotated[
-    list[Count],
-    Meta(min_length=2, max_length=2, description="first and last, from 1"),
+    list[Count], Meta(min_length=2, max_length=2, description="first and last, from 1")
 ]
 Notice = Annotated[str, Meta(description="what the marks around quotations mean")]
 Message = Annotated[str, Meta(description="what happened, in words")]
@@ -39,13 +38,9 @@ class ToolHit(TypedDict):
     copies: NotRequired[
         Annotated[Count, Meta(description="How many lines say this, if several do")]
     ]
-    also: NotRequired[
-        Annotated[list[CopyJson], Meta(description="The first of the other lines")]
-    ]
+    also: NotRequired[Annotated[list[CopyJson], Meta(description="The first of the other lines")]]
     state: NotRequired[
-        Annotated[
-            ItemState, Meta(description="With `archived`: how far the item has faded")
-        ]
+        Annotated[ItemState, Meta(description="With `archived`: how far the item has faded")]
     ]
 
 

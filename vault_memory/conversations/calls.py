@@ -154,32 +154,20 @@ class ConversationCalls:
             self.vault.check_identity()
             yield
 
-    def owner_words(
-        self,
-        note: str,
-        ask: object,
-    ) -> tuple[str, ...]:
+    def owner_words(self, note: str, ask: object) -> tuple[str, ...]:
         """Returns keys of the sentences that the note's owner said in open sessions.
 
         A tool may write a standing rule only from these.
         """
         return owner_words.said_in_session(self, note, ask)
 
-    def owner_says(
-        self,
-        note: str,
-        statement: str,
-    ) -> tuple[str, ...]:
+    def owner_says(self, note: str, statement: str) -> tuple[str, ...]:
         """Returns the turns in which the note's owner says a statement; without any a tool proposes it."""
         return owner_words.turns_that_say(self, note, statement)
 
     # --- Turns ---
 
-    def record(
-        self,
-        draft: "Turn",
-        options: RecordOptions,
-    ) -> Recorded:
+    def record(self, draft: "Turn", options: RecordOptions) -> Recorded:
         """Record a turn, whose time this call gives; see `VaultMemory.record_turn`.
 
         `now` and `chance`, 30 random bits of the caller, make the id, unless the draft has one. `again` is a retry after a
@@ -205,12 +193,7 @@ class ConversationCalls:
                 path = added.path
         return Recorded(turn.id, path)
 
-    def add_turn(
-        self,
-        turn: "Turn",
-        *,
-        once: bool,
-    ) -> "list[Added]":
+    def add_turn(self, turn: "Turn", *, once: bool) -> "list[Added]":
         """Add a turn to its transcript, its session and the index. The caller holds the transaction.
 
         With `once` a turn whose id is recorded already is skipped. Raises TurnNotRecorded.
@@ -267,18 +250,13 @@ class ConversationCalls:
         is_hidden = mode == "incognito" or self._is_incognito(turn)
         return None if line.get("silent") or is_hidden else turn
 
-    def is_incognito(
-        self,
-        session: str,
-        user: str | None = None,
-    ) -> bool:
+    def is_incognito(self, session: str, user: str | None = None) -> bool:
         """Whether a conversation leaves no trace; only the process that records it knows.
 
         `user` None means the conversation of any person.
         """
         return any(
-            session == incognito and user in (None, person)
-            for incognito, person in self._incognito
+            session == incognito and user in (None, person) for incognito, person in self._incognito
         )
 
     def _is_incognito(self, turn: "Turn") -> bool:
@@ -308,11 +286,7 @@ class ConversationCalls:
         """Record that the session continues."""
         try:
             ended_sessions = self.sessions.record_turn(
-                turn.session,
-                turn.user,
-                turn.channel,
-                turn.at,
-                ends_others=not turn.is_automated,
+                turn.session, turn.user, turn.channel, turn.at, ends_others=not turn.is_automated
             )
             for ended in ended_sessions:
                 logger.info("a session ended, since another began: %s", ended.scope)
@@ -323,9 +297,7 @@ class ConversationCalls:
     def _index(self, added: "Added") -> None:
         """Index the new turns. After a failure, the next scan of the vault indexes them."""
         if self._turn_ingest is None:
-            self._turn_ingest = turn_ingest.TurnIngest(
-                self.vault.folder, self.vault.layout
-            )
+            self._turn_ingest = turn_ingest.TurnIngest(self.vault.folder, self.vault.layout)
         indexing = self.vault.indexing
         with self.vault.lock:
             try:
@@ -345,11 +317,7 @@ class ConversationCalls:
     # --- Sessions ---
 
     def open_conversation(
-        self,
-        user: str,
-        channel: str = "",
-        *,
-        now: datetime | None = None,
+        self, user: str, channel: str = "", *, now: datetime | None = None
     ) -> str:
         """Return the id of the session in which this person spoke within the last minutes, or "".
 
@@ -402,9 +370,7 @@ class ConversationCalls:
             first, last = session.began.date() - day, session.last.date() + day
             # Fault: the day of a transcript may belong to another time zone, so one more day is
             # read on each side.
-            turns = self.transcripts.in_place(
-                session.user, session.channel, first, last
-            )
+            turns = self.transcripts.in_place(session.user, session.channel, first, last)
             # Fault: a job in the person's name is no word of the person.
             own = (session.id, session.user, "user")
             for turn in turns:
@@ -416,6 +382,4 @@ class ConversationCalls:
 
 def _check_mode(mode: str) -> None:
     if mode not in MODES:
-        raise UsageError(
-            f"there is no mode `{mode}`", hint=f"the modes are {', '.join(MODES)}"
-        )
+        raise UsageError(f"there is no mode `{mode}`", hint=f"the modes are {', '.join(MODES)}")

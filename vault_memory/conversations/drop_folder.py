@@ -112,16 +112,10 @@ class DropFolder:
                 if stat.S_ISREG(file.lstat().st_mode):
                     os.rename(file, file.with_name(f"{file.stem}.{unique}{TAKEN}"))
 
-    def _consume_file(
-        self,
-        file: Path,
-        record: RecordTurns,
-    ) -> Iterator[DropReport]:
+    def _consume_file(self, file: Path, record: RecordTurns) -> Iterator[DropReport]:
         """Records the lines of a file that are new, and yields a report for each block."""
         try:
-            fd = os.open(
-                file, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
-            )
+            fd = os.open(file, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
         except OSError:
             return
         try:
@@ -145,12 +139,7 @@ class DropFolder:
         finally:
             os.close(fd)
 
-    def _record_lines(
-        self,
-        file: Path,
-        lines: Sequence[_Line],
-        record: RecordTurns,
-    ) -> DropReport:
+    def _record_lines(self, file: Path, lines: Sequence[_Line], record: RecordTurns) -> DropReport:
         """Records the turns of some lines, and puts the other lines aside."""
         turn_lines: list[_Line] = []
         turns: list[TurnArguments] = []
@@ -170,11 +159,7 @@ class DropFolder:
             self._put_aside(file, line, reason)
         return DropReport(len(lines) - len(rejected), len(rejected))
 
-    def _read(
-        self,
-        file: Path,
-        line: _Line,
-    ) -> TurnArguments | str:
+    def _read(self, file: Path, line: _Line) -> TurnArguments | str:
         """Returns the arguments of a turn, or why the line has no turn."""
         # Fault: a line without end would fill the memory.
         if len(line.raw) >= BLOCK_BYTES:
@@ -183,16 +168,9 @@ class DropFolder:
         # Fault (B33): after a crash a block is read again. The same line of the same
         # file gets the same id, and is not recorded twice.
         default_id = hashlib.sha256(place + line.raw).hexdigest()[:15]
-        return read_dropped(
-            line.raw, default_id=default_id, default_time=_time_of(file)
-        )
+        return read_dropped(line.raw, default_id=default_id, default_time=_time_of(file))
 
-    def _put_aside(
-        self,
-        file: Path,
-        line: _Line,
-        reason: str,
-    ) -> None:
+    def _put_aside(self, file: Path, line: _Line, reason: str) -> None:
         """Appends a line to the file of rejected lines, once."""
         # Fault: the name comes from another program, and may have letters that no path may have.
         name = _PLAIN.sub("_", file.stem.rpartition(".")[0]) + REJECTED
@@ -212,11 +190,7 @@ def _is_ours(name: str) -> bool:
     return name.endswith((ENDING, TAKEN)) and not name.startswith(".")
 
 
-def _end_of_lines(
-    block: bytes,
-    *,
-    is_closed: bool,
-) -> int:
+def _end_of_lines(block: bytes, *, is_closed: bool) -> int:
     """Returns where the last complete line of a block ends; 0 when its only line may continue."""
     end = block.rfind(b"\n") + 1
     if end:
@@ -225,10 +199,7 @@ def _end_of_lines(
     return len(block) if is_too_long or is_closed else 0
 
 
-def _split_lines(
-    raw: bytes,
-    offset: int,
-) -> list[_Line]:
+def _split_lines(raw: bytes, offset: int) -> list[_Line]:
     """Returns the lines that are not blank, each with its offset in the file."""
     lines = []
     for line in raw.split(b"\n"):
@@ -254,10 +225,7 @@ def _read_offset(file: Path) -> int:
         return 0
 
 
-def _write_offset(
-    file: Path,
-    offset: int,
-) -> None:
+def _write_offset(file: Path, offset: int) -> None:
     state_file.write(file.with_suffix(AT), str(offset))
 
 

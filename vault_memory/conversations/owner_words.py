@@ -35,9 +35,7 @@ _OWN = frozenset({"", "owner", "talk"})
 
 
 def said_in_session(
-    conversations: "ConversationCalls",
-    note: str,
-    request: object,
+    conversations: "ConversationCalls", note: str, request: object
 ) -> tuple[str, ...]:
     """Returns keys of the sentences that the note's owner says in recorded turns of open sessions.
 
@@ -53,9 +51,7 @@ def said_in_session(
 
 
 def turns_that_say(
-    conversations: "ConversationCalls",
-    note: str,
-    statement: str,
+    conversations: "ConversationCalls", note: str, statement: str
 ) -> tuple[str, ...]:
     """Returns the words of the turns in which the note's owner says a statement in open sessions."""
     place = conversations.vault.layout.place(note)
@@ -72,16 +68,11 @@ def turns_that_say(
     return tuple(spoken[turn_id].text for turn_id in carriers)
 
 
-def _own_texts(
-    conversations: "ConversationCalls",
-    scope: str,
-) -> "list[tuple[Turn, str]]":
+def _own_texts(conversations: "ConversationCalls", scope: str) -> "list[tuple[Turn, str]]":
     """Returns the turns whose words are certainly those of the owner of a scope, with the words."""
     try:
         sessions = _sessions_of_owner(conversations, scope)
-        turns = chain.from_iterable(
-            _turns(conversations, session) for session in sessions
-        )
+        turns = chain.from_iterable(_turns(conversations, session) for session in sessions)
         return list(_certainly_own(turns))
     except VaultMemoryError as error:
         # Fault: an unreadable transcript proves nothing. Without the person's words the tool may
@@ -104,10 +95,7 @@ def _is_rule(text: str) -> bool:
     return reads_like_rule(text) or is_rules_heading(text)
 
 
-def _sessions_of_owner(
-    conversations: "ConversationCalls",
-    scope: str,
-) -> "list[Session]":
+def _sessions_of_owner(conversations: "ConversationCalls", scope: str) -> "list[Session]":
     """Returns the open sessions in which the owner of a scope talks."""
     layout = conversations.vault.layout
     return [
@@ -117,11 +105,7 @@ def _sessions_of_owner(
     ]
 
 
-def _speaks_for(
-    session: "Session",
-    scope: str,
-    layout: "Layout",
-) -> bool:
+def _speaks_for(session: "Session", scope: str, layout: "Layout") -> bool:
     """Whether the owner of a scope talks in a session."""
     if scope.startswith("channel:"):
         # Fault: a member of the channel may also have a session of their own. Only words in the
@@ -132,18 +116,12 @@ def _speaks_for(
     return bool(session.user) and session.user == owner
 
 
-def _turns(
-    conversations: "ConversationCalls",
-    session: "Session",
-) -> "Iterator[Turn]":
+def _turns(conversations: "ConversationCalls", session: "Session") -> "Iterator[Turn]":
     """Yields what a person said in their own words in a session."""
     idle = timedelta(minutes=conversations.vault.config.sessions.idle_minutes)
     day = timedelta(days=1)
     turns = conversations.transcripts.in_place(
-        session.user,
-        session.channel,
-        session.began.date() - day,
-        session.last.date() + day,
+        session.user, session.channel, session.began.date() - day, session.last.date() + day
     )
     for turn in turns:
         # Fault (H123): a job in the person's name must not let a tool write a rule.
@@ -153,21 +131,14 @@ def _turns(
             yield turn
 
 
-def _is_own(
-    turn: "Turn",
-    session: "Session",
-) -> bool:
+def _is_own(turn: "Turn", session: "Session") -> bool:
     # Fault (H123, H124): what the bot or another member says is no word of the owner.
     if turn.role != "user" or turn.user != session.user:
         return False
     return turn.origin in _OWN
 
 
-def _is_recent(
-    at: datetime,
-    last: datetime,
-    idle: timedelta,
-) -> bool:
+def _is_recent(at: datetime, last: datetime, idle: timedelta) -> bool:
     """Whether a turn belongs to the last stretch of a session, which may be open for weeks."""
     # Fault: a session may be open for weeks. Words from its beginning must not allow a
     # rule today.

@@ -54,13 +54,7 @@ class Sessions:
         self._folder = state / FOLDER
 
     def record_turn(
-        self,
-        session_id: str,
-        user: str,
-        channel: str,
-        at: datetime,
-        *,
-        ends_others: bool = True,
+        self, session_id: str, user: str, channel: str, at: datetime, *, ends_others: bool = True
     ) -> list[Session]:
         """Notes a turn of a session. Returns the sessions that it ends.
 
@@ -80,21 +74,12 @@ class Sessions:
             _touch(file, at)
             return []
         ended = self._end_older(file.parent, at) if ends_others else []
-        content = {
-            "session": session_id,
-            "user": user,
-            "channel": channel,
-            "began": at.isoformat(),
-        }
+        content = {"session": session_id, "user": user, "channel": channel, "began": at.isoformat()}
         _write(file, content, at)
         self._remove_old(at)
         return ended
 
-    def _end_older(
-        self,
-        folder: Path,
-        at: datetime,
-    ) -> list[Session]:
+    def _end_older(self, folder: Path, at: datetime) -> list[Session]:
         """Ends the sessions of a person and channel without a later turn. Returns them."""
         older = [
             session
@@ -119,11 +104,7 @@ class Sessions:
         sync_folder(file.parent)
         return True
 
-    def end_idle(
-        self,
-        now: datetime,
-        after: timedelta,
-    ) -> list[Session]:
+    def end_idle(self, now: datetime, after: timedelta) -> list[Session]:
         """Ends the sessions that had no turn for this long, and returns them."""
         return [
             session
@@ -131,12 +112,7 @@ class Sessions:
             if session.is_open and now - session.last >= after and self.end(session)
         ]
 
-    def find(
-        self,
-        session_id: str,
-        user: str = "",
-        channel: str = "",
-    ) -> list[Session]:
+    def find(self, session_id: str, user: str = "", channel: str = "") -> list[Session]:
         """Returns the open and ended sessions with this id; `user` and `channel` are filters."""
         name = _key(session_id)
         sessions = (
@@ -154,25 +130,17 @@ class Sessions:
             and channel in ("", session.channel)
         ]
 
-    def latest(
-        self,
-        user: str,
-        channel: str,
-    ) -> Session | None:
+    def latest(self, user: str, channel: str) -> Session | None:
         """Returns the open session of a person and channel with the newest turn."""
         folder = self._folder / _key(user, channel)
-        open_sessions = [
-            session for session in self._in_folder(folder) if session.is_open
-        ]
+        open_sessions = [session for session in self._in_folder(folder) if session.is_open]
         return max(open_sessions, key=lambda session: session.last, default=None)
 
     def all(self) -> list[Session]:
         """Returns all sessions, the one with the oldest last turn first."""
         try:
             folders = sorted(self._folder.iterdir())
-            sessions = [
-                session for folder in folders for session in self._in_folder(folder)
-            ]
+            sessions = [session for folder in folders for session in self._in_folder(folder)]
         except OSError:
             return []
         return sorted(sessions, key=lambda session: (session.last, session.id))
@@ -237,11 +205,7 @@ class Sessions:
             # Without the marks the turns are judged again. What is written twice is a duplicate.
             return set()
 
-    def mark_judged(
-        self,
-        session: Session,
-        marks: Iterable[str],
-    ) -> None:
+    def mark_judged(self, session: Session, marks: Iterable[str]) -> None:
         """Notes that all turns so far were judged, by their marks."""
         file = self._file_of(session).with_suffix(JUDGED)
         text = " ".join(sorted(marks))
@@ -265,12 +229,7 @@ class Sessions:
     def _file_of(self, session: Session) -> Path:
         return self._file(session.id, session.user, session.channel)
 
-    def _file(
-        self,
-        session_id: str,
-        user: str,
-        channel: str,
-    ) -> Path:
+    def _file(self, session_id: str, user: str, channel: str) -> Path:
         return self._folder / _key(user, channel) / f"{_key(session_id)}{OPEN}"
 
     def _in_folder(self, folder: Path) -> Iterator[Session]:
@@ -325,10 +284,7 @@ def _is_unjudged(file: Path) -> bool:
     return max(marks) < _modified(file) - 0.001
 
 
-def _touch(
-    file: Path,
-    at: datetime,
-) -> bool:
+def _touch(file: Path, at: datetime) -> bool:
     """Sets the time of the last turn, which never goes back. False when there is no such file."""
     try:
         # Fault: late turns of another device are older than the last one. They must not set the
@@ -340,11 +296,7 @@ def _touch(
     return True
 
 
-def _write(
-    file: Path,
-    content: dict[str, str],
-    at: datetime,
-) -> None:
+def _write(file: Path, content: dict[str, str], at: datetime) -> None:
     places.make_private(file.parent)
     # Fault: a reader must never see a new session with the time at which its file was
     # made.

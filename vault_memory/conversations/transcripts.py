@@ -48,11 +48,7 @@ class Transcripts:
     """The transcripts of one vault, for one thread at a time."""
 
     def __init__(
-        self,
-        folder: Folder,
-        layout: Layout,
-        devices: Devices,
-        written: Callable[[str], str],
+        self, folder: Folder, layout: Layout, devices: Devices, written: Callable[[str], str]
     ) -> None:
         """`written` returns the text of a new turn as it is written, without secrets."""
         self._folder = folder
@@ -62,12 +58,7 @@ class Transcripts:
         self._searched_for_devices = set[str]()
         """Transcripts beside which files of other devices were searched"""
 
-    def add(
-        self,
-        turns: Iterable[Turn],
-        *,
-        once: bool = False,
-    ) -> list[Added]:
+    def add(self, turns: Iterable[Turn], *, once: bool = False) -> list[Added]:
         """Appends turns to their transcripts; they are on the disk when this returns.
 
         With `once`, it omits turns whose ids are recorded already. Raises UsageError,
@@ -79,30 +70,19 @@ class Transcripts:
             # records it.
             path = self.path_of(turn)
             by_path[path].append(
-                turn._replace(
-                    device=self._devices.device, text=self._written(turn.text)
-                )
+                turn._replace(device=self._devices.device, text=self._written(turn.text))
             )
         additions = (
-            self._append(path, new_turns, once=once)
-            for path, new_turns in by_path.items()
+            self._append(path, new_turns, once=once) for path, new_turns in by_path.items()
         )
         return [added for added in additions if added is not None]
 
-    def of(
-        self,
-        scope: str,
-        first: date | None = None,
-        last: date | None = None,
-    ) -> list[Turn]:
+    def of(self, scope: str, first: date | None = None, last: date | None = None) -> list[Turn]:
         """Returns the turns of a scope in the order of time; `first` and `last` are included."""
         return union_of_turns(self._read(self._paths(scope, first, last)))
 
     def logs(
-        self,
-        scope: str,
-        signatures: Mapping[str, str],
-        entries: Mapping[str, Stat] | None = None,
+        self, scope: str, signatures: Mapping[str, str], entries: Mapping[str, Stat] | None = None
     ) -> dict[str, tuple[str, tuple[Turn, ...] | None]]:
         """Returns the transcripts of a scope by path: a signature of the present file, and its turns.
 
@@ -130,23 +110,12 @@ class Transcripts:
             logs[path] = signature, read_turns(raw)
         return logs
 
-    def in_place(
-        self,
-        user: str,
-        channel: str,
-        first: date,
-        last: date,
-    ) -> list[Turn]:
+    def in_place(self, user: str, channel: str, first: date, last: date) -> list[Turn]:
         """Returns the turns of these days in the transcript of a channel, else of a person."""
         place = self._layout.place(self._place_of(user, channel, first))
         return self.of(place.scope, first, last) if place else []
 
-    def shortly_before(
-        self,
-        user: str,
-        channel: str,
-        at: datetime,
-    ) -> list[Turn]:
+    def shortly_before(self, user: str, channel: str, at: datetime) -> list[Turn]:
         """Returns the turns up to a moment, of its day and of the day before, in the order of time.
 
         They are those of a channel, else of a person. The vault is not listed.
@@ -159,10 +128,7 @@ class Transcripts:
         return [turn for turn in union_of_turns(self._read(paths)) if turn.at <= at]
 
     def since(
-        self,
-        scope: str,
-        after: str | None = None,
-        until: datetime | None = None,
+        self, scope: str, after: str | None = None, until: datetime | None = None
     ) -> list[Turn]:
         """Returns the turns after the one with this id, up to a moment, in the order of time.
 
@@ -175,13 +141,7 @@ class Transcripts:
         start = ids.index(after) + 1 if after in ids else 0
         return [turn for turn in turns[start:] if until is None or turn.at <= until]
 
-    def _append(
-        self,
-        path: str,
-        turns: Sequence[Turn],
-        *,
-        once: bool,
-    ) -> Added | None:
+    def _append(self, path: str, turns: Sequence[Turn], *, once: bool) -> Added | None:
         own = self._file_of(path)
         # Fault: a host sends a turn again after a lost answer.
         if once:
@@ -189,20 +149,14 @@ class Transcripts:
         if not turns:
             return None
         try:
-            appended = append_records(
-                self._folder.root, own, [turn.as_json() for turn in turns]
-            )
+            appended = append_records(self._folder.root, own, [turn.as_json() for turn in turns])
         except OSError as error:
             # Fault: a full disk must not pass for a recorded turn. The caller learns that it is not
             # written.
             raise TurnNotRecorded(own, error.strerror or str(error)) from None
         return Added(own, tuple(turns), appended)
 
-    def _new_turns(
-        self,
-        path: str,
-        turns: Sequence[Turn],
-    ) -> list[Turn]:
+    def _new_turns(self, path: str, turns: Sequence[Turn]) -> list[Turn]:
         """Returns the turns that no transcript of the day has, each id once."""
         # Fault: a turn of a retry may be in the file of another device by now.
         recorded = union_of_turns(self._read(self._beside(path)))
@@ -224,19 +178,12 @@ class Transcripts:
             refuse_twin(turn.user, Path(self._folder.root), self._layout)
         return path
 
-    def _place_of(
-        self,
-        user: str,
-        channel: str,
-        day: date,
-    ) -> str:
+    def _place_of(self, user: str, channel: str, day: date) -> str:
         has_people = os.path.isdir(Path(self._folder.root, "Users"))
         layout = self._layout
         is_at_root = layout.at_root or bool(layout.bot_folder) or not has_people
         is_workspace = user == layout.user and is_at_root
-        return transcript_path(
-            layout, user=user, channel=channel, day=day, workspace=is_workspace
-        )
+        return transcript_path(layout, user=user, channel=channel, day=day, workspace=is_workspace)
 
     # --- Files ---
 

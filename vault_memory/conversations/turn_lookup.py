@@ -42,12 +42,7 @@ class TurnLookup:
     """Looks for turns in the transcripts that some scopes open."""
 
     def __init__(
-        self,
-        folder: Folder,
-        layout: Layout,
-        scopes: Iterable[str],
-        *,
-        keep_days: int = 0,
+        self, folder: Folder, layout: Layout, scopes: Iterable[str], *, keep_days: int = 0
     ) -> None:
         """`keep_days` is the age at which transcripts go to the trash; 0: never."""
         self._folder = folder
@@ -56,12 +51,7 @@ class TurnLookup:
         self._keep_days = keep_days
         self._turns: dict[str, tuple[Turn, ...]] = {}
 
-    def find(
-        self,
-        turn_id: str,
-        around: int,
-        now: datetime,
-    ) -> FoundTurn:
+    def find(self, turn_id: str, around: int, now: datetime) -> FoundTurn:
         """Returns the turn with this id and as many turns around it, or why it is gone."""
         for place, path in self._near(turn_id):
             for turn in self._read(path):
@@ -72,19 +62,13 @@ class TurnLookup:
 
     def recent_ids(self, most_files: int) -> Iterator[str]:
         """Yields the ids of turns in the newest transcripts of the scopes."""
-        open_paths = [
-            path for place, path in self._transcripts() if place.scope in self._scopes
-        ]
+        open_paths = [path for place, path in self._transcripts() if place.scope in self._scopes]
         newest = sorted(open_paths, key=lambda path: path.rpartition("/")[2])
         for path in reversed(newest[-most_files:]):
             for turn in reversed(self._read(path)):
                 yield turn.id
 
-    def _may_see(
-        self,
-        place: Place,
-        turn: Turn,
-    ) -> bool:
+    def _may_see(self, place: Place, turn: Turn) -> bool:
         if place.scope in self._scopes:
             return True
         # Fault: the bot's answers and the words of others in a channel are not the person's own.
@@ -94,18 +78,10 @@ class TurnLookup:
         # A person speaks in channels, and in the workspace, but not in the transcript of another.
         return scope in self._scopes or not scope.startswith("user:")
 
-    def _with_neighbours(
-        self,
-        place: Place,
-        path: str,
-        turn: Turn,
-        around: int,
-    ) -> FoundTurn:
+    def _with_neighbours(self, place: Place, path: str, turn: Turn, around: int) -> FoundTurn:
         # Fault: the turns around it may be words of other people.
         if place.scope not in self._scopes:
-            return FoundTurn(
-                turn.id, turn=turn, transcript=path, closed=SCOPE_IS_CLOSED
-            )
+            return FoundTurn(turn.id, turn=turn, transcript=path, closed=SCOPE_IS_CLOSED)
         session = self._session_of(turn, place.scope, path)
         ids = [neighbour.id for neighbour in session]
         position = ids.index(turn.id)
@@ -117,18 +93,11 @@ class TurnLookup:
             after=tuple(session[position + 1 : position + 1 + around]),
         )
 
-    def _session_of(
-        self,
-        turn: Turn,
-        scope: str,
-        path: str,
-    ) -> list[Turn]:
+    def _session_of(self, turn: Turn, scope: str, path: str) -> list[Turn]:
         """Returns the turns of the same session in the same transcript, by time."""
         by_id = {turn.id: turn}
         paths = [
-            other
-            for place, other in self._transcripts_on(turn.at.date())
-            if place.scope == scope
+            other for place, other in self._transcripts_on(turn.at.date()) if place.scope == scope
         ]
         for other_path in {path, *paths}:
             for other in self._read(other_path):
@@ -140,11 +109,7 @@ class TurnLookup:
     def _near(self, turn_id: str) -> Sequence[tuple[Place, str]]:
         """Returns the transcripts that may have a turn, those of the scopes first."""
         moment = time_of_id(turn_id)
-        paths = (
-            self._transcripts_on(moment.date())
-            if moment is not None
-            else self._transcripts()
-        )
+        paths = self._transcripts_on(moment.date()) if moment is not None else self._transcripts()
         return sorted(paths, key=lambda entry: entry[0].scope not in self._scopes)
 
     def _transcripts_on(self, day: date) -> list[tuple[Place, str]]:
@@ -180,11 +145,7 @@ class TurnLookup:
             self._turns[path] = read_turns(raw)
         return self._turns[path]
 
-    def _why_gone(
-        self,
-        turn_id: str,
-        now: datetime,
-    ) -> str:
+    def _why_gone(self, turn_id: str, now: datetime) -> str:
         """Returns why a turn is gone. It says nothing of transcripts that are not open."""
         moment = time_of_id(turn_id)
         if moment is None:

@@ -27,8 +27,7 @@ class DaemonRefused(VaultMemoryError):
 
     def __init__(self, error: Mapping[str, Any]) -> None:
         super().__init__(
-            str(error.get("message", "the daemon failed")),
-            hint=str(error.get("hint", "")),
+            str(error.get("message", "the daemon failed")), hint=str(error.get("hint", ""))
         )
         self._error = dict(error)
         self.exit_code = int(self._error.pop("exit_code", 1))
@@ -42,10 +41,7 @@ class DaemonRefused(VaultMemoryError):
 
 
 def ask(
-    path: Path,
-    call: str,
-    arguments: Mapping[str, Any],
-    patience: float = PATIENCE_SECONDS,
+    path: Path, call: str, arguments: Mapping[str, Any], patience: float = PATIENCE_SECONDS
 ) -> dict[str, Any] | None:
     """Returns the answer of the daemon behind the socket at `path`; None without a daemon.
 
@@ -67,10 +63,7 @@ def ask(
 
 
 @contextmanager
-def answered_here(
-    path: Path,
-    calls: Mapping[str, Call],
-) -> Iterator[None]:
+def answered_here(path: Path, calls: Mapping[str, Call]) -> Iterator[None]:
     """Answers the questions of this process for the socket at `path` by these calls."""
     _calls_here[str(path)] = calls
     try:
@@ -85,9 +78,7 @@ def is_answered_here(path: Path) -> bool:
 
 
 def _answer_here(
-    calls: Mapping[str, Call],
-    call: str,
-    arguments: Mapping[str, Any],
+    calls: Mapping[str, Call], call: str, arguments: Mapping[str, Any]
 ) -> dict[str, Any]:
     """Returns what a socket would. Raises DaemonRefused."""
     try:

@@ -38,9 +38,7 @@ class DaemonLock:
             if owner:
                 message += f" (process {owner})"
             raise Locked(
-                message,
-                hint="`vault-memory status` shows it; stop it first, or use it",
-                pid=owner,
+                message, hint="`vault-memory status` shows it; stop it first, or use it", pid=owner
             ) from None
         self._inode = inode_of(self.path)
         _pid_file(self.path).write_text(str(os.getpid()), encoding="ascii")

@@ -38,11 +38,7 @@ class EditRequests:
 
     # With one connection for all, a hook would wait for an op that waits for a note.
 
-    def __init__(
-        self,
-        memory: "VaultMemory",
-        more: Mapping[str, MemoryCall],
-    ) -> None:
+    def __init__(self, memory: "VaultMemory", more: Mapping[str, MemoryCall]) -> None:
         self._origin = memory
         self._calls: dict[str, MemoryCall] = {
             "apply": _apply,
@@ -87,10 +83,7 @@ class EditRequests:
         # Fault (C56): another vault may have the same path as before. Inodes tell the
         # two apart.
         root = os.stat(memory.root)
-        own = {
-            **setup_of(memory.vault.environment),
-            "vault": [root.st_dev, root.st_ino],
-        }
+        own = {**setup_of(memory.vault.environment), "vault": [root.st_dev, root.st_ino]}
         of_command = {name: setup.get(name) for name in own}
         config = setup.get("config") or os.path.realpath(memory.vault.state.config_file)
         has_other_config = config != _named(memory.vault.config_file)
@@ -101,20 +94,13 @@ class EditRequests:
         # Fault: commands read a changed configuration at once, and the daemon only at
         # its start. An edit would follow rules that a person has changed.
         if _stamp(memory.vault.config_file) != self._config:
-            raise OtherSetup(
-                "the configuration has changed", hint="start the daemon again"
-            )
+            raise OtherSetup("the configuration has changed", hint="start the daemon again")
         # Fault: what is said just after the owner was named would go to the name of before.
         if memory.vault.has_other_owner:
-            raise OtherSetup(
-                "the notes have another owner now", hint="run the command by itself"
-            )
+            raise OtherSetup("the notes have another owner now", hint="run the command by itself")
 
 
-def _apply(
-    memory: "VaultMemory",
-    arguments: Mapping[str, Any],
-) -> "EditJson":
+def _apply(memory: "VaultMemory", arguments: Mapping[str, Any]) -> "EditJson":
     call = read_request.read(arguments, EditCall, "apply")
     edit = memory.apply(
         call.note,
@@ -128,10 +114,7 @@ def _apply(
     return json_contract.of_edit(edit)
 
 
-def record_turn(
-    memory: "VaultMemory",
-    arguments: Mapping[str, Any],
-) -> "RecordedJson":
+def record_turn(memory: "VaultMemory", arguments: Mapping[str, Any]) -> "RecordedJson":
     """Records a turn once: a second call with the same `moment` and `again` changes nothing."""
     call = read_request.read(arguments, RecordCall, "record")
     seconds, chance = call.moment
@@ -152,10 +135,7 @@ def record_turn(
     return json_contract.of_recorded(turn)
 
 
-def _unknown_names(
-    memory: "VaultMemory",
-    arguments: Mapping[str, Any],
-) -> dict[str, Any]:
+def _unknown_names(memory: "VaultMemory", arguments: Mapping[str, Any]) -> dict[str, Any]:
     """Returns the scopes that no folder and no note has. Raises NameUnclear."""
     scopes = map(str, arguments["scopes"])
     return {"unknown": scope_names.unknown_names(memory.searcher, scopes)}

@@ -14,10 +14,7 @@ class Embedding:
     """The thread. It embeds settled text when it is woken, and retries a missing embedder."""
 
     def __init__(
-        self,
-        memory: VaultMemory,
-        *,
-        tell: Callable[[str], None] = lambda line: None,
+        self, memory: VaultMemory, *, tell: Callable[[str], None] = lambda line: None
     ) -> None:
         """Each batch of embedded chunks is reported as a line."""
         # Fault: the system may suspend a thread of low priority while it holds the

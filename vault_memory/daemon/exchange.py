@@ -48,12 +48,7 @@ class NotAnswered(Exception):
     """The daemon received the request and gave no answer: it may have carried it out."""
 
 
-def exchange(
-    path: str,
-    call: str,
-    arguments: "Mapping[str, Any]",
-    seconds: float,
-) -> "Any":
+def exchange(path: str, call: str, arguments: "Mapping[str, Any]", seconds: float) -> "Any":
     """Returns the answer of the daemon behind the socket at `path`; None without such a daemon.
 
     None, too, shortly after the daemon hung. Raises NotAnswered.
@@ -96,10 +91,7 @@ def exchange(
         connection.close()
 
 
-def _connect(
-    connection: "socket",
-    path: str,
-) -> None:
+def _connect(connection: "socket", path: str) -> None:
     if len(os.fsencode(path)) <= LONGEST_NAME:
         connection.connect(path)
         return
@@ -107,10 +99,7 @@ def _connect(
         connection.connect(name)
 
 
-def _sign_of(
-    connection: "socket",
-    request: bytes,
-) -> bytes:
+def _sign_of(connection: "socket", request: bytes) -> bytes:
     """Sends a request, and returns what the daemon sends first. Raises TimeoutError."""
     try:
         connection.sendall(request)
@@ -121,10 +110,7 @@ def _sign_of(
         raise NotAnswered(str(error)) from None
 
 
-def _answer_from(
-    connection: "socket",
-    first: bytes,
-) -> "Any":
+def _answer_from(connection: "socket", first: bytes) -> "Any":
     received = [first]
     try:
         while block := connection.recv(1 << 16):
@@ -149,8 +135,4 @@ def setup_of(environment: Mapping[str, str]) -> "dict[str, Any]":
         for name, value in environment.items()
         if name.startswith("VAULT_MEMORY_") and name not in NOT_COMPARED
     }
-    return {
-        "version": __version__,
-        "zone": environment.get("TZ", ""),
-        "settings": settings,
-    }
+    return {"version": __version__, "zone": environment.get("TZ", ""), "settings": settings}

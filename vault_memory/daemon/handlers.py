@@ -89,15 +89,10 @@ class Calls:
         """Waits until the index is up to date. Raises Behind: the caller answers by itself."""
         if not self._daemon.trouble and not self._daemon.barrier.passed():
             raise Behind(
-                "the daemon has not caught up with the vault",
-                hint="ask again, or without it",
+                "the daemon has not caught up with the vault", hint="ask again, or without it"
             )
 
-    def _mark_stale(
-        self,
-        freshness: "FreshnessJson",
-        notes: Iterable[str],
-    ) -> None:
+    def _mark_stale(self, freshness: "FreshnessJson", notes: Iterable[str]) -> None:
         """Names these notes as stale while the vault cannot be read."""
         if self._daemon.trouble:
             stale = {*freshness["stale_files"], *notes}
@@ -124,9 +119,7 @@ class Calls:
         self._catch_up()
         with self._lock:
             answer = json_contract.of_context(
-                self._memory.context(
-                    call.prompt, scopes=call.scopes, **options._asdict()
-                )
+                self._memory.context(call.prompt, scopes=call.scopes, **options._asdict())
             )
         notes = [block["note"] for block in answer["parts"]]
         self._mark_stale(answer["freshness"], notes)

@@ -19,10 +19,7 @@ class Nights:
     """The thread that runs due nights and learns from ended conversations."""
 
     def __init__(
-        self,
-        memory: VaultMemory,
-        *,
-        tell: Callable[[str], None] = lambda line: None,
+        self, memory: VaultMemory, *, tell: Callable[[str], None] = lambda line: None
     ) -> None:
         """Each night and each conversation is reported as a line."""
         self._turns = NightTurns(memory, tell=tell)

@@ -23,11 +23,7 @@ from vault_memory.daemon.sync_thread import Syncing
 from vault_memory.daemon.turns.sync_turns import pass_counts
 from vault_memory.daemon.upkeep.drop_events import DropEvents
 from vault_memory.daemon.upkeep.note_indexer import PathChange
-from vault_memory.daemon.vault_upkeep import (
-    RETRY_SECONDS,
-    UpkeepOwner,
-    VaultUpkeep,
-)
+from vault_memory.daemon.vault_upkeep import RETRY_SECONDS, UpkeepOwner, VaultUpkeep
 from vault_memory.errors import VaultMemoryError
 from vault_memory.vault.watch.change_queue import ChangeHints
 from vault_memory.vault.watch.watcher import Watcher
@@ -123,11 +119,7 @@ class Daemon:
                 self.watcher.stop()
                 self._drop_events.stop()
 
-    def _serve(
-        self,
-        lock: DaemonLock,
-        ready: Callable[[], None],
-    ) -> None:
+    def _serve(self, lock: DaemonLock, ready: Callable[[], None]) -> None:
         """Starts the threads, and takes turns until `stop`."""
         self.memory.vault.indexing.index()
         self._embedding = Embedding(self.memory.fork(), tell=self._tell_work)
@@ -186,11 +178,7 @@ class Daemon:
             self._upkeep.note_trouble(error)
             return None
 
-    def tell_progress(
-        self,
-        completed: int,
-        total: int,
-    ) -> None:
+    def tell_progress(self, completed: int, total: int) -> None:
         """Reports the progress of a scan to the service manager. Raises Stopping."""
         if self._stop.is_made():
             raise Stopping
@@ -199,9 +187,7 @@ class Daemon:
     def _renew_outdated(self) -> None:
         """Builds a new index beside one with older rules, which serves meanwhile."""
         if self._upkeep.is_outdated:
-            logger.info(
-                "building a new generation of the index; the old one serves meanwhile"
-            )
+            logger.info("building a new generation of the index; the old one serves meanwhile")
             build = self._upkeep.build_generation
             threading.Thread(target=build, name="generation", daemon=True).start()
 

@@ -42,9 +42,7 @@ def search(
     The daemon has `patience` seconds for its answer; with 0 it is not asked.
     """
     arguments = {"query": query, **_changed(options, DEFAULT_SEARCH)}
-    answer: SearchAnswerJson | None = _ask(
-        memory, "search", arguments, scopes, patience
-    )
+    answer: SearchAnswerJson | None = _ask(memory, "search", arguments, scopes, patience)
     if answer is not None:
         return answer
     memory.refresh(progress, briefly=True)
@@ -73,25 +71,18 @@ def context(
     arguments = {"prompt": prompt, **_changed(options, DEFAULT_CONTEXT)}
     # Rebuilding a past day takes seconds, and the daemon answers others meanwhile.
     if options.as_of is None:
-        answer: ContextBlockJson | None = _ask(
-            memory, "context", arguments, scopes, patience
-        )
+        answer: ContextBlockJson | None = _ask(memory, "context", arguments, scopes, patience)
         if answer is not None:
             return answer
     memory.refresh(progress, briefly=True)
     if prompt.strip() and memory.vault.config.recall.mode in MODES_WITH_MODEL:
         memory.warm()
     return json_contract.of_context(
-        memory.context(
-            prompt, scopes=scopes, **options._replace(refresh=False)._asdict()
-        )
+        memory.context(prompt, scopes=scopes, **options._replace(refresh=False)._asdict())
     )
 
 
-def all_scopes(
-    memory: "VaultMemory",
-    progress: "Progress | None" = None,
-) -> list[str]:
+def all_scopes(memory: "VaultMemory", progress: "Progress | None" = None) -> list[str]:
     """The names of all scopes of the vault, from its daemon when one runs."""
     try:
         answer = ask(memory.vault.state.socket, "scopes", {})
@@ -127,10 +118,7 @@ def _may_load(memory: "VaultMemory") -> bool:
     return True
 
 
-def _changed(
-    options: NamedTuple,
-    defaults: NamedTuple,
-) -> dict[str, Any]:
+def _changed(options: NamedTuple, defaults: NamedTuple) -> dict[str, Any]:
     """The options that differ from the defaults, as JSON. An empty text is no option."""
     return {
         name: _as_json(value)
@@ -174,19 +162,14 @@ def _ask(
         if refused.code not in (BEHIND, "usage_error"):
             raise
         is_busy = refused.code == BEHIND
-        without_daemon(
-            memory, "the daemon is busy" if is_busy else "the daemon is an older one"
-        )
+        without_daemon(memory, "the daemon is busy" if is_busy else "the daemon is an older one")
         return None
     if answer is None:
         without_daemon(memory)
     return answer
 
 
-def without_daemon(
-    memory: "VaultMemory",
-    reason: str = "no daemon",
-) -> None:
+def without_daemon(memory: "VaultMemory", reason: str = "no daemon") -> None:
     """Say why vectors take no part: a short-lived command loads no model unless it is asked to."""
     semantic = memory.vault.semantic
     # Fault: a daemon that is started because of this reason would change nothing.

@@ -45,9 +45,7 @@ class Barrier:
         for until, mark in self._reached:
             if not soon or now >= until:
                 mark.set()
-        self._reached = [
-            (until, mark) for until, mark in self._reached if not mark.is_set()
-        ]
+        self._reached = [(until, mark) for until, mark in self._reached if not mark.is_set()]
 
     def wait(self) -> float:
         """Returns the seconds until the first question has waited long enough."""

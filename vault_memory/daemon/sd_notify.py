@@ -54,11 +54,7 @@ class Notify:
         if self.wait() == 0:
             self._sign()
 
-    def progress(
-        self,
-        finished: int,
-        total: int,
-    ) -> None:
+    def progress(self, finished: int, total: int) -> None:
         """Reports during a scan how many of the notes were read."""
         now = time.monotonic()
         if self._is_ready:

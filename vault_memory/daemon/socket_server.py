@@ -33,11 +33,7 @@ Call = Callable[[Mapping[str, Any]], Mapping[str, Any]]
 class SocketServer:
     """Listens until it is closed. Each client has a thread for its one request."""
 
-    def __init__(
-        self,
-        path: Path,
-        calls: Mapping[str, Call],
-    ) -> None:
+    def __init__(self, path: Path, calls: Mapping[str, Call]) -> None:
         self.path = path
         self._calls = calls
         self._closed = threading.Event()
@@ -81,9 +77,7 @@ class SocketServer:
                 if not self._closed.wait(PAUSE_SECONDS):
                     self._warn(error)
                 continue
-            threading.Thread(
-                target=self._serve, args=(connection,), daemon=True
-            ).start()
+            threading.Thread(target=self._serve, args=(connection,), daemon=True).start()
 
     def _warn(self, error: OSError) -> None:
         # Fault (C65): without descriptors each attempt fails. A line for each would

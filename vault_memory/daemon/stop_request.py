@@ -40,9 +40,7 @@ class StopRequest:
         """Within this, a request wakes the loop."""
         reader, writer = os.pipe()
         os.set_blocking(writer, False)
-        thread = threading.Thread(
-            target=self._listen, args=(reader,), name="stop", daemon=True
-        )
+        thread = threading.Thread(target=self._listen, args=(reader,), name="stop", daemon=True)
         thread.start()
         self._writer = writer
         try:

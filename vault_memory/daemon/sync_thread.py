@@ -25,10 +25,7 @@ class Syncing:
     """The thread that syncs one vault with its remote whenever a pass is due."""
 
     def __init__(
-        self,
-        memory: VaultMemory,
-        *,
-        tell: Callable[["PassReport"], None] = lambda report: None,
+        self, memory: VaultMemory, *, tell: Callable[["PassReport"], None] = lambda report: None
     ) -> None:
         self._woken = threading.Event()
         self._stop = threading.Event()

@@ -111,9 +111,7 @@ class VaultUpkeep:
         )
         self._stamps = StampUpkeep(memory)
         self._sweeping = Sweeping()
-        self._conversation_upkeep = ConversationUpkeep(
-            memory, drop_events, owner.idle_seconds
-        )
+        self._conversation_upkeep = ConversationUpkeep(memory, drop_events, owner.idle_seconds)
         self._side_files = SideFiles(memory.vault.folder)
         self._notes = NoteIndexer(
             memory,
@@ -305,13 +303,7 @@ class VaultUpkeep:
             return ("",)
         return tuple(hints.subtrees)
 
-    def _take_event(
-        self,
-        path: str,
-        now: float,
-        *,
-        closed: bool,
-    ) -> None:
+    def _take_event(self, path: str, now: float, *, closed: bool) -> None:
         event = NoteEvent.of(path, self.memory.layout)
         self._edit_upkeep.heard(event)
         self._stamps.heard(event)
@@ -322,12 +314,7 @@ class VaultUpkeep:
 
     # --- Scans ---
 
-    def _rescan(
-        self,
-        within: tuple[str, ...] = ("",),
-        *,
-        sweep: bool = False,
-    ) -> None:
+    def _rescan(self, within: tuple[str, ...] = ("",), *, sweep: bool = False) -> None:
         """Scans folders or notes at once; `sweep` when a sweep named them."""
         started = time.perf_counter()
         indexing = self._indexing
@@ -355,11 +342,7 @@ class VaultUpkeep:
             self._notes.report(_summary(report.changed), report.delta, started)
             self._owner.note_settled_text()
 
-    def _stage_scanned(
-        self,
-        report: ScanReport,
-        within: tuple[str, ...],
-    ) -> None:
+    def _stage_scanned(self, report: ScanReport, within: tuple[str, ...]) -> None:
         """Stages the changes of a scan for the clients that wait for changes."""
         self.changes.stage(report.changed)
         if within != ("",):

@@ -23,15 +23,9 @@ class DatabaseUnwritable(VaultMemoryError):
 
     http_status = 503
 
-    def __init__(
-        self,
-        database: str,
-        reason: str,
-    ) -> None:
+    def __init__(self, database: str, reason: str) -> None:
         super().__init__(
-            f"{database} cannot be written now: {reason}",
-            hint=WRITE_HINTS[reason],
-            reason=reason,
+            f"{database} cannot be written now: {reason}", hint=WRITE_HINTS[reason], reason=reason
         )
 
 
@@ -90,10 +84,7 @@ def connect(
     return connection
 
 
-def connect_as_is(
-    path: Path,
-    hint: str,
-) -> Connection:
+def connect_as_is(path: Path, hint: str) -> Connection:
     """Open a file that may belong to another program; keep its kind of log. Raises as `connect`."""
     connection: Connection | None = None
     try:
@@ -108,11 +99,7 @@ def connect_as_is(
     return connection
 
 
-def _open_error(
-    path: Path | str,
-    error: apsw.Error,
-    hint: str,
-) -> VaultMemoryError:
+def _open_error(path: Path | str, error: apsw.Error, hint: str) -> VaultMemoryError:
     """Return the error of the program for an error of SQLite while opening a file."""
     message = f"the database `{path}` cannot be opened: {error}"
     if is_damage(error):
@@ -207,8 +194,7 @@ def load_vector_functions(connection: Connection) -> None:
     package = importlib.util.find_spec("sqlite_vec")
     if package is None or not package.submodule_search_locations:
         raise VaultMemoryError(
-            "the package `sqlite-vec` is not installed",
-            hint="install it with pip",
+            "the package `sqlite-vec` is not installed", hint="install it with pip"
         )
     extension = Path(package.submodule_search_locations[0]) / "vec0"
     connection.enable_load_extension(True)

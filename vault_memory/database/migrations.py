@@ -24,10 +24,7 @@ def version_of(connection: Connection) -> int:
     return int(connection.pragma("user_version"))
 
 
-def migrate(
-    connection: Connection,
-    steps: Sequence[Migration],
-) -> int:
+def migrate(connection: Connection, steps: Sequence[Migration]) -> int:
     """Migrate the file to format ``len(steps)``; return the number of steps executed."""
     if version_of(connection) >= len(steps):
         return 0

@@ -107,11 +107,7 @@ def _page_size(head: bytes) -> tuple[int, int]:
     return size, head[20]
 
 
-def _records_on(
-    pages: _Pages,
-    page: bytes,
-    start: int,
-) -> Iterator[StoredRecord]:
+def _records_on(pages: _Pages, page: bytes, start: int) -> Iterator[StoredRecord]:
     """Yield the readable records of a page, whose header is at `start`."""
     kind = page[start]
     header = INTERIOR_HEADER if kind == INDEX_INTERIOR else LEAF_HEADER
@@ -130,12 +126,7 @@ def _records_on(
             continue
 
 
-def _record_at(
-    pages: _Pages,
-    page: bytes,
-    cell: int,
-    kind: int,
-) -> StoredRecord:
+def _record_at(pages: _Pages, page: bytes, cell: int, kind: int) -> StoredRecord:
     place = cell
     if kind == INDEX_INTERIOR:
         # The number of the child page comes first.
@@ -153,13 +144,7 @@ def _record_at(
     return StoredRecord(rowid, _values(payload))
 
 
-def _payload(
-    pages: _Pages,
-    page: bytes,
-    place: int,
-    length: int,
-    kind: int,
-) -> bytes:
+def _payload(pages: _Pages, page: bytes, place: int, length: int, kind: int) -> bytes:
     """Return the bytes of a record, including its overflow pages."""
     local = _local_length(pages.usable, length, kind)
     end = place + local
@@ -170,11 +155,7 @@ def _payload(
     return page[place:end] + overflow
 
 
-def _local_length(
-    usable: int,
-    length: int,
-    kind: int,
-) -> int:
+def _local_length(usable: int, length: int, kind: int) -> int:
     """Return how many bytes of a record are on its own page, by the rules of the format."""
     if kind == TABLE_LEAF:
         max_local = usable - 35
@@ -187,11 +168,7 @@ def _local_length(
     return local if local <= max_local else min_local
 
 
-def _overflow(
-    pages: _Pages,
-    number: int,
-    length: int,
-) -> bytes:
+def _overflow(pages: _Pages, number: int, length: int) -> bytes:
     """Return `length` bytes from the chain of overflow pages that begins at page `number`."""
     segments: list[bytes] = []
     remaining = length
@@ -210,10 +187,7 @@ def _overflow(
     return b"".join(segments)
 
 
-def _exactly(
-    raw: bytes,
-    length: int,
-) -> bytes:
+def _exactly(raw: bytes, length: int) -> bytes:
     if len(raw) != length:
         raise DamagedRecord
     return raw
@@ -237,29 +211,14 @@ def _values(payload: bytes) -> tuple[Value, ...]:
     return tuple(values)
 
 
-_CONSTANTS = {
-    0: None,
-    8: 0,
-    9: 1,
-}
+_CONSTANTS = {0: None, 8: 0, 9: 1}
 """Serial type → value, for types without bytes"""
-_INTEGER_BYTES = {
-    1: 1,
-    2: 2,
-    3: 3,
-    4: 4,
-    5: 6,
-    6: 8,
-}
+_INTEGER_BYTES = {1: 1, 2: 2, 3: 3, 4: 4, 5: 6, 6: 8}
 _FLOAT = 7
 _FIRST_BLOB = 12
 
 
-def _value(
-    payload: bytes,
-    kind: int,
-    place: int,
-) -> tuple[Value, int]:
+def _value(payload: bytes, kind: int, place: int) -> tuple[Value, int]:
     """Return the value of serial type `kind` at `place`, and the place after it."""
     if kind in _CONSTANTS:
         return _CONSTANTS[kind], place
@@ -277,11 +236,7 @@ def _value(
     return raw.decode("utf-8") if is_text else raw, end
 
 
-def _integer(
-    raw: bytes,
-    place: int,
-    size: int,
-) -> int:
+def _integer(raw: bytes, place: int, size: int) -> int:
     """Return the unsigned big-endian integer at `place`."""
     return int.from_bytes(raw[place : place + size])
 
@@ -292,10 +247,7 @@ def _signed(number: int) -> int:
     return number
 
 
-def _varint(
-    raw: bytes,
-    place: int,
-) -> tuple[int, int]:
+def _varint(raw: bytes, place: int) -> tuple[int, int]:
     """Return the variable-length integer at `place`, and the place after it."""
     number = 0
     for offset in range(8):

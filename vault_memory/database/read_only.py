@@ -40,8 +40,7 @@ def open_foreign(path: Path) -> Connection:
         connection.pragma("trusted_schema", False)
     except apsw.Error as error:
         raise ForeignDatabase(
-            f"`{path}` is not a SQLite database: {error}",
-            hint="give the path of the database file",
+            f"`{path}` is not a SQLite database: {error}", hint="give the path of the database file"
         ) from None
     return connection
 
@@ -50,16 +49,11 @@ def tables(connection: Connection) -> list[str]:
     """Return the names of the tables of a database, sorted."""
     return sorted(
         name
-        for (name,) in connection.execute(
-            "SELECT name FROM sqlite_schema WHERE type = 'table'"
-        )
+        for (name,) in connection.execute("SELECT name FROM sqlite_schema WHERE type = 'table'")
     )
 
 
-def rows(
-    connection: Connection,
-    table: str,
-) -> list[dict[str, Any]]:
+def rows(connection: Connection, table: str) -> list[dict[str, Any]]:
     """Return the rows of a table by column. Raises ForeignDatabase when they cannot be read."""
     try:
         names = columns(connection, table)
@@ -69,15 +63,11 @@ def rows(
         ]
     except apsw.Error as error:
         raise ForeignDatabase(
-            f"`{table}` cannot be read: {error}",
-            hint="nothing was written",
+            f"`{table}` cannot be read: {error}", hint="nothing was written"
         ) from None
 
 
-def columns(
-    connection: Connection,
-    table: str,
-) -> list[str]:
+def columns(connection: Connection, table: str) -> list[str]:
     """Return the names of the columns of a table, in their order."""
     query = "SELECT name FROM pragma_table_xinfo(?) WHERE hidden = 0 ORDER BY cid"
     return [name for (name,) in connection.execute(query, (table,))]

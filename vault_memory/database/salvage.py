@@ -71,11 +71,7 @@ class TableShape:
         return all(column.has_default for column in self.columns[count:])
 
 
-def salvage(
-    damaged: Path,
-    target: Connection,
-    checks: Mapping[str, Check],
-) -> dict[str, int]:
+def salvage(damaged: Path, target: Connection, checks: Mapping[str, Check]) -> dict[str, int]:
     """Copy the readable rows of a damaged file into `target`; return the row count of each table.
 
     Rows that the check of their table rejects are omitted.
@@ -123,11 +119,7 @@ def _move_key_first(rows: list[Any]) -> None:
     rows.sort(key=lambda row: row[4] or last)
 
 
-def _column(
-    row: Any,
-    *,
-    has_rowid: bool,
-) -> _Column:
+def _column(row: Any, *, has_rowid: bool) -> _Column:
     name, kind, not_null, has_default, key = row
     # The key of a table without row ids is never null.
     is_required = not_null or (key and not has_rowid)
@@ -140,11 +132,7 @@ def _column(
     )
 
 
-def _insert(
-    target: Connection,
-    table: str,
-    row: Mapping[str, Value],
-) -> int:
+def _insert(target: Connection, table: str, row: Mapping[str, Value]) -> int:
     names = ", ".join(f'"{name}"' for name in row)
     marks = ", ".join("?" * len(row))
     target.execute(

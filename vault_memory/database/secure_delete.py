@@ -41,8 +41,6 @@ def stored_values(path: Path) -> Iterator[tuple[str, str | bytes]]:
         ]
         for table in tables:
             for row in connection.execute(f'SELECT * FROM "{table}"'):
-                yield from (
-                    (table, value) for value in row if isinstance(value, str | bytes)
-                )
+                yield from ((table, value) for value in row if isinstance(value, str | bytes))
     finally:
         connection.close()

@@ -55,12 +55,7 @@ class Rows(list[Any]):
 class RepairingConnection:
     """A connection to one file, for one thread at a time."""
 
-    def __init__(
-        self,
-        path: Path,
-        prepare: Prepare,
-        copy: Copy,
-    ) -> None:
+    def __init__(self, path: Path, prepare: Prepare, copy: Copy) -> None:
         """Open the file or create it. Raises VaultMemoryError when it cannot be opened."""
         self.path = path
         self._prepare = prepare
@@ -76,13 +71,7 @@ class RepairingConnection:
     def close(self) -> None:
         self._connection.close()
 
-    def execute(
-        self,
-        sql: str,
-        values: Any = (),
-        *,
-        many: bool = False,
-    ) -> Rows:
+    def execute(self, sql: str, values: Any = (), *, many: bool = False) -> Rows:
         """Run a statement, for each of the `values` if `many`, and return all its rows.
 
         Raises DatabaseError.
@@ -110,11 +99,7 @@ class RepairingConnection:
             self._statements.clear()
         return rows
 
-    def executemany(
-        self,
-        sql: str,
-        rows: Iterable[Sequence[Any]],
-    ) -> Rows:
+    def executemany(self, sql: str, rows: Iterable[Sequence[Any]]) -> Rows:
         """Run a statement for each of `rows`. Raises DatabaseError."""
         return self.execute(sql, list(rows), many=True)
 
@@ -123,11 +108,7 @@ class RepairingConnection:
         for sql, values in statements:
             self.execute(sql, values)
 
-    def pragma(
-        self,
-        name: str,
-        value: object | None = None,
-    ) -> Any:
+    def pragma(self, name: str, value: object | None = None) -> Any:
         """Read or set a pragma, outside of transactions. The next statement repairs damage."""
         self._follow_replacement()
         if value is None:
@@ -157,12 +138,7 @@ class RepairingConnection:
         for statement in earlier_statements:
             self._once(*statement)
 
-    def _once(
-        self,
-        sql: str,
-        values: Any,
-        many: bool,
-    ) -> Rows:
+    def _once(self, sql: str, values: Any, many: bool) -> Rows:
         if sql.startswith("BEGIN"):
             return self._begin(sql)
         run = self._connection.executemany if many else self._connection.execute
@@ -238,31 +214,20 @@ class RepairingConnection:
             hint="check its disk for errors",
         )
 
-    def _replace_unless_replaced(
-        self,
-        inode: int,
-        reason: str,
-    ) -> None:
+    def _replace_unless_replaced(self, inode: int, reason: str) -> None:
         """Replace the damaged file with that inode, unless another process already did."""
         with _locked(self.path):
             if _inode(self.path) == inode:
                 self._replace_file(reason)
 
-    def _prepared(
-        self,
-        path: Path,
-        *,
-        create: bool = False,
-    ) -> Connection:
+    def _prepared(self, path: Path, *, create: bool = False) -> Connection:
         connection = connect(path, durable=True, create=create)
         try:
             self._prepare(connection)
         except DatabaseError as error:
             connection.close()
             if is_damage(error):
-                raise DatabaseDamaged(
-                    f"the database `{path}` is damaged: {error}"
-                ) from None
+                raise DatabaseDamaged(f"the database `{path}` is damaged: {error}") from None
             raise
         except BaseException:
             connection.close()

@@ -81,11 +81,7 @@ def committed_pages(path: Path) -> LogPages:
     return LogPages(header.page_size, committed)
 
 
-def _valid_frames(
-    raw: bytes,
-    header: _Header,
-    order: str,
-) -> Iterator[_Frame]:
+def _valid_frames(raw: bytes, header: _Header, order: str) -> Iterator[_Frame]:
     sums = (header.sum_1, header.sum_2)
     size = FRAME_HEADER.size + header.page_size
     for start in range(HEADER.size, len(raw) - size + 1, size):
@@ -104,11 +100,7 @@ def _valid_frames(
         yield _Frame(number, database_size, page)
 
 
-def _checksum(
-    raw: bytes,
-    order: str,
-    sums: Sums,
-) -> Sums:
+def _checksum(raw: bytes, order: str, sums: Sums) -> Sums:
     first, second = sums
     for left, right in struct.iter_unpack(f"{order}2I", raw):
         first = (first + left + second) & MASK

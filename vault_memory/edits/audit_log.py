@@ -24,12 +24,7 @@ from vault_memory.rules.paths.filenames import inside
 from vault_memory.vault.audit_folders import AUDIT_NAME, AuditFolders
 from vault_memory.vault.device_id import own_log
 from vault_memory.vault.devices import Devices
-from vault_memory.vault.jsonl_log import (
-    append_checked,
-    last_lines,
-    lines_from_end,
-    sync_records,
-)
+from vault_memory.vault.jsonl_log import append_checked, last_lines, lines_from_end, sync_records
 from vault_memory.vault.reader import Folder
 
 if TYPE_CHECKING:
@@ -51,11 +46,7 @@ class RecordsOfScopes(NamedTuple):
     scopes: frozenset[str]
     united: tuple[Record, ...]
 
-    def answers(
-        self,
-        ordered: list[TimedRecord],
-        scopes: frozenset[str],
-    ) -> bool:
+    def answers(self, ordered: list[TimedRecord], scopes: frozenset[str]) -> bool:
         """Whether these are the records of the scopes among those of all scopes."""
         return self.ordered is ordered and self.scopes == scopes
 
@@ -63,12 +54,7 @@ class RecordsOfScopes(NamedTuple):
 class AuditLog(Devices):
     """The records of all notes. Lines that are no records are skipped."""
 
-    def __init__(
-        self,
-        folder: Folder,
-        state: Path,
-        cache: RecordCache | None = None,
-    ) -> None:
+    def __init__(self, folder: Folder, state: Path, cache: RecordCache | None = None) -> None:
         """`cache` may be shared with other audit logs of the same vault."""
         super().__init__(state)
         self._folder = folder
@@ -99,10 +85,7 @@ class AuditLog(Devices):
         """Drops the loaded records, because other devices may have added some."""
         self._loaded.clear()
 
-    def all(
-        self,
-        chosen: "ScopeFilter | None" = None,
-    ) -> tuple[Record, ...]:
+    def all(self, chosen: "ScopeFilter | None" = None) -> tuple[Record, ...]:
         """Returns the records of all notes, the oldest first; only those of some scopes."""
         stamps = self._all_files().stamps(self._folder)
         every = self._cache.all(self._folder, stamps)
@@ -118,11 +101,7 @@ class AuditLog(Devices):
             self._of_scopes = previous
         return previous.united
 
-    def latest(
-        self,
-        note: str,
-        limit: int,
-    ) -> tuple[Record, ...]:
+    def latest(self, note: str, limit: int) -> tuple[Record, ...]:
         """Returns the last records of one note, the oldest of them first.
 
         With one device, only the end of its file is read.
@@ -153,25 +132,16 @@ class AuditLog(Devices):
         """Returns the notes that have an audit file."""
         return sorted({note_of(path) for path in self._paths()})
 
-    def files(
-        self,
-        note: str,
-    ) -> list[str]:
+    def files(self, note: str) -> list[str]:
         """Returns the audit files of a note."""
         return self._beside(note)
 
     def _paths(self) -> list[str]:
         return [
-            path
-            for path in self._folder.listing(suffixes=(".jsonl",)).entries
-            if note_of(path)
+            path for path in self._folder.listing(suffixes=(".jsonl",)).entries if note_of(path)
         ]
 
-    def find(
-        self,
-        prefix: str,
-        chosen: "ScopeFilter | None" = None,
-    ) -> Record:
+    def find(self, prefix: str, chosen: "ScopeFilter | None" = None) -> Record:
         """Returns the only record whose id begins so, or into which it was folded. Raises UnclearId."""
         return find_record(self.all(chosen), prefix)
 
@@ -209,11 +179,7 @@ class AuditLog(Devices):
                 return record
         return None
 
-    def _newest(
-        self,
-        note: str,
-        device: str,
-    ) -> Iterator[Record]:
+    def _newest(self, note: str, device: str) -> Iterator[Record]:
         """Yields the recent records of a note, the newest first; this device's own file comes first."""
         if note in self._loaded:
             yield from reversed(self._loaded[note])
@@ -237,11 +203,7 @@ class AuditLog(Devices):
             if record is not None:
                 yield record
 
-    def held(
-        self,
-        record_id: str,
-        note: str,
-    ) -> Record | None:
+    def held(self, record_id: str, note: str) -> Record | None:
         """Returns a record that the files of the note already have, or None.
 
         For a record of which nothing is left, that is the one into which it was folded.
@@ -305,36 +267,23 @@ class AuditLog(Devices):
             yield stream
 
 
-def find_record(
-    records: Iterable[Record],
-    prefix: str,
-) -> Record:
+def find_record(records: Iterable[Record], prefix: str) -> Record:
     """Returns the only record whose id begins so, or into which it was folded. Raises UnclearId."""
-    by_id = {
-        record_id: record
-        for record in records
-        for record_id in (*record.folded, record.id)
-    }
+    by_id = {record_id: record for record in records for record_id in (*record.folded, record.id)}
     match = resolve(prefix, by_id)
     if not match.id:
         raise UnclearId("record", prefix, match.candidates, LOG)
     return by_id[match.id]
 
 
-def records_before(
-    records: tuple[Record, ...],
-    prefix: str,
-) -> tuple[Record, ...]:
+def records_before(records: tuple[Record, ...], prefix: str) -> tuple[Record, ...]:
     """Returns the records before the only one whose id begins so. Raises UnclearId."""
     match = find_record(records, prefix)
     position = next(index for index, record in enumerate(records) if record is match)
     return records[:position]
 
 
-def _find_record(
-    stream: BinaryIO,
-    record_id: str,
-) -> Record | None:
+def _find_record(stream: BinaryIO, record_id: str) -> Record | None:
     # Most lines have another id, and need not be parsed.
     marker = f'"{record_id}"'.encode()
     for line in lines_from_end(stream):
@@ -344,8 +293,5 @@ def _find_record(
     return None
 
 
-def _has_id(
-    record: Record,
-    record_id: str,
-) -> bool:
+def _has_id(record: Record, record_id: str) -> bool:
     return record_id == record.id or record_id in record.folded

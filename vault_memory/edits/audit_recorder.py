@@ -67,9 +67,7 @@ class AuditRecorder:
             look_ups.human_items,
             access.deleted,
             access.kept_out,
-            lambda *turn: deletion_times.DeletionTimes(
-                access, trail, writer
-            ).said_later(*turn),
+            lambda *turn: deletion_times.DeletionTimes(access, trail, writer).said_later(*turn),
         )
         self._trail, self._inbox, self._writer = trail, inbox, writer
         self._listeners = listeners
@@ -80,12 +78,7 @@ class AuditRecorder:
         self._newest: dict[str, str] = {}
         """id of the newest record that a plan of this transaction used, by note"""
 
-    def start(
-        self,
-        command: EditCommand,
-        plan: EditPlan,
-        state: NoteState,
-    ) -> None:
+    def start(self, command: EditCommand, plan: EditPlan, state: NoteState) -> None:
         """Remembers the plan that is about to be written, made from this state of the note."""
         self._plans[command.id] = [(state.revision, plan)]
         self._recorded[command.id] = state.loaded.recorded
@@ -94,11 +87,7 @@ class AuditRecorder:
         """Whether the command was started in this transaction, so that its caller waits for it."""
         return command.id in self._recorded
 
-    def revise(
-        self,
-        command: EditCommand,
-        plan: EditPlan,
-    ) -> None:
+    def revise(self, command: EditCommand, plan: EditPlan) -> None:
         """Remembers the plan on a newer text of the note."""
         revision = None if plan.before is None else revision_of(plan.before)
         self._plans.setdefault(command.id, []).append((revision, plan))
@@ -119,20 +108,14 @@ class AuditRecorder:
         writer.newly_finished()  # they are among all
         return self.record_all(writer, writer.finished())
 
-    def record_all(
-        self,
-        writer: Writer,
-        writes: Iterable[PendingWrite],
-    ) -> dict[str, Record]:
+    def record_all(self, writer: Writer, writes: Iterable[PendingWrite]) -> dict[str, Record]:
         """Writes the records of these finished writes. Returns the new records by command id."""
         records: dict[str, Record] = {}
         unrecorded_notes: set[str] = set()
         for write in writes:
             command = EditCommand.read(write.record)
             if command is None:
-                logger.warning(
-                    "the journal has no readable command for a write to %s", write.path
-                )
+                logger.warning("the journal has no readable command for a write to %s", write.path)
                 writer.acknowledge([write.op_id])
                 continue
             # Fault (B39): the record of an earlier command must not be planned from
@@ -169,11 +152,7 @@ class AuditRecorder:
         return self._writer().snapshots.bytes_of(revision)
 
     def _record(
-        self,
-        command: EditCommand,
-        write: PendingWrite,
-        writer: Writer,
-        records: dict[str, Record],
+        self, command: EditCommand, write: PendingWrite, writer: Writer, records: dict[str, Record]
     ) -> None:
         """Writes the record of a write, if it has none yet, and acknowledges it; adds it to `records`.
 
@@ -212,11 +191,7 @@ class AuditRecorder:
         self._inbox.clear(record)
         self._listeners.tell(record)
 
-    def _note_gap(
-        self,
-        command: EditCommand,
-        writer: Writer,
-    ) -> None:
+    def _note_gap(self, command: EditCommand, writer: Writer) -> None:
         recorded = self._recorded.get(command.id)
         if recorded is None:
             recorded = writer.journal.recorded_of(command.note)
@@ -224,10 +199,7 @@ class AuditRecorder:
             note_gap(writer, self._trail, command.note, recorded)
 
     def _record_of(
-        self,
-        command: EditCommand,
-        write: PendingWrite,
-        earlier: Records | None = None,
+        self, command: EditCommand, write: PendingWrite, earlier: Records | None = None
     ) -> Record:
         """Returns the record of a write; `earlier` are the records before it, by default those of the audit log."""
         plan = self._find_plan(command, write)
@@ -236,11 +208,7 @@ class AuditRecorder:
             plan = plan_again(command, write, self.inputs, records)
         return record_of(command, write, plan, self.inputs)
 
-    def _find_plan(
-        self,
-        command: EditCommand,
-        write: PendingWrite,
-    ) -> EditPlan | None:
+    def _find_plan(self, command: EditCommand, write: PendingWrite) -> EditPlan | None:
         """Returns the newest plan of this transaction for the text that was replaced."""
         for revision, plan in reversed(self._plans.get(command.id, ())):
             if revision == write.expected:
@@ -248,9 +216,6 @@ class AuditRecorder:
         return None
 
 
-def _says_anything(
-    record: Record,
-    write: PendingWrite,
-) -> bool:
+def _says_anything(record: Record, write: PendingWrite) -> bool:
     """Whether a write changed its note, had nothing to change, or left a copy."""
     return bool(record.applied) or write.outcome != "unchanged"

@@ -24,11 +24,7 @@ LATEST = 64
 """How many notes, those with the newest records, are checked whenever a journal is opened"""
 
 
-def after_opening(
-    writer: Writer,
-    audit_log: AuditLog,
-    folder: Folder,
-) -> None:
+def after_opening(writer: Writer, audit_log: AuditLog, folder: Folder) -> None:
     """Adopts the vault if the journal is older than it. Changes no file.
 
     The notes with the newest records suffice as a rule; any other is checked before a save of it is judged.
@@ -43,17 +39,11 @@ def after_opening(
         if writer.journal.ops("pending") or writer.journal.ops("planned"):
             drop_done(writer, audit_log, now)
     except (VaultMemoryError, OSError) as error:
-        logger.warning(
-            "cannot determine yet whether the state is older than the vault: %s", error
-        )
+        logger.warning("cannot determine yet whether the state is older than the vault: %s", error)
 
 
 def adopt_newer_vault(
-    writer: Writer,
-    audit_log: AuditLog,
-    folder: Folder,
-    notes: Iterable[str],
-    now: datetime,
+    writer: Writer, audit_log: AuditLog, folder: Folder, notes: Iterable[str], now: datetime
 ) -> bool:
     """Adopts the vault if one of these notes shows that the journal is older. Returns whether it was."""
     recorded = writer.journal.recorded()
@@ -76,11 +66,7 @@ def adopt_newer_vault(
     return True
 
 
-def adopt_salvaged(
-    writer: Writer,
-    folder: Folder,
-    now: datetime,
-) -> None:
+def adopt_salvaged(writer: Writer, folder: Folder, now: datetime) -> None:
     """Adopts the notes as they are, after only a part of a damaged journal could be read.
 
     The newest versions may be missing. Compared with older ones, a person's save would look as if it had deleted lines
@@ -91,11 +77,7 @@ def adopt_salvaged(
         writer.journal.trust_again()
 
 
-def drop_done(
-    writer: Writer,
-    audit_log: AuditLog,
-    now: datetime,
-) -> None:
+def drop_done(writer: Writer, audit_log: AuditLog, now: datetime) -> None:
     """Discards the pending writes that the audit log has as done."""
     for write in writer.recovered(now):
         command = EditCommand.read(write.record)
@@ -108,10 +90,7 @@ def drop_done(
             writer.discard(write.op_id)
 
 
-def gaps(
-    writer: Writer,
-    audit_log: AuditLog,
-) -> dict[str, int]:
+def gaps(writer: Writer, audit_log: AuditLog) -> dict[str, int]:
     """Returns the notes with gaps in their audit log, each with how many of its lines are no records."""
     bad_lines = {note: count for note, count in audit_log.bad_lines().items() if count}
     incomplete = {
@@ -123,10 +102,7 @@ def gaps(
     return bad_lines | {note: bad_lines.get(note, 0) for note in incomplete}
 
 
-def reverted_notes(
-    snapshots: Snapshots,
-    live: Mapping[str, str],
-) -> dict[str, str]:
+def reverted_notes(snapshots: Snapshots, live: Mapping[str, str]) -> dict[str, str]:
     """Returns the notes that have an older version again, each with the revision of the newer one.
 
     `live` has the present revisions.
@@ -145,12 +121,7 @@ def reverted_notes(
     return reverted
 
 
-def note_gap(
-    writer: Writer,
-    audit_log: AuditLog,
-    note: str,
-    record_id: str,
-) -> None:
+def note_gap(writer: Writer, audit_log: AuditLog, note: str, record_id: str) -> None:
     """Remembers a gap, if the record before the one to be added is missing from the audit log.
 
     `record_id` is the id of the last record that was safe there.
@@ -161,19 +132,13 @@ def note_gap(
     if audit_log.held(record_id, note) is not None:
         return
     logger.warning(
-        "records are missing from the audit of %s: it was edited, or the vault was restored",
-        note,
+        "records are missing from the audit of %s: it was edited, or the vault was restored", note
     )
     with writer.journal.transaction():
         writer.journal.set_gap(note, record_id)
 
 
-def _has_newer_records(
-    writer: Writer,
-    audit_log: AuditLog,
-    note: str,
-    record_id: str,
-) -> bool:
+def _has_newer_records(writer: Writer, audit_log: AuditLog, note: str, record_id: str) -> bool:
     """Whether the audit log goes on after the last record that the journal knows, with unknown texts."""
     last = audit_log.last_own(note)
     if last is None or last.id == record_id:
@@ -187,10 +152,7 @@ def _has_newer_records(
     return audit_log.held(record_id, note) is not None
 
 
-def _texts(
-    writer: Writer,
-    folder: Folder,
-) -> Iterator[tuple[str, bytes]]:
+def _texts(writer: Writer, folder: Folder) -> Iterator[tuple[str, bytes]]:
     """Yields the notes that have stored versions, as they are now."""
     for path in writer.snapshots.paths():
         try:

@@ -68,13 +68,7 @@ class RestoreKeywords(TypedDict, total=False):
 class EditCalls(AuditCalls):
     """Edit the notes of one vault. Each call reads the note again, writes it safely and records the change."""
 
-    INTERNAL = (
-        "apply",
-        "execute",
-        "owner_words",
-        "said_by_owner",
-        "check_owner",
-    )
+    INTERNAL = ("apply", "execute", "owner_words", "said_by_owner", "check_owner")
 
     def __init__(
         self,
@@ -94,10 +88,7 @@ class EditCalls(AuditCalls):
     # ---- changes of a note --------------------------------------------------------------------
 
     def apply(
-        self,
-        note: str,
-        ops: "Iterable[Op | Mapping[str, object]]",
-        options: "EditOptions",
+        self, note: str, ops: "Iterable[Op | Mapping[str, object]]", options: "EditOptions"
     ) -> "Edit":
         """Apply ops to a note; see `VaultMemory.apply`."""
         source = options.source
@@ -106,16 +97,13 @@ class EditCalls(AuditCalls):
         # an op of its own.
         if isinstance(ops, str | bytes | Mapping):
             raise UsageError(
-                "`ops` is a list of ops",
-                hint='such as [{"op": "append", "heading": …, "line": …}]',
+                "`ops` is a list of ops", hint='such as [{"op": "append", "heading": …, "line": …}]'
             )
         moment = aware(options.now)
         with self.transaction():
             all_ops = tuple(ops)
             action = commands.ApplyOps(all_ops)
-            command = self.editor.new_command(
-                note, source, moment, action, why=options.why
-            )
+            command = self.editor.new_command(note, source, moment, action, why=options.why)
             self.check_owner(command)
             words = self.owner_words(note, source, all_ops)
             command = command.with_provenance(options.origin, words)
@@ -128,18 +116,13 @@ class EditCalls(AuditCalls):
             )
 
     def record_duplicates(
-        self,
-        note: str,
-        skips: "Sequence[SkippedDuplicate]",
-        options: "EditOptions",
+        self, note: str, skips: "Sequence[SkippedDuplicate]", options: "EditOptions"
     ) -> "Edit":
         """Record texts that were not written, because items of the note say the same."""
         moment = aware(options.now)
         with self.transaction():
             action = commands.RecordDuplicates(tuple(skip.as_op() for skip in skips))
-            command = self.editor.new_command(
-                note, options.source, moment, action, why=options.why
-            )
+            command = self.editor.new_command(note, options.source, moment, action, why=options.why)
             self.check_owner(command)
             return self.execute(command, moment, dry_run=options.dry_run)
 
@@ -241,21 +224,13 @@ class EditCalls(AuditCalls):
     # ---- proposals ----------------------------------------------------------------------------
 
     def approve(
-        self,
-        proposal_id: str,
-        *,
-        now: datetime | None = None,
-        scopes: Sequence[str] | None = None,
+        self, proposal_id: str, *, now: datetime | None = None, scopes: Sequence[str] | None = None
     ) -> "Edit":
         """Carry out a proposal, as a person's act. Raises UnclearId."""
         return self._decide(proposal_id, "approved", now, scopes)
 
     def reject(
-        self,
-        proposal_id: str,
-        *,
-        now: datetime | None = None,
-        scopes: Sequence[str] | None = None,
+        self, proposal_id: str, *, now: datetime | None = None, scopes: Sequence[str] | None = None
     ) -> "Edit":
         """Drop a proposal; the bot does not propose it again. Raises UnclearId."""
         return self._decide(proposal_id, "rejected", now, scopes)
@@ -304,9 +279,7 @@ class EditCalls(AuditCalls):
                     self.editor.inbox.review(note, aware(None))
                 except VaultMemoryError as error:
                     # One unreadable note must not stop the review of the others.
-                    logger.warning(
-                        "the proposals for `%s` cannot be reviewed: %s", note, error
-                    )
+                    logger.warning("the proposals for `%s` cannot be reviewed: %s", note, error)
 
     # ---- upkeep -------------------------------------------------------------------------------
 
@@ -396,20 +369,11 @@ class EditCalls(AuditCalls):
             logger.info("%s (%.0f ms)", edit.summary, milliseconds)
         return edit
 
-    def owner_words(
-        self,
-        note: str,
-        source: Source,
-        ask: object,
-    ) -> tuple[str, ...]:
+    def owner_words(self, note: str, source: Source, ask: object) -> tuple[str, ...]:
         """What the owner of a note said in open sessions; a tool may write a standing rule from it alone."""
         return self._owner_words(note, ask) if source == "tool" else ()
 
-    def said_by_owner(
-        self,
-        note: str,
-        statement: str,
-    ) -> tuple[str, ...]:
+    def said_by_owner(self, note: str, statement: str) -> tuple[str, ...]:
         """The turns of open sessions in which the owner of a note says a statement of a tool."""
         return self._owner_says(note, statement)
 

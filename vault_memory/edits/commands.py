@@ -268,11 +268,7 @@ class EditCommand:
             return frozenset()
         return frozenset(decision.proposal_id for decision in self.action.decisions)
 
-    def with_provenance(
-        self,
-        origin: str,
-        owner_words: tuple[str, ...] = (),
-    ) -> "EditCommand":
+    def with_provenance(self, origin: str, owner_words: tuple[str, ...] = ()) -> "EditCommand":
         """Returns the command with the speaker that it goes back to, and the keys of what the owner said."""
         return replace(self, origin=origin, owner_words=owner_words)
 
@@ -358,8 +354,7 @@ def check_source(source: str, subject: str) -> None:
     """Raise UsageError for a source that is not one of SOURCES."""
     if source not in SOURCES:
         raise UsageError(
-            f"{source!r} is not a source of {subject}",
-            hint=f"the sources are {', '.join(SOURCES)}",
+            f"{source!r} is not a source of {subject}", hint=f"the sources are {', '.join(SOURCES)}"
         )
 
 

@@ -120,10 +120,7 @@ class ConflictCalls:
         )
 
     def settle(
-        self,
-        now: datetime | None = None,
-        *,
-        among: Collection[str] | None = None,
+        self, now: datetime | None = None, *, among: Collection[str] | None = None
     ) -> "list[ResolvedConflict]":
         """Resolve the copies that need no person: those without new text, and those that merge cleanly.
 
@@ -153,27 +150,18 @@ class ConflictCalls:
             ]
 
     def untrash(
-        self,
-        thrown_id: str,
-        *,
-        now: datetime | None = None,
-        scopes: Sequence[str] | None = None,
+        self, thrown_id: str, *, now: datetime | None = None, scopes: Sequence[str] | None = None
     ) -> "ThrownNote":
         """Restore a note from the trash, beside the note that has its name now, if any. Raises UnclearId."""
         thrown = {entry.id: entry for entry in self.trash(scopes)}
         match = note_items.resolve(thrown_id, thrown)
         if not match.id:
             raise edit_errors.UnclearId(
-                "note in the trash",
-                thrown_id,
-                match.candidates,
-                "`vault-memory trash` lists them",
+                "note in the trash", thrown_id, match.candidates, "`vault-memory trash` lists them"
             )
         with self._edits.transaction():
             op_id = f"untrash-{os.urandom(8).hex()}"
-            result = self._edits.editor.writer.untrash(
-                match.id, now=aware(now), op_id=op_id
-            )
+            result = self._edits.editor.writer.untrash(match.id, now=aware(now), op_id=op_id)
             self.vault.reindex(result.path)
         entry = thrown[match.id]
         return reports.ThrownNote(
@@ -198,18 +186,13 @@ class ConflictCalls:
                 self._edits.editor.tend(moment)
             chosen = choose()
             if dry_run:
-                return [
-                    conflict_copy.ResolvedConflict(copy, "none", copy.why)
-                    for copy in chosen
-                ]
+                return [conflict_copy.ResolvedConflict(copy, "none", copy.why) for copy in chosen]
             # Read again one by one: the resolution of one copy may change what another one still adds.
             current = (self.copies.read_again(copy) for copy in chosen)
             return [resolve(copy) for copy in current if copy is not None]
 
     def _choice(
-        self,
-        ids: Iterable[str],
-        scopes: Sequence[str] | None,
+        self, ids: Iterable[str], scopes: Sequence[str] | None
     ) -> "Callable[[], list[ConflictCopy]]":
         """A call that gives the copies of these ids, else all whose names are certain. It raises UnclearId."""
         wanted = list(ids)
@@ -217,10 +200,7 @@ class ConflictCalls:
         def choose() -> "list[ConflictCopy]":
             copies = self._list(scopes)
             if wanted:
-                return [
-                    edits_conflict_copies.find_copy(copies, copy_id)
-                    for copy_id in wanted
-                ]
+                return [edits_conflict_copies.find_copy(copies, copy_id) for copy_id in wanted]
             return [copy for copy in copies if copy.sure]
 
         return choose

@@ -21,21 +21,11 @@ from vault_memory.edits.copy_verdicts import Verdicts
 from vault_memory.edits.edit_errors import UnclearId
 from vault_memory.edits.plans.copy_ancestors import lines_of
 from vault_memory.edits.plans.merge_copy import MergedCopy, fold, fold_log, merged_text
-from vault_memory.errors import (
-    NoteNotFound,
-    NoteUnreadable,
-    UsageError,
-    VaultMemoryError,
-)
+from vault_memory.errors import NoteNotFound, NoteUnreadable, UsageError, VaultMemoryError
 from vault_memory.lazy import lazy_module
 from vault_memory.markdown.note_items import resolve
 from vault_memory.rules.edits.audit_record import RecordedOp
-from vault_memory.rules.paths.conflict_names import (
-    CopyName,
-    copy_of,
-    named_copies,
-    original_path,
-)
+from vault_memory.rules.paths.conflict_names import CopyName, copy_of, named_copies, original_path
 from vault_memory.rules.paths.layout import Layout
 from vault_memory.vault.jsonl_log import append_record, read_records
 from vault_memory.vault.reader import LARGEST_PARSED, LARGEST_STORED, Folder, Note
@@ -102,9 +92,7 @@ class Conflicts:
             key=lambda copy: (copy.note, copy.date, copy.path),
         )
 
-    def settle(
-        self, now: datetime, among: Iterable[str] | None = None
-    ) -> list[ResolvedConflict]:
+    def settle(self, now: datetime, among: Iterable[str] | None = None) -> list[ResolvedConflict]:
         """Resolves the copies that need no person, the oldest first: those without new text, and clean merges.
 
         `among` are the paths of known copies; by default the vault is searched for them.
@@ -213,9 +201,7 @@ class Conflicts:
             nonlocal is_declined
             if not isinstance(action, MergeCopy):
                 return ours
-            text = merged_text(
-                theirs, copy.raw, base, action.day, keep_both=action.keep_both
-            )
+            text = merged_text(theirs, copy.raw, base, action.day, keep_both=action.keep_both)
             is_declined = is_declined or text is None
             return theirs if text is None else text
 
@@ -240,9 +226,7 @@ class Conflicts:
         if not copy.revision:
             return ResolvedConflict(copy, "conflict", copy.why)
         op_id = f"copy-{secrets.token_hex(8)}"
-        result = self._editor.writer.trash(
-            copy.path, expected=copy.revision, now=now, op_id=op_id
-        )
+        result = self._editor.writer.trash(copy.path, expected=copy.revision, now=now, op_id=op_id)
         match result.outcome:
             case "trashed":
                 return ResolvedConflict(copy, outcome)
@@ -258,9 +242,7 @@ class Conflicts:
 
     # ---- without a person ---------------------------------------------------------------------
 
-    def _settle_copy(
-        self, path: str, name: CopyName, now: datetime
-    ) -> ResolvedConflict | None:
+    def _settle_copy(self, path: str, name: CopyName, now: datetime) -> ResolvedConflict | None:
         """Resolves one copy if that needs no person; None when it stays."""
         note = original_path(path, name)
         stamp = self._stamp_of(path, note)
@@ -285,9 +267,7 @@ class Conflicts:
         """Whether no other program changed the copy or its note for a while."""
         last_change_ns = copy.changed_ns
         note = copy.current
-        if note is not None and not self._editor.writer.is_ours(
-            note.path, note.revision
-        ):
+        if note is not None and not self._editor.writer.is_ours(note.path, note.revision):
             last_change_ns = max(last_change_ns, note.stat.ctime_ns)
         # Fault (B50): a time in the future comes from a clock that was set back. It
         # must not block for ever.
@@ -394,9 +374,7 @@ class Conflicts:
             return folded
         return self._with_earlier_verdict(note, copy, folded)
 
-    def _possible_ancestors(
-        self, note: Note, copy: Note
-    ) -> Iterator[tuple[str, bytes]]:
+    def _possible_ancestors(self, note: Note, copy: Note) -> Iterator[tuple[str, bytes]]:
         """Yields the stored versions of a note from which its copy may have been made."""
         snapshots = self._editor.writer.snapshots
         # Fault (D70): without the tick, a version that was stored just before a rename
@@ -411,9 +389,7 @@ class Conflicts:
             if raw is not None:
                 yield version.revision, raw
 
-    def _with_earlier_verdict(
-        self, note: Note, copy: Note, folded: MergedCopy
-    ) -> MergedCopy:
+    def _with_earlier_verdict(self, note: Note, copy: Note, folded: MergedCopy) -> MergedCopy:
         """Returns the merge of a copy; once it was a conflict, it stays one until a person acts."""
         verdicts = Verdicts(self._editor.writer)
         if folded.state == "conflict":

@@ -9,9 +9,7 @@ from vault_memory.markdown.merging.three_way import Conflict
 from vault_memory.rules.edits.unified_diff import unified
 from vault_memory.vault.reader import Note
 
-Outcome = Literal[
-    "merged", "taken", "discarded", "pending", "changed", "conflict", "none"
-]
+Outcome = Literal["merged", "taken", "discarded", "pending", "changed", "conflict", "none"]
 
 
 @dataclass(frozen=True, slots=True)

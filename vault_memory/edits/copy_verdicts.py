@@ -27,20 +27,11 @@ class Verdicts:
     def __init__(self, writer: Writer) -> None:
         self._journal = writer.journal
 
-    def is_conflict(
-        self,
-        note: str,
-        revision: str,
-    ) -> bool:
+    def is_conflict(self, note: str, revision: str) -> bool:
         """Whether a copy with these bytes was called a conflict before."""
         return self._journal.state(_name(note, revision)) is not None
 
-    def call_conflict(
-        self,
-        note: str,
-        revision: str,
-        now: datetime,
-    ) -> None:
+    def call_conflict(self, note: str, revision: str, now: datetime) -> None:
         """Remembers that a person has to resolve a copy with these bytes. A failing journal is logged."""
         name = _name(note, revision)
         try:
@@ -55,14 +46,8 @@ class Verdicts:
                 self._journal.set_state(name, now.isoformat())
                 self._journal.drop_states(PREFIX, (now - KEPT_FOR).isoformat())
         except (VaultMemoryError, DatabaseError) as error:
-            logger.warning(
-                "cannot remember that a conflict copy waits for a person: %s",
-                error,
-            )
+            logger.warning("cannot remember that a conflict copy waits for a person: %s", error)
 
 
-def _name(
-    note: str,
-    revision: str,
-) -> str:
+def _name(note: str, revision: str) -> str:
     return PREFIX + sha256(f"{note}\0{revision}".encode()).hexdigest()

@@ -44,22 +44,14 @@ class LeaseRecord:
 class DeviceLease:
     """The lease of one vault, as this process holds or meets it."""
 
-    def __init__(
-        self,
-        root: Path,
-        audit_log: AuditLog,
-    ) -> None:
+    def __init__(self, root: Path, audit_log: AuditLog) -> None:
         self._file = root / NAME
         self._audit_log = audit_log
         self._mine: LeaseRecord | None = None
         self._other: tuple[LeaseRecord, float] | None = None
         """the lease of another device, and when it was first seen"""
 
-    def barred(
-        self,
-        note: str,
-        now: float,
-    ) -> _Barred:
+    def barred(self, note: str, now: float) -> _Barred:
         """Whether another device edits now. If not, and several are known, takes the lease."""
         if self._mine is not None and self._is_new(self._mine, now):
             return ""
@@ -90,20 +82,12 @@ class DeviceLease:
             if (record.device, record.process) == (mine.device, mine.process):
                 os.unlink(self._file)
 
-    def _is_new(
-        self,
-        record: LeaseRecord,
-        now: float,
-    ) -> bool:
+    def _is_new(self, record: LeaseRecord, now: float) -> bool:
         """Whether a lease of ours need not be renewed yet; false, too, where the clock was set back."""
         age = now - (record.until - DURATION)
         return 0 <= age <= RENEWAL
 
-    def _take(
-        self,
-        fd: int,
-        now: float,
-    ) -> _Barred:
+    def _take(self, fd: int, now: float) -> _Barred:
         record = _read(fd)
         if record is not None and record.device != self._audit_log.device:
             if self._is_held_by_other(record, now):
@@ -114,11 +98,7 @@ class DeviceLease:
         self._write(fd, now)
         return ""
 
-    def _is_held_by_other(
-        self,
-        record: LeaseRecord,
-        now: float,
-    ) -> bool:
+    def _is_held_by_other(self, record: LeaseRecord, now: float) -> bool:
         """Whether the lease of another device is valid."""
         self._audit_log.meet([record.device])
         if self._other is None or self._other[0] != record:
@@ -128,11 +108,7 @@ class DeviceLease:
         # clock, and one dated years ahead is ignored.
         return 0 < record.until - now <= DURATION + SKEW and seen_for < DURATION
 
-    def _write(
-        self,
-        fd: int,
-        now: float,
-    ) -> None:
+    def _write(self, fd: int, now: float) -> None:
         mine = LeaseRecord(self._audit_log.device, os.getpid(), now + DURATION)
         content = {"device": mine.device, "process": mine.process, "until": mine.until}
         raw = json.dumps(content).encode() + b"\n"
@@ -168,10 +144,7 @@ class DeviceLease:
             os.close(fd)
 
 
-def _is_renewed_elsewhere(
-    record: LeaseRecord,
-    now: float,
-) -> bool:
+def _is_renewed_elsewhere(record: LeaseRecord, now: float) -> bool:
     """Whether another process of this device holds the lease, and renews it."""
     is_new = record.until - now > DURATION - RENEWAL
     return is_new and record.process != os.getpid()
@@ -180,8 +153,6 @@ def _is_renewed_elsewhere(
 def _read(fd: int) -> LeaseRecord | None:
     try:
         content = json.loads(os.pread(fd, _LONGEST, 0))
-        return LeaseRecord(
-            str(content["device"]), int(content["process"]), float(content["until"])
-        )
+        return LeaseRecord(str(content["device"]), int(content["process"]), float(content["until"]))
     except (ValueError, TypeError, KeyError, OverflowError, RecursionError):
         return None

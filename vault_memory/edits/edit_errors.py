@@ -11,12 +11,7 @@ class NoteChanged(VaultError):
     exit_code = 5
     http_status = 409
 
-    def __init__(
-        self,
-        path: str,
-        expected: str,
-        found: str | None,
-    ) -> None:
+    def __init__(self, path: str, expected: str, found: str | None) -> None:
         super().__init__(
             f"`{path}` changed since it was read",
             hint="read it again and retry, or add `--merge` to apply the ops to the newer text",
@@ -29,11 +24,7 @@ class NoteChanged(VaultError):
 class NotCurated(UsageError):
     """The file is not a note that ops may change: a transcript, an audit log, the persona, or no memory at all."""
 
-    def __init__(
-        self,
-        path: str,
-        kind: str,
-    ) -> None:
+    def __init__(self, path: str, kind: str) -> None:
         about = f"it is kept as {kind}" if kind else "no layout names it as memory"
         super().__init__(
             f"`{path}` is not a note that ops may change: {about}",
@@ -45,11 +36,7 @@ class NotCurated(UsageError):
 class NotSavable(UsageError):
     """The note cannot be edited as a whole text; ops can change it."""
 
-    def __init__(
-        self,
-        path: str,
-        reason: str,
-    ) -> None:
+    def __init__(self, path: str, reason: str) -> None:
         super().__init__(
             f"`{path}` cannot be edited as a whole: {reason}",
             hint="change single items with `append`, `replace` and `remove`",
@@ -67,18 +54,10 @@ class SaveConflict(VaultError):
     advice = "edit the text that is on disk now, and save again"
 
     def __init__(
-        self,
-        path: str,
-        *,
-        on_disk: bytes,
-        yours: bytes,
-        base: bytes,
-        merged: bytes | None = None,
+        self, path: str, *, on_disk: bytes, yours: bytes, base: bytes, merged: bytes | None = None
     ) -> None:
         super().__init__(
-            f"`{path}` {self.problem}; nothing was written",
-            hint=self.advice,
-            path=path,
+            f"`{path}` {self.problem}; nothing was written", hint=self.advice, path=path
         )
         self.on_disk = on_disk
         self.yours = yours
@@ -99,13 +78,7 @@ class NoteGone(VaultError):
     exit_code = 5
     http_status = 409
 
-    def __init__(
-        self,
-        path: str,
-        *,
-        yours: bytes,
-        base: bytes,
-    ) -> None:
+    def __init__(self, path: str, *, yours: bytes, base: bytes) -> None:
         super().__init__(
             f"`{path}` was moved or deleted since you opened it; nothing was written",
             hint="save it as a new note, or restore the deleted one from the trash",
@@ -118,13 +91,7 @@ class NoteGone(VaultError):
 class UnclearId(UsageError):
     """The id or revision matches nothing, or several things; nothing was changed."""
 
-    def __init__(
-        self,
-        kind: str,
-        start: str,
-        candidates: Sequence[str],
-        hint: str,
-    ) -> None:
+    def __init__(self, kind: str, start: str, candidates: Sequence[str], hint: str) -> None:
         message = f"there is no {kind} {start!r}"
         if candidates:
             listed = ", ".join(map(_escaped, candidates))
@@ -144,11 +111,7 @@ class TurnNotRecorded(VaultError):
 
     http_status = 503
 
-    def __init__(
-        self,
-        path: str,
-        reason: str,
-    ) -> None:
+    def __init__(self, path: str, reason: str) -> None:
         super().__init__(
             f"`{path}` cannot be written: {reason}",
             hint="make sure that the disk is not full or read-only and try again, or put it into the drop folder",
@@ -162,11 +125,7 @@ class NotRecorded(VaultError):
 
     http_status = 503
 
-    def __init__(
-        self,
-        path: str,
-        reason: str,
-    ) -> None:
+    def __init__(self, path: str, reason: str) -> None:
         super().__init__(
             f"the audit of `{path}` cannot be written: {reason}",
             hint="make sure that the disk is not full or read-only, and try again",

@@ -78,11 +78,7 @@ class Edit:
         return self.before != self.after
 
 
-def edit_of(
-    record: Record,
-    *,
-    recorded: bool,
-) -> Edit:
+def edit_of(record: Record, *, recorded: bool) -> Edit:
     """Returns the result that a record tells; `recorded` when the audit log has the record."""
     # JSON holds the ops that it lacks a form for in another one.
     rejected: Any = record.as_json()["rejected"] if record.rejected else ()
@@ -106,18 +102,12 @@ def edit_of(
         audit_id=record.id if recorded else None,
         diff=record.diff.decode("utf-8", "replace"),
         summary=summary(
-            record.note,
-            record if record.source != "inbox" else replace(record, proposed=()),
+            record.note, record if record.source != "inbox" else replace(record, proposed=())
         ),
     )
 
 
-def pending_of(
-    plan: EditPlan,
-    command: EditCommand,
-    reason: str,
-    explanation: str,
-) -> Edit:
+def pending_of(plan: EditPlan, command: EditCommand, reason: str, explanation: str) -> Edit:
     """Returns the result of a command whose write waits, with the reason."""
     edit = edit_of(plan.record(command, plan.after), recorded=False)
     pending = tuple(
@@ -127,6 +117,4 @@ def pending_of(
     )
     idle = tuple(op for op in edit.applied if op.outcome != "applied")
     summary = f"{edit.note.rpartition('/')[2]} waits: {explanation}"
-    return replace(
-        edit, after=edit.before, applied=idle, pending=pending, summary=summary
-    )
+    return replace(edit, after=edit.before, applied=idle, pending=pending, summary=summary)

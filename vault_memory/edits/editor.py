@@ -35,12 +35,7 @@ from vault_memory.edits.device_lease import DeviceLease
 from vault_memory.edits.edit_errors import NoteGone, SaveConflict
 from vault_memory.edits.edit_result import Edit, edit_of, pending_of
 from vault_memory.edits.inbox import Inbox, InboxAction
-from vault_memory.edits.note_access import (
-    QUIET_SECONDS,
-    NoteAccess,
-    NoteState,
-    text_of_expected,
-)
+from vault_memory.edits.note_access import QUIET_SECONDS, NoteAccess, NoteState, text_of_expected
 from vault_memory.edits.plans.edit_plan import plan_command
 from vault_memory.edits.plans.plan import EditPlan
 from vault_memory.edits.renames.note_renames import NoteRenames
@@ -112,18 +107,12 @@ class NoteEditor:
     """Edits the notes of one vault, one call at a time."""
 
     def __init__(
-        self,
-        folder: Folder,
-        layout: Layout,
-        state: Path,
-        setup: EditorSetup = DEFAULT_SETUP,
+        self, folder: Folder, layout: Layout, state: Path, setup: EditorSetup = DEFAULT_SETUP
     ) -> None:
         self.folder = folder
         self.files = setup.files or RealFiles(folder.root)
         self.trail = setup.trail or AuditLog(folder, state)
-        self.inbox = Inbox(
-            folder, layout, self.trail, lambda: self.writer, self._run_action
-        )
+        self.inbox = Inbox(folder, layout, self.trail, lambda: self.writer, self._run_action)
         self._state = state
         self._access = NoteAccess(folder, layout, self.trail, self.files, state)
         self.renames = NoteRenames(folder, layout, self.trail, lambda: self.writer)
@@ -204,9 +193,7 @@ class NoteEditor:
         """Returns the note, or None when it is absent. Raises NotCurated, NoteUnreadable."""
         return self._access.read(path)
 
-    def run(
-        self, command: EditCommand, now: datetime, options: RunOptions = DEFAULT_RUN
-    ) -> Edit:
+    def run(self, command: EditCommand, now: datetime, options: RunOptions = DEFAULT_RUN) -> Edit:
         """Executes a command.
 
         Raises NoteChanged, NotRecorded, NoteUnreadable, JournalUnavailable, and as `plan_command`.
@@ -255,9 +242,7 @@ class NoteEditor:
     def is_due(self, now: datetime) -> bool:
         """Whether `tend` has anything to do; cheap."""
         has_work = (
-            self.writer.pending()
-            or self.writer.finished()
-            or self.writer.snapshots.unjudged()
+            self.writer.pending() or self.writer.finished() or self.writer.snapshots.unjudged()
         )
         return bool(has_work) or self.writer.is_due(now.timestamp())
 
@@ -267,9 +252,7 @@ class NoteEditor:
 
     def keep(self, notes: Sequence[Note], now: datetime) -> None:
         """Stores these versions, which people saved, as versions of their notes."""
-        versioned = [
-            note for note in notes if self._access.keeps_versions_of(note.path)
-        ]
+        versioned = [note for note in notes if self._access.keeps_versions_of(note.path)]
         if versioned:
             self.writer.snapshots.record_notes(versioned, at=now.timestamp())
             if self.writer.snapshots.unjudged():
@@ -293,9 +276,7 @@ class NoteEditor:
         elif plan.proposed:
             self.record_without_change(command, plan)
 
-    def plan_again(
-        self, command: EditCommand, base: bytes | None
-    ) -> tuple[EditCommand, EditPlan]:
+    def plan_again(self, command: EditCommand, base: bytes | None) -> tuple[EditCommand, EditPlan]:
         """Plans a pending command on another text. Returns it as the journal stores it, and its plan."""
         self.trail.unload()
         try:
@@ -318,12 +299,7 @@ class NoteEditor:
         return edit_of(record, recorded=True)
 
     def _run_action(
-        self,
-        note: str,
-        source: str,
-        now: datetime,
-        action: EditAction,
-        how: InboxAction,
+        self, note: str, source: str, now: datetime, action: EditAction, how: InboxAction
     ) -> Edit:
         """Runs an action that the inbox asks for."""
         command = self.new_command(note, source, now, action, why=how.why)
@@ -382,9 +358,7 @@ class NoteEditor:
                 self.writer.discard(command.id)
                 raise NoteGone(command.note, yours=text.encode(), base=base.encode())
 
-    def _pending_edit(
-        self, command: EditCommand, plan: EditPlan, result: WriteResult
-    ) -> Edit:
+    def _pending_edit(self, command: EditCommand, plan: EditPlan, result: WriteResult) -> Edit:
         """Returns the result of a command whose write waits."""
         for pending in self.waiting():
             if pending.id == command.id:
@@ -401,11 +375,7 @@ class NoteEditor:
         if plan.after is None:
             assert expected is not None, "a missing note cannot be taken away"
             return self.writer.trash(
-                command.note,
-                expected=expected,
-                now=now,
-                op_id=command.id,
-                record=record,
+                command.note, expected=expected, now=now, op_id=command.id, record=record
             )
         is_unattended = command.source in UNATTENDED
         new = Replacement(
@@ -452,9 +422,7 @@ class NoteEditor:
         command = EditCommand.read(write.record) if write else None
         if command is not None:
             return self._plan_on_newer(command, theirs, base)
-        merged = three_way.merge(
-            base, ours, theirs, between_people=True, date=self._today
-        )
+        merged = three_way.merge(base, ours, theirs, between_people=True, date=self._today)
         return merged.result
 
     def _find_pending(self, content: str) -> PendingWrite | None:

@@ -82,17 +82,12 @@ class Inbox:
         self._writer = writer
         self._run_action = run_action
 
-    def proposals(
-        self,
-        chosen: "ScopeFilter | None" = None,
-    ) -> tuple[Proposal, ...]:
+    def proposals(self, chosen: "ScopeFilter | None" = None) -> tuple[Proposal, ...]:
         """Returns all proposals with their states, the oldest first; only those of some scopes."""
         proposals = proposals_of(self._trail.all(chosen)).values()
         # Fault: a person may have moved an audit file. Its proposals name another note.
         return tuple(
-            proposal
-            for proposal in proposals
-            if chosen is None or chosen.has_note(proposal.note)
+            proposal for proposal in proposals if chosen is None or chosen.has_note(proposal.note)
         )
 
     def pages(self) -> list[str]:
@@ -133,11 +128,7 @@ class Inbox:
         if record.proposed:
             self._remove_decided(self.page_of(record.note), record.ts, record.proposed)
 
-    def carry_out(
-        self,
-        page: str,
-        now: datetime,
-    ) -> bool:
+    def carry_out(self, page: str, now: datetime) -> bool:
         """Carries out what a person decided on a page. False when it was saved just now: call again later."""
         note = self._read(page)
         # Fault (A3): in half a save, lines seem to be deleted. Each would count as a
@@ -145,11 +136,7 @@ class Inbox:
         if note is not None and _was_just_changed(note, now):
             return False
         proposals = self._undecided_on(page)
-        shown = [
-            proposal
-            for proposal in proposals
-            if self._was_shown(page, proposal.id, note)
-        ]
+        shown = [proposal for proposal in proposals if self._was_shown(page, proposal.id, note)]
         self._decide_by_page(note, proposals, shown, now)
         pending = self._writer().pending()
         # Fault: a waiting write of this page shows or removes lines itself. A second
@@ -172,11 +159,7 @@ class Inbox:
         marks = inbox_page.read_inbox(note.raw if note else None, on_page)
         return bool(marks.approved or marks.rejected)
 
-    def review(
-        self,
-        note: str,
-        now: datetime,
-    ) -> None:
+    def review(self, note: str, now: datetime) -> None:
         """Strikes through the open proposals that no longer fit a changed note."""
         proposals = proposals_of(self._trail.of(note)).values()
         waiting = [proposal for proposal in proposals if proposal.state == "open"]
@@ -191,27 +174,19 @@ class Inbox:
             facts = fact_rules.read_facts(doc, place.scope)
             bots = replay(self._trail.of(note)).bots_items(doc)
             written = {(item.heading, item.text) for item in bots}
-            by_hand = [
-                fact for fact in facts if (fact.subject, fact.text) not in written
-            ]
+            by_hand = [fact for fact in facts if (fact.subject, fact.text) not in written]
         for proposal in waiting:
             # Fault: of two facts the person struck one. A later tick on the question about the
             # other would end both.
             reason = (
                 stale_proposal.why_settled(proposal, facts)
-                or stale_proposal.why_settled_by_hand(
-                    proposal, facts, by_hand, now.date()
-                )
+                or stale_proposal.why_settled_by_hand(proposal, facts, by_hand, now.date())
                 or stale_proposal.why_stale(proposal, doc)
             )
             if reason:
                 self.decide(proposal, "stale", now, reason, patient=False)
 
-    def find(
-        self,
-        proposal_id: str,
-        chosen: "ScopeFilter | None" = None,
-    ) -> Proposal:
+    def find(self, proposal_id: str, chosen: "ScopeFilter | None" = None) -> Proposal:
         """Returns the only open proposal whose id begins so. Raises UnclearId."""
         waiting = {proposal.id: proposal for proposal in self.open_proposals(chosen)}
         match = resolve(proposal_id, waiting)
@@ -236,15 +211,9 @@ class Inbox:
             self._settle_rivals(proposal, now)
         return edit
 
-    def _settle_rivals(
-        self,
-        approved: Proposal,
-        now: datetime,
-    ) -> None:
+    def _settle_rivals(self, approved: Proposal, now: datetime) -> None:
         """Closes the questions about the lines that an approved one contradicts, and removes their marks."""
-        rivals = rival_questions.rivals_of(
-            approved, self.open_proposals(), self._layout
-        )
+        rivals = rival_questions.rivals_of(approved, self.open_proposals(), self._layout)
         for rival in rivals:
             self.decide(rival, "stale", now, rival_questions.SETTLED, patient=False)
             note = self._read(rival.note)
@@ -262,10 +231,7 @@ class Inbox:
             action = ApplyOps((as_json(unmarked),))
             self._run_action(rival.note, source, now, action, how)
 
-    def open_proposals(
-        self,
-        chosen: "ScopeFilter | None" = None,
-    ) -> tuple[Proposal, ...]:
+    def open_proposals(self, chosen: "ScopeFilter | None" = None) -> tuple[Proposal, ...]:
         """Returns the proposals that wait for a decision, the oldest first."""
         proposals = self.proposals(chosen)
         return tuple(proposal for proposal in proposals if proposal.state == "open")
@@ -307,15 +273,9 @@ class Inbox:
             elif self._is_expired(proposal, now):
                 self.decide(proposal, "expired", now, EXPIRED, patient=False)
 
-    def _is_expired(
-        self,
-        proposal: Proposal,
-        now: datetime,
-    ) -> bool:
+    def _is_expired(self, proposal: Proposal, now: datetime) -> bool:
         # Fault (B50): a clock that jumped ahead makes every proposal look old.
-        return inbox_page.expired(
-            proposal, now
-        ) and self._writer().clock_is_trustworthy(now)
+        return inbox_page.expired(proposal, now) and self._writer().clock_is_trustworthy(now)
 
     def _folders_above(self, note: str) -> Iterator[str]:
         """Yields the folders above a note, from the inside; that of the bot's files before the top."""
@@ -327,11 +287,7 @@ class Inbox:
             yield self._layout.bot_folder
         yield ""
 
-    def _page_in(
-        self,
-        folder: str,
-        scope: str,
-    ) -> str:
+    def _page_in(self, folder: str, scope: str) -> str:
         """Returns the page of a scope in this folder, or an empty string."""
         for name in PAGE_NAMES:
             page = f"{folder}/{name}" if folder else name
@@ -340,21 +296,13 @@ class Inbox:
                 return page
         return ""
 
-    def _was_shown(
-        self,
-        page: str,
-        proposal_id: str,
-        note: Note | None,
-    ) -> bool:
+    def _was_shown(self, page: str, proposal_id: str, note: Note | None) -> bool:
         """Whether the page has a proposal, or had it in an earlier version."""
         marker = proposal_id.encode()
         if note is not None and marker in note.raw:
             return True
         snapshots = self._writer().snapshots
-        texts = (
-            snapshots.bytes_of(version.revision) or b""
-            for version in snapshots.chain(page)
-        )
+        texts = (snapshots.bytes_of(version.revision) or b"" for version in snapshots.chain(page))
         return any(marker in text for text in texts)
 
     def _read(self, path: str) -> Note | None:
@@ -364,11 +312,7 @@ class Inbox:
             return None
 
     def _catch_up(
-        self,
-        page: str,
-        note: Note | None,
-        unseen: Sequence[Proposal],
-        now: datetime,
+        self, page: str, note: Note | None, unseen: Sequence[Proposal], now: datetime
     ) -> None:
         """Brings a page up to date with the audit log: a process may have died between a record and its page."""
         ts = now.isoformat()
@@ -376,18 +320,11 @@ class Inbox:
             self._write(page, ts, lambda raw: inbox_page.add_to_inbox(raw, unseen))
         if note is not None:
             on_page = [
-                proposal
-                for proposal in self.proposals()
-                if proposal.id.encode() in note.raw
+                proposal for proposal in self.proposals() if proposal.id.encode() in note.raw
             ]
             self._remove_decided(page, ts, on_page)
 
-    def _remove_decided(
-        self,
-        page: str,
-        ts: str,
-        proposals: Iterable[Proposal],
-    ) -> None:
+    def _remove_decided(self, page: str, ts: str, proposals: Iterable[Proposal]) -> None:
         decided_ids: list[str] = []
         obsolete: dict[str, str] = {}
         for proposal in proposals:
@@ -403,12 +340,7 @@ class Inbox:
         if decided_ids or obsolete:
             self._write(page, ts, change)
 
-    def _write(
-        self,
-        page: str,
-        ts: str,
-        change: Callable[[bytes], bytes],
-    ) -> None:
+    def _write(self, page: str, ts: str, change: Callable[[bytes], bytes]) -> None:
         """Changes a page like any note: on top of what a person saves meanwhile, and later when it is in use."""
         if not page:
             return
@@ -430,10 +362,7 @@ class Inbox:
             logger.warning("%s does not show what waits: %s", page, error.message)
 
 
-def _was_just_changed(
-    note: Note,
-    now: datetime,
-) -> bool:
+def _was_just_changed(note: Note, now: datetime) -> bool:
     age = now.timestamp() - note.stat.ctime_ns / 1e9
     # Fault (B50): after the clock was set back, the page seems to come from the future.
     # It must not wait for that moment.

@@ -34,17 +34,7 @@ else:
     kept_out = lazy_module("vault_memory.rules.learning.policy.kept_out")
 
 CURATED = frozenset(
-    {
-        "user",
-        "channel",
-        "memory",
-        "note",
-        "dated",
-        "episode",
-        "facts",
-        "rules",
-        "reflection",
-    }
+    {"user", "channel", "memory", "note", "dated", "episode", "facts", "rules", "reflection"}
 )
 """Kinds of notes that ops may change"""
 PERSONA = "persona"
@@ -86,12 +76,7 @@ class NoteAccess:
     """Reads the notes of one vault that commands may change."""
 
     def __init__(
-        self,
-        folder: Folder,
-        layout: Layout,
-        trail: AuditLog,
-        files: Files,
-        state: Path,
+        self, folder: Folder, layout: Layout, trail: AuditLog, files: Files, state: Path
     ) -> None:
         self.files = files
         self._folder, self._layout, self._trail = folder, layout, trail
@@ -110,12 +95,7 @@ class NoteAccess:
         cues = policy_tables.policy_cues(self._state)
         return kept_out.reason_to_keep_out(heading, lines, cues.reasons)
 
-    def place(
-        self,
-        path: str,
-        *,
-        persona: bool = False,
-    ) -> Place:
+    def place(self, path: str, *, persona: bool = False) -> Place:
         """Returns the kind and scope of a note. Raises NotCurated, BadPath."""
         place = self._layout.place(inside(path))
         if place is None:
@@ -156,12 +136,7 @@ class NoteAccess:
         status = next(each for each in (file, *file.parents) if each.exists()).stat()
         return status.st_mtime, status.st_ctime
 
-    def load(
-        self,
-        path: str,
-        kind: str,
-        writer: Writer,
-    ) -> NoteState:
+    def load(self, path: str, kind: str, writer: Writer) -> NoteState:
         """Returns a note of this kind for an edit, also through a link. Raises NotCurated, NoteUnreadable."""
         if kind not in CURATED and kind != PERSONA:
             raise NotCurated(path, kind)
@@ -182,11 +157,7 @@ class NoteAccess:
         return os.path.isdir(os.path.join(self._folder.root, folder))
 
     def wait_for_complete_save(
-        self,
-        command: EditCommand,
-        state: NoteState,
-        writer: Writer,
-        now: datetime,
+        self, command: EditCommand, state: NoteState, writer: Writer, now: datetime
     ) -> NoteState:
         """Returns the note to plan on, after a short wait for a save that is under way."""
         if not self._may_be_mid_save(command.note, state):
@@ -203,11 +174,7 @@ class NoteAccess:
         return state
 
     def complete_version(
-        self,
-        action: EditAction,
-        state: NoteState,
-        writer: Writer,
-        now: datetime,
+        self, action: EditAction, state: NoteState, writer: Writer, now: datetime
     ) -> NoteState:
         """Returns the version before a note that is half a save; the writer merges the other half."""
         note, head = state.note, state.loaded.head
@@ -230,11 +197,7 @@ class NoteAccess:
         revision = revision_of(previous)
         return state._replace(note=note._replace(raw=previous, revision=revision))
 
-    def _may_be_mid_save(
-        self,
-        path: str,
-        state: NoteState,
-    ) -> bool:
+    def _may_be_mid_save(self, path: str, state: NoteState) -> bool:
         """Whether an absent or empty note had a text before, or a note is new and empty."""
         has_versions = state.loaded.head is not None
         if state.note is None:
@@ -268,10 +231,7 @@ def text_of_expected(
     return bytes_of(expected)
 
 
-def _changed_just_now(
-    file: Path,
-    now: datetime,
-) -> bool:
+def _changed_just_now(file: Path, now: datetime) -> bool:
     """Whether the file, or its folder where the file is missing, changed so lately that a save may be under way."""
     try:
         changed = (file if file.exists() else file.parent).stat().st_mtime

@@ -15,12 +15,7 @@ from vault_memory.vault.write.writer import Writer
 class NoteHistory:
     """The versions of the notes of one vault."""
 
-    def __init__(
-        self,
-        access: NoteAccess,
-        trail: AuditLog,
-        writer: Callable[[], Writer],
-    ) -> None:
+    def __init__(self, access: NoteAccess, trail: AuditLog, writer: Callable[[], Writer]) -> None:
         self._access = access
         self._trail = trail
         self._writer = writer
@@ -37,11 +32,7 @@ class NoteHistory:
         """Returns the versions of a note that were seen, the newest first."""
         return self._writer().snapshots.chain(self._access.real(path))
 
-    def version(
-        self,
-        path: str,
-        prefix: str,
-    ) -> tuple[str, bytes]:
+    def version(self, path: str, prefix: str) -> tuple[str, bytes]:
         """Returns revision and bytes of the version whose revision begins so. Raises UnclearId."""
         revision = revision_named(prefix, self.history(path))
         raw = self._writer().snapshots.bytes_of(revision)
@@ -52,11 +43,7 @@ class NoteHistory:
             raw = note.raw
         return revision, raw
 
-    def bytes_of(
-        self,
-        path: str,
-        revision: str | None,
-    ) -> bytes | None:
+    def bytes_of(self, path: str, revision: str | None) -> bytes | None:
         """Returns the bytes of a version of a note; None when they are neither stored nor on the disk."""
         raw = self._writer().snapshots.bytes_of(revision)
         if raw is not None:

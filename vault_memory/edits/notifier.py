@@ -77,9 +77,7 @@ class Announcer:
                 )
             self._is_full = True
         if self._thread is None:
-            self._thread = threading.Thread(
-                target=self._work, name="announce", daemon=True
-            )
+            self._thread = threading.Thread(target=self._work, name="announce", daemon=True)
             self._thread.start()
 
     def close(self) -> None:
@@ -109,11 +107,7 @@ def _is_news(record: Record) -> bool:
     return any(proposal.state == "open" for proposal in record.proposed)
 
 
-def _post(
-    url: str,
-    line: str,
-    timeout: float,
-) -> None:
+def _post(url: str, line: str, timeout: float) -> None:
     """Posts ``{"text": line}``, which most chat programs take."""
     host = urlsplit(url).hostname or "the address"
     body = json.dumps({"text": line}).encode()
@@ -131,11 +125,7 @@ def _post(
         raise NotTold(f"{host} answers {status}")
 
 
-def _run(
-    command: Sequence[str],
-    line: str,
-    timeout: float,
-) -> None:
+def _run(command: Sequence[str], line: str, timeout: float) -> None:
     """Runs the command with the line on its standard input. Kills it, with its children, when it takes too long."""
     program = command[0]
     try:

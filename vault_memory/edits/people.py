@@ -14,11 +14,7 @@ FOLDER = "Users"
 class NameTaken(UsageError):
     """The name differs from that of another person only in case, blanks or invisible letters."""
 
-    def __init__(
-        self,
-        name: str,
-        other: str,
-    ) -> None:
+    def __init__(self, name: str, other: str) -> None:
         super().__init__(
             f"{name!r} cannot be told from {other!r}, another person of this vault",
             hint=f"use {other!r}, or a name that differs in more than case, blanks and invisible letters",
@@ -30,18 +26,12 @@ class NameTaken(UsageError):
 def people_in(root: Path) -> list[str]:
     """The people who have a folder."""
     try:
-        return sorted(
-            entry.name for entry in os.scandir(root / FOLDER) if entry.is_dir()
-        )
+        return sorted(entry.name for entry in os.scandir(root / FOLDER) if entry.is_dir())
     except OSError:
         return []
 
 
-def refuse_twin(
-    name: str,
-    root: Path,
-    layout: Layout,
-) -> None:
+def refuse_twin(name: str, root: Path, layout: Layout) -> None:
     """Raise NameTaken for a new person whose name reads like that of another. Who is there already may stay."""
     people = people_in(root)
     if not name or name in people or name == layout.user:

@@ -82,22 +82,14 @@ class RecordCache:
         """bytes of the cached logs"""
         self._all: AllRecords | None = None
 
-    def log(
-        self,
-        folder: Folder,
-        path: str,
-    ) -> list[TimedRecord]:
+    def log(self, folder: Folder, path: str) -> list[TimedRecord]:
         """Returns the records of one audit file; of an absent file none. Raises NoteUnreadable."""
         with self._lock:
             log = self._read(folder, path)
             self._trim()
         return log.records + log.torn
 
-    def all(
-        self,
-        folder: Folder,
-        stamps: Mapping[str, Stamp],
-    ) -> AllRecords:
+    def all(self, folder: Folder, stamps: Mapping[str, Stamp]) -> AllRecords:
         """Returns the records of all audit files; these are their stamps. Raises NoteUnreadable."""
         with self._lock:
             logs = {
@@ -112,19 +104,11 @@ class RecordCache:
             self._trim()
         return every
 
-    def _unchanged(
-        self,
-        path: str,
-        stamp: Stamp,
-    ) -> CachedLog | None:
+    def _unchanged(self, path: str, stamp: Stamp) -> CachedLog | None:
         log = self._logs.get(path)
         return log if log is not None and log.stamp == stamp else None
 
-    def _read(
-        self,
-        folder: Folder,
-        path: str,
-    ) -> CachedLog:
+    def _read(self, folder: Folder, path: str) -> CachedLog:
         previous = self._logs.get(path)
         with ExitStack() as stack:
             try:
@@ -162,13 +146,7 @@ class RecordCache:
 
 def stamp_of(status: os.stat_result) -> Stamp:
     """Returns the stamp of a file or folder."""
-    return (
-        status.st_dev,
-        status.st_ino,
-        status.st_size,
-        status.st_mtime_ns,
-        status.st_ctime_ns,
-    )
+    return (status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns)
 
 
 def settled_stamp(status: os.stat_result) -> Stamp:
@@ -179,10 +157,7 @@ def settled_stamp(status: os.stat_result) -> Stamp:
     return stamp_of(status)
 
 
-def _begins_with(
-    stream: BinaryIO,
-    log: CachedLog,
-) -> bool:
+def _begins_with(stream: BinaryIO, log: CachedLog) -> bool:
     """Whether a file still begins with the cached lines. The stream is then at their end."""
     digest = sha256()
     remaining = log.length
@@ -195,12 +170,7 @@ def _begins_with(
     return digest.digest() == log.digest.digest()
 
 
-def _read_on(
-    stream: BinaryIO,
-    path: str,
-    log: CachedLog,
-    stamp: Stamp,
-) -> CachedLog:
+def _read_on(stream: BinaryIO, path: str, log: CachedLog, stamp: Stamp) -> CachedLog:
     """Returns the log with its new lines."""
     length = log.length
     digest = log.digest.copy()
@@ -225,10 +195,7 @@ def _read_on(
     return CachedLog(stamp, length, digest, timed, torn_timed)
 
 
-def placed(
-    record: Record,
-    note: str,
-) -> Record:
+def placed(record: Record, note: str) -> Record:
     """Returns the record under the name of the note beside which its file is.
 
     A person may have moved the note together with its audit file.
@@ -245,15 +212,10 @@ def note_of(path: str) -> str:
     return match["note"] if match else ""
 
 
-def _merge(
-    logs: dict[str, CachedLog],
-    previous: AllRecords | None,
-) -> AllRecords:
+def _merge(logs: dict[str, CachedLog], previous: AllRecords | None) -> AllRecords:
     """Returns the records of these logs; what an earlier answer has of them is not sorted again."""
     earlier = previous.logs if previous else {}
-    changed = {
-        path for path, log in logs.items() if not _is_same(log, earlier.get(path))
-    }
+    changed = {path for path, log in logs.items() if not _is_same(log, earlier.get(path))}
     if previous and not changed and earlier.keys() <= logs.keys():
         return previous._replace(logs=logs)
     stale = changed | (earlier.keys() - logs.keys())
@@ -267,10 +229,7 @@ def _merge(
     return AllRecords(logs, ordered, united, devices)
 
 
-def _is_same(
-    log: CachedLog,
-    earlier: CachedLog | None,
-) -> bool:
+def _is_same(log: CachedLog, earlier: CachedLog | None) -> bool:
     if log is earlier:
         return True
     if earlier is None or log.records is not earlier.records:

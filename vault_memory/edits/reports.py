@@ -4,11 +4,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 if TYPE_CHECKING:
-    from vault_memory.contract.answers import (
-        CommittedJson,
-        DroppedJson,
-        HeldReasonJson,
-    )
+    from vault_memory.contract.answers import CommittedJson, DroppedJson, HeldReasonJson
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,12 +21,7 @@ from vault_memory.lazy import lazy_module
 from vault_memory.rules.edits.ownership import Ownership, replay
 from vault_memory.vault.reader import Note
 from vault_memory.vault.snapshots import Version
-from vault_memory.vault.write.preconditions import (
-    HOLD,
-    came_or_went,
-    editor_locks,
-    half_saved,
-)
+from vault_memory.vault.write.preconditions import HOLD, came_or_went, editor_locks, half_saved
 
 if TYPE_CHECKING:
     from vault_memory.edits.editor import NoteEditor
@@ -78,11 +73,7 @@ class _Save:
             return (self.version.at,)
         return self.version.at, self.note.stat.ctime_ns / 1e9
 
-    def is_within(
-        self,
-        seconds: float,
-        write_time: float,
-    ) -> bool:
+    def is_within(self, seconds: float, write_time: float) -> bool:
         """Whether the version was there so soon after a write."""
         return any(0 <= moment - write_time < seconds for moment in self.moments)
 
@@ -132,12 +123,7 @@ class StaleSaveDetector:
     def __init__(self, editor: "NoteEditor") -> None:
         self._editor = editor
 
-    def notice(
-        self,
-        note: Note,
-        head: Version | None,
-        now: datetime,
-    ) -> bool:
+    def notice(self, note: Note, head: Version | None, now: datetime) -> bool:
         """Stores a version of a note that is new, so that it is judged. Half a save does not count.
 
         `head` is the newest version that was seen. Returns whether the note was stored.
@@ -187,20 +173,12 @@ class StaleSaveDetector:
             if is_judged:
                 snapshots.judged(version)
 
-    def _adopt_newer_vault(
-        self,
-        versions: Sequence[Version],
-        now: datetime,
-    ) -> bool:
+    def _adopt_newer_vault(self, versions: Sequence[Version], now: datetime) -> bool:
         paths = [version.path for version in versions]
         editor = self._editor
         return adopt_newer_vault(editor.writer, editor.trail, editor.folder, paths, now)
 
-    def _judge(
-        self,
-        version: Version,
-        now: datetime,
-    ) -> bool:
+    def _judge(self, version: Version, now: datetime) -> bool:
         """Judges one version. False when that must wait: the note may be away for a moment only."""
         note = self._editor.there(version.path)
         # Fault (C23): the note may be away for a moment only, as in a save by rename.
@@ -222,14 +200,10 @@ class StaleSaveDetector:
             case "stale":
                 overwritten = save.earlier[0].revision
                 action = RestoreLines(base.revision, overwritten, version.revision)
-                command = self._editor.new_command(
-                    note.path, "merge", now, action, why=WHY
-                )
+                command = self._editor.new_command(note.path, "merge", now, action, why=WHY)
                 self._editor.carry_out(command, note, now)
             case "undecided":
-                ops = stale_save.propose_missing(
-                    note.path, verdict.missing, note.raw, records
-                )
+                ops = stale_save.propose_missing(note.path, verdict.missing, note.raw, records)
                 if ops:
                     command = self._editor.new_command(
                         note.path, "proposal", now, ApplyOps(), why=WHY
@@ -253,9 +227,7 @@ class StaleSaveDetector:
         index = min(bases.by_likelihood(save), key=distances.__getitem__)
         seen = bases.seen()
         is_older = self._is_older(save, bases.versions[:index])
-        verdict = stale_save.classify_save(
-            save.raw, seen[: index + 1], save.owned, older=is_older
-        )
+        verdict = stale_save.classify_save(save.raw, seen[: index + 1], save.owned, older=is_older)
         is_recent = save.is_within(RECENT_SECONDS, save.earlier[0].at)
         if verdict.kind != "stale" and (index or is_recent):
             nearness = [distance <= distances[index] for distance in distances]
@@ -268,8 +240,7 @@ class StaleSaveDetector:
         stored = (version for version in save.earlier[1:] if version.kept)
         versions = [save.earlier[0], *islice(stored, MOST_VERSIONS)]
         texts = {
-            version.revision: snapshots.bytes_of(version.revision) or b""
-            for version in versions
+            version.revision: snapshots.bytes_of(version.revision) or b"" for version in versions
         }
         if _may_predate_note(save, texts.values()):
             before_note = replace(save.earlier[-1], revision=UNSEEN, by="person")
@@ -277,11 +248,7 @@ class StaleSaveDetector:
             texts[UNSEEN] = b""
         return _Bases(versions, texts)
 
-    def _is_older(
-        self,
-        save: _Save,
-        newer: Sequence[Version],
-    ) -> bool:
+    def _is_older(self, save: _Save, newer: Sequence[Version]) -> bool:
         """Whether the save was certainly made before anybody could read the first write after its base."""
         write_times = [version.at for version in newer if version.by == "bot"]
         if not write_times:
@@ -302,16 +269,9 @@ class StaleSaveDetector:
         folder, _, name = save.note.path.rpartition("/")
         locks = editor_locks(name)
         folder_path = os.path.join(self._editor.folder.root, folder)
-        return any(
-            _existed_before(os.path.join(folder_path, lock), first_write)
-            for lock in locks
-        )
+        return any(_existed_before(os.path.join(folder_path, lock), first_write) for lock in locks)
 
-    def _came_or_went(
-        self,
-        path: str,
-        now: datetime,
-    ) -> bool:
+    def _came_or_went(self, path: str, now: datetime) -> bool:
         """Whether a file came or went in the folder just now, as in a save by rename."""
         files = self._editor.files
         try:
@@ -324,10 +284,7 @@ class StaleSaveDetector:
             files.close(folder)
 
 
-def _may_predate_note(
-    save: _Save,
-    texts: Iterable[bytes],
-) -> bool:
+def _may_predate_note(save: _Save, texts: Iterable[bytes]) -> bool:
     """Whether the save may come from an editor that was opened before the bot made the note."""
     if any(version.by != "bot" for version in save.earlier):
         return False
@@ -336,10 +293,7 @@ def _may_predate_note(
 
 
 def _doubted(
-    verdict: "Verdict",
-    save: _Save,
-    seen: "Sequence[SeenVersion]",
-    nearness: Sequence[bool],
+    verdict: "Verdict", save: _Save, seen: "Sequence[SeenVersion]", nearness: Sequence[bool]
 ) -> "Verdict":
     """Returns the verdict, or doubt where an equally near older version lacks more lines of the bot.
 
@@ -355,18 +309,13 @@ def _doubted(
     newer_texts = (version.raw for version in seen[: newest + 1])
     if version_distance.contains_new_lines(save.raw, newer_texts, (seen[oldest].raw,)):
         return verdict
-    older_verdict = stale_save.classify_save(
-        save.raw, seen[: oldest + 1], save.owned, older=False
-    )
+    older_verdict = stale_save.classify_save(save.raw, seen[: oldest + 1], save.owned, older=False)
     if len(older_verdict.missing) <= len(verdict.missing):
         return verdict
     return stale_save.Verdict("undecided", older_verdict.missing)
 
 
-def _existed_before(
-    path: str,
-    moment: float,
-) -> bool:
+def _existed_before(path: str, moment: float) -> bool:
     """Whether there is a file that was last changed before a moment."""
     try:
         return os.lstat(path).st_mtime < moment

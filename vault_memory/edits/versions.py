@@ -44,9 +44,7 @@ def waiting_write(write: PendingWrite) -> Waiting:
 
 
 def versions_of(
-    note: Note | None,
-    chain: Sequence[Version],
-    records: Iterable[Record],
+    note: Note | None, chain: Sequence[Version], records: Iterable[Record]
 ) -> list[NoteVersion]:
     """Returns all versions, the newest first, with the present text even if it is not stored yet."""
     sources_of: dict[str, list[str]] = {}
@@ -57,9 +55,7 @@ def versions_of(
     for version in chain:
         sources = sources_of.get(version.revision) if version.by == "bot" else None
         author = sources.pop() if sources else version.by
-        versions.append(
-            NoteVersion(version.revision, _iso(version.at), author, version.size)
-        )
+        versions.append(NoteVersion(version.revision, _iso(version.at), author, version.size))
     if note is not None and (not chain or chain[0].revision != note.revision):
         saved = _iso(note.stat.mtime_ns / 1e9)
         present = NoteVersion(note.revision, saved, "person", len(note.raw))
@@ -67,10 +63,7 @@ def versions_of(
     return versions
 
 
-def revision_named(
-    given: str,
-    versions: Iterable[NoteVersion],
-) -> str:
+def revision_named(given: str, versions: Iterable[NoteVersion]) -> str:
     """Returns the one revision that begins so. Raises UnclearId."""
     match = resolve(given, (version.revision for version in versions))
     if not match.id:

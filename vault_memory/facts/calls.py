@@ -5,12 +5,7 @@ from datetime import date, datetime
 from typing import TYPE_CHECKING, Any, NamedTuple, Unpack
 
 from vault_memory.contract import Source
-from vault_memory.edits.calls import (
-    EditCalls,
-    EditKeywords,
-    EditOptions,
-    aware,
-)
+from vault_memory.edits.calls import EditCalls, EditKeywords, EditOptions, aware
 from vault_memory.errors import UsageError
 from vault_memory.index import fact_queries as rows
 from vault_memory.index.retry_on_corruption import rebuild_if_damaged
@@ -69,11 +64,7 @@ class _FactEdit(NamedTuple):
 class FactCalls:
     """List, add, correct, end, delete and confirm the facts of one vault. A call of the object lists facts."""
 
-    def __init__(
-        self,
-        edits: EditCalls,
-        searcher: SearchCalls,
-    ) -> None:
+    def __init__(self, edits: EditCalls, searcher: SearchCalls) -> None:
         self.vault = edits.vault
         self._edits = edits
         self._searcher = searcher
@@ -113,11 +104,7 @@ class FactCalls:
 
     @rebuild_if_damaged
     def timeline(
-        self,
-        entity: str,
-        *,
-        scopes: Sequence[str],
-        now: datetime | None = None,
+        self, entity: str, *, scopes: Sequence[str], now: datetime | None = None
     ) -> "FactList":
         """List all present and past facts about an entity, oldest first."""
         facts, names = self._facts_about(scopes, entity)
@@ -125,13 +112,7 @@ class FactCalls:
         return self._listed(entity_info.about_these(by_time, names), scopes)
 
     @rebuild_if_damaged
-    def entity(
-        self,
-        name: str,
-        *,
-        scopes: Sequence[str],
-        now: datetime | None = None,
-    ) -> "About":
+    def entity(self, name: str, *, scopes: Sequence[str], now: datetime | None = None) -> "About":
         """Resolve a name or an alias in these scopes: its facts, its type, and its mentions."""
         finder = self._finder(scopes)
         facts = self(scopes=scopes, entity=name, now=now)
@@ -141,25 +122,14 @@ class FactCalls:
         return finder.about(name, facts, now)
 
     @rebuild_if_damaged
-    def entities(
-        self,
-        *,
-        scopes: Sequence[str],
-        now: datetime | None = None,
-    ) -> "list[EntityInfo]":
+    def entities(self, *, scopes: Sequence[str], now: datetime | None = None) -> "list[EntityInfo]":
         """List the people and things of these scopes, sorted by name: subjects of facts, what facts
         relate to them, what a note mentions as `@name` or `#topic`, and notes with aliases.
         """
         with self.vault.lock:
             return self._finder(scopes).list_all(aware(now).date())
 
-    def about(
-        self,
-        name: str,
-        *,
-        scopes: Sequence[str],
-        now: datetime | None = None,
-    ) -> "Known":
+    def about(self, name: str, *, scopes: Sequence[str], now: datetime | None = None) -> "Known":
         """Collect what is known of a person or a thing: `entity`, the notes about a person, and what is recent."""
         entity = self.entity(name, scopes=scopes, now=now)
         return known.known_of(self._searcher, entity, name, scopes)
@@ -199,20 +169,14 @@ class FactCalls:
         return tuple(entity_info.relevant(about, user, most))
 
     @rebuild_if_damaged
-    def find(
-        self,
-        fact_id: str,
-        *,
-        scopes: Sequence[str],
-    ) -> "tuple[str, Fact]":
+    def find(self, fact_id: str, *, scopes: Sequence[str]) -> "tuple[str, Fact]":
         """Find the fact of these scopes whose id begins with `fact_id`, and its note. Raises UnclearId."""
         check_scopes(scopes)
         self.vault.indexing.refresh()
         index = self.vault.indexing.index()
         scope_ids = index.scope_ids(scopes)
         matches = {
-            fact.id: (path, fact)
-            for path, fact in rows.facts_with_id(index, scope_ids, fact_id)
+            fact.id: (path, fact) for path, fact in rows.facts_with_id(index, scope_ids, fact_id)
         }
         # Fault: an id may be a beginning that several facts share. A guess would end the wrong one.
         if len(matches) == 1:
@@ -226,11 +190,7 @@ class FactCalls:
         raise entity_info.unclear(fact_id, all_facts)
 
     @rebuild_if_damaged
-    def scope_for(
-        self,
-        subject: str,
-        scopes: Sequence[str] = (),
-    ) -> str:
+    def scope_for(self, subject: str, scopes: Sequence[str] = ()) -> str:
         """Choose the scope for a new fact about `subject`. Raises UsageError when several fit."""
         check_scopes(scopes)
         if len(scopes) == 1:
@@ -241,11 +201,7 @@ class FactCalls:
         name = facts_fact.folded(subject)
         facts = rows.facts_about(index, index.scope_ids(candidates), [name])
         choices = (
-            [
-                scope
-                for scope in candidates
-                if facts_fact.folded(scope) == f"user:{name}"
-            ],
+            [scope for scope in candidates if facts_fact.folded(scope) == f"user:{name}"],
             sorted({fact.scope for _, fact in facts}),
             [scope for scope in candidates if scope.startswith("user:")],
             [scope for scope in candidates if scope == DEFAULT_GROUP],
@@ -264,11 +220,7 @@ class FactCalls:
 
     # ---- changing -----------------------------------------------------------------------------
 
-    def add(
-        self,
-        fact: "Fact",
-        options: EditOptions = BOT,
-    ) -> "FactChange":
+    def add(self, fact: "Fact", options: EditOptions = BOT) -> "FactChange":
         """State a fact of a scope; see `VaultMemory.add_fact`."""
         entity_info.check(fact)
         note = self._note_of(fact.scope)
@@ -292,11 +244,7 @@ class FactCalls:
         return self._change(note, edit, options)
 
     def invalidate(
-        self,
-        fact_id: str,
-        *,
-        scopes: Sequence[str],
-        **keywords: Unpack[FactEditKeywords],
+        self, fact_id: str, *, scopes: Sequence[str], **keywords: Unpack[FactEditKeywords]
     ) -> "FactChange":
         """End a fact: its line is struck through and stays in the timeline.
 
@@ -305,21 +253,13 @@ class FactCalls:
         return self._change_line("invalidate", fact_id, scopes, keywords)
 
     def delete(
-        self,
-        fact_id: str,
-        *,
-        scopes: Sequence[str],
-        **keywords: Unpack[FactEditKeywords],
+        self, fact_id: str, *, scopes: Sequence[str], **keywords: Unpack[FactEditKeywords]
     ) -> "FactChange":
         """Delete the line of a fact that was never true. Raises UnclearId, NoteChanged."""
         return self._change_line("delete", fact_id, scopes, keywords)
 
     def confirm(
-        self,
-        fact_id: str,
-        *,
-        scopes: Sequence[str],
-        **keywords: Unpack[FactEditKeywords],
+        self, fact_id: str, *, scopes: Sequence[str], **keywords: Unpack[FactEditKeywords]
     ) -> "FactChange":
         """Mark a fact as confirmed by a person, so that it does not fade. Raises UnclearId, NoteChanged."""
         return self._change_line("confirm", fact_id, scopes, keywords)
@@ -332,9 +272,7 @@ class FactCalls:
         return self.vault.config.facts.single
 
     def _facts_about(
-        self,
-        scopes: Sequence[str],
-        entity: str | None,
+        self, scopes: Sequence[str], entity: str | None
     ) -> "tuple[list[Fact], set[str]]":
         """The facts about an entity, or all, with those that may have ended them; and the entity's names."""
         check_scopes(scopes)
@@ -351,11 +289,7 @@ class FactCalls:
             facts = rows.facts_about(index, scope_ids, names)
             return [fact for _, fact in facts], names
 
-    def _persons(
-        self,
-        facts: "Iterable[Fact]",
-        scopes: Sequence[str],
-    ) -> frozenset[str]:
+    def _persons(self, facts: "Iterable[Fact]", scopes: Sequence[str]) -> frozenset[str]:
         """The persons among the entities that `knows` relates."""
         keys = {
             facts_fact.folded(name)
@@ -367,11 +301,7 @@ class FactCalls:
         scope_ids = index.scope_ids(scopes)
         return rows.persons_among(index, scope_ids, keys)
 
-    def _listed(
-        self,
-        facts: "Iterable[Fact]",
-        scopes: Sequence[str],
-    ) -> "FactList":
+    def _listed(self, facts: "Iterable[Fact]", scopes: Sequence[str]) -> "FactList":
         """The facts as an answer, which names the scopes that have no note."""
         answer = entity_info.FactList(facts)
         index = self.vault.indexing.index()
@@ -388,29 +318,19 @@ class FactCalls:
         # Fault: a layout without a place for facts would put the page into another scope.
         if place is None or (place.kind, place.scope) != ("facts", scope):
             raise UsageError(
-                f"there is no place for facts of {scope!r} in this vault",
-                hint="see `[layout]`",
+                f"there is no place for facts of {scope!r} in this vault", hint="see `[layout]`"
             )
         return path
 
     def _change_line(
-        self,
-        do: str,
-        fact_id: str,
-        scopes: Sequence[str],
-        keywords: FactEditKeywords,
+        self, do: str, fact_id: str, scopes: Sequence[str], keywords: FactEditKeywords
     ) -> "FactChange":
         """Change the line of a fact as a person's act, unless a keyword names another source."""
         note, fact = self.find(fact_id, scopes=scopes)
         edit = _FactEdit(do, fact.scope, fact.id)
         return self._change(note, edit, PERSON._replace(**keywords))
 
-    def _change(
-        self,
-        note: str,
-        fact_edit: _FactEdit,
-        options: EditOptions,
-    ) -> "FactChange":
+    def _change(self, note: str, fact_edit: _FactEdit, options: EditOptions) -> "FactChange":
         source = options.source
         commands.check_source(source, "facts")
         moment = aware(options.now)
@@ -419,16 +339,12 @@ class FactCalls:
             moment.date(), settings.single, settings.conflicts, settings.modes
         )
         fact = fact_edit.fact
-        wish = fact_edits.wish_of(
-            fact_edit.do, fact_edit.scope, rules, id=fact_edit.id, fact=fact
-        )
+        wish = fact_edits.wish_of(fact_edit.do, fact_edit.scope, rules, id=fact_edit.id, fact=fact)
         edits = self._edits
         # Fault: another process may write the page between the look and the edit.
         with edits.transaction():
             action = commands.ChangeFacts((wish,))
-            command = edits.editor.new_command(
-                note, source, moment, action, why=options.why
-            )
+            command = edits.editor.new_command(note, source, moment, action, why=options.why)
             edits.check_owner(command)
             # Fault: a tool may write a standing rule only from the owner's own words.
             words = edits.owner_words(note, source, wish.get("fact"))
@@ -439,12 +355,7 @@ class FactCalls:
             )
         return entity_info.change_of(edit, note, fact_edit.id)
 
-    def _origin_of(
-        self,
-        note: str,
-        fact_edit: _FactEdit,
-        source: Source,
-    ) -> str:
+    def _origin_of(self, note: str, fact_edit: _FactEdit, source: Source) -> str:
         """Whose words a fact has."""
         fact = fact_edit.fact
         origin = fact.origin if fact else "owner"

@@ -70,10 +70,7 @@ def _entity_of(alias: NoteAlias) -> str:
     return alias.note.rpartition("/")[2].rpartition(".")[0]
 
 
-def _with_aliases(
-    entity: Entity,
-    aliases: Iterable[str],
-) -> Entity:
+def _with_aliases(entity: Entity, aliases: Iterable[str]) -> Entity:
     """Returns an entity with more aliases, each once and none like its name."""
     by_key = {folded(alias): alias for alias in reversed((*entity.aliases, *aliases))}
     # Fault: a person may give a note its own name as an alias. The entity would be
@@ -82,19 +79,13 @@ def _with_aliases(
     return replace(entity, aliases=tuple(reversed(by_key.values())))
 
 
-def _is_known(
-    name: str,
-    entities: Entities,
-) -> bool:
+def _is_known(name: str, entities: Entities) -> bool:
     """Whether facts have a name as a subject or an alias."""
     key = folded(name)
     return key in entities.by_name or key in entities.by_alias
 
 
-def _of_note(
-    note: Entity,
-    entities: Entities,
-) -> Entity:
+def _of_note(note: Entity, entities: Entities) -> Entity:
     """Returns the entity of facts that a note is about; without one, that of the note."""
     names = (note.name, *note.aliases)
     known_names = [name for name in names if _is_known(name, entities)]
@@ -108,12 +99,7 @@ def _of_note(
 class EntityFinder:
     """The people and things of some scopes. The index is up to date."""
 
-    def __init__(
-        self,
-        vault: OpenVault,
-        searcher: SearchCalls,
-        scopes: Sequence[str],
-    ) -> None:
+    def __init__(self, vault: OpenVault, searcher: SearchCalls, scopes: Sequence[str]) -> None:
         self._vault = vault
         self._searcher = searcher
         self._scopes = scopes
@@ -134,12 +120,7 @@ class EntityFinder:
         note = self._notes.find(name)
         return (note.name, *note.aliases) if note else ()
 
-    def about(
-        self,
-        name: str,
-        facts: FactList,
-        now: datetime | None,
-    ) -> About:
+    def about(self, name: str, facts: FactList, now: datetime | None) -> About:
         """Returns the answer about an entity; `facts` are those about it."""
         stated = [fact for fact in facts if fact.text]
         entity = self._resolve(name, Entities.of(stated))
@@ -155,14 +136,7 @@ class EntityFinder:
         with self._vault.lock:
             mentions = self._count_mentions(names)
             together = self._together(entity.name, facts)
-        answer = entity_info.about(
-            entity,
-            facts,
-            mentions,
-            hits,
-            aware(now).date(),
-            together,
-        )
+        answer = entity_info.about(entity, facts, mentions, hits, aware(now).date(), together)
         return replace(answer, unknown_scopes=facts.unknown_scopes)
 
     def list_all(self, day: date) -> list[EntityInfo]:
@@ -185,17 +159,11 @@ class EntityFinder:
                 names.setdefault(folded(entity.name), entity.name)
         counts = _count_facts(current)
         listed = [
-            self._listed(self._resolve(name, entities), counts, types)
-            for name in names.values()
+            self._listed(self._resolve(name, entities), counts, types) for name in names.values()
         ]
         return sorted(listed, key=lambda entity: (folded(entity.name), entity.name))
 
-    def _listed(
-        self,
-        entity: Entity,
-        counts: dict[str, int],
-        types: dict[str, str],
-    ) -> EntityInfo:
+    def _listed(self, entity: Entity, counts: dict[str, int], types: dict[str, str]) -> EntityInfo:
         key = folded(entity.name)
         fact_count = counts.get(key, 0)
         kind = entity.type
@@ -204,11 +172,7 @@ class EntityFinder:
         mentions = self._count_mentions((entity.name, *entity.aliases))
         return EntityInfo(entity.name, kind, entity.aliases, fact_count, mentions)
 
-    def _resolve(
-        self,
-        name: str,
-        entities: Entities,
-    ) -> Entity:
+    def _resolve(self, name: str, entities: Entities) -> Entity:
         """Returns the entity of a name or an alias, from facts and from front matter."""
         plain = name.removeprefix("@")
         entity = entities.resolve(name)
@@ -226,11 +190,7 @@ class EntityFinder:
             counts = rows.mention_counts(self._index, self._scope_ids, key)
         return max(counts, key=lambda kind: (counts[kind], kind), default="")
 
-    def _together(
-        self,
-        name: str,
-        facts: Iterable[Fact],
-    ) -> dict[frozenset[str], Together]:
+    def _together(self, name: str, facts: Iterable[Fact]) -> dict[frozenset[str], Together]:
         """Counts the chunks that name both entities of a relationship."""
         own = folded(name)
         others = {
@@ -251,30 +211,17 @@ class EntityFinder:
     def _count_mentions(self, names: Sequence[str]) -> int:
         return rows.count_naming(self._index, self._scope_ids, names)
 
-    def _hits(
-        self,
-        names: Sequence[str],
-        now: datetime | None,
-    ) -> tuple[Hit, ...]:
+    def _hits(self, names: Sequence[str], now: datetime | None) -> tuple[Hit, ...]:
         """Returns the best hits for the names of an entity."""
         options = SearchOptions(
-            mode="keyword",
-            limit=MOST_HITS,
-            now=now,
-            entity=names[0],
-            refresh=False,
+            mode="keyword", limit=MOST_HITS, now=now, entity=names[0], refresh=False
         )
         return self._searcher.search(" ".join(names), self._scopes, options).hits
 
 
-def _names_in(
-    facts: Iterable[Fact],
-    entities: Entities,
-) -> dict[str, str]:
+def _names_in(facts: Iterable[Fact], entities: Entities) -> dict[str, str]:
     """Returns the subjects of facts, and the objects to which they relate, by folded name."""
-    names = {
-        key: entity.name for key, group in entities.by_name.items() for entity in group
-    }
+    names = {key: entity.name for key, group in entities.by_name.items() for entity in group}
     for fact in facts:
         if fact.predicate in RELATIONSHIPS:
             entity = entities.resolve(fact.object)

@@ -23,12 +23,7 @@ from vault_memory.rules.facts.fact import (
     valid_on,
 )
 from vault_memory.rules.facts.fact_page import FactRules, is_writable
-from vault_memory.rules.facts.inference import (
-    Strength,
-    Together,
-    strengths,
-    with_inverse,
-)
+from vault_memory.rules.facts.inference import Strength, Together, strengths, with_inverse
 from vault_memory.rules.facts.relevance import PromptWords, relevant
 
 if TYPE_CHECKING:
@@ -71,13 +66,7 @@ MOST_CANDIDATES = 10
 class UnclearFact(UnclearId):
     """The id matches no fact, or several facts. Nothing was changed."""
 
-    def __init__(
-        self,
-        fact_id: str,
-        candidates: Sequence[Fact],
-        *,
-        is_ambiguous: bool,
-    ) -> None:
+    def __init__(self, fact_id: str, candidates: Sequence[Fact], *, is_ambiguous: bool) -> None:
         super().__init__(
             "fact",
             fact_id,
@@ -107,12 +96,7 @@ class FactList(tuple[Fact, ...]):
     strengths: tuple[float, ...] = ()
     """the strength of each fact, from 0 to 1, where weak facts were asked for"""
 
-    def weaker_than(
-        self,
-        below: float,
-        today: date,
-        settings: "LifecycleSettings",
-    ) -> "FactList":
+    def weaker_than(self, below: float, today: date, settings: "LifecycleSettings") -> "FactList":
         """Returns the facts on a page whose strength is below a limit, the weakest first."""
         stated = [fact for fact in self if fact.text]
         weak = fact_strength.weak_facts(stated, below, today, settings)
@@ -156,37 +140,21 @@ def in_words(fact: Fact) -> str:
     return f"{fact.subject} · {fact.line()}"
 
 
-def holding(
-    facts: Iterable[Fact],
-    day: date,
-    single: Iterable[str],
-) -> list[Fact]:
+def holding(facts: Iterable[Fact], day: date, single: Iterable[str]) -> list[Fact]:
     """Returns the facts that are valid on a day, each scope by itself."""
     # Fault: a fact of one scope must not replace that of another one.
     return [fact for group in by_scope(facts) for fact in current(group, day, single)]
 
 
-def held_on(
-    facts: Iterable[Fact],
-    day: date,
-    single: Iterable[str],
-) -> list[Fact]:
+def held_on(facts: Iterable[Fact], day: date, single: Iterable[str]) -> list[Fact]:
     """Returns the facts that were valid on a day, by what is written today, each scope by itself."""
     return [fact for group in by_scope(facts) for fact in valid_on(group, day, single)]
 
 
-def in_time(
-    facts: Iterable[Fact],
-    day: date,
-    single: Iterable[str],
-) -> list[Fact]:
+def in_time(facts: Iterable[Fact], day: date, single: Iterable[str]) -> list[Fact]:
     """Returns all facts with their validity on a day, the oldest first."""
-    history = [
-        fact for group in by_scope(facts) for fact in folded_facts(group, day, single)
-    ]
-    return sorted(
-        history, key=lambda fact: (begins(fact), fact.valid_until or date.max)
-    )
+    history = [fact for group in by_scope(facts) for fact in folded_facts(group, day, single)]
+    return sorted(history, key=lambda fact: (begins(fact), fact.valid_until or date.max))
 
 
 def about(
@@ -210,11 +178,7 @@ def about(
     )
 
 
-def change_of(
-    edit: "Edit",
-    note: str,
-    fact_id: str,
-) -> FactChange:
+def change_of(edit: "Edit", note: str, fact_id: str) -> FactChange:
     """Reads the result from the remark of the last op that states a fact."""
     for op in reversed(edit.applied):
         subject, _, result = op.remark.partition(" ")
@@ -237,15 +201,10 @@ def by_scope(facts: Iterable[Fact]) -> list[list[Fact]]:
     return list(groups.values())
 
 
-def about_these(
-    facts: Iterable[Fact],
-    keys: set[str],
-) -> list[Fact]:
+def about_these(facts: Iterable[Fact], keys: set[str]) -> list[Fact]:
     """Returns the facts whose subject or object is one of these folded names."""
     return [
-        fact
-        for fact in facts
-        if not keys.isdisjoint((folded(fact.subject), folded(fact.object)))
+        fact for fact in facts if not keys.isdisjoint((folded(fact.subject), folded(fact.object)))
     ]
 
 
@@ -254,8 +213,7 @@ def check(fact: Fact) -> None:
     words = (fact.subject, fact.predicate, fact.object)
     if not all(map(str.strip, words)):
         raise UsageError(
-            "a fact has a subject, a predicate and an object",
-            hint="such as alice works_at Acme",
+            "a fact has a subject, a predicate and an object", hint="such as alice works_at Acme"
         )
     # Fault: an interval that ends before it begins would hold on no day.
     if fact.valid_from and fact.valid_until and fact.valid_from > fact.valid_until:
@@ -266,11 +224,7 @@ def check(fact: Fact) -> None:
     # Fault: a confidence above 1 would outweigh each other fact.
     if not 0 <= fact.confidence <= 1:
         raise UsageError(f"a confidence is from 0 to 1, not {fact.confidence:g}")
-    line = replace(
-        fact,
-        predicate=snake_case(fact.predicate),
-        object=" ".join(fact.object.split()),
-    )
+    line = replace(fact, predicate=snake_case(fact.predicate), object=" ".join(fact.object.split()))
     # Fault: a line with marks of its own would be read back as another fact.
     if not is_writable(identified(line)):
         raise UsageError(
@@ -279,16 +233,9 @@ def check(fact: Fact) -> None:
         )
 
 
-def unclear(
-    fact_id: str,
-    all_facts: Sequence[Fact],
-) -> UnclearFact:
+def unclear(fact_id: str, all_facts: Sequence[Fact]) -> UnclearFact:
     """Returns the error for an unknown id. It lists facts that its words may mean, else any."""
     text = PromptWords(fact_id).text
-    near = [
-        fact
-        for fact in all_facts
-        if PromptWords(f"{fact.subject} {fact.object}").names(text)
-    ]
+    near = [fact for fact in all_facts if PromptWords(f"{fact.subject} {fact.object}").names(text)]
     candidates = (near or all_facts)[:MOST_CANDIDATES]
     return UnclearFact(fact_id, candidates, is_ambiguous=False)

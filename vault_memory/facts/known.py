@@ -33,12 +33,7 @@ class Known:
     """the last dated notes of a person, or lines that name a thing"""
 
 
-def known_of(
-    searcher: SearchCalls,
-    entity: About,
-    name: str,
-    scopes: Sequence[str],
-) -> Known:
+def known_of(searcher: SearchCalls, entity: About, name: str, scopes: Sequence[str]) -> Known:
     """Returns what the notes of these scopes say about a name; `entity` has its facts."""
     # People write a name in any case, or an alias.
     people = {f"user:{called.casefold()}" for called in (name, entity.name)}
@@ -49,17 +44,12 @@ def known_of(
     else:
         # A thing has no notes of its own: the newest lines that name it are shown.
         recent = [
-            KnownNote(f"{hit.note}:{hit.lines[0]}", hit.kind, hit.text)
-            for hit in entity.hits
+            KnownNote(f"{hit.note}:{hit.lines[0]}", hit.kind, hit.text) for hit in entity.hits
         ]
     return Known(entity, tuple(notes), tuple(recent))
 
 
-def _notes(
-    searcher: SearchCalls,
-    scopes: Sequence[str],
-    kinds: Collection[str],
-) -> list[KnownNote]:
+def _notes(searcher: SearchCalls, scopes: Sequence[str], kinds: Collection[str]) -> list[KnownNote]:
     """Returns the notes of these kinds with their text, in the order of their names."""
     # Fault: without a scope, the list would be that of the complete vault.
     if not scopes:

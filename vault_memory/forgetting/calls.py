@@ -25,10 +25,7 @@ class ForgettingCalls:
     """Remove a text from one vault."""
 
     def __init__(
-        self,
-        edits: EditCalls,
-        searcher: SearchCalls,
-        conversations: ConversationCalls,
+        self, edits: EditCalls, searcher: SearchCalls, conversations: ConversationCalls
     ) -> None:
         self.vault = edits.vault
         self._edits = edits
@@ -51,9 +48,7 @@ class ForgettingCalls:
                 # Fault: a turn in the drop folder would be recorded after its text is
                 # forgotten.
                 self._conversations.take_dropped()
-            return forget_text.forget(
-                self._edits, text, scopes=scopes, now=now, dry_run=dry_run
-            )
+            return forget_text.forget(self._edits, text, scopes=scopes, now=now, dry_run=dry_run)
 
     def take_back(
         self,

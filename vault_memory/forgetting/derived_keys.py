@@ -25,20 +25,12 @@ ASKED = "nights/*.asked-*"
 class DerivedKeys:
     """The keys of the items that one call of `forget` removes."""
 
-    def __init__(
-        self,
-        layout: "Layout",
-        matcher: "TextMatcher",
-    ) -> None:
+    def __init__(self, layout: "Layout", matcher: "TextMatcher") -> None:
         self._layout = layout
         self._matcher = matcher
         self._keys: set[str] = set()
 
-    def collect(
-        self,
-        path: str,
-        raw: bytes,
-    ) -> None:
+    def collect(self, path: str, raw: bytes) -> None:
         """Adds the keys of the items with the text in a version of a note."""
         place = self._layout.place(path)
         if place is None:
@@ -47,11 +39,7 @@ class DerivedKeys:
         for text in filter(self._matcher.hides, texts):
             self._keys.add(content_key(place.scope, text))
 
-    def cut(
-        self,
-        path: str,
-        ledger: Redacted,
-    ) -> Redacted:
+    def cut(self, path: str, ledger: Redacted) -> Redacted:
         """Returns a ledger without the counts of these keys."""
         place = self._layout.place(path)
         is_counts = place is not None and ledger_of(place.name) == COUNTS

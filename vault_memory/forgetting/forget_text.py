@@ -157,10 +157,7 @@ class _ForgetRun:
     """Forgets one text in one vault; `scopes` None means all of the vault."""
 
     def __init__(
-        self,
-        edits: "EditCalls",
-        matcher: "TextMatcher",
-        scopes: frozenset[str] | None,
+        self, edits: "EditCalls", matcher: "TextMatcher", scopes: frozenset[str] | None
     ) -> None:
         self._edits = edits
         self._matcher = matcher
@@ -188,12 +185,7 @@ class _ForgetRun:
             report.add(path, 1)
         report.remaining.update(self._traces(redacted=False))
 
-    def redact(
-        self,
-        now: datetime,
-        *,
-        patient: bool,
-    ) -> None:
+    def redact(self, now: datetime, *, patient: bool) -> None:
         """Removes the text; a `patient` call waits a moment for files that are in use."""
         with self._edits.editor.turn(now):
             for path, masked in self._orphaned_audits():
@@ -234,12 +226,8 @@ class _ForgetRun:
             for place, count in report.removed.items()
             if place not in report.remaining
         )
-        remaining = tuple(
-            Remaining(mask(place), why) for place, why in report.remaining.items()
-        )
-        alike = tuple(
-            Alike(mask(place), count) for place, count in report.alike.items()
-        )
+        remaining = tuple(Remaining(mask(place), why) for place, why in report.remaining.items())
+        alike = tuple(Alike(mask(place), count) for place, count in report.alike.items())
         count = sum(place.count for place in removed)
         if now is None:
             return Forgotten(count, removed, remaining, None, alike, ())
@@ -307,9 +295,7 @@ class _ForgetRun:
         place = STATE + "sync.sqlite"
         try:
             erased = state_erase.erase_names(
-                self._state,
-                self._matcher.stands_in,
-                lambda path: (self._root / path).exists(),
+                self._state, self._matcher.stands_in, lambda path: (self._root / path).exists()
             )
         except (DatabaseError, VaultMemoryError) as error:
             self.report.remaining[place] = f"it cannot be read: {error}"
@@ -327,9 +313,7 @@ class _ForgetRun:
         Before the redaction it leaves out those that the redaction changes.
         """
         traces = find_traces(
-            self._root,
-            self._matcher,
-            skips=lambda path: self._is_skipped(path, redacted=redacted),
+            self._root, self._matcher, skips=lambda path: self._is_skipped(path, redacted=redacted)
         )
         for path, why in traces:
             if why == NAMED or self._forgetter.covers(path):
@@ -341,12 +325,7 @@ class _ForgetRun:
         if self._scopes is None:
             yield from self._traces_in_state(redacted=redacted)
 
-    def _is_skipped(
-        self,
-        path: str,
-        *,
-        redacted: bool,
-    ) -> bool:
+    def _is_skipped(self, path: str, *, redacted: bool) -> bool:
         """Whether a file of the vault is left out of a search for traces."""
         is_covered = self._forgetter.covers(path)
         if self._scopes is not None and not is_covered:
@@ -363,9 +342,7 @@ class _ForgetRun:
             aside = map(self._state_path, files)
             skipped = (*CLEARED, *aside)
         traces = find_traces(
-            self._state,
-            self._matcher,
-            skips=lambda path: path.startswith(skipped),
+            self._state, self._matcher, skips=lambda path: path.startswith(skipped)
         )
         for path, why in traces:
             yield STATE + path, why

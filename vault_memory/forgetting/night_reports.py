@@ -21,9 +21,7 @@ turns again."""
 
 
 def redact_reports(
-    state: Path,
-    matcher: "TextMatcher",
-    scopes: Collection[str] | None,
+    state: Path, matcher: "TextMatcher", scopes: Collection[str] | None
 ) -> list[Path]:
     """Redacts the reports of these scopes, of all for None. Returns the files that changed."""
     changes = dict(_redacted_reports(state, matcher, scopes))
@@ -35,9 +33,7 @@ def redact_reports(
 
 
 def reports_with_text(
-    state: Path,
-    matcher: "TextMatcher",
-    scopes: Collection[str] | None,
+    state: Path, matcher: "TextMatcher", scopes: Collection[str] | None
 ) -> list[Path]:
     """Returns the reports that `redact_reports` would change."""
     pages = _redacted_pages(state, matcher) if scopes is None else ()
@@ -46,9 +42,7 @@ def reports_with_text(
 
 
 def _redacted_reports(
-    state: Path,
-    matcher: "TextMatcher",
-    scopes: Collection[str] | None,
+    state: Path, matcher: "TextMatcher", scopes: Collection[str] | None
 ) -> Iterator[tuple[Path, str]]:
     for file in sorted(state.glob(LAST)):
         report = state_file.read_json(file)
@@ -62,10 +56,7 @@ def _redacted_reports(
                 yield file, json.dumps(report | redacted)
 
 
-def _redacted_pages(
-    state: Path,
-    matcher: "TextMatcher",
-) -> Iterator[tuple[Path, str]]:
+def _redacted_pages(state: Path, matcher: "TextMatcher") -> Iterator[tuple[Path, str]]:
     for pattern in PAGES:
         for file in sorted(state.glob(pattern)):
             lines = file.read_text("utf-8", "replace").splitlines(keepends=True)
@@ -74,26 +65,16 @@ def _redacted_pages(
                 yield file, "".join(others)
 
 
-def _without(
-    value: Any,
-    matcher: "TextMatcher",
-) -> Any:
+def _without(value: Any, matcher: "TextMatcher") -> Any:
     """Returns a JSON value without the strings and keys that contain the text."""
     if isinstance(value, Mapping):
         return {
-            key: _without(entry, matcher)
-            for key, entry in value.items()
-            if not matcher.hides(key)
+            key: _without(entry, matcher) for key, entry in value.items() if not matcher.hides(key)
         }
     if isinstance(value, list):
-        return [
-            _without(entry, matcher) for entry in value if not _hides(entry, matcher)
-        ]
+        return [_without(entry, matcher) for entry in value if not _hides(entry, matcher)]
     return "" if _hides(value, matcher) else value
 
 
-def _hides(
-    value: Any,
-    matcher: "TextMatcher",
-) -> bool:
+def _hides(value: Any, matcher: "TextMatcher") -> bool:
     return isinstance(value, str) and matcher.hides(value)

@@ -36,10 +36,7 @@ def files_below(root: Path) -> Iterator[tuple[str, Path]]:
                 yield file.relative_to(root).as_posix(), file
 
 
-def is_in_file(
-    file: Path,
-    matcher: TextMatcher,
-) -> bool:
+def is_in_file(file: Path, matcher: TextMatcher) -> bool:
     """Whether the bytes of a file contain the text. Raises OSError."""
     is_escaped = file.suffix not in MARKDOWN
     tail = b""
@@ -53,25 +50,17 @@ def is_in_file(
     return False
 
 
-def tables_with(
-    file: Path,
-    matcher: TextMatcher,
-) -> list[str]:
+def tables_with(file: Path, matcher: TextMatcher) -> list[str]:
     """Returns the tables of a database with the text in a row, also compressed.
 
     Raises DatabaseDamaged, VaultMemoryError, DatabaseError.
     """
-    tables = {
-        table for table, value in stored_values(file) if _is_in_value(value, matcher)
-    }
+    tables = {table for table, value in stored_values(file) if _is_in_value(value, matcher)}
     return sorted(tables)
 
 
 def find_traces(
-    root: Path,
-    matcher: TextMatcher,
-    *,
-    skips: Callable[[str], bool],
+    root: Path, matcher: TextMatcher, *, skips: Callable[[str], bool]
 ) -> Iterator[tuple[str, str]]:
     """Yields each path below `root` with the text, and where it is; `skips` leaves paths out."""
     for path, file in files_below(root):
@@ -88,11 +77,7 @@ def find_traces(
             yield from _find_in_rows(path, file, matcher)
 
 
-def _find_in_rows(
-    path: str,
-    file: Path,
-    matcher: TextMatcher,
-) -> Iterator[tuple[str, str]]:
+def _find_in_rows(path: str, file: Path, matcher: TextMatcher) -> Iterator[tuple[str, str]]:
     try:
         tables = tables_with(file, matcher)
     except (VaultMemoryError, DatabaseError) as error:
@@ -102,10 +87,7 @@ def _find_in_rows(
         yield path, f"these tables contain it: {', '.join(tables)}"
 
 
-def _is_in_value(
-    value: str | bytes,
-    matcher: TextMatcher,
-) -> bool:
+def _is_in_value(value: str | bytes, matcher: TextMatcher) -> bool:
     if isinstance(value, str):
         return matcher.is_in_bytes(value.encode("utf-8", "replace"))
     try:

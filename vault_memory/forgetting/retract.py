@@ -92,19 +92,11 @@ class TakenBack:
         return {
             "matches": self.matches,
             "removed": [
-                {
-                    "place": removed.place,
-                    "count": removed.count,
-                    "audit_id": removed.audit_id,
-                }
+                {"place": removed.place, "count": removed.count, "audit_id": removed.audit_id}
                 for removed in self.removed
             ],
             "proposed": [
-                {
-                    "place": proposed.place,
-                    "count": proposed.count,
-                    "inbox": proposed.inbox,
-                }
+                {"place": proposed.place, "count": proposed.count, "inbox": proposed.inbox}
                 for proposed in self.proposed
             ],
             "remaining": remaining or 0,
@@ -140,22 +132,16 @@ def take_back(
     if count > MOST_ITEMS:
         raise TooManyItems(count)
     results = [
-        _remove(edits, path, items, options)
-        for path, items in items_by_note.items()
-        if items
+        _remove(edits, path, items, options) for path, items in items_by_note.items() if items
     ]
     kinds = {info.note: info.kind for info in notes}
     results_by_note = {edit.note: edit for edit in results}
     remaining = _remaining(edits, kinds, text_matcher, results_by_note)
-    return TakenBack(
-        count, _removed(results), _proposed(edits, results), tuple(remaining)
-    )
+    return TakenBack(count, _removed(results), _proposed(edits, results), tuple(remaining))
 
 
 def _outermost_items(
-    edits: "EditCalls",
-    note: str,
-    text_matcher: "TextMatcher",
+    edits: "EditCalls", note: str, text_matcher: "TextMatcher"
 ) -> "list[NoteItem]":
     """Returns the items of a note with the text, without those nested in another one."""
     raw = _read(edits, note)
@@ -171,18 +157,12 @@ def _outermost_items(
     return items
 
 
-def _is_within(
-    item: "NoteItem",
-    outer: "NoteItem",
-) -> bool:
+def _is_within(item: "NoteItem", outer: "NoteItem") -> bool:
     return item.section == outer.section and item.start < outer.end
 
 
 def _remove(
-    edits: "EditCalls",
-    note: str,
-    items: "list[NoteItem]",
-    options: "EditOptions",
+    edits: "EditCalls", note: str, items: "list[NoteItem]", options: "EditOptions"
 ) -> "Edit":
     ops = [Remove(item.heading, _with_box(item), exact=True) for item in items]
     return edits.apply(note, ops, options)
@@ -202,10 +182,7 @@ def _removed(results: "Sequence[Edit]") -> tuple[RetractRemoved, ...]:
     return tuple(removed)
 
 
-def _proposed(
-    edits: "EditCalls",
-    results: "Sequence[Edit]",
-) -> tuple[Proposed, ...]:
+def _proposed(edits: "EditCalls", results: "Sequence[Edit]") -> tuple[Proposed, ...]:
     inbox = edits.editor.inbox
     return tuple(
         Proposed(edit.note, len(edit.proposed), inbox.page_of(edit.note))
@@ -243,10 +220,7 @@ def _why_remaining(edit: "Edit | None") -> str:
     return NO_ITEM
 
 
-def _read(
-    edits: "EditCalls",
-    note: str,
-) -> bytes | str:
+def _read(edits: "EditCalls", note: str) -> bytes | str:
     """Returns the bytes of a note, none where it is absent; or the reason why it cannot be read."""
     try:
         return edits.vault.folder.read(note, max_bytes=reader.LARGEST_STORED).raw

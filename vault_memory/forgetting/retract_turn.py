@@ -19,21 +19,11 @@ PATIENCE_SECONDS = 2.0
 class TurnRetraction(Forgetter):
     """Retracts one turn from the transcripts of one scope."""
 
-    def __init__(
-        self,
-        editor: NoteEditor,
-        layout: Layout,
-        turn_id: str,
-        scope: str,
-    ) -> None:
+    def __init__(self, editor: NoteEditor, layout: Layout, turn_id: str, scope: str) -> None:
         super().__init__(editor, layout, TextMatcher.of(turn_id), (scope,))
         self._turn_id = turn_id
 
-    def cut(
-        self,
-        path: str,
-        raw: bytes,
-    ) -> Redacted:
+    def cut(self, path: str, raw: bytes) -> Redacted:
         """Returns a transcript in which this turn has no text; every other file as it is."""
         if self._kind(path) != "transcript" or self._turn_id.encode() not in raw:
             return Redacted(raw)
@@ -66,6 +56,4 @@ class TurnRetraction(Forgetter):
         if not turn.get("text"):
             return line
         blank_turn = {**turn, "text": ""}
-        return json.dumps(
-            blank_turn, ensure_ascii=False, separators=(",", ":")
-        ).encode()
+        return json.dumps(blank_turn, ensure_ascii=False, separators=(",", ":")).encode()

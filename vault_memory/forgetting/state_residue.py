@@ -17,13 +17,7 @@ ON_SERVER = (
     "the server had a file of this name at the last pass;"
     " run `vault-memory sync --once`, and `forget` again"
 )
-_PUT_ASIDE = (
-    "nights/*.open.json",
-    "drop/*.rejected",
-    "sessions/*/*",
-    "hook.log*",
-    "as-of-*/**/*",
-)
+_PUT_ASIDE = ("nights/*.open.json", "drop/*.rejected", "sessions/*/*", "hook.log*", "as-of-*/**/*")
 """Files that can be deleted: a night and a session start again, a rejected line was never recorded,
 and a past day is rebuilt"""
 
@@ -40,23 +34,15 @@ def damaged_files(state: Path) -> list[Path]:
     )
 
 
-def files_put_aside(
-    state: Path,
-    matcher: "TextMatcher",
-) -> list[Path]:
+def files_put_aside(state: Path, matcher: "TextMatcher") -> list[Path]:
     """Returns the files stored for later, or for a look by a person, that contain the text."""
     files = (file for pattern in _PUT_ASIDE for file in state.glob(pattern))
     return sorted(
-        file
-        for file in files
-        if file.is_file() and matcher.is_in_bytes(_read_or_empty(file))
+        file for file in files if file.is_file() and matcher.is_in_bytes(_read_or_empty(file))
     )
 
 
-def orphaned_audits(
-    root: Path,
-    matcher: "TextMatcher",
-) -> Iterator[tuple[str, str]]:
+def orphaned_audits(root: Path, matcher: "TextMatcher") -> Iterator[tuple[str, str]]:
     """Yields audit files whose names have the text, each with its path without the text.
 
     Their notes are missing: a person renamed a note without its audit. The records stay.
@@ -74,10 +60,7 @@ def orphaned_audits(
             yield path, masked
 
 
-def _is_only_in_name(
-    path: str,
-    matcher: "TextMatcher",
-) -> bool:
+def _is_only_in_name(path: str, matcher: "TextMatcher") -> bool:
     folder, _, name = path.rpartition("/")
     return matcher.hides(name) and not matcher.hides(folder)
 
@@ -97,11 +80,7 @@ def running_daemon(state: Path) -> int | None:
     return None if pid == os.getpid() else pid
 
 
-def rename(
-    root: Path,
-    path: str,
-    new_path: str,
-) -> None:
+def rename(root: Path, path: str, new_path: str) -> None:
     """Renames a file durably."""
     os.rename(root / path, root / new_path)
     sync_folder((root / new_path).parent)

@@ -30,11 +30,7 @@ from vault_memory.edits.commands import (
     SaveText,
     UndoRecord,
 )
-from vault_memory.edits.editor import (
-    PASSING,
-    PAUSE_SECONDS,
-    NoteEditor,
-)
+from vault_memory.edits.editor import PASSING, PAUSE_SECONDS, NoteEditor
 from vault_memory.edits.note_access import CURATED, QUIET_SECONDS
 from vault_memory.edits.plans.fact_edits import Wish, fact_of
 from vault_memory.errors import NoteNotFound, VaultMemoryError
@@ -68,8 +64,7 @@ MOST_CACHED = 8
 """Redacted texts that are cached: the same bytes are in a note, in its history and in what waits"""
 IN_USE = "it is in use; run `forget` again when it is not"
 LINGERS = (
-    "the file from before a write, which a program may have open;"
-    " close it, and run `forget` again"
+    "the file from before a write, which a program may have open; close it, and run `forget` again"
 )
 
 
@@ -84,11 +79,7 @@ class RedactionReport:
     alike: dict[str, int] = field(default_factory=dict)
     """Number of look-alike spellings that remain, by path"""
 
-    def add(
-        self,
-        place: str,
-        count: int,
-    ) -> None:
+    def add(self, place: str, count: int) -> None:
         """Adds to the count of a place."""
         if count:
             self.removed[place] = self.removed.get(place, 0) + count
@@ -131,11 +122,7 @@ class Forgetter:
             if look_alikes:
                 report.alike[path] = look_alikes
 
-    def count_in_history(
-        self,
-        report: RedactionReport,
-        now: datetime,
-    ) -> None:
+    def count_in_history(self, report: RedactionReport, now: datetime) -> None:
         """Counts the text in what is stored outside the vault. Changes nothing."""
         erased = self._editor.writer.erase(self._eraser, now, dry_run=True)
         report.add("history", erased.versions)
@@ -143,13 +130,7 @@ class Forgetter:
         report.add("waiting writes", erased.waiting)
         report.add("names", erased.names)
 
-    def redact(
-        self,
-        report: RedactionReport,
-        now: datetime,
-        *,
-        patience: float,
-    ) -> None:
+    def redact(self, report: RedactionReport, now: datetime, *, patience: float) -> None:
         """Removes the text from the files and from their stored past. Raises JournalUnavailable.
 
         `patience` is how many seconds to wait for a file that is in use.
@@ -186,11 +167,7 @@ class Forgetter:
         """Whether a file of the vault is memory of these scopes."""
         return self._kind(path) != ""
 
-    def cut(
-        self,
-        path: str,
-        raw: bytes,
-    ) -> Redacted:
+    def cut(self, path: str, raw: bytes) -> Redacted:
         """Returns the bytes of a file without the text; all of them for a file that is not covered."""
         kind = self._kind(path)
         if kind == "":
@@ -208,22 +185,14 @@ class Forgetter:
             self.keys.collect(path, raw)
         return redacted
 
-    def _cut_text(
-        self,
-        kind: str,
-        raw: bytes,
-    ) -> Redacted:
+    def _cut_text(self, kind: str, raw: bytes) -> Redacted:
         if kind == "transcript":
             return cut_transcript(raw, self._matcher)
         if kind == "canvas":
             return cut_canvas(raw, self._matcher)
         return cut_note(raw, self._matcher, facts=kind == "facts")
 
-    def _add_to_cache(
-        self,
-        key: tuple[str, bytes],
-        redacted: Redacted,
-    ) -> None:
+    def _add_to_cache(self, key: tuple[str, bytes], redacted: Redacted) -> None:
         if len(self._cache) >= MOST_CACHED:
             oldest = next(iter(self._cache))
             del self._cache[oldest]
@@ -244,11 +213,7 @@ class Forgetter:
         return place.kind
 
     def _files(
-        self,
-        report: RedactionReport,
-        *,
-        notes: bool = True,
-        audits: bool = True,
+        self, report: RedactionReport, *, notes: bool = True, audits: bool = True
     ) -> Iterator[tuple[str, Note]]:
         """Yields the covered files of the vault with their bytes, read one by one."""
         listing = self._editor.folder.listing()
@@ -278,10 +243,7 @@ class Forgetter:
         ]
 
     def _rewrite_all(
-        self,
-        files: Iterable[tuple[str, Note]],
-        report: RedactionReport,
-        now: datetime,
+        self, files: Iterable[tuple[str, Note]], report: RedactionReport, now: datetime
     ) -> None:
         for path, note in files:
             clean = self.cut(path, note.raw)
@@ -294,13 +256,7 @@ class Forgetter:
                 again = "run `forget` again when that is over"
                 report.remaining[path] = f"{reason}; {again}"
 
-    def _rewrite(
-        self,
-        path: str,
-        note: Note,
-        clean: Redacted,
-        now: datetime,
-    ) -> str | None:
+    def _rewrite(self, path: str, note: Note, clean: Redacted, now: datetime) -> str | None:
         """Writes a file without the text. Returns why that is not possible now, else None."""
         writer = self._editor.writer
         name = path.rpartition("/")[2]
@@ -314,17 +270,10 @@ class Forgetter:
             record = command.as_bytes()
             quiet = QUIET_SECONDS
         new = Replacement(
-            path,
-            clean.raw,
-            expected=note.revision,
-            op_id=op_id,
-            quiet=quiet,
-            record=record,
+            path, clean.raw, expected=note.revision, op_id=op_id, quiet=quiet, record=record
         )
         result = writer.write(
-            new,
-            now=now,
-            merge=lambda base, ours, theirs: self.cut(path, theirs).raw,
+            new, now=now, merge=lambda base, ours, theirs: self.cut(path, theirs).raw
         )
         reason = self._wait_until_written(result, now)
         if reason is not None:
@@ -333,11 +282,7 @@ class Forgetter:
             writer.discard(op_id)
         return reason
 
-    def _wait_until_written(
-        self,
-        result: WriteResult,
-        now: datetime,
-    ) -> str | None:
+    def _wait_until_written(self, result: WriteResult, now: datetime) -> str | None:
         """Waits for a write within our patience. Returns why it still waits, else None."""
         start = time.monotonic()
         write = self._find_pending(result.op_id)
@@ -371,11 +316,7 @@ class Forgetter:
             if redacted is not None and self.cut(write.path, content).count:
                 self._plan_again(write, redacted)
 
-    def _plan_again(
-        self,
-        write: PendingWrite,
-        command: EditCommand,
-    ) -> None:
+    def _plan_again(self, write: PendingWrite, command: EditCommand) -> None:
         base = self._base_of(write)
         if base is None:
             # A new note loses nothing but the text. After a change the writer plans again anyway.

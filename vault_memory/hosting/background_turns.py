@@ -69,11 +69,7 @@ class BackgroundTurns:
         """Lets the nights look soon at what a request may have recorded."""
         self._plan(self._lanes.nights, NIGHT_CHECK_SECONDS)
 
-    def _plan(
-        self,
-        lane: TurnLane,
-        seconds: float = 0.0,
-    ) -> None:
+    def _plan(self, lane: TurnLane, seconds: float = 0.0) -> None:
         for own_lane, job in self._jobs:
             if own_lane is lane:
                 lane.plan(job, seconds)

@@ -49,10 +49,7 @@ class CatalogEntry:
         return _signature(self.files) == self.signature
 
 
-def read_entry(
-    root: str,
-    environment: Mapping[str, str],
-) -> CatalogEntry:
+def read_entry(root: str, environment: Mapping[str, str]) -> CatalogEntry:
     """Reads the marker, the configuration and the tokens of a vault. Does not raise.
 
     It creates nothing: the state folder may not exist yet.
@@ -76,11 +73,7 @@ def read_entry(
         tokens = _load_tokens(Path(root), with_owner(config, marker))
     except (VaultMemoryError, OSError) as error:
         return CatalogEntry(
-            root,
-            vault,
-            trouble=str(error),
-            files=tuple(files),
-            signature=tuple(signatures),
+            root, vault, trouble=str(error), files=tuple(files), signature=tuple(signatures)
         )
     return CatalogEntry(
         root,
@@ -93,9 +86,7 @@ def read_entry(
 
 
 def earlier_tokens(
-    root: str,
-    vault: str,
-    environment: Mapping[str, str],
+    root: str, vault: str, environment: Mapping[str, str]
 ) -> dict[str, Tokens | None]:
     """Returns the vaults that this folder was before it had the id `vault`, with their tokens."""
     states = state_root(environment)
@@ -111,10 +102,7 @@ def earlier_tokens(
     return earlier
 
 
-def _load_tokens(
-    root: Path,
-    config: configuration.Config,
-) -> Tokens:
+def _load_tokens(root: Path, config: configuration.Config) -> Tokens:
     """Raises TokenUnsafe, NameTaken."""
     rows = config.serve.tokens
     tokens = Tokens.load(rows, root=root)

@@ -25,11 +25,7 @@ def checks(status: "VaultHostJson") -> Iterator[Check]:
             f"no event reports changes of {len(polled)} vaults, such as `{polled[0]}`",
             "raise `fs.inotify.max_user_watches`, or move the vaults to a local disk",
         )
-    closed = [
-        row["root"]
-        for row in status["vaults"]
-        if not row["tokens"] and not row["trouble"]
-    ]
+    closed = [row["root"] for row in status["vaults"] if not row["tokens"] and not row["trouble"]]
     if closed:
         yield Check(
             "tokens",
@@ -54,8 +50,7 @@ def checks(status: "VaultHostJson") -> Iterator[Check]:
             "vaults",
             "warn",
             f"there is no vault below `{folder}`",
-            "make one with `vault-memory init FOLDER`, or name another folder with"
-            " `--vaults`",
+            "make one with `vault-memory init FOLDER`, or name another folder with `--vaults`",
         )
         return
     count = len(status["vaults"]) - troubled
@@ -66,10 +61,7 @@ def _host(status: "VaultHostJson") -> Check:
     if status["running"]:
         return Check("host", "ok", f"process {status['pid']} serves the vaults", "")
     return Check(
-        "host",
-        "warn",
-        "no host runs",
-        f"run `vault-memory host --vaults {status['folder']}`",
+        "host", "warn", "no host runs", f"run `vault-memory host --vaults {status['folder']}`"
     )
 
 

@@ -20,11 +20,7 @@ HOSTS = "hosts"
 class HostRuns(Locked):
     """Another host serves the vaults in this folder."""
 
-    def __init__(
-        self,
-        vaults: Path,
-        pid: int | None,
-    ) -> None:
+    def __init__(self, vaults: Path, pid: int | None) -> None:
         process = f" (process {pid})" if pid else ""
         super().__init__(
             f"a host already serves the vaults in `{vaults}`{process}",
@@ -60,10 +56,7 @@ class HostFolder(NamedTuple):
             return None
 
 
-def host_folder(
-    vaults: Path,
-    environment: Mapping[str, str],
-) -> HostFolder:
+def host_folder(vaults: Path, environment: Mapping[str, str]) -> HostFolder:
     """Returns the state folder of the host of this folder. It need not exist."""
     return HostFolder(host_state(vaults, state_root(environment)))
 
@@ -82,10 +75,7 @@ class HostPlace(NamedTuple):
     pid: int
 
 
-def host_of(
-    root: Path,
-    environment: Mapping[str, str],
-) -> HostPlace | None:
+def host_of(root: Path, environment: Mapping[str, str]) -> HostPlace | None:
     """Returns the host that serves this vault; None without one."""
     for vaults in root.resolve().parents[:DEEPEST]:
         folder = host_folder(vaults, environment)
@@ -102,10 +92,7 @@ def host_of(
 
 
 @contextmanager
-def only_host(
-    vaults: Path,
-    folder: HostFolder,
-) -> Iterator[None]:
+def only_host(vaults: Path, folder: HostFolder) -> Iterator[None]:
     """Makes this process the host of the folder. Raises HostRuns."""
     places.make_private(folder.path)
     try:

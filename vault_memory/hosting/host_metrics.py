@@ -14,13 +14,7 @@ from vault_memory.api.metrics import Family, Sample
 from vault_memory.hosting.host_report import state_of, trouble_of
 from vault_memory.hosting.residents import memory_in_use
 from vault_memory.http import metrics_text
-from vault_memory.http.prometheus import (
-    CHALLENGE,
-    FORMAT,
-    PATH,
-    Requests,
-    may_read,
-)
+from vault_memory.http.prometheus import CHALLENGE, FORMAT, PATH, Requests, may_read
 from vault_memory.http.responses import HEADERS, refusal
 from vault_memory.http.tokens import token_in
 
@@ -31,10 +25,7 @@ SETTING = "host.metrics_token_file"
 STATES = ("closed", "open", "in_use", "failed", "refused")
 
 
-def metrics_routes(
-    host: "VaultHost",
-    requests: Requests,
-) -> list[Route]:
+def metrics_routes(host: "VaultHost", requests: Requests) -> list[Route]:
     """Returns the route; none when no token is configured. Raises TokenUnsafe."""
     return routes_of_numbers(
         lambda: host_families(host),
@@ -45,10 +36,7 @@ def metrics_routes(
 
 
 def routes_of_numbers(
-    families: Callable[[], list[Family]],
-    requests: Requests,
-    token_file: str,
-    folder: Path,
+    families: Callable[[], list[Family]], requests: Requests, token_file: str, folder: Path
 ) -> list[Route]:
     """Returns the route for these numbers; none without a token. Raises TokenUnsafe.
 
@@ -81,9 +69,7 @@ def host_families(host: "VaultHost") -> list[Family]:
     states: Counter[str] = Counter(state_of(vault) for vault in vaults)
     states["refused"] = len(host.catalog.troubled())
     by_state = tuple(Sample(states[state], {"state": state}) for state in STATES)
-    turns = tuple(
-        Sample(lane.turns, {"kind": lane.name}) for lane in host.residents.lanes.all()
-    )
+    turns = tuple(Sample(lane.turns, {"kind": lane.name}) for lane in host.residents.lanes.all())
     troubled = sum(bool(trouble_of(vault)) for vault in vaults)
     opened = sum(vault.opened for vault in vaults)
     return [
@@ -95,16 +81,10 @@ def host_families(host: "VaultHost") -> list[Family]:
             (Sample(troubled, {}),),
         ),
         Family(
-            "host_openings_total",
-            "counter",
-            "How often a vault was opened",
-            (Sample(opened, {}),),
+            "host_openings_total", "counter", "How often a vault was opened", (Sample(opened, {}),)
         ),
         Family("host_turns_total", "counter", "Turns that were taken, by kind", turns),
         Family(
-            "host_memory_bytes",
-            "gauge",
-            "Memory of the process",
-            (Sample(memory_in_use(), {}),),
+            "host_memory_bytes", "gauge", "Memory of the process", (Sample(memory_in_use(), {}),)
         ),
     ]

@@ -10,11 +10,7 @@ from vault_memory.hosting.hosted_vault import HostedVault
 from vault_memory.hosting.vault_catalog import VaultCatalog
 
 if TYPE_CHECKING:
-    from vault_memory.contract.host_answers import (
-        HostedVaultJson,
-        HostedVaultState,
-        VaultHostJson,
-    )
+    from vault_memory.contract.host_answers import HostedVaultJson, HostedVaultState, VaultHostJson
     from vault_memory.contract.status_answers import WatcherJson
     from vault_memory.daemon.socket_server import Call
     from vault_memory.hosting.residents import Residents
@@ -23,11 +19,7 @@ if TYPE_CHECKING:
 class HostReport:
     """Reports the state of a running host."""
 
-    def __init__(
-        self,
-        catalog: VaultCatalog,
-        residents: "Residents",
-    ) -> None:
+    def __init__(self, catalog: VaultCatalog, residents: "Residents") -> None:
         self._catalog = catalog
         self._residents = residents
         self.address = ""

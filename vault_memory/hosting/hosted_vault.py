@@ -42,11 +42,7 @@ CLOSING_SECONDS = 1.0
 class HostedVault:
     """A vault of a host. Any thread may use it."""
 
-    def __init__(
-        self,
-        entry: CatalogEntry,
-        host: HostView,
-    ) -> None:
+    def __init__(self, entry: CatalogEntry, host: HostView) -> None:
         self.entry = entry
         self.resident: Resident | None = None
         """The open vault; only a turn of the upkeep sets it"""
@@ -229,11 +225,7 @@ class HostedVault:
             return self._seconds_until_due()
         return self._pause_after_turn(resident, seconds)
 
-    def _pause_after_turn(
-        self,
-        resident: Resident,
-        seconds: float,
-    ) -> float:
+    def _pause_after_turn(self, resident: Resident, seconds: float) -> float:
         """Returns the seconds until the next turn of an open vault, whose upkeep names `seconds`."""
         if self._must_close or self._is_over:
             seconds = min(seconds, CLOSING_SECONDS)
@@ -274,9 +266,7 @@ class HostedVault:
             if self.watch.is_removed or self.watch.root != entry.root:
                 host = self._host
                 host.watcher.remove(self.watch)
-                self.watch = host.watcher.add(
-                    entry.root, host.watching, self.note_change
-                )
+                self.watch = host.watcher.add(entry.root, host.watching, self.note_change)
                 # Fault: nobody heard what happened between the two watches.
                 self._opened_entry = None
             return entry, self.watch
@@ -346,11 +336,7 @@ class HostedVault:
         self._host.note_opened()
         return True
 
-    def _is_untouched(
-        self,
-        entry: CatalogEntry,
-        leftovers: Leftovers | None,
-    ) -> bool:
+    def _is_untouched(self, entry: CatalogEntry, leftovers: Leftovers | None) -> bool:
         """Whether its configuration and its state folder are as they were when it was closed."""
         # Fault: a command beside the host may have indexed a save before its version was
         # stored. Another configuration may claim other notes.
@@ -358,9 +344,7 @@ class HostedVault:
 
     def _note_failure(self, error: Exception) -> None:
         if str(error) != self.failure.reason:
-            logger.warning(
-                "the vault `%s` cannot be opened: %s", self.entry.root, error
-            )
+            logger.warning("the vault `%s` cannot be opened: %s", self.entry.root, error)
         with self._lock:
             self.failure.note(error)
         self._fail_waiting(error)

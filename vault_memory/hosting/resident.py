@@ -59,10 +59,7 @@ class RestingState:
         """Whether the index is the same, and the last scan was not long ago."""
         # Fault (C62): some changes raise no event, such as those through a memory map.
         is_recent = time.monotonic() - self.scanned_at < SCAN_SECONDS
-        is_same = (
-            self.rules == indexing.rules
-            and self.generation == indexing.generation_in_use
-        )
+        is_same = self.rules == indexing.rules and self.generation == indexing.generation_in_use
         return is_recent and is_same
 
 
@@ -81,10 +78,7 @@ class ResidentOwner:
     is_stopping: Callable[[], bool]
 
 
-def _check_vault(
-    entry: CatalogEntry,
-    marker: Marker | None,
-) -> None:
+def _check_vault(entry: CatalogEntry, marker: Marker | None) -> None:
     # Fault: another vault may have taken the folder since the catalog was renewed. Its notes would
     # be shown to the people of this one.
     if marker is None or marker.vault != entry.vault:
@@ -168,9 +162,7 @@ class Resident:
     def _begin_upkeep(self, stack: ExitStack) -> VaultUpkeep | None:
         """Starts the upkeep; returns None when another daemon tends the vault."""
         try:
-            self._lock = stack.enter_context(
-                DaemonLock(self.memory.vault.state.lock_file)
-            )
+            self._lock = stack.enter_context(DaemonLock(self.memory.vault.state.lock_file))
         except Locked:
             pid = pid_of(self.memory.vault.state.lock_file)
             logger.info("the daemon %s tends a vault; it is only served here", pid)
@@ -222,9 +214,7 @@ class Resident:
         if not is_at_rest or self._was_outdated:
             return None
         indexing = self.memory.vault.indexing
-        return RestingState(
-            indexing.generation_in_use, indexing.rules, self._scanned_at
-        )
+        return RestingState(indexing.generation_in_use, indexing.rules, self._scanned_at)
 
     def shrink(self) -> None:
         """Gives back memory that the next requests read again.
@@ -392,10 +382,6 @@ class Resident:
             default=NEVER,
         )
 
-    def _check_stop(
-        self,
-        completed: int,
-        total: int,
-    ) -> None:
+    def _check_stop(self, completed: int, total: int) -> None:
         if self._owner.is_stopping():
             raise HostStops

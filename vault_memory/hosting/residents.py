@@ -15,11 +15,7 @@ from vault_memory.hosting.host_view import HostView, Lanes
 from vault_memory.hosting.hosted_vault import HostedVault
 from vault_memory.hosting.night_spread import night_delay
 from vault_memory.hosting.turn_lane import TurnLane
-from vault_memory.hosting.vault_catalog import (
-    CatalogChanges,
-    VaultCatalog,
-    VaultTroubled,
-)
+from vault_memory.hosting.vault_catalog import CatalogChanges, VaultCatalog, VaultTroubled
 from vault_memory.vault.state_dir import state_root
 from vault_memory.vault.watch.shared_watcher import SharedWatcher
 
@@ -51,12 +47,7 @@ def lanes_of_host() -> Lanes:
 class Residents:
     """The vaults of the catalog. Any thread may use it."""
 
-    def __init__(
-        self,
-        catalog: VaultCatalog,
-        config: Config,
-        watcher: SharedWatcher,
-    ) -> None:
+    def __init__(self, catalog: VaultCatalog, config: Config, watcher: SharedWatcher) -> None:
         self.catalog = catalog
         self.settings = config.host
         self.lanes = lanes_of_host()
@@ -120,8 +111,7 @@ class Residents:
     def open_vaults(self) -> list[HostedVault]:
         """Returns the open vaults, the longest unused first."""
         return sorted(
-            (vault for vault in self.vaults() if vault.is_open),
-            key=lambda vault: vault.used_at,
+            (vault for vault in self.vaults() if vault.is_open), key=lambda vault: vault.used_at
         )
 
     def start(self) -> None:
@@ -143,16 +133,10 @@ class Residents:
         for number, vault_id in enumerate(sorted(changes.added)):
             self._add(vault_id, VISIT_SECONDS * number)
         self._leaving = {
-            vault_id: vault
-            for vault_id, vault in self._leaving.items()
-            if not vault.is_at_rest
+            vault_id: vault for vault_id, vault in self._leaving.items() if not vault.is_at_rest
         }
 
-    def _add(
-        self,
-        vault_id: str,
-        seconds: float,
-    ) -> None:
+    def _add(self, vault_id: str, seconds: float) -> None:
         """Serves a vault, and visits it in so many seconds."""
         entry = self.catalog.entry(vault_id)
         if entry is None:
@@ -196,11 +180,7 @@ class Residents:
         if excess > 0:
             self._ask_to_close(self.open_vaults(), excess)
 
-    def _ask_to_close(
-        self,
-        open_vaults: list[HostedVault],
-        count: int,
-    ) -> None:
+    def _ask_to_close(self, open_vaults: list[HostedVault], count: int) -> None:
         unused = [vault for vault in open_vaults if not vault.users]
         for vault in unused[:count]:
             vault.ask_to_close()

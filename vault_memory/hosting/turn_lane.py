@@ -39,11 +39,7 @@ class TurnJob:
 class TurnLane:
     """A bounded number of threads for the jobs of one kind. Any thread may use it."""
 
-    def __init__(
-        self,
-        name: str,
-        threads: int,
-    ) -> None:
+    def __init__(self, name: str, threads: int) -> None:
         self.name = name
         self._condition = threading.Condition()
         self._heap: list[tuple[float, int, TurnJob]] = []
@@ -68,11 +64,7 @@ class TurnLane:
         for thread in self._threads:
             thread.start()
 
-    def plan(
-        self,
-        job: TurnJob,
-        seconds: float = 0.0,
-    ) -> None:
+    def plan(self, job: TurnJob, seconds: float = 0.0) -> None:
         """Makes a job due in so many seconds, unless it is due earlier."""
         due = time.monotonic() + seconds
         with self._condition:
@@ -155,14 +147,7 @@ class TurnLane:
         self.turns += 1
         return job
 
-    def _end_turn(
-        self,
-        job: TurnJob,
-        began: float,
-        seconds: float,
-        *,
-        is_counted: bool,
-    ) -> None:
+    def _end_turn(self, job: TurnJob, began: float, seconds: float, *, is_counted: bool) -> None:
         now = time.monotonic()
         with self._condition:
             self._long_running -= is_counted
@@ -175,11 +160,7 @@ class TurnLane:
             if self._postponed:
                 self._condition.notify()
 
-    def _push(
-        self,
-        job: TurnJob,
-        due: float,
-    ) -> None:
+    def _push(self, job: TurnJob, due: float) -> None:
         job.due = due
         if job.is_running:
             # The end of the turn puts it into the heap.

@@ -71,18 +71,12 @@ class VaultCatalog:
     Trouble of one vault, such as a damaged configuration, leaves the others as they are.
     """
 
-    def __init__(
-        self,
-        folder: Path,
-        environment: Mapping[str, str],
-    ) -> None:
+    def __init__(self, folder: Path, environment: Mapping[str, str]) -> None:
         """Raises VaultUnreachable, VaultInVaults."""
         self.folder = Path(os.path.realpath(folder))
         check_folder(self.folder)
         self.environment = {
-            name: value
-            for name, value in environment.items()
-            if name not in OF_ONE_VAULT
+            name: value for name, value in environment.items() if name not in OF_ONE_VAULT
         }
         self._lock = threading.Lock()
         self._content = _Content({}, {}, VaultTokens())
@@ -179,9 +173,7 @@ class VaultCatalog:
             self._last_tokens[entry.root] = entry.tokens
         self._content = _Content(entries, by_vault, tokens, tokens.shared())
         self._last_tokens = {
-            root: tokens
-            for root, tokens in self._last_tokens.items()
-            if root in entries
+            root: tokens for root, tokens in self._last_tokens.items() if root in entries
         }
         self._note_refusals()
         self._report()
@@ -197,9 +189,7 @@ class VaultCatalog:
 
     def _note_refusals(self) -> None:
         """Notes the tokens and the ids of the vaults that cannot be served, with the reasons."""
-        refused = dict.fromkeys(
-            self.tokens.ambiguous(), "another vault has this token, too"
-        )
+        refused = dict.fromkeys(self.tokens.ambiguous(), "another vault has this token, too")
         troubles = {}
         for entry in self.troubled():
             reason = without_paths(entry.trouble, (entry.root,))
@@ -243,9 +233,7 @@ class VaultCatalog:
     def _copies(self, vault: str) -> str:
         """Names the folders that carry one id."""
         roots = sorted(
-            entry.root
-            for entry in self._content.by_root.values()
-            if entry.vault == vault
+            entry.root for entry in self._content.by_root.values() if entry.vault == vault
         )
         names = " and ".join(f"`{root}`" for root in roots)
         return (
@@ -255,8 +243,7 @@ class VaultCatalog:
 
 
 def _served(
-    entries: Mapping[str, CatalogEntry],
-    first_root: Callable[[str], str],
+    entries: Mapping[str, CatalogEntry], first_root: Callable[[str], str]
 ) -> dict[str, CatalogEntry]:
     """Returns the vaults that can be served, by their ids.
 
@@ -279,8 +266,7 @@ def _served(
 
 
 def _changes(
-    before: Mapping[str, CatalogEntry],
-    after: Mapping[str, CatalogEntry],
+    before: Mapping[str, CatalogEntry], after: Mapping[str, CatalogEntry]
 ) -> CatalogChanges:
     both = before.keys() & after.keys()
     return CatalogChanges(

@@ -59,11 +59,7 @@ def vault_folders(folder: str) -> Iterator[str]:
                 waiting.append((child, depth + 1))
 
 
-def has_marker(
-    folder: str,
-    *,
-    strict: bool = False,
-) -> bool:
+def has_marker(folder: str, *, strict: bool = False) -> bool:
     """Whether a folder has a marker, which may be damaged.
 
     Raises OSError with `strict` when the folder cannot be looked into.
@@ -104,10 +100,7 @@ def _is_ignored(name: str) -> bool:
     return name.startswith(".") or name == "lost+found"
 
 
-def has_more_notes(
-    root: str,
-    count: int,
-) -> bool:
+def has_more_notes(root: str, count: int) -> bool:
     """Whether a folder has more than so many Markdown files. It lists no more than needed."""
     notes = 0
     for _, folders, names in os.walk(root):

@@ -45,11 +45,7 @@ END_SECONDS = 8.0
 class VaultHost:
     """Serves all vaults below a folder, between `start` and `stop`."""
 
-    def __init__(
-        self,
-        catalog: VaultCatalog,
-        config: Config,
-    ) -> None:
+    def __init__(self, catalog: VaultCatalog, config: Config) -> None:
         self.catalog = catalog
         self.config = config
         self.watcher = SharedWatcher()
@@ -196,10 +192,6 @@ def _allow_open_files() -> None:
         resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
 
 
-def open_host(
-    folder: Path,
-    environment: "dict[str, str]",
-    config: Config,
-) -> VaultHost:
+def open_host(folder: Path, environment: "dict[str, str]", config: Config) -> VaultHost:
     """Returns the host of a folder of vaults. Raises VaultUnreachable, VaultInVaults."""
     return VaultHost(VaultCatalog(folder, environment), config)

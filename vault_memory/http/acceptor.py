@@ -106,9 +106,7 @@ class Acceptor:
         # Fault (C65): the clients that are connected wait for answers, and each answer
         # needs descriptors for the notes.
         drop_some(connections, SPARE)
-        self._limits.most = max(
-            FEWEST, min(self._limits.most, len(connections) - SPARE)
-        )
+        self._limits.most = max(FEWEST, min(self._limits.most, len(connections) - SPARE))
         self._retry = self._loop.call_later(
             PAUSE_SECONDS, self._loop.add_reader, self._listening, self._accept
         )

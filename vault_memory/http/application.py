@@ -2,11 +2,7 @@
 
 import logging
 from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
-from contextlib import (
-    AbstractAsyncContextManager,
-    AsyncExitStack,
-    asynccontextmanager,
-)
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, NamedTuple
@@ -38,13 +34,7 @@ from vault_memory.http.auth import Access, Doorkeeper, unauthorised
 from vault_memory.http.lifespan import running
 from vault_memory.http.origin_check import Gate
 from vault_memory.http.prometheus import Counting, Requests
-from vault_memory.http.responses import (
-    broken,
-    failure,
-    refusal,
-    reply,
-    unavailable,
-)
+from vault_memory.http.responses import broken, failure, refusal, reply, unavailable
 from vault_memory.http.routes import ENDPOINTS, Endpoint, open_routes
 from vault_memory.http.tokens import Tokens
 from vault_memory.rules.paths.caller import Caller
@@ -109,21 +99,11 @@ def calls_application(bot_app: BotApp) -> Starlette:
     mounted_paths = {*mounted, *(f"{path}/{{rest}}" for path in mounted)}
     middleware = [
         Middleware(
-            Counting,
-            requests=bot_app.counts,
-            paths=open_paths | call_paths | mounted_paths,
+            Counting, requests=bot_app.counts, paths=open_paths | call_paths | mounted_paths
         ),
-        Middleware(
-            Gate,
-            hosts=(serve.host, *serve.allowed_hosts),
-            origins=serve.allowed_origins,
-        ),
+        Middleware(Gate, hosts=(serve.host, *serve.allowed_hosts), origins=serve.allowed_origins),
         *_cors(serve),
-        Middleware(
-            Doorkeeper,
-            access=bot_app.access,
-            open_paths=open_paths,
-        ),
+        Middleware(Doorkeeper, access=bot_app.access, open_paths=open_paths),
         *bot_app.after_token,
     ]
     calls = [_route(bot_app.service, endpoint) for endpoint in ENDPOINTS]
@@ -178,12 +158,7 @@ class _Mounted:
 
     app: ASGIApp
 
-    async def __call__(
-        self,
-        scope: Scope,
-        receive: Receive,
-        send: Send,
-    ) -> None:
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         try:
             await self.app(scope, receive, send)
         except (VaultUnknown, VaultUnavailable) as error:
@@ -198,10 +173,7 @@ def _without_vault(error: VaultUnknown | VaultUnavailable) -> Response:
     return unavailable(error)
 
 
-def _route(
-    service: VaultService,
-    endpoint: Endpoint,
-) -> Route:
+def _route(service: VaultService, endpoint: Endpoint) -> Route:
     async def answer(request: Request) -> Response:
         try:
             async with opened(service, request.scope["state"]) as memory:
@@ -217,18 +189,11 @@ def _route(
             return broken()
 
     return Route(
-        endpoint.path.replace("}", ":path}"),
-        answer,
-        methods=[endpoint.method],
-        name=endpoint.name,
+        endpoint.path.replace("}", ":path}"), answer, methods=[endpoint.method], name=endpoint.name
     )
 
 
-async def _answer(
-    memory: VaultMemory,
-    endpoint: Endpoint,
-    request: Request,
-) -> Response:
+async def _answer(memory: VaultMemory, endpoint: Endpoint, request: Request) -> Response:
     """Returns the answer of a call, or its error for people."""
     caller: Caller = request.scope["state"][CALLER]
     try:
@@ -245,10 +210,7 @@ async def _answer(
     except (DatabaseError, OSError) as error:
         logger.warning("%s: %s", endpoint.name, error)
         return refusal(
-            503,
-            "system",
-            "the disk or the index does not answer now",
-            "try again later",
+            503, "system", "the disk or the index does not answer now", "try again later"
         )
 
 
@@ -260,10 +222,7 @@ def _check_open(memory: VaultMemory) -> None:
         raise VaultUnavailable
 
 
-async def _payload(
-    request: Request,
-    endpoint: Endpoint,
-) -> Any:
+async def _payload(request: Request, endpoint: Endpoint) -> Any:
     """The request in its shape of the contract. Raises UsageError."""
     try:
         if endpoint.method == "GET":
@@ -287,10 +246,7 @@ ERRORS = {
 """Code, message and hint of the errors that the router raises"""
 
 
-async def _http_error(
-    request: Request,
-    error: Exception,
-) -> Response:
+async def _http_error(request: Request, error: Exception) -> Response:
     assert isinstance(error, HTTPException)
     code, message, hint = ERRORS.get(error.status_code, ("refused", error.detail, SEE))
     return refusal(error.status_code, code, message, hint, error.headers)

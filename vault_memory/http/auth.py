@@ -38,11 +38,7 @@ class BodyBuffer:
 
     # Many bodies, each short enough, could fill the memory together.
 
-    def __init__(
-        self,
-        capacity: int,
-        of_vault: int,
-    ) -> None:
+    def __init__(self, capacity: int, of_vault: int) -> None:
         self._capacity = capacity
         self._of_vault = of_vault
         self._used: Counter[str] = Counter()
@@ -89,12 +85,7 @@ class Doorkeeper:
     It refuses requests without a caller.
     """
 
-    def __init__(
-        self,
-        app: ASGIApp,
-        access: Access,
-        open_paths: Collection[str] = (),
-    ) -> None:
+    def __init__(self, app: ASGIApp, access: Access, open_paths: Collection[str] = ()) -> None:
         self._app = app
         self._tokens = access.tokens
         self._local = access.local
@@ -112,12 +103,7 @@ class Doorkeeper:
         self._callers_buffer = BodyBuffer(of_callers, of_vault)
         self._unknown_buffer = BodyBuffer(of_unknown, of_unknown)
 
-    async def __call__(
-        self,
-        scope: Scope,
-        receive: Receive,
-        send: Send,
-    ) -> None:
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "lifespan":
             await self._app(scope, receive, send)
             return
@@ -172,12 +158,7 @@ class Doorkeeper:
             self._requests[most] = RateLimiter(most, time.monotonic)
         return self._requests[most]
 
-    def _unknown(
-        self,
-        scope: Scope,
-        *,
-        has_token: bool,
-    ) -> Response:
+    def _unknown(self, scope: Scope, *, has_token: bool) -> Response:
         """Returns the refusal of a request without a token, or with an unknown one."""
         # Fault: a client that guesses tokens is slowed down, by its address.
         address = (scope.get("client") or ("socket",))[0]
@@ -185,12 +166,7 @@ class Doorkeeper:
             return _too_often(wait)
         return unauthorised(has_token=has_token)
 
-    async def _read_body(
-        self,
-        scope: Scope,
-        receive: Receive,
-        take: Lease,
-    ) -> bytes | Response:
+    async def _read_body(self, scope: Scope, receive: Receive, take: Lease) -> bytes | Response:
         """Returns the complete body, or the refusal."""
         # Fault: a call must not begin with half of its arguments. So the body is read
         # before it.
@@ -216,9 +192,7 @@ class Doorkeeper:
                 if not message.get("more_body"):
                     return _too_long(longest) if is_too_long else bytes(body)
             return _too_long(longest)
-        return refusal(
-            408, "too_slow", "the request did not arrive in time", "send it again"
-        )
+        return refusal(408, "too_slow", "the request did not arrive in time", "send it again")
 
 
 def unauthorised(*, has_token: bool) -> Response:
@@ -244,10 +218,7 @@ def _bearer(header: str) -> str:
     return token.strip() if scheme.lower() == "bearer" else ""
 
 
-def _replay(
-    body: bytes,
-    receive: Receive,
-) -> Receive:
+def _replay(body: bytes, receive: Receive) -> Receive:
     """Gives the app the body that was read, and then every later message."""
     bodies = [body]
 
@@ -261,9 +232,7 @@ def _replay(
 
 def _too_often(wait: int) -> Response:
     hint = f"try again in {wait} s; `serve.requests_per_minute` is the limit"
-    return refusal(
-        429, "too_often", "too many requests", hint, {"retry-after": str(wait)}
-    )
+    return refusal(429, "too_often", "too many requests", hint, {"retry-after": str(wait)})
 
 
 def busy() -> Response:

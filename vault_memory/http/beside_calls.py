@@ -21,12 +21,7 @@ class _ByPath:
     calls: ASGIApp
     page: ASGIApp
 
-    async def __call__(
-        self,
-        scope: Scope,
-        receive: Receive,
-        send: Send,
-    ) -> None:
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         first = scope["path"].lstrip("/").partition("/")[0]
         app = self.calls if first in CALLS else self.page
         # Fault: the route of this app matched the complete path. Both apps would take it for a
@@ -34,10 +29,7 @@ class _ByPath:
         await app({**scope, "path_params": {}}, receive, send)
 
 
-def page_beside_calls(
-    calls: ASGIApp,
-    page: ASGIApp,
-) -> Starlette:
+def page_beside_calls(calls: ASGIApp, page: ASGIApp) -> Starlette:
     """Returns an app with both. Each checks its requests itself."""
 
     @asynccontextmanager

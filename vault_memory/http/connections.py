@@ -84,11 +84,7 @@ class Connection(H11Protocol):
     @property
     def open_connections(self) -> "list[Connection]":
         """The open connections of this server, including this one."""
-        return [
-            connection
-            for connection in self.connections
-            if isinstance(connection, Connection)
-        ]
+        return [connection for connection in self.connections if isinstance(connection, Connection)]
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         super().connection_made(transport)
@@ -96,9 +92,7 @@ class Connection(H11Protocol):
         transport.max_size = LONGEST_READ  # type: ignore[attr-defined]
         self._watch()
         if not self._has_place():
-            self._refuse(
-                503, "busy", "too many connections are open", "try again later"
-            )
+            self._refuse(503, "busy", "too many connections are open", "try again later")
 
     def connection_lost(self, exc: Exception | None) -> None:
         _cancel(self._deadline)
@@ -139,44 +133,28 @@ class Connection(H11Protocol):
         self._awaited = state
         _cancel(self._deadline)
         if state is h11.IDLE:
-            self._deadline = self.loop.call_later(
-                self._limits.head_seconds, self._head_is_late
-            )
+            self._deadline = self.loop.call_later(self._limits.head_seconds, self._head_is_late)
         elif state is h11.SEND_BODY:
             self._deadline = self.loop.call_later(self._limits.body_seconds, self.drop)
 
     def _head_is_late(self) -> None:
         if self.conn.trailing_data[0] and self.conn.our_state is h11.IDLE:
-            self._refuse(
-                408, "too_slow", "the request did not arrive in time", "send it again"
-            )
+            self._refuse(408, "too_slow", "the request did not arrive in time", "send it again")
         else:
             self.drop()
 
     def _has_place(self) -> bool:
         """Whether it may stay. At the limit, another connection is dropped if one can be."""
-        earlier = [
-            connection for connection in self.open_connections if connection is not self
-        ]
+        earlier = [connection for connection in self.open_connections if connection is not self]
         # Fault: one address must not occupy the places of all others.
-        of_address = [
-            connection for connection in earlier if connection.address == self.address
-        ]
+        of_address = [connection for connection in earlier if connection.address == self.address]
         if self.address and len(of_address) >= self._limits.most_of_address:
             return drop_some(of_address)
         return len(earlier) < self._limits.most or drop_some(earlier)
 
-    def _refuse(
-        self,
-        status: int,
-        code: str,
-        message: str,
-        hint: str,
-    ) -> None:
+    def _refuse(self, status: int, code: str, message: str, hint: str) -> None:
         """Answers without reading the request."""
-        body = json.dumps(
-            {"error": {"code": code, "message": message, "hint": hint}}
-        ).encode()
+        body = json.dumps({"error": {"code": code, "message": message, "hint": hint}}).encode()
         headers = [
             ("content-type", "application/json"),
             ("content-length", str(len(body))),
@@ -191,17 +169,12 @@ class Connection(H11Protocol):
         self.transport.close()
 
 
-def drop_some(
-    connections: Iterable[Connection],
-    most: int = 1,
-) -> bool:
+def drop_some(connections: Iterable[Connection], most: int = 1) -> bool:
     """Drops up to `most` connections on which no client waits for an answer; False without any.
 
     Those without a token go first, then those of the address with the most, then the oldest.
     """
-    candidates = [
-        connection for connection in connections if connection.can_be_dropped()
-    ]
+    candidates = [connection for connection in connections if connection.can_be_dropped()]
     counts = Counter(connection.address for connection in candidates)
 
     def order(connection: Connection) -> tuple[bool, int, float]:

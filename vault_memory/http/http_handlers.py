@@ -27,11 +27,7 @@ else:
 Answer = Mapping[str, Any]
 
 
-def search(
-    memory: VaultMemory,
-    caller: Caller,
-    request: requests.SearchRequest,
-) -> Answer:
+def search(memory: VaultMemory, caller: Caller, request: requests.SearchRequest) -> Answer:
     answer = query_or_local.search(
         memory,
         request.query,
@@ -42,27 +38,18 @@ def search(
     return _for_caller(memory, caller, {**answer, "hits": hits})
 
 
-def context(
-    memory: VaultMemory,
-    caller: Caller,
-    request: requests.ContextBody,
-) -> Answer:
+def context(memory: VaultMemory, caller: Caller, request: requests.ContextBody) -> Answer:
     options = read_request.context_options(request)
     scopes = caller.reads(memory.layout)
     memory.learning.commit_before(options.session, scopes)
     answer = query_or_local.context(
-        memory,
-        request.prompt,
-        scopes=scopes,
-        options=options._replace(private=caller.private),
+        memory, request.prompt, scopes=scopes, options=options._replace(private=caller.private)
     )
     return _for_caller(memory, caller, answer)
 
 
 def turns(
-    memory: VaultMemory,
-    caller: Caller,
-    request: requests.TurnRequest,
+    memory: VaultMemory, caller: Caller, request: requests.TurnRequest
 ) -> "answers.RecordedJson":
     recorded = memory.record_turn(
         user=caller.user,
@@ -80,20 +67,14 @@ def turns(
 
 
 def end_session(
-    memory: VaultMemory,
-    caller: Caller,
-    request: requests.SessionRequest,
+    memory: VaultMemory, caller: Caller, request: requests.SessionRequest
 ) -> "answers.EndedJson":
-    ended = memory.end_session(
-        request.session, user=caller.user, channel=caller.channel or None
-    )
+    ended = memory.end_session(request.session, user=caller.user, channel=caller.channel or None)
     return json_contract.of_ended(ended)
 
 
 def compact(
-    memory: VaultMemory,
-    caller: Caller,
-    request: requests.CompactRequest,
+    memory: VaultMemory, caller: Caller, request: requests.CompactRequest
 ) -> "answers.CompactedJson":
     compacted = memory.learning.compact(
         request.session, request.text, user=caller.user, channel=caller.channel
@@ -102,17 +83,13 @@ def compact(
 
 
 def notes(
-    memory: VaultMemory,
-    caller: Caller,
-    request: requests.NoArguments,
+    memory: VaultMemory, caller: Caller, request: requests.NoArguments
 ) -> "answers.NotesJson":
     return json_contract.of_notes(memory.notes(caller.reads(memory.layout)))
 
 
 def note(
-    memory: VaultMemory,
-    caller: Caller,
-    request: requests.NoteRequest,
+    memory: VaultMemory, caller: Caller, request: requests.NoteRequest
 ) -> "answers.NoteTextJson":
     path = inside(request.note)
     # Fault (H124): another error than for a missing note would tell which notes other
@@ -126,9 +103,7 @@ def note(
 
 
 def remember(
-    memory: VaultMemory,
-    caller: Caller,
-    request: requests.RememberRequest,
+    memory: VaultMemory, caller: Caller, request: requests.RememberRequest
 ) -> "answers.RememberedJson":
     scope = memory.learning.scope_to_remember(request.text, caller)
     remembered = memory.remember(request.text, scope=scope, source="tool")
@@ -136,17 +111,13 @@ def remember(
 
 
 def held(
-    memory: VaultMemory,
-    caller: Caller,
-    request: requests.NoArguments,
+    memory: VaultMemory, caller: Caller, request: requests.NoArguments
 ) -> "answers.HeldListJson":
     return {"held": memory.learning.held(caller.scopes(memory.layout))}
 
 
 def feedback(
-    memory: VaultMemory,
-    caller: Caller,
-    request: requests.FeedbackRequest,
+    memory: VaultMemory, caller: Caller, request: requests.FeedbackRequest
 ) -> "answers.FeedbackJson":
     feedback = policy_feedback.Feedback(
         request.verdict,
@@ -160,9 +131,7 @@ def feedback(
 
 
 def facts(
-    memory: VaultMemory,
-    caller: Caller,
-    request: requests.FactsRequest,
+    memory: VaultMemory, caller: Caller, request: requests.FactsRequest
 ) -> "answers.FactsJson":
     listed = memory.facts(
         scopes=caller.reads(memory.layout),
@@ -173,22 +142,12 @@ def facts(
     return facts_json.of_facts(listed)
 
 
-def source(
-    memory: VaultMemory,
-    caller: Caller,
-    request: requests.SourceArguments,
-) -> Answer:
-    origin = memory.source(
-        request.ref, scopes=caller.reads(memory.layout), around=request.around
-    )
+def source(memory: VaultMemory, caller: Caller, request: requests.SourceArguments) -> Answer:
+    origin = memory.source(request.ref, scopes=caller.reads(memory.layout), around=request.around)
     return said_secrets.masked_source(memory, source_json.of_source(origin))
 
 
-def _for_caller(
-    memory: VaultMemory,
-    caller: Caller,
-    answer: Answer,
-) -> Answer:
+def _for_caller(memory: VaultMemory, caller: Caller, answer: Answer) -> Answer:
     """The answer without names of notes of others, and without folders of the machine."""
     payload = caller.shown(answer, memory.layout)
     freshness = payload["freshness"]

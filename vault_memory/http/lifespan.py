@@ -36,9 +36,7 @@ async def running(app: ASGIApp) -> AsyncIterator[None]:
             # This raises the error of the app, if there was one.
             await task
             if answer["type"] != RETURNED:
-                raise RuntimeError(
-                    answer.get("message") or "a mounted app did not start"
-                )
+                raise RuntimeError(answer.get("message") or "a mounted app did not start")
         yield
         if not task.done():
             await to_app.put({"type": "lifespan.shutdown"})

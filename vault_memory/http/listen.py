@@ -59,19 +59,13 @@ def listening_of(settings: Serve) -> Listening:
     return Listening(opened, url_of(settings.host, opened.getsockname()[1]))
 
 
-def url_of(
-    host: str,
-    port: int,
-) -> str:
+def url_of(host: str, port: int) -> str:
     """Returns the URL of a server; an address of IPv6 gets its brackets."""
     name = f"[{host}]" if ":" in host else host
     return f"http://{name}:{port}"
 
 
-def at_address(
-    host: str,
-    port: int,
-) -> socket.socket:
+def at_address(host: str, port: int) -> socket.socket:
     """Listens on an address; port 0 takes any that is free. Raises CannotListen."""
     try:
         family, kind, protocol, _, address = socket.getaddrinfo(
@@ -100,8 +94,7 @@ def at_socket(path: Path) -> socket.socket:
     """Listens on a Unix socket that only its owner can open. Raises CannotListen, Locked."""
     if len(os.fsencode(path)) > LONGEST_NAME:
         raise CannotListen(
-            f"`{path}` is too long for the name of a socket",
-            hint="choose a shorter one",
+            f"`{path}` is too long for the name of a socket", hint="choose a shorter one"
         )
     _make_room(path)
     listening = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
@@ -124,9 +117,7 @@ def _make_room(path: Path) -> None:
     """Removes a socket that has no listener, and nothing else. Raises CannotListen, Locked."""
     try:
         if not stat.S_ISSOCK(path.lstat().st_mode):
-            raise CannotListen(
-                f"`{path}` exists and is not a socket", hint="choose another name"
-            )
+            raise CannotListen(f"`{path}` exists and is not a socket", hint="choose another name")
     except FileNotFoundError:
         return
     with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as probe:
@@ -136,10 +127,7 @@ def _make_room(path: Path) -> None:
             # Fault: a server that was killed leaves its socket.
             path.unlink(missing_ok=True)
             return
-    raise Locked(
-        f"another process listens on `{path}`",
-        hint="stop it, or choose another name",
-    )
+    raise Locked(f"another process listens on `{path}`", hint="stop it, or choose another name")
 
 
 class Server(uvicorn.Server):
@@ -184,9 +172,7 @@ class Server(uvicorn.Server):
         if not self.started:
             return
         for listening in sockets or []:
-            acceptor = Acceptor(
-                listening, self._connection, self._limits, self.connections
-            )
+            acceptor = Acceptor(listening, self._connection, self._limits, self.connections)
             self.servers.append(acceptor)  # type: ignore[arg-type]
         self._ready()
 

@@ -37,11 +37,7 @@ class HostRoutes(NamedTuple):
 
 
 def many_vaults_application(
-    service: VaultService,
-    tokens: TokenTable,
-    settings: Serve,
-    routes: HostRoutes,
-    counts: Requests,
+    service: VaultService, tokens: TokenTable, settings: Serve, routes: HostRoutes, counts: Requests
 ) -> ASGIApp:
     """Returns an ASGI app for all vaults of a host.
 
@@ -75,12 +71,7 @@ class VaultTurns:
         self._turns: dict[str, Turns] = {}
         """Vault → its turns, while a request has or awaits one"""
 
-    async def __call__(
-        self,
-        scope: Scope,
-        receive: Receive,
-        send: Send,
-    ) -> None:
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         vault = scope.get("state", {}).get(VAULT)
         if vault is None:
             await self._app(scope, receive, send)

@@ -50,9 +50,7 @@ def document(endpoints: Sequence[Endpoint]) -> Schema:
             )
         },
         "/openapi.json": {
-            "get": _open_operation(
-                "document", "The OpenAPI document", {"type": "object"}
-            )
+            "get": _open_operation("document", "The OpenAPI document", {"type": "object"})
         },
     }
     for endpoint in endpoints:
@@ -60,18 +58,13 @@ def document(endpoints: Sequence[Endpoint]) -> Schema:
         operations[endpoint.method.lower()] = _operation(endpoint)
     return {
         "openapi": "3.1.0",
-        "info": {
-            "title": "vault-memory",
-            "version": __version__,
-            "description": DESCRIPTION,
-        },
+        "info": {"title": "vault-memory", "version": __version__, "description": DESCRIPTION},
         "paths": paths,
         "components": {
             "schemas": _schemas(types),
             "securitySchemes": {"token": {"type": "http", "scheme": "bearer"}},
             "responses": {
-                str(status): _refusal(status, meaning)
-                for status, meaning in REFUSALS.items()
+                str(status): _refusal(status, meaning) for status, meaning in REFUSALS.items()
             },
         },
         "security": [{"token": []}],
@@ -142,13 +135,7 @@ def _parameters(endpoint: Endpoint) -> list[Schema]:
     ]
 
 
-def _parameter(
-    endpoint: Endpoint,
-    name: str,
-    field: Schema,
-    *,
-    required: bool,
-) -> Schema:
+def _parameter(endpoint: Endpoint, name: str, field: Schema, *, required: bool) -> Schema:
     in_path = f"{{{name}}}" in endpoint.path
     kinds = [kind for kind in field.get("anyOf", [field]) if kind.get("type") != "null"]
     schema = {key: value for key, value in kinds[0].items() if key != "description"}
@@ -163,11 +150,7 @@ def _parameter(
     return parameter
 
 
-def _open_operation(
-    name: str,
-    summary: str,
-    schema: Schema,
-) -> Schema:
+def _open_operation(name: str, summary: str, schema: Schema) -> Schema:
     """Returns an operation that needs no token."""
     return {
         "operationId": name,
@@ -177,18 +160,12 @@ def _open_operation(
     }
 
 
-def _answer(
-    description: str,
-    schema: Schema,
-) -> Schema:
+def _answer(description: str, schema: Schema) -> Schema:
     content = {"application/json": {"schema": schema}}
     return {"description": description, "content": content}
 
 
-def _refusal(
-    status: int,
-    meaning: str,
-) -> Schema:
+def _refusal(status: int, meaning: str) -> Schema:
     response = _answer(meaning, _ref_to(answers.ErrorJson))
     if status == 429:
         response["headers"] = {"Retry-After": {"schema": {"type": "integer"}}}
@@ -197,8 +174,7 @@ def _refusal(
 
 def _refusals(statuses: Iterable[int]) -> Schema:
     return {
-        str(status): {"$ref": f"#/components/responses/{status}"}
-        for status in sorted(statuses)
+        str(status): {"$ref": f"#/components/responses/{status}"} for status in sorted(statuses)
     }
 
 

@@ -15,22 +15,12 @@ BODILESS = ("GET", "HEAD")
 class Gate:
     """Refuses requests to another host name, of an unknown web page, or with an unclear end."""
 
-    def __init__(
-        self,
-        app: ASGIApp,
-        hosts: Iterable[str],
-        origins: Iterable[str],
-    ) -> None:
+    def __init__(self, app: ASGIApp, hosts: Iterable[str], origins: Iterable[str]) -> None:
         self._app = app
         self._hosts = {*LOOPBACK_HOSTS, *(host_name(host) for host in hosts)}
         self._origins = {origin.rstrip("/").lower() for origin in origins}
 
-    async def __call__(
-        self,
-        scope: Scope,
-        receive: Receive,
-        send: Send,
-    ) -> None:
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         app = self._refusal(scope) or self._app
         await app(scope, receive, send)
 
@@ -65,10 +55,7 @@ class Gate:
         return refusal(403, "wrong_origin", "this page may not call here", hint)
 
 
-def _framing_refusal(
-    method: str,
-    headers: Headers,
-) -> ASGIApp | None:
+def _framing_refusal(method: str, headers: Headers) -> ASGIApp | None:
     # Fault: request smuggling. A proxy that sees the end of the request at another
     # place takes its last bytes for another request.
     is_encoded = "transfer-encoding" in headers
@@ -79,9 +66,7 @@ def _framing_refusal(
         message = f"a {method} request has no body"
     else:
         return None
-    return refusal(
-        400, "wrong_framing", message, "send it again without", {"connection": "close"}
-    )
+    return refusal(400, "wrong_framing", message, "send it again without", {"connection": "close"})
 
 
 def host_name(host: str) -> str:

@@ -46,13 +46,7 @@ class Requests:
         self._counts: dict[tuple[str, str, str], int] = defaultdict(int)
         self._seconds: dict[str, float] = defaultdict(float)
 
-    def took(
-        self,
-        path: str,
-        method: str,
-        status: int,
-        seconds: float,
-    ) -> None:
+    def took(self, path: str, method: str, status: int, seconds: float) -> None:
         """Counts a request with its duration."""
         self._counts[path, method, str(status)] += 1
         self._seconds[path] += seconds
@@ -71,16 +65,10 @@ class Requests:
             durations.append(Sample(by_path[path], {"path": path}, "_count"))
         return [
             Family(
-                "http_requests_total",
-                "counter",
-                "Requests that were answered",
-                tuple(by_status),
+                "http_requests_total", "counter", "Requests that were answered", tuple(by_status)
             ),
             Family(
-                "http_request_seconds",
-                "summary",
-                "How long their answers took",
-                tuple(durations),
+                "http_request_seconds", "summary", "How long their answers took", tuple(durations)
             ),
         ]
 
@@ -88,24 +76,14 @@ class Requests:
 class Counting:
     """Counts the requests. It comes before the gate, and counts refused requests, too."""
 
-    def __init__(
-        self,
-        app: ASGIApp,
-        requests: Requests,
-        paths: Collection[str],
-    ) -> None:
+    def __init__(self, app: ASGIApp, requests: Requests, paths: Collection[str]) -> None:
         self._app, self._requests = app, requests
         self._paths = {path for path in paths if "{" not in path}
         templates = {path.partition("{")[0]: path for path in paths if "{" in path}
         # Longer beginnings come first: a shorter one may begin a longer one.
         self._templates = sorted(templates.items(), reverse=True)
 
-    async def __call__(
-        self,
-        scope: Scope,
-        receive: Receive,
-        send: Send,
-    ) -> None:
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
@@ -138,11 +116,7 @@ class Counting:
 
 
 def metrics_route(
-    memory: VaultMemory,
-    requests: Requests,
-    token_file: str,
-    *,
-    for_local: bool,
+    memory: VaultMemory, requests: Requests, token_file: str, *, for_local: bool
 ) -> list[Route]:
     """Returns the route with its own check of tokens; no route when no request could pass.
 
@@ -161,18 +135,11 @@ def metrics_route(
         if not may_read(credentials, token, for_local=for_local):
             hint = f"send the token of `{setting}` as `Authorization: Bearer TOKEN`"
             return refusal(
-                401,
-                "unauthorised",
-                "the numbers have a token of their own",
-                hint,
-                CHALLENGE,
+                401, "unauthorised", "the numbers have a token of their own", hint, CHALLENGE
             )
         families = await anyio.to_thread.run_sync(metrics.families)
         return Response(
-            metrics_text.as_text([*families, *requests.families()]),
-            200,
-            HEADERS,
-            FORMAT,
+            metrics_text.as_text([*families, *requests.families()]), 200, HEADERS, FORMAT
         )
 
     return [Route(PATH, answer, methods=["GET"])]
@@ -181,12 +148,7 @@ def metrics_route(
 CHALLENGE = {"www-authenticate": 'Bearer realm="vault-memory metrics"'}
 
 
-def may_read(
-    credentials: list[str],
-    token: str,
-    *,
-    for_local: bool,
-) -> bool:
+def may_read(credentials: list[str], token: str, *, for_local: bool) -> bool:
     """Whether these `Authorization` headers have the token; `for_local`: or there are none."""
     if not credentials:
         return for_local

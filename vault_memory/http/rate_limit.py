@@ -13,11 +13,7 @@ MOST_KNOWN = 4096
 class RateLimiter:
     """Allows so many requests a minute, also all at once after a pause."""
 
-    def __init__(
-        self,
-        per_minute: int,
-        clock: Callable[[], float],
-    ) -> None:
+    def __init__(self, per_minute: int, clock: Callable[[], float]) -> None:
         self._capacity = float(per_minute)
         self._per_second = per_minute / 60
         self._clock = clock

@@ -29,9 +29,7 @@ HINTS = {"note_not_found": "`GET /v1/notes` lists them"}
 
 
 def reply(
-    answer: Mapping[str, Any],
-    status: int = 200,
-    headers: Mapping[str, str] | None = None,
+    answer: Mapping[str, Any], status: int = 200, headers: Mapping[str, str] | None = None
 ) -> Response:
     """Returns an answer with one JSON object."""
     # The name of a file may not be UTF-8. As an escape it can be sent nevertheless.
@@ -40,22 +38,13 @@ def reply(
 
 
 def refusal(
-    status: int,
-    code: str,
-    message: str,
-    hint: str = "",
-    headers: Mapping[str, str] | None = None,
+    status: int, code: str, message: str, hint: str = "", headers: Mapping[str, str] | None = None
 ) -> Response:
     """Returns an error that only exists over HTTP."""
-    return reply(
-        {"error": {"code": code, "message": message, "hint": hint}}, status, headers
-    )
+    return reply({"error": {"code": code, "message": message, "hint": hint}}, status, headers)
 
 
-def failure(
-    error: VaultMemoryError,
-    memory: VaultMemory,
-) -> Response:
+def failure(error: VaultMemoryError, memory: VaultMemory) -> Response:
     """Returns an error of a call, without folders of the machine."""
     status = error.http_status
     if isinstance(error, client.DaemonRefused):
@@ -82,8 +71,5 @@ def unavailable(error: VaultUnavailable) -> Response:
 def broken() -> Response:
     """Returns the error for a bug; the log has its traceback."""
     return refusal(
-        500,
-        "internal",
-        "the call failed, which is a bug",
-        "look into the log of the server",
+        500, "internal", "the call failed, which is a bug", "look into the log of the server"
     )

@@ -154,11 +154,7 @@ ENDPOINTS = (
 
 
 def open_routes(
-    memory: VaultMemory,
-    serve: Serve,
-    requests: Requests,
-    *,
-    for_local: bool,
+    memory: VaultMemory, serve: Serve, requests: Requests, *, for_local: bool
 ) -> list[Route]:
     """The routes without a token of ours: they are open, or check requests themselves.
 

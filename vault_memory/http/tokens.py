@@ -45,17 +45,10 @@ class Tokens:
     """The callers by the digests of their tokens; the tokens themselves are not kept."""
 
     def __init__(self, callers: Mapping[str, Caller]) -> None:
-        self._callers = tuple(
-            (token_digest(token), caller) for token, caller in callers.items()
-        )
+        self._callers = tuple((token_digest(token), caller) for token, caller in callers.items())
 
     @classmethod
-    def load(
-        cls,
-        tokens: Iterable[ServeToken],
-        *,
-        root: Path,
-    ) -> Self:
+    def load(cls, tokens: Iterable[ServeToken], *, root: Path) -> Self:
         """Loads the tokens of `[[serve.tokens]]`; no file may be in the vault `root`.
 
         Raises TokenUnsafe.
@@ -103,10 +96,7 @@ class Tokens:
         return len(self._callers)
 
 
-def _caller(
-    row: ServeToken,
-    setting: str,
-) -> Caller:
+def _caller(row: ServeToken, setting: str) -> Caller:
     names = (row.user, row.channel, *row.groups)
     are_valid = all(name == name.strip() and name.isprintable() for name in names)
     if not (are_valid and row.user and all(row.groups)):
@@ -117,16 +107,10 @@ def _caller(
     return Caller(row.user, row.channel, row.groups, row.private)
 
 
-def token_in(
-    path: Path,
-    setting: str,
-    root: Path,
-) -> str:
+def token_in(path: Path, setting: str, root: Path) -> str:
     """Reads a token file, which `setting` names; `root` is the vault. Raises TokenUnsafe."""
     see = f"see `{setting}`, or {MAKE_ONE}"
-    text = read_secret(
-        path, root, name="token file", setting=setting, error=TokenUnsafe, hint=see
-    )
+    text = read_secret(path, root, name="token file", setting=setting, error=TokenUnsafe, hint=see)
     token = text.rstrip("\r\n")
     if not (token.isascii() and token.isprintable()) or " " in token:
         raise TokenUnsafe(

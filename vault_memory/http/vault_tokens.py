@@ -29,10 +29,7 @@ class VaultTokens:
         """Vault → the digests of its tokens"""
 
     def set_tokens(
-        self,
-        vault: str,
-        tokens: Tokens,
-        requests_per_minute: int | None = None,
+        self, vault: str, tokens: Tokens, requests_per_minute: int | None = None
     ) -> None:
         """Replaces the tokens of a vault."""
         self.drop(vault)
@@ -44,9 +41,7 @@ class VaultTokens:
     def drop(self, vault: str) -> None:
         """Removes the tokens of a vault; a vault without tokens is no error."""
         for digest in self._digests.pop(vault, ()):
-            other_owners = [
-                owner for owner in self._owners.pop(digest) if owner.vault != vault
-            ]
+            other_owners = [owner for owner in self._owners.pop(digest) if owner.vault != vault]
             if other_owners:
                 self._owners[digest] = other_owners
 

@@ -19,10 +19,5 @@ def bulk_load(connection: Connection) -> Iterator[None]:
     _set(connection, USUAL)
 
 
-def _set(
-    connection: Connection,
-    options: tuple[tuple[str, int], ...],
-) -> None:
-    connection.executemany(
-        "INSERT INTO chunk_fts(chunk_fts, rank) VALUES (?, ?)", options
-    )
+def _set(connection: Connection, options: tuple[tuple[str, int], ...]) -> None:
+    connection.executemany("INSERT INTO chunk_fts(chunk_fts, rank) VALUES (?, ?)", options)

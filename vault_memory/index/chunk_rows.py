@@ -57,9 +57,7 @@ class Delta(NamedTuple):
 
     def __add__(self, other: "Delta") -> "Delta":  # type: ignore[override]
         return Delta(
-            self.added + other.added,
-            self.unchanged + other.unchanged,
-            self.removed + other.removed,
+            self.added + other.added, self.unchanged + other.unchanged, self.removed + other.removed
         )
 
 
@@ -95,28 +93,18 @@ class NoteChunks(NamedTuple):
     """The second scope of each chunk; empty when no chunk has one"""
 
 
-def insert(
-    connection: Connection,
-    content: NoteChunks,
-) -> Delta:
+def insert(connection: Connection, content: NoteChunks) -> Delta:
     """Write the chunks of a note that has no rows yet."""
     return _write_change(connection, content, _compare({}, content))
 
 
-def replace(
-    connection: Connection,
-    content: NoteChunks,
-) -> Delta:
+def replace(connection: Connection, content: NoteChunks) -> Delta:
     """Replace the chunks of a note."""
     old = _occurrences(connection, content.note, None)
     return _write_change(connection, content, _compare(old, content))
 
 
-def replace_span(
-    connection: Connection,
-    content: NoteChunks,
-    span: Span,
-) -> Delta:
+def replace_span(connection: Connection, content: NoteChunks, span: Span) -> Delta:
     """Replace the chunks of a note, which differ from its rows only within a span."""
     old = _occurrences(connection, content.note, span)
     _move_below(connection, content.note, span)
@@ -126,28 +114,19 @@ def replace_span(
     return delta._replace(unchanged=delta.unchanged + outside)
 
 
-def compare(
-    connection: Connection,
-    content: NoteChunks,
-) -> ChunkChange:
+def compare(connection: Connection, content: NoteChunks) -> ChunkChange:
     """Return what has to be written so that the rows of a note are its chunks. Writes nothing."""
     return _compare(_occurrences(connection, content.note, None), content)
 
 
-def _write_change(
-    connection: Connection,
-    content: NoteChunks,
-    change: ChunkChange,
-) -> Delta:
+def _write_change(connection: Connection, content: NoteChunks, change: ChunkChange) -> Delta:
     rows = _with_ids(connection, content.note, content.scope, change.added)
     _write(connection, rows, change.moved, change.removed)
     return Delta(len(rows), change.unchanged, len(change.removed))
 
 
 def _compare(
-    old: dict[_Content, list[_Position]],
-    content: NoteChunks,
-    start: int = 0,
+    old: dict[_Content, list[_Position]], content: NoteChunks, start: int = 0
 ) -> ChunkChange:
     """Compare rows with chunks, whose ordinals begin at `start`. Empties `old` of equal rows."""
     chunks = content.chunks
@@ -158,9 +137,7 @@ def _compare(
     # Local names: this loop runs for each of many thousands of chunks.
     identity_of = chunk_text.identity
     embed_text = chunk_text.embed_text
-    for ordinal, (text, heading, who, first, last, own_date, topic) in enumerate(
-        chunks, start
-    ):
+    for ordinal, (text, heading, who, first, last, own_date, topic) in enumerate(chunks, start):
         identity = identity_of(embed_text(heading, who, text))
         day = own_date.isoformat() if own_date else date
         second_scope = also[ordinal] if also else None
@@ -172,67 +149,35 @@ def _compare(
                 moved.append((ordinal, first, last, id_))
             continue
         path = SEPARATOR.join(heading)
-        added.append(
-            (
-                ordinal,
-                first,
-                last,
-                day,
-                identity,
-                path,
-                who,
-                topic,
-                text,
-                second_scope,
-            )
-        )
+        added.append((ordinal, first, last, day, identity, path, who, topic, text, second_scope))
     removed = [(twin[0],) for twins in old.values() for twin in twins]
     return ChunkChange(added, moved, removed, len(chunks) - len(added))
 
 
-def add(
-    connection: Connection,
-    note: int,
-    scope: int,
-    rows: Sequence[Row],
-) -> None:
+def add(connection: Connection, note: int, scope: int, rows: Sequence[Row]) -> None:
     """Write rows that `compare` returned."""
     _write(connection, _with_ids(connection, note, scope, rows), [], [])
 
 
-def move(
-    connection: Connection,
-    moved: Sequence[_Position],
-) -> None:
+def move(connection: Connection, moved: Sequence[_Position]) -> None:
     """Change the positions of chunks in their note."""
     _write(connection, [], moved, [])
 
 
-def remove(
-    connection: Connection,
-    ids: Sequence[tuple[int]],
-) -> None:
+def remove(connection: Connection, ids: Sequence[tuple[int]]) -> None:
     """Delete chunks."""
     _write(connection, [], [], ids)
 
 
-def last_ids(
-    connection: Connection,
-    note: int,
-    most: int,
-) -> list[tuple[int]]:
+def last_ids(connection: Connection, note: int, most: int) -> list[tuple[int]]:
     """Return the ids of the last chunks of a note, at most so many."""
     rows = connection.execute(
-        "SELECT id FROM chunk WHERE note = ? ORDER BY ordinal DESC LIMIT ?",
-        (note, most),
+        "SELECT id FROM chunk WHERE note = ? ORDER BY ordinal DESC LIMIT ?", (note, most)
     )
     return [(row[0],) for row in rows]
 
 
-def append(
-    connection: Connection,
-    content: NoteChunks,
-) -> Delta:
+def append(connection: Connection, content: NoteChunks) -> Delta:
     """Add chunks after those of a note."""
     row = connection.execute(
         "SELECT max(ordinal) FROM chunk WHERE note = ?", (content.note,)
@@ -245,11 +190,7 @@ def append(
     return Delta(added=len(rows))
 
 
-def _move_below(
-    connection: Connection,
-    note: int,
-    span: Span,
-) -> None:
+def _move_below(connection: Connection, note: int, span: Span) -> None:
     """Change the positions of the chunks after a span."""
     if span.shift or span.lines:
         connection.execute(
@@ -263,9 +204,7 @@ def _move_below(
 
 
 def _occurrences(
-    connection: Connection,
-    note: int,
-    span: Span | None,
+    connection: Connection, note: int, span: Span | None
 ) -> dict[_Content, list[_Position]]:
     """Return the positions of the rows of a note, or of a span, by content; the first one last."""
     condition = ""
@@ -286,12 +225,7 @@ def _occurrences(
     return occurrences
 
 
-def _with_ids(
-    connection: Connection,
-    note: int,
-    scope: int,
-    rows: Sequence[Row],
-) -> list[Row]:
+def _with_ids(connection: Connection, note: int, scope: int, rows: Sequence[Row]) -> list[Row]:
     """Return rows with the next ids, the note and the scope in front."""
     row = connection.execute("SELECT max(id) FROM chunk").fetchone()
     next_id = ((row[0] or 0) if row else 0) + 1
@@ -309,13 +243,10 @@ def _write(
         connection.executemany("DELETE FROM chunk WHERE id = ?", removed)
     if moved:
         connection.executemany(
-            "UPDATE chunk SET ordinal = ?, first_line = ?, last_line = ? WHERE id = ?",
-            moved,
+            "UPDATE chunk SET ordinal = ?, first_line = ?, last_line = ? WHERE id = ?", moved
         )
     if added:
-        connection.executemany(
-            "INSERT INTO chunk VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?)", added
-        )
+        connection.executemany("INSERT INTO chunk VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?)", added)
         texts = [
             ((scope, second_scope), heading, who, text)
             for _, _, scope, *_, heading, who, _, text, second_scope in added
@@ -326,20 +257,14 @@ def _write(
 # --- The stretch where two lists differ ---
 
 
-def span_of(
-    old: Sequence[object],
-    new: Sequence[object],
-) -> Span:
+def span_of(old: Sequence[object], new: Sequence[object]) -> Span:
     """Return the stretch where two lists differ."""
     head = _common_length(old, new, _differ)
     tail = _common_length(reversed(old), reversed(new), _differ)
     return _between(old, new, head, tail)
 
 
-def chunk_span(
-    old: "Sequence[Chunk]",
-    new: "Sequence[Chunk]",
-) -> Span:
+def chunk_span(old: "Sequence[Chunk]", new: "Sequence[Chunk]") -> Span:
     """Return the stretch where the chunks of a note differ, apart from their line numbers."""
     if not old or not new:
         return _between(old, new, 0, 0)
@@ -355,12 +280,7 @@ def chunk_span(
     return _between(old, new, head, tail)._replace(lines=shift)
 
 
-def _between(
-    old: Sequence[object],
-    new: Sequence[object],
-    head: int,
-    tail: int,
-) -> Span:
+def _between(old: Sequence[object], new: Sequence[object], head: int, tail: int) -> Span:
     """Return the stretch after `head` equal entries and before `tail` equal entries."""
     shorter = min(len(old), len(new))
     head = min(head, shorter)
@@ -371,9 +291,7 @@ def _between(
 
 
 def _common_length(
-    left: Iterable[T],
-    right: Iterable[T],
-    differ: Callable[[T, T], bool] = ne,
+    left: Iterable[T], right: Iterable[T], differ: Callable[[T, T], bool] = ne
 ) -> int:
     """Return how many entries are equal from the start; a huge number when none differs."""
     # All of this loop runs in C, because a note may have 100,000 chunks.
@@ -381,9 +299,6 @@ def _common_length(
     return next(differences, _NO_DIFFERENCE)
 
 
-def _differ(
-    left: object,
-    right: object,
-) -> bool:
+def _differ(left: object, right: object) -> bool:
     # Comparing an object with itself field by field would be slow.
     return left is not right and left != right

@@ -17,11 +17,7 @@ class DeltaCache:
     def __init__(self) -> None:
         self._entries: dict[str, IndexEntry] = {}
 
-    def before(
-        self,
-        entry: "IndexEntry",
-        revision: str,
-    ) -> "IndexEntry | None":
+    def before(self, entry: "IndexEntry", revision: str) -> "IndexEntry | None":
         """Return the cached entry of a note, if its rows are in the index with this revision.
 
         None also when the new entry has another scope, kind or date, which changes every row.

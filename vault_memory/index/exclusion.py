@@ -57,27 +57,15 @@ def exclusion(
         )
     )
     total = sum(map(term_volumes.words_of, sizes.values()))
-    return Exclusion(
-        frozenset(sizes), repetitions, term_volumes.Volume(len(sizes), total)
-    )
+    return Exclusion(frozenset(sizes), repetitions, term_volumes.Volume(len(sizes), total))
 
 
-def turns_of(
-    index: "Index",
-    scope_ids: Sequence[int],
-    heading: str,
-) -> set[int]:
+def turns_of(index: "Index", scope_ids: Sequence[int], heading: str) -> set[int]:
     """Return the ids of the turns of a session, which is named as its chunks are headed."""
-    return {
-        id_ for (id_,) in index.connection.execute(*_turns_headed(scope_ids, heading))
-    }
+    return {id_ for (id_,) in index.connection.execute(*_turns_headed(scope_ids, heading))}
 
 
-def own_turns_of(
-    index: "Index",
-    scope_ids: Sequence[int],
-    heading: str,
-) -> list[str]:
+def own_turns_of(index: "Index", scope_ids: Sequence[int], heading: str) -> list[str]:
     """Return the chunks of what people said in a session."""
     ids = turns_of(index, scope_ids, heading)
     rows = index.connection.execute(
@@ -90,11 +78,7 @@ def own_turns_of(
     return [row[0] for row in rows]
 
 
-def episodes_before(
-    index: "Index",
-    scope_ids: Sequence[int],
-    day: date,
-) -> set[int]:
+def episodes_before(index: "Index", scope_ids: Sequence[int], day: date) -> set[int]:
     """Return the ids of the summaries of conversations that are older than a day."""
     rows = index.connection.execute(
         "SELECT c.id"
@@ -106,10 +90,7 @@ def episodes_before(
     return {row[0] for row in rows}
 
 
-def among_turns(
-    index: "Index",
-    ids: Collection[int],
-) -> set[int]:
+def among_turns(index: "Index", ids: Collection[int]) -> set[int]:
     """Return those of these chunks that are turns of a transcript."""
     rows = index.connection.execute(
         "SELECT c.id"
@@ -122,20 +103,14 @@ def among_turns(
     return {row[0] for row in rows}
 
 
-def _turns_headed(
-    scope_ids: Sequence[int],
-    heading: str,
-) -> tuple[str, tuple[str, ...]]:
+def _turns_headed(scope_ids: Sequence[int], heading: str) -> tuple[str, tuple[str, ...]]:
     """The full text finds the heading; the row is compared exactly, since stems may be equal."""
     where = f"n.kind = ? AND c.heading = ? AND {chunks_in(scope_ids)}"
     phrase = " ".join(words(heading))
     # A name without letters is not in the full text.
     if not phrase:
         return (
-            "SELECT c.id"
-            " FROM note n"
-            " CROSS JOIN chunk c ON c.note = n.id"
-            f" WHERE {where}",
+            f"SELECT c.id FROM note n CROSS JOIN chunk c ON c.note = n.id WHERE {where}",
             (TRANSCRIPT, heading),
         )
     return (

@@ -51,10 +51,7 @@ class NoteAlias(NamedTuple):
     scope: str
 
 
-def has_facts(
-    index: "Index",
-    scope_ids: Sequence[int],
-) -> bool:
+def has_facts(index: "Index", scope_ids: Sequence[int]) -> bool:
     """Return whether there is a fact in one of these scopes."""
     if not scope_ids:
         return False
@@ -62,18 +59,13 @@ def has_facts(
     return index.connection.execute(sql, tuple(scope_ids)).fetchone() is not None
 
 
-def all_facts(
-    index: "Index",
-    scope_ids: Sequence[int],
-) -> list[FactInNote]:
+def all_facts(index: "Index", scope_ids: Sequence[int]) -> list[FactInNote]:
     """Return all facts of these scopes, by note and position in it."""
     return _read(index, scope_ids, "", ())
 
 
 def facts_about(
-    index: "Index",
-    scope_ids: Sequence[int],
-    keys: Collection[str],
+    index: "Index", scope_ids: Sequence[int], keys: Collection[str]
 ) -> list[FactInNote]:
     """Return the facts whose subject or object has one of these folded names.
 
@@ -96,10 +88,7 @@ def facts_about(
 
 
 def facts_with(
-    index: "Index",
-    scope_ids: Sequence[int],
-    subjects: Collection[str],
-    predicates: Collection[str],
+    index: "Index", scope_ids: Sequence[int], subjects: Collection[str], predicates: Collection[str]
 ) -> list[FactInNote]:
     """Return the facts with one of these folded subjects and one of these predicates."""
     condition = (
@@ -114,11 +103,7 @@ def _identity(match: FactInNote) -> tuple[str, str, str, bool]:
     return path, fact.text, fact.id, fact.struck
 
 
-def facts_with_id(
-    index: "Index",
-    scope_ids: Sequence[int],
-    prefix: str,
-) -> list[FactInNote]:
+def facts_with_id(index: "Index", scope_ids: Sequence[int], prefix: str) -> list[FactInNote]:
     """Return the facts of these scopes whose ids begin with `prefix`."""
     prefix = prefix.strip().casefold()
     # Fault: an empty prefix would fit every fact. Ids have only ASCII letters and
@@ -129,11 +114,7 @@ def facts_with_id(
     return _read(index, scope_ids, condition, (len(prefix), prefix))
 
 
-def entities_in(
-    index: "Index",
-    scope_ids: Sequence[int],
-    prompt: "PromptWords",
-) -> set[str]:
+def entities_in(index: "Index", scope_ids: Sequence[int], prompt: "PromptWords") -> set[str]:
     """Return the folded names that a prompt contains as whole words, with their entities.
 
     The names are the subjects, objects and aliases of these scopes.
@@ -157,11 +138,7 @@ def entities_in(
     return names
 
 
-def person_called(
-    index: "Index",
-    scope_ids: Sequence[int],
-    word: str,
-) -> set[str]:
+def person_called(index: "Index", scope_ids: Sequence[int], word: str) -> set[str]:
     """Return the folded name of the only person of these scopes with a first name.
 
     Empty when there are several, or the word is not written like a name.
@@ -182,9 +159,7 @@ def person_called(
 
 
 def persons_among(
-    index: "Index",
-    scope_ids: Sequence[int],
-    keys: Collection[str],
+    index: "Index", scope_ids: Sequence[int], keys: Collection[str]
 ) -> frozenset[str]:
     """Return which of these folded names are persons."""
     if not keys:
@@ -195,11 +170,7 @@ def persons_among(
     return facts_persons.persons(fact for _, fact in matches)
 
 
-def resolve_entity(
-    index: "Index",
-    scope_ids: Sequence[int],
-    key: str,
-) -> set[str]:
+def resolve_entity(index: "Index", scope_ids: Sequence[int], key: str) -> set[str]:
     """Return a folded name, and the folded names of the entities it is an alias of."""
     rows = index.connection.execute(
         "SELECT DISTINCT entity"
@@ -212,10 +183,7 @@ def resolve_entity(
     return {key, *(row[0] for row in rows)}
 
 
-def aliases(
-    index: "Index",
-    scope_ids: Sequence[int],
-) -> list[tuple[str, str]]:
+def aliases(index: "Index", scope_ids: Sequence[int]) -> list[tuple[str, str]]:
     """Return each alias in these scopes and the entity it refers to; both folded."""
     if not scope_ids:
         return []
@@ -229,11 +197,7 @@ def aliases(
     return list(index.connection.execute(sql, tuple(scope_ids)))
 
 
-def mention_counts(
-    index: "Index",
-    scope_ids: Sequence[int],
-    key: str,
-) -> dict[str, int]:
+def mention_counts(index: "Index", scope_ids: Sequence[int], key: str) -> dict[str, int]:
     """Return how often the notes of these scopes mention a folded name, by type."""
     sql = (
         "SELECT type, sum(count)"
@@ -245,10 +209,7 @@ def mention_counts(
     return dict(index.connection.execute(sql, (key, *scope_ids)))
 
 
-def mentioned(
-    index: "Index",
-    scope_ids: Sequence[int],
-) -> list[tuple[str, str, int]]:
+def mentioned(index: "Index", scope_ids: Sequence[int]) -> list[tuple[str, str, int]]:
     """Return the folded names that the notes of these scopes mention by a sign, with type and count."""
     if not scope_ids:
         return []
@@ -262,10 +223,7 @@ def mentioned(
     return list(index.connection.execute(sql, tuple(scope_ids)))
 
 
-def note_aliases(
-    index: "Index",
-    scope_ids: Sequence[int],
-) -> list[NoteAlias]:
+def note_aliases(index: "Index", scope_ids: Sequence[int]) -> list[NoteAlias]:
     """Return the aliases that the front matter of notes gives, as they are written."""
     if not scope_ids:
         return []
@@ -282,27 +240,19 @@ def note_aliases(
     return [NoteAlias(*row) for row in index.connection.execute(sql, tuple(scope_ids))]
 
 
-def count_naming(
-    index: "Index",
-    scope_ids: Sequence[int],
-    names: Sequence[str],
-) -> int:
+def count_naming(index: "Index", scope_ids: Sequence[int], names: Sequence[str]) -> int:
     """Return how many chunks of these scopes have one of the names."""
     filters = Filters(entity=names[0], also=tuple(names[1:]))
     filters.prepare(index.connection)
     conditions, values = fts_search.chunk_conditions(filters)
     row = index.connection.execute(
-        f"SELECT count(*) FROM chunk c WHERE {chunks_in(scope_ids)}{conditions}",
-        tuple(values),
+        f"SELECT count(*) FROM chunk c WHERE {chunks_in(scope_ids)}{conditions}", tuple(values)
     ).fetchone()
     return int(row[0]) if row else 0
 
 
 def naming_both(
-    index: "Index",
-    scope_ids: Sequence[int],
-    first: str,
-    second: str,
+    index: "Index", scope_ids: Sequence[int], first: str, second: str
 ) -> tuple[int, date | None]:
     """Return how many chunks name both entities, and the day of the newest of them."""
     filters = Filters(entity=first)
@@ -323,10 +273,7 @@ def naming_both(
 
 
 def line_of(
-    index: "Index",
-    scope_ids: Sequence[int],
-    match: FactInNote,
-    filters: Filters,
+    index: "Index", scope_ids: Sequence[int], match: FactInNote, filters: Filters
 ) -> "Row | None":
     """Return the chunk with the line of a fact, if it passes the filters."""
     conditions, values = fts_search.chunk_conditions(filters)
@@ -345,10 +292,7 @@ def line_of(
 
 
 def _read(
-    index: "Index",
-    scope_ids: Sequence[int],
-    condition: str,
-    values: Iterable[object],
+    index: "Index", scope_ids: Sequence[int], condition: str, values: Iterable[object]
 ) -> list[FactInNote]:
     if not scope_ids:
         return []

@@ -39,12 +39,7 @@ EntityName = tuple[str, str]
 """A folded name, and the folded name of the entity it refers to"""
 
 
-def replace(
-    connection: Connection,
-    note: int,
-    scope: int,
-    facts: "Sequence[Fact]",
-) -> None:
+def replace(connection: Connection, note: int, scope: int, facts: "Sequence[Fact]") -> None:
     """Replace the facts of a note. Rows that do not change are not written."""
     aliases = facts_fact.canonical(facts)
     rows = {(index * GAP, *_values(fact)) for index, fact in enumerate(facts)}
@@ -53,11 +48,7 @@ def replace(
 
 
 def change(
-    connection: Connection,
-    note: int,
-    scope: int,
-    old: "Sequence[Fact]",
-    new: "Sequence[Fact]",
+    connection: Connection, note: int, scope: int, old: "Sequence[Fact]", new: "Sequence[Fact]"
 ) -> None:
     """Replace the facts `old` of a note by `new`, and write only the stretch that differs."""
     span = span_of(old, new)
@@ -77,13 +68,9 @@ def change(
         # Many insertions at one position have used up the gap between two ordinals.
         replace(connection, note, scope, new)
         return
-    rows = [
-        (above + step * position, *_values(fact))
-        for position, fact in enumerate(added, 1)
-    ]
+    rows = [(above + step * position, *_values(fact)) for position, fact in enumerate(added, 1)]
     connection.execute(
-        "DELETE FROM fact WHERE note = ? AND ordinal > ? AND ordinal < ?",
-        (note, above, below),
+        "DELETE FROM fact WHERE note = ? AND ordinal > ? AND ordinal < ?", (note, above, below)
     )
     _insert_facts(connection, note, scope, rows)
     aliases = facts_fact.canonical(new)
@@ -91,10 +78,7 @@ def change(
     _change_names(connection, note, scope, old_names, _names(rows, aliases), aliases)
 
 
-def remove(
-    connection: Connection,
-    note: int,
-) -> None:
+def remove(connection: Connection, note: int) -> None:
     """Delete the facts, the names and the mentions of a note."""
     for table in ("fact", "entity_name", "mention"):
         connection.execute(f"DELETE FROM {table} WHERE note = ?", (note,))
@@ -103,27 +87,16 @@ def remove(
 # --- Facts ---
 
 
-def _ordinal(
-    connection: Connection,
-    note: int,
-    position: int,
-) -> int:
+def _ordinal(connection: Connection, note: int, position: int) -> int:
     """Return the ordinal of the fact at a position among those of a note."""
     sql = "SELECT ordinal FROM fact WHERE note = ? ORDER BY ordinal LIMIT 1 OFFSET ?"
     return int(connection.execute(sql, (note, position)).fetchone()[0])  # type: ignore[index]
 
 
-def _replace_facts(
-    connection: Connection,
-    note: int,
-    scope: int,
-    rows: set[Row],
-) -> None:
+def _replace_facts(connection: Connection, note: int, scope: int, rows: set[Row]) -> None:
     ids = {
         row[1:]: row[0]
-        for row in connection.execute(
-            f"SELECT id, {_WRITTEN} FROM fact WHERE note = ?", (note,)
-        )
+        for row in connection.execute(f"SELECT id, {_WRITTEN} FROM fact WHERE note = ?", (note,))
     }
     stale = [(id_,) for row, id_ in ids.items() if row not in rows]
     connection.executemany("DELETE FROM fact WHERE id = ?", stale)
@@ -134,12 +107,7 @@ def _row_ordinal(row: Row) -> int:
     return int(row[0])
 
 
-def _insert_facts(
-    connection: Connection,
-    note: int,
-    scope: int,
-    rows: Sequence[Row],
-) -> None:
+def _insert_facts(connection: Connection, note: int, scope: int, rows: Sequence[Row]) -> None:
     placeholders = ",".join("?" * _COLUMN_COUNT)
     sql = f"INSERT INTO fact(note, scope, {_WRITTEN}) VALUES ({placeholders})"
     connection.executemany(sql, [(note, scope, *row) for row in rows])
@@ -171,10 +139,7 @@ def _values(fact: "Fact") -> Row:
 # --- Names of entities ---
 
 
-def _names(
-    rows: Iterable[Row],
-    aliases: Mapping[str, str],
-) -> set[EntityName]:
+def _names(rows: Iterable[Row], aliases: Mapping[str, str]) -> set[EntityName]:
     """Return the subjects and objects of rows with their entities, without the aliases."""
     names = set[str]()
     for row in rows:
@@ -185,12 +150,7 @@ def _names(
     return {(name, aliases.get(name, name)) for name in names}
 
 
-def _replace_names(
-    connection: Connection,
-    note: int,
-    scope: int,
-    names: set[EntityName],
-) -> None:
+def _replace_names(connection: Connection, note: int, scope: int, names: set[EntityName]) -> None:
     sql = "SELECT key, entity FROM entity_name WHERE note = ?"
     previous = set(connection.execute(sql, (note,)))
     connection.executemany(
@@ -212,48 +172,29 @@ def _change_names(
     unused = {key for key, _ in old - new if key not in aliases}
     _delete_unused_names(connection, note, scope, unused)
     sql = "SELECT 1 FROM entity_name WHERE note = ? AND key = ? AND entity = ?"
-    missing = [
-        name for name in new if not connection.execute(sql, (note, *name)).fetchone()
-    ]
+    missing = [name for name in new if not connection.execute(sql, (note, *name)).fetchone()]
     _insert_names(connection, note, scope, missing)
 
 
 def _insert_names(
-    connection: Connection,
-    note: int,
-    scope: int,
-    names: Iterable[EntityName],
+    connection: Connection, note: int, scope: int, names: Iterable[EntityName]
 ) -> None:
-    rows = [
-        (note, scope, relevance.lead(key), key, entity) for key, entity in sorted(names)
-    ]
+    rows = [(note, scope, relevance.lead(key), key, entity) for key, entity in sorted(names)]
     connection.executemany("INSERT INTO entity_name VALUES (?,?,?,?,?)", rows)
 
 
 def _delete_unused_names(
-    connection: Connection,
-    note: int,
-    scope: int,
-    keys: Iterable[str],
+    connection: Connection, note: int, scope: int, keys: Iterable[str]
 ) -> None:
     for key in keys:
         if not _is_used(connection, note, scope, key):
-            connection.execute(
-                "DELETE FROM entity_name WHERE note = ? AND key = ?", (note, key)
-            )
+            connection.execute("DELETE FROM entity_name WHERE note = ? AND key = ?", (note, key))
 
 
-def _is_used(
-    connection: Connection,
-    note: int,
-    scope: int,
-    key: str,
-) -> bool:
+def _is_used(connection: Connection, note: int, scope: int, key: str) -> bool:
     """Return whether a fact of the note has the name as its subject or its object."""
     of_note = "SELECT 1 FROM fact WHERE scope = ? AND note = ?"
-    as_subject = connection.execute(
-        f"{of_note} AND subject_key = ?", (scope, note, key)
-    ).fetchone()
+    as_subject = connection.execute(f"{of_note} AND subject_key = ?", (scope, note, key)).fetchone()
     if as_subject:
         return True
     as_object = connection.execute(

@@ -62,9 +62,7 @@ class Filters(NamedTuple):
             conditions += f" AND c.note IN ({notes})"
             values += sorted(map(tokens.clean, self.kinds))
         if self.tags or self.fields or self.paths:
-            of_properties, more = property_filters.conditions(
-                self.tags, self.fields, self.paths
-            )
+            of_properties, more = property_filters.conditions(self.tags, self.fields, self.paths)
             conditions += of_properties
             values += more
         names = self.entity_names

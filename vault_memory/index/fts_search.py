@@ -42,8 +42,7 @@ SATURATION, LENGTH_PART = 1.2, 0.6
 """The parameters of BM25, usually called k1 and b"""
 
 FIELDS = (
-    f"c.note * {ranking.ORDINALS} + c.ordinal + {ranking.BEFORE_FIRST},"
-    " c.id, c.date, c.who, c.text"
+    f"c.note * {ranking.ORDINALS} + c.ordinal + {ranking.BEFORE_FIRST}, c.id, c.date, c.who, c.text"
 )
 """The columns of a chunk ``c`` that make a Row"""
 
@@ -133,11 +132,7 @@ def _totals(by_word: Mapping[str, Scores]) -> Scores:
     return totals
 
 
-def _best(
-    connection: Connection,
-    totals: Mapping[int, float],
-    most: int,
-) -> Sequence[int]:
+def _best(connection: Connection, totals: Mapping[int, float], most: int) -> Sequence[int]:
     """Return the ids with the highest totals. Path and line decide between equal ones."""
     if len(totals) <= most:
         return list(totals)
@@ -174,9 +169,7 @@ def _by_place(places: dict[int, int], scores: Scores) -> Scores:
 
 def _without_weak(by_word: dict[str, Scores]) -> dict[str, Scores]:
     """Leave out words that are nearly everywhere, and so say little beside the others."""
-    highest = {
-        word: max(scores.values(), default=0.0) for word, scores in by_word.items()
-    }
+    highest = {word: max(scores.values(), default=0.0) for word, scores in by_word.items()}
     best_score = max(highest.values(), default=0.0)
     least = LEAST * best_score
     return {word: scores for word, scores in by_word.items() if highest[word] >= least}
@@ -243,19 +236,13 @@ def _without_frequent(query: _WordQuery, query_words: Sequence[str]) -> list[str
 def _count(query: _WordQuery, word: str) -> int:
     """Return how many chunks have a word. Counting stops at `MOST_ROWS`."""
     row = query.connection.execute(
-        "SELECT count(*)"
-        " FROM (SELECT 1 FROM chunk_fts WHERE chunk_fts MATCH ? LIMIT ?)",
+        "SELECT count(*) FROM (SELECT 1 FROM chunk_fts WHERE chunk_fts MATCH ? LIMIT ?)",
         (query.expression(word), MOST_ROWS),
     ).fetchone()
     return row[0] if row else 0
 
 
-def has(
-    index: "Index",
-    word: str,
-    around: str = "",
-    without: frozenset[int] = frozenset(),
-) -> bool:
+def has(index: "Index", word: str, around: str = "", without: frozenset[int] = frozenset()) -> bool:
     """Return whether any chunk has the word. `around` is an expression of `within_scopes`."""
     expression = f"{TEXT_COLUMNS} : {phrase(word)}{_and(around)}"
     sql = "SELECT rowid FROM chunk_fts WHERE chunk_fts MATCH ? LIMIT ?"
@@ -278,9 +265,7 @@ def _search_word(query: _WordQuery, expression: str) -> Scores:
     without = query.without
     _register(query.connection)
     weights: list[Any] = query.connection.execute(
-        "SELECT rowid, word_weight(chunk_fts, ?)"
-        " FROM chunk_fts"
-        " WHERE chunk_fts MATCH ?",
+        "SELECT rowid, word_weight(chunk_fts, ?) FROM chunk_fts WHERE chunk_fts MATCH ?",
         (query.volume.average, expression),
     ).fetchall()
     count = len(weights)
@@ -324,11 +309,7 @@ def _word_weight(chunk: "apsw.FTS5ExtensionApi", *arguments: Any) -> float:
 # --- Rows ---
 
 
-def fetch(
-    index: "Index",
-    scope_ids: Sequence[int],
-    ids: Sequence[int],
-) -> list[Row]:
+def fetch(index: "Index", scope_ids: Sequence[int], ids: Sequence[int]) -> list[Row]:
     """Return the rows of the chunks that are in these scopes."""
     cache = cache_of(index.connection, scope_ids)
     unread = [id_ for id_ in ids if id_ not in cache.by_id]
@@ -346,29 +327,20 @@ def fetch(
     return cached + rows
 
 
-def paths(
-    index: "Index",
-    scope_ids: Sequence[int],
-    notes: Collection[int],
-) -> dict[int, str]:
+def paths(index: "Index", scope_ids: Sequence[int], notes: Collection[int]) -> dict[int, str]:
     """Return the paths of these notes, by id."""
     cached = cache_of(index.connection, scope_ids).paths
     unread = [note for note in notes if note not in cached]
     if unread:
         sql = (
-            "SELECT n.id, n.path"
-            " FROM json_each(?) wanted"
-            " CROSS JOIN note n ON n.id = wanted.value"
+            "SELECT n.id, n.path FROM json_each(?) wanted CROSS JOIN note n ON n.id = wanted.value"
         )
         cached.update(index.connection.execute(sql, (_as_json(unread),)))
     return {note: cached[note] for note in notes if note in cached}
 
 
 def beside(
-    index: "Index",
-    scope_ids: Sequence[int],
-    places: Sequence[int],
-    filters: Filters,
+    index: "Index", scope_ids: Sequence[int], places: Sequence[int], filters: Filters
 ) -> dict[int, Row]:
     """Return the chunks of these scopes at these places that pass the filters."""
     # Fault: rows that were filtered must not be cached as if nothing were at the other
@@ -418,11 +390,7 @@ def dated(
     return chunks
 
 
-def passing(
-    index: "Index",
-    scope_ids: Sequence[int],
-    filters: Filters,
-) -> set[int]:
+def passing(index: "Index", scope_ids: Sequence[int], filters: Filters) -> set[int]:
     """Return the places of all chunks of these scopes that pass the filters."""
     conditions, values = chunk_conditions(filters)
     rows = index.connection.execute(
@@ -445,18 +413,13 @@ def chunk_conditions(filters: Filters) -> tuple[str, list[object]]:
     """Return the filters as conditions on a chunk ``c``, for a query without the full text."""
     conditions, values = filters.where()
     if filters.entity is not None:
-        conditions += (
-            " AND c.id IN (SELECT rowid FROM chunk_fts WHERE chunk_fts MATCH ?)"
-        )
+        conditions += " AND c.id IN (SELECT rowid FROM chunk_fts WHERE chunk_fts MATCH ?)"
         values.append(naming(filters.entity_names))
     return conditions, values
 
 
 def _filtered(
-    connection: Connection,
-    scope_ids: Sequence[int],
-    by_word: dict[str, Scores],
-    filters: Filters,
+    connection: Connection, scope_ids: Sequence[int], by_word: dict[str, Scores], filters: Filters
 ) -> dict[str, Scores]:
     """Leave out chunks that do not pass the filters. The rarity of a word ignores filters."""
     if not filters:

@@ -16,9 +16,7 @@ else:
 
 
 def add(
-    connection: Connection,
-    first_id: int,
-    rows: Sequence[tuple[Scopes, str, str, str]],
+    connection: Connection, first_id: int, rows: Sequence[tuple[Scopes, str, str, str]]
 ) -> None:
     """Make chunks searchable: (scopes, heading path joined by U+001F, who, text).
 
@@ -31,8 +29,7 @@ def add(
         for heading in {row[1] for row in rows}
     }
     connection.executemany(
-        "INSERT INTO chunk_fts(rowid, scope, heading, who, body)"
-        " VALUES (?, ?, ?, ?, ?)",
+        "INSERT INTO chunk_fts(rowid, scope, heading, who, body) VALUES (?, ?, ?, ?, ?)",
         (
             (
                 id_,
@@ -40,8 +37,7 @@ def add(
                 headings[heading],
                 normalise(who) if who else "",
                 normalise(
-                    chunk_text.COMMENT.sub(" ", body) if "%%" in body else body,
-                    divided=True,
+                    chunk_text.COMMENT.sub(" ", body) if "%%" in body else body, divided=True
                 ),
             )
             for id_, (scopes, heading, who, body) in enumerate(rows, first_id)
@@ -55,10 +51,7 @@ def _tokens(scopes: Scopes) -> str:
     return f"s{scope:d}" if also is None else f"s{scope:d} s{also:d}"
 
 
-def remove(
-    connection: Connection,
-    ids: Sequence[tuple[int]],
-) -> None:
+def remove(connection: Connection, ids: Sequence[tuple[int]]) -> None:
     """Delete chunks from the full text. Call it before their rows are deleted."""
     term_volumes.subtract(connection, ids)
     connection.executemany("DELETE FROM chunk_fts WHERE rowid = ?", ids)

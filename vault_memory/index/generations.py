@@ -100,11 +100,7 @@ class Generations:
                 return None
         return None
 
-    def build(
-        self,
-        rules: str,
-        fill: Callable[[Index], object],
-    ) -> Index:
+    def build(self, rules: str, fill: Callable[[Index], object]) -> Index:
         """Build the next generation with `fill`, use it, and remove the ones before."""
         places.make_private(self.folder)
         before = self.current
@@ -133,10 +129,7 @@ class Generations:
         return index
 
     def _numbers(self) -> list[int]:
-        stems = (
-            path.stem.removeprefix("index-")
-            for path in self.folder.glob("index-*.sqlite")
-        )
+        stems = (path.stem.removeprefix("index-") for path in self.folder.glob("index-*.sqlite"))
         return [int(stem) for stem in stems if stem.isdigit()]
 
     def _point_to(self, number: int) -> None:
@@ -154,10 +147,7 @@ class Generations:
                 os.replace(damaged, f"{damaged}.damaged")
 
 
-def _take_vectors(
-    index: Index,
-    before: Path,
-) -> None:
+def _take_vectors(index: Index, before: Path) -> None:
     """Copy the vectors of the generation before; without them they are computed again."""
     connection = index.connection
     connection.execute("ATTACH ? AS before", (str(before),))

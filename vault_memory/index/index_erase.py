@@ -9,10 +9,7 @@ from vault_memory.index.store import Index
 from vault_memory.index.vectors import SWEPT
 
 
-def notes_holding(
-    index: Index,
-    holds: Callable[[str], bool],
-) -> dict[str, tuple[str, int]]:
+def notes_holding(index: Index, holds: Callable[[str], bool]) -> dict[str, tuple[str, int]]:
     """Return the notes with chunks that contain a text: path → scope, and number of chunks."""
     rows = index.connection.execute(
         "SELECT note.path, scope.name, chunk.heading, chunk.who, chunk.topic, chunk.text"
@@ -61,7 +58,5 @@ def superseded(generations: Generations) -> list[Path]:
     serving = generations.path(generations.current).name
     files = (file for file in generations.folder.glob("index-*") if file.is_file())
     return sorted(
-        file
-        for file in files
-        if file.name.removesuffix("-wal").removesuffix("-shm") != serving
+        file for file in files if file.name.removesuffix("-wal").removesuffix("-shm") != serving
     )

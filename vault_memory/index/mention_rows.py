@@ -66,18 +66,13 @@ def change_mentions(
         connection.execute("DELETE FROM mention WHERE note = ? AND count <= 0", (note,))
 
 
-def remove_mentions(
-    connection: Connection,
-    note: int,
-) -> None:
+def remove_mentions(connection: Connection, note: int) -> None:
     """Delete the mentions of a note, before its chunks are counted again."""
     connection.execute("DELETE FROM mention WHERE note = ?", (note,))
 
 
 def _count_mentions(
-    scope: int,
-    chunks: "Iterable[Chunk]",
-    also: Sequence[int | None] = (),
+    scope: int, chunks: "Iterable[Chunk]", also: Sequence[int | None] = ()
 ) -> Counts:
     counts: Counts = Counter()
     for index, chunk in enumerate(chunks):
@@ -95,11 +90,7 @@ def _count_mentions(
     return counts
 
 
-def _add(
-    connection: Connection,
-    note: int,
-    counts: Mapping[tuple[int, str, str], int],
-) -> None:
+def _add(connection: Connection, note: int, counts: Mapping[tuple[int, str, str], int]) -> None:
     for (scope, key, type_), count in counts.items():
         row = (note, scope, key, type_)
         connection.execute(

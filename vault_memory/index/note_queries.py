@@ -73,9 +73,7 @@ class DatedNote(NamedTuple):
 
 
 def details_of(
-    index: "Index",
-    scope_ids: Sequence[int],
-    ids: Iterable[int],
+    index: "Index", scope_ids: Sequence[int], ids: Iterable[int]
 ) -> dict[int, ChunkDetails]:
     """Return those of these chunks that are in the scopes, by id."""
     sql = _DETAILS.format(scopes=marks(scope_ids), condition=chunks_in(scope_ids))
@@ -84,10 +82,7 @@ def details_of(
     return {row[0]: ChunkDetails._make(row[1:]) for row in rows}
 
 
-def bodies_of(
-    index: "Index",
-    ids: Iterable[int],
-) -> dict[int, int]:
+def bodies_of(index: "Index", ids: Iterable[int]) -> dict[int, int]:
     """Return for each of these chunks that is front matter the first chunk of the body."""
     numbers = f"[{','.join(map(str, ids))}]"
     rows = index.connection.execute(_BODIES, (numbers,))
@@ -105,22 +100,14 @@ def all_notes(index: "Index") -> Iterator[IndexedNote]:
     return map(IndexedNote._make, rows)
 
 
-def kind_of(
-    index: "Index",
-    path: str,
-) -> str:
+def kind_of(index: "Index", path: str) -> str:
     """Return the kind of a note; empty when the note is not indexed."""
-    row = index.connection.execute(
-        "SELECT kind FROM note WHERE path = ?", (path,)
-    ).fetchone()
+    row = index.connection.execute("SELECT kind FROM note WHERE path = ?", (path,)).fetchone()
     return str(row[0]) if row else ""
 
 
 def notes_of_kinds(
-    index: "Index",
-    scope_ids: Sequence[int],
-    kinds: Collection[str],
-    days: tuple[str, str],
+    index: "Index", scope_ids: Sequence[int], kinds: Collection[str], days: tuple[str, str]
 ) -> list[DatedNote]:
     """Return the notes of these kinds and scopes, those of kind `dated` only of these days.
 
@@ -140,11 +127,7 @@ def notes_of_kinds(
 
 
 def notes_with_names(
-    index: "Index",
-    scope_ids: Sequence[int],
-    names: Collection[str],
-    *,
-    with_aliases: bool,
+    index: "Index", scope_ids: Sequence[int], names: Collection[str], *, with_aliases: bool
 ) -> frozenset[int]:
     """Return the notes of these scopes with one of these folded names.
 
@@ -159,8 +142,7 @@ def notes_with_names(
     place = f"+scope IN {listed(scope_ids)} AND kind NOT IN {STANDING_KINDS}"
     rows = index.connection.execute(
         " UNION ".join(
-            f"SELECT id FROM note WHERE {condition} AND {place}"
-            for condition in conditions
+            f"SELECT id FROM note WHERE {condition} AND {place}" for condition in conditions
         ),
         (json.dumps(list(names)),),
     )
@@ -169,17 +151,11 @@ def notes_with_names(
 
 def has_other_names(index: "Index") -> bool:
     """Return whether any note has an alias, or a title in its fields."""
-    rows = index.connection.execute(
-        f"SELECT 1 FROM property WHERE {_OTHER_NAMES} LIMIT 1"
-    )
+    rows = index.connection.execute(f"SELECT 1 FROM property WHERE {_OTHER_NAMES} LIMIT 1")
     return bool(rows.fetchall())
 
 
-def newest_of_kind(
-    index: "Index",
-    scope_ids: Sequence[int],
-    kind: str,
-) -> Iterator[DatedNote]:
+def newest_of_kind(index: "Index", scope_ids: Sequence[int], kind: str) -> Iterator[DatedNote]:
     """Yield the notes of a kind in these scopes, the newest first."""
     rows = index.connection.execute(
         "SELECT n.kind, s.name, n.date, n.path"

@@ -45,11 +45,7 @@ class CachedScopes:
     has_other_names: bool | None = None
     """Whether any note has an alias or a title; None before it was read"""
 
-    def add_scores(
-        self,
-        key: ScoreKey,
-        scores: dict[int, float],
-    ) -> None:
+    def add_scores(self, key: ScoreKey, scores: dict[int, float]) -> None:
         """Add the scores of an expression, and drop all others if there are too many."""
         # An expression without any score takes room too.
         added = len(scores) + 1
@@ -59,11 +55,7 @@ class CachedScopes:
         self.score_count += added
         self.scores[key] = scores
 
-    def add_rows(
-        self,
-        rows: Sequence[Row],
-        places: Sequence[int] = (),
-    ) -> None:
+    def add_rows(self, rows: Sequence[Row], places: Sequence[int] = ()) -> None:
         """Add rows. `places` are those that were read, also where no chunk is."""
         size = len(self.by_place) + len(rows) + len(places)
         if size > MOST_ROWS:
@@ -89,10 +81,7 @@ class _ConnectionCache(NamedTuple):
 _caches: WeakKeyDictionary[Connection, _ConnectionCache] = WeakKeyDictionary()
 
 
-def cache_of(
-    connection: Connection,
-    scope_ids: Sequence[int],
-) -> CachedScopes:
+def cache_of(connection: Connection, scope_ids: Sequence[int]) -> CachedScopes:
     """Return the cache of these scopes; an empty one at first, and after each change."""
     counter = change_counter(connection)
     cache = _caches.get(connection)
@@ -113,10 +102,7 @@ def forget(connection: Connection) -> None:
     _caches.pop(connection, None)
 
 
-def has_links(
-    index: "Index",
-    scope_ids: Sequence[int],
-) -> bool:
+def has_links(index: "Index", scope_ids: Sequence[int]) -> bool:
     """Return whether any note links to another."""
     cache = cache_of(index.connection, scope_ids)
     if cache.has_links is None:
@@ -124,10 +110,7 @@ def has_links(
     return cache.has_links
 
 
-def has_other_names(
-    index: "Index",
-    scope_ids: Sequence[int],
-) -> bool:
+def has_other_names(index: "Index", scope_ids: Sequence[int]) -> bool:
     """Return whether any note has an alias, or a title in its fields."""
     cache = cache_of(index.connection, scope_ids)
     if cache.has_other_names is None:

@@ -196,22 +196,13 @@ def _properties(connection: Connection) -> None:
     """)
 
 
-STEPS: tuple[Migration, ...] = (
-    _create,
-    _own_turns,
-    _graph,
-    _volumes,
-    _stamps,
-    _properties,
-)
+STEPS: tuple[Migration, ...] = (_create, _own_turns, _graph, _volumes, _stamps, _properties)
 """The migrations. The number of applied steps is the format of an index"""
 
 
 def has_stamps(index: "Index") -> bool:
     """Return whether any item has a stamp or a count, so that it may have faded."""
-    rows = index.connection.execute(
-        "SELECT 1 FROM stamp UNION ALL SELECT 1 FROM ledger LIMIT 1"
-    )
+    rows = index.connection.execute("SELECT 1 FROM stamp UNION ALL SELECT 1 FROM ledger LIMIT 1")
     return bool(rows.fetchall())
 
 

@@ -32,22 +32,15 @@ class Overtaken(Exception):
     """Another process has written the note, or removed it."""
 
 
-def chunk_count(
-    index: Index,
-    path: str,
-) -> int:
+def chunk_count(index: Index, path: str) -> int:
     """Return how many chunks of a note are indexed."""
     [(number,)] = index.connection.execute(
-        "SELECT count(*) FROM chunk WHERE note = (SELECT id FROM note WHERE path = ?)",
-        (path,),
+        "SELECT count(*) FROM chunk WHERE note = (SELECT id FROM note WHERE path = ?)", (path,)
     )
     return int(number)
 
 
-def put_in_slices(
-    index: Index,
-    entry: IndexEntry,
-) -> Iterator[Delta]:
+def put_in_slices(index: Index, entry: IndexEntry) -> Iterator[Delta]:
     """Write a note. Yields the changes of each transaction after it."""
     if index.file(entry.path) is not None and index.scope_of(entry.path) != entry.scope:
         yield from remove_in_slices(index, entry.path)
@@ -79,9 +72,7 @@ def put_in_slices(
             yield Delta()
         for added in _sliced(change.added):
             with _note(index, entry.path, mark) as note:
-                chunk_rows.add(
-                    index.connection, note, index.scope_id(entry.scope), added
-                )
+                chunk_rows.add(index.connection, note, index.scope_id(entry.scope), added)
             yield Delta(added=len(added))
         with _note(index, entry.path, mark):
             index.finish_marked(entry)
@@ -90,10 +81,7 @@ def put_in_slices(
         return
 
 
-def remove_in_slices(
-    index: Index,
-    path: str,
-) -> Iterator[Delta]:
+def remove_in_slices(index: Index, path: str) -> Iterator[Delta]:
     """Delete a note. Yields the changes of each transaction after it."""
     mark = MARK + secrets.token_hex(8)
     with index.transaction():
@@ -117,11 +105,7 @@ def remove_in_slices(
 
 
 @contextmanager
-def _note(
-    index: Index,
-    path: str,
-    mark: str,
-) -> Iterator[int]:
+def _note(index: Index, path: str, mark: str) -> Iterator[int]:
     """Begin a transaction on a note that still has its mark, and yield its id. Raises Overtaken."""
     with index.transaction():
         row = index.connection.execute(

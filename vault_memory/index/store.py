@@ -35,9 +35,7 @@ else:
     property_rows = lazy_module("vault_memory.index.properties.property_rows")
 
 
-REBUILD_HINT = (
-    "rebuild it with `vault-memory index --rebuild` (the notes are not touched)"
-)
+REBUILD_HINT = "rebuild it with `vault-memory index --rebuild` (the notes are not touched)"
 _SURROGATE = re.compile("[\ud800-\udfff]")
 _FILE_COLUMNS = "size, mtime_ns, ctime_ns, ino, revision, state"
 """The columns of an IndexedFile"""
@@ -160,15 +158,11 @@ class Index:
 
     def get(self, key: str) -> str:
         """Return a stored value; empty without any."""
-        return str(
-            _value(self.connection, "SELECT value FROM meta WHERE key = ?", key) or ""
-        )
+        return str(_value(self.connection, "SELECT value FROM meta WHERE key = ?", key) or "")
 
     def set(self, key: str, value: str) -> None:
         """Store a value under a key."""
-        self.connection.execute(
-            "INSERT OR REPLACE INTO meta VALUES (?, ?)", (key, value)
-        )
+        self.connection.execute("INSERT OR REPLACE INTO meta VALUES (?, ?)", (key, value))
 
     @property
     def change_counter(self) -> int:
@@ -180,9 +174,7 @@ class Index:
     def scope_ids(self, names: Sequence[str]) -> list[int]:
         """Return the ids of the scopes with these names; names are compared byte by byte."""
         # Fault (F109): SQLite cannot store surrogates, so no scope has such a name.
-        valid = [
-            (name,) for name in dict.fromkeys(names) if not _SURROGATE.search(name)
-        ]
+        valid = [(name,) for name in dict.fromkeys(names) if not _SURROGATE.search(name)]
         sql = "SELECT id FROM scope WHERE name = ?"
         return [row[0] for row in self.connection.executemany(sql, valid)]
 
@@ -211,12 +203,8 @@ class Index:
     def scope_id(self, name: str) -> int:
         """Return the id of a scope, which is added if it is new. Call it inside a transaction."""
         if name not in self._scopes:
-            self.connection.execute(
-                "INSERT OR IGNORE INTO scope(name) VALUES (?)", (name,)
-            )
-            scope_id = _value(
-                self.connection, "SELECT id FROM scope WHERE name = ?", name
-            )
+            self.connection.execute("INSERT OR IGNORE INTO scope(name) VALUES (?)", (name,))
+            scope_id = _value(self.connection, "SELECT id FROM scope WHERE name = ?", name)
             self._scopes[name] = scope_id
         return self._scopes[name]
 
@@ -234,8 +222,7 @@ class Index:
         notes = f"SELECT path, {_FILE_COLUMNS} FROM note"
         # "0" is the letter after "/", so this is the range of paths below a folder.
         query = (
-            f"{notes} WHERE path = ?1"
-            f" UNION ALL {notes} WHERE path > ?1 || '/' AND path < ?1 || '0'"
+            f"{notes} WHERE path = ?1 UNION ALL {notes} WHERE path > ?1 || '/' AND path < ?1 || '0'"
         )
         return {
             row[0]: IndexedFile._make(row[1:])
@@ -246,11 +233,7 @@ class Index:
     def files_after(self, path: str, limit: int) -> list[tuple[str, IndexedFile]]:
         """Return the indexed files of the next `limit` notes after a path, in order."""
         rows = self.connection.execute(
-            f"SELECT path, {_FILE_COLUMNS}"
-            " FROM note"
-            " WHERE path > ?"
-            " ORDER BY path"
-            " LIMIT ?",
+            f"SELECT path, {_FILE_COLUMNS} FROM note WHERE path > ? ORDER BY path LIMIT ?",
             (path, limit),
         )
         return [(row[0], IndexedFile._make(row[1:])) for row in rows]
@@ -266,9 +249,7 @@ class Index:
             " FROM parked"
             f" WHERE path IN ({marks})"
         )
-        return frozenset(
-            row[0] for row in self.connection.execute(query, (*paths, *paths))
-        )
+        return frozenset(row[0] for row in self.connection.execute(query, (*paths, *paths)))
 
     def file(self, path: str) -> IndexedFile | None:
         """Return the indexed file of a note; None when the note is not indexed."""
@@ -279,9 +260,7 @@ class Index:
 
     def revisions(self) -> Iterator[tuple[str, str]]:
         """Yield each path with its indexed revision, in order."""
-        yield from self.connection.execute(
-            "SELECT path, revision FROM note ORDER BY path"
-        )
+        yield from self.connection.execute("SELECT path, revision FROM note ORDER BY path")
 
     def revision_of(self, path: str) -> str:
         """Return the indexed revision of a note; empty when the note is not indexed."""
@@ -290,9 +269,7 @@ class Index:
 
     def bytes_of(self, path: str) -> int:
         """Return the indexed length of a note in bytes; 0 when the note is not indexed."""
-        return (
-            _value(self.connection, "SELECT bytes FROM note WHERE path = ?", path) or 0
-        )
+        return _value(self.connection, "SELECT bytes FROM note WHERE path = ?", path) or 0
 
     def stale(self) -> list[str]:
         """Return the notes whose old text is kept although their file is absent or empty."""
@@ -302,9 +279,7 @@ class Index:
         return [row[0] for row in rows]
 
     def set_state(self, path: str, state: State) -> None:
-        self.connection.execute(
-            "UPDATE note SET state = ? WHERE path = ?", (state, path)
-        )
+        self.connection.execute("UPDATE note SET state = ? WHERE path = ?", (state, path))
 
     def touch(self, path: str, file: IndexedFile) -> None:
         """Replace the indexed file of a note, whose text has not changed."""
@@ -376,9 +351,7 @@ class Index:
 
     def scope_of(self, path: str) -> str:
         """Return the scope of a note; empty when the note is not indexed."""
-        sql = (
-            "SELECT name FROM scope WHERE id = (SELECT scope FROM note WHERE path = ?)"
-        )
+        sql = "SELECT name FROM scope WHERE id = (SELECT scope FROM note WHERE path = ?)"
         return str(_value(self.connection, sql, path) or "")
 
     def other_scopes(self, entry: IndexEntry) -> list[int | None]:
@@ -389,11 +362,7 @@ class Index:
         return [self.scope_id(name) if name else None for name in entry.also]
 
     def _put_difference(
-        self,
-        note: int,
-        scope: int,
-        before: IndexEntry,
-        entry: IndexEntry,
+        self, note: int, scope: int, before: IndexEntry, entry: IndexEntry
     ) -> Delta:
         """Write a note whose rows are those of the entry `before`."""
         span = chunk_span(before.chunks, entry.chunks)
@@ -429,9 +398,7 @@ class Index:
         ).fetchone()
         assert row is not None, "only an indexed note is extended"
         note, scope = row
-        self.connection.execute(
-            "UPDATE note SET bytes = ? WHERE id = ?", (entry.bytes, note)
-        )
+        self.connection.execute("UPDATE note SET bytes = ? WHERE id = ?", (entry.bytes, note))
         self.touch(entry.path, entry.file)
         also = self.other_scopes(entry)
         mention_rows.add_mentions(self.connection, note, scope, entry.chunks, also)
@@ -440,9 +407,7 @@ class Index:
 
     def remove(self, path: str) -> Delta:
         """Delete everything that was read from `path`. Call it inside a transaction."""
-        row = self.connection.execute(
-            "SELECT id FROM note WHERE path = ?", (path,)
-        ).fetchone()
+        row = self.connection.execute("SELECT id FROM note WHERE path = ?", (path,)).fetchone()
         if row is None:
             return Delta()
         [note] = row
@@ -460,12 +425,7 @@ class Index:
         rows = self.connection.execute("SELECT path, reason, stamp FROM parked")
         return {path: (reason, stamp) for path, reason, stamp in rows}
 
-    def park(
-        self,
-        path: str,
-        reason: str,
-        stamp: str,
-    ) -> None:
+    def park(self, path: str, reason: str, stamp: str) -> None:
         """Record that a note is not read. `stamp` identifies the version of its file."""
         self.connection.execute(
             "INSERT OR REPLACE INTO parked VALUES (?, ?, ?)", (path, reason, stamp)

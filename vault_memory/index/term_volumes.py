@@ -45,10 +45,7 @@ class Volume(NamedTuple):
         return self.words / self.chunks if self.chunks else 1.0
 
 
-def of(
-    connection: Connection,
-    scope_ids: Sequence[int],
-) -> Volume:
+def of(connection: Connection, scope_ids: Sequence[int]) -> Volume:
     """Return the size of these scopes."""
     among = listed(scope_ids)
     row = connection.execute(
@@ -68,11 +65,7 @@ def of_all(connection: Connection) -> Volume:
     return Volume(*row) if row else Volume(0, 0)
 
 
-def add(
-    connection: Connection,
-    first_id: int,
-    scopes: Sequence[Scopes],
-) -> None:
+def add(connection: Connection, first_id: int, scopes: Sequence[Scopes]) -> None:
     """Add chunks that are in the full text. Their ids are consecutive, from `first_id` on."""
     sizes = connection.execute(
         "SELECT sz FROM chunk_fts_docsize WHERE id BETWEEN ? AND ? ORDER BY id",
@@ -81,10 +74,7 @@ def add(
     _change(connection, zip(scopes, (row[0] for row in sizes), strict=True), 1)
 
 
-def subtract(
-    connection: Connection,
-    ids: Iterable[tuple[int]],
-) -> None:
+def subtract(connection: Connection, ids: Iterable[tuple[int]]) -> None:
     """Subtract chunks. Call it before they are deleted from the full text."""
     rows = connection.executemany(
         "SELECT c.scope, c.also, d.sz"
@@ -99,18 +89,12 @@ def subtract(
 def fill(connection: Connection) -> None:
     """Count all chunks of an index that has no counts yet."""
     rows = connection.execute(
-        "SELECT c.scope, c.also, d.sz"
-        " FROM chunk c"
-        " JOIN chunk_fts_docsize d ON d.id = c.id"
+        "SELECT c.scope, c.also, d.sz FROM chunk c JOIN chunk_fts_docsize d ON d.id = c.id"
     )
     _change(connection, (((scope, also), size) for scope, also, size in rows), 1)
 
 
-def _change(
-    connection: Connection,
-    chunks: Iterable[tuple[Scopes, bytes]],
-    sign: int,
-) -> None:
+def _change(connection: Connection, chunks: Iterable[tuple[Scopes, bytes]], sign: int) -> None:
     counts: dict[tuple[int, int], list[int]] = {}
     total = [0, 0]
     for (scope, also), size in chunks:
@@ -131,8 +115,7 @@ def _change(
     # Fault: a new index has no row for an empty scope, and both must be equal.
     if sign < 0:
         connection.executemany(
-            "DELETE FROM volume WHERE scope = ? AND also = ? AND chunks = 0",
-            list(counts),
+            "DELETE FROM volume WHERE scope = ? AND also = ? AND chunks = 0", list(counts)
         )
 
 

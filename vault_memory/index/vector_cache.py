@@ -103,13 +103,7 @@ class Matrices:
             cosines = self._estimated(index, scopes, query, order, nearby)
         return _Arrays(places, cosines)
 
-    def _load(
-        self,
-        index: Index,
-        scope_id: int,
-        model: int,
-        dimensions: int,
-    ) -> _ScopeVectors:
+    def _load(self, index: Index, scope_id: int, model: int, dimensions: int) -> _ScopeVectors:
         """Return the current vectors of a scope."""
         scope = self._scopes.setdefault(scope_id, _ScopeVectors())
         counter = index.change_counter
@@ -120,13 +114,7 @@ class Matrices:
             scope.counter = counter
         return scope
 
-    def _refresh(
-        self,
-        index: Index,
-        scope_id: int,
-        scope: _ScopeVectors,
-        dimensions: int,
-    ) -> None:
+    def _refresh(self, index: Index, scope_id: int, scope: _ScopeVectors, dimensions: int) -> None:
         """Read the chunks of the scope, and the vectors that are not in memory."""
         import numpy as np
 
@@ -183,9 +171,7 @@ class Matrices:
             return
         start = len(scope.identities)
         matrix = _matrix([row[1] for row in vectors], dimensions)
-        scope.identities.update(
-            (row[0], number) for number, row in enumerate(vectors, start)
-        )
+        scope.identities.update((row[0], number) for number, row in enumerate(vectors, start))
         if only_bits:
             scope.bits = _appended(scope.bits, np.packbits(matrix > 0, axis=1))
         else:
@@ -217,9 +203,7 @@ class Matrices:
         for scope, estimate in zip(scopes, estimates, strict=True):
             end = start + len(estimate)
             in_scope = (positions >= start) & (positions < end)
-            values[in_scope] = self._exact_rows(
-                index, scope, positions[in_scope] - start, query
-            )
+            values[in_scope] = self._exact_rows(index, scope, positions[in_scope] - start, query)
             start = end
         # An estimate must not rank above the chunks that were compared exactly.
         highest = np.median(values[np.isin(rows, best)])
@@ -228,11 +212,7 @@ class Matrices:
         return cosines
 
     def _exact_rows(
-        self,
-        index: Index,
-        scope: _ScopeVectors,
-        chunks: "Ints",
-        query: "Floats",
+        self, index: Index, scope: _ScopeVectors, chunks: "Ints", query: "Floats"
     ) -> "Floats":
         """Return the cosines of some chunks of a scope, by their positions in `places`."""
         import numpy as np
@@ -250,20 +230,14 @@ class Matrices:
         return _products(matrix, query)[inverse]
 
 
-def _matrix(
-    vectors: Sequence[bytes],
-    dimensions: int,
-) -> "NDArray[np.float32]":
+def _matrix(vectors: Sequence[bytes], dimensions: int) -> "NDArray[np.float32]":
     import numpy as np
 
     floats = np.frombuffer(b"".join(vectors), dtype="<f4")
     return floats.reshape(len(vectors), dimensions)
 
 
-def _products(
-    matrix: "Floats",
-    query: "Floats",
-) -> "Floats":
+def _products(matrix: "Floats", query: "Floats") -> "Floats":
     """Return the product of each row and the query.
 
     Each row is summed in the same order.
@@ -276,29 +250,20 @@ def _products(
     return products
 
 
-def _appended(
-    before: "NDArray[Any] | None",
-    added: "NDArray[Any]",
-) -> "NDArray[Any]":
+def _appended(before: "NDArray[Any] | None", added: "NDArray[Any]") -> "NDArray[Any]":
     import numpy as np
 
     return added if before is None else np.concatenate([before, added])
 
 
-def _exact(
-    scope: _ScopeVectors,
-    query: "Floats",
-) -> "Floats":
+def _exact(scope: _ScopeVectors, query: "Floats") -> "Floats":
     assert scope.matrix is not None
     assert scope.rows is not None
     cosines: Floats = _products(scope.matrix, query)[scope.rows]
     return cosines
 
 
-def _estimate(
-    scope: _ScopeVectors,
-    query: "Floats",
-) -> "Floats":
+def _estimate(scope: _ScopeVectors, query: "Floats") -> "Floats":
     """Return cosines estimated from the share of equal signs."""
     import numpy as np
 
@@ -318,10 +283,7 @@ def _estimate(
     return cosines
 
 
-def _rows_around(
-    places: "Ints",
-    centers: Iterable[int],
-) -> "Ints":
+def _rows_around(places: "Ints", centers: Iterable[int]) -> "Ints":
     """Return the positions in `places` of these places and of their neighbours."""
     import numpy as np
 
@@ -335,11 +297,7 @@ def _rows_around(
 class _Arrays:
     """Likeness as arrays; the same values as `vectors.Listed`."""
 
-    def __init__(
-        self,
-        places: "Ints",
-        cosines: "Floats",
-    ) -> None:
+    def __init__(self, places: "Ints", cosines: "Floats") -> None:
         """`places` in rising order."""
         import numpy as np
 
@@ -355,12 +313,7 @@ class _Arrays:
         self._own = _scaled(cosines)
         self._beside = _scaled(total / weight)
 
-    def best(
-        self,
-        most: int,
-        among: Collection[int] | None,
-        weights: Weights,
-    ) -> list[int]:
+    def best(self, most: int, among: Collection[int] | None, weights: Weights) -> list[int]:
         """Return the `most` best places, the best first; only those `among`, if that is given."""
         import numpy as np
 

@@ -26,10 +26,7 @@ SWEPT = "swept"
 """The key under which an index counts how often unused vectors were deleted"""
 
 
-def find_model(
-    index: "Index",
-    fingerprint: str,
-) -> int | None:
+def find_model(index: "Index", fingerprint: str) -> int | None:
     """Return the id of a model in this index; None when the index has no vector of it."""
     row = index.connection.execute(
         "SELECT id FROM model WHERE fingerprint = ?", (fingerprint,)
@@ -37,12 +34,7 @@ def find_model(
     return row[0] if row else None
 
 
-def model_id(
-    index: "Index",
-    fingerprint: str,
-    name: str,
-    dimensions: int,
-) -> int:
+def model_id(index: "Index", fingerprint: str, name: str, dimensions: int) -> int:
     """Return the id of a model, which is added if it is new. Call it inside a transaction."""
     model = find_model(index, fingerprint)
     if model is not None:
@@ -62,10 +54,7 @@ _MISSING = """
 """
 
 
-def missing_count(
-    index: "Index",
-    model: int,
-) -> int:
+def missing_count(index: "Index", model: int) -> int:
     """Return how many chunks of settled notes have no vector of this model.
 
     Equal texts count once.
@@ -76,11 +65,7 @@ def missing_count(
     return row[0] if row else 0
 
 
-def pending(
-    index: "Index",
-    model: int,
-    limit: int,
-) -> list[tuple[bytes, str]]:
+def pending(index: "Index", model: int, limit: int) -> list[tuple[bytes, str]]:
     """Return up to `limit` chunks without a vector of this model, newest notes first.
 
     The pairs are (identity, exact embed text).
@@ -98,11 +83,7 @@ def pending(
     return list(texts.items())
 
 
-def put(
-    index: "Index",
-    model: int,
-    rows: Iterable[tuple[bytes, bytes]],
-) -> None:
+def put(index: "Index", model: int, rows: Iterable[tuple[bytes, bytes]]) -> None:
     """Store vectors: (identity, float32 little-endian of unit length). Existing ones stay."""
     index.connection.executemany(
         "INSERT OR IGNORE INTO vector(identity, model, embedding) VALUES (?, ?, ?)",
@@ -110,12 +91,7 @@ def put(
     )
 
 
-def prune(
-    index: "Index",
-    model: int,
-    *,
-    most: int = MOST_ORPHANS,
-) -> int:
+def prune(index: "Index", model: int, *, most: int = MOST_ORPHANS) -> int:
     """Delete the oldest vectors without a chunk, beyond `most`; return how many were deleted.
 
     Vectors of other models are deleted too, once this model has a vector of every chunk. Call it
@@ -143,12 +119,7 @@ class Likeness(Protocol):
     A chunk has two values: its own, and that of it with the chunks beside it.
     """
 
-    def best(
-        self,
-        most: int,
-        among: Collection[int] | None,
-        weights: Weights,
-    ) -> list[int]:
+    def best(self, most: int, among: Collection[int] | None, weights: Weights) -> list[int]:
         """Return the places most like the query, best first; only those `among`, if that is given.
 
         Places as good as the last of them follow, so that the ids of rows do not decide.
@@ -167,27 +138,17 @@ class Likeness(Protocol):
 class Listed:
     """Likeness as plain lists, for a process that does not load numpy."""
 
-    def __init__(
-        self,
-        places: Sequence[int],
-        cosines: Sequence[float],
-    ) -> None:
+    def __init__(self, places: Sequence[int], cosines: Sequence[float]) -> None:
         """`places` in rising order."""
         self._places = places
         self._cosines = cosines
         means = scoring.means_beside(places, cosines)
         own, beside = scoring.scaled(cosines), scoring.scaled(means)
         self._values = [
-            (own(cosine), beside(mean))
-            for cosine, mean in zip(cosines, means, strict=True)
+            (own(cosine), beside(mean)) for cosine, mean in zip(cosines, means, strict=True)
         ]
 
-    def best(
-        self,
-        most: int,
-        among: Collection[int] | None,
-        weights: Weights,
-    ) -> list[int]:
+    def best(self, most: int, among: Collection[int] | None, weights: Weights) -> list[int]:
         scored = [
             (weights.vector * own + weights.vector_beside * beside, -place)
             for place, (own, beside) in zip(self._places, self._values, strict=True)
@@ -211,12 +172,7 @@ class Listed:
                 yield place, row
 
 
-def like(
-    index: "Index",
-    scope_ids: Sequence[int],
-    model: int,
-    vector: bytes,
-) -> Likeness:
+def like(index: "Index", scope_ids: Sequence[int], model: int, vector: bytes) -> Likeness:
     """Compare `vector` (float32 little-endian) with the chunks of these scopes, by sqlite-vec."""
     if not scope_ids:
         return Listed([], [])

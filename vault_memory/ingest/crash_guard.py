@@ -38,10 +38,7 @@ class EndedTwice(NoteUnreadable):
 
 
 @contextmanager
-def reading(
-    index: Index,
-    note: Note,
-) -> Iterator[None]:
+def reading(index: Index, note: Note) -> Iterator[None]:
     """Guards the parsing of a note. Raises EndedTwice."""
     descriptor = _leave_crumb(index, note) if len(note.raw) >= LARGE else None
     try:
@@ -55,19 +52,13 @@ def reading(
             os.close(descriptor)
 
 
-def forget_crumb(
-    index: Index,
-    path: str,
-) -> None:
+def forget_crumb(index: Index, path: str) -> None:
     """Lets a note be parsed again."""
     with suppress(OSError):
         os.unlink(_crumb(index, path))
 
 
-def _leave_crumb(
-    index: Index,
-    note: Note,
-) -> int | None:
+def _leave_crumb(index: Index, note: Note) -> int | None:
     """Writes the crumb and locks it. Returns its descriptor; None if that is impossible."""
     if index.path in ("", ":memory:"):
         return None
@@ -95,21 +86,14 @@ def _leave_crumb(
     return descriptor
 
 
-def _write_crumb(
-    descriptor: int,
-    note: Note,
-    times: int,
-) -> None:
+def _write_crumb(descriptor: int, note: Note, times: int) -> None:
     record = {"note": note.path, "revision": note.revision, "times": times}
     raw = json.dumps(record).encode()
     os.pwrite(descriptor, raw, 0)
     os.ftruncate(descriptor, len(raw))
 
 
-def _crashes(
-    descriptor: int,
-    note: Note,
-) -> int:
+def _crashes(descriptor: int, note: Note) -> int:
     """Counts how often parsing these bytes was started and not finished."""
     try:
         record = json.loads(os.pread(descriptor, 1 << 16, 0))
@@ -119,10 +103,7 @@ def _crashes(
         return 0
 
 
-def _crumb(
-    index: Index,
-    path: str,
-) -> Path:
+def _crumb(index: Index, path: str) -> Path:
     # Loading hashlib costs 4 ms, and most searches parse no large note.
     from hashlib import sha256
 

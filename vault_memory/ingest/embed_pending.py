@@ -30,12 +30,7 @@ def embed_pending(
     oldest unused vectors beyond a limit.
     """
     with index.transaction():
-        model = vectors.model_id(
-            index,
-            embedder.fingerprint,
-            embedder.name,
-            embedder.dimensions,
-        )
+        model = vectors.model_id(index, embedder.fingerprint, embedder.name, embedder.dimensions)
     count = 0
     total = vectors.missing_count(index, model) if progress else 0
     waiting: list[tuple[bytes, str]] = []
@@ -60,11 +55,7 @@ def embed_pending(
 
 
 def _embed_batch(
-    index: Index,
-    embedder: "Embedder",
-    model: int,
-    batch: list[tuple[bytes, str]],
-    sweep: str,
+    index: Index, embedder: "Embedder", model: int, batch: list[tuple[bytes, str]], sweep: str
 ) -> bool:
     """Embeds and stores a batch. Returns False, and stores nothing, after a newer `sweep`."""
     # Fault: a slow model must not keep others from writing. So no transaction is open

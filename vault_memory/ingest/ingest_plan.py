@@ -57,10 +57,7 @@ def plan_ingest(
     return IngestPlan(tuple(changed), tuple(removed), tuple(unseen))
 
 
-def differs(
-    previous: IndexedFile,
-    stat: tuple[int, ...],
-) -> bool:
+def differs(previous: IndexedFile, stat: tuple[int, ...]) -> bool:
     """Whether a file may differ from the index: by size, times or inode, or not settled yet."""
     # Fault (C60): a note that was read while it was young may have changed without a
     # change of its times.

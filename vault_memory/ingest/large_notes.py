@@ -24,10 +24,7 @@ def is_large(raw: bytes) -> bool:
     return longest_line > LONG_LINE
 
 
-def is_heavy(
-    index: Index,
-    note: Note,
-) -> bool:
+def is_heavy(index: Index, note: Note) -> bool:
     """Whether indexing this note, or removing its old chunks, could delay others."""
     if is_large(note.raw):
         return True
@@ -43,11 +40,7 @@ class Allowance:
     def __init__(self) -> None:
         self._steps = STEPS_OF_A_QUESTION
 
-    def leaves(
-        self,
-        index: Index,
-        note: Note,
-    ) -> bool:
+    def leaves(self, index: Index, note: Note) -> bool:
         """Whether the query is answered without the newest text of this note."""
         if not is_heavy(index, note):
             return False

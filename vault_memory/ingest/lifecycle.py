@@ -67,9 +67,7 @@ class Indexing:
         self.marker = marker
         self.layout = layout
         self.generations = Generations(generations)
-        self.rules = json.dumps(
-            [CHUNKING, ANALYSIS, _layout_rules(settings)], sort_keys=True
-        )
+        self.rules = json.dumps([CHUNKING, ANALYSIS, _layout_rules(settings)], sort_keys=True)
         """the versions and settings that the index must have been built with"""
         self.leave: Callable[[Index, Note], bool] = lambda index, note: False
         """returns true for notes that a scan leaves to another thread; a daemon sets it"""
@@ -144,19 +142,12 @@ class Indexing:
         return self.index().get(RULES) != self.rules
 
     def ingest(
-        self,
-        index: Index | None = None,
-        *,
-        leave: Callable[[Index, Note], bool] | None = None,
+        self, index: Index | None = None, *, leave: Callable[[Index, Note], bool] | None = None
     ) -> "Ingest":
         """Returns the scanner for `index`, or for the current one."""
         index = index or self.index()
         return scan.Ingest(
-            self.folder,
-            index,
-            self.layout,
-            time.time_ns,
-            partial(leave or self.leave, index),
+            self.folder, index, self.layout, time.time_ns, partial(leave or self.leave, index)
         )
 
     def ingest_if_built(self) -> "Ingest | None":
@@ -167,10 +158,7 @@ class Indexing:
         return self.ingest(self._index if is_open else None)
 
     def build(
-        self,
-        progress: Progress | None = None,
-        *,
-        anyway: bool = True,
+        self, progress: Progress | None = None, *, anyway: bool = True
     ) -> "tuple[Index, ScanReport]":
         """Builds the next generation while the current one stays in use, then switches to it.
 
@@ -198,11 +186,7 @@ class Indexing:
             return self.generations.build(self.rules, fill), reports[0]
 
     def update(
-        self,
-        paths: Sequence[str] = (),
-        *,
-        rebuild: bool = False,
-        progress: Progress | None = None,
+        self, paths: Sequence[str] = (), *, rebuild: bool = False, progress: Progress | None = None
     ) -> "ScanReport":
         """Scans, and looks again after a moment at notes whose state is ambiguous."""
         if rebuild or self.generations.current == 0 or self.is_outdated:
@@ -221,12 +205,7 @@ class Indexing:
             report = self.ingest().look_again(report, conclude_young=True)
         return report
 
-    def refresh(
-        self,
-        progress: Progress | None = None,
-        *,
-        briefly: bool = False,
-    ) -> None:
+    def refresh(self, progress: Progress | None = None, *, briefly: bool = False) -> None:
         """Brings the text up to date; waits only for notes that are absent or empty.
 
         `briefly` indexes large notes for less than a second. Then `behind` names the other large
@@ -246,11 +225,7 @@ class Indexing:
                 raise
             self.behind = self.ingest().newer_notes()
 
-    def _refresh(
-        self,
-        progress: Progress | None,
-        briefly: bool,
-    ) -> tuple[str, ...]:
+    def _refresh(self, progress: Progress | None, briefly: bool) -> tuple[str, ...]:
         """Returns the large notes that are left for another query."""
         if self.generations.current == 0 or self.is_outdated:
             self.update(progress=progress)
@@ -267,9 +242,7 @@ class Indexing:
 
     def _allowance(self) -> Callable[[Index, Note], bool]:
         allowance = large_notes.Allowance()
-        return lambda index, note: (
-            self.leave(index, note) or allowance.leaves(index, note)
-        )
+        return lambda index, note: self.leave(index, note) or allowance.leaves(index, note)
 
 
 def _layout_rules(settings: configuration.LayoutSettings) -> dict[str, object]:

@@ -52,13 +52,7 @@ def largest(place: Place | None) -> int | None:
     return None
 
 
-def entry_of(
-    note: Note,
-    place: Place,
-    state: State,
-    *,
-    read_ns: int,
-) -> IndexEntry:
+def entry_of(note: Note, place: Place, state: State, *, read_ns: int) -> IndexEntry:
     """Parses `note`, read at wall-clock time `read_ns`, into an entry of the index."""
     file = indexed_file(note, state, read_ns=read_ns)
     return entry_from(note, place, parts_of(note.raw, place), file)
@@ -73,10 +67,7 @@ class Parts(NamedTuple):
     properties: "Sequence[Property]" = ()
 
 
-def parts_of(
-    raw: bytes,
-    place: Place,
-) -> Parts:
+def parts_of(raw: bytes, place: Place) -> Parts:
     """Parses the bytes of a note. For a large one a separate process does it; see `worker`."""
     if place.kind == TRANSCRIPT:
         turns = conversations_turn.turn_chunks(raw, place.scope)
@@ -95,12 +86,7 @@ def parts_of(
     return Parts(chunker.chunk(text), facts=facts, properties=properties)
 
 
-def entry_from(
-    note: Note,
-    place: Place,
-    content: Parts,
-    file: IndexedFile,
-) -> IndexEntry:
+def entry_from(note: Note, place: Place, content: Parts, file: IndexedFile) -> IndexEntry:
     """Builds the entry of a parsed note."""
     day = place.date.isoformat() if place.date else _written_date(content)
     return IndexEntry(
@@ -129,41 +115,21 @@ def _written_date(content: Parts) -> str | None:
     return None
 
 
-def _facts_of(
-    raw: bytes,
-    place: Place,
-) -> "Sequence[Fact]":
+def _facts_of(raw: bytes, place: Place) -> "Sequence[Fact]":
     return fact.read_facts(document.parse(raw), place.scope)
 
 
-def indexed_file(
-    note: Note,
-    state: State,
-    *,
-    read_ns: int,
-) -> IndexedFile:
+def indexed_file(note: Note, state: State, *, read_ns: int) -> IndexedFile:
     """Returns the size, times, inode and revision that reveal the next change of a file."""
     # Fault (C60): a file read so soon after its own time may change again within the
     # same tick of the clock.
     is_racy = read_ns - note.stat.ctime_ns < CLOCK_TICK_NS
     stat = NEVER if is_racy else note.stat
-    return IndexedFile(
-        stat.size,
-        stat.mtime_ns,
-        stat.ctime_ns,
-        stat.ino,
-        note.revision,
-        state,
-    )
+    return IndexedFile(stat.size, stat.mtime_ns, stat.ctime_ns, stat.ino, note.revision, state)
 
 
 def ingest_note(
-    index: Index,
-    note: Note,
-    place: Place,
-    state: State,
-    *,
-    read_ns: int,
+    index: Index, note: Note, place: Place, state: State, *, read_ns: int
 ) -> Delta | None:
     """Brings the index up to date with `note`. None: it had these bytes already."""
     previous = index.file(note.path)
@@ -178,10 +144,7 @@ def ingest_note(
         return index.put(entry)
 
 
-def ingest_entries(
-    index: Index,
-    entries: Iterable[IndexEntry],
-) -> Delta:
+def ingest_entries(index: Index, entries: Iterable[IndexEntry]) -> Delta:
     """Writes many notes in one transaction. A crash loses the batch, never half a note."""
     delta = Delta()
     with index.transaction():
@@ -193,10 +156,7 @@ def ingest_entries(
     return delta
 
 
-def forget_note(
-    index: Index,
-    path: str,
-) -> Delta:
+def forget_note(index: Index, path: str) -> Delta:
     """Removes a deleted note and everything that was read from it."""
     with index.transaction():
         index.unpark(path)

@@ -35,12 +35,7 @@ class PendingIndex:
     While no text waits, a call costs one look at the journal.
     """
 
-    def __init__(
-        self,
-        state: Path,
-        folder: Folder,
-        layout: Layout,
-    ) -> None:
+    def __init__(self, state: Path, folder: Folder, layout: Layout) -> None:
         self._texts = PendingTexts(state)
         self._folder = folder
         self._layout = layout
@@ -109,11 +104,7 @@ class PendingIndex:
             # A person may delete the note while the write waits.
             return b""
 
-    def _entry(
-        self,
-        path: str,
-        chunks: "list[Chunk]",
-    ) -> IndexEntry:
+    def _entry(self, path: str, chunks: "list[Chunk]") -> IndexEntry:
         place = self._layout.place(path)
         assert place is not None, "only notes that search reads are indexed"
         date = place.date.isoformat() if place.date else None

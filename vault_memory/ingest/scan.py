@@ -10,12 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from vault_memory.errors import NoteNotFound, NoteUnreadable
 from vault_memory.index.chunk_rows import Delta
-from vault_memory.index.schema import (
-    MISSING,
-    has_stamps,
-    missing_notes,
-    skip_stamps,
-)
+from vault_memory.index.schema import MISSING, has_stamps, missing_notes, skip_stamps
 from vault_memory.index.store import Index, IndexedFile, IndexEntry, State
 from vault_memory.ingest.crash_guard import EndedTwice, forget_crumb, reading
 from vault_memory.ingest.ingest_plan import plan_ingest, stamp
@@ -80,11 +75,7 @@ class _Ambiguous:
         self.doubtful: list[str] = []
         self.left: list[str] = []
 
-    def report(
-        self,
-        changed: Iterable[str],
-        delta: Delta,
-    ) -> ScanReport:
+    def report(self, changed: Iterable[str], delta: Delta) -> ScanReport:
         return ScanReport(
             changed=tuple(changed),
             delta=delta,
@@ -115,10 +106,7 @@ class Ingest:
         """returns true for a note that the caller reads by itself"""
 
     def scan(
-        self,
-        *,
-        within: Sequence[str] = ("",),
-        progress: Progress | None = None,
+        self, *, within: Sequence[str] = ("",), progress: Progress | None = None
     ) -> ScanReport:
         """Brings the index up to date with the paths `within` ("" is the vault)."""
         indexed = self.index.files_within(within)
@@ -136,11 +124,7 @@ class Ingest:
         self._count_missing(within, listing, indexed, plan.changed)
         if within == ("",):
             self._stamp(listing)
-        unread = [
-            path
-            for path in listing.entries
-            if path not in indexed and not self.wants(path)
-        ]
+        unread = [path for path in listing.entries if path not in indexed and not self.wants(path)]
         return report._replace(
             doubtful=(*report.doubtful, *plan.removed),
             unread=tuple(unread),
@@ -192,23 +176,14 @@ class Ingest:
         parked = self.index.parked().items()
         return {path: mark for path, (_, mark) in parked if _is_within(path, within)}
 
-    def _is_newer(
-        self,
-        path: str,
-        indexed: Mapping[str, IndexedFile],
-    ) -> bool:
+    def _is_newer(self, path: str, indexed: Mapping[str, IndexedFile]) -> bool:
         try:
             note = self.folder.read(path, max_bytes=largest(self.layout.place(path)))
         except (NoteNotFound, NoteUnreadable):
             return True
         return path not in indexed or note.revision != indexed[path].revision
 
-    def look_again(
-        self,
-        report: ScanReport,
-        *,
-        conclude_young: bool,
-    ) -> ScanReport:
+    def look_again(self, report: ScanReport, *, conclude_young: bool) -> ScanReport:
         """Concludes a scan a moment later: absent notes are removed, unchanged ones settled.
 
         `conclude_young`: also settles the notes that were saved right before the scan.
@@ -229,23 +204,14 @@ class Ingest:
             elif self._absent(path):
                 delta += forget_note(self.index, path)
                 removed.append(path)
-        return report._replace(
-            removed=tuple(removed),
-            delta=delta,
-            young=(),
-            doubtful=(),
-        )
+        return report._replace(removed=tuple(removed), delta=delta, young=(), doubtful=())
 
     def wants(self, path: str) -> bool:
         """Whether `path` is memory that search reads."""
         place = self.layout.place(path)
         return place is not None and place.indexed
 
-    def read(
-        self,
-        path: str,
-        place: Place | None = None,
-    ) -> Note | None:
+    def read(self, path: str, place: Place | None = None) -> Note | None:
         """Reads the note as it is now; None when it is absent. `place` is its place, if it is known.
 
         Raises NoteUnreadable, and the index remembers it: a note that is too large is parked,
@@ -265,12 +231,7 @@ class Ingest:
             self.index.set_state(path, State.MISSING)
             raise
 
-    def ingest(
-        self,
-        note: Note,
-        state: State,
-        place: Place | None = None,
-    ) -> Delta | None:
+    def ingest(self, note: Note, state: State, place: Place | None = None) -> Delta | None:
         """Indexes one note; None when the index has these bytes already."""
         place = place or self.layout.place(note.path)
         if place is None or not place.indexed:
@@ -312,10 +273,7 @@ class Ingest:
             return None
 
     def _read_all(
-        self,
-        paths: Sequence[str],
-        indexed: Mapping[str, IndexedFile],
-        progress: Progress | None,
+        self, paths: Sequence[str], indexed: Mapping[str, IndexedFile], progress: Progress | None
     ) -> ScanReport:
         delta = Delta()
         changed: list[str] = []
@@ -352,10 +310,7 @@ class Ingest:
         return end, entries
 
     def _entry(
-        self,
-        path: str,
-        previous: IndexedFile | None,
-        ambiguous: _Ambiguous,
+        self, path: str, previous: IndexedFile | None, ambiguous: _Ambiguous
     ) -> IndexEntry | None:
         """Returns what to write for `path`; None when there is nothing to write now."""
         place = self.layout.place(path)
@@ -384,13 +339,7 @@ class Ingest:
             return None
         return self._parse(note, place, state, now)
 
-    def _parse(
-        self,
-        note: Note,
-        place: Place,
-        state: State,
-        now: int,
-    ) -> IndexEntry | None:
+    def _parse(self, note: Note, place: Place, state: State, now: int) -> IndexEntry | None:
         """Parses a note. One that cannot be parsed is parked with its reason."""
         try:
             with reading(self.index, note):
@@ -411,11 +360,7 @@ class Ingest:
         listing = self.folder.listing(path.rpartition("/")[0])
         return path not in listing.entries and listing.covers(path)
 
-    def park(
-        self,
-        path: str,
-        reason: str,
-    ) -> None:
+    def park(self, path: str, reason: str) -> None:
         """Leaves a note out of the index until its file changes. A person sees the reason."""
         stat = self._stat(path)
         with self.index.transaction():
@@ -423,10 +368,7 @@ class Ingest:
             self.index.park(path, reason, stamp(stat) if stat else "")
 
 
-def _state_of(
-    note: Note,
-    now: int,
-) -> State:
+def _state_of(note: Note, now: int) -> State:
     """Returns whether a note that was read at `now` is settled, or may still be changing."""
     is_young = now - note.stat.ctime_ns <= YOUNG_NS
     # A note that changed while it was read is unstable.
@@ -440,10 +382,7 @@ def _is_side_file(path: str) -> bool:
     return ".audit." in path or "learning/" in path
 
 
-def _is_within(
-    path: str,
-    within: Collection[str],
-) -> bool:
+def _is_within(path: str, within: Collection[str]) -> bool:
     if "" in within:
         return True
     return any(path == top or path.startswith(f"{top}/") for top in within)

@@ -51,12 +51,7 @@ class Stamping:
 
     __slots__ = ("_folder", "_folders", "_index", "_layout")
 
-    def __init__(
-        self,
-        folder: Folder,
-        index: Index,
-        layout: Layout,
-    ) -> None:
+    def __init__(self, folder: Folder, index: Index, layout: Layout) -> None:
         self._folder = folder
         self._index = index
         self._layout = layout
@@ -78,11 +73,7 @@ class Stamping:
         self._take_ledgers(ledgers)
         self.write_due(audits)
 
-    def write_due(
-        self,
-        audits: Audits | None = None,
-        most: int = 0,
-    ) -> bool:
+    def write_due(self, audits: Audits | None = None, most: int = 0) -> bool:
         """Writes the stamps of notes that changed; `most` of them, or all.
 
         `audits` are those of the vault, if they were listed. Returns whether there were any.
@@ -113,9 +104,7 @@ class Stamping:
             listing = self._folder.listing(folder.rstrip("/"), suffixes=(".jsonl",))
             stored = stamp_rows.ledgers(self._index)
             others = {
-                path: signature
-                for path, signature in stored.items()
-                if not path.startswith(folder)
+                path: signature for path, signature in stored.items() if not path.startswith(folder)
             }
             ledgers = {
                 path: _signature({path: stat})
@@ -148,11 +137,7 @@ class Stamping:
             with self._index.transaction():
                 stamp_rows.set_signatures(self._index, dict.fromkeys(indexed, DUE))
 
-    def _read(
-        self,
-        note: DueNote,
-        audits: Audits | None,
-    ) -> "tuple[str, list[ItemStamp]]":
+    def _read(self, note: DueNote, audits: Audits | None) -> "tuple[str, list[ItemStamp]]":
         """Returns the signature of a note's audit, and the stamps of its items."""
         files = self._beside(note.path) if audits is None else audits.get(note.path, {})
         signature = _signature(files)
@@ -171,9 +156,7 @@ class Stamping:
             return signature, []
         if place is None or content.revision != note.revision:
             return signature, []
-        return signature, stamps.stamps_of(
-            content.raw, place, audit_record.union(*logs)
-        )
+        return signature, stamps.stamps_of(content.raw, place, audit_record.union(*logs))
 
     def _beside(self, note: str) -> dict[str, Stat]:
         if not note.endswith(MARKDOWN):
@@ -190,11 +173,7 @@ class Stamping:
         stored = stamp_rows.ledgers(self._index)
         if stored == ledgers:
             return
-        changed = {
-            path
-            for path in {*stored, *ledgers}
-            if stored.get(path) != ledgers.get(path)
-        }
+        changed = {path for path in {*stored, *ledgers} if stored.get(path) != ledgers.get(path)}
         folders = {path[: path.rindex(LEARNING)] + LEARNING for path in changed}
         with self._index.transaction():
             for folder in folders:
@@ -237,9 +216,6 @@ def _signature(files: Mapping[str, Stat]) -> str:
     return " ".join(_file_signature(path, files[path]) for path in sorted(files))
 
 
-def _file_signature(
-    path: str,
-    stat: Stat,
-) -> str:
+def _file_signature(path: str, stat: Stat) -> str:
     name = path.rpartition("/")[2]
     return f"{name}:{stat.size}:{stat.mtime_ns}:{stat.ctime_ns}:{stat.ino}"

@@ -67,12 +67,7 @@ class Sweep:
             self._list(ingest, self._folders.pop(), findings)
         return findings
 
-    def _compare(
-        self,
-        ingest: Ingest,
-        after: str,
-        findings: Findings,
-    ) -> None:
+    def _compare(self, ingest: Ingest, after: str, findings: Findings) -> None:
         rows = ingest.index.files_after(after, SLICE)
         self._after = rows[-1][0] if rows else None
         for folder, indexed in _by_folder(rows):
@@ -82,11 +77,7 @@ class Sweep:
                 if stat is None or differs(file, stat):
                     findings.suspects.append(_join(folder, name))
 
-    def _compare_parked(
-        self,
-        ingest: Ingest,
-        findings: Findings,
-    ) -> None:
+    def _compare_parked(self, ingest: Ingest, findings: Findings) -> None:
         for path, (_, mark) in ingest.index.parked().items():
             folder, name = _folder_and_name(path)
             stat = ingest.folder.stats(folder, [name]).get(name)
@@ -94,12 +85,7 @@ class Sweep:
                 findings.suspects.append(path)
         self._parked_done = True
 
-    def _list(
-        self,
-        ingest: Ingest,
-        folder: str,
-        findings: Findings,
-    ) -> None:
+    def _list(self, ingest: Ingest, folder: str, findings: Findings) -> None:
         files, folders = ingest.folder.names(folder)
         prefix = _join(folder, "")
         # A chain of folders without end, as a broken mount shows it, must end somewhere.
@@ -112,11 +98,7 @@ class Sweep:
             paths = findings.copies if conflict_copy(name) else self._names
             paths.append(prefix + name)
 
-    def _look_up(
-        self,
-        ingest: Ingest,
-        findings: Findings,
-    ) -> None:
+    def _look_up(self, ingest: Ingest, findings: Findings) -> None:
         paths = self._names[-SLICE:]
         del self._names[-SLICE:]
         indexed = ingest.index.indexed_paths(paths)
@@ -142,8 +124,5 @@ def _folder_and_name(path: str) -> tuple[str, str]:
     return folder, name
 
 
-def _join(
-    folder: str,
-    name: str,
-) -> str:
+def _join(folder: str, name: str) -> str:
     return f"{folder}/{name}" if folder else name

@@ -45,23 +45,12 @@ class TurnIngest:
 
     __slots__ = ("_ends", "_folder", "_layout")
 
-    def __init__(
-        self,
-        folder: Folder,
-        layout: Layout,
-    ) -> None:
+    def __init__(self, folder: Folder, layout: Layout) -> None:
         self._folder = folder
         self._layout = layout
         self._ends: dict[str, _End] = {}
 
-    def ingest(
-        self,
-        index: Index,
-        path: str,
-        added: Appended,
-        *,
-        read_ns: int,
-    ) -> Delta | None:
+    def ingest(self, index: Index, path: str, added: Appended, *, read_ns: int) -> Delta | None:
         """Indexes the lines `added` to a transcript; None when the index has them already."""
         place = self._layout.place(path)
         if place is None or not place.indexed:
@@ -76,12 +65,7 @@ class TurnIngest:
             return self._catch_up(index, path, place, file, read_ns)
 
     def _catch_up(
-        self,
-        index: Index,
-        path: str,
-        place: Place,
-        file: IndexedFile | None,
-        read_ns: int,
+        self, index: Index, path: str, place: Place, file: IndexedFile | None, read_ns: int
     ) -> Delta | None:
         """Reads the lines that the index lacks, or the complete file if other bytes differ."""
         note = self._folder.read(path, max_bytes=largest(place))
@@ -99,14 +83,7 @@ class TurnIngest:
         index.unpark(path)
         return index.put(entry_of(note, place, State.SETTLED, read_ns=read_ns))
 
-    def _extend(
-        self,
-        index: Index,
-        path: str,
-        place: Place,
-        end: _End,
-        raw: bytes,
-    ) -> Delta:
+    def _extend(self, index: Index, path: str, place: Place, end: _End, raw: bytes) -> Delta:
         """Adds the chunks of these lines, which follow `end`."""
         turns = turn_chunks(raw, place.scope, first_line=end.lines + 1)
         new_end = end.after(raw)
@@ -123,11 +100,7 @@ class TurnIngest:
         )
         return index.extend(entry)
 
-    def _remember(
-        self,
-        path: str,
-        end: _End,
-    ) -> None:
+    def _remember(self, path: str, end: _End) -> None:
         if len(self._ends) >= MOST_ENDS:
             self._ends.clear()
         self._ends[path] = end

@@ -34,11 +34,7 @@ class Worker:
     def __init__(self) -> None:
         self._process: subprocess.Popen[bytes] | None = None
 
-    def parts_of(
-        self,
-        raw: bytes,
-        place: Place,
-    ) -> Parts:
+    def parts_of(self, raw: bytes, place: Place) -> Parts:
         """Calls `note.parts_of` there. Raises NoteTooSlow; the next note gets a new process."""
         process = self._process = self._process or _start()
         assert process.stdin is not None
@@ -77,10 +73,7 @@ def _start() -> "subprocess.Popen[bytes]":
     )
 
 
-def _send(
-    pipe: IO[bytes],
-    value: object,
-) -> None:
+def _send(pipe: IO[bytes], value: object) -> None:
     raw = pickle.dumps(value, pickle.HIGHEST_PROTOCOL)
     pipe.write(_LENGTH.pack(len(raw)))
     pipe.write(raw)
@@ -93,10 +86,7 @@ def _receive(pipe: IO[bytes]) -> object:
     return pickle.loads(_read(pipe, length))
 
 
-def _read(
-    pipe: IO[bytes],
-    length: int,
-) -> bytes:
+def _read(pipe: IO[bytes], length: int) -> bytes:
     raw = pipe.read(length)
     # Fault (H122): the process was killed while it wrote its answer.
     if len(raw) < length:
@@ -112,15 +102,10 @@ def _limit() -> None:
     # Fault (H122): a loop in a regular expression cannot be interrupted by Python. The
     # system's limit of CPU time ends it.
     soft = int(used.ru_utime + used.ru_stime) + BUDGET_SECONDS
-    resource.setrlimit(
-        resource.RLIMIT_CPU, (soft, resource.getrlimit(resource.RLIMIT_CPU)[1])
-    )
+    resource.setrlimit(resource.RLIMIT_CPU, (soft, resource.getrlimit(resource.RLIMIT_CPU)[1]))
 
 
-def serve(
-    requests: IO[bytes],
-    answers: IO[bytes],
-) -> None:
+def serve(requests: IO[bytes], answers: IO[bytes]) -> None:
     """Answers one request after another until the pipe is closed."""
     while True:
         try:

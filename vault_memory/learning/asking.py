@@ -9,22 +9,14 @@ from typing import TYPE_CHECKING, Literal
 
 from vault_memory.errors import VaultMemoryError
 from vault_memory.learning import prompts
-from vault_memory.learning.channel.channel_learning import (
-    keep_to_scope,
-    with_channel_items,
-)
+from vault_memory.learning.channel.channel_learning import keep_to_scope, with_channel_items
 from vault_memory.learning.note_lines import with_topics
 from vault_memory.learning.unread_turns import day_of
 from vault_memory.models.llm.own_words import spoken
 from vault_memory.rules.learning.candidate import Extraction, FoundFact, Memory
 from vault_memory.rules.learning.combined import combined
 from vault_memory.rules.learning.extraction import read_answer
-from vault_memory.rules.learning.grounding import (
-    OwnTurn,
-    OwnTurns,
-    grounded,
-    says_as_much,
-)
+from vault_memory.rules.learning.grounding import OwnTurn, OwnTurns, grounded, says_as_much
 from vault_memory.rules.learning.model_prompt import Excerpt, with_short_ids
 
 if TYPE_CHECKING:
@@ -95,18 +87,10 @@ def _ask(
     text = cycle.ask(role, prompt)
     rung = cycle.checkpoint.answers[role]["rung"]
     others = {excerpt.id for excerpt in excerpts if not excerpt.own}
-    return read_answer(
-        text,
-        prompt.turn_ids,
-        other_turns=others & cycle.gathered.others,
-        rung=rung,
-    )
+    return read_answer(text, prompt.turn_ids, other_turns=others & cycle.gathered.others, rung=rung)
 
 
-def _with_facts(
-    extraction: Extraction,
-    facts: Extraction,
-) -> Extraction:
+def _with_facts(extraction: Extraction, facts: Extraction) -> Extraction:
     """Returns the extraction with the facts of the second question."""
     labelled = (_labelled(fact, extraction.memories) for fact in facts.facts)
     return replace(
@@ -118,10 +102,7 @@ def _with_facts(
     )
 
 
-def _labelled(
-    fact: FoundFact,
-    memories: Iterable[Memory],
-) -> FoundFact:
+def _labelled(fact: FoundFact, memories: Iterable[Memory]) -> FoundFact:
     """Returns a fact with the labels of the memories that say the same of its turn."""
     labels = fact.labels
     for memory in memories:
@@ -137,10 +118,7 @@ def _is_fact(candidate: Memory | FoundFact) -> bool:
     return isinstance(candidate, FoundFact)
 
 
-def _own_turns(
-    cycle: "LearningCycle",
-    turn_ids: Mapping[str, str],
-) -> OwnTurns:
+def _own_turns(cycle: "LearningCycle", turn_ids: Mapping[str, str]) -> OwnTurns:
     """Returns the own turns by their short ids."""
     evidence = cycle.gathered.evidence
     return OwnTurns(
@@ -153,10 +131,7 @@ def _own_turns(
     )
 
 
-def _with_turn_ids(
-    extraction: Extraction,
-    turn_ids: Mapping[str, str],
-) -> Extraction:
+def _with_turn_ids(extraction: Extraction, turn_ids: Mapping[str, str]) -> Extraction:
     """Returns the extraction with the ids of the transcript in place of the short ones."""
 
     def cited(candidate: Memory | FoundFact) -> tuple[str, ...]:
@@ -164,15 +139,12 @@ def _with_turn_ids(
 
     return replace(
         extraction,
-        memories=tuple(
-            replace(memory, evidence=cited(memory)) for memory in extraction.memories
-        ),
+        memories=tuple(replace(memory, evidence=cited(memory)) for memory in extraction.memories),
         facts=tuple(replace(fact, evidence=cited(fact)) for fact in extraction.facts),
         episodes=tuple(
             replace(episode, evidence=cited(episode)) for episode in extraction.episodes
         ),
         topics={
-            turn_ids.get(short_id, short_id): topic
-            for short_id, topic in extraction.topics.items()
+            turn_ids.get(short_id, short_id): topic for short_id, topic in extraction.topics.items()
         },
     )

@@ -48,11 +48,7 @@ def without_attributes(cycle: "LearningCycle") -> Extraction:
     return replace(cycle.extraction, memories=tuple(memories))
 
 
-def fact_of(
-    candidate: FoundFact,
-    turn: Turn,
-    scope: str,
-) -> Fact:
+def fact_of(candidate: FoundFact, turn: Turn, scope: str) -> Fact:
     """Returns a candidate in the form of the fact page."""
     return Fact(
         "",
@@ -66,10 +62,7 @@ def fact_of(
     )
 
 
-def first_turn(
-    ids: Iterable[str],
-    turns: Mapping[str, Turn],
-) -> Turn | None:
+def first_turn(ids: Iterable[str], turns: Mapping[str, Turn]) -> Turn | None:
     """Returns the first of these turns that can be learned from."""
     return next((turns[turn_id] for turn_id in ids if turn_id in turns), None)
 
@@ -79,10 +72,7 @@ def fact_wishes(cycle: "LearningCycle") -> tuple[dict[str, Any], ...]:
     return wishes_of(cycle, cycle.extraction.facts)
 
 
-def wishes_of(
-    cycle: "LearningCycle",
-    facts: Iterable[FoundFact],
-) -> tuple[dict[str, Any], ...]:
+def wishes_of(cycle: "LearningCycle", facts: Iterable[FoundFact]) -> tuple[dict[str, Any], ...]:
     """Returns the wishes to state these facts, one for each turn that says one."""
     wishes = []
     turns = cycle.gathered.evidence
@@ -107,17 +97,12 @@ def _page_with_facts(cycle: "LearningCycle") -> SectionedDoc:
     return page
 
 
-def _fact_beside(
-    memory: Memory,
-    facts: Iterable[FoundFact],
-) -> FoundFact | None:
+def _fact_beside(memory: Memory, facts: Iterable[FoundFact]) -> FoundFact | None:
     return fact_beside(memory, facts, predicate_words)
 
 
 def _said_by_fact(
-    cycle: "LearningCycle",
-    memory: Memory,
-    page: SectionedDoc,
+    cycle: "LearningCycle", memory: Memory, page: SectionedDoc
 ) -> SkippedDuplicate | None:
     """Returns the record of a memory whose fact is on the page, or None."""
     candidate = _fact_beside(memory, cycle.extraction.facts)

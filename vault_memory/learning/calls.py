@@ -91,9 +91,7 @@ class LearningCalls:
         self._source = source
 
     def sleep(
-        self,
-        request: NightRequest,
-        after: Callable[[str, str], None] = lambda scope, step: None,
+        self, request: NightRequest, after: Callable[[str, str], None] = lambda scope, step: None
     ) -> "Slept":
         """Run the nightly learning cycle; see `VaultMemory.sleep`. `after` is called with each finished step."""
         if not request.dry_run:
@@ -101,9 +99,7 @@ class LearningCalls:
         run = self._runner(request.now, dry_run=request.dry_run, after=after)
         return run.run(request.scopes, due=request.due, again=request.again)
 
-    def learn_from_ended(
-        self, *, by_phrases: bool = False, now: datetime | None = None
-    ) -> "Slept":
+    def learn_from_ended(self, *, by_phrases: bool = False, now: datetime | None = None) -> "Slept":
         """Learn from ended conversations of persons now, when a language model is configured.
 
         `by_phrases` learns without a model, and only where none is configured. Channels wait for their night. Without an answer of the model the scope is `failed`, and nothing was done.
@@ -130,10 +126,7 @@ class LearningCalls:
         return self._runner(None).commit_at_once(sessions) if sessions else []
 
     def commit_before(
-        self,
-        session: str | None,
-        scopes: Sequence[str],
-        now: datetime | None = None,
+        self, session: str | None, scopes: Sequence[str], now: datetime | None = None
     ) -> None:
         """Write what the people of these scopes asked for in other conversations than `session`.
 
@@ -156,16 +149,10 @@ class LearningCalls:
             logger.warning("nothing was learned before a conversation: %s", error)
 
     def end_sessions(
-        self,
-        sessions: "Sequence[Session]",
-        turn_ids: Sequence[str],
-        *,
-        now: datetime | None = None,
+        self, sessions: "Sequence[Session]", turn_ids: Sequence[str], *, now: datetime | None = None
     ) -> "Ended":
         """Decide what becomes of what ended conversations told; see `VaultMemory.end_session`."""
-        people = [
-            session for session in sessions if session.user and not session.channel
-        ]
+        people = [session for session in sessions if session.user and not session.channel]
         if not people or not self.vault.config.sleep_cycle.enabled:
             return reports.Ended(waiting=tuple(turn_ids))
         run = self._runner(now)
@@ -187,10 +174,7 @@ class LearningCalls:
         )
 
     def held(
-        self,
-        scopes: Sequence[str] | None = None,
-        *,
-        now: datetime | None = None,
+        self, scopes: Sequence[str] | None = None, *, now: datetime | None = None
     ) -> "list[HeldJson]":
         """List the candidates that wait for more turns, the oldest first; None: of all scopes."""
         return held_calls.HeldCalls(self._edits, now).list(scopes)
@@ -231,11 +215,7 @@ class LearningCalls:
         self.log_feedback(opinion, now=now)
 
     def log_feedback(
-        self,
-        feedback: "Feedback",
-        scopes: Sequence[str] = (),
-        *,
-        now: datetime | None = None,
+        self, feedback: "Feedback", scopes: Sequence[str] = (), *, now: datetime | None = None
     ) -> None:
         """Log what a person thinks of an answer, or of what is kept.
 
@@ -254,10 +234,7 @@ class LearningCalls:
         return self._runner(now, dry_run=True).status()
 
     def night_reports(
-        self,
-        scopes: Sequence[str],
-        *,
-        since: date | None = None,
+        self, scopes: Sequence[str], *, since: date | None = None
     ) -> "list[NightReport]":
         """The reports of the nights, newest first, with the sections of these scopes only."""
         check_scopes(scopes)
@@ -265,22 +242,12 @@ class LearningCalls:
         first = since.isoformat() if since else ""
         return stored_reports.read_reports(store, scopes, first)
 
-    def remember(
-        self,
-        text: str,
-        *,
-        scope: str,
-        options: EditOptions,
-    ) -> "Remembered":
+    def remember(self, text: str, *, scope: str, options: EditOptions) -> "Remembered":
         """Write one sentence into the profile of a scope, or a rule into its RULES.md; see `VaultMemory.remember`."""
         check_scope(scope)
         return learning_remember.remember(self._edits, text, scope, options)
 
-    def tells_secret(
-        self,
-        lines: Sequence[str],
-        heading: str = "",
-    ) -> bool:
+    def tells_secret(self, lines: Sequence[str], heading: str = "") -> bool:
         """Whether lines have a password, a key or a number, by the tables of the write policy.
 
         `heading` is what stands above them, or the subject of a fact.
@@ -288,11 +255,7 @@ class LearningCalls:
         cues = policy_tables.policy_cues(self._edits.vault.state.path)
         return kept_out.reason_to_keep_out(heading, lines, cues.reasons) == "secret"
 
-    def scope_to_remember(
-        self,
-        text: str,
-        caller: "Caller",
-    ) -> str:
+    def scope_to_remember(self, text: str, caller: "Caller") -> str:
         """The scope in which a bot keeps a text: the caller's own, or that of a project.
 
         A project is a channel and a group of one name, with the person's own notes open.
@@ -341,16 +304,9 @@ class LearningCalls:
         if not self.vault.config.learning.episodes:
             return episode_writer.NOTHING
         request = episode_writer.SessionQuery(session, user, channel)
-        return episode_writer.sum_up(
-            self._edits, self._conversations, request, text, now
-        )
+        return episode_writer.sum_up(self._edits, self._conversations, request, text, now)
 
-    def append_summary(
-        self,
-        scope: str,
-        text: str,
-        ts: datetime | str,
-    ) -> "Edit":
+    def append_summary(self, scope: str, text: str, ts: datetime | str) -> "Edit":
         """Write the summary of a conversation that its host shortens into the dated note of its day."""
         check_scope(scope)
         return learning_remember.append_summary(self._edits, scope, text, ts)

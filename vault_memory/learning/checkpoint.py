@@ -125,31 +125,19 @@ class CheckpointStore:
         value = state_file.read_json(self._file(scope, OPEN))
         return None if value is None else OpenCycle.read(value)
 
-    def save(
-        self,
-        scope: str,
-        cycle: LastCycle | OpenCycle,
-    ) -> None:
+    def save(self, scope: str, cycle: LastCycle | OpenCycle) -> None:
         """Saves a cycle. It is on the disk on return."""
         name = LAST if isinstance(cycle, LastCycle) else OPEN
         _replace(self._file(scope, name), json.dumps(cycle.as_json()))
 
-    def close(
-        self,
-        scope: str,
-        last: LastCycle,
-    ) -> None:
+    def close(self, scope: str, last: LastCycle) -> None:
         """Finishes the open cycle."""
         self.save(scope, last)
         # Fault: the process may be killed before this line. The open cycle is then ignored, as its
         # serial is done.
         self._file(scope, OPEN).unlink(missing_ok=True)
 
-    def read(
-        self,
-        scope: str,
-        serial: int,
-    ) -> set[str]:
+    def read(self, scope: str, serial: int) -> set[str]:
         """Returns the marks of all turns that the cycles up to this number read."""
         marks = set[str]()
         # Fault: a damaged file has bytes that are no ASCII. Its other lines still count.
@@ -168,21 +156,11 @@ class CheckpointStore:
                 marks.update(line_marks)
         return marks
 
-    def mark_unread(
-        self,
-        scope: str,
-        serial: int,
-        marks: Iterable[str],
-    ) -> None:
+    def mark_unread(self, scope: str, serial: int, marks: Iterable[str]) -> None:
         """Takes marks back, so that the next cycle reads these turns again."""
         self.add_read(scope, serial, [UNREAD, *marks])
 
-    def add_read(
-        self,
-        scope: str,
-        serial: int,
-        marks: Iterable[str],
-    ) -> None:
+    def add_read(self, scope: str, serial: int, marks: Iterable[str]) -> None:
         """Adds marks that count once the cycle is finished. May be repeated.
 
         They are on the disk on return.
@@ -192,11 +170,7 @@ class CheckpointStore:
             # A crash may have torn the last line: end it first.
             _append(self._file(scope, READ), f"\n{serial} {line}\n")
 
-    def keys(
-        self,
-        scope: str,
-        about: str,
-    ) -> frozenset[str]:
+    def keys(self, scope: str, about: str) -> frozenset[str]:
         """Returns the keys of what a model was asked."""
         try:
             text = self._file(scope, f"asked-{about}").read_text("ascii", "replace")
@@ -204,22 +178,13 @@ class CheckpointStore:
             return frozenset()
         return frozenset(text.split())
 
-    def add_keys(
-        self,
-        scope: str,
-        about: str,
-        keys: Iterable[str],
-    ) -> None:
+    def add_keys(self, scope: str, about: str, keys: Iterable[str]) -> None:
         """Adds keys of what a model was asked. They are on the disk on return."""
         text = "".join(f"{key}\n" for key in keys)
         if text:
             _append(self._file(scope, f"asked-{about}"), text)
 
-    def report(
-        self,
-        night: str,
-        text: str,
-    ) -> Path:
+    def report(self, night: str, text: str) -> Path:
         """Saves the morning report. Returns its path."""
         file = self.folder / "reports" / f"{night}.md"
         _replace(file, text)
@@ -268,19 +233,12 @@ class CheckpointStore:
                 raise NightRuns from None
             yield
 
-    def _file(
-        self,
-        scope: str,
-        name: str,
-    ) -> Path:
+    def _file(self, scope: str, name: str) -> Path:
         # Fault: a scope may have letters that no file name can have.
         return self.folder / f"{short_hash(scope)}.{name}"
 
 
-def _append(
-    file: Path,
-    text: str,
-) -> None:
+def _append(file: Path, text: str) -> None:
     places.make_private(file.parent)
     with file.open("a", encoding="utf-8") as log:
         log.write(text)
@@ -290,10 +248,7 @@ def _append(
         os.fsync(log.fileno())
 
 
-def _replace(
-    file: Path,
-    text: str,
-) -> None:
+def _replace(file: Path, text: str) -> None:
     places.make_private(file.parent)
     # Fault: a crash in the middle of the write would leave half a checkpoint.
     state_file.write(file, text, durable=True)

@@ -36,9 +36,7 @@ from vault_memory.rules.learning.twins import JACCARD
 from vault_memory.rules.paths.scope_notes import Places
 
 if TYPE_CHECKING:
-    from vault_memory.contract.answers import (
-        DroppedJson,
-    )
+    from vault_memory.contract.answers import DroppedJson
     from vault_memory.edits.editor import NoteEditor
     from vault_memory.learning.costs.token_budget import TokenBudget
     from vault_memory.learning.fading.lifecycle_deps import LifecycleDeps
@@ -140,11 +138,7 @@ class CycleRequest:
 class LearningCycle:
     """The state of one cycle, its look-ups and its edits; `steps.run_steps` runs it."""
 
-    def __init__(
-        self,
-        deps: CycleDeps,
-        request: CycleRequest,
-    ) -> None:
+    def __init__(self, deps: CycleDeps, request: CycleRequest) -> None:
         self.deps = deps
         self.request = request
         self.scope = request.scope
@@ -213,17 +207,9 @@ class LearningCycle:
         stamp = self.deps.notes_stamp(self.scope)
         return not stamp or stamp != self.last.compared
 
-    def days(
-        self,
-        first: date,
-        last: date,
-    ) -> dict[date, str]:
+    def days(self, first: date, last: date) -> dict[date, str]:
         """Returns the texts of the dated notes of these days, both included."""
-        return {
-            day: self.text(note)
-            for day, note in self.places.dated
-            if first <= day <= last
-        }
+        return {day: self.text(note) for day, note in self.places.dated if first <= day <= last}
 
     def topics_on(self, day: date) -> list[str]:
         """Returns the topics of the items in the dated note of a day."""
@@ -244,20 +230,12 @@ class LearningCycle:
 
     # ---- the brain ---------------------------------------------------------------------------
 
-    def question(
-        self,
-        role: "Role",
-        about: str,
-    ) -> Question:
+    def question(self, role: "Role", about: str) -> Question:
         """Returns the instructions and limits of a question about a person or a note."""
         template = self.deps.instructions(role)
         return Question(template, about, self.night, self.request.room)
 
-    def ask(
-        self,
-        step: str,
-        prompt: "Prompt",
-    ) -> str:
+    def ask(self, step: str, prompt: "Prompt") -> str:
         """Returns the brain's answer, and saves it: a model would answer differently again."""
         answers = self.checkpoint.answers
         digest = sha256(repr(prompt.excerpts).encode("utf-8", "replace")).hexdigest()
@@ -311,9 +289,7 @@ class LearningCycle:
         why = cause.why or self._why()
         command = editor.new_command(note, cause.source, self.now, action, why=why)
         run_id = self._run_id(command.id, step)
-        command = replace(
-            command, id=run_id, origin=cause.origin, spoken=self._spoken_in(action)
-        )
+        command = replace(command, id=run_id, origin=cause.origin, spoken=self._spoken_in(action))
         # Fault: the id is on the disk before the edit. A crash between the two finds the record by
         # it.
         self._save_run(step, run_id)
@@ -339,20 +315,12 @@ class LearningCycle:
         turns = self.gathered.evidence
         return {id_: turn.ts for id_, turn in turns.items() if id_ in text}
 
-    def _save_run(
-        self,
-        step: str,
-        run_id: str,
-    ) -> None:
+    def _save_run(self, step: str, run_id: str) -> None:
         if not self.request.dry_run:
             self.checkpoint.runs[step] = run_id
             self.save()
 
-    def _wait_for_write(
-        self,
-        step: str,
-        note: str,
-    ) -> RunOutcome:
+    def _wait_for_write(self, step: str, note: str) -> RunOutcome:
         """Waits until a newly saved note is free; PATIENCE_SECONDS in all edits of the cycle."""
         began = time.monotonic()
         outcome = RunOutcome(waits=True)
@@ -365,22 +333,14 @@ class LearningCycle:
             self._patience -= PAUSE_SECONDS
         return outcome
 
-    def _run_id(
-        self,
-        new_id: str,
-        step: str,
-    ) -> str:
+    def _run_id(self, new_id: str, step: str) -> str:
         """Returns an id that is the same when the cycle repeats the step."""
         steps = list(self.checkpoint.runs)
         number = steps.index(step) if step in steps else len(steps)
         digest = short_hash(self.scope, str(self.checkpoint.serial), step)
         return f"{new_id[:12]}{number % 256:02x}{digest[:6]}"
 
-    def _previous_run(
-        self,
-        step: str,
-        note: str,
-    ) -> RunOutcome | None:
+    def _previous_run(self, step: str, note: str) -> RunOutcome | None:
         """Returns the result of the edit if the cycle made it before it was killed."""
         run_id = self.checkpoint.runs.get(step)
         if run_id is None:
@@ -407,11 +367,7 @@ class LearningCycle:
             len(record.rejected),
         )
 
-    def _count(
-        self,
-        run: RunOutcome,
-        note: str,
-    ) -> RunOutcome:
+    def _count(self, run: RunOutcome, note: str) -> RunOutcome:
         self.outcome.proposed += run.proposed
         self.outcome.refused += run.refused
         self.outcome.waiting += run.waits
@@ -419,12 +375,7 @@ class LearningCycle:
             self.outcome.notes.append(note)
         return run
 
-    def commit(
-        self,
-        kind: str,
-        note: str,
-        applied: Iterable[Mapping[str, Any]],
-    ) -> None:
+    def commit(self, kind: str, note: str, applied: Iterable[Mapping[str, Any]]) -> None:
         """Tells which items an edit wrote."""
         policy = self.deps.policy
         note_kind = policy.kind_of(note) if policy else ""
@@ -465,11 +416,7 @@ class LearningCycle:
             reason += f": {answer['reason']}"
         return reason
 
-    def first_lines(
-        self,
-        note: str,
-        lines: list[str],
-    ) -> list[str]:
+    def first_lines(self, note: str, lines: list[str]) -> list[str]:
         """Moves a line that policy allows to the front: the first one creates the heading."""
         doc = self.doc(note)
         has_heading = any(section.name == LEARNED for section in doc.sections)
@@ -480,11 +427,7 @@ class LearningCycle:
                 return [line, *lines[:position], *lines[position + 1 :]]
         return lines
 
-    def _is_allowed(
-        self,
-        note: str,
-        ops: Iterable[Mapping[str, Any]],
-    ) -> bool:
+    def _is_allowed(self, note: str, ops: Iterable[Mapping[str, Any]]) -> bool:
         editor = self.deps.editor
         action = ApplyOps(tuple(ops))
         command = editor.new_command(note, "nightly", self.now, action)

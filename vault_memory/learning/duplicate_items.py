@@ -12,11 +12,7 @@ from vault_memory.markdown.note_items import NoteItem, items_of
 from vault_memory.rules.edits.ops import Remove, as_json
 from vault_memory.rules.edits.ownership import replay
 from vault_memory.rules.edits.policy import most_removable
-from vault_memory.rules.edits.skipped_duplicates import (
-    SkippedDuplicate,
-    supports,
-    turns_of,
-)
+from vault_memory.rules.edits.skipped_duplicates import SkippedDuplicate, supports, turns_of
 from vault_memory.rules.learning.content_key import content_key
 from vault_memory.rules.learning.twins import Compared, compared, relation_of
 
@@ -85,10 +81,7 @@ def _copies_of_oldest(copies: list[_Copy]) -> Iterator[tuple[_Copy, _Copy]]:
             yield oldest, copy
 
 
-def _of_bot(
-    cycle: "LearningCycle",
-    copies: Iterable[_Copy],
-) -> Iterator[_Copy]:
+def _of_bot(cycle: "LearningCycle", copies: Iterable[_Copy]) -> Iterator[_Copy]:
     """Yields the items that the bot wrote."""
     by_note: dict[str, list[_Copy]] = defaultdict(list)
     for copy in copies:
@@ -100,11 +93,7 @@ def _of_bot(
         yield from (copy for copy in copies_of_note if copy.item in items)
 
 
-def _remove(
-    cycle: "LearningCycle",
-    note: str,
-    pairs: Iterable[tuple[_Copy, _Copy]],
-) -> None:
+def _remove(cycle: "LearningCycle", note: str, pairs: Iterable[tuple[_Copy, _Copy]]) -> None:
     pairs = list(pairs)
     skips: dict[str, list[SkippedDuplicate]] = defaultdict(list)
     for oldest, copy in pairs:
@@ -113,25 +102,17 @@ def _remove(
     for kept_note, kept_skips in skips.items():
         step = f"support {kept_note} from {note}"
         record_skips(cycle, kept_note, kept_skips, step=step)
-    ops = [
-        as_json(Remove(copy.item.heading, copy.item.text, exact=True))
-        for _, copy in pairs
-    ]
+    ops = [as_json(Remove(copy.item.heading, copy.item.text, exact=True)) for _, copy in pairs]
     cause = EditCause(why="the notes say it twice")
     cycle.edit(f"duplicates {note}", note, ops, cause=cause)
 
 
-def _support(
-    cycle: "LearningCycle",
-    oldest: _Copy,
-    copy: _Copy,
-) -> list[SkippedDuplicate]:
+def _support(cycle: "LearningCycle", oldest: _Copy, copy: _Copy) -> list[SkippedDuplicate]:
     """Returns the records by which the turns of a copy support the oldest item."""
     editor = cycle.deps.editor
     key = content_key(editor.place(copy.note).scope, copy.item.text)
     turns = turns_of(copy.item.text, key, supports(editor.trail.of(copy.note)))
     twin = content_key(editor.place(oldest.note).scope, oldest.item.text)
     return [
-        SkippedDuplicate(oldest.item.heading, copy.item.text, twin, turn)
-        for turn in sorted(turns)
+        SkippedDuplicate(oldest.item.heading, copy.item.text, twin, turn) for turn in sorted(turns)
     ]

@@ -9,11 +9,7 @@ from vault_memory.learning.known_items import is_replaceable, items_in, memory_n
 from vault_memory.markdown.items import parse_item
 from vault_memory.markdown.note_items import items_of
 from vault_memory.rules.edits.ops import Replace, as_json
-from vault_memory.rules.edits.skipped_duplicates import (
-    SkippedDuplicate,
-    supports,
-    turns_of,
-)
+from vault_memory.rules.edits.skipped_duplicates import SkippedDuplicate, supports, turns_of
 from vault_memory.rules.learning.content_key import content_key
 from vault_memory.rules.learning.duplicate_filter import (
     Cosines,
@@ -89,10 +85,7 @@ def _said_before(turns: Iterable[str]) -> "list[DroppedJson]":
     return [{"ref": turn, "reason": SAID_BEFORE} for turn in turns]
 
 
-def _cosines(
-    items: Sequence[ExistingItem],
-    embed: Embed | None,
-) -> Cosines:
+def _cosines(items: Sequence[ExistingItem], embed: Embed | None) -> Cosines:
     """Returns how lines are compared by vectors; without an embedder they are not."""
     if embed is None:
         return no_vectors
@@ -100,10 +93,7 @@ def _cosines(
 
 
 def existing_items(
-    cycle: "LearningCycle",
-    lines: Sequence[NewLine] = (),
-    *,
-    all_notes: bool = True,
+    cycle: "LearningCycle", lines: Sequence[NewLine] = (), *, all_notes: bool = True
 ) -> Iterator[ExistingItem]:
     """Yields the items of the notes of the scope.
 
@@ -112,9 +102,7 @@ def existing_items(
     new = [compared(line.text) for line in lines]
     for note in memory_notes(cycle.places):
         text = "" if all_notes or len(new) > FEW_LINES else cycle.text(note)
-        if not text or any(
-            may_have_twin(line, text, cycle.request.jaccard) for line in new
-        ):
+        if not text or any(may_have_twin(line, text, cycle.request.jaccard) for line in new):
             yield from items_in(note, cycle.compared_doc(note))
 
 
@@ -140,11 +128,7 @@ def record_late_skips(cycle: "LearningCycle") -> None:
 
 
 def record_skips(
-    cycle: "LearningCycle",
-    note: str,
-    skips: Iterable[SkippedDuplicate],
-    *,
-    step: str = "",
+    cycle: "LearningCycle", note: str, skips: Iterable[SkippedDuplicate], *, step: str = ""
 ) -> None:
     """Records texts that were not written in the audit of a note, each turn of an item once.
 
@@ -158,32 +142,21 @@ def record_skips(
     cited = _turns_cited_in(cycle, note)
     new_skips: dict[tuple[str, str], SkippedDuplicate] = {}
     for skip in skips:
-        turns = supported.get(skip.twin, frozenset()) | cited.get(
-            skip.twin, frozenset()
-        )
+        turns = supported.get(skip.twin, frozenset()) | cited.get(skip.twin, frozenset())
         if skip.turn not in turns:
             new_skips[skip.twin, skip.turn] = skip
     ops = tuple(skip.as_op() for skip in new_skips.values())
     cycle.edit(step or SKIP + note, note, action=RecordDuplicates(ops))
 
 
-def _turns_cited_in(
-    cycle: "LearningCycle",
-    note: str,
-) -> dict[str, frozenset[str]]:
+def _turns_cited_in(cycle: "LearningCycle", note: str) -> dict[str, frozenset[str]]:
     """Returns the turns that items of a note cite, by the items' keys."""
     scope = _scope_of(cycle, note)
-    keys = {
-        item.text: content_key(scope, item.text) for item in items_of(cycle.doc(note))
-    }
+    keys = {item.text: content_key(scope, item.text) for item in items_of(cycle.doc(note))}
     return {key: turns_of(text, key, {}) for text, key in keys.items()}
 
 
-def _replace(
-    cycle: "LearningCycle",
-    note: str,
-    pairs: Iterable[tuple[ExistingItem, str]],
-) -> None:
+def _replace(cycle: "LearningCycle", note: str, pairs: Iterable[tuple[ExistingItem, str]]) -> None:
     ops = [
         as_json(Replace(item.heading, item.text, line, exact=True))
         # Fault: a line of nearly the same text must not be replaced.
@@ -194,17 +167,11 @@ def _replace(
     cycle.outcome.learned += [str(op.get("line", "")) for op in result.applied]
 
 
-def _is_replaceable(
-    cycle: "LearningCycle",
-    item: ExistingItem,
-) -> bool:
+def _is_replaceable(cycle: "LearningCycle", item: ExistingItem) -> bool:
     records = cycle.deps.editor.trail.of(item.note)
     return is_replaceable(item, cycle.doc(item.note), records)
 
 
-def _scope_of(
-    cycle: "LearningCycle",
-    note: str,
-) -> str:
+def _scope_of(cycle: "LearningCycle", note: str) -> str:
     """Returns the scope of a note; the notes of a workspace belong to its main group."""
     return cycle.deps.editor.place(note).scope

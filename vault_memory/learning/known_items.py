@@ -26,12 +26,7 @@ class KnownItem(NamedTuple):
     is_replaceable: bool
 
 
-def find_known(
-    edits: "EditCalls",
-    places: "Places",
-    line: str,
-    jaccard: float,
-) -> KnownItem | None:
+def find_known(edits: "EditCalls", places: "Places", line: str, jaccard: float) -> KnownItem | None:
     """Returns the item of the scope that is the best twin of a line."""
     items: list[ExistingItem] = []
     new = compared(line)
@@ -56,10 +51,7 @@ def memory_notes(places: "Places") -> Iterator[str]:
         yield note
 
 
-def items_in(
-    note: str,
-    doc: SectionedDoc,
-) -> Iterator[ExistingItem]:
+def items_in(note: str, doc: SectionedDoc) -> Iterator[ExistingItem]:
     """Yields the items of a note at the top level: a nested one depends on its parent."""
     for item in items_of(doc):
         # Fault: to replace a nested item would take it from its parent.
@@ -67,10 +59,7 @@ def items_in(
             yield ExistingItem(note, item.heading, item.text)
 
 
-def _read(
-    edits: "EditCalls",
-    note: str,
-) -> bytes:
+def _read(edits: "EditCalls", note: str) -> bytes:
     try:
         return edits.vault.folder.read(note).raw
     except VaultMemoryError:
@@ -78,11 +67,7 @@ def _read(
         return b""
 
 
-def is_replaceable(
-    item: ExistingItem,
-    doc: SectionedDoc,
-    records: Iterable[Record],
-) -> bool:
+def is_replaceable(item: ExistingItem, doc: SectionedDoc, records: Iterable[Record]) -> bool:
     """Returns whether the bot wrote an item, and no person confirmed it.
 
     `doc` and `records` are the item's note and its audit.

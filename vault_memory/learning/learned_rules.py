@@ -20,11 +20,7 @@ from vault_memory.rules.edits.apply_ops import apply_ops
 from vault_memory.rules.edits.ops import Archive, as_json
 from vault_memory.rules.edits.skipped_duplicates import SkippedDuplicate
 from vault_memory.rules.learning.content_key import content_key
-from vault_memory.rules.learning.rule_cap import (
-    MOST_ACTIVE,
-    active_rules,
-    surplus_rules,
-)
+from vault_memory.rules.learning.rule_cap import MOST_ACTIVE, active_rules, surplus_rules
 from vault_memory.rules.learning.twins import TwinIndex
 from vault_memory.rules.search.tokens import clean
 from vault_memory.rules.sentences.sentence_splitter import split_sentences
@@ -60,9 +56,7 @@ def rules_in(text: str) -> list[str]:
     if len(text) > LONGEST_TURN:
         return []
     # Fault: "Dr." ended the rule "Please always call Dr. Holm".
-    sentences = (
-        " ".join(sentence.split()) for sentence in split_sentences(clean(text))
-    )
+    sentences = (" ".join(sentence.split()) for sentence in split_sentences(clean(text)))
     return [sentence for sentence in sentences if is_rule(sentence)]
 
 
@@ -80,10 +74,7 @@ def is_rule(sentence: str) -> bool:
 
 
 def rule_ops(
-    doc: SectionedDoc,
-    lines: Iterable[str],
-    *,
-    restores: bool = True,
+    doc: SectionedDoc, lines: Iterable[str], *, restores: bool = True
 ) -> list[dict[str, object]]:
     """Returns ops that add the rules, and move the oldest surplus rules to the archive.
 
@@ -100,19 +91,13 @@ def rule_ops(
     return [*ops, *archive_ops(apply_ops(doc, ops).doc)]
 
 
-def new_rules(
-    doc: SectionedDoc,
-    lines: Iterable[str],
-) -> list[str]:
+def new_rules(doc: SectionedDoc, lines: Iterable[str]) -> list[str]:
     """Returns the rules that no rule of the page says, active or archived."""
     page = _RulePage(doc)
     return [line for line in lines if page.is_new(line)]
 
 
-def with_room(
-    doc: SectionedDoc,
-    lines: Iterable[str],
-) -> tuple[list[str], list[str]]:
+def with_room(doc: SectionedDoc, lines: Iterable[str]) -> tuple[list[str], list[str]]:
     """Returns the rules that a full page takes, and those of a turn with several that it does not.
 
     A single rule takes the place of the oldest. Several rules of one turn must not push out what
@@ -134,11 +119,7 @@ def with_room(
     return fitting, surplus
 
 
-def rule_skips(
-    doc: SectionedDoc,
-    lines: Iterable[str],
-    scope: str,
-) -> list[SkippedDuplicate]:
+def rule_skips(doc: SectionedDoc, lines: Iterable[str], scope: str) -> list[SkippedDuplicate]:
     """Returns the rules that active rules of the page, or earlier ones of `lines`, say already."""
     page = _RulePage(doc)
     skips = []
@@ -164,9 +145,7 @@ class _RulePage:
     def __init__(self, doc: SectionedDoc) -> None:
         items = items_of(doc)
         self._active = [
-            _ActiveRule(item.heading, item.text)
-            for item in items
-            if not is_archive(item.heading)
+            _ActiveRule(item.heading, item.text) for item in items if not is_archive(item.heading)
         ]
         self._archived = [item for item in items if is_archive(item.heading)]
         self._active_index = TwinIndex(rule.text for rule in self._active)
@@ -202,10 +181,7 @@ class _RulePage:
         return None
 
 
-def _position_of_twin(
-    index: TwinIndex,
-    line: str,
-) -> int | None:
+def _position_of_twin(index: TwinIndex, line: str) -> int | None:
     """Returns the position of a rule that says the same.
 
     A rule that says more is a new one: both are a person's own words.
@@ -215,10 +191,7 @@ def _position_of_twin(
     return twin.position if twin is not None and is_said else None
 
 
-def _is_from_same_turn(
-    archived: str,
-    line: str,
-) -> bool:
+def _is_from_same_turn(archived: str, line: str) -> bool:
     ref = parse_item(line).ref
     if ref:
         return parse_item(archived).ref == ref
@@ -233,10 +206,7 @@ def _removal_of(item: NoteItem) -> dict[str, object]:
 def archive_ops(doc: SectionedDoc) -> list[dict[str, object]]:
     """Returns ops that move surplus rules to the archive."""
     # Fault: a similar rule below the same heading must not be moved in its place.
-    return [
-        as_json(Archive(item.heading, item.text, exact=True))
-        for item in surplus_rules(doc)
-    ]
+    return [as_json(Archive(item.heading, item.text, exact=True)) for item in surplus_rules(doc)]
 
 
 __all__ = [

@@ -33,12 +33,7 @@ LEARNING_PARENTS = ("Users", "Channels", "groups")
 class Ledgers:
     """The ledgers of one vault."""
 
-    def __init__(
-        self,
-        folder: Folder,
-        layout: Layout,
-        devices: Devices,
-    ) -> None:
+    def __init__(self, folder: Folder, layout: Layout, devices: Devices) -> None:
         self._folder = folder
         self._layout = layout
         self._devices = devices
@@ -48,50 +43,25 @@ class Ledgers:
         """The name of this device."""
         return self._devices.device
 
-    def append(
-        self,
-        places: Places,
-        name: str,
-        records: Iterable[Mapping[str, Any]],
-    ) -> str:
+    def append(self, places: Places, name: str, records: Iterable[Mapping[str, Any]]) -> str:
         """Appends records; they are on the disk on return. Returns the path. Raises OSError."""
         # Fault: two devices that append to the same file make a sync conflict. So each has a file
         # of its own.
         path = self._path_to_append(places, name)
-        append_records(
-            self._folder.root,
-            path,
-            records,
-        )
+        append_records(self._folder.root, path, records)
         return path
 
     def append_by_day(
-        self,
-        places: Places,
-        name: str,
-        day: date,
-        record: Mapping[str, Any],
+        self, places: Places, name: str, day: date, record: Mapping[str, Any]
     ) -> None:
         """Appends a record to the log of a day. A failure is logged and never raised."""
         try:
-            self.append(
-                places,
-                f"{name}/{day}",
-                [record],
-            )
+            self.append(places, f"{name}/{day}", [record])
         except OSError as error:
             # A full disk must not keep the turn from being judged.
-            logger.warning(
-                "the %s log cannot be written: %s",
-                name,
-                error,
-            )
+            logger.warning("the %s log cannot be written: %s", name, error)
 
-    def records(
-        self,
-        places: Places,
-        name: str,
-    ) -> list[dict[str, Any]]:
+    def records(self, places: Places, name: str) -> list[dict[str, Any]]:
         """Returns the records of all devices, each once, in the order of their files.
 
         Lines that are no records of this ledger are skipped, and so are unreadable files.
@@ -101,17 +71,10 @@ class Ledgers:
         unique: dict[str, dict[str, Any]] = {}
         for path in self.files(places, name):
             for record in self._records_of(path)[0]:
-                unique.setdefault(
-                    json.dumps(record, sort_keys=True),
-                    record,
-                )
+                unique.setdefault(json.dumps(record, sort_keys=True), record)
         return list(unique.values())
 
-    def daily_records(
-        self,
-        places: Places,
-        name: str,
-    ) -> list[dict[str, Any]]:
+    def daily_records(self, places: Places, name: str) -> list[dict[str, Any]]:
         """Returns the records of a log with a file for each day, the oldest file first."""
         return [
             record
@@ -119,44 +82,27 @@ class Ledgers:
             for record in self._records_of(path)[0]
         ]
 
-    def files(
-        self,
-        places: Places,
-        name: str,
-    ) -> list[str]:
+    def files(self, places: Places, name: str) -> list[str]:
         """Returns the files of a ledger, of all devices."""
         wanted = f"{places.learning}{name}"
         return [path for path in self._list(places) if _stem(path) == wanted]
 
-    def daily_files(
-        self,
-        places: Places,
-        name: str,
-    ) -> list[str]:
+    def daily_files(self, places: Places, name: str) -> list[str]:
         """Returns the files of a log with a file for each day, the oldest first."""
         folder = f"{places.learning}{name}/"
         return [path for path in self._list(places) if path.startswith(folder)]
 
-    def mentions(
-        self,
-        name: str,
-        text: str,
-    ) -> bool:
+    def mentions(self, name: str, text: str) -> bool:
         """Whether a ledger of any scope has this text in one of its lines. Parses nothing."""
         # A quote in the text has a backslash before it in the line.
         escaped = json.dumps(text, ensure_ascii=False)[1:-1]
         raw = escaped.encode(errors="replace")
         return any(raw in self._bytes_of(path) for path in self._named(name))
 
-    def _named(
-        self,
-        name: str,
-    ) -> Iterator[str]:
+    def _named(self, name: str) -> Iterator[str]:
         """Yields the files of a ledger in all scopes."""
         parents = [
-            f"{top}/{owner}/"
-            for top in LEARNING_PARENTS
-            for owner in self._folder.names(top)[1]
+            f"{top}/{owner}/" for top in LEARNING_PARENTS for owner in self._folder.names(top)[1]
         ]
         for parent in ("", *parents):
             folder = f"{parent}learning"
@@ -165,22 +111,14 @@ class Ledgers:
                 if _stem(path) == f"{folder}/{name}":
                     yield path
 
-    def _bytes_of(
-        self,
-        path: str,
-    ) -> bytes:
+    def _bytes_of(self, path: str) -> bytes:
         try:
             return self._folder.read(path, max_bytes=LARGEST).raw
         except VaultError as error:
             logger.warning("%s", error)
             return b""
 
-    def remove_before(
-        self,
-        places: Places,
-        name: str,
-        first: date,
-    ) -> int:
+    def remove_before(self, places: Places, name: str, first: date) -> int:
         """Deletes the files of days before `first`, not into the trash. Returns their number."""
         removed = 0
         for path in self.daily_files(places, name):
@@ -205,11 +143,7 @@ class Ledgers:
                     counts[path] = bad
         return counts
 
-    def _path_to_append(
-        self,
-        places: Places,
-        name: str,
-    ) -> str:
+    def _path_to_append(self, places: Places, name: str) -> str:
         path = f"{places.learning}{name}{SUFFIX}"
         if not self._devices.others:
             # Fault: a device that shares the vault may be known only from its files, which sync
@@ -219,10 +153,7 @@ class Ledgers:
             return own_log(path, self._devices.device)
         return path
 
-    def _devices_in(
-        self,
-        places: Places,
-    ) -> Iterator[str]:
+    def _devices_in(self, places: Places) -> Iterator[str]:
         """Yields the devices that files are named after, or that wrote into the common ones."""
         for path in self._list(places):
             device = path.removeprefix(_stem(path)).removesuffix(SUFFIX).lstrip(".")
@@ -231,31 +162,19 @@ class Ledgers:
         for path in self.files(places, "counts"):
             yield from (record["device"] for record in self._records_of(path)[0])
 
-    def _list(
-        self,
-        places: Places,
-    ) -> list[str]:
+    def _list(self, places: Places) -> list[str]:
         subtree = places.learning.rstrip("/")
         return sorted(
             path
-            for path in self._folder.listing(
-                subtree,
-                suffixes=(SUFFIX,),
-            ).entries
+            for path in self._folder.listing(subtree, suffixes=(SUFFIX,)).entries
             if self._is_ledger(path)
         )
 
-    def _is_ledger(
-        self,
-        path: str,
-    ) -> bool:
+    def _is_ledger(self, path: str) -> bool:
         place = self._layout.place(path)
         return place is not None and place.kind == "ledger"
 
-    def _records_of(
-        self,
-        path: str,
-    ) -> tuple[list[dict[str, Any]], int]:
+    def _records_of(self, path: str) -> tuple[list[dict[str, Any]], int]:
         """Returns the records of a file, and the number of lines that are none."""
         place = self._layout.place(path)
         try:
@@ -273,11 +192,7 @@ class Ledgers:
 
 def of_vault(vault: OpenVault) -> Ledgers:
     """Returns the ledgers of an open vault."""
-    return Ledgers(
-        vault.folder,
-        vault.layout,
-        Devices(vault.state.path),
-    )
+    return Ledgers(vault.folder, vault.layout, Devices(vault.state.path))
 
 
 def _stem(path: str) -> str:

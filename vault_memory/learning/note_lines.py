@@ -12,11 +12,7 @@ from vault_memory.markdown.letters import folded_line
 from vault_memory.models.llm.topic_words import topic_of
 from vault_memory.rules.conversations.turn import Turn
 from vault_memory.rules.learning.attribute_memories import ATTRIBUTES
-from vault_memory.rules.learning.candidate import (
-    CHANNEL_SECTIONS,
-    Extraction,
-    Memory,
-)
+from vault_memory.rules.learning.candidate import CHANNEL_SECTIONS, Extraction, Memory
 from vault_memory.rules.search.tokens import clean
 from vault_memory.rules.sentences.sentence_splitter import split_sentences
 
@@ -78,13 +74,7 @@ def with_topics(extraction: Extraction) -> Extraction:
     return replace(extraction, memories=tuple(memories))
 
 
-def line_of(
-    memory: Memory,
-    turn: Turn,
-    day: date,
-    *,
-    attributed: bool = False,
-) -> str:
+def line_of(memory: Memory, turn: Turn, day: date, *, attributed: bool = False) -> str:
     """Formats one memory as an item."""
     if memory.section and attributed:
         return _channel_line(memory, turn, day)
@@ -100,11 +90,7 @@ def line_of(
     return f"{text} ({', '.join(marks)})"
 
 
-def _channel_line(
-    memory: Memory,
-    turn: Turn,
-    day: date,
-) -> str:
+def _channel_line(memory: Memory, turn: Turn, day: date) -> str:
     """Formats a decision, an agreement or an action item, with the owner and the due day."""
     text = f"**{memory.owner}**: {memory.text}" if memory.owner else memory.text
     if memory.type:
@@ -115,11 +101,7 @@ def _channel_line(
     return f"{text} ({', '.join(marks)})"
 
 
-def sections_of(
-    extraction: Extraction,
-    turns: Mapping[str, Turn],
-    zone: tzinfo,
-) -> dict[str, str]:
+def sections_of(extraction: Extraction, turns: Mapping[str, Turn], zone: tzinfo) -> dict[str, str]:
     """Returns the section of each line of a channel that has one of its own."""
     return {
         _channel_line(memory, turn, day_of(turn, zone)): memory.section
@@ -128,38 +110,25 @@ def sections_of(
     }
 
 
-def _first(
-    memory: Memory,
-    turns: Mapping[str, Turn],
-) -> Turn | None:
+def _first(memory: Memory, turns: Mapping[str, Turn]) -> Turn | None:
     """Returns the first turn of the cycle that a memory cites."""
     return next((turns[id_] for id_ in memory.evidence if id_ in turns), None)
 
 
-def by_section(
-    lines: Iterable[str],
-    sections: Mapping[str, str],
-) -> dict[str, list[str]]:
+def by_section(lines: Iterable[str], sections: Mapping[str, str]) -> dict[str, list[str]]:
     """Groups lines by section, in the order of a channel's note; others under `LEARNED`."""
-    grouped: dict[str, list[str]] = {
-        section: [] for section in (*CHANNEL_SECTIONS, LEARNED)
-    }
+    grouped: dict[str, list[str]] = {section: [] for section in (*CHANNEL_SECTIONS, LEARNED)}
     for line in lines:
         grouped[sections.get(line, LEARNED)].append(line)
     return grouped
 
 
-def quoted(
-    text: str,
-    source: str,
-) -> str:
+def quoted(text: str, source: str) -> str:
     """Returns the sentence of `source` with most words of `text`; empty when it is `text`."""
     words = _words(text)
     sentences = [" ".join(part.split()) for part in split_sentences(clean(source))]
     best = max(
-        filter(None, sentences),
-        key=lambda sentence: len(words & _words(sentence)),
-        default="",
+        filter(None, sentences), key=lambda sentence: len(words & _words(sentence)), default=""
     )
     # Fault: a quotation mark inside the quotation would end it too early.
     best = best.translate(_QUOTES)
@@ -181,11 +150,7 @@ def dominant(topics: Iterable[str]) -> str:
     return min(counts, key=lambda topic: (-counts[topic], topic), default="")
 
 
-def ops_for(
-    doc: SectionedDoc,
-    heading: str,
-    lines: Iterable[str],
-) -> list[dict[str, object]]:
+def ops_for(doc: SectionedDoc, heading: str, lines: Iterable[str]) -> list[dict[str, object]]:
     """Returns ops that append the lines under a heading. The first one creates it if needed."""
     ops: list[dict[str, object]] = [
         {"op": "append", "heading": heading, "line": line} for line in lines

@@ -35,14 +35,7 @@ class PackedTurn:
     """shortest possible line; 0 when even the label does not fit"""
 
     @classmethod
-    def of(
-        cls,
-        turn: Turn,
-        *,
-        own: bool,
-        room: int,
-        zone: tzinfo = UTC,
-    ) -> "PackedTurn":
+    def of(cls, turn: Turn, *, own: bool, room: int, zone: tzinfo = UTC) -> "PackedTurn":
         """Measures a turn. `own`: the words of the person, which are never cut."""
         who = turn.user if turn.role == "user" and turn.user else turn.role
         if turn.is_automated:
@@ -78,22 +71,14 @@ def _moment_in_words(moment: datetime) -> str:
     return f"{WEEKDAYS[moment.weekday()]} {moment:%Y-%m-%d %H:%M}"
 
 
-def is_own(
-    turn: Turn,
-    user: str,
-) -> bool:
+def is_own(turn: Turn, user: str) -> bool:
     """Whether the turn has the words of `user`; without `user`, of any person in a channel."""
     if turn.role != "user" or turn.origin != "owner" or turn.is_automated:
         return False
     return turn.user == user if user else bool(turn.user)
 
 
-def prefix(
-    turns: Sequence[Turn],
-    user: str,
-    room: int,
-    zone: tzinfo = UTC,
-) -> list[PackedTurn]:
+def prefix(turns: Sequence[Turn], user: str, room: int, zone: tzinfo = UTC) -> list[PackedTurn]:
     """Returns the first turns that one question has room for, at least one if there is any."""
     packed_turns: list[PackedTurn] = []
     people = jobs = 0
@@ -109,10 +94,7 @@ def prefix(
     return packed_turns
 
 
-def packed(
-    turns: Sequence[PackedTurn],
-    room: int,
-) -> Iterator[Excerpt]:
+def packed(turns: Sequence[PackedTurn], room: int) -> Iterator[Excerpt]:
     """Yields the lines of the question in the order of the turns. Together they fit."""
     people = [turn for turn in turns if not turn.turn.is_automated]
     jobs = [turn for turn in turns if turn.turn.is_automated]
@@ -132,10 +114,7 @@ def _total(turns: Iterable[PackedTurn]) -> int:
     return sum(turn.size for turn in turns)
 
 
-def _newest(
-    turns: Sequence[PackedTurn],
-    room: int,
-) -> list[PackedTurn]:
+def _newest(turns: Sequence[PackedTurn], room: int) -> list[PackedTurn]:
     """Returns the newest turns whose shortest lines fit."""
     start = len(turns)
     while start > 0 and turns[start - 1].least <= room:
@@ -144,10 +123,7 @@ def _newest(
     return list(turns[start:])
 
 
-def _sizes(
-    turns: Sequence[PackedTurn],
-    room: int,
-) -> dict[int, int]:
+def _sizes(turns: Sequence[PackedTurn], room: int) -> dict[int, int]:
     """Returns the size of each line, by identity, with the highest common limit that fits."""
     low = 0
     high = max((turn.size for turn in turns), default=0)

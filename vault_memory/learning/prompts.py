@@ -49,12 +49,7 @@ PREDICATES = (
 """Suggestions, so that equal relations get equal names"""
 
 
-def room_for_turns(
-    room: int,
-    *,
-    profile: str,
-    facts: str,
-) -> int:
+def room_for_turns(room: int, *, profile: str, facts: str) -> int:
     """Returns the characters for turns in a question. Notes get half of the room at most."""
     notes_size = known_size(_notes_of_person(profile, facts))
     return max(1, room - TURNS_FRAME - min(room // 2, notes_size))
@@ -97,38 +92,22 @@ def turns_prompt(
 
 
 def curation_prompt(
-    question: Question,
-    *,
-    text: str,
-    days: Mapping[date, str],
-    facts: str,
+    question: Question, *, text: str, days: Mapping[date, str], facts: str
 ) -> Prompt:
     """Asks which small edits would correct or improve the note."""
-    notes = (
-        ("note", text[:MOST_OF_A_NOTE]),
-        *recent(days),
-        ("facts", facts[:MOST_OF_A_NOTE]),
-    )
+    notes = (("note", text[:MOST_OF_A_NOTE]), *recent(days), ("facts", facts[:MOST_OF_A_NOTE]))
     prompt = Prompt("curation", question.system(), _not_empty(notes))
     return prompt.fitted(question.room)
 
 
-def reflection_prompt(
-    question: Question,
-    *,
-    days: Mapping[date, str],
-    facts: str,
-) -> Prompt:
+def reflection_prompt(question: Question, *, days: Mapping[date, str], facts: str) -> Prompt:
     """Asks what the week as such says about the person."""
     notes = (*recent(days), ("facts", facts[:MOST_OF_A_NOTE]))
     prompt = Prompt("curation", question.system(), _not_empty(notes))
     return prompt.fitted(question.room)
 
 
-def recent(
-    days: Mapping[date, str],
-    room: int = MOST_OF_DAYS,
-) -> list[tuple[str, str]]:
+def recent(days: Mapping[date, str], room: int = MOST_OF_DAYS) -> list[tuple[str, str]]:
     """Returns the newest dated notes that fit, in the order of their days. One may be cut."""
     notes: list[tuple[str, str]] = []
     for day in sorted(days, reverse=True):
@@ -139,13 +118,8 @@ def recent(
     return notes[::-1]
 
 
-def _notes_of_person(
-    profile: str,
-    facts: str,
-) -> tuple[tuple[str, str], ...]:
-    return _not_empty(
-        (("profile", profile[:MOST_OF_A_NOTE]), ("facts", facts[:MOST_OF_A_NOTE]))
-    )
+def _notes_of_person(profile: str, facts: str) -> tuple[tuple[str, str], ...]:
+    return _not_empty((("profile", profile[:MOST_OF_A_NOTE]), ("facts", facts[:MOST_OF_A_NOTE])))
 
 
 def _not_empty(notes: Iterable[tuple[str, str]]) -> tuple[tuple[str, str], ...]:

@@ -16,18 +16,11 @@ class DayAgain:
     beginning: datetime
 
     @classmethod
-    def of(
-        cls,
-        logs: Mapping[str, Log],
-        day: date,
-        zone: tzinfo,
-    ) -> "DayAgain":
+    def of(cls, logs: Mapping[str, Log], day: date, zone: tzinfo) -> "DayAgain":
         """Finds the turns of the day in the transcripts."""
         turns = unread(logs, set(), datetime.min.replace(tzinfo=UTC))
         marks = (mark_of(turn.id) for turn in turns if day_of(turn, zone) == day)
-        return cls(
-            frozenset(marks), datetime(day.year, day.month, day.day, tzinfo=zone)
-        )
+        return cls(frozenset(marks), datetime(day.year, day.month, day.day, tzinfo=zone))
 
     def reopen(self, last: LastCycle) -> None:
         """Lets a cycle after this one open the transcripts of the day."""
@@ -37,11 +30,7 @@ class DayAgain:
         if last.since and self.beginning < moment_of(last.since):
             last.since = self.beginning.isoformat()
 
-    def mark_unread(
-        self,
-        store: CheckpointStore,
-        scope: str,
-    ) -> None:
+    def mark_unread(self, store: CheckpointStore, scope: str) -> None:
         """Marks the turns as unread, durably."""
         last = store.last(scope)
         last.scope = scope

@@ -67,22 +67,13 @@ class Remembered:
     reason: str = ""
 
 
-def remember(
-    edits: "EditCalls",
-    text: str,
-    scope: str,
-    options: EditOptions,
-) -> Remembered:
+def remember(edits: "EditCalls", text: str, scope: str, options: EditOptions) -> Remembered:
     """Saves a text for good. Raises UsageError for a wrong text or scope."""
     source = options.source
     words = " ".join(text.split())
     _check(words, scope)
     places = _places_of(edits, scope)
-    day = (
-        (options.now or datetime.now(UTC))
-        .astimezone(zone_of(edits.vault.config, scope))
-        .date()
-    )
+    day = (options.now or datetime.now(UTC)).astimezone(zone_of(edits.vault.config, scope)).date()
     line = f"{words} ({day})"
     cues = policy_tables.policy_cues(edits.vault.state.path)
     is_rule = bool(places.rules) and _is_rule(words, source, cues)
@@ -90,12 +81,7 @@ def remember(
         owner_turns, options = _spoken(edits, places, words, options, is_rule=is_rule)
         # What a person writes is not judged; a bot may pass on anything that it reads.
         verdict = tool_requests.judge(
-            edits.vault,
-            places,
-            words,
-            options,
-            is_rule=is_rule,
-            owner_turns=owner_turns,
+            edits.vault, places, words, options, is_rule=is_rule, owner_turns=owner_turns
         )
         if verdict is not None:
             note = places.rules if is_rule else places.profile
@@ -115,22 +101,12 @@ def remember(
         if known is not None:
             return _meet(edits, known, line, scope, options)
     id_ = note_items.item_id(scope, kind, words)
-    edit = _apply(
-        edits,
-        note,
-        make_ops,
-        options._replace(why="asked to remember"),
-    )
+    edit = _apply(edits, note, make_ops, options._replace(why="asked to remember"))
     return _result(edit, id_, note)
 
 
 def _spoken(
-    edits: "EditCalls",
-    places: "Places",
-    words: str,
-    options: EditOptions,
-    *,
-    is_rule: bool,
+    edits: "EditCalls", places: "Places", words: str, options: EditOptions, *, is_rule: bool
 ) -> tuple[tuple[str, ...], EditOptions]:
     """Returns the turns in which the person says a text of a tool, and whose words it has."""
     if is_rule:
@@ -141,11 +117,7 @@ def _spoken(
     return owner_turns, options._replace(origin=origin)
 
 
-def scope_for(
-    text: str,
-    user: str,
-    channel: str,
-) -> str:
+def scope_for(text: str, user: str, channel: str) -> str:
     """Returns where a bot keeps a text in a project, which is a channel.
 
     Decisions and matters of the project go to the channel, anything else to the person.
@@ -161,12 +133,7 @@ def scope_for(
     return f"channel:{channel}"
 
 
-def _known(
-    edits: "EditCalls",
-    places: "Places",
-    line: str,
-    source: Source,
-) -> "KnownItem | None":
+def _known(edits: "EditCalls", places: "Places", line: str, source: Source) -> "KnownItem | None":
     """Returns the item that says the text already; None when the text is written beside it."""
     jaccard = edits.vault.config.learning.jaccard
     known = known_items.find_known(edits, places, line, jaccard)
@@ -177,11 +144,7 @@ def _known(
 
 
 def _meet(
-    edits: "EditCalls",
-    known: "KnownItem",
-    line: str,
-    scope: str,
-    options: EditOptions,
+    edits: "EditCalls", known: "KnownItem", line: str, scope: str, options: EditOptions
 ) -> Remembered:
     """Replaces an item of the bot that says less, or records that an item says the text."""
     note, heading, text = known.item.note, known.item.heading, known.item.text
@@ -198,32 +161,21 @@ def _meet(
     return Remembered("duplicate", note_items.item_id(scope, place.kind, text), note)
 
 
-def _check(
-    words: str,
-    scope: str,
-) -> None:
+def _check(words: str, scope: str) -> None:
     # Fault: a pasted document must not become one line of the profile.
     if not words or len(words) > LONGEST_TEXT:
         raise UsageError(
-            f"a text to remember has 1 to {LONGEST_TEXT} letters",
-            hint="say it in one sentence",
+            f"a text to remember has 1 to {LONGEST_TEXT} letters", hint="say it in one sentence"
         )
     check_scope(scope)
 
 
-def _places_of(
-    edits: "EditCalls",
-    scope: str,
-) -> "Places":
+def _places_of(edits: "EditCalls", scope: str) -> "Places":
     listing = edits.vault.folder.listing()
     return scope_notes.places_of(scope, list(listing.entries), edits.vault.layout)
 
 
-def _is_rule(
-    words: str,
-    source: str,
-    cues: "PolicyCues",
-) -> bool:
+def _is_rule(words: str, source: str, cues: "PolicyCues") -> bool:
     """Whether a text belongs into RULES.md."""
     # Fault: "from now on I work there" would become a rule for the bot.
     if cues.is_own_statement(words):
@@ -243,18 +195,12 @@ def _reads_like_rule(text: str) -> bool:
     return standing_rules.reads_like_rule(text)
 
 
-def _item_ops(
-    heading: str,
-    line: str,
-) -> "Callable[[SectionedDoc], Ops]":
+def _item_ops(heading: str, line: str) -> "Callable[[SectionedDoc], Ops]":
     return lambda doc: note_lines.ops_for(doc, heading, [line])
 
 
 def _rule_ops(
-    edits: "EditCalls",
-    note: str,
-    line: str,
-    source: Source,
+    edits: "EditCalls", note: str, line: str, source: Source
 ) -> "Callable[[SectionedDoc], Ops]":
     if source == "tool":
         session_words = edits.owner_words(note, source, line)
@@ -266,11 +212,7 @@ def _rule_ops(
     return lambda doc: learned_rules.rule_ops(doc, [line], restores=restores)
 
 
-def _result(
-    edit: "Edit | None",
-    id_: str,
-    note: str,
-) -> Remembered:
+def _result(edit: "Edit | None", id_: str, note: str) -> Remembered:
     if edit is None:
         return Remembered("duplicate", id_, note)
     if edit.pending:
@@ -283,19 +225,13 @@ def _result(
     return Remembered("added" if is_new else "duplicate", id_, note)
 
 
-def append_summary(
-    edits: "EditCalls",
-    scope: str,
-    text: str,
-    ts: datetime | str,
-) -> "Edit":
+def append_summary(edits: "EditCalls", scope: str, text: str, ts: datetime | str) -> "Edit":
     """Saves the summary of a conversation line by line. Raises UsageError without any text."""
     try:
         moment = datetime.fromisoformat(ts) if isinstance(ts, str) else ts
     except ValueError:
         raise UsageError(
-            f"`ts` is a time, not {ts!r}",
-            hint="write it like 2026-01-31T18:30+01:00",
+            f"`ts` is a time, not {ts!r}", hint="write it like 2026-01-31T18:30+01:00"
         ) from None
     if moment.tzinfo is None:
         # Fault: a time without a zone would be that of the machine, which may differ from the
@@ -323,10 +259,7 @@ def _has_text(line: str) -> bool:
 
 
 def _apply(
-    edits: "EditCalls",
-    note: str,
-    make_ops: "Callable[[SectionedDoc], Ops]",
-    options: EditOptions,
+    edits: "EditCalls", note: str, make_ops: "Callable[[SectionedDoc], Ops]", options: EditOptions
 ) -> "Edit | None":
     """Applies the ops that the note needs; None when it needs none."""
     edit = None
@@ -337,9 +270,7 @@ def _apply(
         ops = make_ops(document.parse(current.raw if current else b""))
         edit = edits.apply(note, ops, options) if ops else None
         # Another process may create the section between the look and the edit.
-        is_late = edit is not None and any(
-            op.reason == "heading_exists" for op in edit.rejected
-        )
+        is_late = edit is not None and any(op.reason == "heading_exists" for op in edit.rejected)
         if not is_late:
             break
     return edit

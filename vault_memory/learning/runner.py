@@ -23,11 +23,7 @@ if TYPE_CHECKING:
     from vault_memory.conversations.calls import ConversationCalls
     from vault_memory.conversations.sessions import Session
     from vault_memory.edits.calls import EditCalls
-    from vault_memory.learning import (
-        checkpoint,
-        read_again,
-        unread_turns,
-    )
+    from vault_memory.learning import checkpoint, read_again, unread_turns
     from vault_memory.learning import cycle as learning_cycle
     from vault_memory.learning import schedule as learning_schedule
     from vault_memory.learning import steps as learning_steps
@@ -40,11 +36,7 @@ if TYPE_CHECKING:
     from vault_memory.learning.schedule import Schedule
     from vault_memory.learning.summaries import episode_notes
     from vault_memory.learning.summaries.episode_deps import EpisodeDeps
-    from vault_memory.models.llm import (
-        channel_phrases,
-        phrase_rules,
-        templates,
-    )
+    from vault_memory.models.llm import channel_phrases, phrase_rules, templates
     from vault_memory.rules.facts import fact_page
     from vault_memory.rules.learning.vector_twins import Embed
     from vault_memory.rules.paths import scope_notes
@@ -124,13 +116,7 @@ class LearningRunner:
         self._searcher = searcher
         self._open_vault = open_vault
 
-    def run(
-        self,
-        named: Sequence[str] | None,
-        *,
-        due: bool,
-        again: date | None = None,
-    ) -> Slept:
+    def run(self, named: Sequence[str] | None, *, due: bool, again: date | None = None) -> Slept:
         """Run the nights of the named scopes, else of all; with `due` only those that are due.
 
         `again`: the turns of this local day are read once more.
@@ -162,9 +148,7 @@ class LearningRunner:
         return Slept(tuple(outcomes), night, report, stored)
 
     def _chosen_scopes(self, named: Sequence[str] | None, *, due: bool) -> list[str]:
-        return [
-            scope for scope in self._scopes(named) if not due or self._is_due(scope)
-        ]
+        return [scope for scope in self._scopes(named) if not due or self._is_due(scope)]
 
     def _refresh_index(self) -> None:
         """Index what the cycles wrote; an index of an older program version is left to the daemon."""
@@ -198,18 +182,12 @@ class LearningRunner:
             deps = self._deps(opened, backed=False)
             for session in chosen:
                 conversation = self._conversation(opened, session)
-                judged = sessions.judged_marks(session) | self._read_marks(
-                    session.scope
-                )
+                judged = sessions.judged_marks(session) | self._read_marks(session.scope)
                 if not conversation.marks <= judged:
                     request = self._request(session.scope)
                     outcomes.append(
                         at_once.commit_at_once(
-                            deps,
-                            request,
-                            conversation,
-                            judged,
-                            explicit_only=request.has_model,
+                            deps, request, conversation, judged, explicit_only=request.has_model
                         )
                     )
                 sessions.mark_judged(session, conversation.marks)
@@ -219,25 +197,16 @@ class LearningRunner:
         """Return the marks of the turns that a finished cycle has read."""
         return self.checkpoints.read(scope, self.checkpoints.last(scope).serial)
 
-    def _conversation(
-        self,
-        opened: LearningVault,
-        session: "Session",
-    ) -> "at_once.SessionTurns":
+    def _conversation(self, opened: LearningVault, session: "Session") -> "at_once.SessionTurns":
         """Read the turns of a session on its days."""
         day = timedelta(days=1)
         turns = opened.conversations.transcripts.in_place(
-            session.user,
-            session.channel,
-            session.began.date() - day,
-            session.last.date() + day,
+            session.user, session.channel, session.began.date() - day, session.last.date() + day
         )
         own = (turn for turn in turns if turn.session == session.id)
         return at_once.SessionTurns(session.scope, session.id, tuple(own))
 
-    def learn_from_sessions(
-        self, chosen: "Sequence[Session]"
-    ) -> "list[ScopeNightJson]":
+    def learn_from_sessions(self, chosen: "Sequence[Session]") -> "list[ScopeNightJson]":
         """Learn from ended conversations by phrases, each once. Raises NightRuns."""
         sessions = conversation_sessions.Sessions(self.vault.state.path)
         wanted = {(session.user, session.id) for session in chosen}
@@ -263,9 +232,7 @@ class LearningRunner:
         marks = self._read_marks(scope)
         return tuple(id_ for id_ in turn_ids if unread_turns.mark_of(id_) not in marks)
 
-    def _run_conversation(
-        self, deps: "CycleDeps", session: "Session"
-    ) -> "ScopeNightJson":
+    def _run_conversation(self, deps: "CycleDeps", session: "Session") -> "ScopeNightJson":
         """Learn from one conversation. A cycle that was killed before is finished first."""
         request = replace(self._request(session.scope), session=session.id)
         request = replace(request, night=self.now.astimezone(request.zone).date())
@@ -310,8 +277,7 @@ class LearningRunner:
         for scope in named or ():
             if not scope.startswith(("user:", "channel:")):
                 raise UsageError(
-                    f"{scope!r} has no nights",
-                    hint="name `user:NAME` or `channel:NAME`",
+                    f"{scope!r} has no nights", hint="name `user:NAME` or `channel:NAME`"
                 )
         if named is not None:
             return list(dict.fromkeys(named))
@@ -330,10 +296,7 @@ class LearningRunner:
         return schedule.due(self.now, self._zone(scope), done=day) is not None
 
     def _run_rounds(
-        self,
-        deps: "CycleDeps",
-        scope: str,
-        again: date | None = None,
+        self, deps: "CycleDeps", scope: str, again: date | None = None
     ) -> "ScopeNightJson":
         """Run rounds until all turns are read, and a cycle that was killed is finished."""
         request = self._request(scope)
@@ -342,9 +305,7 @@ class LearningRunner:
         total: ScopeNightJson | None = None
         for _ in range(1 if self.dry_run else MOST_ROUNDS):
             cycle = learning_cycle.LearningCycle(deps, request)
-            result = learning_steps.run_steps(
-                cycle, lambda step: self.after(scope, step)
-            )
+            result = learning_steps.run_steps(cycle, lambda step: self.after(scope, step))
             total = learning_report.joined(total, result.as_json())
             has_more = result.session or result.more
             is_done = not has_more and result.night >= request.night.isoformat()
@@ -376,10 +337,7 @@ class LearningRunner:
         )
 
     def _reading_again(
-        self,
-        deps: "CycleDeps",
-        request: "CycleRequest",
-        day: date,
+        self, deps: "CycleDeps", request: "CycleRequest", day: date
     ) -> "CycleRequest":
         """Return the request for a cycle that reads the turns of a day once more."""
         logs = deps.logs(request.scope, {})
@@ -389,9 +347,7 @@ class LearningRunner:
         again.mark_unread(self.checkpoints, request.scope)
         return request
 
-    def _cycle(
-        self, scope: str
-    ) -> configuration.SleepCycle | configuration.ChannelSleepCycle:
+    def _cycle(self, scope: str) -> configuration.SleepCycle | configuration.ChannelSleepCycle:
         return _cycle_of(self.config, scope)
 
     def _zone(self, scope: str) -> tzinfo:
@@ -417,9 +373,7 @@ class LearningRunner:
             return result.outcome == "trashed"
 
         facts = self.config.facts
-        budget = token_budget.TokenBudget(
-            vault.state.path, brain.monthly_tokens, self.now
-        )
+        budget = token_budget.TokenBudget(vault.state.path, brain.monthly_tokens, self.now)
         return learning_cycle.CycleDeps(
             editor,
             self.checkpoints,
@@ -427,13 +381,9 @@ class LearningRunner:
             lambda scope, known: scope_logs.logs_of(
                 opened.conversations, places(scope), known, self.map
             ),
-            lambda role: token_budget.load_brain(
-                self.vault, role, budget, backed=backed
-            ),
+            lambda role: token_budget.load_brain(self.vault, role, budget, backed=backed),
             lambda role: templates.instructions(role, prompts),
-            lambda day: fact_page.FactRules(
-                day, facts.single, facts.conflicts, facts.modes
-            ),
+            lambda day: fact_page.FactRules(day, facts.single, facts.conflicts, facts.modes),
             discard,
             self.map.look_at,
             channel_rules=channel_phrases.found_in,
@@ -459,9 +409,7 @@ class LearningRunner:
     def _store_report(self, night: str) -> Path:
         """Store the report of all scopes of a night, without the learned lines: only the notes hold these."""
         outcomes = [
-            last.outcome
-            for last in self.checkpoints.lasts()
-            if last.outcome.get("night") == night
+            last.outcome for last in self.checkpoints.lasts() if last.outcome.get("night") == night
         ]
         text = learning_report.morning_report(night, outcomes)
         return self.checkpoints.report(night, text)
@@ -480,9 +428,7 @@ def _schedule(cron: str) -> "Schedule":
 
 def zone_of(config: configuration.Config, scope: str) -> tzinfo:
     """The time zone of a person or a channel."""
-    own = (
-        zone.zone for zone in config.sleep_cycle.zones if scope == f"user:{zone.user}"
-    )
+    own = (zone.zone for zone in config.sleep_cycle.zones if scope == f"user:{zone.user}")
     name = next(own, "") or _cycle_of(config, scope).zone
     if not name:
         return local_zone()

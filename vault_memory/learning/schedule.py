@@ -30,11 +30,7 @@ class Schedule:
             return None
         return cls(hour, minute)
 
-    def begins(
-        self,
-        night: date,
-        zone: tzinfo,
-    ) -> datetime:
+    def begins(self, night: date, zone: tzinfo) -> datetime:
         """Returns when the night of this date begins, in UTC.
 
         An hour that a clock change skips is the one after it. Of an hour that comes twice, the
@@ -44,33 +40,19 @@ class Schedule:
         # Fault: summer time skips or doubles a local hour. In UTC each night begins once.
         return moment.astimezone(UTC)
 
-    def latest(
-        self,
-        now: datetime,
-        zone: tzinfo,
-    ) -> date:
+    def latest(self, now: datetime, zone: tzinfo) -> date:
         """Returns the last night that has begun."""
         night = now.astimezone(zone).date() + timedelta(days=1)
         while self.begins(night, zone) > now:
             night -= timedelta(days=1)
         return night
 
-    def next(
-        self,
-        now: datetime,
-        zone: tzinfo,
-    ) -> datetime:
+    def next(self, now: datetime, zone: tzinfo) -> datetime:
         """Returns when the next night begins, in the zone."""
         night = self.latest(now, zone) + timedelta(days=1)
         return self.begins(night, zone).astimezone(zone)
 
-    def due(
-        self,
-        now: datetime,
-        zone: tzinfo,
-        *,
-        done: date | None,
-    ) -> date | None:
+    def due(self, now: datetime, zone: tzinfo, *, done: date | None) -> date | None:
         """Returns the last night that has begun, if it is later than `done`, the last finished one.
 
         It includes missed nights: a cycle reads all turns since the last one.

@@ -15,11 +15,7 @@ from vault_memory.learning.attributes import fact_wishes, without_attributes
 from vault_memory.learning.checkpoint import OpenCycle
 from vault_memory.learning.conflicts.settlement import conflicts
 from vault_memory.learning.duplicate_items import duplicates
-from vault_memory.learning.duplicates import (
-    record_late_skips,
-    record_skips,
-    without_duplicates,
-)
+from vault_memory.learning.duplicates import record_late_skips, record_skips, without_duplicates
 from vault_memory.learning.enrichment.curation import curate
 from vault_memory.learning.enrichment.name_entities import entities
 from vault_memory.learning.fading.fading_steps import fold_counts, purge
@@ -32,13 +28,7 @@ from vault_memory.learning.learned_rules import (
     rule_skips,
     with_room,
 )
-from vault_memory.learning.note_lines import (
-    LEARNED,
-    by_section,
-    lines_by_day,
-    ops_for,
-    sections_of,
-)
+from vault_memory.learning.note_lines import LEARNED, by_section, lines_by_day, ops_for, sections_of
 from vault_memory.learning.policy.committing import (
     end_logs,
     hold_candidates,
@@ -56,13 +46,7 @@ from vault_memory.learning.policy.proposing import (
 )
 from vault_memory.learning.reporting.learning_report import joined
 from vault_memory.learning.summaries.episode_notes import episodes
-from vault_memory.learning.unread_turns import (
-    gather,
-    mark_of,
-    moment_of,
-    read_out,
-    unread,
-)
+from vault_memory.learning.unread_turns import gather, mark_of, moment_of, read_out, unread
 from vault_memory.learning.weekly_reflection import reflect
 from vault_memory.rules.conversations.turn import Turn
 
@@ -162,18 +146,12 @@ def gather_turns(cycle: "LearningCycle") -> None:
         cycle.save()
 
 
-def _of_session(
-    checkpoint: OpenCycle,
-    turns: Iterable[Turn],
-) -> list[Turn]:
+def _of_session(checkpoint: OpenCycle, turns: Iterable[Turn]) -> list[Turn]:
     """Returns the turns of the conversation; all turns in a cycle of a night."""
     return [turn for turn in turns if checkpoint.session in ("", turn.session)]
 
 
-def _turns_of(
-    checkpoint: OpenCycle,
-    new_turns: Iterable[Turn],
-) -> list[Turn]:
+def _turns_of(checkpoint: OpenCycle, new_turns: Iterable[Turn]) -> list[Turn]:
     """Returns the turns that belong into the question of this cycle."""
     turns = _of_session(checkpoint, new_turns)
     if checkpoint.taken:
@@ -258,10 +236,7 @@ def state_facts(cycle: "LearningCycle") -> None:
     )
 
 
-def _commit_facts(
-    cycle: "LearningCycle",
-    remarks: Iterable[str],
-) -> None:
+def _commit_facts(cycle: "LearningCycle", remarks: Iterable[str]) -> None:
     """Tells which facts were written."""
     for remark in remarks:
         words = remark.split()
@@ -289,8 +264,7 @@ def keep_rules(cycle: "LearningCycle") -> None:
     record_skips(cycle, note, rule_skips(doc, lines, cycle.scope))
     cycle.commit("rule", note, result.applied)
     cycle.outcome.rules = sum(
-        op.get("op") in RULE_OPS and op.get("heading") != ARCHIVED
-        for op in result.applied
+        op.get("op") in RULE_OPS and op.get("heading") != ARCHIVED for op in result.applied
     )
 
 
@@ -314,10 +288,7 @@ def count_idle(cycle: "LearningCycle") -> None:
         outcome.state = _final_state(outcome.more, outcome.gathered)
 
 
-def _final_state(
-    more: int,
-    gathered: int,
-) -> "NightState":
+def _final_state(more: int, gathered: int) -> "NightState":
     if more:
         return "partial"
     return "done" if gathered else "quiet"
@@ -356,10 +327,7 @@ def save_checkpoint(cycle: "LearningCycle") -> None:
     cycle.deps.store.close(cycle.scope, last)
 
 
-def _close_night(
-    cycle: "LearningCycle",
-    outcome: dict[str, Any],
-) -> None:
+def _close_night(cycle: "LearningCycle", outcome: dict[str, Any]) -> None:
     """Adds what earlier questions of the night and its conversations learned."""
     night, last = cycle.checkpoint.night, cycle.last
     earlier = last.outcome if last.outcome.get("night") == night else {}
@@ -380,10 +348,7 @@ def _close_night(
         last.reflected = night
 
 
-def _remember_newest(
-    cycle: "LearningCycle",
-    turns: Sequence[Turn],
-) -> None:
+def _remember_newest(cycle: "LearningCycle", turns: Sequence[Turn]) -> None:
     """Saves the newest turn for older versions, which know no marks."""
     last = cycle.last
     newest = max(turns, key=lambda turn: turn.at, default=None)
@@ -426,17 +391,7 @@ STEPS: tuple[Callable[["LearningCycle"], None], ...] = (
 )
 
 OF_THE_NIGHT = frozenset(
-    {
-        conflicts,
-        duplicates,
-        prune,
-        curate,
-        reflect,
-        fold_counts,
-        purge,
-        fold_audits,
-        end_logs,
-    }
+    {conflicts, duplicates, prune, curate, reflect, fold_counts, purge, fold_audits, end_logs}
 )
 """Steps that a cycle of a single conversation leaves to the night"""
 
@@ -474,8 +429,7 @@ ALONE = frozenset(
 
 
 def run_steps(
-    cycle: "LearningCycle",
-    after: Callable[[str], None] = lambda step: None,
+    cycle: "LearningCycle", after: Callable[[str], None] = lambda step: None
 ) -> "CycleOutcome":
     """Runs a cycle. Calls `after` with the name of each finished step.
 

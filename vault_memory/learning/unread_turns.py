@@ -49,11 +49,7 @@ class Gathered:
         """
         # Fault: what the bot or another member said would count as the person's own words.
         own = {excerpt.id: excerpt.text for excerpt in self.excerpts if excerpt.own}
-        return {
-            turn.id: turn._replace(text=own[turn.id])
-            for turn in self.turns
-            if turn.id in own
-        }
+        return {turn.id: turn._replace(text=own[turn.id]) for turn in self.turns if turn.id in own}
 
     @property
     def others(self) -> set[str]:
@@ -65,13 +61,7 @@ class Gathered:
         return {excerpt.id for excerpt in self.excerpts if not excerpt.own} - automated
 
 
-def gather(
-    turns: Sequence[Turn],
-    *,
-    user: str,
-    room: int = ROOM,
-    zone: tzinfo = UTC,
-) -> Gathered:
+def gather(turns: Sequence[Turn], *, user: str, room: int = ROOM, zone: tzinfo = UTC) -> Gathered:
     """Fits unread turns into one question, grouped by conversation.
 
     `user` is the person of the cycle; empty for a channel, where the words of every member count.
@@ -92,11 +82,7 @@ def mark_of(id_: str) -> str:
     return sha256(id_.encode("utf-8", "surrogatepass")).hexdigest()[:MARK_DIGITS]
 
 
-def unread(
-    logs: Mapping[str, Log],
-    read: Set[str],
-    since: datetime,
-) -> list[Turn]:
+def unread(logs: Mapping[str, Log], read: Set[str], since: datetime) -> list[Turn]:
     """Returns the turns without a mark in `read`, each once, by time; none from before `since`."""
     turns: dict[str, Turn] = {}
     for path in sorted(logs):
@@ -109,10 +95,7 @@ def unread(
     return sorted(turns.values(), key=lambda turn: turn.at)
 
 
-def read_out(
-    logs: Mapping[str, Log],
-    remaining: Iterable[Turn],
-) -> dict[str, str]:
+def read_out(logs: Mapping[str, Log], remaining: Iterable[Turn]) -> dict[str, str]:
     """Returns the signatures of the transcripts that have none of the `remaining` turns."""
     waiting = {turn.id for turn in remaining}
     return {
@@ -130,9 +113,6 @@ def moment_of(ts: str) -> datetime:
     return moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment
 
 
-def day_of(
-    turn: Turn,
-    zone: tzinfo,
-) -> date:
+def day_of(turn: Turn, zone: tzinfo) -> date:
     """Returns the local date of a turn."""
     return turn.at.astimezone(zone).date()

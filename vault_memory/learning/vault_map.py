@@ -18,11 +18,7 @@ WALKED_AGAIN_SECONDS = 60.0
 class VaultMap:
     """Walks on first use, and again when the last walk was a minute ago."""
 
-    def __init__(
-        self,
-        folder: Folder,
-        layout: Layout,
-    ) -> None:
+    def __init__(self, folder: Folder, layout: Layout) -> None:
         self._folder, self._layout = folder, layout
         self._walked = float("-inf")
         self._by_scope: dict[str, dict[str, Stat]] = {}

@@ -10,11 +10,7 @@ from typing import TYPE_CHECKING
 
 from vault_memory.errors import VaultMemoryError
 from vault_memory.learning import prompts
-from vault_memory.learning.enrichment.note_evidence import (
-    current_facts,
-    learned_lines,
-    sentence_of,
-)
+from vault_memory.learning.enrichment.note_evidence import current_facts, learned_lines, sentence_of
 from vault_memory.learning.note_lines import ops_for
 from vault_memory.learning.policy.allowed_ops import allowed_ops
 from vault_memory.learning.unread_turns import moment_of
@@ -91,11 +87,7 @@ def _new_facts(cycle: "LearningCycle") -> list[Fact]:
     return [fact for fact in facts if _is_new(fact, cycle, stated)]
 
 
-def _is_new(
-    fact: Fact,
-    cycle: "LearningCycle",
-    stated: set[str],
-) -> bool:
+def _is_new(fact: Fact, cycle: "LearningCycle", stated: set[str]) -> bool:
     if _within_week(fact.valid_from, cycle.night):
         return True
     said = time_of_id(fact.ref)
@@ -112,10 +104,7 @@ def _stated_fact(remark: str) -> str:
     return ""
 
 
-def _within_week(
-    day: date | None,
-    night: date,
-) -> bool:
+def _within_week(day: date | None, night: date) -> bool:
     # Fault: a fact with a date in the future is not of this week.
     return day is not None and 0 <= (night - day).days < WEEK_DAYS
 
@@ -153,10 +142,7 @@ def _ask_model(cycle: "LearningCycle") -> list[str]:
     return lines[:MOST_LINES]
 
 
-def _news(
-    cycle: "LearningCycle",
-    new_facts: list[Fact],
-) -> list[str]:
+def _news(cycle: "LearningCycle", new_facts: list[Fact]) -> list[str]:
     """Returns what is new, in the sentences that said it; a fact without one is put into words."""
     sentences: dict[str, str] = {}
     for day, note in cycle.places.dated:
@@ -173,10 +159,7 @@ def _news(
     return [shortened(line, LONGEST_LINE) for line in dict.fromkeys(lines)][:MOST_LINES]
 
 
-def _in_words(
-    fact: Fact,
-    sentence: str,
-) -> str:
+def _in_words(fact: Fact, sentence: str) -> str:
     """Returns the sentence that said a fact, or else the fact itself."""
     # Fault: a person corrected the fact, and the sentence has the old value.
     has_value = folded_line(fact.object) in folded_line(sentence)

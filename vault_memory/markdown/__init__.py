@@ -9,22 +9,10 @@ if TYPE_CHECKING:
     from vault_memory.markdown.chunking.chunk_text import Chunk, embed_text, identity
     from vault_memory.markdown.chunking.chunker import chunk
     from vault_memory.markdown.chunking.splitter import CAP, Piece, cut
-    from vault_memory.markdown.document import (
-        Section,
-        SectionedDoc,
-        is_text,
-        parse,
-        render,
-    )
+    from vault_memory.markdown.document import Section, SectionedDoc, is_text, parse, render
     from vault_memory.markdown.editable_region import Region, item_marker, top_region
     from vault_memory.markdown.items import Item, ItemFields, normalised, parse_item
-    from vault_memory.markdown.merging.similarity import (
-        LIKE,
-        alike,
-        likeness,
-        made_of,
-        words_in,
-    )
+    from vault_memory.markdown.merging.similarity import LIKE, alike, likeness, made_of, words_in
     from vault_memory.markdown.merging.three_way import Conflict, Merged, merge
 
 __all__ = [

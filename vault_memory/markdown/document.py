@@ -8,11 +8,7 @@ from typing import NamedTuple
 
 from vault_memory.markdown.blocks.model import Block
 from vault_memory.markdown.blocks.outline import MOST, Outline, outline
-from vault_memory.markdown.chunking.hidden_blocks import (
-    COMMENT_SIGN,
-    FORMULA_SIGN,
-    shown_headings,
-)
+from vault_memory.markdown.chunking.hidden_blocks import COMMENT_SIGN, FORMULA_SIGN, shown_headings
 
 _LINE = re.compile(rb"[^\r\n]*(?:\r\n|\r|\n)|[^\r\n]+\Z")
 _BOM = b"\xef\xbb\xbf"
@@ -73,16 +69,11 @@ def _parsed(raw: bytes) -> SectionedDoc:
 def parse_main(raw: bytes) -> SectionedDoc:
     """Return the sections of level 2, each with all that is below it; all before them is preamble."""
     doc = parse(raw)
-    starts = [
-        number for number, section in enumerate(doc.sections) if section.level == 2
-    ]
+    starts = [number for number, section in enumerate(doc.sections) if section.level == 2]
     sections = [
-        _joined(doc.sections[start:end])
-        for start, end in pairwise([*starts, len(doc.sections)])
+        _joined(doc.sections[start:end]) for start, end in pairwise([*starts, len(doc.sections)])
     ]
-    opening = SectionedDoc(
-        doc.preamble, doc.sections[: starts[0]] if starts else doc.sections
-    )
+    opening = SectionedDoc(doc.preamble, doc.sections[: starts[0]] if starts else doc.sections)
     return SectionedDoc(render(opening), tuple(sections))
 
 
@@ -94,16 +85,10 @@ def _joined(sections: Sequence[Section]) -> Section:
 
 def render(doc: SectionedDoc) -> bytes:
     """Return the bytes of a note: `render(parse(raw)) == raw`."""
-    return doc.preamble + b"".join(
-        section.heading + section.body for section in doc.sections
-    )
+    return doc.preamble + b"".join(section.heading + section.body for section in doc.sections)
 
 
-def _sectioned(
-    raw: bytes,
-    note: Outline,
-    headings: Sequence[Block],
-) -> SectionedDoc:
+def _sectioned(raw: bytes, note: Outline, headings: Sequence[Block]) -> SectionedDoc:
     starts = line_starts(raw)
     start = starts[note.body]
     edges = [starts[block.first] for block in headings]
@@ -111,9 +96,7 @@ def _sectioned(
     sections = [Section("", b"", raw[start : edges[0]], 0)]
     for block, first, end in zip(headings, edges, edges[1:], strict=False):
         body = starts[block.end]
-        sections.append(
-            Section(block.name, raw[first:body], raw[body:end], block.level)
-        )
+        sections.append(Section(block.name, raw[first:body], raw[body:end], block.level))
     return SectionedDoc(raw[:start], tuple(sections))
 
 
@@ -126,11 +109,7 @@ def is_text(raw: bytes) -> bool:
     return True
 
 
-def line_starts(
-    raw: bytes,
-    *,
-    whole: bool = True,
-) -> list[int]:
+def line_starts(raw: bytes, *, whole: bool = True) -> list[int]:
     """Return the positions of the lines, and the end of the note.
 
     The BOM of a `whole` note belongs to no line.

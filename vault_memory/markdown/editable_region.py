@@ -69,11 +69,7 @@ def top_region(body: bytes) -> Region:
     return Region((), text_end, starts[line], False, False)
 
 
-def _without_hidden(
-    body: bytes,
-    lines: Sequence[str],
-    blocks: list[Block],
-) -> list[Block]:
+def _without_hidden(body: bytes, lines: Sequence[str], blocks: list[Block]) -> list[Block]:
     """Return the blocks that are in no comment and in no formula."""
     hidden: set[int] = set()
     for sign in (COMMENT_SIGN, FORMULA_SIGN):
@@ -84,10 +80,7 @@ def _without_hidden(
     return [block for index, block in enumerate(blocks) if index not in hidden]
 
 
-def _items_of_list(
-    lines: Sequence[str],
-    blocks: Sequence[Block],
-) -> list[Block]:
+def _items_of_list(lines: Sequence[str], blocks: Sequence[Block]) -> list[Block]:
     """Return the items at the top, without a footer: links to other notes below the last rule."""
     items = [block for block in blocks if block.kind == "item" and block.level == 1]
     rule = max((block.first for block in blocks if block.kind == "rule"), default=-1)
@@ -98,11 +91,7 @@ def _items_of_list(
     return items
 
 
-def _text_end(
-    lines: Sequence[str],
-    block: Block,
-    begins_other: re.Pattern[str],
-) -> int:
+def _text_end(lines: Sequence[str], block: Block, begins_other: re.Pattern[str]) -> int:
     """Return the end of an item or a paragraph: above a line at the margin that begins another block."""
     end = block.end
     # Markdown takes such a line for a part of the paragraph above it.
@@ -114,28 +103,19 @@ def _text_end(
     return end
 
 
-def _is_loose(
-    lines: Sequence[str],
-    blocks: Sequence[Block],
-    top_items: Sequence[Block],
-) -> bool:
+def _is_loose(lines: Sequence[str], blocks: Sequence[Block], top_items: Sequence[Block]) -> bool:
     """Return whether a blank line is between the last two items of the list."""
     if len(top_items) < 2:
         return False
     previous, last = top_items[-2:]
-    signs = {
-        lines[item.first].strip().lstrip("0123456789")[:1] for item in (previous, last)
-    }
+    signs = {lines[item.first].strip().lstrip("0123456789")[:1] for item in (previous, last)}
     # Another sign begins another list.
     if previous.end == last.first or len(signs) > 1:
         return False
     return not any(previous.end <= block.first < last.first for block in blocks)
 
 
-def _end_of_text(
-    lines: Sequence[str],
-    blocks: Sequence[Block],
-) -> int:
+def _end_of_text(lines: Sequence[str], blocks: Sequence[Block]) -> int:
     """Return the line after the text of a section without a list.
 
     Rules, comments, definitions and settings at the end are below it, and a footer below a rule.
@@ -154,20 +134,14 @@ def _end_of_text(
     return _text_end(lines, blocks[count - 1], _APPARATUS)
 
 
-def _is_apparatus(
-    lines: Sequence[str],
-    block: Block,
-) -> bool:
+def _is_apparatus(lines: Sequence[str], block: Block) -> bool:
     if block.kind in ("rule", "reference"):
         return True
     text = lines[block.first : block.end]
     return block.kind in ("paragraph", "html") and all(map(_APPARATUS.match, text[:1]))
 
 
-def _is_short(
-    lines: Sequence[str],
-    block: Block,
-) -> bool:
+def _is_short(lines: Sequence[str], block: Block) -> bool:
     """Return whether a paragraph is a footer: one line, or nothing but links."""
     text = "\n".join(lines[block.first : block.end])
     return block.kind == "paragraph" and ("\n" not in text or is_navigation(text))

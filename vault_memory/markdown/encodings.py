@@ -53,10 +53,7 @@ def as_utf8(raw: bytes) -> bytes:
     return text_of(raw).encode("utf-8", "replace") if encoding_of(raw) else raw
 
 
-def in_encoding_of(
-    raw: bytes,
-    utf8: bytes,
-) -> bytes:
+def in_encoding_of(raw: bytes, utf8: bytes) -> bytes:
     """Return a text in the UTF-16 of a note, whose byte order it keeps."""
     little = raw.startswith(codecs.BOM_UTF16_LE)
     name = "utf-16-le" if little else "utf-16-be"

@@ -30,15 +30,12 @@ _BLOCK = (
 )
 _BEGINS_BLOCK = re.compile(_BLOCK)
 _ENDS_PARAGRAPH = re.compile(
-    _BLOCK
-    + rb"|[ \t]*+(?:[\r\n]|$|#{1,6}(?:[ \t\r\n]|$)|\^[A-Za-z0-9-]++[ \t]*+[\r\n]*+$"
+    _BLOCK + rb"|[ \t]*+(?:[\r\n]|$|#{1,6}(?:[ \t\r\n]|$)|\^[A-Za-z0-9-]++[ \t]*+[\r\n]*+$"
     rb"|(?:=+|-+|(?:[-*_][ \t]*+){3,}+)[ \t]*+[\r\n]*+$"
     # Fields of Dataview, and properties, dates and drawers of Logseq
     rb"|[^:\r\n]{1,80}::(?:[ \t\r\n]|$)|:[A-Z]+:|(?:SCHEDULED|DEADLINE|CLOSED): <)"
 )
-_TAIL = re.compile(
-    rb"(?:(?<![ \t])[ \t]++\^[A-Za-z0-9-]++[ \t\r\n]*+|(?<![ \t\r\n])[ \t\r\n]*+)\Z"
-)
+_TAIL = re.compile(rb"(?:(?<![ \t])[ \t]++\^[A-Za-z0-9-]++[ \t\r\n]*+|(?<![ \t\r\n])[ \t\r\n]*+)\Z")
 
 
 class OwnParts(NamedTuple):
@@ -70,19 +67,10 @@ def parts_of(own: bytes) -> OwnParts:
         end += len(line)
     tail = _TAIL.search(own[start:end])
     text_end = start + tail.start() if tail else end
-    return OwnParts(
-        marker,
-        box,
-        own[start:text_end],
-        own[text_end:end],
-        own[end:],
-    )
+    return OwnParts(marker, box, own[start:text_end], own[text_end:end], own[end:])
 
 
-def rewritten(
-    old: OwnParts,
-    line: str,
-) -> bytes | None:
+def rewritten(old: OwnParts, line: str) -> bytes | None:
     """Return an item's own lines with another first paragraph; None where that would break them."""
     # Fault: the line would open a fence around the rest of the item, or leave half of one.
     has_more = bool(old.below.strip()) or len(old.paragraph.splitlines()) > 1
@@ -94,10 +82,7 @@ def rewritten(
     return written_item(marker, line) + tail_after(line, old) + old.below
 
 
-def ticked(
-    old: OwnParts,
-    box: str,
-) -> bytes:
+def ticked(old: OwnParts, box: str) -> bytes:
     """Return an item's own lines with another letter in the box; all else stays."""
     marker = old.marker if old.marker.endswith((b" ", b"\t")) else old.marker + b" "
     blanks = old.box.partition(b"]")[2] or b" "
@@ -105,20 +90,14 @@ def ticked(
     return marker + new_box + old.paragraph + old.tail + old.below
 
 
-def tail_after(
-    line: str,
-    old: OwnParts,
-) -> bytes:
+def tail_after(line: str, old: OwnParts) -> bytes:
     """Return the tail of an item for a new paragraph, which may bring a block id of its own."""
     if not BLOCK_ID.search(line):
         return old.tail
     return old.tail[len(old.tail.rstrip()) :]
 
 
-def written_item(
-    marker: bytes,
-    line: str,
-) -> bytes:
+def written_item(marker: bytes, line: str) -> bytes:
     """Return an item of one line. Where the marker has a box, no text is taken for a marker."""
     has_box = marker.rstrip().endswith(b"]")
     return marker + (line if has_box else escaped(line)).encode()

@@ -150,9 +150,7 @@ def read_metadata(inner: str) -> tuple[dict[str, str], list[str]]:
     metadata.
     """
     metadata: dict[str, str] = {}
-    unknown = [
-        part for part in map(str.strip, inner.split(",")) if not _add(part, metadata)
-    ]
+    unknown = [part for part in map(str.strip, inner.split(",")) if not _add(part, metadata)]
     if unknown and "date" not in metadata:
         return {}, unknown
     return metadata, unknown
@@ -168,10 +166,7 @@ def day(text: str) -> datetime.date | None:
         return None
 
 
-def _add(
-    part: str,
-    metadata: dict[str, str],
-) -> bool:
+def _add(part: str, metadata: dict[str, str]) -> bool:
     """Add one part of the metadata; return whether it is known and valid."""
     key, colon, value = part.partition(":")
     if not colon:

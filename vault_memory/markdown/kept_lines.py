@@ -14,10 +14,7 @@ def line_counts(raw: bytes) -> Counter[str]:
     return _lines(parse(raw))
 
 
-def share_kept(
-    old: Counter[str],
-    new: Counter[str],
-) -> float:
+def share_kept(old: Counter[str], new: Counter[str]) -> float:
     """Return the share of the lines of an old text that a new one has."""
     return (old & new).total() / max(1, old.total())
 

@@ -9,13 +9,7 @@ import unicodedata
 from collections.abc import Iterator
 from functools import cache, lru_cache
 
-ALIKE = {
-    "'": "’‘‚‛′ʹʻʼʽˈ´‹›",
-    '"': "“”„‟″«»〝〞〟",
-    "-": "‐‑‒–—―−⁃﹘",
-    "/": "⁄∕",
-    "~": "〜",
-}
+ALIKE = {"'": "’‘‚‛′ʹʻʼʽˈ´‹›", '"': "“”„‟″«»〝〞〟", "-": "‐‑‒–—―−⁃﹘", "/": "⁄∕", "~": "〜"}
 """Typographic signs, by the sign that a keyboard has for them"""
 
 PICTURES = "\u2300-\u23ff\u2600-\u27bf\u2b00-\u2bff\u3030\u303d\u3297\u3299\U0001f000-\U0001faff"
@@ -44,7 +38,9 @@ _SEEN = frozenset({"<super>", "<sub>", "<fraction>", "<circle>", "<square>"})
 @cache
 def _other_forms() -> re.Pattern[str]:
     # A joiner makes one picture of two, and the letters after a flag say whose it is.
-    picture_parts = rf"(?<=[{PICTURES}\ufe0f])\u200d(?=[{PICTURES}])|(?<=\U0001f3f4)[\U000e0020-\U000e007f]+"
+    picture_parts = (
+        rf"(?<=[{PICTURES}\ufe0f])\u200d(?=[{PICTURES}])|(?<=\U0001f3f4)[\U000e0020-\U000e007f]+"
+    )
     alike = "".join(ALIKE.values())
     return re.compile(
         f"(?P<part>{picture_parts})|(?P<gone>[{_CONTROLS}{''.join(INVISIBLE)}])|[{_COMPATIBLE}{alike}]"
@@ -83,10 +79,7 @@ def continues_letter(letter: str) -> bool:
     return is_mark or "\u1160" <= letter <= "\u11ff"
 
 
-def places(
-    words: str,
-    text: str,
-) -> list[tuple[int, int]]:
+def places(words: str, text: str) -> list[tuple[int, int]]:
     """Return where a text has these words in any code points, in order; case and markup count."""
     forms: list[str] = []
     edges: list[tuple[int, int]] = []
@@ -108,25 +101,16 @@ def places(
     ]
 
 
-def _starts(
-    needle: str,
-    page: str,
-) -> Iterator[int]:
+def _starts(needle: str, page: str) -> Iterator[int]:
     start = page.find(needle) if needle else -1
     while start >= 0:
         yield start
         start = page.find(needle, start + 1)
 
 
-def _are_whole(
-    edges: list[tuple[int, int]],
-    start: int,
-    end: int,
-) -> bool:
+def _are_whole(edges: list[tuple[int, int]], start: int, end: int) -> bool:
     """Return whether no half of a ligature is at the start or the end."""
-    return edges[start - 1 : start] != [edges[start]] and (
-        edges[end : end + 1] != [edges[end - 1]]
-    )
+    return edges[start - 1 : start] != [edges[start]] and (edges[end : end + 1] != [edges[end - 1]])
 
 
 def _usual_form(match: re.Match[str]) -> str:

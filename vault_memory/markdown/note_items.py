@@ -8,12 +8,7 @@ from typing import NamedTuple
 
 from vault_memory.markdown.document import SectionedDoc, parse
 from vault_memory.markdown.editable_region import Region, top_region
-from vault_memory.markdown.item_text import (
-    marker_and_box,
-    marker_end,
-    parts_of,
-    unescaped,
-)
+from vault_memory.markdown.item_text import marker_and_box, marker_end, parts_of, unescaped
 from vault_memory.markdown.items import normalised_text, text_in_id
 from vault_memory.markdown.visible_text import visible
 
@@ -60,28 +55,16 @@ class NoteItem(NamedTuple):
 
 def items_of(doc: SectionedDoc) -> list[NoteItem]:
     """Return all items that ops can address, in the order of the note."""
-    return [
-        item
-        for section in range(len(doc.sections))
-        for item in section_items(doc, section)
-    ]
+    return [item for section in range(len(doc.sections)) for item in section_items(doc, section)]
 
 
-def section_items(
-    doc: SectionedDoc,
-    at: int,
-) -> list[NoteItem]:
+def section_items(doc: SectionedDoc, at: int) -> list[NoteItem]:
     """Return the items in the top region of section `at`; a nested item follows its parent."""
     section = doc.sections[at]
     return region_items(section.body, top_region(section.body), at, section.name)
 
 
-def region_items(
-    body: bytes,
-    region: Region,
-    at: int = 0,
-    heading: str = "",
-) -> list[NoteItem]:
+def region_items(body: bytes, region: Region, at: int = 0, heading: str = "") -> list[NoteItem]:
     """Return the items in a region of the body of section `at`."""
     spans = region.items
     next_starts = [span.start for span in spans[1:]] + [len(body)]
@@ -131,10 +114,7 @@ class Named(NamedTuple):
         return item_heading(self.blocks[0].own) if self.blocks else ""
 
 
-def named(
-    doc: SectionedDoc,
-    name: str,
-) -> Named:
+def named(doc: SectionedDoc, name: str) -> Named:
     """Return the sections that a name means; the empty name is that of the opening.
 
     A name that differs in case, marks, emoji or blanks means a section when it is the only such one.
@@ -154,11 +134,7 @@ def named(
     return Named([], same_blocks) if same_blocks else _alike(doc, blocks, name)
 
 
-def _alike(
-    doc: SectionedDoc,
-    blocks: list[NoteItem],
-    name: str,
-) -> Named:
+def _alike(doc: SectionedDoc, blocks: list[NoteItem], name: str) -> Named:
     """Return the only section with a similar name."""
     key = heading_key(name)
     keys = [heading_key(section.name) for section in doc.sections]
@@ -170,28 +146,19 @@ def _alike(
     return Named(numbers, alike_blocks) if is_clear else Named([], [])
 
 
-def section_named(
-    doc: SectionedDoc,
-    name: str,
-) -> int | None:
+def section_named(doc: SectionedDoc, name: str) -> int | None:
     """Return the number of the first section that a name means, or that has this heading."""
     return next(iter(numbers_named(doc, name)), None)
 
 
-def numbers_named(
-    doc: SectionedDoc,
-    name: str,
-) -> list[int]:
+def numbers_named(doc: SectionedDoc, name: str) -> list[int]:
     """Return the numbers of the sections that a name means, or that have this heading."""
     means = named(doc, name)
     blocks = dict.fromkeys(block.section for block in means.blocks)
     return means.sections or list(blocks)
 
 
-def items_named(
-    doc: SectionedDoc,
-    name: str,
-) -> list[NoteItem]:
+def items_named(doc: SectionedDoc, name: str) -> list[NoteItem]:
     """Return the items of all sections that a name means."""
     means = named(doc, name)
     if means.blocks:
@@ -235,16 +202,10 @@ def block_headings(doc: SectionedDoc) -> list[NoteItem]:
 def heading_key(name: str) -> str:
     """Return the letters and digits of a heading, by which similar names are compared."""
     text = visible(_NO_WORDS.sub("", name))
-    return "".join(
-        letter for letter in text if unicodedata.category(letter)[0] in "LMN"
-    )
+    return "".join(letter for letter in text if unicodedata.category(letter)[0] in "LMN")
 
 
-def own_texts(
-    body: bytes,
-    region: Region,
-    texts: Mapping[bytes, str],
-) -> tuple[str, ...]:
+def own_texts(body: bytes, region: Region, texts: Mapping[bytes, str]) -> tuple[str, ...]:
     """Return the own text of each item of a region, in order; `texts` has those that were read."""
     starts = [item.start for item in region.items]
     own_ends = map(min, [*starts[1:], len(body)], [item.end for item in region.items])
@@ -299,11 +260,7 @@ def line_end(raw: bytes) -> bytes:
     return b"\r" if cr > lf else b"\n"
 
 
-def item_id(
-    scope: str,
-    kind: str,
-    text: str,
-) -> str:
+def item_id(scope: str, kind: str, text: str) -> str:
     """Return the id of an item. It needs no mark in the note, and is the same on every device."""
     return short_hash(scope, kind, text_in_id(text))
 
@@ -323,10 +280,7 @@ class Resolved(NamedTuple):
     """All ids that begin with it"""
 
 
-def resolve(
-    prefix: str,
-    ids: Iterable[str],
-) -> Resolved:
+def resolve(prefix: str, ids: Iterable[str]) -> Resolved:
     """Return the only id that begins with `prefix`, or the id that equals it."""
     prefix = prefix.strip().casefold()
     if not prefix:

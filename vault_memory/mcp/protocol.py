@@ -25,12 +25,7 @@ else:
 Json = dict[str, Any]
 Id = str | int
 
-PARSE_ERROR, INVALID_REQUEST, METHOD_NOT_FOUND, INVALID_PARAMS = (
-    -32700,
-    -32600,
-    -32601,
-    -32602,
-)
+PARSE_ERROR, INVALID_REQUEST, METHOD_NOT_FOUND, INVALID_PARAMS = (-32700, -32600, -32601, -32602)
 INTERNAL_ERROR, BUSY, VERSION_UNSUPPORTED = -32603, -32000, -32022
 
 HANDSHAKE_VERSIONS = ("2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25")
@@ -57,12 +52,7 @@ _CACHED = (
 class ProtocolError(Exception):
     """A request that cannot be answered, with the code that the protocol has for the reason."""
 
-    def __init__(
-        self,
-        code: int,
-        message: str,
-        data: object = None,
-    ) -> None:
+    def __init__(self, code: int, message: str, data: object = None) -> None:
         super().__init__(message)
         self.code = code
         self.message = message
@@ -103,12 +93,7 @@ class _Read(msgspec.Struct):
 class Conversation:
     """Answers the requests of one client."""
 
-    def __init__(
-        self,
-        serving: "Callable[[], Serving]",
-        *,
-        has_hooks: bool = False,
-    ) -> None:
+    def __init__(self, serving: "Callable[[], Serving]", *, has_hooks: bool = False) -> None:
         self._serving = serving
         self._introduction = tools.introduction(has_hooks=has_hooks)
         self.version = ""
@@ -134,11 +119,7 @@ class Conversation:
         """Whether a request can be answered without the vault."""
         return method not in self._with_vault
 
-    def answer(
-        self,
-        method: str,
-        params: Json,
-    ) -> Json:
+    def answer(self, method: str, params: Json) -> Json:
         """Returns the result of a request. Raises ProtocolError."""
         handler = self._at_once.get(method) or self._with_vault.get(method)
         version = "" if method == "initialize" else _named_version(params)
@@ -180,15 +161,11 @@ class Conversation:
 
     def _list(self, params: Json) -> Json:
         cursor = _checked(params, _Page).cursor
-        return self._resources(
-            lambda results, serving: results.of_resources(serving, cursor)
-        )
+        return self._resources(lambda results, serving: results.of_resources(serving, cursor))
 
     def _read(self, params: Json) -> Json:
         uri = _checked(params, _Read).uri
-        return self._resources(
-            lambda results, serving: results.of_resource(serving, uri)
-        )
+        return self._resources(lambda results, serving: results.of_resource(serving, uri))
 
     def _resources(self, ask: Callable[[Any, "Serving"], Json]) -> Json:
         try:
@@ -216,10 +193,7 @@ def _opening_error(error: VaultMemoryError) -> str:
     return redact_paths.without_paths(text, [str(Path.home())])
 
 
-def _checked(
-    params: Json,
-    kind: type[Any],
-) -> Any:
+def _checked(params: Json, kind: type[Any]) -> Any:
     """Returns the parameters in the shape of `kind`. Raises ProtocolError."""
     try:
         return msgspec.convert(params, kind)
@@ -238,9 +212,7 @@ def _named_version(params: Mapping[str, Any]) -> str:
         raise ProtocolError(INVALID_PARAMS, f"`_meta` needs {needed}")
     if version not in STATELESS_VERSIONS:
         supported = {"supported": list(STATELESS_VERSIONS), "requested": version}
-        raise ProtocolError(
-            VERSION_UNSUPPORTED, f"version {version!r} is not supported", supported
-        )
+        raise ProtocolError(VERSION_UNSUPPORTED, f"version {version!r} is not supported", supported)
     return version
 
 
@@ -251,15 +223,7 @@ def _named_session(params: Mapping[str, Any]) -> str:
     return session if isinstance(session, str) else ""
 
 
-def _stateless(
-    method: str,
-    result: Json,
-) -> Json:
+def _stateless(method: str, result: Json) -> Json:
     """Returns a result with the fields that every result has since 2026-07-28."""
     cache = {"ttlMs": 0, "cacheScope": "private"} if method in _CACHED else {}
-    return {
-        **result,
-        **cache,
-        "resultType": "complete",
-        "_meta": {SERVER_KEY: tools.SERVER},
-    }
+    return {**result, **cache, "resultType": "complete", "_meta": {SERVER_KEY: tools.SERVER}}

@@ -12,11 +12,7 @@ if TYPE_CHECKING:
 Json = dict[str, Any]
 
 
-def of_call(
-    serving: Serving,
-    name: str,
-    arguments: "Mapping[str, Any]",
-) -> Json:
+def of_call(serving: Serving, name: str, arguments: "Mapping[str, Any]") -> Json:
     """The result of `tools/call`. Raises ToolUnknown."""
     result = call(serving, name, arguments)
     content = [{"type": "text", "text": result.text}]
@@ -25,10 +21,7 @@ def of_call(
     return {"content": content, "structuredContent": result.answer, "isError": False}
 
 
-def of_resources(
-    serving: Serving,
-    cursor: str | None,
-) -> Json:
+def of_resources(serving: Serving, cursor: str | None) -> Json:
     """The result of `resources/list`."""
     page = resources.page(serving, cursor)
     listed: Json = {"resources": [resources.listed(note) for note in page.notes]}
@@ -37,14 +30,9 @@ def of_resources(
     return listed
 
 
-def of_resource(
-    serving: Serving,
-    uri: str,
-) -> Json:
+def of_resource(serving: Serving, uri: str) -> Json:
     """The result of `resources/read`. Raises ResourceUnknown."""
     note = resources.read(serving, uri)
     return {
-        "contents": [
-            {"uri": uri, "mimeType": resources.mime_type(note.note), "text": note.text}
-        ]
+        "contents": [{"uri": uri, "mimeType": resources.mime_type(note.note), "text": note.text}]
     }

@@ -31,10 +31,7 @@ A model gets more of a note by a call from the next line on, and other hits by a
 """
 
 
-def search(
-    serving: Serving,
-    arguments: requests.SearchArguments,
-) -> Answered:
+def search(serving: Serving, arguments: requests.SearchArguments) -> Answered:
     """Find lines that answer a question."""
     # A host does not say which conversation asks. Its hook has recorded the prompt just now, and
     # the model would find its own question.
@@ -49,10 +46,7 @@ def search(
     return quotations.of_search(data, LONGEST)
 
 
-def context(
-    serving: Serving,
-    arguments: requests.ContextArguments,
-) -> Answered:
+def context(serving: Serving, arguments: requests.ContextArguments) -> Answered:
     """Compose the memory block for a prompt."""
     options = context_calls.ContextOptions(
         purpose=arguments.purpose,
@@ -67,10 +61,7 @@ def context(
     return quotations.of_context(serving.shown(answer))
 
 
-def get(
-    serving: Serving,
-    arguments: requests.NoteLinesArguments,
-) -> Answered:
+def get(serving: Serving, arguments: requests.NoteLinesArguments) -> Answered:
     """Read a note or some of its lines. Raises NoteNotFound, for a note of another person, too."""
     note = serving.read(arguments.note)
     if note is None:
@@ -91,10 +82,7 @@ def get(
     return quotations.of_note(answer)
 
 
-def entity(
-    serving: Serving,
-    arguments: requests.EntityArguments,
-) -> Answered:
+def entity(serving: Serving, arguments: requests.EntityArguments) -> Answered:
     """Return the facts and mentions of a person or a thing."""
     memory, scopes = serving.memory, serving.reads
     about = memory.facts.entity(arguments.name, scopes=scopes)
@@ -113,24 +101,16 @@ def entity(
     return quotations.of_entity(arguments.name, answer)
 
 
-def source(
-    serving: Serving,
-    arguments: requests.SourceArguments,
-) -> Answered:
+def source(serving: Serving, arguments: requests.SourceArguments) -> Answered:
     """Follow a line, a fact or an id back to the turns behind it."""
     note, colon, line = arguments.ref.rpartition(":")
     ref = f"{serving.path_of(note)}:{line}" if colon else arguments.ref
     origin = serving.memory.source(ref, scopes=serving.reads, around=arguments.around)
     answer = source_json.of_source(origin)
-    return source_quotation.of_source(
-        said_secrets.masked_source(serving.memory, answer)
-    )
+    return source_quotation.of_source(said_secrets.masked_source(serving.memory, answer))
 
 
-def stats(
-    serving: Serving,
-    arguments: requests.NoArguments,
-) -> Answered:
+def stats(serving: Serving, arguments: requests.NoArguments) -> Answered:
     """Count the notes by kind."""
     answer = serving.memory.searcher.stats(serving.reads)
     count = answer["sources"]["notes"]["notes"]
@@ -147,11 +127,7 @@ def _lines(text: str) -> list[str]:
     return re.findall(r"[^\r\n]*(?:\r\n|\r|\n)|[^\r\n]+\Z", text)
 
 
-def _last_that_fits(
-    lines: Sequence[str],
-    first: int,
-    last: int,
-) -> int:
+def _last_that_fits(lines: Sequence[str], first: int, last: int) -> int:
     """Returns the last line that fits into an answer, which has at least one line."""
     remaining = LONGEST
     for number in range(first, last + 1):

@@ -23,9 +23,7 @@ class ResourceUnknown(UsageError):
     """There is no such resource, or it is not the caller's."""
 
     def __init__(self, uri: str) -> None:
-        super().__init__(
-            f"there is no resource {uri!r}", hint=f"resources are notes: {TEMPLATE}"
-        )
+        super().__init__(f"there is no resource {uri!r}", hint=f"resources are notes: {TEMPLATE}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,10 +35,7 @@ class Page:
     """The cursor of the next page; None on the last one"""
 
 
-def page(
-    serving: Serving,
-    cursor: str | None,
-) -> Page:
+def page(serving: Serving, cursor: str | None) -> Page:
     """Returns the notes of the caller after `cursor`, the last note of the previous page."""
     notes = serving.memory.notes(serving.reads)
     start = bisect_right(notes, cursor, key=lambda note: note.note) if cursor else 0
@@ -49,10 +44,7 @@ def page(
     return Page(notes_of_page, notes_of_page[-1].note if has_next else None)
 
 
-def read(
-    serving: Serving,
-    uri: str,
-) -> NoteText:
+def read(serving: Serving, uri: str) -> NoteText:
     """Returns the note of a URI, with its text between tags. Raises ResourceUnknown."""
     if not uri.startswith(SCHEME):
         raise ResourceUnknown(uri)
@@ -64,10 +56,7 @@ def read(
     if note is None:
         raise ResourceUnknown(uri)
     count = len(quotations.lines_of(note.text)) if note.text else 0
-    answer = json_contract.of_note(note) | {
-        "lines": [min(1, count), count],
-        "total_lines": count,
-    }
+    answer = json_contract.of_note(note) | {"lines": [min(1, count), count], "total_lines": count}
     return replace(note, text=quotations.of_note(answer).text)
 
 

@@ -17,10 +17,7 @@ from vault_memory.mcp.tools import TOOLS, ToolUnknown
 from vault_memory.rules.paths.caller import Caller
 
 
-def server(
-    memory: VaultMemory,
-    caller: Caller,
-) -> Server[Any]:
+def server(memory: VaultMemory, caller: Caller) -> Server[Any]:
     """Returns a server for one caller. It is cheap: over HTTP each request gets its own."""
     handlers = _Handlers(Serving(memory, caller))
     return Server(
@@ -44,17 +41,11 @@ class _Handlers:
     def __init__(self, serving: Serving) -> None:
         self._serving = serving
 
-    async def list_tools(
-        self,
-        context: Any,
-        params: Any,
-    ) -> types.ListToolsResult:
+    async def list_tools(self, context: Any, params: Any) -> types.ListToolsResult:
         return _TOOLS
 
     async def call_tool(
-        self,
-        context: Any,
-        params: types.CallToolRequestParams,
+        self, context: Any, params: types.CallToolRequestParams
     ) -> types.CallToolResult:
         result = await self._in_thread(
             protocol_results.of_call, params.name, params.arguments or {}
@@ -62,26 +53,18 @@ class _Handlers:
         return types.CallToolResult.model_validate(result)
 
     async def list_resources(
-        self,
-        context: Any,
-        params: types.PaginatedRequestParams | None,
+        self, context: Any, params: types.PaginatedRequestParams | None
     ) -> types.ListResourcesResult:
         page = await self._in_thread(
             protocol_results.of_resources, params.cursor if params else None
         )
         return types.ListResourcesResult.model_validate(page)
 
-    async def list_templates(
-        self,
-        context: Any,
-        params: Any,
-    ) -> types.ListResourceTemplatesResult:
+    async def list_templates(self, context: Any, params: Any) -> types.ListResourceTemplatesResult:
         return types.ListResourceTemplatesResult.model_validate(tools.list_templates())
 
     async def read_resource(
-        self,
-        context: Any,
-        params: types.ReadResourceRequestParams,
+        self, context: Any, params: types.ReadResourceRequestParams
     ) -> types.ReadResourceResult:
         return types.ReadResourceResult.model_validate(
             await self._in_thread(protocol_results.of_resource, params.uri)

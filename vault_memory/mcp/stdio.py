@@ -85,10 +85,7 @@ def _take_stdout() -> int:
     return sink
 
 
-def _stop(
-    number: int,
-    frame: object,
-) -> None:
+def _stop(number: int, frame: object) -> None:
     # Fault: a second signal must not interrupt the end.
     signal.signal(number, signal.SIG_IGN)
     raise Stopped
@@ -98,9 +95,7 @@ class _Vault:
     """The vault, opened once for all threads. After a failure the next request tries again."""
 
     def __init__(
-        self,
-        open_vault: "Callable[[], VaultMemory]",
-        caller: "Callable[[], Caller]",
+        self, open_vault: "Callable[[], VaultMemory]", caller: "Callable[[], Caller]"
     ) -> None:
         self._open, self._caller = open_vault, caller
         self._lock = threading.Lock()
@@ -122,11 +117,7 @@ class Request:
     """A request that is being answered."""
 
     def __init__(
-        self,
-        id_: Id,
-        method: str,
-        params: Json,
-        reply: Callable[[Json | None], None],
+        self, id_: Id, method: str, params: Json, reply: Callable[[Json | None], None]
     ) -> None:
         self.id = id_
         self.method = method
@@ -135,11 +126,7 @@ class Request:
         self._reply = reply
         """Takes the answer; None instead of the answer to a cancelled request"""
 
-    def finish(
-        self,
-        outcome: str,
-        value: object,
-    ) -> None:
+    def finish(self, outcome: str, value: object) -> None:
         """Sends the answer, whose `outcome` is `result` or `error`."""
         answer = {"jsonrpc": "2.0", "id": self.id, outcome: value}
         self._reply(None if self.cancelled else answer)
@@ -148,11 +135,7 @@ class Request:
 class Batch:
     """Collects the answers to an array of messages, which are sent together."""
 
-    def __init__(
-        self,
-        size: int,
-        writer: LineWriter,
-    ) -> None:
+    def __init__(self, size: int, writer: LineWriter) -> None:
         self._missing = size
         self._writer = writer
         self._answers: list[Json] = []
@@ -172,11 +155,7 @@ class Batch:
 class Loop:
     """Reads messages and answers them, until the input ends."""
 
-    def __init__(
-        self,
-        conversation: Conversation,
-        writer: LineWriter,
-    ) -> None:
+    def __init__(self, conversation: Conversation, writer: LineWriter) -> None:
         self._conversation = conversation
         self._writer = writer
         self._lock = threading.Lock()
@@ -245,11 +224,7 @@ class Loop:
             self._take_message(message, batch.add, batched=True)
 
     def _take_message(
-        self,
-        message: Any,
-        reply: Callable[[Json | None], None],
-        *,
-        batched: bool = False,
+        self, message: Any, reply: Callable[[Json | None], None], *, batched: bool = False
     ) -> None:
         """Reads one message, and passes its answer to `reply`, now or later."""
         if not isinstance(message, dict) or message.get("jsonrpc") != "2.0":
@@ -272,11 +247,7 @@ class Loop:
         else:
             self._begin(Request(id_, str(method), message.get("params") or {}, reply))
 
-    def _notify(
-        self,
-        method: str,
-        params: Any,
-    ) -> None:
+    def _notify(self, method: str, params: Any) -> None:
         """Notes a cancellation. Other notifications need no action."""
         if method != "notifications/cancelled" or not isinstance(params, dict):
             return
@@ -312,10 +283,7 @@ class Loop:
         if request.id in self._active:
             return INVALID_REQUEST, "a request with this `id` is still being answered"
         if len(self._active) >= MOST_WAITING:
-            return (
-                BUSY,
-                "too many requests wait for an answer; send this one again later",
-            )
+            return (BUSY, "too many requests wait for an answer; send this one again later")
         return None
 
     def _work(self) -> None:
@@ -341,13 +309,8 @@ class Loop:
 
             # Fault (H126): the error may contain text of a note, which must not be in a
             # log.
-            logging.getLogger(__name__).error(
-                "%s failed: %s", request.method, type(error).__name__
-            )
-            return "error", {
-                "code": INTERNAL_ERROR,
-                "message": "the memory cannot do this now",
-            }
+            logging.getLogger(__name__).error("%s failed: %s", request.method, type(error).__name__)
+            return "error", {"code": INTERNAL_ERROR, "message": "the memory cannot do this now"}
 
     def _leave(self, request: Request) -> None:
         """Frees the id for another request; this one cannot be cancelled any more."""
@@ -356,10 +319,7 @@ class Loop:
                 del self._active[request.id]
 
 
-def _id_of(
-    message: Json,
-    name: str = "id",
-) -> Id | None:
+def _id_of(message: Json, name: str = "id") -> Id | None:
     """Returns the id of a request; None for a value that is not an id."""
     id_ = message.get(name)
     if isinstance(id_, bool) or not isinstance(id_, str | int):
@@ -370,11 +330,7 @@ def _id_of(
     return id_
 
 
-def _problem_of(
-    message: Json,
-    *,
-    batched: bool,
-) -> tuple[int, str] | None:
+def _problem_of(message: Json, *, batched: bool) -> tuple[int, str] | None:
     """Returns what is wrong with a request or a notification, as a code and in words."""
     method, params = message.get("method"), message.get("params")
     if not isinstance(method, str):
@@ -390,9 +346,5 @@ def _problem_of(
     return None
 
 
-def _error(
-    id_: Id | None,
-    code: int,
-    message: str,
-) -> Json:
+def _error(id_: Id | None, code: int, message: str) -> Json:
     return {"jsonrpc": "2.0", "id": id_, "error": {"code": code, "message": message}}

@@ -39,11 +39,7 @@ class ToolResult:
         return self.answer is None
 
 
-def call(
-    serving: Serving,
-    name: str,
-    arguments: Mapping[str, Any],
-) -> ToolResult:
+def call(serving: Serving, name: str, arguments: Mapping[str, Any]) -> ToolResult:
     """Call a tool for a caller. An error comes back in words. Raises only ToolUnknown."""
     tool = TOOLS.get(name)
     if tool is None:
@@ -55,10 +51,7 @@ def call(
     except Exception as error:
         # Its message may be text of a note, which must not be in a log.
         logger.error(
-            "%s failed: %s",
-            name,
-            type(error).__name__,
-            exc_info=logger.isEnabledFor(logging.INFO),
+            "%s failed: %s", name, type(error).__name__, exc_info=logger.isEnabledFor(logging.INFO)
         )
         return ToolResult(
             "error: the memory cannot do this now\n\n"

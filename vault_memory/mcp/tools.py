@@ -62,9 +62,7 @@ class ToolUnknown(UsageError):
     """There is no tool of this name."""
 
     def __init__(self, name: str) -> None:
-        super().__init__(
-            f"there is no tool {name!r}", hint=f"there are {', '.join(TOOLS)}"
-        )
+        super().__init__(f"there is no tool {name!r}", hint=f"there are {', '.join(TOOLS)}")
 
 
 class Tool(msgspec.Struct, frozen=True):
@@ -124,10 +122,7 @@ class Tool(msgspec.Struct, frozen=True):
         return entry
 
 
-def _check_writable(
-    field: str,
-    value: object,
-) -> None:
+def _check_writable(field: str, value: object) -> None:
     """Raises ValidationError for what JSON cannot hold."""
     try:
         # Half of a surrogate pair cannot be written to any file: the encoder refuses it.
@@ -151,10 +146,7 @@ def portable_schema(kind: type[Any]) -> Json:
     return schema
 
 
-def _portable(
-    schema: Any,
-    definitions: Json,
-) -> Any:
+def _portable(schema: Any, definitions: Json) -> Any:
     match schema:
         case {"$ref": str(name)}:
             return _portable(_without(definitions[name], "description"), definitions)
@@ -175,17 +167,11 @@ def _portable(
             return schema
 
 
-def _without(
-    schema: Json,
-    name: str,
-) -> Json:
+def _without(schema: Json, name: str) -> Json:
     return {key: value for key, value in schema.items() if key != name}
 
 
-def _is_superfluous(
-    name: str,
-    value: object,
-) -> bool:
+def _is_superfluous(name: str, value: object) -> bool:
     # An argument may be named `title`: then its value is a schema, and no text.
     is_title = name == "title" and isinstance(value, str)
     is_null_default = name == "default" and value is None

@@ -28,11 +28,7 @@ def application(service: VaultService) -> App:
     app that it is mounted in has the words.
     """
 
-    async def serve(
-        scope: Scope,
-        receive: Receive,
-        send: Send,
-    ) -> None:
+    async def serve(scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "lifespan":
             await _live(receive, send)
         elif scope["type"] != "http":
@@ -41,11 +37,7 @@ def application(service: VaultService) -> App:
             await _refuse(send, 401, "unauthorised", "this request has no caller")
         elif scope["method"] != "POST":
             await _refuse(
-                send,
-                405,
-                "method_not_allowed",
-                "send requests as POST",
-                (b"allow", b"POST"),
+                send, 405, "method_not_allowed", "send requests as POST", (b"allow", b"POST")
             )
         else:
             async with opened(service, scope["state"]) as memory:
@@ -54,12 +46,7 @@ def application(service: VaultService) -> App:
     return serve
 
 
-async def _answer(
-    serving: Server[Any],
-    scope: Scope,
-    receive: Receive,
-    send: Send,
-) -> None:
+async def _answer(serving: Server[Any], scope: Scope, receive: Receive, send: Send) -> None:
     manager = StreamableHTTPSessionManager(
         serving, json_response=True, stateless=True, max_request_body_size=LARGEST_BODY
     )
@@ -67,10 +54,7 @@ async def _answer(
         await manager.handle_request(scope, receive, send)
 
 
-async def _live(
-    receive: Receive,
-    send: Send,
-) -> None:
+async def _live(receive: Receive, send: Send) -> None:
     """Answers the events of the lifespan. Nothing has to be started or stopped."""
     while True:
         event = (await receive())["type"]
@@ -82,15 +66,11 @@ async def _live(
 async def _refuse(
     send: Send, status: int, code: str, message: str, *headers: tuple[bytes, bytes]
 ) -> None:
-    body = json.dumps(
-        {"error": {"code": code, "message": message, "hint": ""}}
-    ).encode()
+    body = json.dumps({"error": {"code": code, "message": message, "hint": ""}}).encode()
     response_headers = [
         (b"content-type", b"application/json"),
         (b"content-length", str(len(body)).encode()),
         *headers,
     ]
-    await send(
-        {"type": "http.response.start", "status": status, "headers": response_headers}
-    )
+    await send({"type": "http.response.start", "status": status, "headers": response_headers})
     await send({"type": "http.response.body", "body": body})

@@ -38,10 +38,7 @@ REASONS = {
 """What a model reads instead of the code of a refusal"""
 
 
-def remember(
-    serving: Serving,
-    arguments: requests.RememberArguments,
-) -> Answered:
+def remember(serving: Serving, arguments: requests.RememberArguments) -> Answered:
     """Keep a sentence for good."""
     remembered = serving.memory.remember(
         arguments.text,
@@ -63,36 +60,24 @@ def remember(
     return answered(answer["message"], answer)
 
 
-def compact(
-    serving: Serving,
-    arguments: requests.CompactArguments,
-) -> Answered:
+def compact(serving: Serving, arguments: requests.CompactArguments) -> Answered:
     """Sum a conversation up, and end it."""
     session = arguments.session or serving.open_conversation()
     if not session:
-        raise UsageError(
-            "no conversation of this person is open", hint="give its `session`"
-        )
+        raise UsageError("no conversation of this person is open", hint="give its `session`")
     compacted = serving.memory.learning.compact(
-        session,
-        arguments.text,
-        user=serving.caller.user,
-        channel=serving.caller.channel,
+        session, arguments.text, user=serving.caller.user, channel=serving.caller.channel
     )
     return of_summary(compacted.id, compacted.note, compacted.preview)
 
 
-def correct(
-    serving: Serving,
-    arguments: requests.CorrectArguments,
-) -> Answered:
+def correct(serving: Serving, arguments: requests.CorrectArguments) -> Answered:
     """Replace what is wrong in a fact."""
     fields = ("subject", "predicate", "object", "valid_from", "valid_until")
     right = {name: getattr(arguments, name) for name in fields}
     if all(value is None for value in right.values()):
         raise UsageError(
-            "nothing says what is right",
-            hint="give `object`, or another part of the fact",
+            "nothing says what is right", hint="give `object`, or another part of the fact"
         )
     change = serving.memory.correct_fact(
         arguments.fact,
@@ -104,29 +89,18 @@ def correct(
     return _changed(change)
 
 
-def confirm(
-    serving: Serving,
-    arguments: requests.ConfirmArguments,
-) -> Answered:
+def confirm(serving: Serving, arguments: requests.ConfirmArguments) -> Answered:
     """Note that the person said a fact is right."""
     change = serving.memory.facts.confirm(
-        arguments.fact,
-        scopes=serving.scopes,
-        source="tool",
-        expected=arguments.expected_revision,
+        arguments.fact, scopes=serving.scopes, source="tool", expected=arguments.expected_revision
     )
     return _changed(change)
 
 
-def forget(
-    serving: Serving,
-    arguments: requests.ForgetArguments,
-) -> Answered:
+def forget(serving: Serving, arguments: requests.ForgetArguments) -> Answered:
     """Remove items by their words, or one fact."""
     if (arguments.text is None) == (arguments.fact is None):
-        raise UsageError(
-            "either `text` or `fact` says what to forget", hint="give one of them"
-        )
+        raise UsageError("either `text` or `fact` says what to forget", hint="give one of them")
     if arguments.fact is not None:
         return _forget_fact(serving, arguments, arguments.fact)
     note = arguments.note
@@ -138,37 +112,21 @@ def forget(
     )
     return _forgotten(
         matches=retracted.matches,
-        removed=[
-            {"place": removed.place, "count": removed.count}
-            for removed in retracted.removed
-        ],
+        removed=[{"place": removed.place, "count": removed.count} for removed in retracted.removed],
         proposed=[
-            {
-                "place": proposed.place,
-                "count": proposed.count,
-                "inbox": proposed.inbox,
-            }
+            {"place": proposed.place, "count": proposed.count, "inbox": proposed.inbox}
             for proposed in retracted.proposed
         ],
-        remaining=[
-            {"place": place.place, "why": place.why} for place in retracted.remaining
-        ],
+        remaining=[{"place": place.place, "why": place.why} for place in retracted.remaining],
     )
 
 
-def _forget_fact(
-    serving: Serving,
-    arguments: requests.ForgetArguments,
-    fact: str,
-) -> Answered:
+def _forget_fact(serving: Serving, arguments: requests.ForgetArguments, fact: str) -> Answered:
     """Delete a fact, and answer in the shape that a removed text has."""
     if arguments.note is not None:
         raise UsageError("a fact is known by its id alone", hint="leave `note` out")
     change = serving.memory.facts.delete(
-        fact,
-        scopes=serving.scopes,
-        source="tool",
-        expected=arguments.expected_revision,
+        fact, scopes=serving.scopes, source="tool", expected=arguments.expected_revision
     )
     note, edit = change.note, change.edit
     removed: list[RemovedJson] = []
@@ -184,9 +142,7 @@ def _forget_fact(
     if edit.proposed:
         page = serving.memory.edits.editor.inbox.page_of(note)
         proposed.append({"place": note, "count": 1, "inbox": page})
-    return _forgotten(
-        matches=1, removed=removed, proposed=proposed, remaining=remaining
-    )
+    return _forgotten(matches=1, removed=removed, proposed=proposed, remaining=remaining)
 
 
 def _changed(change: "FactChange") -> Answered:
@@ -250,8 +206,5 @@ def _explained(reason: str) -> str:
     return explained if " " in explained else explained.replace("_", " ")
 
 
-def _with_reason(
-    message: str,
-    reason: str,
-) -> str:
+def _with_reason(message: str, reason: str) -> str:
     return f"{message} ({reason})" if reason else message

@@ -27,8 +27,7 @@ else:
 
 EXAMPLE_DAY = "2026-01-31"
 NAMED_BY_DAY = (
-    "the notes of a channel are named by a day,"
-    f" such as /memories/{EXAMPLE_DAY}-topic.md"
+    f"the notes of a channel are named by a day, such as /memories/{EXAMPLE_DAY}-topic.md"
 )
 KINDS = frozenset({"note", "dated", "episode", "reflection"})
 """The kinds of notes in the folder"""
@@ -57,11 +56,7 @@ class MemoryPath(NamedTuple):
 class MemoryFolder:
     """The notes of one person, or of a channel where they talk."""
 
-    def __init__(
-        self,
-        edits: "EditCalls",
-        caller: Caller,
-    ) -> None:
+    def __init__(self, edits: "EditCalls", caller: Caller) -> None:
         """Raises UsageError for a name that no person or channel of this vault can have."""
         self._layout = edits.vault.layout
         people.refuse_twin(caller.user, edits.vault.root, self._layout)
@@ -90,12 +85,7 @@ class MemoryFolder:
             ) from None
         return MemoryPath(path.rstrip("/"), name, self._folder + note_name(name))
 
-    def moved(
-        self,
-        file: MemoryPath,
-        old: MemoryPath,
-        new: MemoryPath,
-    ) -> MemoryPath:
+    def moved(self, file: MemoryPath, old: MemoryPath, new: MemoryPath) -> MemoryPath:
         """Return the new path of a file, when `old` is renamed: the file, or a folder above it."""
         if file == old:
             return new
@@ -130,22 +120,14 @@ class MemoryFolder:
             # A person may delete the note at any moment.
             return None
 
-    def require(
-        self,
-        path: MemoryPath,
-        absent: str,
-    ) -> "Note":
+    def require(self, path: MemoryPath, absent: str) -> "Note":
         """Return the note. Raises CommandRefused with the text `absent` for a missing note."""
         note = self.read(path)
         if note is None:
             raise CommandRefused(absent.format(path=path.path))
         return note
 
-    def check_free(
-        self,
-        path: MemoryPath,
-        exists: str,
-    ) -> None:
+    def check_free(self, path: MemoryPath, exists: str) -> None:
         """Raise CommandRefused where no new note can be, with the text `exists` for an old one."""
         self._check_name(path)
         # A disk that folds case would put two names into one file.
@@ -157,9 +139,7 @@ class MemoryFolder:
         for depth in range(1, len(segments)):
             folder = "/".join(segments[:depth])
             if _is_file(folder, names):
-                raise CommandRefused(
-                    f"Error: {ROOT}/{folder} is a file, and no directory"
-                )
+                raise CommandRefused(f"Error: {ROOT}/{folder} is a file, and no directory")
 
     def _check_name(self, path: MemoryPath) -> None:
         try:
@@ -172,9 +152,7 @@ class MemoryFolder:
             if self._is_shared:
                 reason = NAMED_BY_DAY
         if reason:
-            raise CommandRefused(
-                f"Error: {path.path} is no name for a memory file: {reason}"
-            )
+            raise CommandRefused(f"Error: {path.path} is no name for a memory file: {reason}")
 
     def _is_in_folder(self, note: str) -> bool:
         place = self._layout.place(note)
@@ -183,10 +161,7 @@ class MemoryFolder:
         return place.kind in KINDS and place.scope in self._scopes
 
 
-def _is_file(
-    folder: str,
-    names: set[str],
-) -> bool:
+def _is_file(folder: str, names: set[str]) -> bool:
     """Whether a folder of a new note has the name of a file, its own name or its shown one."""
     if clash_key(folder) in names:
         return True

@@ -10,19 +10,9 @@ from typing import TYPE_CHECKING, Any
 
 from vault_memory.errors import BadPath, NoteUnreadable
 from vault_memory.lazy import lazy_module
-from vault_memory.memory_tool.memory_folder import (
-    CommandRefused,
-    MemoryFolder,
-    MemoryPath,
-)
+from vault_memory.memory_tool.memory_folder import CommandRefused, MemoryFolder, MemoryPath
 from vault_memory.rules.context.quoting import FLAG
-from vault_memory.rules.edits.text_edits import (
-    Edited,
-    Unfit,
-    edit_text,
-    line_before,
-    text_of,
-)
+from vault_memory.rules.edits.text_edits import Edited, Unfit, edit_text, line_before, text_of
 from vault_memory.rules.memory_tool import tool_texts
 from vault_memory.rules.memory_tool.tool_paths import shown_name
 from vault_memory.rules.paths.caller import Caller
@@ -75,12 +65,7 @@ class ToolAnswer(str):
 
     is_error: bool
 
-    def __new__(
-        cls,
-        text: str,
-        *,
-        is_error: bool = False,
-    ) -> "ToolAnswer":
+    def __new__(cls, text: str, *, is_error: bool = False) -> "ToolAnswer":
         answer = super().__new__(cls, text)
         answer.is_error = is_error
         return answer
@@ -92,21 +77,12 @@ class MemoryTool:
     Several threads may use it, as they may use its vault.
     """
 
-    def __init__(
-        self,
-        edits: "EditCalls",
-        caller: Caller,
-    ) -> None:
+    def __init__(self, edits: "EditCalls", caller: Caller) -> None:
         """Raises UsageError for a name that no person or channel of this vault can have."""
         self._edits = edits
         self._folder = MemoryFolder(edits, caller)
 
-    def execute(
-        self,
-        command: Mapping[str, object],
-        *,
-        now: datetime | None = None,
-    ) -> ToolAnswer:
+    def execute(self, command: Mapping[str, object], *, now: datetime | None = None) -> ToolAnswer:
         """Carry out one command, the `input` of a model. What is wrong with it is the answer.
 
         Raises VaultUnreachable, JournalUnavailable, NotRecorded: nothing was done, and the model
@@ -120,11 +96,7 @@ class MemoryTool:
             text = f"Error: The file cannot be read: {error.reason}"
             return ToolAnswer(text, is_error=True)
 
-    def _carry_out(
-        self,
-        command: Mapping[str, Any],
-        now: datetime | None,
-    ) -> str:
+    def _carry_out(self, command: Mapping[str, Any], now: datetime | None) -> str:
         name = command["command"]
         if name == "rename":
             old = self._folder.path(command["old_path"])
@@ -146,11 +118,7 @@ class MemoryTool:
 
     # --- Commands ---
 
-    def _view(
-        self,
-        path: MemoryPath,
-        line_range: Sequence[int] | None,
-    ) -> str:
+    def _view(self, path: MemoryPath, line_range: Sequence[int] | None) -> str:
         sizes = self._folder.sizes_below(path)
         if sizes or path.is_root:
             shown_sizes = {shown_name(name): size for name, size in sizes.items()}
@@ -161,25 +129,14 @@ class MemoryTool:
             raise CommandRefused(tool_texts.TOO_MANY_LINES.format(path=path.path))
         return tool_texts.content(path.path, lines, line_range)
 
-    def _create(
-        self,
-        path: MemoryPath,
-        text: str,
-        now: datetime | None,
-    ) -> str:
+    def _create(self, path: MemoryPath, text: str, now: datetime | None) -> str:
         self._folder.check_free(path, tool_texts.EXISTS)
         request = {"op": "create", "file_text": _storable(text)}
         edit = self._edit(path, request, now)
         success = tool_texts.CREATED.format(path=path.path)
         return self._report(path, edit, success)
 
-    def _replace(
-        self,
-        path: MemoryPath,
-        old: str,
-        new: object,
-        now: datetime | None,
-    ) -> str:
+    def _replace(self, path: MemoryPath, old: str, new: object, now: datetime | None) -> str:
         if new is not None and not isinstance(new, str):
             raise CommandRefused("Error: `new_str` of str_replace is no text")
         note = self._folder.require(path, tool_texts.INVALID)
@@ -199,13 +156,7 @@ class MemoryTool:
         success = tool_texts.EDITED.format(snippet=snippet)
         return self._report(path, edit, success, request)
 
-    def _insert(
-        self,
-        path: MemoryPath,
-        line: int,
-        text: str,
-        now: datetime | None,
-    ) -> str:
+    def _insert(self, path: MemoryPath, line: int, text: str, now: datetime | None) -> str:
         note = self._folder.require(path, tool_texts.MISSING)
         request = {"op": "insert", "insert_line": line, "insert_text": _storable(text)}
         _plan(path, request, note.raw)
@@ -215,11 +166,7 @@ class MemoryTool:
         success = tool_texts.INSERTED.format(path=path.path)
         return self._report(path, edit, success, request)
 
-    def _delete(
-        self,
-        path: MemoryPath,
-        now: datetime | None,
-    ) -> str:
+    def _delete(self, path: MemoryPath, now: datetime | None) -> str:
         if path.is_root:
             raise CommandRefused("Error: Cannot delete the /memories directory itself")
         files = self._folder.files(path)
@@ -232,12 +179,7 @@ class MemoryTool:
         pending = "\n".join(filter(None, reports))
         return pending or tool_texts.DELETED.format(path=path.path)
 
-    def _rename(
-        self,
-        old: MemoryPath,
-        new: MemoryPath,
-        now: datetime | None,
-    ) -> str:
+    def _rename(self, old: MemoryPath, new: MemoryPath, now: datetime | None) -> str:
         if old.is_root:
             raise CommandRefused("Error: Cannot rename the /memories directory itself")
         files = self._folder.files(old)
@@ -256,12 +198,7 @@ class MemoryTool:
         pending = "\n".join(filter(None, reports))
         return pending or tool_texts.RENAMED.format(old=old.path, new=new.path)
 
-    def _move(
-        self,
-        old: MemoryPath,
-        new: MemoryPath,
-        now: datetime | None,
-    ) -> str:
+    def _move(self, old: MemoryPath, new: MemoryPath, now: datetime | None) -> str:
         """Give one note another name; return why that waits, or ""."""
         # A person may save the note meanwhile. So the new note is written before the old one goes,
         # and the old one stays if it has changed.
@@ -287,11 +224,7 @@ class MemoryTool:
         return self._report(old, departure, "")
 
     def _leave(
-        self,
-        old: MemoryPath,
-        new: MemoryPath,
-        revision: str,
-        now: datetime | None,
+        self, old: MemoryPath, new: MemoryPath, revision: str, now: datetime | None
     ) -> "Edit | None":
         """Remove the note with the old name; None when a person saved it meanwhile."""
         request = {"op": "rename", "to": new.note}
@@ -306,10 +239,7 @@ class MemoryTool:
     # --- Edits ---
 
     def _check_all(
-        self,
-        files: Sequence[MemoryPath],
-        request: Mapping[str, object],
-        now: datetime | None,
+        self, files: Sequence[MemoryPath], request: Mapping[str, object], now: datetime | None
     ) -> None:
         """Raise CommandRefused, before anything is done, if one of several edits would fail."""
         for file in files:
@@ -363,11 +293,7 @@ class MemoryTool:
             )
         return success
 
-    def _refuse_unfit(
-        self,
-        path: MemoryPath,
-        request: Mapping[str, object],
-    ) -> None:
+    def _refuse_unfit(self, path: MemoryPath, request: Mapping[str, object]) -> None:
         """Raise CommandRefused for an edit that does not fit the text that a person just saved."""
         note = self._folder.read(path)
         _plan(path, request, note.raw if note else None)
@@ -414,19 +340,14 @@ def _storable(text: str) -> str:
         raise CommandRefused("Error: the text cannot be written in UTF-8") from None
     if len(raw) > LARGEST_NOTE:
         raise CommandRefused(
-            f"Error: the text is larger than {LARGEST_NOTE:,} bytes."
-            " Keep several smaller files"
+            f"Error: the text is larger than {LARGEST_NOTE:,} bytes. Keep several smaller files"
         )
     if "\0" in text:
         raise CommandRefused("Error: the text holds a NUL")
     return text
 
 
-def _plan(
-    path: MemoryPath,
-    request: Mapping[str, object],
-    raw: bytes | None,
-) -> Edited:
+def _plan(path: MemoryPath, request: Mapping[str, object], raw: bytes | None) -> Edited:
     """Return what an edit makes of a text. Raises CommandRefused when it does not fit."""
     planned = edit_text(request, raw)
     if isinstance(planned, Unfit):
@@ -439,11 +360,7 @@ def _plan(
     return planned
 
 
-def _explain(
-    path: MemoryPath,
-    request: Mapping[str, object],
-    unfit: Unfit,
-) -> str:
+def _explain(path: MemoryPath, request: Mapping[str, object], unfit: Unfit) -> str:
     """Return why an edit cannot be made, in the words of the tool's reference."""
     match unfit.reason:
         case "exists":

@@ -58,12 +58,7 @@ class Embedder(Protocol):
     @property
     def dimensions(self) -> int: ...
 
-    def embed(
-        self,
-        texts: Sequence[str],
-        *,
-        query: bool = False,
-    ) -> list[bytes]:
+    def embed(self, texts: Sequence[str], *, query: bool = False) -> list[bytes]:
         """Return one vector per text: float32, little-endian, of unit length.
 
         ``query``: the texts are questions, not notes. Safe to call from several threads.

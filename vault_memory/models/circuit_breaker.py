@@ -16,10 +16,7 @@ class Breaker:
     """
 
     def __init__(
-        self,
-        *,
-        pause: float = PAUSE_SECONDS,
-        clock: Callable[[], float] = time.monotonic,
+        self, *, pause: float = PAUSE_SECONDS, clock: Callable[[], float] = time.monotonic
     ) -> None:
         self._pause = pause
         self._clock = clock
@@ -60,10 +57,7 @@ _breakers: dict[tuple[str, str], Breaker] = {}
 _breakers_lock = threading.Lock()
 
 
-def breaker_of(
-    url: str,
-    model: str,
-) -> Breaker:
+def breaker_of(url: str, model: str) -> Breaker:
     """Return the breaker of a server and model; the whole process shares it."""
     with _breakers_lock:
         return _breakers.setdefault((url, model), Breaker())

@@ -43,12 +43,7 @@ BRAIN = CredentialSpec(
 )
 
 
-def api_key(
-    file: str,
-    lock: CredentialSpec = EMBEDDING,
-    *,
-    vault: Path | None = None,
-) -> str:
+def api_key(file: str, lock: CredentialSpec = EMBEDDING, *, vault: Path | None = None) -> str:
     """Return the key, or "" when none is set: many local servers need none.
 
     `vault` is the folder that must not contain the key's file.
@@ -58,9 +53,7 @@ def api_key(
     credential_file = Path(directory) / lock.credential
     if file:
         setting = f"{lock.section}.api_key_file"
-        key = read_secret(
-            Path(file), vault, name="key file", setting=setting, error=lock.error
-        )
+        key = read_secret(Path(file), vault, name="key file", setting=setting, error=lock.error)
     elif directory and credential_file.is_file():
         key = read_credential(credential_file, vault, name="key file", error=lock.error)
     else:
@@ -75,11 +68,7 @@ def api_key(
     return key
 
 
-def endpoint(
-    base: str,
-    tail: str,
-    lock: CredentialSpec,
-) -> str:
+def endpoint(base: str, tail: str, lock: CredentialSpec) -> str:
     """Return the URL of a request; ``https://host`` and ``https://host/v1`` mean the same.
 
     Raises `lock.error` when `base` is not a plain server address.
@@ -103,11 +92,7 @@ def endpoint(
     return f"{url.scheme}://{url.netloc}{path.removesuffix('/' + tail)}/{tail}"
 
 
-def require_https(
-    key: str,
-    url: str,
-    lock: CredentialSpec,
-) -> None:
+def require_https(key: str, url: str, lock: CredentialSpec) -> None:
     """Raise `lock.error` when a key would leave the local network unencrypted."""
     address = urlsplit(url)
     # Fault: a key on an unencrypted line can be read by everyone on the way.

@@ -58,9 +58,7 @@ def answer(
         # Fault: a configured name may resolve to the service that hands out credentials of the
         # machine.
         _refuse_metadata(connection.sock)
-        connection.request(
-            method, target, body, {"Accept-Encoding": "identity", **headers}
-        )
+        connection.request(method, target, body, {"Accept-Encoding": "identity", **headers})
         yield connection.getresponse()
         _check_in_time(late)
     except (OSError, http.client.HTTPException, ValueError, Unreachable) as error:
@@ -83,10 +81,7 @@ def _check_in_time(late: threading.Event) -> None:
         raise TimeoutError
 
 
-def read(
-    response: http.client.HTTPResponse,
-    cap: int,
-) -> bytes:
+def read(response: http.client.HTTPResponse, cap: int) -> bytes:
     """Return the body.
 
     Raises ``Unreachable`` when it is compressed, incomplete, or longer than ``cap`` bytes.
@@ -132,10 +127,7 @@ def in_words(error: Exception) -> str:
             return str(error)
 
 
-def _connection(
-    parts: SplitResult,
-    timeout: float,
-) -> http.client.HTTPConnection:
+def _connection(parts: SplitResult, timeout: float) -> http.client.HTTPConnection:
     host = parts.hostname or ""
     if parts.scheme == "http":
         return http.client.HTTPConnection(host, parts.port, timeout=timeout)
@@ -145,9 +137,7 @@ def _connection(
     # A proxy of the company must not get requests for a server in this network.
     proxy = urllib.request.getproxies().get("https", "")
     if not proxy or is_private(host) or urllib.request.proxy_bypass(host):
-        return http.client.HTTPSConnection(
-            host, parts.port, timeout=timeout, context=context
-        )
+        return http.client.HTTPSConnection(host, parts.port, timeout=timeout, context=context)
     proxy_url = urlsplit(proxy if "//" in proxy else f"//{proxy}")
     connection = http.client.HTTPSConnection(
         proxy_url.hostname or "", proxy_url.port, timeout=timeout, context=context
@@ -168,9 +158,7 @@ def _refuse_metadata(sock: socket.socket) -> None:
 
 
 def _cut(
-    connection: http.client.HTTPConnection,
-    sockets: list[socket.socket],
-    late: threading.Event,
+    connection: http.client.HTTPConnection, sockets: list[socket.socket], late: threading.Event
 ) -> None:
     """Shut the socket down, which wakes the thread that reads from it."""
     late.set()

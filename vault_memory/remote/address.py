@@ -27,12 +27,7 @@ class Address:
     def url(self) -> str:
         return f"{self.origin}{self.target('', folder=True)}"
 
-    def target(
-        self,
-        path: str,
-        *,
-        folder: bool = False,
-    ) -> str:
+    def target(self, path: str, *, folder: bool = False) -> str:
         """The encoded path for the request line; with a slash at its end for a folder. Raises Refused."""
         try:
             # Fault (H119): a name that the encoding changes would read or write another
@@ -112,8 +107,7 @@ def address(url: str) -> Address:
             inside(base[1:])
     except (UnicodeDecodeError, ValueError, BadPath):
         raise ConfigError(
-            "`remote.url` is not the address of a WebDAV folder",
-            hint="check its path and port",
+            "`remote.url` is not the address of a WebDAV folder", hint="check its path and port"
         ) from None
     return Address(origin, base)
 

@@ -45,11 +45,7 @@ def fits(name: str) -> bool:
     return is_plain and name == unicodedata.normalize("NFC", name)
 
 
-def body(
-    files: Iterable[BulkFile],
-    boundary: str,
-    modified: int,
-) -> bytes:
+def body(files: Iterable[BulkFile], boundary: str, modified: int) -> bytes:
     """The body of the request. `modified`: the time of the files, 0 for that of the server."""
     chunks = []
     for file in files:
@@ -77,11 +73,7 @@ def results(text: bytes) -> dict[str, BulkResult] | None:
         return {}
     if not isinstance(answer, dict):
         return None
-    return {
-        name: _result(fields)
-        for name, fields in answer.items()
-        if isinstance(fields, dict)
-    }
+    return {name: _result(fields) for name, fields in answer.items() if isinstance(fields, dict)}
 
 
 def _result(fields: dict[str, object]) -> BulkResult:

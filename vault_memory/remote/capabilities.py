@@ -65,10 +65,7 @@ def tidy(remote: "WebDav") -> None:
                 remote.remove_scratch(entry.path)
 
 
-def _try_out(
-    remote: "WebDav",
-    scratch: str,
-) -> Capabilities:
+def _try_out(remote: "WebDav", scratch: str) -> Capabilities:
     """Try all capabilities in a scratch folder."""
     file = f"{scratch}/a.md"
     stored = remote.put(file, b"first\n", expected=None)
@@ -79,9 +76,7 @@ def _try_out(
     overwrites_new = _succeeds(
         remote, Request("upload", "", b"second\n", ("If-None-Match: *",)), file
     )
-    overwrites_old = _succeeds(
-        remote, Request("upload", "", b"third\n", (NOT_A_TAG,)), file
-    )
+    overwrites_old = _succeeds(remote, Request("upload", "", b"third\n", (NOT_A_TAG,)), file)
     conditional_put = not overwrites_old
     if conditional_put and traits.etags:
         conditional_put = _matches(remote, file)
@@ -89,9 +84,7 @@ def _try_out(
     renamed = f"{scratch}/b.md"
     destination = f"Destination: {remote.at.origin}{remote.at.target(renamed)}"
     moves = _succeeds(
-        remote,
-        Request("move", "", headers=(NOT_A_TAG, destination, "Overwrite: F")),
-        file,
+        remote, Request("move", "", headers=(NOT_A_TAG, destination, "Overwrite: F")), file
     )
     remaining = renamed if moves else file
     deletes = _succeeds(remote, Request("clean", "", headers=(NOT_A_TAG,)), remaining)
@@ -107,10 +100,7 @@ def _try_out(
     )
 
 
-def _listed(
-    remote: "WebDav",
-    scratch: str,
-) -> Capabilities:
+def _listed(remote: "WebDav", scratch: str) -> Capabilities:
     """The capabilities that the properties of a listing show."""
     # Without a demand for tags, a server that has none can be listed.
     remote.traits = Capabilities(etags=False)
@@ -121,10 +111,7 @@ def _listed(
     )
 
 
-def _matches(
-    remote: "WebDav",
-    path: str,
-) -> bool:
+def _matches(remote: "WebDav", path: str) -> bool:
     """Whether the server accepts the right tag, if need be after a second."""
     try:
         remote.put(path, b"fourth\n", expected=remote.look(path).etag)
@@ -133,10 +120,7 @@ def _matches(
     return True
 
 
-def _keeps_versions(
-    remote: "WebDav",
-    path: str,
-) -> bool:
+def _keeps_versions(remote: "WebDav", path: str) -> bool:
     """Whether the server keeps earlier versions. Asked twice: a proxy may miss the server for a moment."""
     with suppress(AnsweredByProxy):
         return bool(remote.versions(path))
@@ -147,10 +131,7 @@ def _keeps_versions(
         return False
 
 
-def _of_trees(
-    remote: "WebDav",
-    scratch: str,
-) -> dict[str, bool]:
+def _of_trees(remote: "WebDav", scratch: str) -> dict[str, bool]:
     remote.mkcol(f"{scratch}/sub")
     before = remote.look(scratch, folder=True).etag
     remote.put(f"{scratch}/sub/c.md", b"below\n", expected=None)
@@ -158,10 +139,7 @@ def _of_trees(
     return {"recursive_etags": before != after, "infinity": _sees_all(remote, scratch)}
 
 
-def _sees_all(
-    remote: "WebDav",
-    scratch: str,
-) -> bool:
+def _sees_all(remote: "WebDav", scratch: str) -> bool:
     try:
         lines, _ = remote.propfind(scratch, depth="infinity")
     except (Refused, NotUnderstood):
@@ -169,10 +147,7 @@ def _sees_all(
     return any(line.href.rstrip("/").endswith("/sub/c.md") for line in lines)
 
 
-def _normalises(
-    remote: "WebDav",
-    scratch: str,
-) -> bool:
+def _normalises(remote: "WebDav", scratch: str) -> bool:
     try:
         remote.put(f"{scratch}/{_DECOMPOSED}", b"name\n", expected=None)
     except Refused:
@@ -181,11 +156,7 @@ def _normalises(
     return _COMPOSED in names and _DECOMPOSED not in names
 
 
-def _succeeds(
-    remote: "WebDav",
-    request: Request,
-    path: str,
-) -> bool:
+def _succeeds(remote: "WebDav", request: Request, path: str) -> bool:
     """Whether the server does to a path what a precondition forbids."""
     request = replace(request, target=remote.at.target(path))
     answer = remote.exchange(request, path)

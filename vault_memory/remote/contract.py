@@ -169,12 +169,7 @@ class Remote(Protocol):
         """The identity of the folder; without a request when its current entry is given."""
         ...
 
-    def list(
-        self,
-        folder: str = "",
-        *,
-        deep: bool = False,
-    ) -> RemoteListing:
+    def list(self, folder: str = "", *, deep: bool = False) -> RemoteListing:
         """List a folder, or with `deep` the whole tree. Raises RemoteMissing, or RootMissing for ""."""
         ...
 
@@ -182,30 +177,16 @@ class Remote(Protocol):
         """The entry of one path."""
         ...
 
-    def get(
-        self,
-        path: str,
-        *,
-        max_bytes: int,
-    ) -> Fetched: ...
+    def get(self, path: str, *, max_bytes: int) -> Fetched: ...
 
-    def put(
-        self,
-        path: str,
-        raw: bytes,
-        *,
-        expected: str | None,
-        after: int = 0,
-    ) -> PutResult:
+    def put(self, path: str, raw: bytes, *, expected: str | None, after: int = 0) -> PutResult:
         """Replace the file with that tag, or create a file that does not exist yet (None).
 
         `after`: the server's time of the file that is replaced, 0 when unknown.
         """
         ...
 
-    def put_new(
-        self, files: Sequence[tuple[str, bytes]]
-    ) -> Mapping[str, PutResult | None]:
+    def put_new(self, files: Sequence[tuple[str, bytes]]) -> Mapping[str, PutResult | None]:
         """Store new files in one request without any precondition.
 
         Returns the stored files by path, with `replaced` where a file may have existed. None: the outcome of
@@ -214,22 +195,11 @@ class Remote(Protocol):
         """
         ...
 
-    def delete(
-        self,
-        path: str,
-        *,
-        expected: str,
-    ) -> None:
+    def delete(self, path: str, *, expected: str) -> None:
         """Remove a file, if it still has that tag."""
         ...
 
-    def move(
-        self,
-        path: str,
-        to: str,
-        *,
-        expected: str | None,
-    ) -> PutResult:
+    def move(self, path: str, to: str, *, expected: str | None) -> PutResult:
         """Rename to a free name. For a folder, `expected` is None."""
         ...
 
@@ -248,22 +218,11 @@ class Remote(Protocol):
         """
         ...
 
-    def versions(
-        self,
-        path: str,
-        *,
-        fileid: str = "",
-    ) -> tuple[FileVersion, ...]:
+    def versions(self, path: str, *, fileid: str = "") -> tuple[FileVersion, ...]:
         """The versions of a file, the newest first, often with the current one; empty where none are kept."""
         ...
 
-    def get_version(
-        self,
-        path: str,
-        version: FileVersion,
-        *,
-        max_bytes: int,
-    ) -> bytes:
+    def get_version(self, path: str, version: FileVersion, *, max_bytes: int) -> bytes:
         """The bytes of a version. Raises RemoteMissing when the server no longer keeps it."""
         ...
 

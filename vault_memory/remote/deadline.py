@@ -60,8 +60,7 @@ class Deadlines:
                     self._running.discard(exchange)
                     _cut(exchange)
                 ends = min(
-                    (exchange.ends for exchange in self._running),
-                    default=now + self.seconds,
+                    (exchange.ends for exchange in self._running), default=now + self.seconds
                 )
                 # All exchanges have the same time, so one that starts during the wait ends after it.
                 self._asleep = idle and not self._running

@@ -100,10 +100,7 @@ class Adapter(HTTPAdapter):
 
     def init_poolmanager(self, *args: Any, **options: Any) -> None:
         super().init_poolmanager(*args, **options)
-        self.poolmanager.pool_classes_by_scheme = {
-            "http": _PlainPool,
-            "https": _SecurePool,
-        }
+        self.poolmanager.pool_classes_by_scheme = {"http": _PlainPool, "https": _SecurePool}
 
     def close(self) -> None:
         for manager in (self.poolmanager, *self.proxy_manager.values()):

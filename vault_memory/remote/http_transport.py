@@ -102,12 +102,7 @@ class Transport(Client):  # type: ignore[misc]  # it comes without types
     """Sends one request at a time for each thread. Each thread has its own connection and cookies."""
 
     def __init__(
-        self,
-        origin: str,
-        account: Account,
-        *,
-        deadline: float,
-        adapter: BaseAdapter | None = None,
+        self, origin: str, account: Account, *, deadline: float, adapter: BaseAdapter | None = None
     ) -> None:
         self._adapter = adapter
         self._mine = threading.local()
@@ -200,10 +195,7 @@ class Transport(Client):  # type: ignore[misc]  # it comes without types
         session.trust_env = False
         session.verify = self._account.ca_file or True
         if self._account.proxy:
-            session.proxies = {
-                "http": self._account.proxy,
-                "https": self._account.proxy,
-            }
+            session.proxies = {"http": self._account.proxy, "https": self._account.proxy}
         adapter = self._adapter or Adapter()
         session.mount("http://", adapter)
         session.mount("https://", adapter)
@@ -212,16 +204,10 @@ class Transport(Client):  # type: ignore[misc]  # it comes without types
     def _authorise(self, request: requests.PreparedRequest) -> requests.PreparedRequest:
         if self._account.user or self._account.password:
             pair = f"{self._account.user}:{self._account.password}".encode()
-            request.headers["Authorization"] = (
-                "Basic " + base64.b64encode(pair).decode()
-            )
+            request.headers["Authorization"] = "Basic " + base64.b64encode(pair).decode()
         return request
 
-    def _why(
-        self,
-        exchange: HttpExchange,
-        error: Exception,
-    ) -> str:
+    def _why(self, exchange: HttpExchange, error: Exception) -> str:
         if exchange.late:
             return f"no complete answer within {self._deadlines.seconds:g} s"
         return _in_words(error)
@@ -232,10 +218,7 @@ def is_redirect(status: int) -> bool:
     return 300 <= status < 400 and status != 304
 
 
-def _read(
-    response: requests.Response,
-    request: Request,
-) -> HttpAnswer:
+def _read(response: requests.Response, request: Request) -> HttpAnswer:
     """Read the body of an answer. Raises ValueError when it is not as long as announced, or too long."""
     status, headers = response.status_code, response.headers
     if is_redirect(status):
@@ -260,15 +243,9 @@ class _Chunks:
     Raises ValueError when it is longer than the cap, or not as long as announced.
     """
 
-    def __init__(
-        self,
-        response: requests.Response,
-        cap: int,
-    ) -> None:
+    def __init__(self, response: requests.Response, cap: int) -> None:
         self._raw: Any = response.raw
-        self._is_bare = (
-            response.status_code in (204, 304) or response.request.method == "HEAD"
-        )
+        self._is_bare = response.status_code in (204, 304) or response.request.method == "HEAD"
         self._cap = cap
         self.total = 0
         length = response.headers.get("Content-Length", "")
@@ -276,8 +253,7 @@ class _Chunks:
         # `isdigit` alone accepts other scripts, and "²", which `int` refuses.
         self._announced = int(length) if length.isascii() and length.isdigit() else None
         self.has_length = (
-            self._announced is not None
-            or response.headers.get("Transfer-Encoding", "") != ""
+            self._announced is not None or response.headers.get("Transfer-Encoding", "") != ""
         )
         # Fault (E92): a small compressed answer that expands to gigabytes.
         if encoding.lower() != "identity":
@@ -318,8 +294,7 @@ def _never_sent(error: requests.RequestException) -> bool:
     inner = error.args[0] if error.args else None
     reason = getattr(inner, "reason", inner)
     return isinstance(
-        reason,
-        urllib3.exceptions.NewConnectionError | urllib3.exceptions.NameResolutionError,
+        reason, urllib3.exceptions.NewConnectionError | urllib3.exceptions.NameResolutionError
     )
 
 

@@ -84,12 +84,7 @@ class RamRemote:
 
     kind = "memory"
 
-    def __init__(
-        self,
-        server: RamServer | None = None,
-        *,
-        user: str = "ram",
-    ) -> None:
+    def __init__(self, server: RamServer | None = None, *, user: str = "ram") -> None:
         self.server = server or RamServer()
         self.traits = self.server.traits
         self.traffic = Traffic()
@@ -100,25 +95,14 @@ class RamRemote:
             return ServerIdentity("ram:", self._user, root.fileid, root.fingerprint)
         with self._request():
             root = self._entry("")
-            return ServerIdentity(
-                "ram:", self._user, root.fileid, self.server.fingerprint
-            )
+            return ServerIdentity("ram:", self._user, root.fileid, self.server.fingerprint)
 
-    def list(
-        self,
-        folder: str = "",
-        *,
-        deep: bool = False,
-    ) -> RemoteListing:
+    def list(self, folder: str = "", *, deep: bool = False) -> RemoteListing:
         with self._request():
             key = self._key(folder)
             if self._find(key).raw is not None:
                 raise NotUnderstood("it is a file, not a folder", path=folder)
-            below = [
-                path
-                for path in self.server._nodes
-                if path != key and _is_below(path, key)
-            ]
+            below = [path for path in self.server._nodes if path != key and _is_below(path, key)]
             chosen = (path for path in below if deep or _parent(path) == key)
             return RemoteListing(
                 self._entry(key), tuple(self._entry(path) for path in sorted(chosen))
@@ -128,31 +112,17 @@ class RamRemote:
         with self._request():
             return self._entry(self._key(path))
 
-    def get(
-        self,
-        path: str,
-        *,
-        max_bytes: int,
-    ) -> Fetched:
+    def get(self, path: str, *, max_bytes: int) -> Fetched:
         with self._request():
             node = self._find(self._key(path))
             if node.raw is None:
                 raise NotUnderstood("it is a folder, not a file", path=path)
             if len(node.raw) > max_bytes:
-                raise NotUnderstood(
-                    f"the answer is longer than {max_bytes} bytes", path=path
-                )
+                raise NotUnderstood(f"the answer is longer than {max_bytes} bytes", path=path)
             self.traffic.received += len(node.raw)
             return Fetched(node.raw, node.etag)
 
-    def put(
-        self,
-        path: str,
-        raw: bytes,
-        *,
-        expected: str | None,
-        after: int = 0,
-    ) -> PutResult:
+    def put(self, path: str, raw: bytes, *, expected: str | None, after: int = 0) -> PutResult:
         with self._request():
             self.traffic.sent += len(raw)
             key = self._key(path)
@@ -170,17 +140,10 @@ class RamRemote:
             node.modified = int(self.server.clock())
             return self._touched(key)
 
-    def put_new(
-        self, files: Sequence[tuple[str, bytes]]
-    ) -> Mapping[str, PutResult | None]:
+    def put_new(self, files: Sequence[tuple[str, bytes]]) -> Mapping[str, PutResult | None]:
         raise Refused("", "it does not take many files in one request")
 
-    def delete(
-        self,
-        path: str,
-        *,
-        expected: str,
-    ) -> None:
+    def delete(self, path: str, *, expected: str) -> None:
         with self._request():
             key = self._key(path)
             node = self._find(key)
@@ -189,13 +152,7 @@ class RamRemote:
             del self.server._nodes[key]
             self._touch(_parent(key))
 
-    def move(
-        self,
-        path: str,
-        to: str,
-        *,
-        expected: str | None,
-    ) -> PutResult:
+    def move(self, path: str, to: str, *, expected: str | None) -> PutResult:
         with self._request():
             key, target = self._key(path), self._key(to)
             node = self._find(key)
@@ -207,9 +164,7 @@ class RamRemote:
             if target in self.server._nodes:
                 raise RemoteChanged(to)
             for old in [old for old in self.server._nodes if _is_below(old, key)]:
-                self.server._nodes[target + old[len(key) :]] = self.server._nodes.pop(
-                    old
-                )
+                self.server._nodes[target + old[len(key) :]] = self.server._nodes.pop(old)
             self._touch(_parent(key))
             return self._touched(target)
 
@@ -245,12 +200,7 @@ class RamRemote:
                 self.server.trash.append((each, self.server._nodes.pop(each).raw))
             self._touch(_parent(key))
 
-    def versions(
-        self,
-        path: str,
-        *,
-        fileid: str = "",
-    ) -> tuple[FileVersion, ...]:
+    def versions(self, path: str, *, fileid: str = "") -> tuple[FileVersion, ...]:
         with self._request():
             contents = self._contents(path)
             versions = [
@@ -259,13 +209,7 @@ class RamRemote:
             ]
             return tuple(reversed(versions))
 
-    def get_version(
-        self,
-        path: str,
-        version: FileVersion,
-        *,
-        max_bytes: int,
-    ) -> bytes:
+    def get_version(self, path: str, version: FileVersion, *, max_bytes: int) -> bytes:
         with self._request():
             contents = self._contents(path)
             if not version.id.isdecimal() or int(version.id) >= len(contents):
@@ -299,9 +243,7 @@ class RamRemote:
             yield
 
     def _key(self, path: str) -> str:
-        return (
-            unicodedata.normalize("NFC", path) if self.traits.normalises_names else path
-        )
+        return unicodedata.normalize("NFC", path) if self.traits.normalises_names else path
 
     def _find(self, key: str) -> _Node:
         node = self.server._nodes.get(key)
@@ -334,11 +276,7 @@ class RamRemote:
         self._touch(_parent(key))
         entry = self._entry(key)
         return PutResult(
-            entry.etag,
-            entry.fileid,
-            entry.checksum,
-            confirmed=True,
-            modified=entry.modified,
+            entry.etag, entry.fileid, entry.checksum, confirmed=True, modified=entry.modified
         )
 
     def _touch(self, folder: str) -> None:
@@ -353,9 +291,6 @@ def _parent(path: str) -> str:
     return path.rpartition("/")[0]
 
 
-def _is_below(
-    path: str,
-    folder: str,
-) -> bool:
+def _is_below(path: str, folder: str) -> bool:
     """Whether a path is the folder, or anywhere below it."""
     return not folder or path == folder or path.startswith(f"{folder}/")

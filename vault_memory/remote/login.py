@@ -15,12 +15,7 @@ from vault_memory.remote.http_transport import (
 )
 from vault_memory.remote.nextcloud_links import read_link, refused
 from vault_memory.remote.remote_errors import NotUnderstood
-from vault_memory.remote.status_errors import (
-    locked_out,
-    refuse,
-    retry_after,
-    unreachable,
-)
+from vault_memory.remote.status_errors import locked_out, refuse, retry_after, unreachable
 
 _DEADLINE = 30.0
 
@@ -41,21 +36,13 @@ class Granted:
 class Login:
     """One login: a person opens `page` in a browser; `poll` until the login is approved."""
 
-    def __init__(
-        self,
-        url: str,
-        *,
-        proxy: str = "",
-        ca_file: str = "",
-    ) -> None:
+    def __init__(self, url: str, *, proxy: str = "", ca_file: str = "") -> None:
         link = read_link(url)
         if link.is_certain and link.problem:
             raise refused(link)
         bare = url.partition("?")[0].partition("#")[0]
         start = address(bare).origin + link.base
-        self._at = address(
-            bare.partition("/remote.php")[0] if link.is_account else start
-        )
+        self._at = address(bare.partition("/remote.php")[0] if link.is_account else start)
         self._folder = link.folder
         self._transport = Transport(
             self._at.origin, Account(proxy=proxy, ca_file=ca_file), deadline=_DEADLINE
@@ -63,18 +50,14 @@ class Login:
         payload = _object(self._post(self._path("index.php/login/v2"), b""))
         poll = payload.get("poll")
         if not isinstance(poll, dict):
-            raise NotUnderstood(
-                "it is no Nextcloud, or one without a login for programs"
-            )
+            raise NotUnderstood("it is no Nextcloud, or one without a login for programs")
         self.page = self._same_server(payload.get("login")).url_text
         self._endpoint = self._same_server(poll.get("endpoint")).target
         self._token = str(poll.get("token", ""))
 
     def poll(self) -> Granted | None:
         """Ask whether the login is approved. Returns None while it is not."""
-        answer = self._post(
-            self._endpoint, f"token={quote(self._token, safe='')}".encode()
-        )
+        answer = self._post(self._endpoint, f"token={quote(self._token, safe='')}".encode())
         if answer.status == 404:
             return None
         payload = _object(answer)
@@ -83,9 +66,7 @@ class Login:
             raise NotUnderstood("the server grants no app password")
         if not user or not password:
             raise NotUnderstood("the server grants no app password")
-        url = self._at.origin + self._path(
-            f"remote.php/dav/files/{quote(user, safe='@')}"
-        )
+        url = self._at.origin + self._path(f"remote.php/dav/files/{quote(user, safe='@')}")
         if self._folder:
             url = f"{url}/{quote(self._folder)}"
         return Granted(user, password, url)
@@ -94,11 +75,7 @@ class Login:
         """Close the connection."""
         self._transport.close()
 
-    def _post(
-        self,
-        target: str,
-        body: bytes,
-    ) -> HttpAnswer:
+    def _post(self, target: str, body: bytes) -> HttpAnswer:
         content_type = "Content-Type: application/x-www-form-urlencoded"
         try:
             answer = self._transport.ask(Request("post", target, body, (content_type,)))
@@ -125,9 +102,7 @@ class Login:
             origin = ""
         if origin != self._at.origin or not slash:
             # Fault (H125): a server hands the new password to another one.
-            raise NotUnderstood(
-                "the login leads to another server", hint="check `remote.url`"
-            )
+            raise NotUnderstood("the login leads to another server", hint="check `remote.url`")
         return _LoginPage(str(url), f"/{path}")
 
 

@@ -34,12 +34,7 @@ from vault_memory.remote.remote_errors import (
     RemoteMissing,
 )
 from vault_memory.remote.remote_listing import seconds_of
-from vault_memory.remote.status_errors import (
-    is_by_proxy,
-    is_page,
-    locked_out,
-    retry_after,
-)
+from vault_memory.remote.status_errors import is_by_proxy, is_page, locked_out, retry_after
 from vault_memory.remote.webdav import BINARY, WebDav, tag_of
 
 logger = logging.getLogger(__name__)
@@ -113,9 +108,7 @@ class Nextcloud(WebDav):
         if trash == "/trash/":
             return
         try:
-            lines, _ = self.ask_for(
-                "<d:resourcetype/><nc:trashbin-filename/>", trash, path, "1"
-            )
+            lines, _ = self.ask_for("<d:resourcetype/><nc:trashbin-filename/>", trash, path, "1")
             for line in lines:
                 name = line.props.get(f"{NEXTCLOUD} trashbin-filename", "")
                 is_in_trash = unquote(line.href).startswith(unquote(trash))
@@ -124,9 +117,7 @@ class Nextcloud(WebDav):
         except RemoteError as error:
             logger.info("a scratch folder may be left in the trash: %s", error.message)
 
-    def put(
-        self, path: str, raw: bytes, *, expected: str | None, after: int = 0
-    ) -> PutResult:
+    def put(self, path: str, raw: bytes, *, expected: str | None, after: int = 0) -> PutResult:
         """Store a file; a tag that stays the same for other bytes is changed by a second write.
 
         The file gets a time of its own. Two writes that pass one precondition within a second are then
@@ -145,15 +136,11 @@ class Nextcloud(WebDav):
         # Fault: the tag of the replaced file stays, and no other device sees the write.
         later = self._second_after(path)
         guard = (f"If-Match: {expected}",)
-        return self._insist(
-            path, expected, lambda: self._upload(path, raw, guard, later)
-        )
+        return self._insist(path, expected, lambda: self._upload(path, raw, guard, later))
 
     # --- Bulk uploads ---
 
-    def put_new(
-        self, files: Sequence[tuple[str, bytes]]
-    ) -> Mapping[str, PutResult | None]:
+    def put_new(self, files: Sequence[tuple[str, bytes]]) -> Mapping[str, PutResult | None]:
         """Upload in bulk; files whose names the request cannot carry are left out."""
         place = self._bulk_place()
         if place is None:
@@ -205,16 +192,12 @@ class Nextcloud(WebDav):
         start = place[0].partition("/remote.php/")[0]
         target = f"{start}/ocs/v2.php/cloud/capabilities?format=json"
         try:
-            answer = self.exchange(
-                Request("poll", target, headers=("OCS-APIRequest: true",))
-            )
+            answer = self.exchange(Request("poll", target, headers=("OCS-APIRequest: true",)))
             if answer.status != 200:
                 return {}
             features = json.loads(answer.body)["ocs"]["data"]["capabilities"]
         except (RemoteError, ValueError, LookupError, TypeError) as error:
-            logger.info(
-                "the server does not say what it supports: %s", type(error).__name__
-            )
+            logger.info("the server does not say what it supports: %s", type(error).__name__)
             return {}
         return features if isinstance(features, dict) else {}
 
@@ -225,9 +208,7 @@ class Nextcloud(WebDav):
             return None
         return f"{quote(place[1])}/bulk", place[2] or ""
 
-    def _stored_in_bulk(
-        self, result: bulk_upload.BulkResult, answer: HttpAnswer
-    ) -> PutResult:
+    def _stored_in_bulk(self, result: bulk_upload.BulkResult, answer: HttpAnswer) -> PutResult:
         date = seconds_of(answer.header("Date")) or 0
         return PutResult(etag=result.etag, fileid=_bare_id(result.fileid), date=date)
 
@@ -253,9 +234,7 @@ class Nextcloud(WebDav):
             marked[file.path] = replace(result, replaced=not is_new)
         if listed_time != modified:
             return marked
-        return {
-            path: replace(result, modified=modified) for path, result in marked.items()
-        }
+        return {path: replace(result, modified=modified) for path, result in marked.items()}
 
     def _time_if_new(self, file: bulk_upload.BulkFile, result: PutResult) -> int:
         """The time that the server lists for a file without earlier versions; 0 when that is not certain."""
@@ -297,9 +276,7 @@ class Nextcloud(WebDav):
             return ()
         target = f"{folder}/versions/{fileid or self.look(path).fileid}"
         try:
-            lines, _ = self.ask_for(
-                _OF_VERSIONS, f"{target}/", path, "1", action="versions"
-            )
+            lines, _ = self.ask_for(_OF_VERSIONS, f"{target}/", path, "1", action="versions")
         except (RemoteMissing, Refused):
             return ()
         versions = [version for line in lines if (version := _version_of(line, target))]
@@ -323,9 +300,7 @@ class Nextcloud(WebDav):
         if is_page(answer):
             raise NotUnderstood("a page came instead of an earlier version", path=path)
         if not answer.header("Content-Type"):
-            raise NotUnderstood(
-                "an empty answer came instead of an earlier version", path=path
-            )
+            raise NotUnderstood("an empty answer came instead of an earlier version", path=path)
         return answer.body
 
     # --- Answers ---
@@ -334,18 +309,14 @@ class Nextcloud(WebDav):
         """What the server reports about a stored file, with its id."""
         date = seconds_of(answer.header("Date")) or 0
         return PutResult(
-            etag=tag_of(answer)[0],
-            fileid=_bare_id(answer.header("OC-FileId")),
-            date=date,
+            etag=tag_of(answer)[0], fileid=_bare_id(answer.header("OC-FileId")), date=date
         )
 
     def refuse(self, action: str, path: str, answer: HttpAnswer) -> NoReturn:
         """Raise the error that an answer means. For a 503, a status page shows whether all is in maintenance."""
         if answer.status == 503 and self._is_in_maintenance():
             raise RemoteBusy(
-                "the server is in maintenance",
-                retry_after=_MAINTENANCE_WAIT,
-                everywhere=True,
+                "the server is in maintenance", retry_after=_MAINTENANCE_WAIT, everywhere=True
             )
         if answer.status == 429 and retry_after(answer) is None:
             raise locked_out()
@@ -355,9 +326,7 @@ class Nextcloud(WebDav):
         if action == "versions" and is_by_proxy(answer):
             # Fault: the refusal of a proxy counts as "no versions", and what a write of ours
             # replaced on the server is never looked for.
-            reason = (
-                f"a proxy reports that there are no versions (status {answer.status})"
-            )
+            reason = f"a proxy reports that there are no versions (status {answer.status})"
             raise AnsweredByProxy(reason, path=path)
         super().refuse(action, path, answer)
 
@@ -399,9 +368,7 @@ class Nextcloud(WebDav):
             self._sleep(_RACE_WAIT)
             return self.send(request, path)
 
-    def _by_chunk(
-        self, path: str, raw: bytes, etag: str, extra: list[str]
-    ) -> HttpAnswer | None:
+    def _by_chunk(self, path: str, raw: bytes, etag: str, extra: list[str]) -> HttpAnswer | None:
         """Upload one chunk, and move it over the note if that still has this tag. The note keeps its id.
 
         Returns None when the server takes no chunks.
@@ -448,8 +415,7 @@ class Nextcloud(WebDav):
     def _beside(self, collection: str) -> str:
         """Another collection of the account; "" when the address does not show it."""
         match = re.match(
-            r"(.*/remote\.php/dav)/files/([^/]+)(?:/|$)",
-            self.at.target("", folder=True),
+            r"(.*/remote\.php/dav)/files/([^/]+)(?:/|$)", self.at.target("", folder=True)
         )
         return f"{match[1]}/{collection}/{match[2]}" if match else ""
 
@@ -510,9 +476,7 @@ def _bare_id(text: str) -> str:
 def _version_of(line: Line, target: str) -> FileVersion | None:
     """The version that a line describes; None for the line of the collection and for unusable ones."""
     number = target.rpartition("/")[2]
-    name = re.search(
-        rf"/versions/({re.escape(number)}/[0-9A-Za-z][0-9A-Za-z._-]*)$", line.href
-    )
+    name = re.search(rf"/versions/({re.escape(number)}/[0-9A-Za-z][0-9A-Za-z._-]*)$", line.href)
     size = line.props.get(f"{DAV} getcontentlength", "")
     modified = seconds_of(line.props.get(f"{DAV} getlastmodified"))
     if not name or not re.fullmatch(r"[0-9]{1,19}", size) or modified is None:

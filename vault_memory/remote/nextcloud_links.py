@@ -7,26 +7,22 @@ from urllib.parse import parse_qs, quote, unquote, urlsplit
 from vault_memory.errors import ConfigError
 from vault_memory.remote.remote_errors import RootMissing
 
-SHARE = "it is a public share, which has no account, keeps no versions for it, and is not safe to sync"
+SHARE = (
+    "it is a public share, which has no account, keeps no versions for it, and is not safe to sync"
+)
 OWN_CLOUD = "add the share to a Nextcloud account of yours, and give the address of that Nextcloud"
 
 _FRONT = r"(?P<base>.*?)(?:/index\.php)?"
-_PUBLIC = re.compile(
-    r"(?P<base>.*?)(?:/public\.php(?:/.*)?|/index\.php/s/[^/]+(?:/.*)?)"
-)
+_PUBLIC = re.compile(r"(?P<base>.*?)(?:/public\.php(?:/.*)?|/index\.php/s/[^/]+(?:/.*)?)")
 _MAYBE_PUBLIC = re.compile(r"(?P<base>.*?)/s/[0-9A-Za-z]{8,}(?:/.*)?")
 _FILE = re.compile(rf"{_FRONT}/f/[0-9]+/?")
 _FILES_APP = re.compile(rf"{_FRONT}/apps/files(?:/.*)?")
-_LEGACY = re.compile(
-    r"(?P<base>.*?)/remote\.php/(?:web)?dav(?P<folder>(?<=/webdav)(?:/.*)?|)/?"
-)
+_LEGACY = re.compile(r"(?P<base>.*?)/remote\.php/(?:web)?dav(?P<folder>(?<=/webdav)(?:/.*)?|)/?")
 _ACCOUNT = re.compile(r"(?P<base>.*?)/remote\.php/dav/files/[^/]+(?:/.*)?")
 _OWNED = re.compile(r"(?P<base>.*?)/remote\.php/dav/files/(?P<owner>[^/]+)(?:/.*)?")
 _DAV = re.compile(r"(?P<base>.*?)/remote\.php(?:/dav(?:/files)?)?/?")
 _OTHER_DAV = re.compile(r"(?P<base>.*?)/remote\.php/.*")
-_PAGE = re.compile(
-    r"(?P<base>.*?)/(?:index\.php|apps|login|settings|status\.php|core|ocs)(?:/.*)?"
-)
+_PAGE = re.compile(r"(?P<base>.*?)/(?:index\.php|apps|login|settings|status\.php|core|ocs)(?:/.*)?")
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,10 +52,7 @@ def read_link(url: str) -> PastedLink:
     return link or PastedLink(path)
 
 
-def _dav_link(
-    path: str,
-    start: str,
-) -> PastedLink | None:
+def _dav_link(path: str, start: str) -> PastedLink | None:
     """A public share or an address of WebDAV, which only a Nextcloud has."""
     if match := _PUBLIC.fullmatch(path):
         return PastedLink(match["base"], is_certain=True, problem=SHARE, hint=OWN_CLOUD)
@@ -80,11 +73,7 @@ def _dav_link(
     return None
 
 
-def _page_link(
-    path: str,
-    start: str,
-    query: str,
-) -> PastedLink | None:
+def _page_link(path: str, start: str, query: str) -> PastedLink | None:
     """A page of the web interface; another server may have such an address, too."""
     if match := _FILES_APP.fullmatch(path):
         folder = parse_qs(query).get("dir", [""])[0]
@@ -103,12 +92,7 @@ def _page_link(
     return None
 
 
-def root_missing(
-    url: str,
-    user: str,
-    *,
-    is_page: bool,
-) -> RootMissing:
+def root_missing(url: str, user: str, *, is_page: bool) -> RootMissing:
     """The error for a folder that is not there, with the cause if its address shows one.
 
     `is_page`: the answer does not come from a Nextcloud.
@@ -128,10 +112,7 @@ def root_missing(
     return RootMissing(url)
 
 
-def refuse_other_account(
-    url: str,
-    user: str,
-) -> None:
+def refuse_other_account(url: str, user: str) -> None:
     """Raise RootMissing for an address among the files of another account."""
     split = urlsplit(url)
     match = _OWNED.fullmatch(split.path)
@@ -149,6 +130,4 @@ def refuse_other_account(
 
 def refused(link: PastedLink) -> ConfigError:
     """The error for a link that names no folder to sync with."""
-    return ConfigError(
-        f"this address cannot be synced with: {link.problem}", hint=link.hint
-    )
+    return ConfigError(f"this address cannot be synced with: {link.problem}", hint=link.hint)

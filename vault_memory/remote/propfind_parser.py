@@ -69,11 +69,7 @@ class Reader:
             raise NotUnderstood("a line of the listing names nothing")
         return self._lines
 
-    def _start(
-        self,
-        tag: str,
-        _attributes: Mapping[str, str],
-    ) -> None:
+    def _start(self, tag: str, _attributes: Mapping[str, str]) -> None:
         self._open.append(tag)
         match len(self._open):
             case 1 if tag != f"{DAV} multistatus":
@@ -83,9 +79,7 @@ class Reader:
                 # Fault (H121): a listing without end would fill the memory before its
                 # size is reached.
                 if len(self._lines) > _MOST_LINES:
-                    raise NotUnderstood(
-                        f"the listing has more than {_MOST_LINES} lines"
-                    )
+                    raise NotUnderstood(f"the listing has more than {_MOST_LINES} lines")
             case 3 if tag == f"{DAV} propstat":
                 self._props, self._code = {}, 0
             case 5:
@@ -114,11 +108,7 @@ class Reader:
                     text = "folder" if self._is_folder else "file"
                 self._props[tag] = text
 
-    def _end_of_line_part(
-        self,
-        tag: str,
-        text: str,
-    ) -> None:
+    def _end_of_line_part(self, tag: str, text: str) -> None:
         """Note the end of an element directly in a response."""
         line = self._lines[-1]
         match tag.removeprefix(f"{DAV} "):

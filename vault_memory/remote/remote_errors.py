@@ -29,9 +29,7 @@ class RemoteError(VaultMemoryError):
     exit_code = 4
     http_status = 503
 
-    def __init__(
-        self, message: str, *, path: str = "", hint: str = "", **details: object
-    ) -> None:
+    def __init__(self, message: str, *, path: str = "", hint: str = "", **details: object) -> None:
         super().__init__(message, hint=hint, path=path, **details)
         self.path = path
 
@@ -57,9 +55,7 @@ class RemoteChanged(RemoteError):
     http_status = 409
 
     def __init__(self, path: str) -> None:
-        super().__init__(
-            f"`{path}` on the server is no longer as it was", path=path, hint=AGAIN
-        )
+        super().__init__(f"`{path}` on the server is no longer as it was", path=path, hint=AGAIN)
 
 
 class RemoteMissing(RemoteError):
@@ -77,18 +73,11 @@ class RemoteMissing(RemoteError):
 class RootMissing(RemoteError):
     """The server reports that the remote's own folder is missing: a wrong address, a revoked share, a proxy."""
 
-    def __init__(
-        self,
-        url: str,
-        reason: str = "",
-        *,
-        hint: str = "",
-    ) -> None:
+    def __init__(self, url: str, reason: str = "", *, hint: str = "") -> None:
         cause = f": {reason}" if reason else ""
         super().__init__(
             f"the folder {url} is not there{cause}",
-            hint=hint
-            or "check `remote.url`, and that the account still sees that folder",
+            hint=hint or "check `remote.url`, and that the account still sees that folder",
         )
 
 
@@ -96,9 +85,7 @@ class ParentMissing(RemoteError):
     """The folder of the path is missing (409, or 404 to a write)."""
 
     def __init__(self, path: str) -> None:
-        super().__init__(
-            f"the folder of `{path}` is not on the server", path=path, hint=AGAIN
-        )
+        super().__init__(f"the folder of `{path}` is not on the server", path=path, hint=AGAIN)
 
 
 class FolderNotEmpty(RemoteError):
@@ -108,9 +95,7 @@ class FolderNotEmpty(RemoteError):
     http_status = 409
 
     def __init__(self, path: str) -> None:
-        super().__init__(
-            f"the folder `{path}` on the server is not empty", path=path, hint=AGAIN
-        )
+        super().__init__(f"the folder `{path}` on the server is not empty", path=path, hint=AGAIN)
 
 
 class RemoteLocked(RemoteError):
@@ -162,10 +147,7 @@ class Unauthorised(RemoteError):
     http_status = 401
 
     def __init__(
-        self,
-        message: str = "the server refuses this user and password",
-        *,
-        hint: str = "",
+        self, message: str = "the server refuses this user and password", *, hint: str = ""
     ) -> None:
         super().__init__(
             message,
@@ -179,16 +161,8 @@ class Refused(RemoteError):
 
     http_status = 403
 
-    def __init__(
-        self,
-        path: str,
-        reason: str,
-        *,
-        lasting: bool = False,
-    ) -> None:
-        super().__init__(
-            f"the server refuses `{path}`: {reason}", path=path, hint=REFUSED
-        )
+    def __init__(self, path: str, reason: str, *, lasting: bool = False) -> None:
+        super().__init__(f"the server refuses `{path}`: {reason}", path=path, hint=REFUSED)
         self.reason = reason
         self.lasting = lasting
         """whether it concerns the name, size or kind, so that another try does not help"""
@@ -197,12 +171,7 @@ class Refused(RemoteError):
 class RemoteUnreachable(RemoteError):
     """The server did not get the request, and nothing was written."""
 
-    def __init__(
-        self,
-        reason: str,
-        *,
-        hint: str = "",
-    ) -> None:
+    def __init__(self, reason: str, *, hint: str = "") -> None:
         super().__init__(f"the server cannot be reached: {reason}", hint=hint or LATER)
         self.reason = reason
 
@@ -211,12 +180,7 @@ class NotUnderstood(RemoteError):
     """An unreliable answer came: cut off, HTML, a redirect, another kind of content. It proves nothing."""
 
     def __init__(
-        self,
-        reason: str,
-        *,
-        path: str = "",
-        hint: str = "",
-        is_silence: bool = False,
+        self, reason: str, *, path: str = "", hint: str = "", is_silence: bool = False
     ) -> None:
         super().__init__(
             f"the server's answer cannot be relied on: {reason}",
@@ -238,15 +202,9 @@ class OutcomeUnknown(RemoteError):
 
     exit_code = WRITTEN_LATER
 
-    def __init__(
-        self,
-        path: str,
-        reason: str,
-    ) -> None:
+    def __init__(self, path: str, reason: str) -> None:
         super().__init__(
-            f"it is not known whether `{path}` was written: {reason}",
-            path=path,
-            hint=AGAIN,
+            f"it is not known whether `{path}` was written: {reason}", path=path, hint=AGAIN
         )
         self.reason = reason
 

@@ -39,11 +39,7 @@ class _Collected:
 
 
 def listing(
-    lines: Iterable[Line],
-    context: ListingContext,
-    *,
-    folder: str,
-    deep: bool,
+    lines: Iterable[Line], context: ListingContext, *, folder: str, deep: bool
 ) -> RemoteListing:
     """The listing of a folder, or with `deep` of a whole tree. Raises NotUnderstood when it is incomplete."""
     collected = _Collected()
@@ -64,12 +60,7 @@ def listing(
     return _checked(collected, folder)
 
 
-def _collect(
-    line: Line,
-    path: str,
-    context: ListingContext,
-    collected: _Collected,
-) -> None:
+def _collect(line: Line, path: str, context: ListingContext, collected: _Collected) -> None:
     if path in collected.entries or path in collected.unknown:
         # Fault (E88): two entries of one file contradict each other, and neither is
         # sure.
@@ -82,11 +73,7 @@ def _collect(
         collected.unknown[path] = str(error)
 
 
-def single_entry(
-    lines: Iterable[Line],
-    path: str,
-    context: ListingContext,
-) -> Entry:
+def single_entry(lines: Iterable[Line], path: str, context: ListingContext) -> Entry:
     """The entry of the one path that was requested. Raises NotUnderstood."""
     matches = [line for line in lines if _path_of(line, context.at) == path]
     if len(matches) != 1:
@@ -117,10 +104,7 @@ def seconds_of(date: str | None) -> int | None:
         return None
 
 
-def is_old(
-    modified: int | None,
-    date: int | None,
-) -> bool:
+def is_old(modified: int | None, date: int | None) -> bool:
     """Whether a tag of that moment is reliable."""
     # Fault (E102): a second write within the same second gets the same tag.
     if modified is None or date is None:
@@ -134,28 +118,19 @@ def sha256_of(checksums: str) -> str:
     return match[1].lower() if match else ""
 
 
-def substitute_tag(
-    modified: int,
-    size: int,
-) -> str:
+def substitute_tag(modified: int, size: int) -> str:
     """A tag for a server without tags; it is never sent."""
     return f"~{modified}-{size}"
 
 
-def _path_of(
-    line: Line,
-    at: Address,
-) -> str | None:
+def _path_of(line: Line, at: Address) -> str | None:
     try:
         return at.inside(line.href)
     except BadPath:
         return None
 
 
-def _checked(
-    collected: _Collected,
-    folder: str,
-) -> RemoteListing:
+def _checked(collected: _Collected, folder: str) -> RemoteListing:
     """The listing, if it has its own folder and the folder of each entry. Raises NotUnderstood."""
     entries, unknown = collected.entries, collected.unknown
     own = entries.pop(folder, None)
@@ -180,11 +155,7 @@ def _checked(
     return RemoteListing(own, ordered, unknown, collected.dropped)
 
 
-def _is_in(
-    path: str,
-    folder: str,
-    deep: bool,
-) -> bool:
+def _is_in(path: str, folder: str, deep: bool) -> bool:
     """Whether a path is in a folder, or with `deep` anywhere below it."""
     start = f"{folder}/" if folder else ""
     name = path.removeprefix(start)
@@ -193,11 +164,7 @@ def _is_in(
     return deep or "/" not in name
 
 
-def _entry(
-    line: Line,
-    path: str,
-    context: ListingContext,
-) -> Entry:
+def _entry(line: Line, path: str, context: ListingContext) -> Entry:
     """The entry that a line describes. Raises _UnusableLine."""
     is_folder = _kind(line) == "folder"
     modified = seconds_of(line.props.get(f"{DAV} getlastmodified"))
@@ -234,11 +201,7 @@ def _kind(line: Line) -> str:
     return kind
 
 
-def _size(
-    line: Line,
-    *,
-    is_folder: bool,
-) -> int:
+def _size(line: Line, *, is_folder: bool) -> int:
     text = line.props.get(f"{DAV} getcontentlength", "0" if is_folder else "")
     # Fault (H121): Python raises ValueError for a number of thousands of digits, and no
     # file has a size of 20.
@@ -247,13 +210,7 @@ def _size(
     return int(text)
 
 
-def _missing_tag(
-    traits: Capabilities,
-    modified: int | None,
-    size: int,
-    *,
-    is_folder: bool,
-) -> str:
+def _missing_tag(traits: Capabilities, modified: int | None, size: int, *, is_folder: bool) -> str:
     """The substitute for a missing tag; empty for a folder that needs none. Raises _UnusableLine."""
     if is_folder and not traits.recursive_etags:
         return ""

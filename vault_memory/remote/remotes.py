@@ -55,12 +55,7 @@ def open_remote(
     return kind(url, account, adapter=adapter)
 
 
-def find(
-    url: str,
-    account: Account,
-    *,
-    adapter: "BaseAdapter | None" = None,
-) -> str:
+def find(url: str, account: Account, *, adapter: "BaseAdapter | None" = None) -> str:
     """Find the URL for the configuration: of the account's files on a Nextcloud, else `url` itself.
 
     Accepts the links that a person can copy from a Nextcloud, or refuses them with a hint. Sends no
@@ -98,12 +93,7 @@ def is_account_root(url: str) -> bool:
     return bool(re.fullmatch(r".*/remote\.php/dav/files/[^/]+/?", url))
 
 
-def _is_nextcloud(
-    origin: str,
-    base: str,
-    account: Account,
-    adapter: "BaseAdapter | None",
-) -> bool:
+def _is_nextcloud(origin: str, base: str, account: Account, adapter: "BaseAdapter | None") -> bool:
     """Ask a server whether it is a Nextcloud. Raises ConfigError when it redirects to another address."""
     # Fault: no person has confirmed yet that this is the right server. It gets no
     # password.
@@ -123,17 +113,11 @@ def _is_nextcloud(
     if is_redirect(answer.status):
         _refuse_redirect(origin, base, answer.header("Location"))
     return (
-        isinstance(status, dict)
-        and status.get("installed") is True
-        and "versionstring" in status
+        isinstance(status, dict) and status.get("installed") is True and "versionstring" in status
     )
 
 
-def _refuse_redirect(
-    origin: str,
-    base: str,
-    location: str,
-) -> None:
+def _refuse_redirect(origin: str, base: str, location: str) -> None:
     """Raise ConfigError for a redirect to another address, e.g. from http:// to https://."""
     url = urlsplit(location)
     # Fault (H125): an account before an `@` makes a hostile address look right in the

@@ -56,20 +56,12 @@ _ERRORS_OF_PATH: dict[int, Callable[[str], RemoteError]] = {
 """The errors of statuses that mean the same for every other action"""
 
 
-def refuse(
-    action: str,
-    path: str,
-    answer: HttpAnswer,
-) -> NoReturn:
+def refuse(action: str, path: str, answer: HttpAnswer) -> NoReturn:
     """Raise the error that an answer means. `action` is a name that webdavclient3 uses."""
     raise _error(action, path, answer)
 
 
-def _error(
-    action: str,
-    path: str,
-    answer: HttpAnswer,
-) -> RemoteError:
+def _error(action: str, path: str, answer: HttpAnswer) -> RemoteError:
     status = answer.status
     if (action, status) in _PARENT_MISSING:
         return ParentMissing(path)
@@ -96,10 +88,7 @@ def _error(
             return _server_error(path, status)
 
 
-def _refused(
-    path: str,
-    answer: HttpAnswer,
-) -> RemoteError:
+def _refused(path: str, answer: HttpAnswer) -> RemoteError:
     if b"plain http" in answer.body.lower():
         return NotUnderstood(SPEAKS_HTTPS, path=path, hint=GIVE_HTTPS)
     status = answer.status
@@ -107,10 +96,7 @@ def _refused(
     return Refused(path, reason, lasting=status in _LASTING)
 
 
-def _server_error(
-    path: str,
-    status: int,
-) -> RemoteError:
+def _server_error(path: str, status: int) -> RemoteError:
     if status in (502, 504):
         return RemoteUnreachable(f"a server before it answers {status}")
     return NotUnderstood(f"status {status}", path=path, is_silence=True)
@@ -144,10 +130,7 @@ def locked_out() -> RemoteBusy:
     )
 
 
-def adds_slash(
-    answer: HttpAnswer,
-    target: str,
-) -> bool:
+def adds_slash(answer: HttpAnswer, target: str) -> bool:
     """Whether the server redirects to the target with a slash, since it is a folder (Apache's mod_dir)."""
     if not is_redirect(answer.status):
         return False
@@ -188,9 +171,7 @@ def _busy(answer: HttpAnswer) -> RemoteBusy:
     reason = "the server is busy or in maintenance"
     if is_overrun:
         reason = "the server gets too many requests"
-    return RemoteBusy(
-        reason, retry_after=wait, everywhere=is_overrun or wait is not None
-    )
+    return RemoteBusy(reason, retry_after=wait, everywhere=is_overrun or wait is not None)
 
 
 def _redirect_hint(location: str) -> str:

@@ -26,14 +26,7 @@ from vault_memory.remote.http_transport import (
     Request,
     Transport,
 )
-from vault_memory.remote.propfind_parser import (
-    DAV,
-    LARGEST,
-    NEXTCLOUD,
-    OWNCLOUD,
-    Line,
-    Reader,
-)
+from vault_memory.remote.propfind_parser import DAV, LARGEST, NEXTCLOUD, OWNCLOUD, Line, Reader
 from vault_memory.remote.remote_errors import (
     NO_TRASH,
     OWN_FOLDER,
@@ -124,9 +117,7 @@ class WebDav:
         Plain WebDAV has neither id nor mark.
         """
         root = root or self.look("")
-        return ServerIdentity(
-            self.at.url, self.account.user, root.fileid, root.fingerprint
-        )
+        return ServerIdentity(self.at.url, self.account.user, root.fileid, root.fingerprint)
 
     def list(self, folder: str = "", *, deep: bool = False) -> RemoteListing:
         """List a folder, or with `deep` the whole tree, in one request where the server can do that."""
@@ -144,9 +135,7 @@ class WebDav:
         if not is_doubtful:
             return tree
         empty = [
-            entry.path
-            for entry in tree.entries
-            if entry.is_folder and entry.path not in parents
+            entry.path for entry in tree.entries if entry.is_folder and entry.path not in parents
         ]
         return self._walk(tree, empty)
 
@@ -175,22 +164,17 @@ class WebDav:
         etag = tag_of(answer)[0] if self.traits.etags else ""
         if before.etag != after.etag or etag not in ("", after.etag):
             raise NotUnderstood(
-                "it changed while it was read, or the answer is not this file",
-                path=path,
+                "it changed while it was read, or the answer is not this file", path=path
             )
         if len(answer.body) != after.size:
             raise NotUnderstood("the answer is not as long as the file", path=path)
-        return Fetched(
-            answer.body, after.etag, after.confirmed, after.modified, after.checksum
-        )
+        return Fetched(answer.body, after.etag, after.confirmed, after.modified, after.checksum)
 
     def _download(self, path: str, max_bytes: int) -> HttpAnswer:
         target = self.at.target(path)
         return self.send(Request("download", target, cap=max_bytes), path)
 
-    def put(
-        self, path: str, raw: bytes, *, expected: str | None, after: int = 0
-    ) -> PutResult:
+    def put(self, path: str, raw: bytes, *, expected: str | None, after: int = 0) -> PutResult:
         """Store a new file (None), or replace the one with that tag."""
 
         def act() -> PutResult:
@@ -205,9 +189,7 @@ class WebDav:
             return self.traits.conditional_create
         return self.traits.conditional_put
 
-    def put_new(
-        self, files: Sequence[tuple[str, bytes]]
-    ) -> Mapping[str, PutResult | None]:
+    def put_new(self, files: Sequence[tuple[str, bytes]]) -> Mapping[str, PutResult | None]:
         """Raise Refused: plain WebDAV has no such request."""
         raise Refused("", "it does not take many files in one request")
 
@@ -216,9 +198,7 @@ class WebDav:
 
         def act() -> HttpAnswer:
             guard = self._guard(path, expected, self.traits.conditional_delete)
-            return self.send(
-                Request("clean", self.at.target(path), headers=guard), path
-            )
+            return self.send(Request("clean", self.at.target(path), headers=guard), path)
 
         self._insist(path, expected, act)
 
@@ -304,9 +284,7 @@ class WebDav:
         """The lines of a PROPFIND, and the server's clock."""
         folder = folder or not path or depth != "0"
         more += "" if path else self.root_props
-        return self.ask_for(
-            self.props + more, self.at.target(path, folder=folder), path, depth
-        )
+        return self.ask_for(self.props + more, self.at.target(path, folder=folder), path, depth)
 
     def ask_for(
         self, props: str, target: str, path: str, depth: str, *, action: str = "list"
@@ -391,9 +369,7 @@ class WebDav:
         request = Request("upload", self.at.target(path), raw, (*guard, BINARY))
         return self.stored(self.send(request, path))
 
-    def _guard(
-        self, path: str, expected: str | None, honoured: bool
-    ) -> tuple[str, ...]:
+    def _guard(self, path: str, expected: str | None, honoured: bool) -> tuple[str, ...]:
         """The header of a precondition. Raises RemoteChanged where it does not hold."""
         # Fault: the server ignores the header. So the tag is compared right before the request.
         if not honoured:

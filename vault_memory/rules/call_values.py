@@ -7,16 +7,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from datetime import date, datetime
 from functools import wraps
 from types import FunctionType, NoneType, UnionType
-from typing import (
-    Any,
-    Literal,
-    NamedTuple,
-    TypeVar,
-    Unpack,
-    get_args,
-    get_origin,
-    get_type_hints,
-)
+from typing import Any, Literal, NamedTuple, TypeVar, Unpack, get_args, get_origin, get_type_hints
 
 from vault_memory.errors import UsageError
 from vault_memory.rules.paths.scopes import check_scopes
@@ -79,11 +70,7 @@ def _checked(call: FunctionType) -> Callable[..., Any]:
     checks: Mapping[str, ArgumentCheck] | None = None
 
     @wraps(call)
-    def run(
-        self: object,
-        *arguments: Any,
-        **keywords: Any,
-    ) -> Any:
+    def run(self: object, *arguments: Any, **keywords: Any) -> Any:
         nonlocal checks
         # Made at the first call: a start imports many calls and makes few. Fault: a table that
         # is filled in place would be incomplete for another thread.
@@ -136,10 +123,7 @@ def _annotations(call: FunctionType) -> dict[str, Any]:
     return annotations
 
 
-def _exact_types(
-    name: str,
-    annotation: Any,
-) -> frozenset[type]:
+def _exact_types(name: str, annotation: Any) -> frozenset[type]:
     """Return the types whose values are right without a further look."""
     choices = _choices(annotation)
     # A text that is stored, or is a path, has letters that are checked.
@@ -175,11 +159,7 @@ def _is_options(annotation: object) -> bool:
     )
 
 
-def _read(
-    name: str,
-    value: Any,
-    annotation: Any,
-) -> Any:
+def _read(name: str, value: Any, annotation: Any) -> Any:
     """Return a value of the annotated type. Raises UsageError."""
     if _is_options(annotation) and isinstance(value, annotation):
         return _read_options(value)
@@ -215,11 +195,7 @@ def _choices(annotation: Any) -> tuple[Any, ...]:
     return (annotation,)
 
 
-def _converted(
-    name: str,
-    value: Any,
-    kind: Any,
-) -> Any:
+def _converted(name: str, value: Any, kind: Any) -> Any:
     """Return a value as one of `kind`, or `_NOT_READ`."""
     origin: Any = get_origin(kind)
     if origin in LISTS:
@@ -232,10 +208,7 @@ def _converted(
     return value if isinstance(value, kind) else _NOT_READ
 
 
-def _read_text(
-    name: str,
-    value: object,
-) -> object:
+def _read_text(name: str, value: object) -> object:
     if not isinstance(value, str):
         return _NOT_READ
     if name in STORED:
@@ -243,25 +216,16 @@ def _read_text(
     return value
 
 
-def _read_whole_number(
-    name: str,
-    value: object,
-) -> object:
+def _read_whole_number(name: str, value: object) -> object:
     # True is a whole number, too, and no call means it.
     return value if type(value) is int else _NOT_READ
 
 
-def _read_number(
-    name: str,
-    value: object,
-) -> object:
+def _read_number(name: str, value: object) -> object:
     return value if type(value) in (int, float) else _NOT_READ
 
 
-def _check_letters(
-    name: str,
-    text: str,
-) -> None:
+def _check_letters(name: str, text: str) -> None:
     """Raise UsageError for a text that has no UTF-8."""
     try:
         text.encode()
@@ -273,10 +237,7 @@ def _check_letters(
         ) from None
 
 
-def check_path(
-    name: str,
-    value: object,
-) -> None:
+def check_path(name: str, value: object) -> None:
     """Raise UsageError for a value that no path can be. None is left to the call."""
     if value is None:
         return
@@ -300,11 +261,7 @@ def check_path(
         )
 
 
-def _read_list(
-    name: str,
-    value: Any,
-    kind: Any,
-) -> Any:
+def _read_list(name: str, value: Any, kind: Any) -> Any:
     # A text is a list of letters, and a mapping one of keys: no call means that.
     if name == "scopes" and isinstance(value, str):
         check_scopes(value)
@@ -320,10 +277,7 @@ def _read_list(
     return texts
 
 
-def read_day(
-    name: str,
-    value: Any,
-) -> Any:
+def read_day(name: str, value: Any) -> Any:
     """Return a date for a date, a time or a text of ISO 8601. Raises UsageError for a text."""
     match value:
         case datetime():
@@ -349,11 +303,7 @@ _READERS: dict[Any, Callable[[str, Any], Any]] = {
 """Type → what returns a value of it, or `_NOT_READ`"""
 
 
-def wrong_value(
-    name: str,
-    value: object,
-    annotation: Any,
-) -> UsageError:
+def wrong_value(name: str, value: object, annotation: Any) -> UsageError:
     """Return the error for a value that a call cannot take."""
     expected = " or ".join(map(_noun, _choices(annotation)))
     return UsageError(

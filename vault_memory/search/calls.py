@@ -28,13 +28,7 @@ if TYPE_CHECKING:
     from vault_memory.ingest import embed_pending
     from vault_memory.ingest.lifecycle import Progress
     from vault_memory.rules.paths.layout_survey import Survey
-    from vault_memory.search import (
-        candidates,
-        filter_values,
-        hot_cache,
-        item_reads,
-        note_reports,
-    )
+    from vault_memory.search import candidates, filter_values, hot_cache, item_reads, note_reports
     from vault_memory.search import freshness as search_freshness
     from vault_memory.search import query as search_query
     from vault_memory.search.candidates import VectorArm
@@ -89,14 +83,7 @@ class SearchOptions(NamedTuple):
 
 
 DEFAULT_SEARCH = SearchOptions()
-_filters = attrgetter(
-    "since",
-    "until",
-    "kinds",
-    "tags",
-    "where",
-    "paths",
-)
+_filters = attrgetter("since", "until", "kinds", "tags", "where", "paths")
 
 
 @checked_calls
@@ -119,12 +106,7 @@ class SearchCalls:
         self._reads: ItemReads | None = None
         self._cache: HotCache | None = None
 
-    def fork(
-        self,
-        vault: OpenVault,
-        *,
-        resident: bool,
-    ) -> "SearchCalls":
+    def fork(self, vault: OpenVault, *, resident: bool) -> "SearchCalls":
         """Make the calls of a forked vault; `resident` keeps vectors in memory."""
         fork = SearchCalls(vault)
         fork.unread_notes = lambda: self.unread_notes()
@@ -161,10 +143,7 @@ class SearchCalls:
         return note_reports.index_report(index, report, embedded, seconds)
 
     def embed(
-        self,
-        progress: "Progress | None" = None,
-        *,
-        go_on: Callable[[], bool] = lambda: True,
+        self, progress: "Progress | None" = None, *, go_on: Callable[[], bool] = lambda: True
     ) -> int:
         """Embed chunks without a vector while `go_on` is true, and return how many were embedded.
 
@@ -187,11 +166,7 @@ class SearchCalls:
 
     @rebuild_if_damaged
     def refresh(
-        self,
-        progress: "Progress | None" = None,
-        *,
-        renew: bool = True,
-        briefly: bool = False,
+        self, progress: "Progress | None" = None, *, renew: bool = True, briefly: bool = False
     ) -> None:
         """Bring the index up to date with the text of the notes, without embedding.
 
@@ -205,10 +180,7 @@ class SearchCalls:
 
     @rebuild_if_damaged
     def search(
-        self,
-        query: str,
-        scopes: Sequence[str],
-        options: SearchOptions = DEFAULT_SEARCH,
+        self, query: str, scopes: Sequence[str], options: SearchOptions = DEFAULT_SEARCH
     ) -> "SearchAnswer":
         """Find the chunks of `scopes` that answer a query best; see `VaultMemory.search`."""
         check_scopes(scopes)
@@ -273,12 +245,7 @@ class SearchCalls:
         settings = self.vault.config.lifecycle
         return settings if settings.enabled else None
 
-    def note_reads(
-        self,
-        hits: "Iterable[Hit]",
-        moment: datetime,
-        session: str | None,
-    ) -> None:
+    def note_reads(self, hits: "Iterable[Hit]", moment: datetime, session: str | None) -> None:
         """Note which fading items an answer returned, unless its conversation is incognito."""
         items = [(hit.scope, hit.key) for hit in hits if hit.key]
         # Fault: what an incognito conversation reads must leave no trace.
@@ -295,10 +262,7 @@ class SearchCalls:
         return (now or datetime.now(UTC)).date() - timedelta(days=days)
 
     def answer(
-        self,
-        index: "Index",
-        query: "SearchQuery",
-        pending: "Index | None" = None,
+        self, index: "Index", query: "SearchQuery", pending: "Index | None" = None
     ) -> "Answer":
         """Answer a query with vectors when an embedder is loaded, else by keywords.
 
@@ -320,18 +284,11 @@ class SearchCalls:
     def _has_stale_notes(self, index: "Index") -> bool:
         return bool(self.unread_notes() or self.vault.indexing.behind or index.stale())
 
-    def _computed(
-        self,
-        index: "Index",
-        query: "SearchQuery",
-        pending: "Index | None",
-    ) -> "Answer":
+    def _computed(self, index: "Index", query: "SearchQuery", pending: "Index | None") -> "Answer":
         vector_arm = self._vector_arm()
         if vector_arm is not None:
             try:
-                return search_query.search(
-                    index, query, vector_arm=vector_arm, pending=pending
-                )
+                return search_query.search(index, query, vector_arm=vector_arm, pending=pending)
             except EmbedderUnavailable as error:
                 # The model server is down: the query is answered by keywords.
                 self.vault.semantic.drop(error.message)
@@ -356,11 +313,7 @@ class SearchCalls:
         indexed = self.vault.indexing.index().scopes()
         return indexed if pending is None else sorted({*indexed, *pending.scopes()})
 
-    def unknown_scopes(
-        self,
-        index: "Index",
-        scopes: Sequence[str],
-    ) -> tuple[str, ...]:
+    def unknown_scopes(self, index: "Index", scopes: Sequence[str]) -> tuple[str, ...]:
         """The scopes without any note, pending or indexed: perhaps misspelt names."""
         # Fault: an empty list of scopes is no misspelt name.
         if not scopes:
@@ -383,11 +336,7 @@ class SearchCalls:
         """How fresh an answer of this moment is."""
         return self.freshness_of(self.vault.indexing.index(), self.unread_notes())
 
-    def freshness_of(
-        self,
-        index: "Index",
-        unread: Collection[str],
-    ) -> "Freshness":
+    def freshness_of(self, index: "Index", unread: Collection[str]) -> "Freshness":
         """The freshness of an answer from `index`, when the notes `unread` are newer on disk."""
         semantic = self.vault.semantic
         stale = tuple(sorted({*index.stale(), *unread, *self.vault.indexing.behind}))
@@ -449,11 +398,7 @@ class SearchCalls:
         existing = sorted({*scopes} & {*index.scopes()})
         return note_reports.stats_of(index, existing)
 
-    def _count_missing(
-        self,
-        index: "Index",
-        fingerprint: str,
-    ) -> int:
+    def _count_missing(self, index: "Index", fingerprint: str) -> int:
         """How many chunks have no vector of this model; counted once for each change of the index."""
         # Fault: another process may have replaced the index by a new generation.
         key = (fingerprint, index.path, index.change_counter)

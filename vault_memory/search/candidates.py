@@ -119,10 +119,7 @@ class Candidates:
 
 
 def gather(
-    request: CandidateRequest,
-    vector_arm: VectorArm | None,
-    *,
-    words_too: bool,
+    request: CandidateRequest, vector_arm: VectorArm | None, *, words_too: bool
 ) -> Candidates:
     """Returns the candidates of the vectors, if they take part, and with `words_too` of all arms."""
     candidates = Candidates(without=request.without)
@@ -141,9 +138,7 @@ def gather(
 
 
 def _likeness(
-    request: CandidateRequest,
-    vector_arm: VectorArm,
-    rows: Mapping[int, Row],
+    request: CandidateRequest, vector_arm: VectorArm, rows: Mapping[int, Row]
 ) -> "Likeness | None":
     """Compares the query with the vectors of the scopes; None when the model has no vector yet.
 
@@ -157,15 +152,10 @@ def _likeness(
     vector = vector_arm.embed(request.text)
     if vector_arm.matrices is None:
         return vectors.like(request.store, request.scope_ids, model, vector)
-    return vector_arm.matrices.like(
-        request.store, request.scope_ids, model, vector, rows
-    )
+    return vector_arm.matrices.like(request.store, request.scope_ids, model, vector, rows)
 
 
-def _by_words(
-    request: CandidateRequest,
-    candidates: Candidates,
-) -> list[QueryTerms]:
+def _by_words(request: CandidateRequest, candidates: Candidates) -> list[QueryTerms]:
     """Adds the chunks with words of the query, and the best of their neighbours.
 
     Returns the terms of each sentence.
@@ -190,15 +180,12 @@ def _by_words(
     neighbours = [place for place in places[:NEAR_BEST] if place not in rows]
     candidates.rows = _news(request, candidates, rows)
     candidates.rows |= _read(request, candidates, neighbours[:BESIDE])
-    candidates.arms["text"] = {
-        place: scores[place] for place in places if place in candidates.rows
-    }
+    candidates.arms["text"] = {place: scores[place] for place in places if place in candidates.rows}
     return sentence_terms
 
 
 def _with_components(
-    by_word: Mapping[str, Mapping[int, float]],
-    compounds: Mapping[str, Sequence[str]],
+    by_word: Mapping[str, Mapping[int, float]], compounds: Mapping[str, Sequence[str]]
 ) -> Mapping[str, Mapping[int, float]]:
     """Returns the scores of the words, where a chunk with a compound has each of its components.
 
@@ -209,18 +196,12 @@ def _with_components(
         of_compound = by_word.get(compound, {})
         for component in components if of_compound else ():
             own = scores.get(component, {})
-            best = {
-                place: max(score, own.get(place, 0.0))
-                for place, score in of_compound.items()
-            }
+            best = {place: max(score, own.get(place, 0.0)) for place, score in of_compound.items()}
             scores[component] = {**own, **best}
     return scores
 
 
-def _sentence_terms(
-    request: CandidateRequest,
-    candidates: Candidates,
-) -> list[QueryTerms]:
+def _sentence_terms(request: CandidateRequest, candidates: Candidates) -> list[QueryTerms]:
     """Returns the terms of each sentence that has a word of some chunk."""
     by_word = candidates.by_word
     sentence_terms = []
@@ -243,9 +224,7 @@ def _best_scores(sentences: Iterable[dict[int, float]]) -> dict[int, float]:
 
 
 def _without_repetitions(
-    request: CandidateRequest,
-    candidates: Candidates,
-    words: Sequence[str],
+    request: CandidateRequest, candidates: Candidates, words: Sequence[str]
 ) -> fts_search.Matches:
     """Looks for the words until all turns that repeat the query are known.
 
@@ -269,18 +248,12 @@ def _without_repetitions(
             break
         repetitions = without.repetitions | new
         candidates.without = exclusion(
-            request.store,
-            request.scope_ids,
-            without.ids | repetitions,
-            repetitions,
+            request.store, request.scope_ids, without.ids | repetitions, repetitions
         )
     return matches
 
 
-def _repetitions(
-    request: CandidateRequest,
-    rows: Mapping[int, Row],
-) -> set[int]:
+def _repetitions(request: CandidateRequest, rows: Mapping[int, Row]) -> set[int]:
     """Returns the ids of the turns that ask the same as the query, and so answer nothing."""
     names = request.features.names
     ids = [
@@ -293,9 +266,7 @@ def _repetitions(
 
 
 def _news(
-    request: CandidateRequest,
-    candidates: Candidates,
-    rows: dict[int, Row],
+    request: CandidateRequest, candidates: Candidates, rows: dict[int, Row]
 ) -> dict[int, Row]:
     """Returns the rows that are not ignored."""
     ignored = candidates.without.ids | _repetitions(request, rows)
@@ -305,43 +276,26 @@ def _news(
 
 
 def _read(
-    request: CandidateRequest,
-    candidates: Candidates,
-    places: Sequence[int],
+    request: CandidateRequest, candidates: Candidates, places: Sequence[int]
 ) -> dict[int, Row]:
     """Reads the chunks at these places that pass the filters and are not ignored."""
-    rows = fts_search.beside(
-        request.store,
-        request.scope_ids,
-        places,
-        request.filters,
-    )
+    rows = fts_search.beside(request.store, request.scope_ids, places, request.filters)
     return _news(request, candidates, rows)
 
 
-def _by_days(
-    request: CandidateRequest,
-    candidates: Candidates,
-) -> None:
+def _by_days(request: CandidateRequest, candidates: Candidates) -> None:
     """Adds the chunks of days that the query names."""
     if not request.features.days:
         return
     dated = fts_search.dated(
-        request.store,
-        request.scope_ids,
-        request.features.days,
-        request.filters,
-        most=request.most,
+        request.store, request.scope_ids, request.features.days, request.filters, most=request.most
     )
     rows = _news(request, candidates, dated)
     candidates.rows.update(rows)
     candidates.arms["date"] = {place: -float(rank) for rank, place in enumerate(rows)}
 
 
-def _by_entities(
-    request: CandidateRequest,
-    candidates: Candidates,
-) -> None:
+def _by_entities(request: CandidateRequest, candidates: Candidates) -> None:
     """Adds the chunks that name an entity by another name than the query does."""
     scores: dict[int, float] = {}
     for name in _other_names(request):
@@ -354,9 +308,7 @@ def _by_entities(
             without=candidates.without,
         ).rows
         with_name = {
-            place: row
-            for place, row in rows.items()
-            if tokens.names(name, row[3], row[4])
+            place: row for place, row in rows.items() if tokens.names(name, row[3], row[4])
         }
         with_name = _news(request, candidates, with_name)
         candidates.rows.update(with_name)
@@ -365,10 +317,7 @@ def _by_entities(
         candidates.arms["entity"] = scores
 
 
-def _by_titles(
-    request: CandidateRequest,
-    candidates: Candidates,
-) -> None:
+def _by_titles(request: CandidateRequest, candidates: Candidates) -> None:
     """Adds the first chunks of notes that are named like the query."""
     names = query_features.names_in(request.text)
     if not names:
@@ -400,11 +349,7 @@ def _other_names(request: CandidateRequest) -> list[str]:
     return missing
 
 
-def _by_vectors(
-    request: CandidateRequest,
-    candidates: Candidates,
-    likeness: "Likeness",
-) -> None:
+def _by_vectors(request: CandidateRequest, candidates: Candidates, likeness: "Likeness") -> None:
     """Adds the chunks whose vectors, or whose neighbours' vectors, are like the query's."""
     weights = request.weights
     passing: set[int] | None = None
@@ -423,18 +368,13 @@ def _by_vectors(
     best = in_order(request, scored)[: request.most]
     candidates.rows.update((place, rows[place]) for _, place in best)
     candidates.likeness = likeness.at(candidates.rows)
-    candidates.cosines = likeness.cosines(
-        place for _, place in best if place in candidates.rows
-    )
+    candidates.cosines = likeness.cosines(place for _, place in best if place in candidates.rows)
     candidates.arms["vector"] = {
         place: -score for score, place in best if place in candidates.cosines
     }
 
 
-def in_order(
-    request: CandidateRequest,
-    scored: list[Scored],
-) -> list[Scored]:
+def in_order(request: CandidateRequest, scored: list[Scored]) -> list[Scored]:
     """Sorts by negative score, so that the best comes first; then by path and line."""
     # A place contains the id of its note, which depends on the order in which notes were read. So
     # it must not decide between equal scores.
@@ -455,10 +395,7 @@ def in_order(
     return scored
 
 
-def _paths(
-    request: CandidateRequest,
-    notes: Collection[int],
-) -> dict[int, str]:
+def _paths(request: CandidateRequest, notes: Collection[int]) -> dict[int, str]:
     """Returns the paths of these notes; text of some may still wait to be written."""
     written = [note for note in notes if note < BEYOND // scoring.ORDINALS]
     paths = fts_search.paths(request.store, request.scope_ids, written)

@@ -76,11 +76,7 @@ def reranked(
 
 
 def _values(
-    item: ChunkItem,
-    day: str | None,
-    text: str,
-    settings: LifecycleSettings | None,
-    today: date,
+    item: ChunkItem, day: str | None, text: str, settings: LifecycleSettings | None, today: date
 ) -> Shares:
     """Returns the terms of a chunk without their shares, each from 0 to 1."""
     fields = parse_item(text)
@@ -106,24 +102,15 @@ def _values(
     )
 
 
-def _last_day(
-    item: ChunkItem,
-    day: str | None,
-) -> str:
+def _last_day(item: ChunkItem, day: str | None) -> str:
     """Returns when a text was last learned, supported or read; empty when it is unknown."""
     return max(item.learned or day or "", item.last_read)
 
 
-def _age(
-    last: str,
-    today: date,
-) -> int:
+def _age(last: str, today: date) -> int:
     # Fault: a device with a wrong clock learned the item tomorrow.
     return max(0, (today - date.fromisoformat(last)).days)
 
 
-def _fades(
-    item: ChunkItem,
-    settings: LifecycleSettings,
-) -> bool:
+def _fades(item: ChunkItem, settings: LifecycleSettings) -> bool:
     return item.fades == ALWAYS or (settings.facts and item.fades == IF_FACTS_FADE)

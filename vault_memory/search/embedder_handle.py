@@ -26,14 +26,7 @@ class Semantic:
     Other vaults of the process may use the same embedder: `drop` concerns only this vault.
     """
 
-    def __init__(
-        self,
-        config: EmbeddingSettings,
-        cache: Path,
-        *,
-        reason: str,
-        vault: Path,
-    ) -> None:
+    def __init__(self, config: EmbeddingSettings, cache: Path, *, reason: str, vault: Path) -> None:
         self._config = config
         self._vault = vault
         self.cache = cache
@@ -75,10 +68,7 @@ class Semantic:
         self.reason = "the model is being loaded"
         try:
             self.embedder = shared_embedders.shared_embedder(
-                self._config,
-                cache=self.cache,
-                progress=progress,
-                vault=self._vault,
+                self._config, cache=self.cache, progress=progress, vault=self._vault
             )
             self.reason = "" if self.embedder else SWITCHED_OFF
         except VaultMemoryError as error:

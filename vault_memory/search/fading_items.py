@@ -79,18 +79,13 @@ def fading_items(
     return items
 
 
-def _read(
-    index: Index,
-    key: _Key,
-) -> FadingItems:
+def _read(index: Index, key: _Key) -> FadingItems:
     states = dict(_states(index, key))
     episodes: set[int] = set()
     if key.keep_episodes and states:
         episodes = episodes_before(index, key.scope_ids, date.max)
     ids = [
-        chunk
-        for chunk, state in states.items()
-        if state in key.leave_out and chunk not in episodes
+        chunk for chunk, state in states.items() if state in key.leave_out and chunk not in episodes
     ]
     counts = Counter(states[chunk] for chunk in ids)
     return FadingItems(
@@ -100,18 +95,11 @@ def _read(
     )
 
 
-def _states(
-    index: Index,
-    key: _Key,
-) -> Iterator[tuple[int, ItemState]]:
+def _states(index: Index, key: _Key) -> Iterator[tuple[int, ItemState]]:
     """Yields each chunk whose item is not active."""
     settings = key.settings
     limits = [
-        StaleBefore(
-            scope,
-            type_,
-            fading.stale_before(type_, key.today, settings).isoformat(),
-        )
+        StaleBefore(scope, type_, fading.stale_before(type_, key.today, settings).isoformat())
         for scope in key.scope_ids
         for type_ in fading.TYPES
     ]
@@ -126,20 +114,12 @@ def _vitality_of(item: StaleItem) -> Vitality:
     return vitality(item.type, item.learned, item.read_days, item.last_read)
 
 
-def vitality(
-    type_: str,
-    learned: str,
-    days: int,
-    last: str,
-) -> Vitality:
+def vitality(type_: str, learned: str, days: int, last: str) -> Vitality:
     """Returns what the fading of an item follows from; `learned` and `last` are ISO 8601."""
     return Vitality(type_, date.fromisoformat(max(learned, last)), days)
 
 
-def joined(
-    first: Exclusion,
-    second: Exclusion,
-) -> Exclusion:
+def joined(first: Exclusion, second: Exclusion) -> Exclusion:
     """Returns the exclusion of the chunks of both, which have none in common."""
     # The same object has its hash already, by which scores are cached.
     if not first or not second:
@@ -148,7 +128,6 @@ def joined(
         first.ids | second.ids,
         first.repetitions,
         type(first.volume)(
-            first.volume.chunks + second.volume.chunks,
-            first.volume.words + second.volume.words,
+            first.volume.chunks + second.volume.chunks, first.volume.words + second.volume.words
         ),
     )

@@ -21,46 +21,28 @@ DAY_HINT = "write it like 2026-01-31, 2026-01, `yesterday` or `3 days ago`"
 
 
 def days(
-    since: Day | None,
-    until: Day | None,
-    now: datetime | None,
+    since: Day | None, until: Day | None, now: datetime | None
 ) -> tuple[date | None, date | None]:
     """Return the first and the last day from which filters pass text."""
     first = first_day(since, "since", now)
     last = last_day(until, "until", now)
     # Fault: no day is in such a range, so the answer would be empty without a reason.
     if first and last and first > last:
-        raise UsageError(
-            f"`since` ({first}) is after `until` ({last})",
-            hint="swap the two days",
-        )
+        raise UsageError(f"`since` ({first}) is after `until` ({last})", hint="swap the two days")
     return first, last
 
 
-def first_day(
-    value: Day | None,
-    option: str,
-    now: datetime | None,
-) -> date | None:
+def first_day(value: Day | None, option: str, now: datetime | None) -> date | None:
     """Return the day from which a filter passes text; `option` is its name for errors."""
     return _day(value, option, now, 0)
 
 
-def last_day(
-    value: Day | None,
-    option: str,
-    now: datetime | None,
-) -> date | None:
+def last_day(value: Day | None, option: str, now: datetime | None) -> date | None:
     """Return the day until which a filter passes text; `option` is its name for errors."""
     return _day(value, option, now, 1)
 
 
-def _day(
-    value: Day | None,
-    option: str,
-    now: datetime | None,
-    end: int,
-) -> date | None:
+def _day(value: Day | None, option: str, now: datetime | None, end: int) -> date | None:
     if isinstance(value, datetime):
         return value.date()
     if value is None or isinstance(value, date):
@@ -83,10 +65,7 @@ def _is_iso(text: str) -> bool:
         return False
 
 
-def texts(
-    values: object,
-    option: str,
-) -> tuple[str, ...]:
+def texts(values: object, option: str) -> tuple[str, ...]:
     """Return the values of a filter; a single text is one of them."""
     if isinstance(values, str):
         values = (values,)
@@ -96,17 +75,12 @@ def texts(
     for value in listed:
         # Fault: an empty name would filter out all text without a word.
         if not isinstance(value, str) or not value.strip(" #/="):
-            raise UsageError(
-                f"`{option}` needs a name", hint=f"leave `{option}` out for all notes"
-            )
+            raise UsageError(f"`{option}` needs a name", hint=f"leave `{option}` out for all notes")
         names.append(value)
     return tuple(names)
 
 
-def paths(
-    values: object,
-    option: str,
-) -> tuple[str, ...]:
+def paths(values: object, option: str) -> tuple[str, ...]:
     """Return the globs of a filter."""
     listed = texts(values, option)
     problem = globs.problem_of_all(listed)
@@ -118,10 +92,7 @@ def paths(
     return listed
 
 
-def fields(
-    values: object,
-    option: str,
-) -> tuple[str, ...]:
+def fields(values: object, option: str) -> tuple[str, ...]:
     """Return the fields of a filter as `key=value`, or `key` for any value."""
     if isinstance(values, Mapping):
         return texts([_field(key, value) for key, value in values.items()], option)
@@ -135,10 +106,7 @@ def fields(
     return listed
 
 
-def _field(
-    key: str,
-    value: object,
-) -> str:
+def _field(key: str, value: object) -> str:
     if value is None:
         return str(key)
     # YAML writes booleans in small letters.

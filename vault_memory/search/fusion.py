@@ -29,11 +29,7 @@ Ranked = tuple[float, int, dict[str, float]]
 """A candidate: its negative score, so that tuples sort best first; its place; terms so far"""
 
 
-def ranked(
-    request: CandidateRequest,
-    candidates: Candidates,
-    mode: str,
-) -> list[Ranked]:
+def ranked(request: CandidateRequest, candidates: Candidates, mode: str) -> list[Ranked]:
     """Returns all candidates of the mode, best first; equal scores by path and line."""
     if mode == "rrf":
         return in_order(request, _by_ranks(candidates))
@@ -43,9 +39,7 @@ def ranked(
 
 
 def notes_first(
-    request: CandidateRequest,
-    candidates: Candidates,
-    ordered: Sequence[Ranked],
+    request: CandidateRequest, candidates: Candidates, ordered: Sequence[Ranked]
 ) -> list[Ranked]:
     """Returns the candidates in notes before those in transcripts, by lowering the latter."""
     ids = {place: candidates.rows[place][1] for _, place, _ in ordered}
@@ -86,10 +80,7 @@ def _by_ranks(candidates: Candidates) -> list[Ranked]:
     return fused
 
 
-def _by_sums(
-    request: CandidateRequest,
-    candidates: Candidates,
-) -> list[Ranked]:
+def _by_sums(request: CandidateRequest, candidates: Candidates) -> list[Ranked]:
     best = in_order(request, list(_bases(request, candidates)))
     rescored: list[Ranked] = []
     for negative, place in best[:RESCORED]:
@@ -105,9 +96,7 @@ def _by_sums(
 
 
 def _with_titled(
-    request: CandidateRequest,
-    candidates: Candidates,
-    ordered: list[Ranked],
+    request: CandidateRequest, candidates: Candidates, ordered: list[Ranked]
 ) -> list[Ranked]:
     """Raises the best chunk of each note that is named like the query, or of a day in it."""
     days = request.features.single_days
@@ -131,9 +120,7 @@ def _with_titled(
 
 
 def _with_linked(
-    request: CandidateRequest,
-    candidates: Candidates,
-    ordered: list[Ranked],
+    request: CandidateRequest, candidates: Candidates, ordered: list[Ranked]
 ) -> list[Ranked]:
     """Raises the candidates in notes that the best chunks link to."""
     bonus = request.weights.linked
@@ -143,18 +130,14 @@ def _with_linked(
     raised: list[Ranked] = []
     for negative, place, terms in ordered:
         if place // scoring.ORDINALS in linked:
-            raised.append(
-                (_negative(bonus - negative), place, terms | {"linked": bonus})
-            )
+            raised.append((_negative(bonus - negative), place, terms | {"linked": bonus}))
         else:
             raised.append((negative, place, terms))
     return in_order(request, raised)
 
 
 def _linked_notes(
-    request: CandidateRequest,
-    candidates: Candidates,
-    ordered: Sequence[Ranked],
+    request: CandidateRequest, candidates: Candidates, ordered: Sequence[Ranked]
 ) -> frozenset[int]:
     """Returns the notes that the best chunks link to; reads nothing in a vault without links."""
     if not has_links(request.store, request.scope_ids):
@@ -166,10 +149,7 @@ def _linked_notes(
     return linked_notes.linked_notes(request.store, request.scope_ids, texts)
 
 
-def _bases(
-    request: CandidateRequest,
-    candidates: Candidates,
-) -> Iterator[tuple[float, int]]:
+def _bases(request: CandidateRequest, candidates: Candidates) -> Iterator[tuple[float, int]]:
     """Yields for each candidate the negative sum of terms that need no text, and its place."""
     weights = request.weights
     days = request.features.days
@@ -200,18 +180,13 @@ def _bases(
         yield -score, place
 
 
-def _speaker_term(
-    request: CandidateRequest,
-    who: str,
-) -> float:
+def _speaker_term(request: CandidateRequest, who: str) -> float:
     names_speaker = query_features.names_speaker(who, request.features.names)
     return request.weights.speaker * names_speaker
 
 
 def explained(
-    request: CandidateRequest,
-    candidates: Candidates,
-    candidate: Ranked,
+    request: CandidateRequest, candidates: Candidates, candidate: Ranked
 ) -> dict[str, float]:
     """Returns all terms of a hit's sum that are not zero, by name."""
     _, place, cues = candidate

@@ -24,11 +24,7 @@ else:
     rule_archive = lazy_module("vault_memory.rules.context.rule_archive")
 
 
-def alike(
-    candidates: Candidates,
-    ranked: Sequence[Ranked],
-    limit: int,
-) -> list[list[Ranked]]:
+def alike(candidates: Candidates, ranked: Sequence[Ranked], limit: int) -> list[list[Ranked]]:
     """Groups candidates that may be copies by their texts, each group with its best first.
 
     Returns the first `limit` groups, and those that are as good as the last of them.
@@ -78,11 +74,7 @@ def _join_copies(group: Iterable[Hit]) -> Iterable[Hit]:
 
 def _key_of(hit: Hit) -> CopyKey:
     return copy_key(
-        hit.text,
-        scope=hit.scope,
-        kind=hit.kind,
-        heading="\n".join(hit.heading),
-        day=hit.date,
+        hit.text, scope=hit.scope, kind=hit.kind, heading="\n".join(hit.heading), day=hit.date
     )
 
 

@@ -56,10 +56,7 @@ class HitOptions(NamedTuple):
 
 
 def answer(
-    request: CandidateRequest,
-    candidates: Candidates,
-    ranked: Sequence[Ranked],
-    options: HitOptions,
+    request: CandidateRequest, candidates: Candidates, ranked: Sequence[Ranked], options: HitOptions
 ) -> Answer:
     """Returns the best of `ranked` as hits; equal scores by note and line."""
     limit = options.limit
@@ -82,10 +79,7 @@ def answer(
     )
 
 
-def _resolved(
-    request: CandidateRequest,
-    hits: Sequence[Hit],
-) -> Sequence[Hit]:
+def _resolved(request: CandidateRequest, hits: Sequence[Hit]) -> Sequence[Hit]:
     """Returns the hits with what they refer to."""
     # Few notes have references, and a command that runs for a moment loads no code for them.
     if not any("((" in hit.text or "[[" in hit.text for hit in hits):
@@ -96,9 +90,7 @@ def _resolved(
 
 
 def _best(
-    request: CandidateRequest,
-    groups: Sequence[Sequence[Ranked]],
-    limit: int,
+    request: CandidateRequest, groups: Sequence[Sequence[Ranked]], limit: int
 ) -> list[Ranked]:
     """Returns the candidates of the first groups, and of those that are as good as the last of them."""
     most = limit
@@ -130,9 +122,7 @@ def _spread(hits: Sequence[Hit]) -> list[Hit]:
         position = 0
         if len(spread) >= MOST_OF_A_NOTE and len(latest) == 1:
             numbered = enumerate(left)
-            other_notes = (
-                number for number, hit in numbered if _note_of(hit) not in latest
-            )
+            other_notes = (number for number, hit in numbered if _note_of(hit) not in latest)
             position = next(other_notes, 0)
         spread.append(left.pop(position))
     return spread
@@ -148,10 +138,7 @@ def _score_and_place(hit: Hit) -> tuple[float, str, tuple[int, int]]:
 
 
 def _hits(
-    request: CandidateRequest,
-    candidates: Candidates,
-    best: Sequence[Ranked],
-    options: HitOptions,
+    request: CandidateRequest, candidates: Candidates, best: Sequence[Ranked], options: HitOptions
 ) -> list[Hit]:
     """Reads the chunks of these candidates. Skips one that is in none of the scopes."""
     ids = {place: candidates.rows[place][1] for _, place, _ in best}
@@ -224,19 +211,12 @@ def _hit(
     )
 
 
-def _state(
-    request: CandidateRequest,
-    chunk_id: int,
-) -> ItemState:
+def _state(request: CandidateRequest, chunk_id: int) -> ItemState:
     states = request.fading.states if request.fading else {}
     return states.get(chunk_id, "active")
 
 
-def _left_out(
-    request: CandidateRequest,
-    *,
-    why: bool,
-) -> dict[str, int]:
+def _left_out(request: CandidateRequest, *, why: bool) -> dict[str, int]:
     """Counts the chunks that have faded, and with `why` those that each filter excludes."""
     faded = dict(request.fading.left_out) if request.fading else {}
     return (left_out(request) if why else {}) | faded
@@ -247,32 +227,24 @@ def _without_written(hits: list[Hit]) -> list[Hit]:
     # The write may finish during the search, or a person may write the same line.
     written = {(hit.note, hit.heading, hit.text) for hit in hits if not hit.pending}
     return [
-        hit
-        for hit in hits
-        if not hit.pending or (hit.note, hit.heading, hit.text) not in written
+        hit for hit in hits if not hit.pending or (hit.note, hit.heading, hit.text) not in written
     ]
 
 
-def _all_details(
-    request: CandidateRequest,
-    ids: list[int],
-) -> dict[int, ChunkDetails]:
+def _all_details(request: CandidateRequest, ids: list[int]) -> dict[int, ChunkDetails]:
     """Reads chunks of the notes and of the text that waits, by id."""
     # Fault: the ids of text that waits are not those of the index. They must not mix.
     written = [chunk_id for chunk_id in ids if not is_waiting(chunk_id)]
     details = note_queries.details_of(request.store, request.scope_ids, written)
     waiting = request.waiting
     if waiting:
-        of_waiting = note_queries.details_of(
-            waiting.store, waiting.scope_ids, own_ids(ids)
-        )
+        of_waiting = note_queries.details_of(waiting.store, waiting.scope_ids, own_ids(ids))
         details |= {-chunk_id: row for chunk_id, row in of_waiting.items()}
     return details
 
 
 def _bodies(
-    request: CandidateRequest,
-    details: Mapping[int, ChunkDetails],
+    request: CandidateRequest, details: Mapping[int, ChunkDetails]
 ) -> dict[int, ChunkDetails]:
     """Reads what is shown in place of front matter: the first chunk of the body.
 
@@ -291,9 +263,7 @@ def _bodies(
         return {}
     bodies = note_queries.bodies_of(request.store, may_be_front)
     states = request.fading.states if request.fading else {}
-    active = [
-        body for body in bodies.values() if states.get(body, "active") == "active"
-    ]
+    active = [body for body in bodies.values() if states.get(body, "active") == "active"]
     texts = note_queries.details_of(request.store, request.scope_ids, active)
     return {front: texts[body] for front, body in bodies.items() if body in texts}
 
@@ -306,17 +276,9 @@ def _without_repeats(hits: Sequence[Hit]) -> list[Hit]:
     return list(best.values())
 
 
-def _why(
-    request: CandidateRequest,
-    candidates: Candidates,
-    candidate: Ranked,
-) -> Why:
+def _why(request: CandidateRequest, candidates: Candidates, candidate: Ranked) -> Why:
     place = candidate[1]
-    arms = {
-        arm: ranks(scores)[place]
-        for arm, scores in candidates.arms.items()
-        if place in scores
-    }
+    arms = {arm: ranks(scores)[place] for arm, scores in candidates.arms.items() if place in scores}
     return Why(fusion.explained(request, candidates, candidate), arms)
 
 
@@ -335,23 +297,15 @@ def left_out(request: CandidateRequest) -> dict[str, int]:
     }
     total = _count(request, Filters())
     return {
-        name: total - _count(request, single)
-        for name, single in single_filters.items()
-        if single
+        name: total - _count(request, single) for name, single in single_filters.items() if single
     }
 
 
-def _count(
-    request: CandidateRequest,
-    filters: Filters,
-) -> int:
+def _count(request: CandidateRequest, filters: Filters) -> int:
     return fts_search.count(request.store, request.scope_ids, filters)
 
 
-def excerpt(
-    body: str,
-    terms: Sequence[str],
-) -> tuple[str, tuple[tuple[int, int], ...]]:
+def excerpt(body: str, terms: Sequence[str]) -> tuple[str, tuple[tuple[int, int], ...]]:
     """Cuts a hit's text around the words of the query.
 
     Returns the cut text, and the (start, end) of each word in it.
@@ -366,10 +320,7 @@ def excerpt(
     return body[start : start + SNIPPET], inside
 
 
-def _excerpt_start(
-    body: str,
-    spans: Sequence[tuple[int, int]],
-) -> int:
+def _excerpt_start(body: str, spans: Sequence[tuple[int, int]]) -> int:
     """Returns where to cut a text, so that its first word of the query is in the excerpt."""
     if not spans or spans[0][1] <= SNIPPET:
         return 0
@@ -381,10 +332,7 @@ def _excerpt_start(
     return space + 1
 
 
-def _spans(
-    body: str,
-    terms: Sequence[str],
-) -> list[tuple[int, int]]:
+def _spans(body: str, terms: Sequence[str]) -> list[tuple[int, int]]:
     """Finds words that begin with one of the terms, and runs of letters without spaces."""
     if not terms:
         return []

@@ -24,11 +24,7 @@ class HotCache:
         self._counter = -1
         self._index: ref[Index] | None = None
 
-    def get(
-        self,
-        index: Index,
-        key: Hashable,
-    ) -> Answer | None:
+    def get(self, index: Index, key: Hashable) -> Answer | None:
         """Returns the answer to a question; None after any change of the index."""
         counter = index.change_counter
         is_same = self._index is not None and self._index() is index
@@ -43,12 +39,7 @@ class HotCache:
             self._answers[key] = answer
         return answer
 
-    def put(
-        self,
-        index: Index,
-        key: Hashable,
-        answer: Answer,
-    ) -> None:
+    def put(self, index: Index, key: Hashable, answer: Answer) -> None:
         """Caches an answer that was computed right after `get`."""
         # Another process may have written while the answer was computed.
         if index.change_counter != self._counter:
@@ -58,10 +49,7 @@ class HotCache:
         self._answers[key] = answer
 
 
-def key_of(
-    query: SearchQuery,
-    model: str,
-) -> Hashable:
+def key_of(query: SearchQuery, model: str) -> Hashable:
     """Returns the key of a question; `model` is the fingerprint of the embedder, if any.
 
     Of the time only the day counts.

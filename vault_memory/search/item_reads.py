@@ -41,11 +41,7 @@ class ItemReads:
         """the reads of the latest day that this process noted"""
         self._day = ""
 
-    def note(
-        self,
-        items: Iterable[tuple[str, str]],
-        day: date,
-    ) -> None:
+    def note(self, items: Iterable[tuple[str, str]], day: date) -> None:
         """Notes the scopes and keys of items that an answer returned. Never raises OSError."""
         today = day.isoformat()
         if today != self._day:
@@ -102,10 +98,7 @@ def _raw(fd: int) -> bytes:
     return os.pread(fd, os.fstat(fd).st_size, 0)
 
 
-def _rewrite(
-    fd: int,
-    reads: Iterable[ItemRead],
-) -> None:
+def _rewrite(fd: int, reads: Iterable[ItemRead]) -> None:
     """Replaces the content of the file. A crash between the two calls loses a day of reads."""
     os.ftruncate(fd, 0)
     os.write(fd, _lines(reads))

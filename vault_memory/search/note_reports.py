@@ -45,10 +45,7 @@ class IndexReport:
 
 
 def index_report(
-    index: "Index",
-    report: "ScanReport",
-    embedded: int,
-    seconds: float,
+    index: "Index", report: "ScanReport", embedded: int, seconds: float
 ) -> IndexReport:
     """Return the report of a scan of the vault."""
     return IndexReport(
@@ -109,10 +106,7 @@ class NoteInfo:
 # --- Counts ---
 
 
-def list_notes(
-    index: "Index",
-    scopes: Sequence[str] | None,
-) -> list[NoteInfo]:
+def list_notes(index: "Index", scopes: Sequence[str] | None) -> list[NoteInfo]:
     """The notes of `scopes`, or all, sorted by path."""
     return [
         NoteInfo(*note)
@@ -121,10 +115,7 @@ def list_notes(
     ]
 
 
-def stats_of(
-    index: "Index",
-    scopes: Sequence[str],
-) -> "StatsJson":
+def stats_of(index: "Index", scopes: Sequence[str]) -> "StatsJson":
     """Counts of notes and chunks of these scopes by kind and scope.
 
     No sum includes a note of another scope.
@@ -138,10 +129,7 @@ def stats_of(
     return {"kinds": by_kind, "scopes": by_scope, "sources": {"notes": sums}}
 
 
-def stats(
-    index: "Index",
-    today: date,
-) -> "StatsJson":
+def stats(index: "Index", today: date) -> "StatsJson":
     """Counts of notes and chunks by kind and scope, of facts, and of vectors by model."""
     notes, chunks = index.counts()
     facts = row_counts.fact_counts(index, today)
@@ -157,11 +145,7 @@ def stats(
 
 
 def _counts(
-    index: "Index",
-    group: "GroupBy",
-    scopes: Sequence[str] | None = None,
+    index: "Index", group: "GroupBy", scopes: Sequence[str] | None = None
 ) -> "dict[str, NoteCountsJson]":
     counts = row_counts.note_counts(index, group, scopes)
-    return {
-        count.name: {"notes": count.notes, "chunks": count.chunks} for count in counts
-    }
+    return {count.name: {"notes": count.notes, "chunks": count.chunks} for count in counts}

@@ -91,9 +91,7 @@ class OpenVault:
         """whether the folder has the marker of a vault; the first write adds it"""
         self._folder = Folder(root, needs_marker=self.is_marked)
         self._semantic = semantic
-        self._indexing = Indexing(
-            self._folder, marker, self.layout, layout, state.index_folder
-        )
+        self._indexing = Indexing(self._folder, marker, self.layout, layout, state.index_folder)
         self._pending: PendingIndex | None = None
 
     @classmethod
@@ -128,22 +126,12 @@ class OpenVault:
         # The configuration stays on this device, and the owner is the same on each.
         if is_own and writes and table.user and not marker.owner:
             marker = amend_if_writable(root, {"owner": table.user}) or marker
-        layout = _settled(
-            root,
-            state,
-            marker,
-            table,
-            is_own=is_own,
-            writes=writes,
-        )
+        layout = _settled(root, state, marker, table, is_own=is_own, writes=writes)
         if layout is not None:
             table, config = layout.table, config._replace(layout=layout.settings)
         config = with_owner(config, marker)
         semantic = Semantic(
-            config.embedding,
-            cache_root(environment),
-            reason="the model is not loaded",
-            vault=root,
+            config.embedding, cache_root(environment), reason="the model is not loaded", vault=root
         )
         vault = cls(root, marker, config, state, semantic)
         vault.config_file, vault.environment = config_file, environment
@@ -159,9 +147,7 @@ class OpenVault:
 
     def fork(self) -> Self:
         """Open the same vault for another thread: another index connection, the same embedder."""
-        fork = type(self)(
-            self.root, self._marker, self.config, self.state, self.semantic
-        )
+        fork = type(self)(self.root, self._marker, self.config, self.state, self.semantic)
         fork.config_file, fork.environment = self.config_file, self.environment
         fork.layout_table = self.layout_table
         fork.indexing.leave = self.indexing.leave
@@ -221,11 +207,7 @@ class OpenVault:
         """Raise VaultUnreachable when the folder is absent or is another vault."""
         return self.folder.check_identity(self._marker.vault)
 
-    def reindex(
-        self,
-        path: str,
-        note: Note | None = None,
-    ) -> None:
+    def reindex(self, path: str, note: Note | None = None) -> None:
         """Index a note that was just written. Does nothing before the first index exists.
 
         `note` is what was written, unless somebody saved since.
@@ -248,11 +230,7 @@ class OpenVault:
                 logger.warning("the index did not take in %s: %s", path, error)
                 indexing.recover(error)
 
-    def layout_report(
-        self,
-        *,
-        with_counts: bool = True,
-    ) -> "LayoutReport":
+    def layout_report(self, *, with_counts: bool = True) -> "LayoutReport":
         """Return the layout, and how many Markdown files it claims: that takes a walk."""
         paths = self.folder.listing().entries if with_counts else ()
         settled = vault_layout.SettledLayout(self.config.layout, self.layout_table)
@@ -264,9 +242,7 @@ class OpenVault:
         Returns whether the vault has to be opened again, with a layout that fits better.
         """
         marker = self.folder.marker() or self._marker
-        layout = vault_layout.VaultLayout(
-            self.root, self.state, marker, writes=self.is_marked
-        )
+        layout = vault_layout.VaultLayout(self.root, self.state, marker, writes=self.is_marked)
         return layout.keep_current(self.layout_table, self.folder)
 
     @property
@@ -302,16 +278,12 @@ class OpenVault:
         """A searchable index of the writes that wait."""
         self.check_open()
         if self._pending is None:
-            self._pending = pending_index.PendingIndex(
-                self.state.path, self._folder, self.layout
-            )
+            self._pending = pending_index.PendingIndex(self.state.path, self._folder, self.layout)
         return self._pending
 
 
 def config_file_of(
-    path: str | Path | None,
-    config: str | Path | None,
-    environment: Mapping[str, str],
+    path: str | Path | None, config: str | Path | None, environment: Mapping[str, str]
 ) -> Path:
     """Return the configuration file of a vault, which may be wrong or absent. Writes no note."""
     root = locate(path, environment, start=Path.cwd())
@@ -330,9 +302,7 @@ def _settled(
 ) -> "SettledLayout | None":
     """Return the layout of the vault; None where the built-in patterns are all of it."""
     is_plain = marker.layout == BUILT_IN or (
-        marker.layout is None
-        and not state.layout_file.exists()
-        and state.index_folder.exists()
+        marker.layout is None and not state.layout_file.exists() and state.index_folder.exists()
     )
     # A hook starts at each prompt, and most vaults need nothing more.
     if is_plain and table._replace(user="") == configuration.LayoutSettings():
@@ -341,10 +311,7 @@ def _settled(
     return layout.settle(table, is_own=is_own)
 
 
-def with_owner(
-    config: configuration.Config,
-    marker: Marker,
-) -> configuration.Config:
+def with_owner(config: configuration.Config, marker: Marker) -> configuration.Config:
     """Return the configuration with the owner of the vault: the configured one, else that of the marker."""
     owner = config.layout.user or marker.owner or NO_OWNER
     return config._replace(layout=config.layout._replace(user=owner))
@@ -357,9 +324,7 @@ def _layout_of(settings: configuration.LayoutSettings) -> Layout:
 
 
 def _config_file(
-    config: str | Path | None,
-    environment: Mapping[str, str],
-    state: StateFolder,
+    config: str | Path | None, environment: Mapping[str, str], state: StateFolder
 ) -> Path:
     """The file of the call, else of the environment, else of the state folder."""
     path = config or environment.get("VAULT_MEMORY_CONFIG")

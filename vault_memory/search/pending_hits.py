@@ -36,10 +36,7 @@ class PendingHits(NamedTuple):
 
     @classmethod
     def of(
-        cls,
-        index: Index | None,
-        scopes: Sequence[str],
-        filters: "Filters",
+        cls, index: Index | None, scopes: Sequence[str], filters: "Filters"
     ) -> "PendingHits | None":
         """Opens the waiting text of these scopes; None when there is no such text."""
         if index is None:
@@ -51,16 +48,11 @@ class PendingHits(NamedTuple):
         return cls(index, scope_ids)
 
     def join(
-        self,
-        notes: Notes,
-        words: Iterable[str],
-        filters: "Filters",
-        matches: "Matches",
+        self, notes: Notes, words: Iterable[str], filters: "Filters", matches: "Matches"
     ) -> None:
         """Adds the waiting chunks that have any of the words to the matches in the notes."""
         highest = {
-            word: max(scores.values(), default=0.0)
-            for word, scores in matches.by_word.items()
+            word: max(scores.values(), default=0.0) for word, scores in matches.by_word.items()
         }
         rarest = max(highest.values(), default=0.0) or 1.0
         for word in words:
@@ -75,17 +67,9 @@ class PendingHits(NamedTuple):
                 scores[place + BEYOND] = score
                 matches.rows[place + BEYOND] = (place + BEYOND, -id_, date, who, body)
 
-    def _rows(
-        self,
-        word: str,
-        filters: "Filters",
-    ) -> "Collection[Row]":
+    def _rows(self, word: str, filters: "Filters") -> "Collection[Row]":
         matches = fts_search.find(
-            self.store,
-            self.scope_ids,
-            [word],
-            filters,
-            most=fts_search.MOST_ROWS,
+            self.store, self.scope_ids, [word], filters, most=fts_search.MOST_ROWS
         )
         return matches.rows.values()
 
@@ -107,22 +91,11 @@ def own_ids(chunk_ids: Collection[int]) -> list[int]:
     return [-chunk_id for chunk_id in chunk_ids if is_waiting(chunk_id)]
 
 
-def _rare_score(
-    notes: Notes,
-    word: str,
-    filters: "Filters",
-    score: float,
-) -> float:
+def _rare_score(notes: Notes, word: str, filters: "Filters", score: float) -> float:
     """Weighs a word without a score in the notes: `score` when no chunk has it, else 0.
 
     A word that very many chunks have gets no score there. Only the notes of the search count: a
     word in a note of another scope must neither hide waiting text, nor be revealed by it.
     """
-    frequent = fts_search.find(
-        notes.store,
-        notes.scope_ids,
-        [word],
-        filters,
-        most=1,
-    ).rows
+    frequent = fts_search.find(notes.store, notes.scope_ids, [word], filters, most=1).rows
     return 0.0 if frequent else score

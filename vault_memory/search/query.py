@@ -24,12 +24,7 @@ if TYPE_CHECKING:
     from vault_memory.config.sections import LifecycleSettings
     from vault_memory.rules.conversations import turn
     from vault_memory.rules.facts import fact as facts_fact
-    from vault_memory.search import (
-        composite_ranking,
-        fading_items,
-        unknown_filters,
-        validity,
-    )
+    from vault_memory.search import composite_ranking, fading_items, unknown_filters, validity
 else:
     turn = lazy_module("vault_memory.rules.conversations.turn")
     composite_ranking = lazy_module("vault_memory.search.composite_ranking")
@@ -38,9 +33,7 @@ else:
     facts_fact = lazy_module("vault_memory.rules.facts.fact")
     validity = lazy_module("vault_memory.search.validity")
 
-COMPOSITE_MODES = frozenset(
-    {"recent", "important", "historical", "comprehensive", "general"}
-)
+COMPOSITE_MODES = frozenset({"recent", "important", "historical", "comprehensive", "general"})
 """Modes that rank the hits of `balanced` again"""
 ARCHIVED_MODES = frozenset({"historical", "comprehensive"})
 """Modes that include archived items"""
@@ -113,22 +106,14 @@ def search(
         return _answer(request, query, vector_arm)
 
 
-def _answer(
-    request: CandidateRequest,
-    query: SearchQuery,
-    vector_arm: VectorArm | None,
-) -> Answer:
+def _answer(request: CandidateRequest, query: SearchQuery, vector_arm: VectorArm | None) -> Answer:
     request = _without_episodes_and_turns(request, query)
     request = _without_faded(request, query)
     gathered = candidates.gather(
-        request,
-        vector_arm if query.mode != "keyword" else None,
-        words_too=query.mode != "semantic",
+        request, vector_arm if query.mode != "keyword" else None, words_too=query.mode != "semantic"
     )
     ranked = _ranked(request, query, gathered)
-    options = hits.HitOptions(
-        query.limit, query.why, query.copies, query.archived, query.gated
-    )
+    options = hits.HitOptions(query.limit, query.why, query.copies, query.archived, query.gated)
     answer = hits.answer(request, gathered, ranked, options)
     # Fault: the nearest of all lines would look like an answer to words that no line has.
     if request.words and query.mode != "semantic":
@@ -142,20 +127,13 @@ def _answer(
     has_unknown_kinds = request.filters.kinds and not (answer.hits or query.gated)
     if request.filters.has_names or has_unknown_kinds:
         unknown = unknown_filters.unknown_filters(
-            request.store,
-            request.scope_ids,
-            request.filters,
-            is_empty=not answer.hits,
+            request.store, request.scope_ids, request.filters, is_empty=not answer.hits
         )
         answer = replace(answer, unknown_filters=unknown)
     return answer
 
 
-def _ranked(
-    request: CandidateRequest,
-    query: SearchQuery,
-    gathered: Candidates,
-) -> list[Ranked]:
+def _ranked(request: CandidateRequest, query: SearchQuery, gathered: Candidates) -> list[Ranked]:
     """Returns the candidates in the order of the mode, of a gated query the related ones."""
     ranked = fusion.ranked(request, gathered, query.mode)
     if query.gated:
@@ -172,10 +150,7 @@ def _ranked(
 
 
 def _by_validity(
-    request: CandidateRequest,
-    query: SearchQuery,
-    gathered: Candidates,
-    ranked: list[Ranked],
+    request: CandidateRequest, query: SearchQuery, gathered: Candidates, ranked: list[Ranked]
 ) -> list[Ranked]:
     """Returns the candidates with ended facts below those that hold."""
     checked = max(query.limit + hits.MOST_TIES, fusion.RESCORED)
@@ -197,11 +172,7 @@ def _check_mode(mode: str) -> None:
         )
 
 
-def _parsed(
-    index: Index,
-    query: SearchQuery,
-    pending: Index | None,
-) -> CandidateRequest:
+def _parsed(index: Index, query: SearchQuery, pending: Index | None) -> CandidateRequest:
     """Returns the query with its words, days and scopes looked up."""
     text = query.text[-LONGEST_QUERY:]
     scope_ids = tuple(index.scope_ids(query.scopes))
@@ -222,9 +193,7 @@ def _parsed(
         store=index,
         text=text,
         scope_ids=scope_ids,
-        sentences=[
-            tuple(tokens.terms(sentence)) for sentence in tokens.sentences(text)
-        ],
+        sentences=[tuple(tokens.terms(sentence)) for sentence in tokens.sentences(text)],
         filters=filters,
         features=query_features.asked(text, days),
         weights=scoring.WEIGHTS if query.cues else scoring.PROSE,
@@ -233,10 +202,7 @@ def _parsed(
     )
 
 
-def _without_episodes_and_turns(
-    request: CandidateRequest,
-    query: SearchQuery,
-) -> CandidateRequest:
+def _without_episodes_and_turns(request: CandidateRequest, query: SearchQuery) -> CandidateRequest:
     """Returns the request without old summaries and without the turns of the session."""
     index, scope_ids = request.store, request.scope_ids
     ids: set[int] = set()
@@ -250,17 +216,11 @@ def _without_episodes_and_turns(
     return request._replace(without=exclusion(index, scope_ids, ids))
 
 
-def _names_days(
-    request: CandidateRequest,
-    query: SearchQuery,
-) -> bool:
+def _names_days(request: CandidateRequest, query: SearchQuery) -> bool:
     return bool(query.since or query.until or request.features.days)
 
 
-def _without_faded(
-    request: CandidateRequest,
-    query: SearchQuery,
-) -> CandidateRequest:
+def _without_faded(request: CandidateRequest, query: SearchQuery) -> CandidateRequest:
     """Returns the request with the states of items, and without the faded ones."""
     # A command that runs for a moment need not load this module for a vault without stamps.
     if query.lifecycle is None or not has_stamps(request.store):
@@ -283,11 +243,7 @@ def _without_faded(
     return request._replace(without=without, fading=items)
 
 
-def _aliases(
-    index: Index,
-    scope_ids: Sequence[int],
-    entity: str | None,
-) -> tuple[str, ...]:
+def _aliases(index: Index, scope_ids: Sequence[int], entity: str | None) -> tuple[str, ...]:
     """Returns the other names of an entity in these scopes."""
     if entity is None:
         return ()
@@ -299,6 +255,4 @@ def _aliases(
     for names in groups.values():
         if folded_entity in map(tokens.folded, names):
             other_names.update(names)
-    return tuple(
-        sorted(name for name in other_names if tokens.folded(name) != folded_entity)
-    )
+    return tuple(sorted(name for name in other_names if tokens.folded(name) != folded_entity))

@@ -40,11 +40,7 @@ MORE_ALIKE = 0.3
 class RelevanceGate:
     """The decision for one search."""
 
-    def __init__(
-        self,
-        request: CandidateRequest,
-        candidates: Candidates,
-    ) -> None:
+    def __init__(self, request: CandidateRequest, candidates: Candidates) -> None:
         self._request = request
         self._candidates = candidates
         self._scope_terms = fts_search.within_scopes(request.store, request.scope_ids)
@@ -114,11 +110,7 @@ class RelevanceGate:
                 return True
         return statements.tells_nothing(row[4], row[3])
 
-    def _has_enough(
-        self,
-        place: int,
-        weights: Mapping[str, float],
-    ) -> bool:
+    def _has_enough(self, place: int, weights: Mapping[str, float]) -> bool:
         highest = max(weights.values())
         total = sum(weights.values())
         enough = min(SHARE * total, ENOUGH * highest)
@@ -153,10 +145,7 @@ class RelevanceGate:
         """Returns the highest score of a word. Ignores turns that repeat the prompt."""
         ignored = self._candidates.asked_before
         scores = self._candidates.by_word.get(word, {})
-        return max(
-            (score for place, score in scores.items() if place not in ignored),
-            default=0.0,
-        )
+        return max((score for place, score in scores.items() if place not in ignored), default=0.0)
 
     def _absent_weight(self, word: str) -> float:
         """Weighs a word without matches: 0 for a frequent one, up to 1 for an unknown one.
@@ -164,10 +153,7 @@ class RelevanceGate:
         In a young vault an unknown word weighs less.
         """
         is_frequent = fts_search.has(
-            self._request.store,
-            word,
-            self._scope_terms,
-            self._candidates.without.ids,
+            self._request.store, word, self._scope_terms, self._candidates.without.ids
         )
         if is_frequent:
             return 0.0

@@ -15,21 +15,13 @@ from vault_memory.rules.paths.near_names import near_names
 from vault_memory.rules.paths.scopes import OF_OWNER, READ_BY_ALL
 from vault_memory.search.calls import SearchCalls
 
-NOUNS = {
-    "user": "person",
-    "channel": "channel",
-    "group": "group",
-}
+NOUNS = {"user": "person", "channel": "channel", "group": "group"}
 
 
 class NameUnclear(UsageError):
     """A name on the command line is new, and nearly that of another person, channel or group."""
 
-    def __init__(
-        self,
-        scope: str,
-        near: Sequence[str],
-    ) -> None:
+    def __init__(self, scope: str, near: Sequence[str]) -> None:
         kind, _, name = scope.partition(":")
         listed = " or ".join(f"`{near_name}`" for near_name in near)
         super().__init__(
@@ -43,12 +35,7 @@ class NameUnclear(UsageError):
 class NotesBelongTo(UsageError):
     """The notes of the vault belong to one person, and the command names another one."""
 
-    def __init__(
-        self,
-        name: str,
-        owner: str,
-        root: Path,
-    ) -> None:
+    def __init__(self, name: str, owner: str, root: Path) -> None:
         super().__init__(
             f"these notes belong to {owner}, and this vault has no person `{name}`",
             hint=f"write `--user {owner}`; if the notes are those of {name},"
@@ -60,10 +47,7 @@ class NotesBelongTo(UsageError):
         self.name, self.owner = name, owner
 
 
-def unknown_names(
-    searcher: SearchCalls,
-    scopes: Iterable[str],
-) -> list[str]:
+def unknown_names(searcher: SearchCalls, scopes: Iterable[str]) -> list[str]:
     """Return the scopes that have neither a folder nor a note. Raises NameUnclear, NotesBelongTo."""
     root = searcher.vault.root
     unknown = [scope for scope in scopes if not has_folder(root, scope)]
@@ -81,10 +65,7 @@ def unknown_names(
     return unknown
 
 
-def _refuse_unclear(
-    searcher: SearchCalls,
-    scope: str,
-) -> None:
+def _refuse_unclear(searcher: SearchCalls, scope: str) -> None:
     """Refuses a new name that is nearly a known one, and a second person in a vault of one owner."""
     near = _near_scopes(searcher, scope)
     if near:
@@ -111,10 +92,7 @@ def sole_owner(searcher: SearchCalls) -> str:
     return layout.user if is_owned else ""
 
 
-def has_folder(
-    root: Path,
-    scope: str,
-) -> bool:
+def has_folder(root: Path, scope: str) -> bool:
     """Return whether a scope has a folder of its own in the vault."""
     kind, _, name = scope.partition(":")
     try:
@@ -124,10 +102,7 @@ def has_folder(
         return True
 
 
-def make_folders(
-    root: Path,
-    scopes: Iterable[str],
-) -> None:
+def make_folders(root: Path, scopes: Iterable[str]) -> None:
     """Make the folder of each scope. Raises BadPath, OSError."""
     for scope in scopes:
         kind, _, name = scope.partition(":")
@@ -135,10 +110,7 @@ def make_folders(
         (root / path).mkdir(parents=True, exist_ok=True)
 
 
-def _without(
-    known_scopes: Iterable[str],
-    scopes: Sequence[str],
-) -> list[str]:
+def _without(known_scopes: Iterable[str], scopes: Sequence[str]) -> list[str]:
     return [scope for scope in scopes if scope not in known_scopes]
 
 
@@ -148,10 +120,7 @@ def _known_scopes(searcher: SearchCalls) -> set[str]:
     return {READ_BY_ALL, owner, *searcher.scopes()}
 
 
-def _near_scopes(
-    searcher: SearchCalls,
-    scope: str,
-) -> list[str]:
+def _near_scopes(searcher: SearchCalls, scope: str) -> list[str]:
     """Return the names of folders and notes that are nearly that of a scope."""
     kind, _, name = scope.partition(":")
     prefix = f"{kind}:"

@@ -9,11 +9,7 @@ from vault_memory.index import fts_search
 from vault_memory.index.filters import Filters
 from vault_memory.index.properties import property_filters, property_values
 from vault_memory.index.store import Index
-from vault_memory.markdown.properties.note_properties import (
-    Sort,
-    clean_tag,
-    folded_value,
-)
+from vault_memory.markdown.properties.note_properties import Sort, clean_tag, folded_value
 
 if TYPE_CHECKING:
     from vault_memory.contract.fields import UnknownFilterJson
@@ -33,19 +29,11 @@ class UnknownFilter(NamedTuple):
 
     def as_json(self) -> "UnknownFilterJson":
         """Return the filter as the JSON contract has it."""
-        return {
-            "filter": self.filter,
-            "value": self.value,
-            "near": list(self.near),
-        }
+        return {"filter": self.filter, "value": self.value, "near": list(self.near)}
 
 
 def unknown_filters(
-    index: Index,
-    scope_ids: Sequence[int],
-    filters: Filters,
-    *,
-    is_empty: bool,
+    index: Index, scope_ids: Sequence[int], filters: Filters, *, is_empty: bool
 ) -> tuple[UnknownFilter, ...]:
     """Return the filters with unknown values. `is_empty`: the search found nothing.
 
@@ -61,9 +49,7 @@ def unknown_filters(
 
 
 def _unknown_topic(
-    index: Index,
-    scope_ids: Sequence[int],
-    filters: Filters,
+    index: Index, scope_ids: Sequence[int], filters: Filters
 ) -> Iterator[UnknownFilter]:
     if filters.topic is None:
         return
@@ -82,11 +68,7 @@ class _Lookup(NamedTuple):
     near: Callable[[], tuple[str, ...]]
 
 
-def _others(
-    index: Index,
-    scope_ids: Sequence[int],
-    filters: Filters,
-) -> Iterator[UnknownFilter]:
+def _others(index: Index, scope_ids: Sequence[int], filters: Filters) -> Iterator[UnknownFilter]:
     """Yield the filters, other than the topic, that nothing in the scopes passes."""
     for lookup in _lookups(index, scope_ids, filters):
         fts_search.prepare(index, lookup.filters)
@@ -94,21 +76,14 @@ def _others(
             yield UnknownFilter(lookup.name, lookup.value, lookup.near())
 
 
-def _lookups(
-    index: Index,
-    scope_ids: Sequence[int],
-    filters: Filters,
-) -> Iterator[_Lookup]:
+def _lookups(index: Index, scope_ids: Sequence[int], filters: Filters) -> Iterator[_Lookup]:
     entity = filters.entity
     if entity is not None:
         yield _Lookup(
             "entity",
             entity,
             Filters(entity=entity, also=filters.also),
-            lambda: near_names(
-                entity,
-                property_values.names_of_entities(index, scope_ids),
-            ),
+            lambda: near_names(entity, property_values.names_of_entities(index, scope_ids)),
         )
     for kind in sorted(filters.kinds):
         yield _Lookup(
@@ -118,57 +93,30 @@ def _lookups(
             lambda: tuple(property_values.kinds_of(index, scope_ids)),
         )
     for tag in filters.tags:
-        yield _Lookup(
-            "tag",
-            tag,
-            Filters(tags=(tag,)),
-            partial(_near_tags, index, scope_ids, tag),
-        )
+        yield _Lookup("tag", tag, Filters(tags=(tag,)), partial(_near_tags, index, scope_ids, tag))
     for field in filters.fields:
         yield _Lookup(
-            "where",
-            field,
-            Filters(fields=(field,)),
-            partial(_near_fields, index, scope_ids, field),
+            "where", field, Filters(fields=(field,)), partial(_near_fields, index, scope_ids, field)
         )
     for path in filters.paths:
         yield _Lookup(
-            "path",
-            path,
-            Filters(paths=(path,)),
-            partial(_near_paths, index, scope_ids, path),
+            "path", path, Filters(paths=(path,)), partial(_near_paths, index, scope_ids, path)
         )
 
 
-def _near_tags(
-    index: Index,
-    scope_ids: Sequence[int],
-    tag: str,
-) -> tuple[str, ...]:
+def _near_tags(index: Index, scope_ids: Sequence[int], tag: str) -> tuple[str, ...]:
     """Return similar tags of the notes of these scopes."""
-    tags = property_values.values_of(
-        index,
-        scope_ids,
-        (Sort.TAG, Sort.TEXT_TAG),
-    )
+    tags = property_values.values_of(index, scope_ids, (Sort.TAG, Sort.TEXT_TAG))
     return near_names(clean_tag(tag), tags)
 
 
-def _near_paths(
-    index: Index,
-    scope_ids: Sequence[int],
-    path: str,
-) -> tuple[str, ...]:
+def _near_paths(index: Index, scope_ids: Sequence[int], path: str) -> tuple[str, ...]:
     """Return similar paths and folders of these scopes."""
     paths = property_values.paths_of(index, scope_ids)
     return near_names(path, _with_folders(paths))
 
 
-def _near_fields(
-    index: Index,
-    scope_ids: Sequence[int],
-    field: str,
-) -> tuple[str, ...]:
+def _near_fields(index: Index, scope_ids: Sequence[int], field: str) -> tuple[str, ...]:
     """Return fields as they would be written: with near values of a known key, or near keys."""
     key, value = property_filters.split_field(field)
     keys = property_values.keys_of_fields(index, scope_ids)
@@ -191,10 +139,7 @@ def _with_folders(paths: Iterable[str]) -> list[str]:
     return list(names)
 
 
-def near_names(
-    value: str,
-    names: Iterable[str],
-) -> tuple[str, ...]:
+def near_names(value: str, names: Iterable[str]) -> tuple[str, ...]:
     """Return the names that are most similar to a value."""
     by_key: dict[str, str] = {}
     for name in names:

@@ -62,9 +62,7 @@ class _Rivals(NamedTuple):
         if fact.id not in self.holding:
             return False
         # Fault: a person may have written a fact again below its struck line, with the same id.
-        return not fact.struck or all(
-            copy.struck for _, copy in self.facts if copy.id == fact.id
-        )
+        return not fact.struck or all(copy.struck for _, copy in self.facts if copy.id == fact.id)
 
     def heirs(self, ended: Fact, single: Collection[str]) -> list[FactInNote]:
         """Returns the facts that hold and replaced this one, at once or one after another."""
@@ -112,9 +110,7 @@ def by_validity(
 
 
 def _suspects(
-    request: CandidateRequest,
-    candidates: Candidates,
-    ranked: Sequence[Ranked],
+    request: CandidateRequest, candidates: Candidates, ranked: Sequence[Ranked]
 ) -> tuple[set[int], list[_FactLine]]:
     """Returns the places of lines that say themselves that they ended, and the facts."""
     places: dict[int, int] = {}
@@ -233,16 +229,11 @@ class _Order:
         return not fact.struck and facts_fact.begins(fact) > self._validity.day
 
     def _put_below(
-        self,
-        rivals: _Rivals,
-        holding: Sequence[_FactLine],
-        over: Sequence[_FactLine],
+        self, rivals: _Rivals, holding: Sequence[_FactLine], over: Sequence[_FactLine]
     ) -> None:
         single = self._validity.single
         heirs = {
-            fact.id: (note, fact)
-            for line in over
-            for note, fact in rivals.heirs(line.fact, single)
+            fact.id: (note, fact) for line in over for note, fact in rivals.heirs(line.fact, single)
         }
         places = [line.place for line in holding if line.fact.id in heirs]
         places = places or self._read(heirs.values())
@@ -265,9 +256,7 @@ class _Order:
         places: list[int] = []
         request = self._request
         for heir in heirs:
-            row = fact_queries.line_of(
-                request.store, request.scope_ids, heir, request.filters
-            )
+            row = fact_queries.line_of(request.store, request.scope_ids, heir, request.filters)
             if row is None or row[1] in self._candidates.without.ids:
                 continue
             place = row[0]
@@ -295,17 +284,13 @@ class _Order:
         terms = {**terms, term: terms.get(term, 0.0) + change}
         self._ranked[place] = (-round(score, fusion.DIGITS), place, terms)
 
-    def _grouped(
-        self,
-        lines: Sequence[_FactLine],
-    ) -> list[tuple[_Rivals, list[_FactLine]]]:
+    def _grouped(self, lines: Sequence[_FactLine]) -> list[tuple[_Rivals, list[_FactLine]]]:
         """Returns the lines by scope, subject and predicate, with all facts of each group."""
         if not lines:
             return []
         facts = self._facts_beside(lines)
         names = {
-            scope: facts_fact.canonical(fact for _, fact in rows)
-            for scope, rows in facts.items()
+            scope: facts_fact.canonical(fact for _, fact in rows) for scope, rows in facts.items()
         }
         groups: dict[tuple[str, str, str], list[_FactLine]] = {}
         for line in lines:
@@ -314,9 +299,7 @@ class _Order:
             scope: frozenset(
                 fact.id
                 for fact in facts_fact.current(
-                    [fact for _, fact in rows],
-                    self._validity.day,
-                    self._validity.single,
+                    [fact for _, fact in rows], self._validity.day, self._validity.single
                 )
             )
             for scope, rows in facts.items()
@@ -324,11 +307,7 @@ class _Order:
         return [
             (
                 _Rivals(
-                    [
-                        row
-                        for row in facts.get(key[0], ())
-                        if _key(row[1], names) == key
-                    ],
+                    [row for row in facts.get(key[0], ()) if _key(row[1], names) == key],
                     holding.get(key[0], frozenset()),
                 ),
                 group,
@@ -336,10 +315,7 @@ class _Order:
             for key, group in groups.items()
         ]
 
-    def _facts_beside(
-        self,
-        lines: Sequence[_FactLine],
-    ) -> dict[str, list[FactInNote]]:
+    def _facts_beside(self, lines: Sequence[_FactLine]) -> dict[str, list[FactInNote]]:
         """Returns by scope the facts with the subjects and predicates of these lines."""
         index, scope_ids = self._request.store, self._request.scope_ids
         subjects = {folded(line.fact.subject) for line in lines}

@@ -52,10 +52,7 @@ class LayoutReport:
 
 def patterns_of(settings: LayoutSettings) -> list[Pattern]:
     """Returns the configured patterns."""
-    return [
-        Pattern(pattern.path, pattern.kind, pattern.scope)
-        for pattern in settings.patterns
-    ]
+    return [Pattern(pattern.path, pattern.kind, pattern.scope) for pattern in settings.patterns]
 
 
 def layout_of(settings: LayoutSettings) -> Layout:
@@ -65,9 +62,7 @@ def layout_of(settings: LayoutSettings) -> Layout:
         user=settings.user,
         bot=settings.bot,
         exclude=settings.exclude,
-        preset=preset(settings.name, settings.daily)._replace(
-            bot_folder=settings.bot_folder
-        ),
+        preset=preset(settings.name, settings.daily)._replace(bot_folder=settings.bot_folder),
     )
 
 
@@ -113,14 +108,7 @@ _OWN_TABLE = "own_table"
 class VaultLayout:
     """The layout of one vault, in its marker, in the state folder and in the configuration."""
 
-    def __init__(
-        self,
-        root: Path,
-        state: StateFolder,
-        marker: Marker,
-        *,
-        writes: bool,
-    ) -> None:
+    def __init__(self, root: Path, state: StateFolder, marker: Marker, *, writes: bool) -> None:
         """Without `writes` the marker stays as it is, and only the state folder is written."""
         self._root, self._state, self._writes = root, state, writes
         self._in_marker = marker.layout
@@ -130,12 +118,7 @@ class VaultLayout:
         # A vault that was only read has no marker yet, and a marker may be lost.
         self._shared = _read(self._copy if marker.layout is None else marker.layout)
 
-    def settle(
-        self,
-        settings: LayoutSettings,
-        *,
-        is_own: bool,
-    ) -> SettledLayout:
+    def settle(self, settings: LayoutSettings, *, is_own: bool) -> SettledLayout:
         """Returns the layout for these configured settings, and keeps what had to be decided.
 
         `is_own`: the settings are in the state folder, where no other device can read them.
@@ -149,11 +132,7 @@ class VaultLayout:
         self._keep()
         return SettledLayout(settled, table)
 
-    def keep_current(
-        self,
-        settings: LayoutSettings,
-        folder: Folder,
-    ) -> bool:
+    def keep_current(self, settings: LayoutSettings, folder: Folder) -> bool:
         """Keeps the layout of a vault that was in use before any was kept.
 
         Returns whether that is another one than before: the built-in patterns claim no note of a
@@ -260,9 +239,7 @@ def _apart(settings: LayoutSettings) -> LayoutSettings:
     if daily and not stays_apart(Pattern(daily, "dated", OWNER)):
         daily = ""
     patterns = [
-        row
-        for row in settings.patterns
-        if stays_apart(Pattern(row.path, row.kind, row.scope))
+        row for row in settings.patterns if stays_apart(Pattern(row.path, row.kind, row.scope))
     ]
     return settings._replace(user="", daily=daily, patterns=tuple(patterns))
 
@@ -274,9 +251,7 @@ def _is_default(settings: LayoutSettings) -> bool:
 def _table_json(settings: LayoutSettings) -> dict[str, Any]:
     """Returns the settings that a person made, as JSON has them; the owner has a place of its own."""
     values = settings._replace(user="")._asdict()
-    table = {
-        key: value for key, value in values.items() if value != getattr(_DEFAULTS, key)
-    }
+    table = {key: value for key, value in values.items() if value != getattr(_DEFAULTS, key)}
     if "exclude" in table:
         table["exclude"] = [*settings.exclude]
     if "patterns" in table:
@@ -306,10 +281,7 @@ def _names_in(folder: Path) -> list[str]:
         return []
 
 
-def _choice(
-    settings: LayoutSettings,
-    folder: Folder,
-) -> LayoutSettings | None:
+def _choice(settings: LayoutSettings, folder: Folder) -> LayoutSettings | None:
     """Returns the layout that fits best; None while nothing says which one it is."""
     # A person who wrote patterns has decided what is memory.
     if settings.patterns or settings.name:
@@ -336,10 +308,7 @@ def _settings_of(proposal: LayoutProposal) -> LayoutSettings | None:
     return configuration.layout_of_table({**values, "exclude": [*proposal.exclude]})
 
 
-def _paths_of_people(
-    folder: Folder,
-    layout: Layout,
-) -> list[str]:
+def _paths_of_people(folder: Folder, layout: Layout) -> list[str]:
     """Returns the files of a vault without the notes that the program made."""
     paths = list(folder.listing().entries)
     # Fault: what the program wrote into a vault of another program would make its notes no
@@ -348,11 +317,7 @@ def _paths_of_people(
     return [path for path in paths if path not in own]
 
 
-def _own_notes(
-    paths: Sequence[str],
-    layout: Layout,
-    folder: Folder,
-) -> frozenset[str]:
+def _own_notes(paths: Sequence[str], layout: Layout, folder: Folder) -> frozenset[str]:
     """Returns the notes that the program made: their audit logs begin before there was a text."""
     own = set()
     for path in paths:
@@ -366,10 +331,7 @@ def _own_notes(
     return frozenset(own)
 
 
-def _begins_with_nothing(
-    path: str,
-    folder: Folder,
-) -> bool:
+def _begins_with_nothing(path: str, folder: Folder) -> bool:
     """Whether a record of an audit log made its note."""
     try:
         raw = folder.read(path, max_bytes=LARGEST_AUDIT).raw
@@ -385,11 +347,7 @@ def _is_beginning(record: Record | None) -> bool:
     return not (record.redacted or record.folded)
 
 
-def propose(
-    paths: Sequence[str],
-    settings: LayoutSettings,
-    folder: Folder,
-) -> list[LayoutProposal]:
+def propose(paths: Sequence[str], settings: LayoutSettings, folder: Folder) -> list[LayoutProposal]:
     """Returns every layout with what it would claim, the best first."""
     return layout_survey.proposals(
         paths,
@@ -402,11 +360,7 @@ def propose(
 
 
 def report(
-    settled: SettledLayout,
-    layout: Layout,
-    paths: Iterable[str],
-    root: Path,
-    state: StateFolder,
+    settled: SettledLayout, layout: Layout, paths: Iterable[str], root: Path, state: StateFolder
 ) -> LayoutReport:
     """Returns the layout of a vault, and how many of the Markdown files at `paths` it claims."""
     settings = settled.settings
@@ -423,10 +377,7 @@ def report(
     )
 
 
-def _remark(
-    root: Path,
-    state: StateFolder,
-) -> str:
+def _remark(root: Path, state: StateFolder) -> str:
     # Fault (H124): all who may write to a shared vault could open the notes of others with a
     # pattern in it. So the file is reported, and not read.
     if not (root / places.CONFIG).exists():

@@ -165,33 +165,16 @@ MakeDir = MakeRemoteDir | MakeLocalDir
 Move = MoveRemote | MoveLocal
 Recording = RecordInSync | Refresh | ForgetBase | MoveBase
 Action = (
-    Upload
-    | Download
-    | Merge
-    | Refetch
-    | Delete
-    | RemoveDir
-    | MakeDir
-    | Move
-    | KeepBoth
-    | Recording
+    Upload | Download | Merge | Refetch | Delete | RemoveDir | MakeDir | Move | KeepBoth | Recording
 )
 
 
 def changes(action: Action) -> frozenset[Side]:
     """The sides that an action writes to."""
     match action:
-        case (
-            Upload()
-            | DeleteRemote()
-            | MakeRemoteDir()
-            | RemoveRemoteDir()
-            | MoveRemote()
-        ):
+        case Upload() | DeleteRemote() | MakeRemoteDir() | RemoveRemoteDir() | MoveRemote():
             return frozenset({"remote"})
-        case (
-            Download() | TrashLocal() | MakeLocalDir() | RemoveLocalDir() | MoveLocal()
-        ):
+        case Download() | TrashLocal() | MakeLocalDir() | RemoveLocalDir() | MoveLocal():
             return frozenset({"local"})
         case Merge():
             return frozenset({"local", "remote"} if action.upload else {"local"})

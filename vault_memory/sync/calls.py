@@ -128,9 +128,7 @@ class SyncCalls:
         return total
 
     def _wait_for_saves(
-        self,
-        moment: Callable[[], datetime],
-        sleep: Callable[[float], None],
+        self, moment: Callable[[], datetime], sleep: Callable[[float], None]
     ) -> None:
         """Wait until saves settle, so that one pass takes them all."""
         for pause in PAUSES:
@@ -192,11 +190,7 @@ class SyncCalls:
         with self._edits.transaction():
             yield self._edits.editor.writer
 
-    def _store_failure(
-        self,
-        error: Exception,
-        queued: int | None,
-    ) -> None:
+    def _store_failure(self, error: Exception, queued: int | None) -> None:
         """Store why the sync failed, for `status`."""
         if isinstance(error, sync_connection.NoRemote):
             return
@@ -243,10 +237,7 @@ def _pauses() -> Iterator[float]:
 def _shown_by(progress: "Progress | None") -> Callable[[int, int], None]:
     """Pass the progress of a pass on to the caller's display."""
 
-    def show(
-        finished: int,
-        total: int,
-    ) -> None:
+    def show(finished: int, total: int) -> None:
         if progress is not None:
             progress("syncing", finished, total)
 

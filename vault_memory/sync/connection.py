@@ -76,11 +76,7 @@ class NoRemote(ConfigError):
         )
 
 
-def local_vault(
-    folder: Folder,
-    layout: Layout,
-    writing: Writing,
-) -> LocalVault:
+def local_vault(folder: Folder, layout: Layout, writing: Writing) -> LocalVault:
     """The local side of a sync, with the layout's rule which notes must exist."""
 
     def must_exist(path: str) -> bool:
@@ -133,22 +129,14 @@ class SyncConnection:
             device=device_of(self._state_folder),
         )
         return SyncEngine(
-            self._vault,
-            self._state_folder,
-            self._remote,
-            settings,
-            insist=config.insist,
+            self._vault, self._state_folder, self._remote, settings, insist=config.insist
         )
 
     def close(self) -> None:
         self._engine.close()
         self._remote.close()
 
-    def run_pass(
-        self,
-        now: datetime,
-        options: PassOptions = DEFAULT_OPTIONS,
-    ) -> PassReport:
+    def run_pass(self, now: datetime, options: PassOptions = DEFAULT_OPTIONS) -> PassReport:
         """Run one pass. Raises the errors of `SyncEngine.run_pass`."""
         status = read_status(self._state_folder)
         self._check_refusals(status, now)
@@ -200,11 +188,7 @@ class SyncConnection:
     def _mark(self) -> str:
         return mark_of(self._config.url, self._config.user, self._password)
 
-    def _check_refusals(
-        self,
-        status: SyncStatus,
-        now: datetime,
-    ) -> None:
+    def _check_refusals(self, status: SyncStatus, now: datetime) -> None:
         """Raise Unauthorised for a password that the server has refused."""
         # boto3 looks for the keys itself: they may be others by now.
         if is_s3(self._config.url) and not self._password:
@@ -224,42 +208,27 @@ class SyncConnection:
             )
         if 0 <= age < PAUSE_SECONDS:
             raise Unauthorised(
-                f"the server refused {account}; "
-                "it is not asked again with them for an hour",
+                f"the server refused {account}; it is not asked again with them for an hour",
                 hint=hint,
             )
 
 
-def _with_resting_failed(
-    report: PassReport,
-    resting: Mapping[str, str],
-) -> PassReport:
+def _with_resting_failed(report: PassReport, resting: Mapping[str, str]) -> PassReport:
     """Report the paths that were left alone as failed, not as skipped."""
     skipped = dict(report.skipped)
     failed = {path: skipped.pop(path) for path in resting if path in skipped}
     failed |= dict(report.failed)
-    return replace(
-        report, skipped=tuple(skipped.items()), failed=tuple(sorted(failed.items()))
-    )
+    return replace(report, skipped=tuple(skipped.items()), failed=tuple(sorted(failed.items())))
 
 
-def open_configured(
-    remote: RemoteConfig,
-    password: str,
-) -> "Remote":
+def open_configured(remote: RemoteConfig, password: str) -> "Remote":
     """Open the configured remote, without a request. Raises ConfigError."""
     return remotes.open_remote(
-        remote.url,
-        account_of(remote, password),
-        endpoint=remote.endpoint,
-        region=remote.region,
+        remote.url, account_of(remote, password), endpoint=remote.endpoint, region=remote.region
     )
 
 
-def account_of(
-    remote: RemoteConfig,
-    password: str,
-) -> "Account":
+def account_of(remote: RemoteConfig, password: str) -> "Account":
     authority = os.path.expanduser(remote.ca_file)
     if authority:
         _check_authority(authority)
@@ -282,17 +251,11 @@ def _check_authority(file: str) -> None:
         ) from None
 
 
-def note_refusal(
-    state_folder: Path,
-    mark: str,
-    now: datetime,
-) -> None:
+def note_refusal(state_folder: Path, mark: str, now: datetime) -> None:
     """Record that the server refused a password."""
     status = read_status(state_folder)
     times = status.refused + 1 if status.refused_mark == mark else 1
-    update_status(
-        state_folder, refused=times, refused_at=now.timestamp(), refused_mark=mark
-    )
+    update_status(state_folder, refused=times, refused_at=now.timestamp(), refused_mark=mark)
 
 
 def forget_refusals(state_folder: Path) -> None:
@@ -301,11 +264,7 @@ def forget_refusals(state_folder: Path) -> None:
 
 
 @contextmanager
-def alone(
-    state_folder: Path,
-    *,
-    patience: float,
-) -> Iterator[None]:
+def alone(state_folder: Path, *, patience: float) -> Iterator[None]:
     """Hold the lock of this vault's sync. Raises Locked after `patience` seconds."""
     import filelock
 
@@ -314,8 +273,7 @@ def alone(
         lock.acquire(timeout=patience)
     except filelock.Timeout:
         raise Locked(
-            "another process syncs this vault at the moment",
-            hint="try again in a moment",
+            "another process syncs this vault at the moment", hint="try again in a moment"
         ) from None
     try:
         yield
@@ -335,9 +293,7 @@ def held_of(report: PassReport) -> tuple[Remark, ...]:
 
 def kept_back(report: PassReport) -> tuple[Remark, ...]:
     """What is not done because one side is only read."""
-    return tuple(
-        Remark(path, reason) for path, reason in report.held if _is_read_only(reason)
-    )
+    return tuple(Remark(path, reason) for path, reason in report.held if _is_read_only(reason))
 
 
 def _is_read_only(reason: str) -> bool:
@@ -348,12 +304,7 @@ def needs_a_person(error: Exception) -> bool:
     """Whether only a person can resolve the error; waiting does not help."""
     return isinstance(
         error,
-        Unauthorised
-        | AnotherClient
-        | NotTwoWay
-        | ConfigError
-        | PreconditionsIgnored
-        | WrongRegion,
+        Unauthorised | AnotherClient | NotTwoWay | ConfigError | PreconditionsIgnored | WrongRegion,
     )
 
 

@@ -33,17 +33,8 @@ from vault_memory.sync.observe.edited_renames import find_edited_renames
 from vault_memory.sync.observe.etag_audit import recheck_racy, sweep
 from vault_memory.sync.observe.local_scan import BEING_SAVED, LocalScan, LocalScanner
 from vault_memory.sync.observe.other_clients import refuse_other_clients
-from vault_memory.sync.observe.remote_scan import (
-    ROOT_TAG,
-    RemoteScan,
-    RemoteScanner,
-    nodes_of,
-)
-from vault_memory.sync.observe.server_backup import (
-    FACT_HERE,
-    BackupDetector,
-    RevertedNotes,
-)
+from vault_memory.sync.observe.remote_scan import ROOT_TAG, RemoteScan, RemoteScanner, nodes_of
+from vault_memory.sync.observe.server_backup import FACT_HERE, BackupDetector, RevertedNotes
 from vault_memory.sync.observe.server_identity import ServerIdentityCheck
 from vault_memory.sync.pass_options import PassOptions
 from vault_memory.sync.pass_report import PassReport, report_of, verb_of
@@ -67,15 +58,7 @@ from vault_memory.sync.trees import (
 DEFAULT_OPTIONS = PassOptions()
 LAST_GOOD = "last_good"
 """Key of the sync state: when a complete pass last succeeded"""
-COMPLETE = (
-    Upload,
-    Download,
-    MakeRemoteDir,
-    MakeLocalDir,
-    RecordInSync,
-    Refresh,
-    ForgetBase,
-)
+COMPLETE = (Upload, Download, MakeRemoteDir, MakeLocalDir, RecordInSync, Refresh, ForgetBase)
 """Actions after which nothing is left to do for their paths"""
 TWICE_SECONDS = 3.0
 """Between the two observations that prove an absence"""
@@ -125,9 +108,7 @@ class SyncEngine:
         self._remote = remote
         self._settings = settings
         self.state: SyncState = open_state(state_folder)
-        self._local_scanner = LocalScanner(
-            vault.folder, self.state, largest=settings.largest
-        )
+        self._local_scanner = LocalScanner(vault.folder, self.state, largest=settings.largest)
         self._remote_scanner = RemoteScanner(remote, self.state)
         self._session = SyncSession(
             self._local_scanner,
@@ -141,9 +122,7 @@ class SyncEngine:
         self._executor = Executor(self._session)
         self._refusals = Refusals(self.state)
         self._backups = BackupDetector(self._session)
-        self._identity_check = ServerIdentityCheck(
-            remote, self.state, settings.mode, insist=insist
-        )
+        self._identity_check = ServerIdentityCheck(remote, self.state, settings.mode, insist=insist)
 
     def close(self) -> None:
         """Close the sync state; the remote stays open."""
@@ -155,8 +134,7 @@ class SyncEngine:
         nodes, base = self._local_scanner.scan(at).nodes, self.state.base()
         refused = self._refusals.lasting(nodes, at)
         deletions = sum(
-            isinstance(was, BaseFile) and path not in nodes
-            for path, was in base.items()
+            isinstance(was, BaseFile) and path not in nodes for path, was in base.items()
         )
         edits = sum(
             _is_edit(node, base.get(path))
@@ -169,11 +147,7 @@ class SyncEngine:
         """Whether a program is saving a file of the vault; the server is not asked."""
         return bool(self._local_scanner.scan(now.timestamp()).being_saved)
 
-    def run_pass(
-        self,
-        now: datetime,
-        options: PassOptions = DEFAULT_OPTIONS,
-    ) -> PassReport:
+    def run_pass(self, now: datetime, options: PassOptions = DEFAULT_OPTIONS) -> PassReport:
         """Run one pass.
 
         Raises AnotherClient, NotTwoWay, VaultUnreachable, RemoteErrors that concern the whole server,
@@ -191,11 +165,7 @@ class SyncEngine:
         self._session.prefetched.clear()
         self._identity_check.load_capabilities()
 
-    def _run(
-        self,
-        now: datetime,
-        options: PassOptions,
-    ) -> PassReport:
+    def _run(self, now: datetime, options: PassOptions) -> PassReport:
         result = PassResult()
         open_uploads = {} if options.dry_run else repair(self._session, result, now)
         scan = self._scan(now, options)
@@ -214,15 +184,10 @@ class SyncEngine:
         self._backups.remember_held(
             draft.older_here, draft.base, plan.older_here, fact_name=FACT_HERE
         )
-        self._executor.execute(
-            (*plan.actions, *refetches), now, options.progress, result
-        )
+        self._executor.execute((*plan.actions, *refetches), now, options.progress, result)
         if options.ask:
             self._session.unread.observe(
-                scan.remote.entries,
-                self.state.base(),
-                scan.at,
-                listed=scan.remote.listed,
+                scan.remote.entries, self.state.base(), scan.at, listed=scan.remote.listed
             )
         report = report_of(plan, result, scan.local)
         is_good = options.ask and not report.failed
@@ -235,11 +200,7 @@ class SyncEngine:
 
     # --- Scan -----------------------------------------------------------------------------------
 
-    def _scan(
-        self,
-        now: datetime,
-        options: PassOptions,
-    ) -> _Scan:
+    def _scan(self, now: datetime, options: PassOptions) -> _Scan:
         local = self._local_scanner.scan(now.timestamp())
         if not options.ask:
             return _Scan(local, self._remote_scanner.last_scan(), now)
@@ -248,11 +209,7 @@ class SyncEngine:
         return _Scan(local, self._remote_scanner.scan(recheck=recheck), now)
 
     def _refuse_other_server(
-        self,
-        scan: _Scan,
-        *,
-        asks_again: bool = False,
-        approved: bool = False,
+        self, scan: _Scan, *, asks_again: bool = False, approved: bool = False
     ) -> None:
         """Raise _OtherServer when the server is not the one of the last passes."""
         root = None if asks_again else scan.remote.root
@@ -265,10 +222,7 @@ class SyncEngine:
     # --- Plan -----------------------------------------------------------------------------------
 
     def _identified_draft(
-        self,
-        scan: _Scan,
-        left_alone: Mapping[str, str],
-        options: PassOptions,
+        self, scan: _Scan, left_alone: Mapping[str, str], options: PassOptions
     ) -> _Draft:
         """Draft a plan for a server that is known to be the same. Raises _OtherServer."""
         self._refuse_other_server(scan, approved=options.approve_deletes)
@@ -280,10 +234,7 @@ class SyncEngine:
         return self._decided_draft(scan, left_alone, options)
 
     def _decided_draft(
-        self,
-        scan: _Scan,
-        left_alone: Mapping[str, str],
-        options: PassOptions,
+        self, scan: _Scan, left_alone: Mapping[str, str], options: PassOptions
     ) -> _Draft:
         """Draft a plan; when a person rejects the earlier texts, draft it on the newer ones."""
         draft = self._draft(scan, left_alone, options)
@@ -293,23 +244,14 @@ class SyncEngine:
             self._backups.prefer_local_texts(draft.reverted, draft.base, draft.local)
         elif draft.plan.older_here:
             self._backups.bring_newer_back(
-                draft.older_here,
-                draft.base,
-                draft.local,
-                draft.reverted.remote,
-                scan.now,
+                draft.older_here, draft.base, draft.local, draft.reverted.remote, scan.now
             )
             scan = replace(scan, local=self._local_scanner.scan(scan.at))
         else:
             return draft
         return self._draft(scan, left_alone, options)
 
-    def _draft(
-        self,
-        scan: _Scan,
-        left_alone: Mapping[str, str],
-        options: PassOptions,
-    ) -> _Draft:
+    def _draft(self, scan: _Scan, left_alone: Mapping[str, str], options: PassOptions) -> _Draft:
         """Plan on both trees. The paths of `left_alone` count as unknown on the server."""
         base = self.state.base()
         refused = self._refusals.lasting(scan.local.nodes, scan.at)
@@ -319,9 +261,7 @@ class SyncEngine:
         absent = {*base, *remote_nodes} - scan.local.nodes.keys()
         local_nodes = scan.local.nodes | self._local_scanner.placeholders(absent)
         local = self._tree("local", local_nodes, base, scan.at)
-        remote = self._tree(
-            "remote", remote_nodes, base, scan.at, is_new=scan.remote.listed
-        )
+        remote = self._tree("remote", remote_nodes, base, scan.at, is_new=scan.remote.listed)
         self._session.young = frozenset(
             path for path, entry in scan.remote.entries.items() if not entry.confirmed
         )
@@ -333,18 +273,13 @@ class SyncEngine:
         if self._settings.mode in ("both", "push") and not options.approve_restore:
             older_here = self._backups.find_older_here(base, local)
         settings = replace(
-            self._settings_for(scan, base, reverted, options),
-            older_here=frozenset(older_here),
+            self._settings_for(scan, base, reverted, options), older_here=frozenset(older_here)
         )
         plan = planner.plan(base, local, reverted.remote, settings)
         return _Draft(plan, base, local, reverted, older_here)
 
     def _settings_for(
-        self,
-        scan: _Scan,
-        base: Base,
-        reverted: RevertedNotes,
-        options: PassOptions,
+        self, scan: _Scan, base: Base, reverted: RevertedNotes, options: PassOptions
     ) -> Settings:
         """The settings of this pass: the configured ones, approvals and observations."""
         last_good = self.state.meta(LAST_GOOD)
@@ -363,21 +298,14 @@ class SyncEngine:
                 base, scan.local.nodes, self._local_scanner, self._vault.writing
             ),
             remote_names=Names(
-                folds_unicode=self._remote.traits.normalises_names,
-                refuses=self._remote.refuses,
+                folds_unicode=self._remote.traits.normalises_names, refuses=self._remote.refuses
             ),
             has_folders=self._remote.traits.parents,
             stamp=safety_limits.stamp(scan.now, last),
         )
 
     def _tree(
-        self,
-        side: Side,
-        nodes: Mapping[str, Node],
-        base: Base,
-        at: float,
-        *,
-        is_new: bool = True,
+        self, side: Side, nodes: Mapping[str, Node], base: Base, at: float, *, is_new: bool = True
     ) -> Tree:
         """One side, with the absences that are proven.
 
@@ -395,18 +323,12 @@ class SyncEngine:
                 missing_since = self.state.store_missing(side, missing, at)
 
         def missing_for(seconds: float) -> frozenset[str]:
-            return frozenset(
-                path for path, since in missing_since.items() if at - since >= seconds
-            )
+            return frozenset(path for path, since in missing_since.items() if at - since >= seconds)
 
         return Tree(nodes, missing_for(TWICE_SECONDS), missing_for(MINUTE_SECONDS))
 
     def _refetches(
-        self,
-        scan: _Scan,
-        plan: SyncPlan,
-        base: Base,
-        options: PassOptions,
+        self, scan: _Scan, plan: SyncPlan, base: Base, options: PassOptions
     ) -> tuple[Refetch, ...]:
         """Fetches that check whether tags hide other bytes."""
         refetches: tuple[Refetch, ...] = ()
@@ -427,11 +349,7 @@ class SyncEngine:
 
     # --- Record ---------------------------------------------------------------------------------
 
-    def _record_pass(
-        self,
-        plan: SyncPlan,
-        last_good: datetime | None,
-    ) -> None:
+    def _record_pass(self, plan: SyncPlan, last_good: datetime | None) -> None:
         """Record the end of a pass. `last_good`: when it began, if it succeeded completely."""
         with self.state.transaction():
             if any("remote" in changes(action) for action in plan.actions):
@@ -440,12 +358,7 @@ class SyncEngine:
             if last_good is not None:
                 self.state.set_meta(LAST_GOOD, last_good.isoformat())
 
-    def _is_settled(
-        self,
-        plan: SyncPlan,
-        result: PassResult,
-        local_scan: LocalScan,
-    ) -> bool:
+    def _is_settled(self, plan: SyncPlan, result: PassResult, local_scan: LocalScan) -> bool:
         """Whether both sides are the same now, judged without another look at the server.
 
         A merge, copy, rename or delete may need another pass. So does everything that failed or waits,
@@ -472,17 +385,11 @@ class _OtherServer(Exception):
         self.reason = reason
 
 
-def _with_waiting(
-    plan: SyncPlan,
-    reasons: Mapping[str, str],
-) -> SyncPlan:
+def _with_waiting(plan: SyncPlan, reasons: Mapping[str, str]) -> SyncPlan:
     return replace(plan, waiting={**plan.waiting, **reasons})
 
 
-def _is_edit(
-    node: Node,
-    was: BaseNode | None,
-) -> bool:
+def _is_edit(node: Node, was: BaseNode | None) -> bool:
     """Whether a file differs from the base; a file that is being saved counts, too."""
     if isinstance(node, File):
         is_same = isinstance(was, BaseFile) and was.hash == node.hash

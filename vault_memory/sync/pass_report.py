@@ -65,20 +65,14 @@ class PassReport:
         )
 
 
-def report_of(
-    plan: SyncPlan,
-    result: PassResult,
-    local_scan: LocalScan,
-) -> PassReport:
+def report_of(plan: SyncPlan, result: PassResult, local_scan: LocalScan) -> PassReport:
     """Report what a pass did with its plan. The caller adds the number of requests."""
     waiting = {
         **plan.waiting,
         **local_scan.being_saved,
         **dict.fromkeys(result.outdated, COMPARED_AGAIN),
     }
-    unknown = {
-        path: reason for path, reason in plan.unknown.items() if path not in waiting
-    }
+    unknown = {path: reason for path, reason in plan.unknown.items() if path not in waiting}
     skipped = {**result.refused, **plan.skipped, **unknown}
     files = (
         result.uploaded,
@@ -101,8 +95,7 @@ def report_of(
         conflicts=tuple(result.conflicts),
         skipped=tuple(sorted(skipped.items())),
         held=tuple(
-            (entry.action.path, f"{verb_of(entry.action)}: {entry.reason}")
-            for entry in plan.held
+            (entry.action.path, f"{verb_of(entry.action)}: {entry.reason}") for entry in plan.held
         ),
         waiting=tuple(sorted(waiting.items())),
         failed=tuple(sorted(result.failed.items())),
@@ -114,7 +107,6 @@ def report_of(
 def verb_of(action: Action) -> str:
     """The name of an action in words, e.g. `delete remote`."""
     words = "".join(
-        f" {letter.lower()}" if letter.isupper() else letter
-        for letter in type(action).__name__
+        f" {letter.lower()}" if letter.isupper() else letter for letter in type(action).__name__
     )
     return words.strip()

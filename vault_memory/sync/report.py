@@ -62,10 +62,7 @@ class SyncReport:
     """what a dry run would do"""
 
 
-def together(
-    total: SyncReport,
-    report: "PassReport",
-) -> SyncReport:
+def together(total: SyncReport, report: "PassReport") -> SyncReport:
     """Add the report of a pass: what was done is summed up, what is open is that of the last pass."""
     copies = tuple(dict.fromkeys((*total.copies, *report.conflicts)))
     counts = {name: getattr(total, name) + getattr(report, name) for name in COUNTS}

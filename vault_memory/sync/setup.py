@@ -10,11 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from vault_memory.config import remote_problems
-from vault_memory.config.remote_password import (
-    forget_password,
-    keep_password,
-    password_of,
-)
+from vault_memory.config.remote_password import forget_password, keep_password, password_of
 from vault_memory.config.sections import RemoteSettings
 from vault_memory.config.toml_edit import with_table, without_table
 from vault_memory.errors import ConfigError, UsageError
@@ -78,22 +74,13 @@ WORDS = {
         "one request tells whether anything changed",
         "each look for changes takes a request for every folder",
     ),
-    "fileids": (
-        "files are known again after a rename",
-        "a renamed file is told by its content",
-    ),
-    "checksums": (
-        "checksums are kept, so equal files are not fetched",
-        "no checksums are kept",
-    ),
+    "fileids": ("files are known again after a rename", "a renamed file is told by its content"),
+    "checksums": ("checksums are kept, so equal files are not fetched", "no checksums are kept"),
     "normalises_names": (
         "accented names are kept in one spelling",
         "names are kept as they are spelt",
     ),
-    "infinity": (
-        "the whole tree is listed at once",
-        "the tree is listed folder by folder",
-    ),
+    "infinity": ("the whole tree is listed at once", "the tree is listed folder by folder"),
 }
 """What a capability means where the server has it, and where it does not"""
 
@@ -154,10 +141,7 @@ def _capabilities(traits: Capabilities) -> "CapabilitiesJson":
     }
 
 
-def find_remote(
-    url: str,
-    remote: RemoteSettings,
-) -> str:
+def find_remote(url: str, remote: RemoteSettings) -> str:
     """Find the address for the configuration from what a person types, e.g. the address of a Nextcloud.
 
     Sends no password. Raises ConfigError, RemoteUnreachable.
@@ -177,21 +161,14 @@ def is_account_root(url: str) -> bool:
     return remotes.is_account_root(url)
 
 
-def below(
-    url: str,
-    folder: str,
-) -> str:
+def below(url: str, folder: str) -> str:
     """The address of a folder below another."""
     from urllib.parse import quote
 
     return f"{url.rstrip('/')}/{quote(inside(folder.strip('/')))}"
 
 
-def log_in(
-    url: str,
-    remote: RemoteSettings,
-    show: Callable[[str], None],
-) -> "Granted":
+def log_in(url: str, remote: RemoteSettings, show: Callable[[str], None]) -> "Granted":
     """Log in through a page of the server, whose address `show` gets. Returns an app password.
 
     Raises UsageError when no person approves the login in time.
@@ -208,18 +185,13 @@ def log_in(
                 return granted
             time.sleep(LOGIN_PAUSE)
         raise UsageError(
-            "the login was not approved in time",
-            hint="run `vault-memory remote add` again",
+            "the login was not approved in time", hint="run `vault-memory remote add` again"
         )
     finally:
         login.close()
 
 
-def add(
-    calls: "SyncCalls",
-    remote: RemoteSettings,
-    password: str,
-) -> RemoteTest:
+def add(calls: "SyncCalls", remote: RemoteSettings, password: str) -> RemoteTest:
     """Test the remote, and write it into the configuration.
 
     An empty `password` means the one in its password file. A missing folder is made. Raises
@@ -231,8 +203,7 @@ def add(
     file = vault.config_file
     if file is None:
         raise ConfigError(
-            "there is no configuration file to write to",
-            hint="name one with `--config`",
+            "there is no configuration file to write to", hint="name one with `--config`"
         )
     secret = password or password_of(remote, vault.environment, vault.root)
     before = vault.config.remote
@@ -242,9 +213,7 @@ def add(
         raise NotTwoWay
     with alone(vault.state.path, patience=PATIENCE_SECONDS):
         if password:
-            remote = remote._replace(
-                password_file=str(keep_password(password, vault.state.path))
-            )
+            remote = remote._replace(password_file=str(keep_password(password, vault.state.path)))
             password_of(remote, vault.environment, vault.root)
         text = file.read_bytes().decode("utf-8") if file.exists() else ""
         _write(file, with_table(text, TABLE, _to_write(before, remote)))
@@ -267,9 +236,7 @@ def test(calls: "SyncCalls") -> RemoteTest:
             tested = _test(remote, password)
     except Unauthorised:
         note_refusal(
-            vault.state.path,
-            mark_of(remote.url, remote.user, password),
-            datetime.now(UTC),
+            vault.state.path, mark_of(remote.url, remote.user, password), datetime.now(UTC)
         )
         raise
     forget_refusals(vault.state.path)
@@ -295,10 +262,7 @@ def _place_of(remote: RemoteSettings) -> tuple[str, str, str]:
     return remote.url, remote.user, remote.endpoint
 
 
-def _to_write(
-    before: RemoteSettings,
-    remote: RemoteSettings,
-) -> dict[str, object]:
+def _to_write(before: RemoteSettings, remote: RemoteSettings) -> dict[str, object]:
     """The values that differ from the defaults, or did. Lists of patterns stay as they are written."""
     defaults, previous = RemoteSettings()._asdict(), before._asdict()
     values: dict[str, object] = {}
@@ -317,7 +281,9 @@ def _check(remote: RemoteSettings) -> None:
         return
     hint = "`vault-memory remote --help` shows how"
     if remote.url.lower().startswith("s3:"):
-        hint = "write it as `s3://bucket/folder`, with `--endpoint URL` for a store that is not Amazon"
+        hint = (
+            "write it as `s3://bucket/folder`, with `--endpoint URL` for a store that is not Amazon"
+        )
     if "`allow_http = true`" in problems[0]:
         hint = "write https://, or add `--allow-http` to `vault-memory remote add`"
     match = re.fullmatch(
@@ -328,12 +294,7 @@ def _check(remote: RemoteSettings) -> None:
     raise ConfigError(f"the address of the remote: {problems[0]}", hint=hint)
 
 
-def _test(
-    remote: RemoteSettings,
-    password: str,
-    *,
-    make: bool = False,
-) -> RemoteTest:
+def _test(remote: RemoteSettings, password: str, *, make: bool = False) -> RemoteTest:
     opened = open_configured(remote, password)
     try:
         created = make and make_folder(opened, remote, password)
@@ -343,21 +304,13 @@ def _test(
             opened.look("")
             times.append(time.perf_counter() - began)
         return RemoteTest(
-            remote.url,
-            opened.kind,
-            round(1000 * min(times), 1),
-            opened.probe(),
-            created,
+            remote.url, opened.kind, round(1000 * min(times), 1), opened.probe(), created
         )
     finally:
         opened.close()
 
 
-def make_folder(
-    opened: Remote,
-    remote: RemoteSettings,
-    password: str,
-) -> bool:
+def make_folder(opened: Remote, remote: RemoteSettings, password: str) -> bool:
     """Make the folder and those above it where they are missing. Returns whether it was missing."""
     try:
         opened.look("")
@@ -370,11 +323,7 @@ def make_folder(
     return True
 
 
-def _make_below(
-    remote: RemoteSettings,
-    password: str,
-    url: str,
-) -> None:
+def _make_below(remote: RemoteSettings, password: str, url: str) -> None:
     """Make the folder at `url`, and first those above it where they are missing. Raises RootMissing."""
     from urllib.parse import unquote, urlsplit
 
@@ -395,10 +344,7 @@ def _make_below(
         parent.close()
 
 
-def _store_capabilities(
-    calls: "SyncCalls",
-    traits: Capabilities,
-) -> None:
+def _store_capabilities(calls: "SyncCalls", traits: Capabilities) -> None:
     """Store what the server can do, so that the first sync does not probe again."""
     state = open_state(calls.vault.state.path)
     try:
@@ -415,17 +361,12 @@ def _delete_state(calls: "SyncCalls") -> None:
         (calls.vault.state.path / f"{STATE_FILE}{ending}").unlink(missing_ok=True)
 
 
-def _write(
-    file: Path,
-    text: str,
-) -> None:
+def _write(file: Path, text: str) -> None:
     """Replace the configuration file as a whole, with its mode. Raises ConfigError."""
     temporary = file.with_name(f"{file.name}.{os.urandom(6).hex()}")
     mode = file.stat().st_mode & 0o777 if file.exists() else 0o600
     try:
-        fd = os.open(
-            temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, mode
-        )
+        fd = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, mode)
         with os.fdopen(fd, "w", encoding="utf-8") as stream:
             stream.write(text)
         os.replace(temporary, file)

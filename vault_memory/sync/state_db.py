@@ -115,9 +115,7 @@ class SyncState:
 
     def base(self) -> dict[str, BaseNode]:
         """The base, by path."""
-        rows = self._connection.execute(
-            "SELECT path, hash, tag, local_id, remote_id FROM base"
-        )
+        rows = self._connection.execute("SELECT path, hash, tag, local_id, remote_id FROM base")
         return {path: _base_node(*row) for path, *row in rows}
 
     def base_of(self, path: str) -> BaseNode | None:
@@ -127,13 +125,7 @@ class SyncState:
         )
         return next((_base_node(*row) for row in rows), None)
 
-    def set_base(
-        self,
-        path: str,
-        node: BaseNode,
-        *,
-        racy: int = 0,
-    ) -> None:
+    def set_base(self, path: str, node: BaseNode, *, racy: int = 0) -> None:
         """Record what both sides have now.
 
         `racy` (YOUNG, NEW, UNSIGNED): another write within the same second may get the same tag.
@@ -152,11 +144,7 @@ class SyncState:
         for table in ("base", "behind", "absent", "hashed", "sent"):
             self._connection.execute(f"DELETE FROM {table} WHERE path = ?", (path,))
 
-    def move(
-        self,
-        path: str,
-        to: str,
-    ) -> None:
+    def move(self, path: str, to: str) -> None:
         """Record that a path, and everything below it, has a new name on both sides."""
         for old in [each for each in self.base() if within(each, path)]:
             new = to + old.removeprefix(path)
@@ -185,9 +173,7 @@ class SyncState:
     def mark_racy(self, paths: Iterable[str]) -> None:
         """Record that the tags of these paths may hide other bytes."""
         rows = [(YOUNG, path) for path in paths]
-        self._connection.executemany(
-            "UPDATE base SET racy = ? WHERE path = ? AND racy = 0", rows
-        )
+        self._connection.executemany("UPDATE base SET racy = ? WHERE path = ? AND racy = 0", rows)
 
     def clear_racy(self, path: str) -> None:
         """Record that the tag of a path was checked and has the bytes of the base."""
@@ -236,9 +222,7 @@ class SyncState:
         """Store a complete listing of the server."""
         previous = self.entries()
         deleted = [(path,) for path in previous.keys() - entries.keys()]
-        changed = [
-            entry for path, entry in entries.items() if previous.get(path) != entry
-        ]
+        changed = [entry for path, entry in entries.items() if previous.get(path) != entry]
         self._connection.executemany("DELETE FROM entries WHERE path = ?", deleted)
         self._connection.executemany(
             "INSERT OR REPLACE INTO entries VALUES (?, ?, ?, ?, ?, ?, ?)",
@@ -260,11 +244,7 @@ class SyncState:
         """Record that the server has nothing at a path any more."""
         self._connection.execute("DELETE FROM entries WHERE path = ?", (path,))
 
-    def move_entries(
-        self,
-        path: str,
-        to: str,
-    ) -> None:
+    def move_entries(self, path: str, to: str) -> None:
         """Record that this device renamed a path on the server, with everything below it."""
         olds = [old for old in self.entries() if within(old, path)]
         self._connection.executemany(
@@ -287,25 +267,13 @@ class SyncState:
         rows = self._connection.execute("SELECT path, tag, hash FROM behind")
         return {path: (tag, hashed) for path, tag, hashed in rows}
 
-    def store_fetched(
-        self,
-        path: str,
-        tag: str,
-        hashed: str,
-    ) -> None:
+    def store_fetched(self, path: str, tag: str, hashed: str) -> None:
         """Record the hash of the bytes that were fetched under a tag."""
         self._connection.execute(
             "INSERT OR REPLACE INTO behind VALUES (?, ?, ?)", (path, tag, hashed)
         )
 
-    def mark_doubtful(
-        self,
-        path: str,
-        tag: str,
-        now: datetime,
-        *,
-        why: str = "doubt",
-    ) -> float:
+    def mark_doubtful(self, path: str, tag: str, now: datetime, *, why: str = "doubt") -> float:
         """Mark the bytes behind a tag as doubtful. Returns since when they are, in Unix seconds."""
         since = self.doubted_since(path, tag, why=why)
         if since is None:
@@ -313,13 +281,7 @@ class SyncState:
             self.set_meta(f"{why} {path}", [tag, since])
         return since
 
-    def doubted_since(
-        self,
-        path: str,
-        tag: str,
-        *,
-        why: str = "doubt",
-    ) -> float | None:
+    def doubted_since(self, path: str, tag: str, *, why: str = "doubt") -> float | None:
         """Since when the bytes behind a tag are doubtful, in Unix seconds; None when they are not."""
         doubt = self.meta(f"{why} {path}")
         if not isinstance(doubt, list) or doubt[0] != tag:
@@ -328,20 +290,13 @@ class SyncState:
 
     # --- Absence, which is believed when it was seen twice ---
 
-    def store_missing(
-        self,
-        side: str,
-        missing: Iterable[str],
-        now: float,
-    ) -> dict[str, float]:
+    def store_missing(self, side: str, missing: Iterable[str], now: float) -> dict[str, float]:
         """Store which paths of the base are missing on a side. Returns since when each is."""
         previous = self.missing_since(side)
         current = set(missing)
         returned = [(side, path) for path in previous.keys() - current]
         new = [(side, path, now) for path in current - previous.keys()]
-        self._connection.executemany(
-            "DELETE FROM absent WHERE side = ? AND path = ?", returned
-        )
+        self._connection.executemany("DELETE FROM absent WHERE side = ? AND path = ?", returned)
         self._connection.executemany("INSERT INTO absent VALUES (?, ?, ?)", new)
         # Fault (B50): a clock that was set back would make an absence begin in the
         # future, and no deletion would ever count as seen twice.
@@ -349,21 +304,15 @@ class SyncState:
 
     def missing_since(self, side: str) -> dict[str, float]:
         """The paths of the base that were missing on a side in its last listing, and since when."""
-        rows = self._connection.execute(
-            "SELECT path, since FROM absent WHERE side = ?", (side,)
-        )
+        rows = self._connection.execute("SELECT path, since FROM absent WHERE side = ?", (side,))
         return dict(rows)
 
     # --- Uploads under way ---
 
     def begin_uploads(self, uploads: Iterable[OpenUpload]) -> None:
         """Record uploads that are about to begin."""
-        rows = [
-            (upload.path, upload.hash, upload.size, upload.tag) for upload in uploads
-        ]
-        self._connection.executemany(
-            "INSERT OR REPLACE INTO uploads VALUES (?, ?, ?, ?)", rows
-        )
+        rows = [(upload.path, upload.hash, upload.size, upload.tag) for upload in uploads]
+        self._connection.executemany("INSERT OR REPLACE INTO uploads VALUES (?, ?, ?, ?)", rows)
 
     def end_upload(self, path: str) -> None:
         """Record that the outcome of an upload is known."""
@@ -376,30 +325,17 @@ class SyncState:
 
     # --- Which program rewrites what ---
 
-    def record_rewrite(
-        self,
-        path: str,
-        by: str,
-        at: float,
-    ) -> None:
+    def record_rewrite(self, path: str, by: str, at: float) -> None:
         """Record that a path got other bytes."""
-        self._connection.execute(
-            "INSERT INTO rewrites VALUES (?, ?, ?)", (path, at, by)
-        )
+        self._connection.execute("INSERT INTO rewrites VALUES (?, ?, ?)", (path, at, by))
 
     def rewrites(self, now: float) -> list[Rewrite]:
         """The rewrites of the last minute; older ones are deleted."""
-        self._connection.execute(
-            "DELETE FROM rewrites WHERE at < ? OR at > ?", (now - WITHIN, now)
-        )
+        self._connection.execute("DELETE FROM rewrites WHERE at < ? OR at > ?", (now - WITHIN, now))
         rows = self._connection.execute("SELECT path, at, by FROM rewrites ORDER BY at")
         return [Rewrite(*row) for row in rows]
 
-    def uploaded_lately(
-        self,
-        path: str,
-        now: float,
-    ) -> bool:
+    def uploaded_lately(self, path: str, now: float) -> bool:
         """Whether the latest rewrite of a path within the last minute was an upload of this device."""
         for rewrite in reversed(self.rewrites(now)):
             if rewrite.path == path:
@@ -408,11 +344,7 @@ class SyncState:
 
     # --- Single values by name ---
 
-    def set_meta(
-        self,
-        name: str,
-        value: object,
-    ) -> None:
+    def set_meta(self, name: str, value: object) -> None:
         """Store a value under a name."""
         self._connection.execute(
             "INSERT OR REPLACE INTO info VALUES (?, ?)", (name, json.dumps(value))
@@ -429,15 +361,11 @@ class SyncState:
             (len(prefix), prefix),
         )
         values = {name: json.loads(value) for name, value in rows}
-        return {
-            name: value for name, value in values.items() if isinstance(value, dict)
-        }
+        return {name: value for name, value in values.items() if isinstance(value, dict)}
 
     def meta(self, name: str) -> object:
         """The value under a name, or None."""
-        row = self._connection.execute(
-            "SELECT value FROM info WHERE name = ?", (name,)
-        ).fetchone()
+        row = self._connection.execute("SELECT value FROM info WHERE name = ?", (name,)).fetchone()
         return json.loads(row[0]) if row else None
 
 
@@ -465,12 +393,7 @@ def quarantine_state(folder: Path) -> None:
     )
 
 
-def _base_node(
-    hashed: str | None,
-    tag: str,
-    local_id: str,
-    remote_id: str,
-) -> BaseNode:
+def _base_node(hashed: str | None, tag: str, local_id: str, remote_id: str) -> BaseNode:
     if hashed is None:
         return BaseDir(local_id, remote_id)
     return BaseFile(hashed, tag, local_id, remote_id)

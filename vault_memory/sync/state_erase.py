@@ -25,9 +25,7 @@ class ErasedNames:
 
 
 def erase_names(
-    folder: Path,
-    holds: Callable[[str], bool],
-    is_here: Callable[[str], bool],
+    folder: Path, holds: Callable[[str], bool], is_here: Callable[[str], bool]
 ) -> ErasedNames:
     """Delete the rows of paths that hold a text and lead to no file here or on the server.
 
@@ -53,18 +51,13 @@ def erase_names(
                     f"DELETE FROM {table} WHERE path = ?", [(path,) for path in paths]
                 )
                 count += len(paths)
-            count += _erase_meta(
-                state, lambda path: is_erased(path) and path not in on_server
-            )
+            count += _erase_meta(state, lambda path: is_erased(path) and path not in on_server)
         return ErasedNames(count, len(on_server), compact(connection))
     finally:
         state.close()
 
 
-def _erase_meta(
-    state: SyncState,
-    is_erased: Callable[[str], bool],
-) -> int:
+def _erase_meta(state: SyncState, is_erased: Callable[[str], bool]) -> int:
     """Delete values about erased paths, and erased paths within other values. Returns how many."""
     count = 0
     names = [name for (name,) in state.connection.execute("SELECT name FROM info")]
@@ -79,9 +72,7 @@ def _erase_meta(
         count += 1
     reverted = state.meta(server_backup.FACT)
     if isinstance(reverted, dict) and any(map(is_erased, reverted)):
-        remaining = {
-            path: texts for path, texts in reverted.items() if not is_erased(path)
-        }
+        remaining = {path: texts for path, texts in reverted.items() if not is_erased(path)}
         state.set_meta(server_backup.FACT, remaining)
         count += len(reverted) - len(remaining)
     return count

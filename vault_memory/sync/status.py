@@ -50,9 +50,7 @@ def read_status(state_folder: Path) -> SyncStatus:
     try:
         payload = json.loads((state_folder / FILE).read_text(encoding="utf-8"))
         values = {
-            field.name: payload[field.name]
-            for field in fields(SyncStatus)
-            if field.name in payload
+            field.name: payload[field.name] for field in fields(SyncStatus) if field.name in payload
         }
         for name in ("errors", "held"):
             remarks = values.get(name, ())
@@ -74,23 +72,14 @@ def update_status(state_folder: Path, **changes: Any) -> None:
     os.replace(temporary, state_folder / FILE)
 
 
-def mark_of(
-    url: str,
-    user: str,
-    password: str,
-) -> str:
+def mark_of(url: str, user: str, password: str) -> str:
     """A slow hash of an account and its password."""
     salt = hashlib.sha256(f"vault-memory\0{url}\0{user}".encode()).digest()
     digest = hashlib.scrypt(password.encode(), salt=salt, n=2**14, r=8, p=1, dklen=16)
     return digest.hex()
 
 
-def as_status(
-    status: SyncStatus,
-    server: str,
-    *,
-    running: bool,
-) -> "SyncStatusJson":
+def as_status(status: SyncStatus, server: str, *, running: bool) -> "SyncStatusJson":
     """The key `sync` of the command `status`. `running`: the daemon runs."""
     state, reason = status.state, status.reason
     if not running and state != "stopped":

@@ -8,12 +8,7 @@ class AnotherClient(VaultMemoryError):
 
     exit_code = 3
 
-    def __init__(
-        self,
-        folder: str,
-        trace: str,
-        client: str,
-    ) -> None:
+    def __init__(self, folder: str, trace: str, client: str) -> None:
         super().__init__(
             f"`{folder}` is already synced by {client} (it contains `{trace}`)",
             hint="remove [remote] from the configuration: the other program goes on syncing the folder",

@@ -126,10 +126,7 @@ def ancestors(path: str) -> Iterator[str]:
         yield path
 
 
-def within(
-    path: str,
-    top: str,
-) -> bool:
+def within(path: str, top: str) -> bool:
     """Whether the path is `top` or below it."""
     return path == top or path.startswith(top + "/")
 
@@ -139,10 +136,7 @@ def depth(path: str) -> int:
     return path.count("/")
 
 
-def unchanged(
-    was: BaseFile,
-    node: File,
-) -> bool:
+def unchanged(was: BaseFile, node: File) -> bool:
     """Whether a file has the bytes of the base, judged by hash, or by tag when they were not fetched."""
     if node.hash is None:
         return node.tag == was.tag

@@ -22,9 +22,7 @@ TICK_NS = 50_000_000
 MOST_FOLDERS = 64
 """Listings that are cached"""
 
-AUDIT_NAME = re.compile(
-    r"(?s)(?P<note>.+\.(?i:md|markdown))\.audit(?:\.(?P<device>[^/]+))?\.jsonl"
-)
+AUDIT_NAME = re.compile(r"(?s)(?P<note>.+\.(?i:md|markdown))\.audit(?:\.(?P<device>[^/]+))?\.jsonl")
 
 
 class _Listed(NamedTuple):
@@ -51,11 +49,7 @@ class AuditFolders:
         self._files = RealFiles(root)
         self._listed: dict[str, _Listed] = {}
 
-    def beside(
-        self,
-        note: str,
-        expected: Iterable[str],
-    ) -> list[str]:
+    def beside(self, note: str, expected: Iterable[str]) -> list[str]:
         """Returns the paths of a note's audit files, sorted; `expected` are likely names."""
         folder_path, slash, name = note.rpartition("/")
         try:
@@ -68,13 +62,7 @@ class AuditFolders:
             self._files.close(folder)
         return sorted(folder_path + slash + audit for audit in names)
 
-    def _names(
-        self,
-        folder: int,
-        path: str,
-        note: str,
-        expected: Iterable[str],
-    ) -> Iterable[str]:
+    def _names(self, folder: int, path: str, note: str, expected: Iterable[str]) -> Iterable[str]:
         signature = _signature(os.fstat(folder))
         listed = self._listed.get(path)
         if listed is not None and listed.signature == signature:
@@ -84,12 +72,7 @@ class AuditFolders:
             return [audit for audit in candidates if _exists(folder, audit)]
         return self._list(folder, path, signature).names.get(note, ())
 
-    def _list(
-        self,
-        folder: int,
-        path: str,
-        signature: tuple[int, ...],
-    ) -> _Listed:
+    def _list(self, folder: int, path: str, signature: tuple[int, ...]) -> _Listed:
         names = os.listdir(folder)
         notes: dict[str, tuple[str, ...]] = {}
         for audit in names:
@@ -115,10 +98,7 @@ def _signature(stat: os.stat_result) -> tuple[int, ...]:
     return stat.st_dev, stat.st_ino, stat.st_mtime_ns, stat.st_ctime_ns
 
 
-def _exists(
-    folder: int,
-    name: str,
-) -> bool:
+def _exists(folder: int, name: str) -> bool:
     try:
         os.stat(name, dir_fd=folder, follow_symlinks=False)
     except OSError:

@@ -23,11 +23,7 @@ class _Ends(NamedTuple):
     new_name: str
 
 
-def move_audits(
-    root: str | os.PathLike[str],
-    old: str,
-    new: str,
-) -> None:
+def move_audits(root: str | os.PathLike[str], old: str, new: str) -> None:
     """Moves all audit files of a note; without its old folder there are none. Raises OSError.
 
     Where the new path has such a file already, the lines that it lacks are added to it.
@@ -38,11 +34,7 @@ def move_audits(
     except FileNotFoundError:
         return
     with _ends(files, old, new) as ends:
-        moved = [
-            name
-            for name in sorted(os.listdir(ends.old))
-            if _is_audit_of(name, ends.old_name)
-        ]
+        moved = [name for name in sorted(os.listdir(ends.old)) if _is_audit_of(name, ends.old_name)]
         for name in moved:
             target = ends.new_name + name.removeprefix(ends.old_name)
             _move(files, ends, name, new.removesuffix(ends.new_name) + target)
@@ -52,11 +44,7 @@ def move_audits(
 
 
 @contextmanager
-def _ends(
-    files: RealFiles,
-    old: str,
-    new: str,
-) -> Iterator[_Ends]:
+def _ends(files: RealFiles, old: str, new: str) -> Iterator[_Ends]:
     old_folder, _, old_name = old.rpartition("/")
     new_folder, _, new_name = new.rpartition("/")
     old_fd = files.open_folder(old_folder)
@@ -70,21 +58,13 @@ def _ends(
         files.close(old_fd)
 
 
-def _is_audit_of(
-    name: str,
-    note: str,
-) -> bool:
+def _is_audit_of(name: str, note: str) -> bool:
     if not name.startswith(f"{note}.audit."):
         return False
     return AUDIT_NAME.fullmatch(_NOTE + name.removeprefix(note)) is not None
 
 
-def _move(
-    files: RealFiles,
-    ends: _Ends,
-    name: str,
-    target: str,
-) -> None:
+def _move(files: RealFiles, ends: _Ends, name: str, target: str) -> None:
     source = files.look(ends.old, name)
     # Fault (H120): a link or a pipe may have this name.
     if source is None or not stat.S_ISREG(source.mode):
@@ -108,18 +88,11 @@ def _move(
     os.unlink(name, dir_fd=ends.old)
 
 
-def _is_same(
-    left: FileStatus,
-    right: FileStatus,
-) -> bool:
+def _is_same(left: FileStatus, right: FileStatus) -> bool:
     return (left.dev, left.ino) == (right.dev, right.ino)
 
 
-def _lines(
-    files: RealFiles,
-    folder: int,
-    name: str,
-) -> list[bytes]:
+def _lines(files: RealFiles, folder: int, name: str) -> list[bytes]:
     """Returns the lines of a file, each with its newline."""
     fd = files.open(folder, name)
     try:

@@ -39,10 +39,7 @@ def device_of(state: Path) -> str:
     return _read_name(file)
 
 
-def own_log(
-    path: str,
-    device: str,
-) -> str:
+def own_log(path: str, device: str) -> str:
     """``2026-11-21.jsonl`` gives ``2026-11-21.laptop-3f9a1c.jsonl``, the log of one device."""
     stem, ending = path.rsplit(".", 1)
     return f"{stem}.{device}.{ending}"

@@ -30,9 +30,7 @@ _OF_MACOS = {_NOREPLACE: 4, _EXCHANGE: 2}
 """Flags of renameat2 → flags of renameatx_np"""
 _BLOCK = 1 << 20
 """Bytes of one read"""
-UNSUPPORTED = frozenset(
-    {errno.EINVAL, errno.ENOSYS, errno.EOPNOTSUPP, errno.ENOTSUP, errno.ENOTTY}
-)
+UNSUPPORTED = frozenset({errno.EINVAL, errno.ENOSYS, errno.EOPNOTSUPP, errno.ENOTSUP, errno.ENOTTY})
 """Errors of a file system that does not offer a call. Two of them are one on Linux only."""
 
 
@@ -90,13 +88,7 @@ class Files(Protocol):
     def open(self, folder: int, name: str) -> int:
         """Opens a file for reading; it must not be a link."""
 
-    def create(
-        self,
-        folder: int,
-        name: str,
-        *,
-        private: bool,
-    ) -> int:
+    def create(self, folder: int, name: str, *, private: bool) -> int:
         """Creates an empty file for reading and writing.
 
         Only the owner can read a private file; the user's umask decides for others.
@@ -123,47 +115,22 @@ class Files(Protocol):
     def link_target(self, folder: int, name: str) -> str:
         """Returns the target of a symbolic link."""
 
-    def exchange(
-        self,
-        folder: int,
-        first: str,
-        second: str,
-    ) -> None:
+    def exchange(self, folder: int, first: str, second: str) -> None:
         """Swaps the files of two names in one step; both must exist."""
 
-    def rename(
-        self,
-        folder: int,
-        old: str,
-        new: str,
-    ) -> None:
+    def rename(self, folder: int, old: str, new: str) -> None:
         """Renames a file; the new name must be one that no other program knows."""
 
-    def rename_new(
-        self,
-        folder: int,
-        old: str,
-        new: str,
-    ) -> None:
+    def rename_new(self, folder: int, old: str, new: str) -> None:
         """Renames a file, unless the new name is taken."""
 
-    def link(
-        self,
-        folder: int,
-        old: str,
-        new: str,
-    ) -> None:
+    def link(self, folder: int, old: str, new: str) -> None:
         """Gives a file a second name, unless that name is taken."""
 
     def unlink(self, folder: int, name: str) -> None:
         """Removes a name."""
 
-    def set_owner(
-        self,
-        fd: int,
-        uid: int,
-        gid: int,
-    ) -> None:
+    def set_owner(self, fd: int, uid: int, gid: int) -> None:
         """Changes the owner and the group of a file."""
 
     def set_mode(self, fd: int, mode: int) -> None:
@@ -175,12 +142,7 @@ class Files(Protocol):
     def attributes(self, fd: int) -> dict[str, bytes]:
         """Returns the extended attributes, access control lists among them."""
 
-    def set_attribute(
-        self,
-        fd: int,
-        name: str,
-        value: bytes,
-    ) -> None:
+    def set_attribute(self, fd: int, name: str, value: bytes) -> None:
         """Sets one extended attribute."""
 
     def alone(self, fd: int, *, readers_too: bool) -> bool | None:
@@ -225,13 +187,7 @@ class RealFiles:
             dir_fd=folder,
         )
 
-    def create(
-        self,
-        folder: int,
-        name: str,
-        *,
-        private: bool,
-    ) -> int:
+    def create(self, folder: int, name: str, *, private: bool) -> int:
         # Fault (H120): another program may have planted a file or a link under this
         # name.
         flags = os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
@@ -275,47 +231,22 @@ class RealFiles:
     def link_target(self, folder: int, name: str) -> str:
         return os.readlink(name, dir_fd=folder)
 
-    def exchange(
-        self,
-        folder: int,
-        first: str,
-        second: str,
-    ) -> None:
+    def exchange(self, folder: int, first: str, second: str) -> None:
         _rename(folder, first, second, _EXCHANGE)
 
-    def rename(
-        self,
-        folder: int,
-        old: str,
-        new: str,
-    ) -> None:
+    def rename(self, folder: int, old: str, new: str) -> None:
         os.rename(old, new, src_dir_fd=folder, dst_dir_fd=folder)
 
-    def rename_new(
-        self,
-        folder: int,
-        old: str,
-        new: str,
-    ) -> None:
+    def rename_new(self, folder: int, old: str, new: str) -> None:
         _rename(folder, old, new, _NOREPLACE)
 
-    def link(
-        self,
-        folder: int,
-        old: str,
-        new: str,
-    ) -> None:
+    def link(self, folder: int, old: str, new: str) -> None:
         os.link(old, new, src_dir_fd=folder, dst_dir_fd=folder, follow_symlinks=False)
 
     def unlink(self, folder: int, name: str) -> None:
         os.unlink(name, dir_fd=folder)
 
-    def set_owner(
-        self,
-        fd: int,
-        uid: int,
-        gid: int,
-    ) -> None:
+    def set_owner(self, fd: int, uid: int, gid: int) -> None:
         os.fchown(fd, uid, gid)
 
     def set_mode(self, fd: int, mode: int) -> None:
@@ -336,12 +267,7 @@ class RealFiles:
                 return {}
             raise
 
-    def set_attribute(
-        self,
-        fd: int,
-        name: str,
-        value: bytes,
-    ) -> None:
+    def set_attribute(self, fd: int, name: str, value: bytes) -> None:
         if sys.platform == "linux":
             os.setxattr(fd, name, value)
 
@@ -377,12 +303,7 @@ def _may_lease(fd: int) -> bool:
     return os.geteuid() in (0, os.fstat(fd).st_uid)
 
 
-def move_between(
-    old_folder: int,
-    old: str,
-    new_folder: int,
-    new: str,
-) -> None:
+def move_between(old_folder: int, old: str, new_folder: int, new: str) -> None:
     """Moves a file or a folder to another folder. Raises FileExistsError when the name is taken."""
     try:
         _rename_call.call(old_folder, old, new_folder, new, _NOREPLACE)
@@ -392,25 +313,14 @@ def move_between(
         # A folder cannot have two names, so there is no second way to move it.
         if stat.S_ISDIR(os.lstat(old, dir_fd=old_folder).st_mode):
             raise
-        os.link(
-            old,
-            new,
-            src_dir_fd=old_folder,
-            dst_dir_fd=new_folder,
-            follow_symlinks=False,
-        )
+        os.link(old, new, src_dir_fd=old_folder, dst_dir_fd=new_folder, follow_symlinks=False)
         # Fault (B35): a disk that saw only the unlink would have no name for the file
         # at all.
         os.fsync(new_folder)
         os.unlink(old, dir_fd=old_folder)
 
 
-def _rename(
-    folder: int,
-    old: str,
-    new: str,
-    flags: int,
-) -> None:
+def _rename(folder: int, old: str, new: str, flags: int) -> None:
     _rename_call.call(folder, old, folder, new, flags)
 
 
@@ -423,14 +333,7 @@ class _RenameCall:
     def __init__(self) -> None:
         self._native: Callable[..., int] | None = None
 
-    def call(
-        self,
-        old_folder: int,
-        old: str,
-        new_folder: int,
-        new: str,
-        flags: int,
-    ) -> None:
+    def call(self, old_folder: int, old: str, new_folder: int, new: str, flags: int) -> None:
         import ctypes
 
         native = self._native = self._native or _native_rename()
@@ -453,13 +356,7 @@ def _native_rename() -> Callable[..., int] | None:
     import ctypes
 
     libc = ctypes.CDLL(None, use_errno=True)
-    arguments = (
-        ctypes.c_int,
-        ctypes.c_char_p,
-        ctypes.c_int,
-        ctypes.c_char_p,
-        ctypes.c_uint,
-    )
+    arguments = (ctypes.c_int, ctypes.c_char_p, ctypes.c_int, ctypes.c_char_p, ctypes.c_uint)
     native: Callable[..., int] | None = None
     if sys.platform == "darwin":
         native = getattr(libc, "renameatx_np", None)

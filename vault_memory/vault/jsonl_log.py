@@ -23,9 +23,7 @@ Record = Mapping[str, object]
 
 TAIL = 64 << 10
 """Bytes at the end of a log in which its last records are looked for"""
-_APPEND = (
-    os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
-)
+_APPEND = os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 
 
 class Records(NamedTuple):
@@ -45,38 +43,22 @@ class Appended(NamedTuple):
     """All of them, with the newline that ended a torn line before them"""
 
 
-def append_record(
-    root: str | os.PathLike[str],
-    path: str,
-    record: Record,
-) -> Appended:
+def append_record(root: str | os.PathLike[str], path: str, record: Record) -> Appended:
     """Adds one durable record to the log, and creates the log when it does not exist."""
     return append_lines(root, inside(path), _line(record))
 
 
-def append_records(
-    root: str | os.PathLike[str],
-    path: str,
-    records: Iterable[Record],
-) -> Appended:
+def append_records(root: str | os.PathLike[str], path: str, records: Iterable[Record]) -> Appended:
     """Adds records to the log, with one write and one sync for all of them. Raises OSError."""
     return append_lines(root, inside(path), b"".join(map(_line, records)))
 
 
-def append_checked(
-    root: str | os.PathLike[str],
-    path: str,
-    record: Record,
-) -> Appended:
+def append_checked(root: str | os.PathLike[str], path: str, record: Record) -> Appended:
     """Adds one record as `append_record` does, to a path that `inside` has checked."""
     return append_lines(root, path, _line(record))
 
 
-def append_lines(
-    root: str | os.PathLike[str],
-    path: str,
-    lines: bytes,
-) -> Appended:
+def append_lines(root: str | os.PathLike[str], path: str, lines: bytes) -> Appended:
     """Adds whole lines to the log as `append_checked` does."""
     files = RealFiles(root)
     folder_path, _, name = path.rpartition("/")
@@ -97,10 +79,7 @@ def append_lines(
     return appended
 
 
-def _append(
-    fd: int,
-    lines: bytes,
-) -> Appended:
+def _append(fd: int, lines: bytes) -> Appended:
     # Fault: two processes that append at once could cut each other's lines.
     fcntl.flock(fd, fcntl.LOCK_EX)
     size = os.fstat(fd).st_size
@@ -117,10 +96,7 @@ _sync_data: Callable[[int], None] = getattr(os, "fdatasync", os.fsync)
 """Waits until the bytes of a file are on the disk; macOS has no call without the file's times"""
 
 
-def sync_records(
-    root: str | os.PathLike[str],
-    path: str,
-) -> None:
+def sync_records(root: str | os.PathLike[str], path: str) -> None:
     """Waits until a log is on the disk. The process that appended may have died before its sync."""
     files = RealFiles(root)
     folder_path, _, name = path.rpartition("/")
@@ -136,10 +112,7 @@ def sync_records(
         files.close(folder)
 
 
-def _open_folder(
-    files: RealFiles,
-    path: str,
-) -> int:
+def _open_folder(files: RealFiles, path: str) -> int:
     try:
         return files.open_folder(path)
     except FileNotFoundError:
@@ -158,10 +131,7 @@ def read_records(raw: bytes) -> Records:
     return Records(tuple(records), bad)
 
 
-def last_lines(
-    root: str | os.PathLike[str],
-    path: str,
-) -> list[bytes]:
+def last_lines(root: str | os.PathLike[str], path: str) -> list[bytes]:
     """Returns the lines in the last `TAIL` bytes of a log, the last first.
 
     The first line of the log among them may be cut. Returns nothing when the log cannot be read.
@@ -244,10 +214,7 @@ def absorbed_ids(record: Record) -> set[str]:
     return set(map(str, ids[:-1])) if isinstance(ids, list) else set()
 
 
-def _key_and_moment(
-    record: Record,
-    line: bytes,
-) -> tuple[str | bytes, str]:
+def _key_and_moment(record: Record, line: bytes) -> tuple[str | bytes, str]:
     """Returns what identifies a line, and its time; a line that is no record identifies itself."""
     key = id_of_record(record)
     return key or line, str(record.get("ts", ""))
@@ -281,10 +248,7 @@ def _record(line: bytes) -> dict[str, object] | None:
     return payload if isinstance(payload, dict) else None
 
 
-def _write(
-    fd: int,
-    raw: bytes,
-) -> None:
+def _write(fd: int, raw: bytes) -> None:
     """Writes all bytes. The system takes them in one step unless the disk is nearly full."""
     remaining = memoryview(raw)
     while remaining:

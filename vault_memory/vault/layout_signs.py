@@ -33,10 +33,7 @@ def read_signs(folder: Folder) -> Signs:
     return Signs()
 
 
-def _text(
-    folder: Folder,
-    path: str,
-) -> str | None:
+def _text(folder: Folder, path: str) -> str | None:
     try:
         return folder.read(path, max_bytes=LARGEST).raw.decode("utf-8", "replace")
     except VaultMemoryError:
@@ -44,10 +41,7 @@ def _text(
         return None
 
 
-def _settings(
-    folder: Folder,
-    path: str,
-) -> dict[str, Any]:
+def _settings(folder: Folder, path: str) -> dict[str, Any]:
     """Returns the settings of a JSON file; none when it is missing or damaged."""
     text = _text(folder, path)
     try:
@@ -58,10 +52,7 @@ def _settings(
     return values if isinstance(values, dict) else {}
 
 
-def _string(
-    values: dict[str, Any],
-    name: str,
-) -> str:
+def _string(values: dict[str, Any], name: str) -> str:
     value = values.get(name)
     return value if isinstance(value, str) else ""
 
@@ -82,9 +73,7 @@ def _periodic(folder: Folder) -> dict[str, Any]:
 
 
 def _templates(folder: Folder) -> tuple[str, ...]:
-    names = [
-        _string(_settings(folder, path), key).strip("/ ") for path, key in _TEMPLATES
-    ]
+    names = [_string(_settings(folder, path), key).strip("/ ") for path, key in _TEMPLATES]
     return tuple(name for name in dict.fromkeys(names) if name and "*" not in name)
 
 

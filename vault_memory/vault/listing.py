@@ -31,11 +31,7 @@ class Stat(NamedTuple):
     def of(cls, status: os.stat_result) -> "Stat":
         """Converts the status that the system returns."""
         return cls(
-            status.st_size,
-            status.st_mtime_ns,
-            status.st_ctime_ns,
-            status.st_ino,
-            status.st_nlink,
+            status.st_size, status.st_mtime_ns, status.st_ctime_ns, status.st_ino, status.st_nlink
         )
 
 
@@ -75,12 +71,7 @@ class Listing:
         return True
 
 
-def walk(
-    root: int,
-    root_path: str,
-    subtree: str,
-    suffixes: tuple[str, ...],
-) -> Listing:
+def walk(root: int, root_path: str, subtree: str, suffixes: tuple[str, ...]) -> Listing:
     """Lists everything below `subtree` of the folder that is open as `root`."""
     walker = _Walk(root_path, suffixes)
     fd = root
@@ -111,21 +102,12 @@ class _Walk:
     cannot lead it out of the vault.
     """
 
-    def __init__(
-        self,
-        root_path: str,
-        suffixes: tuple[str, ...],
-    ) -> None:
+    def __init__(self, root_path: str, suffixes: tuple[str, ...]) -> None:
         self.listing = Listing()
         self._root_path = os.path.realpath(root_path)
         self._suffixes = suffixes
 
-    def open(
-        self,
-        parent: int,
-        name: str,
-        path: str,
-    ) -> int | None:
+    def open(self, parent: int, name: str, path: str) -> int | None:
         """Opens a folder below an open one; None when it is absent or cannot be entered."""
         try:
             return os.open(name, _OPEN, dir_fd=parent)
@@ -138,24 +120,14 @@ class _Walk:
             self._add_unknown(path, error)
         return None
 
-    def _add_if_link(
-        self,
-        parent: int,
-        name: str,
-        path: str,
-    ) -> None:
+    def _add_if_link(self, parent: int, name: str, path: str) -> None:
         try:
             if stat.S_ISLNK(os.lstat(name, dir_fd=parent).st_mode):
                 self._add_link(path)
         except OSError:
             return
 
-    def folder(
-        self,
-        fd: int,
-        prefix: str,
-        depth: int,
-    ) -> None:
+    def folder(self, fd: int, prefix: str, depth: int) -> None:
         """Lists one folder and all below it; `prefix` is its path with a ``/`` at the end, or ""."""
         folders: list[str] = []
         try:
@@ -181,21 +153,13 @@ class _Walk:
         for name in folders:
             self._below(fd, name, prefix, depth)
 
-    def _add_beyond(
-        self,
-        name: str,
-        prefix: str,
-    ) -> None:
+    def _add_beyond(self, name: str, prefix: str) -> None:
         """Adds the name of a file without a look at it."""
         is_note = name.endswith(self._suffixes) and not ignored(name)
         if is_note and len(self.listing.beyond) < MOST:
             self.listing.beyond.append(prefix + name)
 
-    def _add_file(
-        self,
-        entry: "os.DirEntry[str]",
-        prefix: str,
-    ) -> None:
+    def _add_file(self, entry: "os.DirEntry[str]", prefix: str) -> None:
         name = entry.name
         if not name.endswith(self._suffixes):
             # A folder of notes may be a link; its own path in the vault counts.
@@ -211,13 +175,7 @@ class _Walk:
         elif status := self._status(entry, prefix):
             self.listing.entries[prefix + name] = status
 
-    def _below(
-        self,
-        fd: int,
-        name: str,
-        prefix: str,
-        depth: int,
-    ) -> None:
+    def _below(self, fd: int, name: str, prefix: str, depth: int) -> None:
         if name[0] == "." or len(self.listing.beyond) >= MOST:
             return
         path = prefix + name
@@ -237,11 +195,7 @@ class _Walk:
         finally:
             os.close(below)
 
-    def _status(
-        self,
-        entry: "os.DirEntry[str]",
-        prefix: str,
-    ) -> Stat | None:
+    def _status(self, entry: "os.DirEntry[str]", prefix: str) -> Stat | None:
         try:
             status = entry.stat(follow_symlinks=False)
         except FileNotFoundError:
@@ -256,11 +210,7 @@ class _Walk:
             return None
         return Stat.of(status)
 
-    def _add_unknown(
-        self,
-        path: str,
-        error: OSError,
-    ) -> None:
+    def _add_unknown(self, path: str, error: OSError) -> None:
         # Fault (B40): a folder that cannot be listed proves nothing. Its notes must not
         # count as deleted.
         self.listing.unknown[path] = error.strerror or str(error)

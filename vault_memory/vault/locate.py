@@ -13,12 +13,7 @@ OBSIDIAN = ".obsidian"
 """The folder of settings at the top of a vault of Obsidian"""
 
 
-def locate(
-    named: str | Path | None,
-    environment: Mapping[str, str],
-    *,
-    start: Path,
-) -> Path:
+def locate(named: str | Path | None, environment: Mapping[str, str], *, start: Path) -> Path:
     """Returns the vault's folder.
 
     Raises NoVault when no vault is named or found, VaultUnreachable when its folder is missing.

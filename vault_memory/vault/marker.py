@@ -27,14 +27,9 @@ class VaultTooNew(VaultError):
 
     exit_code = 3
 
-    def __init__(
-        self,
-        root: str,
-        format_number: int,
-    ) -> None:
+    def __init__(self, root: str, format_number: int) -> None:
         super().__init__(
-            f"the vault `{root}` has format {format_number},"
-            f" and this version knows up to {FORMAT}",
+            f"the vault `{root}` has format {format_number}, and this version knows up to {FORMAT}",
             hint="use the newer version; nothing was changed",
             found=format_number,
             known=FORMAT,
@@ -53,10 +48,7 @@ class Marker(NamedTuple):
     """The layout as the file has it, which nothing has checked; None without one"""
 
 
-def read_marker(
-    root: str | os.PathLike[str],
-    folder: int | None = None,
-) -> Marker | None:
+def read_marker(root: str | os.PathLike[str], folder: int | None = None) -> Marker | None:
     """Returns the marker of the vault at `root`; None when there is no marker.
 
     `folder` is a descriptor of this folder, for a caller that must not read another one.
@@ -84,17 +76,11 @@ def read_marker(
     return _parse(os.fspath(root), raw)
 
 
-def _unreadable(
-    root: str | os.PathLike[str],
-    error: OSError,
-) -> VaultUnreachable:
+def _unreadable(root: str | os.PathLike[str], error: OSError) -> VaultUnreachable:
     return VaultUnreachable(f"the marker of `{root}` cannot be read: {error.strerror}")
 
 
-def _parse(
-    root: str,
-    raw: bytes,
-) -> Marker:
+def _parse(root: str, raw: bytes) -> Marker:
     try:
         payload = json.loads(raw)
         vault, number = payload["vault"], payload["format"]
@@ -129,10 +115,7 @@ def new_id() -> str:
     return os.urandom(_ID_LENGTH // 2).hex()
 
 
-def ensure_marker(
-    root: str | os.PathLike[str],
-    vault: str = "",
-) -> Marker:
+def ensure_marker(root: str | os.PathLike[str], vault: str = "") -> Marker:
     """Returns the marker of the vault at `root`; writes it if it is missing.
 
     `vault` is the id of a new marker; "" for a random one. Raises VaultError when it cannot be written.
@@ -165,10 +148,7 @@ def ensure_marker(
     return marker
 
 
-def amend_marker(
-    root: str | os.PathLike[str],
-    values: Mapping[str, object],
-) -> Marker | None:
+def amend_marker(root: str | os.PathLike[str], values: Mapping[str, object]) -> Marker | None:
     """Sets values of the marker at `root`, and keeps the others. Returns it; None without a marker.
 
     Raises VaultError when it cannot be written.
@@ -195,10 +175,7 @@ def amend_marker(
     return read_marker(root)
 
 
-def amend_if_writable(
-    root: str | os.PathLike[str],
-    values: Mapping[str, object],
-) -> Marker | None:
+def amend_if_writable(root: str | os.PathLike[str], values: Mapping[str, object]) -> Marker | None:
     """Sets values of the marker as `amend_marker` does; None for a folder that can only be read."""
     try:
         return amend_marker(root, values)
@@ -207,10 +184,7 @@ def amend_if_writable(
         return None
 
 
-def _write(
-    path: str,
-    values: Mapping[str, object],
-) -> None:
+def _write(path: str, values: Mapping[str, object]) -> None:
     body = json.dumps(values).encode() + b"\n"
     if len(body) > LONGEST:
         raise OSError(0, "it would be too long")

@@ -69,12 +69,7 @@ class Identity(Enum):
 class NoteTooLarge(NoteUnreadable):
     """The note is too large to be read; it stays unchanged, and its old text can be found."""
 
-    def __init__(
-        self,
-        path: str,
-        size: int,
-        limit: int,
-    ) -> None:
+    def __init__(self, path: str, size: int, limit: int) -> None:
         reason = f"{size:,} bytes are more than the {limit:,} that are read"
         super().__init__(path, reason, hint="split it into smaller notes")
 
@@ -82,12 +77,7 @@ class NoteTooLarge(NoteUnreadable):
 class Folder:
     """Reads the folder of a vault. Raises VaultUnreachable when it is another folder than before."""
 
-    def __init__(
-        self,
-        root: str | os.PathLike[str],
-        *,
-        needs_marker: bool = True,
-    ) -> None:
+    def __init__(self, root: str | os.PathLike[str], *, needs_marker: bool = True) -> None:
         """Without `needs_marker`, the folder is only read, and may have no marker yet."""
         self.root = os.path.abspath(root)
         self.needs_marker = needs_marker
@@ -129,13 +119,9 @@ class Folder:
         try:
             return os.open(self.root, _OPEN_FOLDER)
         except FileNotFoundError:
-            raise VaultUnreachable(
-                f"there is no folder `{self.root}`", hint=_AWAY_HINT
-            ) from None
+            raise VaultUnreachable(f"there is no folder `{self.root}`", hint=_AWAY_HINT) from None
         except OSError as error:
-            raise VaultUnreachable(
-                f"`{self.root}` cannot be opened: {error.strerror}"
-            ) from None
+            raise VaultUnreachable(f"`{self.root}` cannot be opened: {error.strerror}") from None
 
     @contextmanager
     def held(self) -> Iterator[None]:
@@ -148,24 +134,14 @@ class Folder:
             finally:
                 self._cached.fd = previous
 
-    def listing(
-        self,
-        subtree: str = "",
-        *,
-        suffixes: tuple[str, ...] = SUFFIXES,
-    ) -> Listing:
+    def listing(self, subtree: str = "", *, suffixes: tuple[str, ...] = SUFFIXES) -> Listing:
         """Lists the vault, or one of its folders. An absent folder gives an empty listing."""
         if subtree:
             inside(subtree)
         with self._opened() as fd:
             return walk(fd, self.root, subtree, suffixes)
 
-    def read(
-        self,
-        path: str,
-        *,
-        max_bytes: int | None = None,
-    ) -> Note:
+    def read(self, path: str, *, max_bytes: int | None = None) -> Note:
         """Reads a note, by default of at most `LARGEST_PARSED` bytes without its images.
 
         Raises NoteNotFound, NoteTooLarge, NoteUnreadable, BadPath, VaultUnreachable.
@@ -208,11 +184,7 @@ class Folder:
         except OSError:
             return False
 
-    def _open_listed(
-        self,
-        root: int,
-        path: str,
-    ) -> int:
+    def _open_listed(self, root: int, path: str) -> int:
         fd = _open_note(root, path)
         # Fault: a second spelling of a note would be a second note, and could belong to
         # another person.
@@ -257,11 +229,7 @@ class Folder:
                 os.close(fd)
         return None if stat.S_ISDIR(status.st_mode) else Stat.of(status)
 
-    def stats(
-        self,
-        folder: str,
-        names: Iterable[str],
-    ) -> dict[str, Stat]:
+    def stats(self, folder: str, names: Iterable[str]) -> dict[str, Stat]:
         """Returns size and times of the plain files of these names; omits unreadable ones."""
         stats: dict[str, Stat] = {}
         with self._entered(folder) as fd:
@@ -357,10 +325,7 @@ class Folder:
         return Identity.REPLACED
 
 
-def _open_note(
-    root: int,
-    path: str,
-) -> int:
+def _open_note(root: int, path: str) -> int:
     try:
         return open_beneath(root, path)
     except (FileNotFoundError, NotADirectoryError):
@@ -369,12 +334,7 @@ def _open_note(
         raise NoteUnreadable(path, _reason(error)) from None
 
 
-def _read(
-    fd: int,
-    path: str,
-    max_bytes: int,
-    named_limit: int = 0,
-) -> Note:
+def _read(fd: int, path: str, max_bytes: int, named_limit: int = 0) -> Note:
     """Reads at most `max_bytes`; an error names `named_limit`, if there is one."""
     before = os.fstat(fd)
     if stat.S_ISDIR(before.st_mode):
@@ -400,11 +360,7 @@ def _read(
     return Note(path, raw, sha256(raw).hexdigest(), second, stable)
 
 
-def _read_bytes(
-    fd: int,
-    expected: int,
-    limit: int,
-) -> bytes:
+def _read_bytes(fd: int, expected: int, limit: int) -> bytes:
     """Reads all bytes up to one more than the limit; one read is enough unless the file grows."""
     raw = os.read(fd, expected + 1)
     if len(raw) <= expected:

@@ -8,24 +8,11 @@ _NR_OPENAT2 = 437
 _HOW_BYTES = 24
 """Size of the kernel's struct open_how"""
 _NO_MAGICLINKS, _NO_SYMLINKS, _BENEATH = 0x02, 0x04, 0x08
-_FLAGS = (
-    os.O_RDONLY
-    | os.O_CLOEXEC
-    | getattr(os, "O_NONBLOCK", 0)
-    | getattr(os, "O_NOCTTY", 0)
-)
-_STEP = (
-    os.O_RDONLY
-    | os.O_CLOEXEC
-    | getattr(os, "O_DIRECTORY", 0)
-    | getattr(os, "O_NOFOLLOW", 0)
-)
+_FLAGS = os.O_RDONLY | os.O_CLOEXEC | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_NOCTTY", 0)
+_STEP = os.O_RDONLY | os.O_CLOEXEC | getattr(os, "O_DIRECTORY", 0) | getattr(os, "O_NOFOLLOW", 0)
 
 
-def open_beneath(
-    root: int,
-    path: str,
-) -> int:
+def open_beneath(root: int, path: str) -> int:
     """Opens a file below the folder `root` for reading, without following any link.
 
     Raises OSError. A pipe or a device does not block: the caller sees by fstat what was opened.
@@ -43,10 +30,7 @@ def open_beneath(
     return open_stepwise(root, path)
 
 
-def open_stepwise(
-    root: int,
-    path: str,
-) -> int:
+def open_stepwise(root: int, path: str) -> int:
     """Opens a file by one O_NOFOLLOW step for each folder, for systems without openat2."""
     *folders, name = path.split("/")
     # Fault (H119): a step to the parent folder could leave the vault.
@@ -74,18 +58,12 @@ class _Openat2:
         self.available = True
         self._call: object = None
 
-    def open(
-        self,
-        root: int,
-        path: str,
-    ) -> int:
+    def open(self, root: int, path: str) -> int:
         import ctypes
 
         if self._call is None:
             # Fault (H120): links below /proc lead to any open file of the process.
-            self._how = (ctypes.c_uint64 * 3)(
-                _FLAGS, 0, _BENEATH | _NO_MAGICLINKS | _NO_SYMLINKS
-            )
+            self._how = (ctypes.c_uint64 * 3)(_FLAGS, 0, _BENEATH | _NO_MAGICLINKS | _NO_SYMLINKS)
             libc = ctypes.CDLL(None, use_errno=True)
             libc.syscall.restype = ctypes.c_long
             libc.syscall.argtypes = (

@@ -28,9 +28,7 @@ _HEAD = """
     ORDER BY id DESC LIMIT 1
 """
 _KEEP_HEAD = f"UPDATE versions SET kept = 1 WHERE id = ({_HEAD}) AND revision = ?2"
-_SET_INO = (
-    f"UPDATE versions SET ino = ?3 WHERE id = ({_HEAD}) AND revision = ?2 AND ?3 != 0"
-)
+_SET_INO = f"UPDATE versions SET ino = ?3 WHERE id = ({_HEAD}) AND revision = ?2 AND ?3 != 0"
 _ADD = f"""
     INSERT INTO versions(path, revision, at, by, kept) SELECT ?1, ?2, ?3, ?4, ?5
     WHERE EXISTS (SELECT 1 FROM blobs WHERE revision = ?2)
@@ -133,11 +131,7 @@ class Snapshots:
 
     # --- Bytes ---
 
-    def keep(
-        self,
-        raw: bytes,
-        revision: str | None = None,
-    ) -> str:
+    def keep(self, raw: bytes, revision: str | None = None) -> str:
         """Stores bytes. Returns their revision."""
         revision = revision or revision_of(raw)
         self._journal.change(_KEEP, (revision, len(raw), raw))
@@ -170,15 +164,7 @@ class Snapshots:
 
     # --- Adding versions ---
 
-    def add(
-        self,
-        path: str,
-        revision: str,
-        *,
-        at: float,
-        by: By,
-        kept: bool = False,
-    ) -> None:
+    def add(self, path: str, revision: str, *, at: float, by: By, kept: bool = False) -> None:
         """Adds a version to the chain of a path, if its bytes are stored.
 
         The same revision as the newest one adds nothing.
@@ -191,24 +177,11 @@ class Snapshots:
         if by == "person":
             self._journal.change(_ADD_UNJUDGED, (path,))
 
-    def note_file(
-        self,
-        path: str,
-        revision: str,
-        ino: int,
-    ) -> None:
+    def note_file(self, path: str, revision: str, ino: int) -> None:
         """Stores the inode of the file that has the newest version of a path."""
         self._journal.change(_SET_INO, (path, revision, ino))
 
-    def record(
-        self,
-        path: str,
-        raw: bytes,
-        *,
-        at: float,
-        by: By = "person",
-        ino: int = 0,
-    ) -> str:
+    def record(self, path: str, raw: bytes, *, at: float, by: By = "person", ino: int = 0) -> str:
         """Adds a version that was seen, in a transaction of its own. Returns its revision."""
         revision = revision_of(raw)
         last = self.head(path)
@@ -221,23 +194,14 @@ class Snapshots:
         return revision
 
     def record_all(
-        self,
-        versions: Iterable[tuple[str, bytes]],
-        *,
-        at: float,
-        by: By = "person",
+        self, versions: Iterable[tuple[str, bytes]], *, at: float, by: By = "person"
     ) -> None:
         """Adds many versions (path, bytes) that were seen, in one transaction."""
         with self._journal.transaction():
             for path, raw in versions:
                 self.add(path, self.keep(raw), at=at, by=by)
 
-    def record_notes(
-        self,
-        notes: Iterable[Note],
-        *,
-        at: float,
-    ) -> None:
+    def record_notes(self, notes: Iterable[Note], *, at: float) -> None:
         """Adds versions of notes that people saved, in one transaction."""
         with self._journal.transaction():
             for note in notes:
@@ -245,12 +209,7 @@ class Snapshots:
                 self.add(note.path, revision, at=at, by="person")
                 self.note_file(note.path, revision, note.stat.ino)
 
-    def adopt(
-        self,
-        versions: Iterable[tuple[str, bytes]],
-        *,
-        at: float,
-    ) -> None:
+    def adopt(self, versions: Iterable[tuple[str, bytes]], *, at: float) -> None:
         """Adds the versions of a restored vault."""
         with self._journal.transaction():
             for path, raw in versions:
@@ -274,11 +233,7 @@ class Snapshots:
         """Returns all stored versions of a path, the newest first."""
         return self._chain(path, "DESC")
 
-    def before(
-        self,
-        path: str,
-        revision: str,
-    ) -> list[Version]:
+    def before(self, path: str, revision: str) -> list[Version]:
         """Returns the history under other names of a note that was renamed to this path.
 
         It begins with the version of this revision, and goes back in time.
@@ -306,11 +261,7 @@ class Snapshots:
         )
         return {str(path) for (path,) in rows}
 
-    def is_later(
-        self,
-        path: str,
-        than: str,
-    ) -> bool:
+    def is_later(self, path: str, than: str) -> bool:
         """Whether a path was first seen after the other one was last seen."""
         row = self._journal.first(
             "SELECT (SELECT min(id) FROM versions WHERE path = ?)"
@@ -319,11 +270,7 @@ class Snapshots:
         )
         return bool(row and row[0])
 
-    def rename(
-        self,
-        old: str,
-        new: str,
-    ) -> None:
+    def rename(self, old: str, new: str) -> None:
         """Gives the versions of a path to another one; call it within a transaction."""
         # Fault (A7): a person deleted lines of the bot in the save that also renamed
         # the note. That save is judged like any other.
@@ -366,9 +313,7 @@ class Snapshots:
     def judged(self, version: Version) -> None:
         """Notes that this save was compared with the bot's text."""
         with self._journal.transaction():
-            self._journal.change(
-                "DELETE FROM unjudged WHERE version = ?", (version.id,)
-            )
+            self._journal.change("DELETE FROM unjudged WHERE version = ?", (version.id,))
 
     # --- Age ---
 
@@ -384,11 +329,7 @@ class Snapshots:
             self.drop_unused()
         return len(outdated)
 
-    def _chain(
-        self,
-        path: str,
-        order: str,
-    ) -> list[Version]:
+    def _chain(self, path: str, order: str) -> list[Version]:
         return self._versions(f"path = ? ORDER BY id {order}", path)
 
     def _versions(self, condition: str, *values: str) -> list[Version]:
@@ -400,10 +341,7 @@ class Snapshots:
         return [Version(*row) for row in rows]
 
 
-def _outdated(
-    rows: Iterable[tuple[Any, ...]],
-    now: float,
-) -> list[int]:
+def _outdated(rows: Iterable[tuple[Any, ...]], now: float) -> list[int]:
     """Returns the ids of the versions to delete; the rows are ordered by path, the newest first."""
     outdated = []
     path = ""

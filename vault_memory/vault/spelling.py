@@ -26,11 +26,7 @@ class Spelling:
             folder = f"{folder}/{self._listed_name(folder, name)}".lstrip("/")
         return folder
 
-    def _listed_name(
-        self,
-        folder: str,
-        name: str,
-    ) -> str:
+    def _listed_name(self, folder: str, name: str) -> str:
         if name in self._names.get(folder, ()):
             return name
         names = self._read_names(folder)

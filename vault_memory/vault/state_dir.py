@@ -31,11 +31,7 @@ _PLACE = "place.json"
 class TwoCopies(ConfigError):
     """Two live folders carry the same vault id."""
 
-    def __init__(
-        self,
-        root: Path,
-        registered: Path,
-    ) -> None:
+    def __init__(self, root: Path, registered: Path) -> None:
         super().__init__(
             f"`{root}` and `{registered}` carry the same vault id",
             hint=f"say which it is: `vault-memory init {root} --copied` makes it"
@@ -99,11 +95,7 @@ class StateFolder(NamedTuple):
         return self.path / "hook.log"
 
 
-def state_of(
-    root: Path,
-    marker: Marker,
-    environment: Mapping[str, str],
-) -> StateFolder:
+def state_of(root: Path, marker: Marker, environment: Mapping[str, str]) -> StateFolder:
     """Returns the state folder of the vault at `root`; creates it when it does not exist.
 
     A vault that was moved keeps its state. Raises TwoCopies when another live folder has the same
@@ -121,23 +113,14 @@ def state_of(
     return state
 
 
-def _is_copy(
-    root_path: str,
-    registered: str,
-    marker: Marker,
-) -> bool:
+def _is_copy(root_path: str, registered: str, marker: Marker) -> bool:
     """Whether the registered folder still is the vault of this marker, and is not `root_path`."""
     # Fault (F108): a case-folding file system or a bind mount gives one folder two
     # paths.
-    return _is_live(Path(registered), marker) and not os.path.samefile(
-        registered, root_path
-    )
+    return _is_live(Path(registered), marker) and not os.path.samefile(registered, root_path)
 
 
-def first_marker(
-    root: Path,
-    environment: Mapping[str, str],
-) -> Marker:
+def first_marker(root: Path, environment: Mapping[str, str]) -> Marker:
     """Returns the marker of a folder that is used for the first time.
 
     Raises VaultUnreachable if the folder was a vault already.
@@ -146,10 +129,7 @@ def first_marker(
     return mark(root, environment)
 
 
-def mark(
-    root: Path,
-    environment: Mapping[str, str],
-) -> Marker:
+def mark(root: Path, environment: Mapping[str, str]) -> Marker:
     """Returns the marker of the vault at `root`; a new one takes over the state of `future_marker`."""
     state = _unmarked_state(os.path.realpath(root), state_root(environment))
     if state is None:
@@ -162,10 +142,7 @@ def mark(
     return marker
 
 
-def future_marker(
-    root: Path,
-    environment: Mapping[str, str],
-) -> Marker:
+def future_marker(root: Path, environment: Mapping[str, str]) -> Marker:
     """Returns the marker that a folder gets when it is first written to. Writes nothing to it.
 
     Raises VaultUnreachable if the folder was a vault already.
@@ -185,10 +162,7 @@ def future_marker(
     return Marker(state.path.name)
 
 
-def _check_mounted(
-    root: Path,
-    states: Path,
-) -> None:
+def _check_mounted(root: Path, states: Path) -> None:
     """Raises VaultUnreachable for a folder without a marker that had one, or that had files."""
     root_path = os.path.realpath(root)
     # Fault (C57): the folder may be the empty mount point of a disk that has the vault.
@@ -198,8 +172,7 @@ def _check_mounted(
     if state is None or not state.had_files_file.exists() or _has_files(root):
         return
     raise VaultUnreachable(
-        f"`{root}` is empty, and had files when it was last read:"
-        " perhaps the disk is not mounted",
+        f"`{root}` is empty, and had files when it was last read: perhaps the disk is not mounted",
         hint=f"mount it; `vault-memory init {root}` makes a new vault of this folder",
     )
 
@@ -212,10 +185,7 @@ def _has_files(root: Path) -> bool:
         return True
 
 
-def _unmarked_state(
-    root_path: str,
-    states: Path,
-) -> StateFolder | None:
+def _unmarked_state(root_path: str, states: Path) -> StateFolder | None:
     """Returns the state of a folder that was only read so far; None without one."""
     for vault in vaults_at(root_path, states):
         state = StateFolder(states / vault)
@@ -227,17 +197,13 @@ def _unmarked_state(
 
 def _marker_is_gone(root: Path) -> VaultUnreachable:
     return VaultUnreachable(
-        f"`{root}` was a vault, and its marker `{MARKER}` is gone:"
-        " perhaps the disk is not mounted",
+        f"`{root}` was a vault, and its marker `{MARKER}` is gone: perhaps the disk is not mounted",
         hint="mount it, or restore the marker;"
         f" `vault-memory init {root}` makes a new vault of this folder",
     )
 
 
-def _was_a_vault(
-    root_path: str,
-    states: Path,
-) -> bool:
+def _was_a_vault(root_path: str, states: Path) -> bool:
     """Whether a state belongs to this folder. Reads only the states of vaults that were in it."""
     if not (states / PLACES / COMPLETE).exists():
         _register_all(states)
@@ -258,10 +224,7 @@ def _register_all(states: Path) -> None:
     (states / PLACES / COMPLETE).touch()
 
 
-def _register(
-    root_path: str,
-    state: Path,
-) -> None:
+def _register(root_path: str, state: Path) -> None:
     """Notes that this state belongs to a folder, which may have been another vault before."""
     vaults = vaults_at(root_path, state.parent)
     if state.name in vaults:
@@ -276,10 +239,7 @@ def registered_root(state: StateFolder) -> str | None:
     return _registered_root(state.path / _PLACE)
 
 
-def state_at(
-    root: Path,
-    environment: Mapping[str, str],
-) -> StateFolder | None:
+def state_at(root: Path, environment: Mapping[str, str]) -> StateFolder | None:
     """Returns the state folder of the vault that was last opened in this folder, which may be away."""
     root_path = os.path.realpath(root)
     states = state_root(environment)
@@ -305,16 +265,12 @@ def temporary_root(environment: Mapping[str, str]) -> Path:
     # the memory.
     if not stat.S_ISDIR(status.st_mode) or status.st_uid != os.geteuid():
         raise StateFolderUnusable(
-            f"`{root}` belongs to another user",
-            hint="remove it, or set XDG_RUNTIME_DIR",
+            f"`{root}` belongs to another user", hint="remove it, or set XDG_RUNTIME_DIR"
         )
     return root
 
 
-def vaults_at(
-    root_path: str,
-    states: Path,
-) -> list[str]:
+def vaults_at(root_path: str, states: Path) -> list[str]:
     """Returns the ids of the vaults that were opened in this folder."""
     try:
         return _entry(root_path, states).read_text(encoding="utf-8").split()
@@ -322,10 +278,7 @@ def vaults_at(
         return []
 
 
-def _entry(
-    root_path: str,
-    states: Path,
-) -> Path:
+def _entry(root_path: str, states: Path) -> Path:
     """Returns the file that names the vaults of one folder."""
     # Loading hashlib costs 4 ms, and the start of a registered vault does not come here.
     from hashlib import sha256
@@ -347,15 +300,10 @@ def _make(folder: Path) -> None:
     if status.st_mode & OTHERS and status.st_uid == os.geteuid():
         folder.chmod(stat.S_IMODE(status.st_mode) & ~OTHERS)
     if not os.access(folder, os.R_OK | os.W_OK | os.X_OK):
-        raise StateFolderUnusable(
-            f"the state folder `{folder}` cannot be written", hint=hint
-        )
+        raise StateFolderUnusable(f"the state folder `{folder}` cannot be written", hint=hint)
 
 
-def claim(
-    state: StateFolder,
-    root: Path,
-) -> None:
+def claim(state: StateFolder, root: Path) -> None:
     """Makes this state belong to the vault at `root`."""
     root_path = os.path.realpath(root)
     _register(root_path, state.path)
@@ -380,10 +328,7 @@ def _registered_root(place: Path) -> str | None:
         return None
 
 
-def _is_live(
-    root: Path,
-    marker: Marker,
-) -> bool:
+def _is_live(root: Path, marker: Marker) -> bool:
     try:
         live = read_marker(root)
     except (OSError, ConfigError):

@@ -20,10 +20,7 @@ MOST_PAIRS = 400
 """Removed lines times added lines, up to which edited lines are looked for"""
 
 
-def distances(
-    saved: bytes,
-    versions: Iterable[bytes],
-) -> list[int]:
+def distances(saved: bytes, versions: Iterable[bytes]) -> list[int]:
     """Returns for each version how many lines only it or only the saved text has.
 
     An edited line counts once. Edits are looked for only where they can make a version the nearest.
@@ -42,10 +39,7 @@ def distances(
     return counts
 
 
-def nearest(
-    saved: bytes,
-    versions: Iterable[tuple[str, bytes]],
-) -> str | None:
+def nearest(saved: bytes, versions: Iterable[tuple[str, bytes]]) -> str | None:
     """Returns the revision that the saved text was most likely made from.
 
     `versions` are (revision, bytes), the newest first.
@@ -58,11 +52,7 @@ def nearest(
     return candidates[nearest_index][0]
 
 
-def contains_new_lines(
-    saved: bytes,
-    newer: Iterable[bytes],
-    older: Iterable[bytes],
-) -> bool:
+def contains_new_lines(saved: bytes, newer: Iterable[bytes], older: Iterable[bytes]) -> bool:
     """Whether the saved text has a line that only the versions `newer` have, or an edit of one.
 
     If so, the editor had loaded one of those versions.
@@ -86,9 +76,7 @@ def contains_new_lines(
 
 
 def _count_edits(
-    removed: Sequence[bytes],
-    added: Sequence[bytes],
-    words: dict[bytes, Counter[str]],
+    removed: Sequence[bytes], added: Sequence[bytes], words: dict[bytes, Counter[str]]
 ) -> int:
     """Returns how many removed lines became an added line; 0 where the lines are too many."""
     if len(removed) * len(added) > MOST_PAIRS:

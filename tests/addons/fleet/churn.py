@@ -23,14 +23,7 @@ ASK_SECONDS = 15.0
 PAUSE = 0.25
 LONG_STOP = LEASE_SECONDS + 5
 SHORT_STOP = 4.0
-FAULTS = (
-    "kill",
-    "long stop",
-    "short stop",
-    "postgres kill",
-    "postgres stop",
-    "read-only",
-)
+FAULTS = ("kill", "long stop", "short stop", "postgres kill", "postgres stop", "read-only")
 FOUND_SECONDS = 4 * LEASE_SECONDS
 
 
@@ -119,9 +112,7 @@ class Churn:
 
     def _read_only(self, value: str) -> None:
         with self.postgres.admin() as connection:
-            connection.execute(
-                f"ALTER SYSTEM SET default_transaction_read_only = {value}"
-            )
+            connection.execute(f"ALTER SYSTEM SET default_transaction_read_only = {value}")
             connection.execute("SELECT pg_reload_conf()")
 
     def let_go_on(self, *, at_once: bool = False) -> None:
@@ -140,11 +131,7 @@ class Churn:
             if self.is_over.wait(PAUSE):
                 return
             text = f"{person}word{number}x{seed}"
-            body = {
-                "session": f"s{number // 20}",
-                "role": "user",
-                "text": f"I saw {text}",
-            }
+            body = {"session": f"s{number // 20}", "role": "user", "text": f"I saw {text}"}
             path = "/v1/turns"
             host = chance.choice(HOSTS)
             if number % 5 == 0:
@@ -184,14 +171,10 @@ class Churn:
             self.diary.stale += 1
         else:
             age = asked - word.at
-            self.diary.wrong.append(
-                f"{word.text}: {age:.1f} s after it was acknowledged"
-            )
+            self.diary.wrong.append(f"{word.text}: {age:.1f} s after it was acknowledged")
         return False
 
-    def _ask(
-        self, name: str, person: str, path: str, body: object
-    ) -> httpx.Response | None:
+    def _ask(self, name: str, person: str, path: str, body: object) -> httpx.Response | None:
         host = self.hosts[name]
         headers = {"authorization": f"Bearer {self.tokens[person]}"}
         try:
@@ -214,9 +197,7 @@ class Churn:
             threading.Thread(target=self.talk, args=(person, number))
             for number, person in enumerate(self.tokens)
         ]
-        threads += [
-            threading.Thread(target=self.look, args=(seed,)) for seed in (11, 12)
-        ]
+        threads += [threading.Thread(target=self.look, args=(seed,)) for seed in (11, 12)]
         for thread in threads:
             thread.start()
         try:

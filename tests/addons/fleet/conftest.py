@@ -33,11 +33,7 @@ def store() -> Iterator[S3Store]:
 
 
 @pytest.fixture(params=["sqlite"])
-def operated(
-    request: pytest.FixtureRequest,
-    tmp_path: Path,
-    store: S3Store,
-) -> OperatedFleet:
+def operated(request: pytest.FixtureRequest, tmp_path: Path, store: S3Store) -> OperatedFleet:
     """A fleet whose ledger is not made yet: in SQLite, unless a test names PostgreSQL."""
     server = None
     if request.param == "postgres":

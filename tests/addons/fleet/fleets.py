@@ -146,9 +146,7 @@ class Fleet:
             folder = "/".join(folders[:count])
             if folder not in self.paths():
                 self.person.mkcol(folder)
-        known = {
-            entry.path: entry.etag for entry in self.person.list(deep=True).entries
-        }
+        known = {entry.path: entry.etag for entry in self.person.list(deep=True).entries}
         self.person.put(path, text.encode(), expected=known.get(path))
 
     def paths(self) -> set[str]:
@@ -193,9 +191,7 @@ class Fleet:
 
     def visit(self, host: str, faults: Faults | None = None) -> Visit:
         ledger: Any = FaultyLedger(self.ledger, faults or self.faults)
-        return Visit.open(
-            self.lease(host), ledger, self.settings(host, faults), now=self.now
-        )
+        return Visit.open(self.lease(host), ledger, self.settings(host, faults), now=self.now)
 
     def pass_by(self, seconds: float) -> None:
         self.now += timedelta(seconds=seconds)
@@ -207,9 +203,7 @@ class Fleet:
         visit.leave(self.now)
 
 
-def append(
-    op_id: str, line: str, now: datetime, heading: str = "Likes"
-) -> AcknowledgedOp:
+def append(op_id: str, line: str, now: datetime, heading: str = "Likes") -> AcknowledgedOp:
     ops = [{"op": "append", "heading": heading, "line": line}]
     return AcknowledgedOp(op_id, "apply", {"note": USER, "ops": ops}, now)
 

@@ -84,12 +84,7 @@ class PlannedBucket(Bucket):
     plan: HostPlan
 
     def ask(
-        self,
-        operation: str,
-        path: str,
-        *arguments: Any,
-        writes: bool = False,
-        **parameters: Any,
+        self, operation: str, path: str, *arguments: Any, writes: bool = False, **parameters: Any
     ) -> tuple[dict[str, Any], HttpAnswer]:
         if writes:
             self._send_signal()
@@ -108,11 +103,7 @@ class PlannedBucket(Bucket):
 class HostProcess:
     """Visits the vaults of a plan."""
 
-    def __init__(
-        self,
-        plan: HostPlan,
-        recorder: Connection,
-    ) -> None:
+    def __init__(self, plan: HostPlan, recorder: Connection) -> None:
         self.plan = plan
         self.recorder = recorder
         self.chance = random.Random(plan.seed)

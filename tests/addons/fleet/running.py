@@ -108,9 +108,7 @@ kind = "off"
             "VAULT_MEMORY_CACHE": str(self.folder / "cache"),
         }
 
-    def command(
-        self, *arguments: str, host: str = "operator"
-    ) -> subprocess.CompletedProcess[str]:
+    def command(self, *arguments: str, host: str = "operator") -> subprocess.CompletedProcess[str]:
         """Run `vault-memory ARGUMENTS --config FILE`."""
         config = str(self.folder / f"{host}.toml")
         return subprocess.run(
@@ -171,9 +169,7 @@ class RunningHost:
 
 
 @contextmanager
-def running_host(
-    fleet: OperatedFleet, name: str, more: str = ""
-) -> Iterator[RunningHost]:
+def running_host(fleet: OperatedFleet, name: str, more: str = "") -> Iterator[RunningHost]:
     """Run a host until the end of the test."""
     fleet.config(name, more=more)
     config = str(fleet.folder / f"{name}.toml")

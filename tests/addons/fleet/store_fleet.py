@@ -92,14 +92,7 @@ class StoreFleet:
         for number in range(vaults):
             self._add_vault(f"vault-{number}")
         self.plan = HostPlan(
-            "",
-            folder,
-            self.database,
-            store.endpoint,
-            tuple(self.homes),
-            "",
-            LEASE_SECONDS,
-            fenced,
+            "", folder, self.database, store.endpoint, tuple(self.homes), "", LEASE_SECONDS, fenced
         )
         self.diary = Diary()
         self._chance = random.Random(seed)
@@ -214,11 +207,7 @@ class StoreFleet:
         seed = f"{name}-{next(self._numbers)}"
         plan = replace(self.plan, name=name, seed=seed)
         receiver, sender = self._context.Pipe(duplex=False)
-        process = self._context.Process(
-            target=host_process.main,
-            args=(plan, sender),
-            daemon=True,
-        )
+        process = self._context.Process(target=host_process.main, args=(plan, sender), daemon=True)
         process.start()
         sender.close()
         self._hosts[name] = RunningHost(plan, process, receiver)
@@ -250,11 +239,7 @@ class StoreFleet:
 
     # --- Afterwards ---
 
-    def visit(
-        self,
-        vault: str,
-        host: str,
-    ) -> Visit:
+    def visit(self, vault: str, host: str) -> Visit:
         """Visit a vault in this process."""
         settings = host_process.visit_settings(replace(self.plan, name=host))
         return Visit.open(self._lease(vault, host), self.ledger, settings)
@@ -283,26 +268,16 @@ class StoreFleet:
     def damages(self) -> list[str]:
         """What of the diary is in the homes not at all, or twice."""
         return [
-            fault
-            for vault in self.homes
-            for fault in self._damages_of(vault, self.notes(vault))
+            fault for vault in self.homes for fault in self._damages_of(vault, self.notes(vault))
         ]
 
-    def _damages_of(
-        self,
-        vault: str,
-        notes: dict[str, str],
-    ) -> list[str]:
+    def _damages_of(self, vault: str, notes: dict[str, str]) -> list[str]:
         logs = {path: text for path, text in notes.items() if ".audit." in path}
         # Also a proposal in the inbox counts: no acknowledged line is proposed once more.
         others = "".join(text for path, text in notes.items() if path not in logs)
         lines = [line for text in logs.values() for line in text.splitlines()]
         ids = Counter(json.loads(line)["id"] for line in lines)
-        faults = [
-            f"audit record {id_} {count} times"
-            for id_, count in ids.items()
-            if count > 1
-        ]
+        faults = [f"audit record {id_} {count} times" for id_, count in ids.items() if count > 1]
         faults += [f"conflict {path}" for path in notes if "conflict" in path.lower()]
         faults += [f"lost {line}" for line in START.splitlines() if line not in others]
         for place, line in self.diary.saved:
@@ -312,17 +287,10 @@ class StoreFleet:
             if place == vault:
                 faults += self._damages_of_op(op, others, list(ids))
         words = Counter(word for word in others.split() if word.startswith("word-"))
-        faults += [
-            f"{count} times {word}" for word, count in words.items() if count > 1
-        ]
+        faults += [f"{count} times {word}" for word, count in words.items() if count > 1]
         return faults
 
-    def _damages_of_op(
-        self,
-        op: AcknowledgedOp,
-        text: str,
-        ids: list[str],
-    ) -> list[str]:
+    def _damages_of_op(self, op: AcknowledgedOp, text: str, ids: list[str]) -> list[str]:
         faults = []
         count = text.count(f"word-{op.op_id}-")
         if count != 1:

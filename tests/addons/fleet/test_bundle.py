@@ -19,11 +19,7 @@ from vault_memory.addons.fleet.bundle import (
     unpack,
     without_secrets,
 )
-from vault_memory.addons.fleet.fleet_errors import (
-    AnotherFleet,
-    BundleDamaged,
-    BundleNewer,
-)
+from vault_memory.addons.fleet.fleet_errors import AnotherFleet, BundleDamaged, BundleNewer
 from vault_memory.addons.fleet.state_files import TABLE, row_of
 from vault_memory.api.vault_memory import VaultMemory
 from vault_memory.database.connection import connect
@@ -55,9 +51,7 @@ def memory(tmp_path: Path):
 
 
 def _talk(memory: VaultMemory) -> None:
-    memory.record_turn(
-        session="s1", role="user", text="I like tea", user="ann", now=NOW
-    )
+    memory.record_turn(session="s1", role="user", text="I like tea", user="ann", now=NOW)
     line = {"op": "append", "heading": "Likes", "line": "- coffee"}
     memory.apply("Users/ann/bot/config/USER.md", [line], now=NOW)
     memory.search("tea", scopes=["user:ann"])
@@ -133,9 +127,7 @@ def test_pending_work_history_and_sessions_are_the_same_on_another_machine(
     assert [file.stat().st_mtime for file in sessions] == [NOW.timestamp()]
 
 
-def test_a_bundle_of_an_open_journal_has_all_that_was_committed(
-    memory: VaultMemory,
-) -> None:
+def test_a_bundle_of_an_open_journal_has_all_that_was_committed(memory: VaultMemory) -> None:
     _talk(memory)
     state = _state_of(memory)
     assert (state / "journal.sqlite-wal").exists()
@@ -153,9 +145,7 @@ def test_equal_parts_make_equal_bytes(memory: VaultMemory) -> None:
     assert bundles.signature_of(state) == bundles.signature_of(state)
 
 
-def test_the_signature_of_a_folder_changes_with_each_kept_file(
-    memory: VaultMemory,
-) -> None:
+def test_the_signature_of_a_folder_changes_with_each_kept_file(memory: VaultMemory) -> None:
     _talk(memory)
     state = _state_of(memory)
     before = bundles.signature_of(state)

@@ -26,9 +26,9 @@ def live_through(tmp_path: Path, store: S3Store, faults: list[str], seed: int) -
         fleet = OperatedFleet(tmp_path, postgres, store)
         assert fleet.ask("fleet", "init")["fleet"]
         tokens = {
-            name: fleet.ask(
-                *("fleet", "add", name, "--home", store.new_url(), "--user", name)
-            )["token"]
+            name: fleet.ask(*("fleet", "add", name, "--home", store.new_url(), "--user", name))[
+                "token"
+            ]
             for name in PEOPLE
         }
         churn = Churn(fleet, postgres, tokens, stack, seed)

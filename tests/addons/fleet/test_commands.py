@@ -57,10 +57,7 @@ def test_a_local_vault_is_copied_and_stays_as_it_was(
     assert not problems(arguments, done.stdout), done.stdout
     assert [row["name"] for row in added["vaults"]] == ["ann"]
     assert _files(vault) == before
-    assert fleet_of_hosts.texts(home) == {
-        NOTE: TEXT.encode(),
-        "harbour.png": bytes(range(256)),
-    }
+    assert fleet_of_hosts.texts(home) == {NOTE: TEXT.encode(), "harbour.png": bytes(range(256))}
 
 
 @ON_BOTH
@@ -138,25 +135,19 @@ def test_a_home_of_another_fleet_is_refused(
     assert other.ask("fleet", "status")["vaults"] == []
 
 
-def test_a_home_with_another_note_keeps_it(
-    fleet_of_hosts: OperatedFleet, vault: Path
-) -> None:
+def test_a_home_with_another_note_keeps_it(fleet_of_hosts: OperatedFleet, vault: Path) -> None:
     home = fleet_of_hosts.store.new_home()
     remote = fleet_of_hosts.store.open(home)
     remote.put(NOTE, b"# Another Ann\n", expected=None)
     remote.close()
-    answer = fleet_of_hosts.ask(
-        "fleet", "add", "ann", "--home", home, "--from", str(vault)
-    )
+    answer = fleet_of_hosts.ask("fleet", "add", "ann", "--home", home, "--from", str(vault))
     assert answer["error"]["code"] == "home_in_use"
     assert fleet_of_hosts.texts(home)[NOTE] == b"# Another Ann\n"
     assert fleet_of_hosts.ask("fleet", "status")["vaults"] == []
 
 
 @ON_POSTGRES
-def test_a_password_in_the_configuration_is_refused_and_not_shown(
-    operated: OperatedFleet,
-) -> None:
+def test_a_password_in_the_configuration_is_refused_and_not_shown(operated: OperatedFleet) -> None:
     operated.database = operated.database.replace("keeper@", "keeper:lantern@")
     operated.config("operator")
     done = operated.command("fleet", "status")
@@ -175,14 +166,10 @@ def test_only_a_ledger_in_postgresql_needs_its_extra(operated: OperatedFleet) ->
     assert "vault-memory[fleet]" in answer["error"]["hint"]
 
 
-def test_a_ledger_in_sqlite_lets_only_its_owner_in(
-    fleet_of_hosts: OperatedFleet,
-) -> None:
+def test_a_ledger_in_sqlite_lets_only_its_owner_in(fleet_of_hosts: OperatedFleet) -> None:
     file = fleet_of_hosts.ledger_file
     assert stat.S_IMODE(file.parent.stat().st_mode) == 0o700
-    assert {stat.S_IMODE(path.stat().st_mode) for path in file.parent.iterdir()} == {
-        0o600
-    }
+    assert {stat.S_IMODE(path.stat().st_mode) for path in file.parent.iterdir()} == {0o600}
 
 
 def test_a_wrong_command_names_what_is_missing(operated: OperatedFleet) -> None:
@@ -191,8 +178,7 @@ def test_a_wrong_command_names_what_is_missing(operated: OperatedFleet) -> None:
 
 
 @pytest.mark.parametrize(
-    "name",
-    [" ann", "ann\nbo", "\x1b[2Jann", "../ann", "11111111-1111-1111-1111-111111111111"],
+    "name", [" ann", "ann\nbo", "\x1b[2Jann", "../ann", "11111111-1111-1111-1111-111111111111"]
 )
 def test_a_name_that_a_list_cannot_show_is_refused(
     fleet_of_hosts: OperatedFleet, name: str
@@ -209,9 +195,7 @@ def test_the_token_of_a_copied_vault_serves_the_person_in_it(
     fleet_of_hosts: OperatedFleet, vault: Path
 ) -> None:
     home = fleet_of_hosts.store.new_url()
-    added = fleet_of_hosts.ask(
-        "fleet", "add", "household", "--home", home, "--from", str(vault)
-    )
+    added = fleet_of_hosts.ask("fleet", "add", "household", "--home", home, "--from", str(vault))
     ledger = LocalLedger(fleet_of_hosts.ledger_file)
     try:
         caller = ledger.caller(token_digest(added["token"]))
@@ -221,13 +205,9 @@ def test_the_token_of_a_copied_vault_serves_the_person_in_it(
     assert caller.caller.user == "ann"
 
 
-def test_a_new_token_replaces_the_earlier_ones(
-    fleet_of_hosts: OperatedFleet, vault: Path
-) -> None:
+def test_a_new_token_replaces_the_earlier_ones(fleet_of_hosts: OperatedFleet, vault: Path) -> None:
     home = fleet_of_hosts.store.new_url()
-    lost = fleet_of_hosts.ask(
-        "fleet", "add", "ann", "--home", home, "--from", str(vault)
-    )
+    lost = fleet_of_hosts.ask("fleet", "add", "ann", "--home", home, "--from", str(vault))
     renewed = fleet_of_hosts.ask("fleet", "token", "ann", "--user", "ann")
     assert not problems(("fleet", "token"), json.dumps(renewed))
     assert renewed["vault"] == lost["vault"]
@@ -253,9 +233,7 @@ def test_a_refused_token_leaves_the_earlier_one(
     fleet_of_hosts: OperatedFleet, vault: Path, arguments: tuple[str, ...], code: str
 ) -> None:
     home = fleet_of_hosts.store.new_url()
-    added = fleet_of_hosts.ask(
-        "fleet", "add", "ann", "--home", home, "--from", str(vault)
-    )
+    added = fleet_of_hosts.ask("fleet", "add", "ann", "--home", home, "--from", str(vault))
     refused = fleet_of_hosts.ask("fleet", "token", *arguments)
     assert refused["error"]["code"] == code
     ledger = LocalLedger(fleet_of_hosts.ledger_file)
@@ -277,9 +255,7 @@ def test_a_copied_vault_of_several_people_needs_the_name_of_one(
     assert "token" in fleet_of_hosts.ask(*arguments, "--user", "bo")
 
 
-def test_a_wrong_address_of_a_home_is_named_as_such(
-    fleet_of_hosts: OperatedFleet,
-) -> None:
+def test_a_wrong_address_of_a_home_is_named_as_such(fleet_of_hosts: OperatedFleet) -> None:
     for home in ("banana", "http://", "ftp://homes/ann"):
         answer = fleet_of_hosts.ask("fleet", "add", "ann", "--home", home)
         assert answer["error"]["code"] == "usage_error"

@@ -11,12 +11,7 @@ from pathlib import Path
 import httpx
 import pytest
 
-from tests.addons.fleet.running import (
-    OperatedFleet,
-    RunningHost,
-    running_host,
-    until,
-)
+from tests.addons.fleet.running import OperatedFleet, RunningHost, running_host, until
 from tests.effort import FULL
 from vault_memory.vault.marker import ensure_marker
 
@@ -46,9 +41,7 @@ class Diary:
 class Writer(threading.Thread):
     """The bot of one person. It asks the hosts in turns, as behind a proxy."""
 
-    def __init__(
-        self, name: str, token: str, hosts: list[RunningHost], diary: Diary
-    ) -> None:
+    def __init__(self, name: str, token: str, hosts: list[RunningHost], diary: Diary) -> None:
         super().__init__()
         self.person, self.token, self.hosts, self.diary = name, token, hosts, diary
         self.is_over = threading.Event()
@@ -92,9 +85,7 @@ class Writer(threading.Thread):
         if number % 2:
             text = f"I keep the {word} in my boat"
             return host.ask(self.token, "/v1/remember", text=text)
-        return host.ask(
-            self.token, "/v1/turns", session="s1", role="user", text=f"about {word}"
-        )
+        return host.ask(self.token, "/v1/turns", session="s1", role="user", text=f"about {word}")
 
 
 @pytest.fixture
@@ -108,9 +99,7 @@ def vaults(fleet_of_hosts: OperatedFleet, tmp_path: Path) -> dict[str, tuple[str
         note.write_text(TEXT)
         ensure_marker(root)
         home = fleet_of_hosts.store.new_url()
-        added = fleet_of_hosts.ask(
-            "fleet", "add", name, "--home", home, "--from", str(root)
-        )
+        added = fleet_of_hosts.ask("fleet", "add", name, "--home", home, "--from", str(root))
         vaults[name] = added["token"], home
     return vaults
 
@@ -165,9 +154,7 @@ def test_a_drain_under_writes_loses_and_doubles_no_word(
         _end(writers)
 
     assert diary.failures == []
-    found = [
-        word for _, home in vaults.values() for word in _words(fleet_of_hosts, home)
-    ]
+    found = [word for _, home in vaults.values() for word in _words(fleet_of_hosts, home)]
     assert sorted(found) == sorted(set(found)), "a word is there twice"
     assert set(diary.acknowledged) <= set(found), "a word is lost"
     assert set(found) <= {*diary.acknowledged, *diary.uncertain}

@@ -65,9 +65,7 @@ def fleet(tmp_path: Path) -> Fleet:
 
 
 def test_a_hundred_thousand_nights_are_spread_over_an_hour() -> None:
-    delays = [
-        night_spread.night_delay(str(UUID(int=number))) for number in range(NIGHTS)
-    ]
+    delays = [night_spread.night_delay(str(UUID(int=number))) for number in range(NIGHTS)]
     assert timedelta(0) <= min(delays)
     assert max(delays) < night_spread.NIGHTS
     minutes = Counter(int(delay.total_seconds() // 60) for delay in delays)
@@ -75,9 +73,7 @@ def test_a_hundred_thousand_nights_are_spread_over_an_hour() -> None:
     assert max(minutes.values()) < 1.2 * NIGHTS / 60
 
 
-def test_what_was_acknowledged_while_its_note_was_locked_is_there_later(
-    fleet: Fleet,
-) -> None:
+def test_what_was_acknowledged_while_its_note_was_locked_is_there_later(fleet: Fleet) -> None:
     faults = Faults()
     visit = fleet.visit("one", faults)
     visit.run(append("a", "- coffee", fleet.now))
@@ -202,9 +198,7 @@ def test_two_hosts_with_one_address_are_warned(
     assert ["west has the address" in text for text in caplog.messages] == [True]
 
 
-def test_a_poisoned_vault_is_tried_ever_more_seldom_and_the_others_go_on(
-    fleet: Fleet,
-) -> None:
+def test_a_poisoned_vault_is_tried_ever_more_seldom_and_the_others_go_on(fleet: Fleet) -> None:
     poisoned = str(UUID(int=13))
     fleet.ledger.add(poisoned, "poisoned", f"{HOME}13")
     plain = fleet.settings("one")
@@ -254,9 +248,7 @@ def test_a_vault_that_was_lost_and_taken_again_is_not_forgotten(fleet: Fleet) ->
     assert fleet.ledger.vault(VAULT).holder is None
 
 
-def test_a_vault_that_is_lost_after_it_was_acquired_is_asked_for_again(
-    fleet: Fleet,
-) -> None:
+def test_a_vault_that_is_lost_after_it_was_acquired_is_asked_for_again(fleet: Fleet) -> None:
     host = FleetHost(fleet.ledger, fleet.settings("one"), HostName("one", "http://one"))
     held = host.acquire(VAULT)
     assert isinstance(held, HeldVault)
@@ -324,9 +316,7 @@ def _host_for_one(fleet: Fleet) -> FleetHost:
     return FleetHost(fleet.ledger, settings, HostName("one", "http://one", 1))
 
 
-def test_a_full_host_gives_back_an_unused_vault_for_one_that_is_asked_for(
-    fleet: Fleet,
-) -> None:
+def test_a_full_host_gives_back_an_unused_vault_for_one_that_is_asked_for(fleet: Fleet) -> None:
     host = _host_for_one(fleet)
     ann = host.acquire(VAULT)
     assert isinstance(ann, HeldVault)

@@ -45,9 +45,9 @@ def _everything_in_bucket(fleet: OperatedFleet, home: str) -> list[tuple[str, by
     return [
         (
             item["Key"].removeprefix(f"{prefix}/"),
-            client.get_object(
-                Bucket=bucket, Key=item["Key"], VersionId=item["VersionId"]
-            )["Body"].read(),
+            client.get_object(Bucket=bucket, Key=item["Key"], VersionId=item["VersionId"])[
+                "Body"
+            ].read(),
         )
         for item in listing["Versions"]
     ]
@@ -57,9 +57,7 @@ def test_a_forgotten_text_is_nowhere_that_the_fleet_reaches(
     fleet_of_hosts: OperatedFleet, vault: Path
 ) -> None:
     home = fleet_of_hosts.store.new_url(versions=True)
-    added = fleet_of_hosts.ask(
-        "fleet", "add", "ann", "--home", home, "--from", str(vault)
-    )
+    added = fleet_of_hosts.ask("fleet", "add", "ann", "--home", home, "--from", str(vault))
     with running_host(fleet_of_hosts, "east") as east:
         found = east.ask(added["token"], "/v1/search", query="mackerel")
         assert found.json()["hits"]
@@ -93,10 +91,7 @@ def test_a_forgotten_text_is_nowhere_that_the_fleet_reaches(
         assert SECRET.encode() not in file.read_bytes(), file
 
 
-def _forget_through(
-    fleet: OperatedFleet,
-    script: Script,
-) -> Any:
+def _forget_through(fleet: OperatedFleet, script: Script) -> Any:
     """The answer of `fleet forget` when a proxy before the store follows this script."""
     with S3Proxy(fleet.store.endpoint, script) as proxy:
         config = fleet.folder / "operator.toml"
@@ -148,9 +143,7 @@ def test_a_copy_on_a_host_that_does_not_answer_is_named_and_exits_with_1(
     fleet_of_hosts: OperatedFleet, vault: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     home = fleet_of_hosts.store.new_url()
-    added = fleet_of_hosts.ask(
-        "fleet", "add", "ann", "--home", home, "--from", str(vault)
-    )
+    added = fleet_of_hosts.ask("fleet", "add", "ann", "--home", home, "--from", str(vault))
     with running_host(fleet_of_hosts, "east") as east:
         assert east.ask(added["token"], "/v1/search", query="x").status_code == 200
         assert fleet_of_hosts.ask("fleet", "drain", "east")

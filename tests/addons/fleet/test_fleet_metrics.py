@@ -39,9 +39,7 @@ def _numbers(host: RunningHost, token: str = TOKEN) -> httpx.Response:
     return httpx.get(f"{host.address}/metrics", headers=headers, timeout=60)
 
 
-def test_metrics_of_a_fleet_name_nobody_and_need_their_token(
-    fleet_of_hosts: OperatedFleet,
-) -> None:
+def test_metrics_of_a_fleet_name_nobody_and_need_their_token(fleet_of_hosts: OperatedFleet) -> None:
     home = fleet_of_hosts.store.new_url()
     added = fleet_of_hosts.ask("fleet", "add", "ann", "--home", home, "--user", "ann")
     token = added["token"]
@@ -67,17 +65,13 @@ def test_metrics_of_a_fleet_name_nobody_and_need_their_token(
             assert not [word for word in secrets if word in text]
 
 
-def test_without_a_token_file_there_are_no_metrics(
-    fleet_of_hosts: OperatedFleet,
-) -> None:
+def test_without_a_token_file_there_are_no_metrics(fleet_of_hosts: OperatedFleet) -> None:
     with running_host(fleet_of_hosts, "east") as east:
         assert _numbers(east).status_code in (401, 404)
         assert "fleet" not in _numbers(east).text
 
 
-def test_metrics_say_what_is_away(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_metrics_say_what_is_away(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     fleet = Fleet(tmp_path)
     with fleet.visiting("one"):
         pass

@@ -5,12 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.addons.fleet.running import (
-    OperatedFleet,
-    RunningHost,
-    running_host,
-    until,
-)
+from tests.addons.fleet.running import OperatedFleet, RunningHost, running_host, until
 from vault_memory.addons.fleet.ledger.contract import LEASE_SECONDS
 from vault_memory.vault.marker import ensure_marker
 
@@ -29,9 +24,7 @@ def ann(fleet_of_hosts: OperatedFleet, tmp_path: Path) -> tuple[str, str]:
     note.write_text(TEXT)
     ensure_marker(root)
     home = fleet_of_hosts.store.new_url()
-    added = fleet_of_hosts.ask(
-        "fleet", "add", "ann", "--home", home, "--from", str(root)
-    )
+    added = fleet_of_hosts.ask("fleet", "add", "ann", "--home", home, "--from", str(root))
     return added["token"], home
 
 
@@ -46,17 +39,11 @@ def test_a_summary_of_a_conversation_is_in_the_home_before_its_answer(
     token, home = ann
     with running_host(fleet_of_hosts, "east") as east:
         assert east.ask(token, "/v1/turns", **TURN).status_code == 200
-        answer = east.ask(
-            token, "/v1/sessions/compact", session="tuesday", text=SUMMARY
-        )
+        answer = east.ask(token, "/v1/sessions/compact", session="tuesday", text=SUMMARY)
         _lose(fleet_of_hosts, east)
 
     assert answer.status_code == 200, answer.text
-    notes = {
-        path: raw
-        for path, raw in fleet_of_hosts.texts(home).items()
-        if path.endswith(".md")
-    }
+    notes = {path: raw for path, raw in fleet_of_hosts.texts(home).items() if path.endswith(".md")}
     assert SUMMARY.encode() in b"".join(notes.values())
 
 
@@ -65,9 +52,7 @@ def test_feedback_is_in_the_home_before_its_answer(
 ) -> None:
     token, home = ann
     with running_host(fleet_of_hosts, "east") as east:
-        answer = east.ask(
-            token, "/v1/feedback", verdict="bad", text="too many questions"
-        )
+        answer = east.ask(token, "/v1/feedback", verdict="bad", text="too many questions")
         _lose(fleet_of_hosts, east)
 
     assert answer.status_code == 200, answer.text

@@ -12,23 +12,9 @@ import httpx
 import pytest
 from moto.server import ThreadedMotoServer
 
-from tests.addons.fleet.fleets import (
-    START,
-    USER,
-    VAULT,
-    Faults,
-    Fleet,
-    append,
-    remember,
-    turn,
-)
+from tests.addons.fleet.fleets import START, USER, VAULT, Faults, Fleet, append, remember, turn
 from tests.addons.fleet.ledger.servers import PostgresServer
-from tests.addons.fleet.running import (
-    OperatedFleet,
-    RunningHost,
-    running_host,
-    until,
-)
+from tests.addons.fleet.running import OperatedFleet, RunningHost, running_host, until
 from tests.remote.servers import s3_stores
 from tests.remote.servers.s3_stores import S3Store
 from vault_memory.addons.fleet.acknowledged_ops import AcknowledgedOp
@@ -233,9 +219,7 @@ def test_without_a_copy_of_before_the_home_has_to_answer(fleet: Fleet) -> None:
     assert fleet.text() == START
 
 
-def test_changes_that_another_host_has_replayed_are_not_shown_twice(
-    fleet: Fleet,
-) -> None:
+def test_changes_that_another_host_has_replayed_are_not_shown_twice(fleet: Fleet) -> None:
     with fleet.visiting("one"):
         pass
     killed = fleet.visit("one")
@@ -264,9 +248,7 @@ def test_changes_that_another_host_has_replayed_are_not_shown_twice(
         (AnotherFleet(), False),
     ],
 )
-def test_only_a_home_that_does_not_answer_is_away(
-    error: VaultMemoryError, expected: bool
-) -> None:
+def test_only_a_home_that_does_not_answer_is_away(error: VaultMemoryError, expected: bool) -> None:
     assert is_away(error) is expected
 
 
@@ -354,9 +336,7 @@ def test_a_vault_that_is_only_due_waits_for_its_home(host: Host) -> None:
     assert host.running.vaults() == []
 
 
-def test_one_caller_asks_a_silent_server_for_all(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_one_caller_asks_a_silent_server_for_all(monkeypatch: pytest.MonkeyPatch) -> None:
     silent = silent_servers.SilentServers()
     homes = [f"s3://homes/{name}" for name in ("ann", "bo")]
     assert silent.reason(homes[0]) is None
@@ -403,10 +383,7 @@ def stoppable() -> Iterator[StoppedStore]:
 
 @pytest.mark.parametrize("copy", ["held", "newest", "old"])
 def test_people_go_on_while_the_store_is_stopped(
-    tmp_path: Path,
-    postgres: PostgresServer,
-    stoppable: StoppedStore,
-    copy: str,
+    tmp_path: Path, postgres: PostgresServer, stoppable: StoppedStore, copy: str
 ) -> None:
     another = copy == "old"
     fleet = OperatedFleet(tmp_path, postgres, stoppable.store)
@@ -469,15 +446,10 @@ def _is_stale(host: RunningHost, token: str) -> Callable[[], bool]:
     return is_stale
 
 
-def _call_tool(
-    host: RunningHost, token: str, name: str, **arguments: str
-) -> httpx.Response:
+def _call_tool(host: RunningHost, token: str, name: str, **arguments: str) -> httpx.Response:
     parameters = {"name": name, "arguments": arguments}
     message = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": parameters}
-    headers = {
-        "authorization": f"Bearer {token}",
-        "accept": "application/json, text/event-stream",
-    }
+    headers = {"authorization": f"Bearer {token}", "accept": "application/json, text/event-stream"}
     address = f"{host.address}/mcp"
     return httpx.post(address, json=message, headers=headers, timeout=60)
 

@@ -12,13 +12,7 @@ import pytest
 
 from tests.addons.fleet.ledger import servers
 from tests.addons.fleet.ledger.servers import PostgresServer
-from tests.addons.fleet.running import (
-    ON_BOTH,
-    OperatedFleet,
-    RunningHost,
-    running_host,
-    until,
-)
+from tests.addons.fleet.running import ON_BOTH, OperatedFleet, RunningHost, running_host, until
 from tests.remote.servers.s3_stores import S3Store
 from vault_memory.addons.fleet.ledger.contract import LEASE_SECONDS
 from vault_memory.vault.marker import ensure_marker
@@ -36,9 +30,7 @@ def ann(fleet_of_hosts: OperatedFleet, tmp_path: Path) -> tuple[str, str]:
     note.write_text(TEXT)
     ensure_marker(root)
     home = fleet_of_hosts.store.new_url()
-    added = fleet_of_hosts.ask(
-        "fleet", "add", "ann", "--home", home, "--from", str(root)
-    )
+    added = fleet_of_hosts.ask("fleet", "add", "ann", "--home", home, "--from", str(root))
     return added["token"], home
 
 
@@ -62,9 +54,7 @@ def _holder(fleet: OperatedFleet) -> str:
 
 @ON_BOTH
 def test_either_host_answers_and_finds_what_the_other_was_told(
-    fleet_of_hosts: OperatedFleet,
-    ann: tuple[str, str],
-    hosts: tuple[RunningHost, RunningHost],
+    fleet_of_hosts: OperatedFleet, ann: tuple[str, str], hosts: tuple[RunningHost, RunningHost]
 ) -> None:
     token, home = ann
     for host in hosts:
@@ -73,10 +63,7 @@ def test_either_host_answers_and_finds_what_the_other_was_told(
         forged = httpx.post(
             host.address + "/v1/search",
             json={"query": "harbour"},
-            headers={
-                "authorization": f"Bearer {token}",
-                "x-vault-memory-forwarded": "1",
-            },
+            headers={"authorization": f"Bearer {token}", "x-vault-memory-forwarded": "1"},
             timeout=60,
         )
         assert _notes(forged) == {NOTE}
@@ -132,9 +119,7 @@ def test_a_request_that_is_too_long_is_refused_as_such_by_both_hosts(
 
 @ON_BOTH
 def test_a_killed_host_whose_disk_is_lost_loses_no_acknowledged_word(
-    fleet_of_hosts: OperatedFleet,
-    ann: tuple[str, str],
-    hosts: tuple[RunningHost, RunningHost],
+    fleet_of_hosts: OperatedFleet, ann: tuple[str, str], hosts: tuple[RunningHost, RunningHost]
 ) -> None:
     token, home = ann
     assert hosts[0].ask(token, "/v1/search", query="harbour").status_code == 200
@@ -163,9 +148,7 @@ def test_a_killed_host_whose_disk_is_lost_loses_no_acknowledged_word(
 
 
 def test_a_drained_host_ends_without_a_lost_request(
-    fleet_of_hosts: OperatedFleet,
-    ann: tuple[str, str],
-    hosts: tuple[RunningHost, RunningHost],
+    fleet_of_hosts: OperatedFleet, ann: tuple[str, str], hosts: tuple[RunningHost, RunningHost]
 ) -> None:
     token, _ = ann
     failures: list[str] = []
@@ -193,9 +176,7 @@ def test_a_drained_host_ends_without_a_lost_request(
                 failures.append("no host answers")
             time.sleep(0.05)
 
-    threads = [
-        threading.Thread(target=ask_all_the_time, args=(first,)) for first in range(2)
-    ]
+    threads = [threading.Thread(target=ask_all_the_time, args=(first,)) for first in range(2)]
     for thread in threads:
         thread.start()
     try:

@@ -176,11 +176,7 @@ class FleetLife(RuleBasedStateMachine):
         assert all(line in user for line in START.splitlines())
         for line in self.saved:
             assert user.count(line) == 1, (line, user)
-        ids = [
-            json.loads(line)["id"]
-            for text in logs.values()
-            for line in text.split("\n")[:-1]
-        ]
+        ids = [json.loads(line)["id"] for text in logs.values() for line in text.split("\n")[:-1]]
         assert len(ids) == len(set(ids))
         for op in self.acknowledged:
             words = op.arguments.get("text") or op.arguments["ops"][0]["line"]

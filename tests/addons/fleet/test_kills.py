@@ -8,16 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.addons.fleet.fleets import (
-    START,
-    USER,
-    Faults,
-    Fleet,
-    Killed,
-    append,
-    remember,
-    turn,
-)
+from tests.addons.fleet.fleets import START, USER, Faults, Fleet, Killed, append, remember, turn
 from tests.effort import FULL
 from vault_memory.addons.fleet.acknowledged_ops import AcknowledgedOp
 from vault_memory.addons.fleet.visit import Visit
@@ -26,9 +17,7 @@ Continue = Callable[[Fleet], None]
 
 
 def _ops(fleet: Fleet) -> list[AcknowledgedOp]:
-    replacement = [
-        {"op": "replace", "heading": "Likes", "match": "coffee", "line": "- espresso"}
-    ]
+    replacement = [{"op": "replace", "heading": "Likes", "match": "coffee", "line": "- espresso"}]
     return [
         append("a", "- coffee", fleet.now),
         turn("b", "words of the first turn", fleet.now),
@@ -126,8 +115,7 @@ def _other_and_same_host(fleet: Fleet) -> None:
 # All kills, one after the other, take minutes beside other tests.
 @pytest.mark.timeout(1_200)
 @pytest.mark.parametrize(
-    "go_on",
-    [_other_host, _same_host, _same_host_without_scratch, _other_and_same_host],
+    "go_on", [_other_host, _same_host, _same_host_without_scratch, _other_and_same_host]
 )
 @pytest.mark.parametrize("saves", [False, True])
 def test_each_acknowledged_operation_is_done_once(

@@ -24,10 +24,7 @@ def database(request: pytest.FixtureRequest) -> PostgresServer | None:
     return server
 
 
-def _play(
-    fleet: StoreFleet,
-    rounds: int,
-) -> list[str]:
+def _play(fleet: StoreFleet, rounds: int) -> list[str]:
     try:
         fleet.play(rounds)
         fleet.settle()
@@ -40,10 +37,7 @@ def _play(
 
 @pytest.mark.timeout(900)
 def test_what_killed_and_paused_hosts_acknowledged_is_there_once(
-    tmp_path: Path,
-    database: PostgresServer | None,
-    store: S3Store,
-    seeds_from: int,
+    tmp_path: Path, database: PostgresServer | None, store: S3Store, seeds_from: int
 ) -> None:
     rounds = ROUNDS if database else ROUNDS_OF_SQLITE
     fleet = StoreFleet(tmp_path, database, store, seed=seeds_from)
@@ -52,9 +46,7 @@ def test_what_killed_and_paused_hosts_acknowledged_is_there_once(
 
 @pytest.mark.timeout(900)
 def test_without_the_fence_the_same_faults_lose_something(
-    tmp_path: Path,
-    store: S3Store,
-    seeds_from: int,
+    tmp_path: Path, store: S3Store, seeds_from: int
 ) -> None:
     for attempt in range(MOST_TRIES):
         folder = tmp_path / str(attempt)
@@ -70,10 +62,7 @@ def test_without_the_fence_the_same_faults_lose_something(
 @pytest.mark.deep
 @pytest.mark.timeout(3600)
 def test_two_hundred_faults_lose_nothing(
-    tmp_path: Path,
-    database: PostgresServer | None,
-    store: S3Store,
-    seeds_from: int,
+    tmp_path: Path, database: PostgresServer | None, store: S3Store, seeds_from: int
 ) -> None:
     acknowledged = 0
     for first in range(0, ALL_ROUNDS, ROUNDS_OF_A_VAULT):

@@ -26,9 +26,7 @@ def test_a_host_that_starts_before_postgresql_waits_and_serves(
         stack.callback(own.stop)
         fleet = OperatedFleet(tmp_path, own, store)
         assert fleet.ask("fleet", "init")["fleet"]
-        added = fleet.ask(
-            "fleet", "add", "ann", "--home", store.new_url(), "--user", "ann"
-        )
+        added = fleet.ask("fleet", "add", "ann", "--home", store.new_url(), "--user", "ann")
         own.kill()
 
         def serve() -> None:

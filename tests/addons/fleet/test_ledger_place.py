@@ -64,9 +64,7 @@ def test_an_absolute_path_is_the_ledger(tmp_path: Path) -> None:
         "sqlite:////srv/ledger.sqlite?nolock=1",
     ],
 )
-def test_any_other_address_is_refused_without_its_words(
-    tmp_path: Path, database: str
-) -> None:
+def test_any_other_address_is_refused_without_its_words(tmp_path: Path, database: str) -> None:
     error = _error(_config(tmp_path, database))
 
     assert isinstance(error, ConfigError)
@@ -75,9 +73,7 @@ def test_any_other_address_is_refused_without_its_words(
 
 
 @pytest.mark.parametrize("path", ["/srv/ledger.sqlite", "~/ledger", "./ledger"])
-def test_a_bare_path_asks_for_its_scheme_and_for_no_package(
-    tmp_path: Path, path: str
-) -> None:
+def test_a_bare_path_asks_for_its_scheme_and_for_no_package(tmp_path: Path, path: str) -> None:
     with pytest.raises(ConfigError) as error:
         assert _config(tmp_path, path).needs_postgres
 
@@ -114,22 +110,14 @@ def test_a_ledger_in_a_scratch_is_refused(tmp_path: Path, place: str) -> None:
     assert not (tmp_path / place).exists()
 
 
-def test_a_file_system_that_other_machines_share_is_told_from_a_disk(
-    tmp_path: Path,
-) -> None:
+def test_a_file_system_that_other_machines_share_is_told_from_a_disk(tmp_path: Path) -> None:
     table = tmp_path / "mountinfo"
     table.write_text(MOUNTED)
     kinds = {
         place: mounts.network_file_system(f"/srv/{place}/fleet", mounts=str(table))
         for place in ("team", "phone", "windows", "layers", "own")
     }
-    assert kinds == {
-        "team": "nfs4",
-        "phone": "fuse.sshfs",
-        "windows": "",
-        "layers": "",
-        "own": "",
-    }
+    assert kinds == {"team": "nfs4", "phone": "fuse.sshfs", "windows": "", "layers": "", "own": ""}
 
 
 def test_a_ledger_on_the_network_is_refused(

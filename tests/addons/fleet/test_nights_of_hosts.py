@@ -73,15 +73,9 @@ class NightFleet(Fleet):
     def _configure(self, config: Config) -> Config:
         # Its last night began some minutes ago.
         begin = datetime.now(UTC) - timedelta(minutes=5)
-        cycle = config.sleep_cycle._replace(
-            cron=f"{begin.minute} {begin.hour} * * *",
-            zone="UTC",
-        )
+        cycle = config.sleep_cycle._replace(cron=f"{begin.minute} {begin.hour} * * *", zone="UTC")
         brain = config.brain._replace(
-            kind="openai",
-            base_url=self.model,
-            model="small",
-            mode="full",
+            kind="openai", base_url=self.model, model="small", mode="full"
         )
         return config._replace(brain=brain, sleep_cycle=cycle)
 

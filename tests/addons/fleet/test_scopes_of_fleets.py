@@ -52,10 +52,7 @@ class Member(NamedTuple):
 
     def foreign(self) -> list[str]:
         others = [name for name in NAMES if name != self.name]
-        return [
-            *(f"canary{name}" for name in others),
-            *(f"kept{name}" for name in others),
-        ]
+        return [*(f"canary{name}" for name in others), *(f"kept{name}" for name in others)]
 
 
 @pytest.fixture
@@ -76,10 +73,7 @@ def members(fleet_of_hosts: OperatedFleet, tmp_path: Path) -> list[Member]:
 @pytest.fixture
 def hosts(fleet_of_hosts: OperatedFleet) -> Iterator[list[RunningHost]]:
     with ExitStack() as stack:
-        yield [
-            stack.enter_context(running_host(fleet_of_hosts, name))
-            for name in ("east", "west")
-        ]
+        yield [stack.enter_context(running_host(fleet_of_hosts, name)) for name in ("east", "west")]
 
 
 def _answers(host: RunningHost, member: Member) -> Iterator[httpx.Response]:
@@ -97,12 +91,7 @@ def _answers(host: RunningHost, member: Member) -> Iterator[httpx.Response]:
         ):
             yield client.post(
                 "/mcp",
-                json={
-                    "jsonrpc": "2.0",
-                    "id": 1,
-                    "method": method,
-                    "params": parameters,
-                },
+                json={"jsonrpc": "2.0", "id": 1, "method": method, "params": parameters},
                 headers={"accept": "application/json, text/event-stream"},
             )
 
@@ -112,9 +101,7 @@ def _called(name: str, **arguments: str) -> dict[str, object]:
 
 
 def test_no_answer_error_log_or_status_has_words_of_another_vault(
-    fleet_of_hosts: OperatedFleet,
-    members: list[Member],
-    hosts: list[RunningHost],
+    fleet_of_hosts: OperatedFleet, members: list[Member], hosts: list[RunningHost]
 ) -> None:
     for member in members:
         text = f"I like {member.kept_word} tea"

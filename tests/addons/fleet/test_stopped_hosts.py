@@ -6,14 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.addons.fleet.fleets import (
-    USER,
-    Faults,
-    Fleet,
-    append,
-    remember,
-    turn,
-)
+from tests.addons.fleet.fleets import USER, Faults, Fleet, append, remember, turn
 from vault_memory.addons.fleet.acknowledged_ops import AcknowledgedOp
 from vault_memory.addons.fleet.ledger.ledger_errors import LeaseLost
 from vault_memory.addons.fleet.visit import Visit
@@ -97,9 +90,7 @@ def test_a_host_that_comes_back_with_an_old_scratch_finds_the_words_of_meanwhile
     back.leave(fleet.now)
 
 
-def test_an_acknowledged_operation_that_the_vault_refuses_makes_answers_stale(
-    fleet: Fleet,
-) -> None:
+def test_an_acknowledged_operation_that_the_vault_refuses_makes_answers_stale(fleet: Fleet) -> None:
     first = fleet.visit("one")
     first.run(append("kept", f"- a {WORD}", fleet.now))
     first.close()
@@ -118,18 +109,14 @@ def test_an_acknowledged_operation_that_the_vault_refuses_makes_answers_stale(
     holder.close()
 
 
-def test_an_operation_that_waits_for_its_home_makes_answers_stale(
-    fleet: Fleet,
-) -> None:
+def test_an_operation_that_waits_for_its_home_makes_answers_stale(fleet: Fleet) -> None:
     with fleet.visiting("one"):
         pass
     with fleet.visiting("two"):
         pass
     away = Faults(away=True)
     lease = fleet.lease("one")
-    behind = Visit.open_away(
-        lease, fleet.ledger, fleet.settings("one", away), RemoteBusy("away")
-    )
+    behind = Visit.open_away(lease, fleet.ledger, fleet.settings("one", away), RemoteBusy("away"))
     behind.run(turn("t", f"I saw a {WORD}", fleet.now))
 
     assert search(behind).freshness.stale_files

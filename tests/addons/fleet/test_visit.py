@@ -9,15 +9,7 @@ import pytest
 from markdown_it import MarkdownIt
 
 from benchmarks.cost import cpu_seconds
-from tests.addons.fleet.fleets import (
-    START,
-    USER,
-    Faults,
-    Fleet,
-    append,
-    remember,
-    turn,
-)
+from tests.addons.fleet.fleets import START, USER, Faults, Fleet, append, remember, turn
 from vault_memory.addons.fleet import bundle_store
 from vault_memory.addons.fleet.fleet_errors import AnotherFleet
 from vault_memory.addons.fleet.ledger.ledger_errors import LeaseLost
@@ -72,9 +64,7 @@ def test_taking_a_vault_again_unchanged_costs_one_listing(fleet: Fleet) -> None:
     assert fleet.notes() == before
 
 
-def test_taking_a_new_vault_costs_little_more_than_a_request_a_note(
-    fleet: Fleet,
-) -> None:
+def test_taking_a_new_vault_costs_little_more_than_a_request_a_note(fleet: Fleet) -> None:
     count = 100
     for number in range(count):
         fleet.save(f"memory/note-{number}.md", f"# Note {number}\n\n- item\n")
@@ -112,9 +102,7 @@ def test_no_other_program_sees_the_bundle_as_a_note(fleet: Fleet) -> None:
         assert bundle_store.NAME not in str(status)
 
 
-def test_edits_of_a_person_in_the_home_are_kept_beside_those_of_the_bot(
-    fleet: Fleet,
-) -> None:
+def test_edits_of_a_person_in_the_home_are_kept_beside_those_of_the_bot(fleet: Fleet) -> None:
     visit = fleet.visit("one")
     visit.run(append("a", "- coffee", fleet.now))
     fleet.save(USER, START.replace("- at the harbour", "- at the shipyard"))
@@ -172,9 +160,7 @@ def test_a_paused_host_that_wakes_overwrites_nothing(fleet: Fleet) -> None:
     assert paused.scratch.folder.exists()
 
 
-def test_a_host_that_was_paused_between_its_writes_overwrites_nothing(
-    fleet: Fleet,
-) -> None:
+def test_a_host_that_was_paused_between_its_writes_overwrites_nothing(fleet: Fleet) -> None:
     faults = Faults()
     paused = fleet.visit("one", faults)
     paused.run(append("a", "- coffee", fleet.now))
@@ -228,9 +214,7 @@ def test_the_next_visit_is_due_when_a_conversation_ends(fleet: Fleet) -> None:
     visit.memory.vault.config = visit.memory.vault.config._replace(
         sessions=visit.memory.vault.config.sessions._replace(idle_minutes=4),
         sleep_cycle=visit.memory.vault.config.sleep_cycle._replace(enabled=False),
-        channel_sleep_cycle=visit.memory.vault.config.channel_sleep_cycle._replace(
-            enabled=False
-        ),
+        channel_sleep_cycle=visit.memory.vault.config.channel_sleep_cycle._replace(enabled=False),
     )
     due = visit.leave(fleet.now)
     assert minutes > 4
@@ -274,9 +258,7 @@ def test_a_search_alone_lists_nothing_on_the_way_home(fleet: Fleet) -> None:
     assert [line.split()[0] for line in fleet.faults.log] in ([], ["put"])
 
 
-def test_taking_a_vault_again_unchanged_takes_little_processor_time(
-    fleet: Fleet,
-) -> None:
+def test_taking_a_vault_again_unchanged_takes_little_processor_time(fleet: Fleet) -> None:
     for number in range(50):
         fleet.save(f"memory/note-{number}.md", f"# Note {number}\n\n- item\n")
     with fleet.visiting("one") as visit:
@@ -316,9 +298,7 @@ def test_two_hosts_that_do_the_same_write_the_same_bytes(tmp_path: Path) -> None
     assert len(written[0]) == 3
 
 
-def test_an_operation_that_another_host_kept_is_done_at_the_next_flush(
-    fleet: Fleet,
-) -> None:
+def test_an_operation_that_another_host_kept_is_done_at_the_next_flush(fleet: Fleet) -> None:
     visit = fleet.visit("one")
     op = append("a", "- coffee", fleet.now)
     fleet.ledger.keep(visit.lease.vault, op.as_bytes(), op.op_id)
@@ -358,16 +338,12 @@ def test_a_bundle_that_is_older_than_the_notes_deletes_nothing(fleet: Fleet) -> 
     assert fleet.notes() == before
 
 
-def test_earlier_versions_of_the_bundle_can_be_searched_for_a_text(
-    tmp_path: Path,
-) -> None:
+def test_earlier_versions_of_the_bundle_can_be_searched_for_a_text(tmp_path: Path) -> None:
     fleet = Fleet(tmp_path, replace(PLAIN, versions=True))
     for op_id, line in (("a", "- coffee"), ("b", "- milk")):
         with fleet.visiting("one") as visit:
             visit.run(append(op_id, line, fleet.now))
-            store = bundle_store.BundleStore(
-                fleet.person, visit.bundles.owner, visit.lease
-            )
+            store = bundle_store.BundleStore(fleet.person, visit.bundles.owner, visit.lease)
     versions = list(store.earlier_versions())
     assert len(versions) == 2
     assert all(store.read_version(raw) for _, raw in versions)
@@ -385,9 +361,7 @@ def test_a_holder_that_follows_the_home_finds_what_a_person_saved(fleet: Fleet) 
     visit.leave(fleet.now)
 
 
-def test_a_holder_that_follows_the_home_learns_that_another_host_has_it(
-    fleet: Fleet,
-) -> None:
+def test_a_holder_that_follows_the_home_learns_that_another_host_has_it(fleet: Fleet) -> None:
     paused = fleet.visit("one")
     with fleet.visiting("two") as visit:
         visit.run(append("b", "- milk", fleet.now))

@@ -35,9 +35,7 @@ class S3Fleet:
         for number in range(NOTES):
             path = f"memory/note-{number}.md"
             self.person.put(path, b"# Note\n\n- item\n", expected=None)
-        self.ledger = LocalLedger(
-            folder / "ledger.sqlite", create=True, lease_seconds=0.001
-        )
+        self.ledger = LocalLedger(folder / "ledger.sqlite", create=True, lease_seconds=0.001)
         self.vault = str(uuid4())
         self.ledger.add(self.vault, "ann", self.home)
         self.capabilities: dict[str, Capabilities] = {}
@@ -64,9 +62,7 @@ class S3Fleet:
 
 @pytest.fixture(params=s3_stores.NAMES)
 def fleet(
-    request: pytest.FixtureRequest,
-    s3_store_named: Callable[[str], S3Store],
-    tmp_path: Path,
+    request: pytest.FixtureRequest, s3_store_named: Callable[[str], S3Store], tmp_path: Path
 ) -> S3Fleet:
     return S3Fleet(s3_store_named(request.param), tmp_path)
 

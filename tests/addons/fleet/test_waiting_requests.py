@@ -20,11 +20,7 @@ from vault_memory.addons.fleet.ledger.local import LocalLedger
 from vault_memory.addons.fleet.serving.fair_threads import FairThreads, NoThread
 from vault_memory.addons.fleet.serving.fleet_host import FleetHost
 from vault_memory.addons.fleet.serving.fleet_service import LedgerTokens
-from vault_memory.addons.fleet.serving.forwarding import (
-    MOST_ARRIVALS,
-    MOST_OF_A_HOST,
-    Forwarding,
-)
+from vault_memory.addons.fleet.serving.forwarding import MOST_ARRIVALS, MOST_OF_A_HOST, Forwarding
 from vault_memory.addons.fleet.serving.host_name import HostName
 from vault_memory.config.sections import RemoteSettings
 from vault_memory.http.tokens import token_digest
@@ -65,9 +61,7 @@ async def _ask(forwarding: Forwarding, vault: str) -> list[Message]:
     return sent
 
 
-def test_a_vault_that_opens_slowly_lets_requests_for_others_pass(
-    tmp_path: Path,
-) -> None:
+def test_a_vault_that_opens_slowly_lets_requests_for_others_pass(tmp_path: Path) -> None:
     fleet = Fleet(tmp_path)
     fleet.ledger.add(BO, "bo", f"{HOME}2")
     for vault, token in TOKENS.items():
@@ -88,10 +82,7 @@ def test_a_vault_that_opens_slowly_lets_requests_for_others_pass(
     forwarding = Forwarding(_app, host, LedgerTokens(fleet.ledger), 1000)
 
     async def ask() -> int:
-        waiting = [
-            asyncio.create_task(_ask(forwarding, VAULT))
-            for _ in range(MOST_ARRIVALS + 1)
-        ]
+        waiting = [asyncio.create_task(_ask(forwarding, VAULT)) for _ in range(MOST_ARRIVALS + 1)]
         try:
             start, *_ = await asyncio.wait_for(_ask(forwarding, BO), 20)
             assert not any(task.done() for task in waiting)
@@ -114,9 +105,7 @@ def test_calls_of_one_kind_leave_threads_to_another() -> None:
 
     async def run() -> str:
         threads = FairThreads(4, 2)
-        waiting = [
-            asyncio.create_task(threads.run("slow", _wait, is_over)) for _ in range(9)
-        ]
+        waiting = [asyncio.create_task(threads.run("slow", _wait, is_over)) for _ in range(9)]
         answer: str = await asyncio.wait_for(threads.run("quick", str, 7), 20)
         with pytest.raises(NoThread):
             await threads.run("slow", str, 8, patience=0.01)

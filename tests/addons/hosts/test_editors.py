@@ -48,15 +48,10 @@ SCHEMAS = {
         ".vscode/mcp.json",
     ),
     "windsurf": Schema(
-        "mcpServers",
-        {"command": str, "args": list},
-        {"env", "disabled", "disabledTools"},
+        "mcpServers", {"command": str, "args": list}, {"env", "disabled", "disabledTools"}
     ),
     "zed": Schema(
-        "context_servers",
-        {"command": str, "args": list},
-        {"env", "enabled"},
-        ".zed/settings.json",
+        "context_servers", {"command": str, "args": list}, {"env", "enabled"}, ".zed/settings.json"
     ),
 }
 ZED = """\
@@ -91,22 +86,16 @@ def check(entry: dict[str, Any], schema: Schema) -> None:
 
 @pytest.mark.parametrize("host", SCHEMAS)
 def test_an_editor_reads_the_entry_of_the_server(
-    outside: Outside,
-    install: Install,
-    host: str,
+    outside: Outside, install: Install, host: str
 ) -> None:
     install(host)
 
     check(entry_in(outside.home / FILES[host][0], SCHEMAS[host]), SCHEMAS[host])
 
 
-@pytest.mark.parametrize(
-    "host", [host for host in SCHEMAS if SCHEMAS[host].project_file]
-)
+@pytest.mark.parametrize("host", [host for host in SCHEMAS if SCHEMAS[host].project_file])
 def test_an_editor_reads_the_entry_beside_the_code(
-    outside: Outside,
-    install: Install,
-    host: str,
+    outside: Outside, install: Install, host: str
 ) -> None:
     code = outside.home / "code" / "heron"
     code.mkdir(parents=True)
@@ -121,10 +110,7 @@ def test_an_editor_reads_the_entry_beside_the_code(
     assert not (code / schema.project_file).exists()
 
 
-def test_the_comments_of_zed_stay(
-    outside: Outside,
-    install: Install,
-) -> None:
+def test_the_comments_of_zed_stay(outside: Outside, install: Install) -> None:
     file = outside.home / FILES["zed"][0]
     file.parent.mkdir(parents=True)
     file.write_text(ZED)
@@ -140,17 +126,10 @@ def test_the_comments_of_zed_stay(
 
 
 def test_a_project_is_refused_where_the_program_reads_no_file_of_it(
-    outside: Outside,
-    install: Install,
+    outside: Outside, install: Install
 ) -> None:
     done = outside.run(
-        "install",
-        "windsurf",
-        "--user",
-        "mira",
-        "--project",
-        str(outside.home),
-        "--json",
+        "install", "windsurf", "--user", "mira", "--project", str(outside.home), "--json"
     )
 
     assert (done.code, done.error["code"]) == (2, "no_project_files")

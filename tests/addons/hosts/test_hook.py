@@ -42,9 +42,7 @@ def replies(host: str, path: str) -> list[Reply]:
 
 def payload(host: str, event: str, **changes: Any) -> dict[str, Any]:
     """What a host says, with some of it changed."""
-    said = json.loads((PAYLOADS / f"{host}-{event}.json").read_text(encoding="utf-8"))[
-        "payload"
-    ]
+    said = json.loads((PAYLOADS / f"{host}-{event}.json").read_text(encoding="utf-8"))["payload"]
     return {**said, **changes}
 
 
@@ -54,16 +52,7 @@ def hook(
     """One call, which must end with 0."""
     text = said if isinstance(said, bytes) else json.dumps(said).encode()
     done = subprocess.run(
-        [
-            *program(),
-            "hook",
-            host,
-            "--vault",
-            str(outside.vault),
-            "--user",
-            "mira",
-            *options,
-        ],
+        [*program(), "hook", host, "--vault", str(outside.vault), "--user", "mira", *options],
         input=text,
         env=outside.environment | environment,
         cwd=outside.home,
@@ -71,14 +60,10 @@ def hook(
         timeout=60,
     )
     assert done.returncode == 0, done.stderr
-    return subprocess.CompletedProcess(
-        done.args, 0, done.stdout.decode(), done.stderr.decode()
-    )
+    return subprocess.CompletedProcess(done.args, 0, done.stdout.decode(), done.stderr.decode())
 
 
-def output_for(
-    outside: Outside, host: str, said: object, *options: str, **environment: str
-) -> str:
+def output_for(outside: Outside, host: str, said: object, *options: str, **environment: str) -> str:
     """What the host's model is given for an event."""
     done = hook(outside, host, said, *options, **environment)
     assert done.stderr == ""
@@ -96,9 +81,7 @@ def output_for(
 def turns(outside: Outside) -> list[dict[str, Any]]:
     files = sorted(outside.vault.rglob("transcripts/*.jsonl"))
     return [
-        json.loads(line)
-        for file in files
-        for line in file.read_text(encoding="utf-8").splitlines()
+        json.loads(line) for file in files for line in file.read_text(encoding="utf-8").splitlines()
     ]
 
 
@@ -106,12 +89,9 @@ def turns(outside: Outside) -> list[dict[str, Any]]:
 def filled_vault(outside: Outside) -> Outside:
     outside.write(MINE, "# Mira\n\n- rows the heron boat\n")
     outside.write(
-        "Users/mira/memories/boats.md",
-        "- The heron boat got amber spar varnish, two coats\n",
+        "Users/mira/memories/boats.md", "- The heron boat got amber spar varnish, two coats\n"
     )
-    outside.write(
-        "Users/tomas/wren/config/USER.md", "# Tomas\n\n- keeps the varnish secret\n"
-    )
+    outside.write("Users/tomas/wren/config/USER.md", "# Tomas\n\n- keeps the varnish secret\n")
     outside.quick = True
     outside.ok("index")
     return outside
@@ -129,12 +109,8 @@ def test_a_conversation_starts_with_the_memory_of_its_person(
     assert turns(filled_vault) == []
 
 
-def test_the_opencode_plugin_gets_the_memory_as_plain_text(
-    filled_vault: Outside,
-) -> None:
-    given = hook(
-        filled_vault, "opencode", payload("claude-code", "session-start")
-    ).stdout
+def test_the_opencode_plugin_gets_the_memory_as_plain_text(filled_vault: Outside) -> None:
+    given = hook(filled_vault, "opencode", payload("claude-code", "session-start")).stdout
 
     assert given.startswith("What stands between")
     assert "rows the heron boat" in given
@@ -180,9 +156,7 @@ def test_a_prompt_is_recorded_and_answered_unless_recall_is_off(
 
     assert silent == ""
     assert "amber spar varnish" in recalled
-    assert "rows the heron boat" not in recalled, (
-        "the beginning of the conversation gave that"
-    )
+    assert "rows the heron boat" not in recalled, "the beginning of the conversation gave that"
     assert "Which varnish" not in recalled, "the conversation itself is not recalled"
     assert [
         (turn["role"], turn["text"], turn["source"], turn["session"])
@@ -206,26 +180,16 @@ def test_answers_are_recorded_once_before_compaction_discards_them(
     transcript = str(PAYLOADS / f"{host}.jsonl")
 
     assert (
-        output_for(
-            filled_vault, host, payload(host, "pre-compact", transcript_path=transcript)
-        )
+        output_for(filled_vault, host, payload(host, "pre-compact", transcript_path=transcript))
         == ""
     )
     assert (
-        output_for(
-            filled_vault, host, payload(host, "session-end", transcript_path=transcript)
-        )
+        output_for(filled_vault, host, payload(host, "session-end", transcript_path=transcript))
         == ""
     )
 
-    assert [
-        (turn["role"], turn["text"], turn["ts"]) for turn in turns(filled_vault)
-    ] == [
-        (
-            "assistant",
-            "It got amber spar varnish, two coats.",
-            "2026-05-01T09:00:06.000Z",
-        ),
+    assert [(turn["role"], turn["text"], turn["ts"]) for turn in turns(filled_vault)] == [
+        ("assistant", "It got amber spar varnish, two coats.", "2026-05-01T09:00:06.000Z"),
         ("assistant", "Fair winds to the heron boat.", "2026-05-01T09:01:02.000Z"),
     ]
 
@@ -264,9 +228,7 @@ def test_a_conversation_is_summed_up_before_its_host_compacts_it(
     assert _episodes(filled_vault).count("[episode]") == 1
 
 
-def test_the_summary_that_a_host_sends_becomes_the_episode(
-    filled_vault: Outside,
-) -> None:
+def test_the_summary_that_a_host_sends_becomes_the_episode(filled_vault: Outside) -> None:
     _talk(filled_vault, "claude-code", LONG, "Which varnish?", LONG + " Soon.")
     summary = "Plans to sail around the island; amber varnish is chosen"
     event = payload("claude-code", "pre-compact") | {"compact_summary": summary}
@@ -276,9 +238,7 @@ def test_the_summary_that_a_host_sends_becomes_the_episode(
     assert summary in _episodes(filled_vault)
 
 
-def test_a_short_conversation_is_compacted_without_a_summary(
-    filled_vault: Outside,
-) -> None:
+def test_a_short_conversation_is_compacted_without_a_summary(filled_vault: Outside) -> None:
     output_for(filled_vault, "claude-code", payload("claude-code", "pre-compact"))
     _talk(filled_vault, "claude-code", "Which varnish?")
     output_for(filled_vault, "claude-code", payload("claude-code", "pre-compact"))
@@ -287,9 +247,7 @@ def test_a_short_conversation_is_compacted_without_a_summary(
 
 
 @pytest.mark.parametrize("host", HOSTS)
-def test_an_answer_survives_a_host_killed_right_after_it(
-    filled_vault: Outside, host: str
-) -> None:
+def test_an_answer_survives_a_host_killed_right_after_it(filled_vault: Outside, host: str) -> None:
     """A killed host calls neither PreCompact nor SessionEnd."""
     output_for(filled_vault, host, payload(host, "user-prompt-submit"))
 
@@ -317,16 +275,12 @@ def test_an_answer_recorded_on_stop_is_not_recorded_again_from_the_transcript(
     ]
 
 
-@pytest.mark.parametrize(
-    "named", ["by the hook alone", "by the transcript alone", "by nobody"]
-)
+@pytest.mark.parametrize("named", ["by the hook alone", "by the transcript alone", "by nobody"])
 def test_an_answer_is_recorded_once_however_its_turn_is_identified(
     filled_vault: Outside, tmp_path: Path, named: str
 ) -> None:
     """Versions of a host differ in what they name."""
-    lines = (
-        (PAYLOADS / "codex.jsonl").read_text(encoding="utf-8").splitlines(keepends=True)
-    )
+    lines = (PAYLOADS / "codex.jsonl").read_text(encoding="utf-8").splitlines(keepends=True)
     if named != "by the transcript alone":
         lines = [line for line in lines if "turn_context" not in line]
     transcript = tmp_path / "t.jsonl"
@@ -335,9 +289,7 @@ def test_an_answer_is_recorded_once_however_its_turn_is_identified(
 
     output_for(filled_vault, "codex", payload("codex", "stop", turn_id=turn))
     output_for(
-        filled_vault,
-        "codex",
-        payload("codex", "session-end", transcript_path=str(transcript)),
+        filled_vault, "codex", payload("codex", "session-end", transcript_path=str(transcript))
     )
 
     assert sorted(turn["text"] for turn in turns(filled_vault)) == [
@@ -353,16 +305,12 @@ def test_identical_answers_in_two_turns_are_both_recorded(
     text = (PAYLOADS / "codex.jsonl").read_text(encoding="utf-8")
     transcript = tmp_path / "t.jsonl"
     transcript.write_text(
-        text.replace(
-            "Fair winds to the heron boat.", "It got amber spar varnish, two coats."
-        )
+        text.replace("Fair winds to the heron boat.", "It got amber spar varnish, two coats.")
     )
 
     output_for(filled_vault, "codex", payload("codex", "stop"))
     output_for(
-        filled_vault,
-        "codex",
-        payload("codex", "session-end", transcript_path=str(transcript)),
+        filled_vault, "codex", payload("codex", "session-end", transcript_path=str(transcript))
     )
 
     assert [turn["text"] for turn in turns(filled_vault)] == [
@@ -370,24 +318,14 @@ def test_identical_answers_in_two_turns_are_both_recorded(
     ] * 2
 
 
-def test_an_answer_at_midnight_is_recorded_once(
-    filled_vault: Outside, tmp_path: Path
-) -> None:
+def test_an_answer_at_midnight_is_recorded_once(filled_vault: Outside, tmp_path: Path) -> None:
     """Its transcript has the time of the day before."""
     transcript = str(PAYLOADS / "codex.jsonl")
 
     output_for(
-        filled_vault,
-        "codex",
-        payload("codex", "stop"),
-        "--now",
-        "2026-05-02T00:00:00.100+00:00",
+        filled_vault, "codex", payload("codex", "stop"), "--now", "2026-05-02T00:00:00.100+00:00"
     )
-    output_for(
-        filled_vault,
-        "codex",
-        payload("codex", "session-end", transcript_path=transcript),
-    )
+    output_for(filled_vault, "codex", payload("codex", "session-end", transcript_path=transcript))
 
     assert [turn["text"] for turn in turns(filled_vault)].count(
         "It got amber spar varnish, two coats."
@@ -414,15 +352,11 @@ def test_a_gemini_cli_conversation_is_recorded_without_text_injected_by_hooks(
         filled_vault, "gemini-cli", {**about, "hook_event_name": "SessionStart"}
     )
     output_for(
-        filled_vault,
-        "gemini-cli",
-        {**about, "hook_event_name": "BeforeAgent", "prompt": prompt},
+        filled_vault, "gemini-cli", {**about, "hook_event_name": "BeforeAgent", "prompt": prompt}
     )
     for _ in range(2):
         output_for(
-            filled_vault,
-            "gemini-cli",
-            {**about, "hook_event_name": "AfterAgent", **answered},
+            filled_vault, "gemini-cli", {**about, "hook_event_name": "AfterAgent", **answered}
         )
 
     assert [(turn["role"], turn["text"]) for turn in turns(filled_vault)] == [
@@ -436,11 +370,7 @@ def test_a_turn_without_an_answer_records_nothing(
     filled_vault: Outside, answer: str | None
 ) -> None:
     assert (
-        output_for(
-            filled_vault,
-            "codex",
-            payload("codex", "stop", last_assistant_message=answer),
-        )
+        output_for(filled_vault, "codex", payload("codex", "stop", last_assistant_message=answer))
         == ""
     )
     assert turns(filled_vault) == []
@@ -456,9 +386,7 @@ def test_an_answer_is_recorded_while_another_process_empties_the_drop_folder(
         output_for(filled_vault, "codex", payload("codex", "stop"))
         assert turns(filled_vault) == []
 
-    output_for(
-        filled_vault, "codex", payload("codex", "session-end", transcript_path=None)
-    )
+    output_for(filled_vault, "codex", payload("codex", "session-end", transcript_path=None))
 
     assert [turn["text"] for turn in turns(filled_vault)] == [
         "It got amber spar varnish, two coats."
@@ -467,9 +395,7 @@ def test_an_answer_is_recorded_while_another_process_empties_the_drop_folder(
 
 def test_ending_a_conversation_ends_its_session(filled_vault: Outside) -> None:
     output_for(filled_vault, "codex", payload("codex", "user-prompt-submit"))
-    output_for(
-        filled_vault, "codex", payload("codex", "session-end", transcript_path=None)
-    )
+    output_for(filled_vault, "codex", payload("codex", "session-end", transcript_path=None))
 
     ended = list((filled_vault.state / "sessions").rglob("*.ended"))
     assert [json.loads(file.read_text())["session"] for file in ended] == [
@@ -503,36 +429,22 @@ def test_a_prompt_not_typed_by_a_person_is_not_recorded(
     assert turns(filled_vault) == []
 
 
-def test_a_prompt_that_starts_with_a_path_is_not_a_slash_command(
-    filled_vault: Outside,
-) -> None:
+def test_a_prompt_that_starts_with_a_path_is_not_a_slash_command(filled_vault: Outside) -> None:
     output_for(
         filled_vault,
         "codex",
-        payload(
-            "codex", "user-prompt-submit", prompt="/var/log is full of \ud83d halves"
-        ),
+        payload("codex", "user-prompt-submit", prompt="/var/log is full of \ud83d halves"),
     )
 
-    assert [turn["text"] for turn in turns(filled_vault)] == [
-        "/var/log is full of \ufffd halves"
-    ]
+    assert [turn["text"] for turn in turns(filled_vault)] == ["/var/log is full of \ufffd halves"]
 
 
 REPEATS: dict[str, tuple[list[tuple[str, dict[str, Any]]], list[str]]] = {
     "a prompt twice": ([("prompt", {}), ("prompt", {})], ["Good morning"]),
-    "an answer twice": (
-        [("prompt", {}), ("stop", {}), ("stop", {})],
-        ["Good morning", "Hello"],
-    ),
+    "an answer twice": ([("prompt", {}), ("stop", {}), ("stop", {})], ["Good morning", "Hello"]),
     "an answer twice before any prompt": ([("stop", {}), ("stop", {})], ["Hello"]),
     "two answers, each twice": (
-        [
-            ("prompt", {}),
-            ("stop", {}),
-            ("stop", {"last_assistant_message": "Bye"}),
-            ("stop", {}),
-        ],
+        [("prompt", {}), ("stop", {}), ("stop", {"last_assistant_message": "Bye"}), ("stop", {})],
         ["Good morning", "Hello", "Bye"],
     ),
     "the same prompt after an answer": (
@@ -560,20 +472,13 @@ REPEATS: dict[str, tuple[list[tuple[str, dict[str, Any]]], list[str]]] = {
 
 @pytest.mark.parametrize(
     ("case", "options"),
-    [
-        *((case, ()) for case in REPEATS),
-        ("two answers, each twice", ("--channel", "boats")),
-    ],
+    [*((case, ()) for case in REPEATS), ("two answers, each twice", ("--channel", "boats"))],
 )
 def test_an_event_that_a_host_reports_twice_is_recorded_once(
     filled_vault: Outside, case: str, options: tuple[str, ...]
 ) -> None:
     events, texts = REPEATS[case]
-    common = {
-        "session_id": "s1",
-        "prompt": "Good morning",
-        "last_assistant_message": "Hello",
-    }
+    common = {"session_id": "s1", "prompt": "Good morning", "last_assistant_message": "Hello"}
     names = {"prompt": "UserPromptSubmit", "stop": "Stop"}
 
     for name, changes in events:
@@ -583,35 +488,19 @@ def test_an_event_that_a_host_reports_twice_is_recorded_once(
     assert [turn["text"] for turn in turns(filled_vault)] == texts
 
 
-def test_an_event_reported_twice_around_midnight_is_recorded_once(
-    filled_vault: Outside,
-) -> None:
+def test_an_event_reported_twice_around_midnight_is_recorded_once(filled_vault: Outside) -> None:
     said = {"session_id": "s1", "prompt": "Good night", "last_assistant_message": "Bye"}
     for name in ("UserPromptSubmit", "Stop"):
-        for moment in (
-            "2026-05-01T23:59:59.900+00:00",
-            "2026-05-02T00:00:00.100+00:00",
-        ):
+        for moment in ("2026-05-01T23:59:59.900+00:00", "2026-05-02T00:00:00.100+00:00"):
             event = {"hook_event_name": name, **said}
             output_for(filled_vault, "claude-code", event, "--now", moment)
 
     assert [turn["text"] for turn in turns(filled_vault)] == ["Good night", "Bye"]
 
 
-def test_two_hooks_that_a_host_runs_at_once_record_one_turn(
-    filled_vault: Outside,
-) -> None:
-    said = json.dumps(
-        {"hook_event_name": "UserPromptSubmit", "session_id": "s", "prompt": "Tea?"}
-    )
-    words = [
-        "hook",
-        "claude-code",
-        "--vault",
-        str(filled_vault.vault),
-        "--user",
-        "mira",
-    ]
+def test_two_hooks_that_a_host_runs_at_once_record_one_turn(filled_vault: Outside) -> None:
+    said = json.dumps({"hook_event_name": "UserPromptSubmit", "session_id": "s", "prompt": "Tea?"})
+    words = ["hook", "claude-code", "--vault", str(filled_vault.vault), "--user", "mira"]
     processes = [
         subprocess.Popen(
             [*program(), *words],
@@ -627,16 +516,12 @@ def test_two_hooks_that_a_host_runs_at_once_record_one_turn(
         process.stdin.close()
     assert [process.wait(60) for process in processes] == [0] * 4
 
-    with VaultMemory.open(
-        filled_vault.vault, environment=filled_vault.environment
-    ) as memory:
+    with VaultMemory.open(filled_vault.vault, environment=filled_vault.environment) as memory:
         recorded = memory.conversations.transcripts.of("user:mira")
     assert [turn.text for turn in recorded] == ["Tea?"]
 
 
-def test_a_prompt_gets_the_relevant_lines_of_a_long_memory(
-    filled_vault: Outside,
-) -> None:
+def test_a_prompt_gets_the_relevant_lines_of_a_long_memory(filled_vault: Outside) -> None:
     boxes = "".join(f"- Box {number} holds nails and a rope\n" for number in range(400))
     filled_vault.write(
         "groups/crew/MEMORY.md",
@@ -647,11 +532,7 @@ def test_a_prompt_gets_the_relevant_lines_of_a_long_memory(
 
     text = output_for(filled_vault, "claude-code", event, "--group", "crew", **RECALL)
     start = output_for(
-        filled_vault,
-        "claude-code",
-        payload("claude-code", "session-start"),
-        "--group",
-        "crew",
+        filled_vault, "claude-code", payload("claude-code", "session-start"), "--group", "crew"
     )
 
     assert "Lighthouse] - The lamp burns whale oil on Sundays" in text
@@ -661,33 +542,23 @@ def test_a_prompt_gets_the_relevant_lines_of_a_long_memory(
 
 
 def test_a_channel_gets_only_the_memory_of_the_channel(filled_vault: Outside) -> None:
-    filled_vault.write(
-        "Channels/harbour/CHANNEL.md", "# Harbour\n\n- the buoy is green\n"
-    )
+    filled_vault.write("Channels/harbour/CHANNEL.md", "# Harbour\n\n- the buoy is green\n")
 
     text = output_for(
         filled_vault, "codex", payload("codex", "session-start"), "--channel", "harbour"
     )
-    output_for(
-        filled_vault,
-        "codex",
-        payload("codex", "user-prompt-submit"),
-        "--channel=harbour",
-    )
+    output_for(filled_vault, "codex", payload("codex", "user-prompt-submit"), "--channel=harbour")
 
     assert "the buoy is green" in text
     assert [turn["channel"] for turn in turns(filled_vault)] == ["harbour"]
 
 
-@pytest.mark.parametrize(
-    "line", ["- a line of memory, number {}", '- „{}“ "quoted" \\ \U0001f6a3']
-)
+@pytest.mark.parametrize("line", ["- a line of memory, number {}", '- „{}“ "quoted" \\ \U0001f6a3'])
 def test_the_answer_fits_the_hosts_limit_and_is_cut_between_lines(
     filled_vault: Outside, line: str
 ) -> None:
     filled_vault.write(
-        MINE,
-        "# Mira\n\n" + "".join(line.format(number) + "\n" for number in range(2000)),
+        MINE, "# Mira\n\n" + "".join(line.format(number) + "\n" for number in range(2000))
     )
 
     done = hook(filled_vault, "claude-code", payload("claude-code", "session-start"))
@@ -716,9 +587,7 @@ def test_a_running_daemon_answers_the_hook(filled_vault: Outside) -> None:
 
 @pytest.fixture
 def failing_hook(
-    filled_vault: Outside,
-    monkeypatch: pytest.MonkeyPatch,
-    capfd: pytest.CaptureFixture[str],
+    filled_vault: Outside, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> Callable[..., str]:
     """The one line that says why there is no answer. In this process, which saves its start."""
 
@@ -728,10 +597,7 @@ def failing_hook(
         raw = said if isinstance(said, bytes) else json.dumps(said).encode()
         monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(raw)))
         capfd.readouterr()
-        assert (
-            run([host, "--vault", str(filled_vault.vault), "--user", "mira", *options])
-            == 0
-        )
+        assert run([host, "--vault", str(filled_vault.vault), "--user", "mira", *options]) == 0
         out, err = capfd.readouterr()
         assert out == ""
         assert err.count("\n") == 1
@@ -752,10 +618,7 @@ Broken = Callable[..., str]
         (b"\xff\xfe{", "no JSON"),
         ([], "no JSON object"),
         ({}, "no event"),
-        (
-            {"hook_event_name": "Notification", "session_id": "s"},
-            "'Notification' is no event",
-        ),
+        ({"hook_event_name": "Notification", "session_id": "s"}, "'Notification' is no event"),
         ({"hook_event_name": "SessionStart"}, "`session_id` names no session"),
         (
             {"hook_event_name": "UserPromptSubmit", "session_id": "s", "prompt": 7},
@@ -785,20 +648,14 @@ def test_an_invalid_payload_produces_no_output_and_a_logged_reason(
     ],
 )
 def test_a_wrong_setup_never_stops_the_host(
-    failing_hook: Broken,
-    host: str,
-    options: tuple[str, ...],
-    environment: dict[str, str],
-    why: str,
+    failing_hook: Broken, host: str, options: tuple[str, ...], environment: dict[str, str], why: str
 ) -> None:
     assert why in failing_hook(
         host, payload("claude-code", "user-prompt-submit"), *options, **environment
     )
 
 
-def test_a_failing_hook_process_exits_quickly_without_output(
-    filled_vault: Outside,
-) -> None:
+def test_a_failing_hook_process_exits_quickly_without_output(filled_vault: Outside) -> None:
     started = time.monotonic()
 
     done = hook(filled_vault, "codex", payload("codex", "session-start"), "--user", "")
@@ -871,9 +728,7 @@ def test_a_host_that_sends_no_payload_is_not_waited_for(filled_vault: Outside) -
         assert "no answer within 0.5 seconds" in process.stderr.read()
 
 
-def test_a_prompt_is_recorded_even_if_recall_times_out(
-    filled_vault: Outside,
-) -> None:
+def test_a_prompt_is_recorded_even_if_recall_times_out(filled_vault: Outside) -> None:
     """A daemon that has been stopped takes the question and never answers."""
     script = "import sys; from vault_memory.addons.hosts.hook_command import run; run(sys.argv[1:], seconds=2, patience=60)"
     said = payload("codex", "user-prompt-submit")
@@ -915,18 +770,12 @@ def test_the_state_folder_logs_the_reason_but_never_the_conversation(
     failing_hook("codex", said, "--user", "../tomas")
     failing_hook("codex", b"swordfish")
 
-    own, common = (
-        filled_vault.state / "hook.log",
-        filled_vault.state.parent / "hook.log",
-    )
+    own, common = (filled_vault.state / "hook.log", filled_vault.state.parent / "hook.log")
     assert (
         "codex UserPromptSubmit: usage_error: '../tomas' cannot be the name of a user"
         in own.read_text()
     )
-    assert (
-        "codex -: not_an_event: what came on standard input is no JSON"
-        in common.read_text()
-    )
+    assert "codex -: not_an_event: what came on standard input is no JSON" in common.read_text()
     assert "swordfish" not in own.read_text() + common.read_text()
     assert own.stat().st_mode & 0o077 == 0
 
@@ -947,17 +796,12 @@ def test_only_a_regular_jsonl_file_is_read_as_a_transcript(
         path.symlink_to(tmp_path / "real.jsonl")
     elif kind in ("folder", "fifo", "gone"):
         path.unlink()
-        {"folder": path.mkdir, "fifo": lambda: os.mkfifo(path), "gone": lambda: None}[
-            kind
-        ]()
+        {"folder": path.mkdir, "fifo": lambda: os.mkfifo(path), "gone": lambda: None}[kind]()
     elif kind == "other ending":
         path = path.rename(tmp_path / "t.txt")
 
     assert (
-        replies(
-            "codex",
-            {"relative": "t.jsonl", "/dev/zero": "/dev/zero"}.get(kind, str(path)),
-        )
+        replies("codex", {"relative": "t.jsonl", "/dev/zero": "/dev/zero"}.get(kind, str(path)))
         == []
     )
 
@@ -1023,15 +867,9 @@ def test_a_hook_loads_no_heavy_modules(filled_vault: Outside) -> None:
     )
 
     assert "rows the heron boat" in done.stdout
-    assert not {
-        "rich",
-        "numpy",
-        "onnxruntime",
-        "mcp",
-        "pydantic",
-        "requests",
-        "markdown_it",
-    } & set(done.stderr.split())
+    assert not {"rich", "numpy", "onnxruntime", "mcp", "pydantic", "requests", "markdown_it"} & set(
+        done.stderr.split()
+    )
 
 
 def test_the_hook_command_has_a_help_text(tmp_path: Path) -> None:
@@ -1044,22 +882,12 @@ def test_the_hook_command_has_a_help_text(tmp_path: Path) -> None:
     assert "SessionStart" in done.out
 
 
-def test_doctor_reports_a_hook_that_failed(
-    filled_vault: Outside, failing_hook: Broken
-) -> None:
-    assert not [
-        check
-        for check in filled_vault.ok("doctor")["checks"]
-        if check["name"] == "hooks"
-    ]
+def test_doctor_reports_a_hook_that_failed(filled_vault: Outside, failing_hook: Broken) -> None:
+    assert not [check for check in filled_vault.ok("doctor")["checks"] if check["name"] == "hooks"]
     said = payload("codex", "user-prompt-submit")
     failing_hook("codex", said, "--user", "../tomas")
 
-    [check] = [
-        check
-        for check in filled_vault.ok("doctor")["checks"]
-        if check["name"] == "hooks"
-    ]
+    [check] = [check for check in filled_vault.ok("doctor")["checks"] if check["name"] == "hooks"]
 
     assert check["state"] == "warn"
     assert "'../tomas' cannot be the name of a user" in check["reason"]
@@ -1067,17 +895,11 @@ def test_doctor_reports_a_hook_that_failed(
 
 
 @pytest.mark.parametrize("host", HOSTS)
-def test_an_automated_job_in_a_host_is_not_recorded_as_the_person(
-    filled_vault: Outside, host: str
-):
+def test_an_automated_job_in_a_host_is_not_recorded_as_the_person(filled_vault: Outside, host: str):
     prompt = payload(host, "user-prompt-submit", prompt="I live in Paris")
 
     hook(filled_vault, host, prompt, VAULT_MEMORY_AUTOMATED="1")
     hook(filled_vault, host, prompt, VAULT_MEMORY_AUTOMATED="0")
     hook(filled_vault, host, {**prompt, "automated": True})
 
-    assert [turn.get("automated", False) for turn in turns(filled_vault)] == [
-        True,
-        False,
-        True,
-    ]
+    assert [turn.get("automated", False) for turn in turns(filled_vault)] == [True, False, True]

@@ -25,9 +25,7 @@ EVENTS = ("session-start", "user-prompt-submit", "session-end")
 
 def filled(place: Outside) -> Outside:
     place.write(MINE, "# Mira\n\n- rows the heron boat\n")
-    place.write(
-        "Users/mira/memories/boats.md", "- The heron boat got amber spar varnish\n"
-    )
+    place.write("Users/mira/memories/boats.md", "- The heron boat got amber spar varnish\n")
     place.quick = True
     place.ok("index")
     return place
@@ -39,23 +37,17 @@ def said(place: Outside) -> list[dict[str, Any]]:
 
 
 @pytest.mark.parametrize("host", HOSTS)
-def test_a_host_gets_the_same_output_with_and_without_a_daemon(
-    tmp_path: Path, host: str
-):
+def test_a_host_gets_the_same_output_with_and_without_a_daemon(tmp_path: Path, host: str):
     alone, beside = tmp_path / "alone", tmp_path / "beside"
     alone.mkdir()
     beside.mkdir()
     without, with_daemon = filled(at(alone)), filled(at(beside))
     with_daemon.settings = without.settings = {**without.settings, **RECALL}
 
-    expected = [
-        hook(without, host, payload(host, event, transcript_path=None))
-        for event in EVENTS
-    ]
+    expected = [hook(without, host, payload(host, event, transcript_path=None)) for event in EVENTS]
     with with_daemon.daemon():
         found = [
-            hook(with_daemon, host, payload(host, event, transcript_path=None))
-            for event in EVENTS
+            hook(with_daemon, host, payload(host, event, transcript_path=None)) for event in EVENTS
         ]
         wrong = hook(with_daemon, host, b"no json")
 
@@ -78,9 +70,7 @@ def listening(place: Outside) -> socket.socket:
 
 
 @contextmanager
-def daemon_that_ends(
-    place: Outside, *, records: bool
-) -> Iterator[list[dict[str, Any]]]:
+def daemon_that_ends(place: Outside, *, records: bool) -> Iterator[list[dict[str, Any]]]:
     """A daemon that takes one question and ends without an answer, before or after the event is recorded."""
     requests: list[dict[str, Any]] = []
 
@@ -91,9 +81,7 @@ def daemon_that_ends(
             request = json.loads(stream.readline())
             requests.append(request)
             if records:
-                with VaultMemory.open(
-                    place.vault, environment=place.environment
-                ) as memory:
+                with VaultMemory.open(place.vault, environment=place.environment) as memory:
                     hook_command.serve(memory, request["arguments"])
 
     server = listening(place)
@@ -121,9 +109,7 @@ def test_a_prompt_is_recorded_once_when_the_daemon_dies_before_answering(
     assert [turn["text"] for turn in turns(place)] == [event["prompt"]]
 
 
-def test_a_prompt_is_recorded_although_a_daemon_with_other_settings_refuses(
-    tmp_path: Path,
-):
+def test_a_prompt_is_recorded_although_a_daemon_with_other_settings_refuses(tmp_path: Path):
     place = filled(at(tmp_path))
     event = payload("codex", "user-prompt-submit")
     with place.daemon():
@@ -157,10 +143,7 @@ def test_a_prompt_is_recorded_although_a_daemon_with_other_settings_refuses(
         place.state.joinpath("vault-memory.toml").write_text(
             "[memory_search]\nauto_recall_limit = 4\n"
         )
-        assert (
-            exchange(str(place.socket), "hook", arguments, 30)["error"]["code"]
-            == "other_setup"
-        )
+        assert exchange(str(place.socket), "hook", arguments, 30)["error"]["code"] == "other_setup"
         hook(place, "codex", event, **RECALL)
 
     assert [turn["text"] for turn in turns(place)] == [event["prompt"]]
@@ -180,9 +163,7 @@ def event_of(name: str, session: str = "s1") -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("host", HOSTS)
-def test_a_daemon_that_hangs_costs_a_prompt_neither_time_nor_memory(
-    tmp_path: Path, host: str
-):
+def test_a_daemon_that_hangs_costs_a_prompt_neither_time_nor_memory(tmp_path: Path, host: str):
     place = filled(at(tmp_path))
     with place.daemon(MEMORY_SEARCH_AUTO_RECALL="true") as running:
         os.kill(running.pid, signal.SIGSTOP)

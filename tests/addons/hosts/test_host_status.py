@@ -24,18 +24,14 @@ def host_check(outside: Outside) -> dict[str, Any]:
     return dict(check)
 
 
-def test_each_host_is_told_before_any_is_connected(
-    outside: Outside, install: Install
-) -> None:
+def test_each_host_is_told_before_any_is_connected(outside: Outside, install: Install) -> None:
     hosts = outside.ok("install", "--check")["hosts"]
 
     assert [entry["host"] for entry in hosts] == list(programs.names())
     assert {(entry["wired"], entry["last_fired"]) for entry in hosts} == {("no", None)}
 
 
-def test_a_connected_host_is_wired_and_has_never_run(
-    outside: Outside, install: Install
-) -> None:
+def test_a_connected_host_is_wired_and_has_never_run(outside: Outside, install: Install) -> None:
     for host in programs.names():
         install(host)
 
@@ -45,9 +41,7 @@ def test_a_connected_host_is_wired_and_has_never_run(
     assert all(file["wired"] for entry in hosts for file in entry["files"])
 
 
-def test_a_hook_that_ran_is_told_with_its_time(
-    outside: Outside, install: Install
-) -> None:
+def test_a_hook_that_ran_is_told_with_its_time(outside: Outside, install: Install) -> None:
     install("claude-code")
     before = time.time()
 
@@ -58,9 +52,7 @@ def test_a_hook_that_ran_is_told_with_its_time(
     assert status(outside, "codex")["last_fired"] is None
 
 
-def test_a_server_that_a_host_started_is_told(
-    outside: Outside, install: Install
-) -> None:
+def test_a_server_that_a_host_started_is_told(outside: Outside, install: Install) -> None:
     written = install("cursor")["files"][0]["path"]
     entry = json.loads(Path(written).read_text())["mcpServers"]["vault-memory"]
 
@@ -79,9 +71,7 @@ def test_half_of_an_installation_is_told(outside: Outside, install: Install) -> 
     assert check["fix"] == "vault-memory install claude-code"
 
 
-def test_a_host_of_another_vault_is_not_wired(
-    outside: Outside, install: Install
-) -> None:
+def test_a_host_of_another_vault_is_not_wired(outside: Outside, install: Install) -> None:
     other = outside.home / "other"
     other.mkdir()
     assert outside.bare("init", str(other)).code == 0
@@ -91,9 +81,7 @@ def test_a_host_of_another_vault_is_not_wired(
     assert status(outside, "cursor")["wired"] == "no"
 
 
-def test_codex_is_trusted_once_all_hooks_are(
-    outside: Outside, install: Install
-) -> None:
+def test_codex_is_trusted_once_all_hooks_are(outside: Outside, install: Install) -> None:
     install("codex")
     file = outside.home / ".codex" / "config.toml"
     untrusted = status(outside, "codex")["trusted"]
@@ -148,13 +136,7 @@ def test_codex_trusts_a_project_once_its_folder_is_trusted(
         [entry] = [entry for entry in hosts if entry["project"] == str(code)]
         return str(entry["trusted"])
 
-    events = (
-        "session_start",
-        "user_prompt_submit",
-        "stop",
-        "pre_compact",
-        "session_end",
-    )
+    events = ("session_start", "user_prompt_submit", "stop", "pre_compact", "session_end")
     with file.open("a") as stream:
         for event in events:
             key = f"{file}:{event}:0:0"
@@ -172,11 +154,7 @@ def test_hermes_trusts_the_provider_that_it_was_told_to_use(
     install("hermes")
     settings = outside.home / ".hermes" / "config.yaml"
     answers = []
-    for text in (
-        "",
-        "memory:\n  provider: honcho\n",
-        "memory:\n  provider: vault-memory\n",
-    ):
+    for text in ("", "memory:\n  provider: honcho\n", "memory:\n  provider: vault-memory\n"):
         settings.write_text(text)
         answers.append(status(outside, "hermes")["trusted"])
 

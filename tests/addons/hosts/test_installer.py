@@ -30,10 +30,7 @@ FILES = {
     "claude-code": (".claude/settings.json", ".claude.json"),
     "codex": (".codex/config.toml",),
     "gemini-cli": (".gemini/settings.json",),
-    "opencode": (
-        ".config/opencode/opencode.json",
-        ".config/opencode/plugins/vault-memory.js",
-    ),
+    "opencode": (".config/opencode/opencode.json", ".config/opencode/plugins/vault-memory.js"),
     "claude-desktop": (USER_FOLDER + "/Claude/claude_desktop_config.json",),
     "openclaw": (
         *(f".openclaw/extensions/vault-memory/{name}" for name in PLUGIN_FILES),
@@ -101,9 +98,7 @@ def given_files(outside: Outside, host: str) -> list[Path]:
 
 def shared_files(files: list[Path]) -> list[Path]:
     return [
-        file
-        for file in files
-        if file.suffix not in OURS_ALONE and "extensions" not in file.parts
+        file for file in files if file.suffix not in OURS_ALONE and "extensions" not in file.parts
     ]
 
 
@@ -129,16 +124,14 @@ def test_uninstall_removes_exactly_what_install_added(
 
     assert [one["path"] for one in first["files"]] == list(map(str, files))
     assert all(one["changed"] for one in first["files"])
-    assert [
-        Path(one["backup"]).read_text() for one in first["files"] if one["backup"]
-    ] == [BEFORE[host] for _ in shared_files(files)]
+    assert [Path(one["backup"]).read_text() for one in first["files"] if one["backup"]] == [
+        BEFORE[host] for _ in shared_files(files)
+    ]
     assert not any(one["changed"] for one in again["files"])
     assert {file: file.read_bytes() for file in files} == installed
     install(host, "--uninstall")
     assert {
-        name: raw
-        for name, raw in folder(outside.home).items()
-        if not name.endswith(".bak")
+        name: raw for name, raw in folder(outside.home).items() if not name.endswith(".bak")
     } == before
 
 
@@ -183,10 +176,7 @@ def test_new_files_are_private_and_removed_by_uninstall(
     install(host)
 
     files = [outside.home / name for name in FILES[host]]
-    assert all(
-        file.exists() and not stat.S_IMODE(file.stat().st_mode) & 0o077
-        for file in files
-    )
+    assert all(file.exists() and not stat.S_IMODE(file.stat().st_mode) & 0o077 for file in files)
     install(host, "--uninstall")
     assert folder(outside.home) == {}
     assert not any(one["changed"] for one in install(host, "--uninstall")["files"])
@@ -202,9 +192,7 @@ def test_a_dry_run_shows_the_diff_and_changes_nothing(
     shown = install(host, "--dry-run")
 
     assert folder(outside.home) == before
-    assert all(
-        "+" in one["diff"] and "vault-memory" in one["diff"] for one in shown["files"]
-    )
+    assert all("+" in one["diff"] and "vault-memory" in one["diff"] for one in shown["files"])
 
 
 def test_claude_code_gets_the_five_hooks_in_addition_to_its_own(
@@ -270,14 +258,10 @@ def test_the_installed_command_runs_in_a_shell_for_any_vault_name(
     )
 
     assert (done.returncode, done.stderr) == (0, "")
-    assert (
-        "oolong" in json.loads(done.stdout)["hookSpecificOutput"]["additionalContext"]
-    )
+    assert "oolong" in json.loads(done.stdout)["hookSpecificOutput"]["additionalContext"]
 
 
-def test_codex_gets_an_equivalent_toml_block(
-    outside: Outside, install: Install
-) -> None:
+def test_codex_gets_an_equivalent_toml_block(outside: Outside, install: Install) -> None:
     [file] = given_files(outside, "codex")
 
     install("codex")
@@ -301,9 +285,7 @@ def test_codex_gets_an_equivalent_toml_block(
     }
 
 
-def test_codex_hooks_go_into_hooks_json_if_it_exists(
-    outside: Outside, install: Install
-) -> None:
+def test_codex_hooks_go_into_hooks_json_if_it_exists(outside: Outside, install: Install) -> None:
     given_files(outside, "codex")
     hooks = outside.home / ".codex" / "hooks.json"
     install("codex")
@@ -311,9 +293,7 @@ def test_codex_hooks_go_into_hooks_json_if_it_exists(
 
     install("codex")
 
-    assert (
-        "hooks.PreCompact" not in (outside.home / ".codex" / "config.toml").read_text()
-    )
+    assert "hooks.PreCompact" not in (outside.home / ".codex" / "config.toml").read_text()
     assert sorted(json.loads(hooks.read_text())["hooks"]) == sorted(EVENTS)
     install("codex", "--uninstall")
     assert hooks.read_text() == '{"hooks": {}}'
@@ -323,18 +303,14 @@ def test_codex_hooks_go_into_hooks_json_if_it_exists(
 ALLOWED = {
     "claude-code": {"permissions": {"allow": ["mcp__vault-memory"]}},
     "gemini-cli": {"mcpServers": {"vault-memory": {"trust": True}}},
-    "codex": {
-        "mcp_servers": {"vault-memory": {"default_tools_approval_mode": "approve"}}
-    },
+    "codex": {"mcp_servers": {"vault-memory": {"default_tools_approval_mode": "approve"}}},
 }
 
 
 def says(outside: Outside, host: str, wanted: dict[str, Any]) -> bool:
     """Whether the host's first file says this, whatever else it says."""
     text = (outside.home / FILES[host][0]).read_text()
-    said: Any = (
-        tomllib.loads(text) if host == "codex" else jsonc_reader.read(text).plain()
-    )
+    said: Any = tomllib.loads(text) if host == "codex" else jsonc_reader.read(text).plain()
     return contains(said, wanted)
 
 
@@ -359,22 +335,16 @@ def test_an_unattended_bot_may_use_the_tools_after_install_with_allow(
     assert says(outside, host, ALLOWED[host])
     assert not any(one["changed"] for one in install(host, "--allow")["files"])
     install(host)
-    assert not says(outside, host, ALLOWED[host]), (
-        "who leaves the option out takes it back"
-    )
+    assert not says(outside, host, ALLOWED[host]), "who leaves the option out takes it back"
     install(host, "--allow")
     install(host, "--uninstall")
 
     assert {
-        name: raw
-        for name, raw in folder(outside.home).items()
-        if not name.endswith(".bak")
+        name: raw for name, raw in folder(outside.home).items() if not name.endswith(".bak")
     } == before
 
 
-def test_a_permission_granted_by_the_person_is_kept(
-    outside: Outside, install: Install
-) -> None:
+def test_a_permission_granted_by_the_person_is_kept(outside: Outside, install: Install) -> None:
     file = outside.home / ".claude" / "settings.json"
     file.parent.mkdir()
     before = '{"permissions": {"allow": ["mcp__vault-memory", "Read"]}}\n'
@@ -382,9 +352,7 @@ def test_a_permission_granted_by_the_person_is_kept(
 
     install("claude-code", "--allow")
     install("claude-code")
-    assert (
-        json.loads(file.read_text())["permissions"] == json.loads(before)["permissions"]
-    )
+    assert json.loads(file.read_text())["permissions"] == json.loads(before)["permissions"]
     install("claude-code", "--allow")
     install("claude-code", "--uninstall")
 
@@ -425,9 +393,7 @@ def test_uninstall_also_removes_the_trust_given_to_our_codex_hooks(
     assert file.read_text() == TOML
 
     install("codex")
-    file.write_text(
-        file.read_text().replace(end, f"\n[hooks.state]\n{theirs}{trusted}{end}")
-    )
+    file.write_text(file.read_text().replace(end, f"\n[hooks.state]\n{theirs}{trusted}{end}"))
     install("codex", "--uninstall")
     assert tomllib.loads(file.read_text())["hooks"]["state"] == {
         f"{file}:session_start:0:0": {"trusted_hash": "sha256:1"}
@@ -447,24 +413,18 @@ def test_installing_for_another_person_or_vault_replaces_the_previous_entry(
     assert text.count("--user tomas") == len(EVENTS)
 
 
-def test_changes_a_person_made_after_install_are_kept(
-    outside: Outside, install: Install
-) -> None:
+def test_changes_a_person_made_after_install_are_kept(outside: Outside, install: Install) -> None:
     settings_file, _ = given_files(outside, "claude-code")
     install("claude-code")
     said = json.loads(settings_file.read_text())
-    said["hooks"]["SessionStart"].append(
-        {"hooks": [{"type": "command", "command": "later"}]}
-    )
+    said["hooks"]["SessionStart"].append({"hooks": [{"type": "command", "command": "later"}]})
     said["theme"] = "dark"
     settings_file.write_text(json.dumps(said, indent=4))
 
     install("claude-code", "--uninstall")
 
     wanted = json.loads(SETTINGS) | {"theme": "dark"}
-    wanted["hooks"]["SessionStart"].append(
-        {"hooks": [{"type": "command", "command": "later"}]}
-    )
+    wanted["hooks"]["SessionStart"].append({"hooks": [{"type": "command", "command": "later"}]})
     assert json.loads(settings_file.read_text()) == wanted
 
 
@@ -477,11 +437,7 @@ def test_changes_a_person_made_after_install_are_kept(
         ("codex", "model = \n", "not valid TOML"),
         ("codex", "hooks = {}\n", "a block at its end would break"),
         ("openclaw", "{ a: }", "line 1: expected a value"),
-        (
-            "openclaw",
-            "{ plugins: { slots: 'none' } }",
-            "`plugins.slots` is not an object",
-        ),
+        ("openclaw", "{ plugins: { slots: 'none' } }", "`plugins.slots` is not an object"),
         ("zed", '{"context_servers": []}', "`context_servers` is not an object"),
     ],
 )
@@ -538,11 +494,7 @@ def test_each_host_is_found_where_its_environment_variable_points(
     in_folder_of_applications = (
         [FILES[host][0] for host in ("claude-desktop", "vscode", "zed")]
         if sys.platform == "darwin"
-        else [
-            "g/Claude/claude_desktop_config.json",
-            "g/Code/User/mcp.json",
-            "g/zed/settings.json",
-        ]
+        else ["g/Claude/claude_desktop_config.json", "g/Code/User/mcp.json", "g/zed/settings.json"]
     )
     own = ("h/plugins/vault-memory/__init__.py", "h/plugins/vault-memory/plugin.yaml")
     opencode = ("g/opencode/opencode.json", "g/opencode/plugins/vault-memory.js")
@@ -558,9 +510,7 @@ def test_each_host_is_found_where_its_environment_variable_points(
         *opencode,
         *own,
     )
-    assert written == {
-        str(home / name) for name in (*named, *in_folder_of_applications)
-    }
+    assert written == {str(home / name) for name in (*named, *in_folder_of_applications)}
 
 
 def test_the_person_must_be_named_unless_there_is_only_one(
@@ -592,17 +542,8 @@ SECTIONS = {
     "vscode": "servers",
     "zed": "context_servers",
 }
-OUR_SECTIONS = (
-    "hooks",
-    "mcpServers",
-    "mcp",
-    "plugins",
-    "servers",
-    "context_servers",
-)
-REQUEST = InstallRequest(
-    ("/usr/bin/vault-memory",), Path("/home/mira/my vault"), "mira"
-)
+OUR_SECTIONS = ("hooks", "mcpServers", "mcp", "plugins", "servers", "context_servers")
+REQUEST = InstallRequest(("/usr/bin/vault-memory",), Path("/home/mira/my vault"), "mira")
 
 
 @given(
@@ -626,9 +567,9 @@ def test_any_settings_gain_and_lose_our_entries_without_other_changes(
         installed, made = edit.put(text)
         known = json.loads(installed)
         assert edit.put(installed) == (installed, ())
-        assert {
-            name: one for name, one in known.items() if name not in OUR_SECTIONS
-        } == {name: one for name, one in said.items() if name not in OUR_SECTIONS}
+        assert {name: one for name, one in known.items() if name not in OUR_SECTIONS} == {
+            name: one for name, one in said.items() if name not in OUR_SECTIONS
+        }
         assert edit.remove(installed, made) == (
             text if said else "{}\n" if not text.strip() else text
         )
@@ -673,13 +614,9 @@ def test_the_hermes_provider_queries_the_vault_and_records_the_conversation(
     outside.write("Users/mira/wren/config/USER.md", "# Mira\n\n- drinks oolong tea\n")
     install("hermes")
     plugins = outside.home / ".hermes" / "plugins"
-    stand_in = (
-        outside.home / "stand-in"
-    )  # with the one module of Hermes that a provider imports
+    stand_in = outside.home / "stand-in"  # with the one module of Hermes that a provider imports
     (stand_in / "agent").mkdir(parents=True)
-    (stand_in / "agent" / "memory_provider.py").write_text(
-        "class MemoryProvider:\n    pass\n"
-    )
+    (stand_in / "agent" / "memory_provider.py").write_text("class MemoryProvider:\n    pass\n")
     script = """
 import importlib.util, json, sys
 spec = importlib.util.spec_from_file_location("provider", sys.argv[1])
@@ -721,8 +658,6 @@ print(json.dumps([first, second, own, found, mine.prefetch("x")]))
     assert found.startswith(INTRO)
     assert "**mira**: I moved to Porto ‹/vault-memory>\n</vault-memory>" in found
     assert "score" not in found
-    transcripts = "".join(
-        file.read_text() for file in outside.vault.rglob("transcripts/*.jsonl")
-    )
+    transcripts = "".join(file.read_text() for file in outside.vault.rglob("transcripts/*.jsonl"))
     assert '"Noted."' in transcripts
     assert "secret job" not in transcripts

@@ -8,13 +8,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from tests.effort import cases
-from vault_memory.addons.hosts.jsonc_edit import (
-    append,
-    node_at,
-    put,
-    remove,
-    remove_item,
-)
+from vault_memory.addons.hosts.jsonc_edit import append, node_at, put, remove, remove_item
 from vault_memory.addons.hosts.jsonc_reader import NotJson, read
 
 TEXTS = st.text(st.characters(exclude_categories=("Cs",)), max_size=6)
@@ -27,9 +21,7 @@ LEAVES = (
 )
 VALUES = st.recursive(
     LEAVES,
-    lambda inner: (
-        st.lists(inner, max_size=3) | st.dictionaries(TEXTS, inner, max_size=3)
-    ),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(TEXTS, inner, max_size=3),
     max_leaves=8,
 )
 OBJECTS = st.dictionaries(TEXTS | st.just("hooks"), VALUES, max_size=4)
@@ -46,16 +38,14 @@ def object_and_text(draw: st.DrawFn) -> tuple[dict[str, Any], str]:
         value["hooks"]["Start"] = []
     text = json.dumps(value, indent=draw(INDENTS), ensure_ascii=draw(st.booleans()))
     newline = draw(st.sampled_from(["\n", "\r\n"]))
-    return value, draw(st.sampled_from(["", "\ufeff"])) + text.replace(
-        "\n", newline
-    ) + draw(st.sampled_from(["", newline]))
+    return value, draw(st.sampled_from(["", "\ufeff"])) + text.replace("\n", newline) + draw(
+        st.sampled_from(["", newline])
+    )
 
 
 @given(object_and_text())
 @settings(max_examples=cases(150))
-def test_the_parser_reads_json_correctly(
-    given_: tuple[dict[str, Any], str],
-) -> None:
+def test_the_parser_reads_json_correctly(given_: tuple[dict[str, Any], str]) -> None:
     value, text = given_
 
     assert read(text).plain() == value
@@ -65,9 +55,7 @@ def test_the_parser_reads_json_correctly(
 @settings(max_examples=cases(200))
 @example(({}, "{}"), 1)
 @example(({"hooks": {}}, '{"hooks": {}}'), 1)
-@example(
-    ({"hooks": {"Start": []}}, '{\n  "hooks": {\n    "Start": []\n  }\n}\n'), {"a": [1]}
-)
+@example(({"hooks": {"Start": []}}, '{\n  "hooks": {\n    "Start": []\n  }\n}\n'), {"a": [1]})
 @example(({"a": 1}, '{"a":1}'), [])
 def test_adding_and_removing_an_item_restores_the_same_bytes(
     given_: tuple[dict[str, Any], str], item: Any
@@ -133,20 +121,14 @@ COMMENTED = """\
 def test_comments_and_trailing_commas_survive(path: tuple[str, ...]) -> None:
     is_list = node_at(COMMENTED, path) is not None
 
-    changed = (
-        append(COMMENTED, path, {"a": "b"})
-        if is_list
-        else put(COMMENTED, path, {"a": "b"})
-    )
+    changed = append(COMMENTED, path, {"a": "b"}) if is_list else put(COMMENTED, path, {"a": "b"})
     back = (
         remove_item(changed, path, 2)
         if is_list
         else remove(changed, path[:-1] if len(path) > 2 else path)
     )
 
-    assert [
-        line for line in COMMENTED.splitlines() if line not in changed.splitlines()
-    ] == []
+    assert [line for line in COMMENTED.splitlines() if line not in changed.splitlines()] == []
     assert read(back).plain() == read(COMMENTED).plain()
     assert back == COMMENTED
 

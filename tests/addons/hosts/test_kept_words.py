@@ -29,12 +29,7 @@ HOSTS = {
 
 
 def event(name: str, session: str = "s1", **more: Any) -> dict[str, Any]:
-    return {
-        "hook_event_name": name,
-        "session_id": session,
-        **SAID.get(name, {}),
-        **more,
-    }
+    return {"hook_event_name": name, "session_id": session, **SAID.get(name, {}), **more}
 
 
 def end(place: Outside) -> None:
@@ -112,12 +107,7 @@ def test_what_is_said_meanwhile_is_recorded_once_the_trouble_is_over(
     state = place.state
     with AWAY[trouble](place):
         hook(place, HOSTS[name], event(name))
-        until(
-            lambda: [
-                *state.glob("drop/*.jsonl"),
-                *state.glob("drop/*.taken"),
-            ]
-        )
+        until(lambda: [*state.glob("drop/*.jsonl"), *state.glob("drop/*.taken")])
         assert said(place) == []
         assert list(state.parent.rglob("hook.log"))
 
@@ -126,16 +116,13 @@ def test_what_is_said_meanwhile_is_recorded_once_the_trouble_is_over(
     until(lambda: said(place))
     expected = {
         "user": SAID[name].get("prompt"),
-        "assistant": SAID[name].get("reply")
-        or SAID[name].get("last_assistant_message"),
+        "assistant": SAID[name].get("reply") or SAID[name].get("last_assistant_message"),
     }
     assert said(place) == [(role, text) for role, text in expected.items() if text]
 
 
 def test_an_answer_comes_although_nothing_can_be_recorded(place: Outside) -> None:
-    place.write(
-        "Users/mira/memories/boats.md", "- The heron boat got amber spar varnish\n"
-    )
+    place.write("Users/mira/memories/boats.md", "- The heron boat got amber spar varnish\n")
     asked = event("UserPromptSubmit", prompt="Which varnish did the heron boat get?")
     with transcripts_refused(place):
         done = hook(place, "claude-code", asked, **RECALL)
@@ -146,9 +133,7 @@ def test_an_answer_comes_although_nothing_can_be_recorded(place: Outside) -> Non
     assert said(place) == [("user", asked["prompt"])]
 
 
-def test_beside_a_daemon_what_cannot_be_recorded_is_recorded_later(
-    place: Outside,
-) -> None:
+def test_beside_a_daemon_what_cannot_be_recorded_is_recorded_later(place: Outside) -> None:
     with place.daemon():
         with transcripts_refused(place):
             hook(place, "claude-code", event("UserPromptSubmit"))
@@ -176,10 +161,7 @@ def test_without_a_state_folder_the_block_comes_and_words_are_recorded(
 ) -> None:
     runtime = tmp_path / "runtime"
     runtime.mkdir()
-    away = {
-        "VAULT_MEMORY_STATE": unusable_states(tmp_path)[kind],
-        "XDG_RUNTIME_DIR": str(runtime),
-    }
+    away = {"VAULT_MEMORY_STATE": unusable_states(tmp_path)[kind], "XDG_RUNTIME_DIR": str(runtime)}
     marker = (place.vault / ".vault-memory").read_bytes()
 
     begun = hook(place, "claude-code", event("SessionStart"), **away)
@@ -187,10 +169,7 @@ def test_without_a_state_folder_the_block_comes_and_words_are_recorded(
         hook(place, "claude-code", event(name), **away)
 
     assert "rows the heron boat" in begun.stdout
-    assert said(place) == [
-        ("user", "I moved to Bergen"),
-        ("assistant", "Noted, Bergen."),
-    ]
+    assert said(place) == [("user", "I moved to Bergen"), ("assistant", "Noted, Bergen.")]
     assert (place.vault / ".vault-memory").read_bytes() == marker
     assert [path.stat().st_mode & 0o077 for path in runtime.iterdir()] == [0]
 
@@ -243,13 +222,9 @@ def test_of_a_prompt_that_is_too_long_the_beginning_is_kept(
     assert len(turn["text"].encode()) > 900_000
 
 
-def test_a_prompt_of_three_megabytes_is_kept_while_nothing_can_be_recorded(
-    place: Outside,
-) -> None:
+def test_a_prompt_of_three_megabytes_is_kept_while_nothing_can_be_recorded(place: Outside) -> None:
     text = "I moved to Bergen. " + "日志 " * 400_000
-    raw = json.dumps(
-        event("UserPromptSubmit", prompt=text), ensure_ascii=False
-    ).encode()
+    raw = json.dumps(event("UserPromptSubmit", prompt=text), ensure_ascii=False).encode()
     with transcripts_refused(place):
         hook(place, "claude-code", raw)
 
@@ -260,9 +235,7 @@ def test_a_prompt_of_three_megabytes_is_kept_while_nothing_can_be_recorded(
     assert len(turn["text"]) == LONGEST
 
 
-def test_hermes_killed_before_the_answer_has_its_prompt_recorded(
-    place: Outside,
-) -> None:
+def test_hermes_killed_before_the_answer_has_its_prompt_recorded(place: Outside) -> None:
     hook(place, "hermes", event("Recall", prompt="I moved to Bergen"))
     assert said(place) == [("user", "I moved to Bergen")]
 
@@ -270,11 +243,4 @@ def test_hermes_killed_before_the_answer_has_its_prompt_recorded(
     hook(place, "hermes", event("Recall", prompt="I moved to Bergen"))
     hook(place, "hermes", event("TurnEnd"))
 
-    assert (
-        said(place)
-        == [
-            ("user", "I moved to Bergen"),
-            ("assistant", "Noted, Bergen."),
-        ]
-        * 2
-    )
+    assert said(place) == [("user", "I moved to Bergen"), ("assistant", "Noted, Bergen.")] * 2

@@ -34,9 +34,7 @@ def event(name: str, session: str, **more: Any) -> dict[str, Any]:
     return {"hook_event_name": name, "session_id": session, **more}
 
 
-def say(
-    place: Outside, text: str, session: str = "s1", host: str = "claude-code"
-) -> None:
+def say(place: Outside, text: str, session: str = "s1", host: str = "claude-code") -> None:
     """A prompt, and an answer to it."""
     hook(place, host, event("UserPromptSubmit", session, prompt=text))
     hook(place, host, event("Stop", session, last_assistant_message="Noted."))
@@ -81,9 +79,7 @@ def test_a_request_is_known_although_its_host_was_killed_before_the_answer(
 
 
 @pytest.mark.parametrize("ends", ["killed", "stopped"])
-def test_beside_a_daemon_the_next_conversation_knows_the_request(
-    place: Outside, ends: str
-) -> None:
+def test_beside_a_daemon_the_next_conversation_knows_the_request(place: Outside, ends: str) -> None:
     with place.daemon() as running:
         hook(place, "codex", event("UserPromptSubmit", "s1", prompt=SAID["walnuts"]))
         if ends == "killed":
@@ -93,9 +89,7 @@ def test_beside_a_daemon_the_next_conversation_knows_the_request(
         assert "walnuts" in block(place)
 
 
-def test_beside_a_daemon_a_request_is_learned_without_another_event(
-    place: Outside,
-) -> None:
+def test_beside_a_daemon_a_request_is_learned_without_another_event(place: Outside) -> None:
     with place.daemon():
         hook(place, "codex", event("UserPromptSubmit", "s1", prompt=SAID["walnuts"]))
         until(lambda: "walnuts" in learned(place))
@@ -144,19 +138,14 @@ def block_by_python(place: Outside) -> str:
 @pytest.mark.parametrize("asks", [block_by_command, block_by_python])
 @pytest.mark.parametrize("says", [by_command, by_python])
 def test_a_bot_without_hooks_knows_the_request_in_its_next_conversation(
-    place: Outside,
-    says: Callable[[Outside, str], None],
-    asks: Callable[[Outside], str],
-    word: str,
+    place: Outside, says: Callable[[Outside, str], None], asks: Callable[[Outside], str], word: str
 ) -> None:
     says(place, SAID[word])
 
     assert word in asks(place)
 
 
-def test_a_request_of_one_person_is_not_learned_for_the_block_of_another(
-    place: Outside,
-) -> None:
+def test_a_request_of_one_person_is_not_learned_for_the_block_of_another(place: Outside) -> None:
     by_command(place, SAID["walnuts"])
 
     with VaultMemory.open(place.vault, environment=place.environment) as memory:
@@ -170,9 +159,7 @@ def test_a_request_of_one_person_is_not_learned_for_the_block_of_another(
 def test_long_turns_cost_the_next_conversation_no_memory(place: Outside) -> None:
     """What was pasted takes longer to judge than a conversation waits for its beginning."""
     for session in ("s3", "s4"):
-        pasted = (
-            f"I am allergic to {session} pollen; remember that. " + "log " * 250_000
-        )
+        pasted = f"I am allergic to {session} pollen; remember that. " + "log " * 250_000
         hook(place, "claude-code", event("UserPromptSubmit", session, prompt=pasted))
     hook(place, "claude-code", event("UserPromptSubmit", "s1", prompt=SAID["Bergen"]))
 
@@ -196,9 +183,7 @@ def test_a_process_that_holds_a_lock_costs_no_conversation_its_block(
     assert "Bergen" in block(place, "s3")
 
 
-def test_what_is_learned_is_written_once_however_often_it_is_read(
-    place: Outside,
-) -> None:
+def test_what_is_learned_is_written_once_however_often_it_is_read(place: Outside) -> None:
     for text in SAID.values():
         say(place, text)
     until(lambda: "рыбу" in learned(place))
@@ -214,9 +199,7 @@ def test_what_is_learned_is_written_once_however_often_it_is_read(
 
     # The episode of the conversation quotes it, too.
     lines = learned(place).split("\n")
-    items = [
-        line for line in lines if line.startswith("- ") and "[episode]" not in line
-    ]
+    items = [line for line in lines if line.startswith("- ") and "[episode]" not in line]
     own = [re.sub(r" \(.*", "", line) for line in items]
     assert sorted(own) == sorted(set(own))
     rules = next(place.vault.rglob("RULES.md")).read_text(encoding="utf-8")
@@ -261,10 +244,7 @@ def test_the_rest_is_learned_when_another_conversation_begins(place: Outside) ->
     with VaultMemory.open(place.vault, environment=place.environment) as memory:
         until(
             lambda: (
-                "s1"
-                not in {
-                    session.id for session in memory.conversations.sessions.unlearned()
-                }
+                "s1" not in {session.id for session in memory.conversations.sessions.unlearned()}
             )
         )
         ended = {session.id for session in memory.conversations.sessions.ended()}
@@ -287,9 +267,7 @@ def test_a_conversation_ends_after_ten_minutes_of_silence(place: Outside) -> Non
         assert memory.vault.config.sessions.idle_minutes == 10
 
 
-def test_the_end_of_a_conversation_is_carried_out_after_its_host_was_killed(
-    place: Outside,
-) -> None:
+def test_the_end_of_a_conversation_is_carried_out_after_its_host_was_killed(place: Outside) -> None:
     """Another process writes to the transcript for longer than a host waits, and the host is killed."""
     hook(place, "codex", event("UserPromptSubmit", "s1", prompt=SAID["walnuts"]))
     place.write("Users/mira/transcripts/2026-05-01.jsonl", "")

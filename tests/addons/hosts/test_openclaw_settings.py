@@ -46,16 +46,12 @@ def test_the_memory_that_a_person_chose_before_is_given_back(
     plugins = jsonc_reader.read(settings.read_text()).plain()["plugins"]  # type: ignore[index]
     assert plugins["slots"] == {"memory": "vault-memory"}
     assert plugins["allow"] == ["voice-call", "vault-memory"]
-    assert plugins["entries"]["vault-memory"]["hooks"] == {
-        "allowConversationAccess": True
-    }
+    assert plugins["entries"]["vault-memory"]["hooks"] == {"allowConversationAccess": True}
     install("openclaw", "--uninstall")
     assert settings.read_text() == OTHER_CHOICE
 
 
-def test_a_memory_chosen_after_install_stays_chosen(
-    settings: Path, install: Install
-) -> None:
+def test_a_memory_chosen_after_install_stays_chosen(settings: Path, install: Install) -> None:
     settings.write_text("{}")
     install("openclaw")
     text = settings.read_text()
@@ -63,14 +59,10 @@ def test_a_memory_chosen_after_install_stays_chosen(
 
     install("openclaw", "--uninstall")
 
-    assert json.loads(settings.read_text()) == {
-        "plugins": {"slots": {"memory": "mine"}}
-    }
+    assert json.loads(settings.read_text()) == {"plugins": {"slots": {"memory": "mine"}}}
 
 
-def test_without_a_list_of_allowed_plugins_none_is_made(
-    settings: Path, install: Install
-) -> None:
+def test_without_a_list_of_allowed_plugins_none_is_made(settings: Path, install: Install) -> None:
     """Such a list would forbid every other plugin."""
     settings.write_text("{}")
 
@@ -79,9 +71,7 @@ def test_without_a_list_of_allowed_plugins_none_is_made(
     assert "allow" not in json.loads(settings.read_text())["plugins"]
 
 
-def test_the_server_of_an_earlier_version_is_removed(
-    settings: Path, install: Install
-) -> None:
+def test_the_server_of_an_earlier_version_is_removed(settings: Path, install: Install) -> None:
     """Its tools would be offered twice."""
     settings.write_text(OLD_SERVER)
 
@@ -90,9 +80,7 @@ def test_the_server_of_an_earlier_version_is_removed(
     assert json.loads(settings.read_text())["mcp"] == {"servers": {}}
 
 
-def test_the_plugin_names_each_tool_that_it_offers(
-    outside: Outside, install: Install
-) -> None:
+def test_the_plugin_names_each_tool_that_it_offers(outside: Outside, install: Install) -> None:
     """OpenClaw gives its model no tool that the manifest leaves out."""
     install("openclaw")
 

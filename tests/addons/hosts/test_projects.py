@@ -38,11 +38,7 @@ def code(outside: Outside) -> Path:
 
 def prompt(place: Path, text: str, session: str = "s1") -> dict[str, Any]:
     return payload(
-        "claude-code",
-        "user-prompt-submit",
-        cwd=str(place),
-        prompt=text,
-        session_id=session,
+        "claude-code", "user-prompt-submit", cwd=str(place), prompt=text, session_id=session
     )
 
 
@@ -65,9 +61,7 @@ def test_the_server_of_a_project_goes_beside_the_code_and_away_again(
     written = (code / SERVER_FILES[host]).read_text()
     for word in ("--channel", "--group", "--private", "heron"):
         assert f'"{word}"' in written
-    assert not any(
-        one["changed"] for one in install(host, "--project", str(code))["files"]
-    )
+    assert not any(one["changed"] for one in install(host, "--project", str(code))["files"])
     install(host, "--project", str(code), "--uninstall")
     assert folder(outside.home) == before
 

@@ -18,18 +18,11 @@ from vault_memory.addons.hosts.toml_block import (
     without_block,
 )
 
-HOOK = {
-    "type": "command",
-    "command": "/usr/bin/vault-memory hook codex --user mira",
-    "timeout": 10,
-}
+HOOK = {"type": "command", "command": "/usr/bin/vault-memory hook codex --user mira", "timeout": 10}
 TABLES = [
     format_table(
         "[mcp_servers.vault-memory]",
-        {
-            "command": "/usr/bin/x",
-            "args": ["mcp", "--user", 'Mira "the 1st" \\ \x7f\t'],
-        },
+        {"command": "/usr/bin/x", "args": ["mcp", "--user", 'Mira "the 1st" \\ \x7f\t']},
     ),
     "[[hooks.SessionStart]]",
     format_table("[[hooks.SessionStart.hooks]]", HOOK),
@@ -79,9 +72,7 @@ def test_adding_and_removing_a_block_restores_the_same_bytes(text: str) -> None:
 @given(FILES)
 @settings(max_examples=cases(200))
 @example("[[hooks.SessionStart]]\nmatcher = 'x'\n")
-def test_existing_settings_are_kept_or_the_file_is_refused(
-    text: str,
-) -> None:
+def test_existing_settings_are_kept_or_the_file_is_refused(text: str) -> None:
     try:
         before = tomllib.loads(text)
         changed = with_block(text, TABLES)
@@ -104,10 +95,7 @@ def test_existing_settings_are_kept_or_the_file_is_refused(
     ("text", "reason"),
     [
         ("hooks = {}\n", "a block at its end would break"),
-        (
-            "[mcp_servers]\nvault-memory = {command = 'mine'}\n",
-            "is set already, and not by us",
-        ),
+        ("[mcp_servers]\nvault-memory = {command = 'mine'}\n", "is set already, and not by us"),
         ("[hooks]\nSessionStart = []\n", "a block at its end would break"),
         ("a = \n", "not valid TOML"),
         (f"a = 1\n{BEGIN}\n", "one of the two marks"),
@@ -128,9 +116,7 @@ STOP = '[[hooks.Stop]]\n[[hooks.Stop.hooks]]\ntype = "command"\ncommand = "date"
 
 @pytest.mark.parametrize("theirs", [THEIRS, STATE, STOP, THEIRS + STATE])
 @pytest.mark.parametrize("before", ["[mcp_servers", "[[hooks.SessionStart]]", END])
-def test_tables_another_program_added_between_the_marks_are_kept(
-    theirs: str, before: str
-) -> None:
+def test_tables_another_program_added_between_the_marks_are_kept(theirs: str, before: str) -> None:
     block = with_block("a = 1\n", TABLES)
     at = block.index(before)
     mixed = block[:at] + theirs + block[at:]
@@ -147,6 +133,4 @@ def test_tables_another_program_added_between_the_marks_are_kept(
 def test_written_strings_are_read_back_unchanged() -> None:
     odd = ['"', "\\", "\x7f", "\u0085", "é", "\t", "$HOME", "a b", "#"]
 
-    assert parse(format_table("[t]", {"odd": odd, "n": 3})) == {
-        "t": {"odd": odd, "n": 3}
-    }
+    assert parse(format_table("[t]", {"odd": odd, "n": 3})) == {"t": {"odd": odd, "n": 3}}

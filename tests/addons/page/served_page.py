@@ -48,19 +48,11 @@ class ServedPage:
         self.clients.append(client)
         return client
 
-    def link(
-        self,
-        *users: str,
-        may_write: bool = True,
-    ) -> str:
+    def link(self, *users: str, may_write: bool = True) -> str:
         """The path of a new link."""
         return f"/open/{self.sessions.make_link(Rights(users or None, may_write))}"
 
-    def browser(
-        self,
-        *users: str,
-        may_write: bool = True,
-    ) -> "Browser":
+    def browser(self, *users: str, may_write: bool = True) -> "Browser":
         """A browser that is signed in; with names it sees the notes of these people only."""
         client = self.stranger()
         link = self.link(*users, may_write=may_write)
@@ -90,28 +82,19 @@ class Browser:
         return answer
 
     def post(
-        self,
-        path: str,
-        fields: Mapping[str, str | list[str]],
-        **headers: str,
+        self, path: str, fields: Mapping[str, str | list[str]], **headers: str
     ) -> httpx.Response:
         """Posts a form with the token of the session."""
         return self.client.post(
             path,
             data={"csrf": self.csrf, **fields},
-            headers={
-                "origin": self.origin,
-                "sec-fetch-site": "same-origin",
-                **headers,
-            },
+            headers={"origin": self.origin, "sec-fetch-site": "same-origin", **headers},
         )
 
 
 @contextlib.contextmanager
 def serving_page(
-    memory: VaultMemory,
-    rights: Rights = ALL_RIGHTS,
-    setup: SetupOffer = NO_SETUP,
+    memory: VaultMemory, rights: Rights = ALL_RIGHTS, setup: SetupOffer = NO_SETUP
 ) -> Iterator[ServedPage]:
     """A server in a thread of this process, on a port of its own."""
     listening = at_address("127.0.0.1", 0)

@@ -16,10 +16,7 @@ MIRA = "Users/mira/lantern/config"
 FORGET = re.compile(r'data-copy="(vault-memory forget --user [^"]*)"')
 
 
-def test_everything_that_the_command_tells_is_on_the_page(
-    page: ServedPage,
-    tmp_path: Path,
-) -> None:
+def test_everything_that_the_command_tells_is_on_the_page(page: ServedPage, tmp_path: Path) -> None:
     command = Outside(page.memory.root, tmp_path).ok("about", "mira")
 
     text = html.unescape(page.browser("mira").get("/about").text)
@@ -36,13 +33,10 @@ def test_everything_that_the_command_tells_is_on_the_page(
                 assert re.sub(r"\s+", " ", sentence.text) in flat
 
 
-def test_a_sentence_has_its_days_its_certainty_and_its_source(
-    own_page: ServedPage,
-) -> None:
+def test_a_sentence_has_its_days_its_certainty_and_its_source(own_page: ServedPage) -> None:
     note = own_page.memory.root / MIRA / "USER.md"
     line = (
-        "- [plan] Paints the railing — “soon” "
-        "(2026-04-20, ref:abc123, conf:0.7, until:2026-06-20)"
+        "- [plan] Paints the railing — “soon” (2026-04-20, ref:abc123, conf:0.7, until:2026-06-20)"
     )
     note.write_text(f"# Mira\n\n## Plans\n\n{line}\n", "utf-8")
 
@@ -80,9 +74,7 @@ def test_only_items_that_can_be_addressed_have_a_source(own_page: ServedPage) ->
     assert browser.get(html.unescape(links[0])).status_code == 200
 
 
-def test_the_command_to_forget_forgets_what_it_stands_beside(
-    own_page: ServedPage,
-) -> None:
+def test_the_command_to_forget_forgets_what_it_stands_beside(own_page: ServedPage) -> None:
     memory = own_page.memory
     text = own_page.browser("mira").get("/about").text
     commands = [shlex.split(html.unescape(line)) for line in FORGET.findall(text)]
@@ -97,9 +89,7 @@ def test_the_command_to_forget_forgets_what_it_stands_beside(
 def test_a_fact_is_ticked_as_right(own_page: ServedPage) -> None:
     browser = own_page.browser("mira")
     text = browser.get("/about").text
-    form = re.search(
-        r'<form method="post" action="/facts/confirm".*?</form>', text, re.DOTALL
-    )
+    form = re.search(r'<form method="post" action="/facts/confirm".*?</form>', text, re.DOTALL)
     assert form
     fields = dict(re.findall(r'name="(\w+)" value="([^"]*)"', form[0]))
 
@@ -109,9 +99,7 @@ def test_a_fact_is_ticked_as_right(own_page: ServedPage) -> None:
     assert "(confirmed by a person)" in browser.get(answer.headers["location"]).text
 
 
-def test_what_waits_for_more_turns_and_for_a_decision_is_shown(
-    own_page: ServedPage,
-) -> None:
+def test_what_waits_for_more_turns_and_for_a_decision_is_shown(own_page: ServedPage) -> None:
     memory = own_page.memory
     op = {"op": "remove", "heading": "People", "match": "Tomas Cogg, inventor"}
     memory.apply(f"{MIRA}/USER.md", [op], source="tool")
@@ -142,9 +130,7 @@ def test_no_word_of_another_person_is_on_the_page(own_page: ServedPage) -> None:
     assert "All notes of" not in other + absent
 
 
-def test_a_note_of_thousands_of_items_and_facts_stays_a_page(
-    own_page: ServedPage,
-) -> None:
+def test_a_note_of_thousands_of_items_and_facts_stays_a_page(own_page: ServedPage) -> None:
     folder = own_page.memory.root / MIRA
     items = "".join(f"- a{number}\n" for number in range(3_000))
     facts = "".join(f"- likes: b{number}\n" for number in range(1_000))

@@ -211,14 +211,7 @@ def _names_of(people: list[Belongings], notes: list[str]) -> dict[str, list[str]
     ids = [
         name
         for each in people
-        for name in (
-            each.record,
-            each.fact,
-            each.proposal,
-            each.conflict,
-            each.thrown,
-            each.turn,
-        )
+        for name in (each.record, each.fact, each.proposal, each.conflict, each.thrown, each.turn)
     ]
     entities = [name for each in people for name in (each.user, f"{each.word} ship")]
     names: dict[str, list[str]] = defaultdict(lambda: [*entities, *notes, *ids])
@@ -272,8 +265,7 @@ def _faults(answer: httpx.Response, places: list[str]) -> list[str]:
 
 @pytest.mark.parametrize("users", [("mira",), ()], ids=["mira", "everybody"])
 def test_any_request_gets_a_view_that_says_what_is_wrong(
-    hostile: HostilePage,
-    users: tuple[str, ...],
+    hostile: HostilePage, users: tuple[str, ...]
 ) -> None:
     browser = hostile.page.browser(*users)
     attempts = Attempts(hostile.names, browser.csrf)
@@ -290,9 +282,7 @@ def test_any_request_gets_a_view_that_says_what_is_wrong(
 
 
 @pytest.mark.parametrize("path", ["/search?q=", "/note/", "/prompt?prompt="])
-def test_an_address_of_a_megabyte_does_not_end_the_page(
-    hostile: HostilePage, path: str
-) -> None:
+def test_an_address_of_a_megabyte_does_not_end_the_page(hostile: HostilePage, path: str) -> None:
     browser = hostile.page.browser("mira")
     headers = {name: browser.client.headers[name] for name in ("host", "cookie")}
     # `httpx` itself refuses to send it.

@@ -23,10 +23,7 @@ def read(memory: VaultMemory, note: str = MIRAS) -> str:
 
 
 def leave_copy(
-    memory: VaultMemory,
-    old: str = "before 06:30",
-    new: str = "before 07:00",
-    note: str = MIRAS,
+    memory: VaultMemory, old: str = "before 06:30", new: str = "before 07:00", note: str = MIRAS
 ) -> str:
     """Lets a sync program leave a copy with another line. Returns the id of the copy."""
     path = (memory.root / note).with_name(COPY)
@@ -68,9 +65,7 @@ def hand_form(browser: Browser, copy_id: str) -> dict[str, str]:
     return fields
 
 
-def test_a_conflict_names_both_sides_and_what_they_changed(
-    own_page: ServedPage,
-) -> None:
+def test_a_conflict_names_both_sides_and_what_they_changed(own_page: ServedPage) -> None:
     copy_id = leave_copy(own_page.memory)
     browser = own_page.browser("mira")
 
@@ -125,9 +120,7 @@ def test_take_copy_replaces_the_text(own_page: ServedPage) -> None:
     assert "before 07:00" in read(memory)
 
 
-def test_discard_keeps_the_note_and_the_trash_has_the_copy(
-    own_page: ServedPage,
-) -> None:
+def test_discard_keeps_the_note_and_the_trash_has_the_copy(own_page: ServedPage) -> None:
     memory = own_page.memory
     before = read(memory)
     copy_id = leave_copy(memory)
@@ -136,14 +129,10 @@ def test_discard_keeps_the_note_and_the_trash_has_the_copy(
 
     assert read(memory) == before
     assert not memory.conflicts()
-    assert [entry.note.rpartition("/")[2] for entry in memory.conflicts.trash()] == [
-        COPY
-    ]
+    assert [entry.note.rpartition("/")[2] for entry in memory.conflicts.trash()] == [COPY]
 
 
-def test_merge_of_what_both_changed_is_refused_with_the_reason(
-    own_page: ServedPage,
-) -> None:
+def test_merge_of_what_both_changed_is_refused_with_the_reason(own_page: ServedPage) -> None:
     memory = own_page.memory
     before = read(memory)
     copy_id = leave_copy(memory)
@@ -157,9 +146,7 @@ def test_merge_of_what_both_changed_is_refused_with_the_reason(
     assert memory.conflicts()
 
 
-def test_by_hand_writes_the_typed_text_and_removes_the_copy(
-    own_page: ServedPage,
-) -> None:
+def test_by_hand_writes_the_typed_text_and_removes_the_copy(own_page: ServedPage) -> None:
     memory = own_page.memory
     before = read(memory)
     copy_id = leave_copy(memory)
@@ -168,9 +155,7 @@ def test_by_hand_writes_the_typed_text_and_removes_the_copy(
     assert "before 07:00" in fields["text"]
     typed = before.replace("before 06:30", "before 06:45")
 
-    answer = browser.post(
-        "/resolve/hand", {**fields, "text": typed.replace("\n", "\r\n")}
-    )
+    answer = browser.post("/resolve/hand", {**fields, "text": typed.replace("\n", "\r\n")})
 
     assert answer.status_code == 303, answer.text
     assert 'id="notice"' in browser.get(answer.headers["location"]).text
@@ -190,9 +175,7 @@ def test_by_hand_untouched_writes_the_merged_text(own_page: ServedPage) -> None:
     assert not memory.conflicts()
 
 
-def test_by_hand_overwrites_nothing_that_an_editor_saved_meanwhile(
-    own_page: ServedPage,
-) -> None:
+def test_by_hand_overwrites_nothing_that_an_editor_saved_meanwhile(own_page: ServedPage) -> None:
     memory = own_page.memory
     copy_id = leave_copy(memory)
     browser = own_page.browser("mira")
@@ -224,9 +207,7 @@ def test_a_damaged_form_writes_nothing(own_page: ServedPage, field: str) -> None
     assert read(memory) == before
 
 
-def test_a_copy_that_changed_meanwhile_is_not_thrown_away(
-    own_page: ServedPage,
-) -> None:
+def test_a_copy_that_changed_meanwhile_is_not_thrown_away(own_page: ServedPage) -> None:
     memory = own_page.memory
     copy_id = leave_copy(memory)
     browser = own_page.browser("mira")
@@ -240,8 +221,7 @@ def test_a_copy_that_changed_meanwhile_is_not_thrown_away(
 
 @pytest.mark.parametrize("button", ["merge", "both", "take", "discard", "hand"])
 def test_the_conflict_of_another_person_is_as_an_absent_one(
-    own_page: ServedPage,
-    button: str,
+    own_page: ServedPage, button: str
 ) -> None:
     memory = own_page.memory
     heading = re.search(r"^- (.+)$", read(memory, TOMAS), re.MULTILINE)

@@ -21,8 +21,7 @@ AT_ONCE = 2.0
 def plain(rows: list[DiffLine]) -> list[str]:
     """Each line as `sign text`, with changed words in brackets."""
     return [
-        f"{row.sign} "
-        + "".join(f"[{text}]" if changed else text for text, changed in row.parts)
+        f"{row.sign} " + "".join(f"[{text}]" if changed else text for text, changed in row.parts)
         for row in rows
     ]
 
@@ -37,10 +36,7 @@ def test_equal_texts_have_no_diff() -> None:
 def test_a_changed_line_shows_the_words_that_changed() -> None:
     rows = lines("- Bo lives in old Bergen\n", "- Bo lives in new Bergen\n")
 
-    assert plain(rows) == [
-        "− - Bo lives in [old] Bergen",
-        "+ - Bo lives in [new] Bergen",
-    ]
+    assert plain(rows) == ["− - Bo lives in [old] Bergen", "+ - Bo lives in [new] Bergen"]
     assert [row.word for row in rows] == ["removed", "added"]
 
 
@@ -72,14 +68,7 @@ def test_equal_lines_far_from_a_change_are_one_gap() -> None:
 
     rows = lines("".join(old), "".join(new), context=1)
 
-    assert plain(rows) == [
-        "… 8 equal lines",
-        " 9",
-        "− 10",
-        "+ ten",
-        " 11",
-        "… 9 equal lines",
-    ]
+    assert plain(rows) == ["… 8 equal lines", " 9", "− 10", "+ ten", " 11", "… 9 equal lines"]
     numbers = [(row.old_number, row.new_number) for row in rows[1:5]]
     assert numbers == [(9, 9), (10, None), (None, 10), (11, 11)]
 
@@ -146,23 +135,12 @@ MANY = [f"line {number} {DICE.random()}\n" for number in range(20_000)]
         (MANY, DICE.sample(MANY, len(MANY))),
         (MANY, MANY[::-1]),
         (MANY, [line.replace("line", "row") for line in MANY]),
-        (
-            DICE.choices(["a\n", "b\n"], k=20_000),
-            DICE.choices(["a\n", "b\n"], k=20_000),
-        ),
+        (DICE.choices(["a\n", "b\n"], k=20_000), DICE.choices(["a\n", "b\n"], k=20_000)),
         (["\n"] * 250_000, ["\n"] * 249_999),
         (["a "] * 130_000, ["b a "] * 65_000),
         (["a b " * 1000 + "\n"] * 60, ["b a " * 1000 + "\n"] * 60),
     ],
-    ids=[
-        "shuffled",
-        "reversed",
-        "each changed",
-        "a and b",
-        "blank",
-        "words",
-        "long lines",
-    ],
+    ids=["shuffled", "reversed", "each changed", "a and b", "blank", "words", "long lines"],
 )
 def test_no_two_texts_keep_the_page_busy(old: list[str], new: list[str]) -> None:
     start = thread_time()
@@ -192,9 +170,7 @@ def shown(rows: list[DiffLine], name: str = "") -> Markup:
 def test_a_change_is_shown_by_sign_and_word_and_not_by_colour_alone() -> None:
     page = shown(lines("a\nlikes tea\n", "a\nlikes coffee\n"), "bo.md")
 
-    assert [
-        element.tag for element in page.elements if element.tag in ("ins", "del")
-    ] == [
+    assert [element.tag for element in page.elements if element.tag in ("ins", "del")] == [
         "del",
         "ins",
     ]

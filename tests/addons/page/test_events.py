@@ -115,9 +115,7 @@ class Tab:
         """Waits for an event that names this note, or one that says that all may have changed."""
         deadline = time.monotonic() + 30
         while True:
-            name, data, _ = self.events.get(
-                timeout=max(0.0, deadline - time.monotonic())
-            )
+            name, data, _ = self.events.get(timeout=max(0.0, deadline - time.monotonic()))
             if name == "reload" or (name == "changed" and note in data["notes"]):
                 return
 
@@ -287,9 +285,7 @@ def test_a_session_that_ends_ends_its_streams(live: Page):
     assert "changed" not in tab.text
 
 
-def test_a_heartbeat_comes_although_nothing_changes(
-    live: Page, monkeypatch: pytest.MonkeyPatch
-):
+def test_a_heartbeat_comes_although_nothing_changes(live: Page, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(events, "HEARTBEAT_SECONDS", 0.3)
     tab = live.open("ann")
 
@@ -304,9 +300,7 @@ def test_a_page_that_is_open_for_hours_costs_no_more_at_their_end(
     tab = live.open("ann")
 
     def used_after(heartbeats: int) -> tuple[int, int, int]:
-        until(
-            lambda: tab.text.count(": heartbeat") >= heartbeats, seconds=120, pause=0.2
-        )
+        until(lambda: tab.text.count(": heartbeat") >= heartbeats, seconds=120, pause=0.2)
         files = len(os.listdir("/proc/self/fd"))
         return threading.active_count(), files, resident_bytes(os.getpid())
 
@@ -339,9 +333,7 @@ def test_streams_have_a_limit(live: Page, monkeypatch: pytest.MonkeyPatch):
     assert live.open("ann").response.status_code == 503
 
 
-def test_the_limit_of_streams_is_that_of_one_session(
-    live: Page, monkeypatch: pytest.MonkeyPatch
-):
+def test_the_limit_of_streams_is_that_of_one_session(live: Page, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(events, "MOST_STREAMS", 2)
     live.sessions["dora"] = live.sessions["emil"] = ["user:bo"]
     tabs = [live.open("dora") for _ in range(2)]
@@ -416,9 +408,7 @@ def test_a_page_learns_that_the_daemon_is_gone_and_is_back(outside: Outside):
             tab.until_named(ANN)
 
 
-def test_a_page_without_a_daemon_says_so_and_learns_when_there_is_one(
-    outside: Outside,
-):
+def test_a_page_without_a_daemon_says_so_and_learns_when_there_is_one(outside: Outside):
     outside.write(ANN, "- tea\n")
     with page_of(outside) as page:
         tab = page.open("ann")
@@ -436,9 +426,7 @@ def test_without_an_open_page_the_daemon_is_not_asked(
         asked = []
         ask = page.hub._feed.ask
         monkeypatch.setattr(
-            page.hub._feed,
-            "ask",
-            lambda since, wait: asked.append(since) or ask(since, wait),
+            page.hub._feed, "ask", lambda since, wait: asked.append(since) or ask(since, wait)
         )
         time.sleep(1.5)
         assert not asked
@@ -453,9 +441,7 @@ def test_without_an_open_page_the_daemon_is_not_asked(
 
 
 @pytest.mark.parametrize("has_daemon", [True, False])
-def test_a_server_with_twelve_open_pages_ends_at_once(
-    outside: Outside, has_daemon: bool
-):
+def test_a_server_with_twelve_open_pages_ends_at_once(outside: Outside, has_daemon: bool):
     outside.write(ANN, "- tea\n")
     with ExitStack() as stack:
         if has_daemon:
@@ -477,9 +463,7 @@ def test_a_server_with_twelve_open_pages_ends_at_once(
 
 
 def test_answers_that_a_slow_client_missed_become_one():
-    merged = events.merged(
-        [Changes("a-1", ("x", "y"), False), Changes("a-2", ("y", "z"), False)]
-    )
+    merged = events.merged([Changes("a-1", ("x", "y"), False), Changes("a-2", ("y", "z"), False)])
 
     assert merged == Changes("a-2", ("x", "y", "z"), False)
 

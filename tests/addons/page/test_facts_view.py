@@ -38,27 +38,19 @@ class Tags(HTMLParser):
         self.values += [value or "" for _, value in attrs]
 
 
-def facts_about(
-    browser: Browser,
-    entity: str,
-) -> str:
+def facts_about(browser: Browser, entity: str) -> str:
     answer = browser.get(f"/facts?{urlencode({'entity': entity})}")
     assert answer.status_code == 200
     return answer.text
 
 
-def fact_id(
-    memory: VaultMemory,
-    predicate: str,
-) -> str:
+def fact_id(memory: VaultMemory, predicate: str) -> str:
     facts = memory.facts(scopes=["user:mira"], entity="mira")
     [match] = [fact.id for fact in facts if fact.predicate == predicate]
     return match
 
 
-def test_an_entity_has_its_current_facts_its_past_and_its_timeline(
-    page: ServedPage,
-) -> None:
+def test_an_entity_has_its_current_facts_its_past_and_its_timeline(page: ServedPage) -> None:
     text = facts_about(page.browser(), "mira")
 
     current, _, past = text.partition("<h2>Ended, or not begun</h2>")
@@ -167,16 +159,13 @@ def test_another_persons_fact_cannot_be_seen_or_changed(own_page: ServedPage) ->
 
     assert not any("Gull Rock" in view or "Chinese" in view for view in views)
     assert foreign.status_code == absent.status_code == 400
-    assert foreign.text.replace(fact, "ID") == absent.text.replace(
-        "0" * len(fact), "ID"
-    )
+    assert foreign.text.replace(fact, "ID") == absent.text.replace("0" * len(fact), "ID")
     assert (own_page.memory.root / MIRA).read_bytes() == before
 
 
 @pytest.mark.parametrize("scope", ["user:mira", "user:stranger", "nonsense"])
 def test_a_fact_is_not_added_to_the_page_of_another_person(
-    own_page: ServedPage,
-    scope: str,
+    own_page: ServedPage, scope: str
 ) -> None:
     browser = own_page.browser("tomas")
     facts_about(browser, "tomas")
@@ -204,10 +193,7 @@ def test_a_fact_is_not_added_to_the_page_of_another_person(
     ],
 )
 def test_a_wrong_form_is_explained_and_changes_nothing(
-    own_page: ServedPage,
-    path: str,
-    fields: dict[str, str],
-    says: str,
+    own_page: ServedPage, path: str, fields: dict[str, str], says: str
 ) -> None:
     browser = own_page.browser()
     facts_about(browser, "mira")
@@ -245,9 +231,7 @@ def test_a_hostile_name_stays_a_text(own_page: ServedPage, name: str) -> None:
     assert len(views[1]) < 300_000
 
 
-def test_hidden_letters_of_a_value_are_not_lost_by_a_correction(
-    own_page: ServedPage,
-) -> None:
+def test_hidden_letters_of_a_value_are_not_lost_by_a_correction(own_page: ServedPage) -> None:
     path = own_page.memory.root / MIRA
     path.write_text("## mira\n\n- likes: \u202eaet\u202c\n", "utf-8")
 
@@ -275,20 +259,14 @@ def test_many_facts_come_in_parts(own_page: ServedPage) -> None:
 
 
 @pytest.mark.parametrize("part", ["-1", "x", "9" * 40, "1000000"])
-def test_a_part_that_is_not_there_is_no_error_of_the_server(
-    page: ServedPage,
-    part: str,
-) -> None:
+def test_a_part_that_is_not_there_is_no_error_of_the_server(page: ServedPage, part: str) -> None:
     assert page.browser().get(f"/facts?start={part}").status_code in (200, 400)
 
 
 @pytest.fixture
 def empty_page(tmp_path: Path) -> Iterator[ServedPage]:
     (tmp_path / "empty").mkdir()
-    with (
-        VaultMemory.open(tmp_path / "empty") as memory,
-        serving_page(memory) as served,
-    ):
+    with VaultMemory.open(tmp_path / "empty") as memory, serving_page(memory) as served:
         yield served
 
 
@@ -312,9 +290,7 @@ def asked_again(answer: str) -> dict[str, str]:
     return {name: value for name, value in fields if name != "csrf"}
 
 
-def test_a_fact_with_a_secret_is_asked_about_before_it_is_kept(
-    own_page: ServedPage,
-) -> None:
+def test_a_fact_with_a_secret_is_asked_about_before_it_is_kept(own_page: ServedPage) -> None:
     browser = own_page.browser()
     facts_about(browser, "mira")
 
@@ -330,16 +306,10 @@ def test_a_fact_with_a_secret_is_asked_about_before_it_is_kept(
     assert "quayfish" in (own_page.memory.root / MIRA).read_text("utf-8")
 
 
-def test_a_fact_is_not_corrected_to_a_secret_without_a_question(
-    own_page: ServedPage,
-) -> None:
+def test_a_fact_is_not_corrected_to_a_secret_without_a_question(own_page: ServedPage) -> None:
     browser = own_page.browser()
     facts_about(browser, "mira")
-    fields = {
-        "id": fact_id(own_page.memory, "learns"),
-        "predicate": "pin",
-        "object": "4417",
-    }
+    fields = {"id": fact_id(own_page.memory, "learns"), "predicate": "pin", "object": "4417"}
 
     question = browser.post("/facts/correct", fields)
 

@@ -127,9 +127,7 @@ ATTACKS: dict[str, tuple[Attack, int]] = {
 
 def files_of(root: Path) -> dict[str, bytes]:
     return {
-        str(path.relative_to(root)): path.read_bytes()
-        for path in root.rglob("*")
-        if path.is_file()
+        str(path.relative_to(root)): path.read_bytes() for path in root.rglob("*") if path.is_file()
     }
 
 
@@ -162,30 +160,20 @@ def visitors_of(page: ServedPage) -> Visitors:
 
 @pytest.mark.parametrize("route", ACTIONS, ids=lambda route: route.path)
 def test_an_action_is_refused_and_changes_nothing(
-    page: ServedPage,
-    files: dict[str, bytes],
-    visitors: Visitors,
-    route: PageRoute,
+    page: ServedPage, files: dict[str, bytes], visitors: Visitors, route: PageRoute
 ) -> None:
-    answers = {
-        name: attack(visitors, path_of(route)) for name, (attack, _) in ATTACKS.items()
-    }
+    answers = {name: attack(visitors, path_of(route)) for name, (attack, _) in ATTACKS.items()}
 
     statuses = {name: answer.status_code for name, answer in answers.items()}
     assert statuses == {name: status for name, (_, status) in ATTACKS.items()}
     assert REFUSALS.issuperset(statuses.values())
-    assert [
-        name for name, answer in answers.items() if 'role="alert"' not in answer.text
-    ] == []
+    assert [name for name, answer in answers.items() if 'role="alert"' not in answer.text] == []
     assert files_of(page.memory.root) == files
 
 
 @pytest.mark.parametrize("route", ACTIONS, ids=lambda route: route.path)
 def test_looking_changes_nothing(
-    page: ServedPage,
-    files: dict[str, bytes],
-    visitors: Visitors,
-    route: PageRoute,
+    page: ServedPage, files: dict[str, bytes], visitors: Visitors, route: PageRoute
 ) -> None:
     client = visitors.person.client
 

@@ -26,10 +26,7 @@ CLOCK = {
 
 
 def propose(
-    memory: VaultMemory,
-    op: dict[str, str] = COFFEE,
-    note: str = MIRAS,
-    why: str = "",
+    memory: VaultMemory, op: dict[str, str] = COFFEE, note: str = MIRAS, why: str = ""
 ) -> str:
     """Lets the bot propose an op. Returns the id of the proposal."""
     edit = memory.apply(note, [op], source="tool", why=why)
@@ -153,14 +150,10 @@ def test_an_order_to_the_bot_is_called_suspicious(own_page: ServedPage) -> None:
 
     [item] = items(own_page.browser("mira"))
 
-    assert "<strong>Suspicious: it reads like an instruction to the bot.</strong>" in (
-        item
-    )
+    assert "<strong>Suspicious: it reads like an instruction to the bot.</strong>" in (item)
 
 
-def test_a_proposal_that_became_stale_is_refused_with_its_reason(
-    own_page: ServedPage,
-) -> None:
+def test_a_proposal_that_became_stale_is_refused_with_its_reason(own_page: ServedPage) -> None:
     memory = own_page.memory
     proposal = propose(memory, CLOCK)
     browser = own_page.browser("mira")
@@ -193,8 +186,7 @@ def test_a_note_that_vanished_makes_no_error(own_page: ServedPage) -> None:
 
 @pytest.mark.parametrize("button", ["approve", "reject"])
 def test_the_proposal_of_another_person_is_as_an_absent_one(
-    own_page: ServedPage,
-    button: str,
+    own_page: ServedPage, button: str
 ) -> None:
     memory = own_page.memory
     other = propose_for_tomas(memory)

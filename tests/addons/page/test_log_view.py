@@ -19,10 +19,7 @@ UNDO_BUTTON = re.compile(r'aria-label="(Undo[^"]*)"')
 
 
 def note_down(
-    memory: VaultMemory,
-    heading: str,
-    note: str = MIRAS,
-    line: str = "Sings at night",
+    memory: VaultMemory, heading: str, note: str = MIRAS, line: str = "Sings at night"
 ) -> str:
     """Returns the id of the record of a person's edit."""
     op = {"op": "add_heading", "heading": heading, "lines": [line]}
@@ -35,9 +32,7 @@ def articles(browser: Browser, path: str = "/log") -> dict[str, str]:
     assert answer.status_code == 200, answer.text
     matches = ARTICLE.findall(answer.text)
     keys = [re.search(r'data-key="([^"]*)"', match) for match in matches]
-    return {
-        key.group(1): match for key, match in zip(keys, matches, strict=True) if key
-    }
+    return {key.group(1): match for key, match in zip(keys, matches, strict=True) if key}
 
 
 def undo(browser: Browser, record_id: str, to: str = "/log") -> str:
@@ -173,8 +168,7 @@ def test_the_undo_of_a_note_that_vanished_says_so(own_page: ServedPage) -> None:
 
 
 @pytest.mark.parametrize(
-    "to",
-    ["https://evil.example.org/", "//evil.example.org", "/\\evil", "log", "/a\nb", ""],
+    "to", ["https://evil.example.org/", "//evil.example.org", "/\\evil", "log", "/a\nb", ""]
 )
 def test_undo_leads_to_no_other_site(own_page: ServedPage, to: str) -> None:
     memory = own_page.memory
@@ -247,9 +241,7 @@ def test_the_log_of_one_note_and_of_one_source(own_page: ServedPage) -> None:
     assert "No record is like this" in browser.get("/log?note=absent.md").text
 
 
-def test_a_long_diff_is_cut_in_the_list_and_complete_alone(
-    own_page: ServedPage,
-) -> None:
+def test_a_long_diff_is_cut_in_the_list_and_complete_alone(own_page: ServedPage) -> None:
     memory = own_page.memory
     op = {"op": "add_heading", "heading": "Songs", "lines": []}
     op["lines"] = [f"Song {number} of the sea" for number in range(80)]
@@ -272,8 +264,7 @@ def test_another_persons_records_are_as_absent_ones(own_page: ServedPage) -> Non
     browser = own_page.browser("mira")
 
     pages = [
-        browser.get(path).text
-        for path in ("/log", f"/log?note={TOMAS}", f"/log?before={other}")
+        browser.get(path).text for path in ("/log", f"/log?note={TOMAS}", f"/log?before={other}")
     ]
     pages.append(browser.get(f"/log?done={other}").text)
     alone = browser.get(f"/log?id={other}")
@@ -303,9 +294,7 @@ def test_another_persons_proposals_are_not_counted(own_page: ServedPage) -> None
     assert "waiting" not in own_page.browser("mira").get("/log").text
 
 
-def test_who_sees_all_also_sees_records_of_notes_that_are_gone(
-    own_page: ServedPage,
-) -> None:
+def test_who_sees_all_also_sees_records_of_notes_that_are_gone(own_page: ServedPage) -> None:
     memory = own_page.memory
     record = note_down(memory, "Evenings", TOMAS)
     shutil.rmtree(memory.root / "Users/tomas/memories")

@@ -10,24 +10,9 @@ import pytest
 
 from tests.addons.page.served_page import ServedPage
 from tests.addons.page.test_events import Tab
-from tests.addons.page.test_guard import (
-    ACTIONS,
-    ATTACKS,
-    files_of,
-    path_of,
-    visitors_of,
-)
+from tests.addons.page.test_guard import ACTIONS, ATTACKS, files_of, path_of, visitors_of
 from tests.daemon.upkeep_here import upkeep_here
-from tests.http.many_vaults import (
-    IDS,
-    NAMES,
-    NOTE,
-    WORDS,
-    Host,
-    Start,
-    page_of,
-    starter,
-)
+from tests.http.many_vaults import IDS, NAMES, NOTE, WORDS, Host, Start, page_of, starter
 from tests.scenarios.outside import until
 from vault_memory.addons.page.browser_sessions import BrowserSessions, key_prefix
 from vault_memory.errors import VaultUnreachable
@@ -169,9 +154,7 @@ def before(host: Host) -> dict[str, dict[str, bytes]]:
 
 @pytest.mark.parametrize("route", ACTIONS, ids=lambda route: route.path)
 def test_no_attack_on_an_action_changes_any_vault(
-    host: Host,
-    before: dict[str, dict[str, bytes]],
-    route: object,
+    host: Host, before: dict[str, dict[str, bytes]], route: object
 ) -> None:
     page = page_of(host, "north")
     visitors = visitors_of(page)
@@ -180,12 +163,10 @@ def test_no_attack_on_an_action_changes_any_vault(
 
     answers = {name: attack(visitors, path) for name, (attack, _) in ATTACKS.items()}
     # The session of one vault, and the form of another.
-    answers["a form of another vault"] = visitors.person.post(
-        path, {"csrf": south.csrf}
+    answers["a form of another vault"] = visitors.person.post(path, {"csrf": south.csrf})
+    answers["a cookie of another vault"] = with_cookie(page, _moved(token_of(page), "south")).post(
+        path, data={"csrf": visitors.person.csrf}
     )
-    answers["a cookie of another vault"] = with_cookie(
-        page, _moved(token_of(page), "south")
-    ).post(path, data={"csrf": visitors.person.csrf})
 
     expected = {name: status for name, (_, status) in ATTACKS.items()}
     expected |= {"a form of another vault": 403, "a cookie of another vault": 401}

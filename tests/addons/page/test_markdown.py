@@ -31,8 +31,7 @@ def seconds_for(note: str) -> float:
 
 def links(note: str) -> list[tuple[str, str]]:
     return [
-        (link.attributes["href"], link.attributes.get("rel", ""))
-        for link in page_of(note).all("a")
+        (link.attributes["href"], link.attributes.get("rel", "")) for link in page_of(note).all("a")
     ]
 
 
@@ -54,11 +53,7 @@ def test_headings_with_the_same_words_can_each_be_linked() -> None:
 def test_tasks_are_shown_as_boxes() -> None:
     text = page_of("- [ ] call Bo\n- [x] paint\n- [relationship] sister\n").text
 
-    assert text.split("\n")[:3] == [
-        "☐ call Bo",
-        "☑ paint",
-        "[relationship] sister",
-    ]
+    assert text.split("\n")[:3] == ["☐ call Bo", "☑ paint", "[relationship] sister"]
 
 
 def test_brackets_within_an_item_are_no_task() -> None:
@@ -75,10 +70,7 @@ def test_front_matter_is_not_a_heading() -> None:
 def test_tables_are_tables_without_styles() -> None:
     page = page_of("| a | b |\n|:--|--:|\n| 1 | 2 |\n")
 
-    assert [cell.attributes for cell in page.all("td")] == [
-        {"class": "left"},
-        {"class": "right"},
-    ]
+    assert [cell.attributes for cell in page.all("td")] == [{"class": "left"}, {"class": "right"}]
 
 
 def test_each_item_and_paragraph_names_its_line_in_the_note() -> None:
@@ -141,9 +133,7 @@ def test_a_link_to_a_note_of_the_session_leads_there(note: str, url: str) -> Non
         ("[x](https://bücher.example/ü)", "https://xn--bcher-kva.example/%C3%BC"),
     ],
 )
-def test_a_link_to_the_web_does_not_say_where_it_was_clicked(
-    note: str, url: str
-) -> None:
+def test_a_link_to_the_web_does_not_say_where_it_was_clicked(note: str, url: str) -> None:
     assert links(note) == [(url, "noreferrer nofollow")]
 
 
@@ -231,9 +221,7 @@ def test_html_is_text() -> None:
     assert "<!-- c -->" in page.text
 
 
-@pytest.mark.parametrize(
-    "letter", ["\u202e", "\u2066", "\u200b", "\0", "\x1b", "\ufeff"]
-)
+@pytest.mark.parametrize("letter", ["\u202e", "\u2066", "\u200b", "\0", "\x1b", "\ufeff"])
 def test_letters_that_nobody_sees_are_shown(letter: str) -> None:
     name = f"U+{ord(letter):04X}"
     note = f"a{letter}b `c{letter}` [d](#e{letter})\n\n```{letter}\n{letter}\n```\n"

@@ -17,103 +17,23 @@ TAGS = set(
 )
 ATTRIBUTES = {"class", "data-info", "data-line", "href", "id", "rel", "start", "title"}
 CLASSES = {"center", "definition", "image", "left", "mark", "properties", "right"}
-URL = re.compile(
-    r"https?://[!-~]+|mailto:[!-~]+|#h-[^\s]*|/note/[!-~]*(#h-[^\s]*)?", re.I
-)
+URL = re.compile(r"https?://[!-~]+|mailto:[!-~]+|#h-[^\s]*|/note/[!-~]*(#h-[^\s]*)?", re.I)
 
 FRAGMENTS = [
-    *"\n \t * _ ~ ` [ ] ( ) ! < > # - + | : \\ & ; \" ' = { } / . 1. @ ^ $ %".split(
-        " "
-    ),
-    *[
-        "",
-        "\n\n",
-        "\r\n",
-        "\r",
-        "    ",
-        "\n- ",
-        "\n\n- ",
-        "\n  - ",
-        "\n1. ",
-        "\n> ",
-        "\n# ",
-    ],
+    *"\n \t * _ ~ ` [ ] ( ) ! < > # - + | : \\ & ; \" ' = { } / . 1. @ ^ $ %".split(" "),
+    *["", "\n\n", "\r\n", "\r", "    ", "\n- ", "\n\n- ", "\n  - ", "\n1. ", "\n> ", "\n# "],
     *["\n## ", "\n---\n", "\n===\n", "---\n", "\n...\n", "```", "~~~", "~~", "**"],
     *["- [ ] ", "- [x] ", "\n| a | b |\n|---|:-:|\n| ", " | ", "|-|", "[[", "]]"],
     *["](", "![", "[a]: ", "\n[a]: ", "[//]: # (", '"', "<script>", "</code></pre>"],
     *["<img src=x onerror=alert(1)>", "<!--", "-->", "<a href='javascript:1'>", "<?"],
-    *[
-        "javascript:",
-        "JaVaScRiPt:",
-        "java\tscript:",
-        "java\nscript:",
-        "&#106;avascript:",
-    ],
-    *[
-        "javascript&colon;",
-        "java&Tab;script:",
-        "&NewLine;",
-        "vbscript:",
-        "data:text/html,",
-    ],
-    *[
-        "file:///etc/passwd",
-        "//evil.example",
-        "\\\\evil.example",
-        "/\\evil",
-        "\x01//",
-        "blob:",
-    ],
-    *[
-        "http://a.example/",
-        "HTTPS://B.example/?q=",
-        "mailto:a@b.example",
-        "<http://c.example>",
-    ],
-    *[
-        "http:evil",
-        "http:/evil",
-        "https://",
-        "#part",
-        "#",
-        "Bo.md",
-        "../x.md#y",
-        "%2f%2f",
-        "%00",
-    ],
-    *[
-        '" onmouseover="x',
-        "' x='",
-        "\0",
-        "\x0b",
-        "\x7f",
-        "\x85",
-        "\u200b",
-        "\u200d",
-        "\u202e",
-    ],
-    *[
-        "\u2066",
-        "\u2028",
-        "\ufeff",
-        "\ufe0f",
-        "\U000e0041",
-        "\ud800",
-        "\udfff",
-        "\uffff",
-        "👩‍🔬",
-    ],
-    *[
-        "&amp;",
-        "&lt;script&gt;",
-        "&#x202e;",
-        "&#0;",
-        "\u05d0",
-        "{{7*7}}",
-        "{% x %}",
-        "h-a",
-        "é",
-    ],
+    *["javascript:", "JaVaScRiPt:", "java\tscript:", "java\nscript:", "&#106;avascript:"],
+    *["javascript&colon;", "java&Tab;script:", "&NewLine;", "vbscript:", "data:text/html,"],
+    *["file:///etc/passwd", "//evil.example", "\\\\evil.example", "/\\evil", "\x01//", "blob:"],
+    *["http://a.example/", "HTTPS://B.example/?q=", "mailto:a@b.example", "<http://c.example>"],
+    *["http:evil", "http:/evil", "https://", "#part", "#", "Bo.md", "../x.md#y", "%2f%2f", "%00"],
+    *['" onmouseover="x', "' x='", "\0", "\x0b", "\x7f", "\x85", "\u200b", "\u200d", "\u202e"],
+    *["\u2066", "\u2028", "\ufeff", "\ufe0f", "\U000e0041", "\ud800", "\udfff", "\uffff", "👩‍🔬"],
+    *["&amp;", "&lt;script&gt;", "&#x202e;", "&#0;", "\u05d0", "{{7*7}}", "{% x %}", "h-a", "é"],
 ]
 WORD = re.compile(r"q\d+q")
 words = st.integers(0, 30).map("q{}q".format)

@@ -83,8 +83,7 @@ def test_a_failed_night_is_named(own_page: ServedPage) -> None:
 
 
 @pytest.mark.parametrize(
-    "night",
-    ["2026-01-01", "today", "..%2f..%2fUSER", "2026-05-27/x", "%00", "x" * 4000],
+    "night", ["2026-01-01", "today", "..%2f..%2fUSER", "2026-05-27/x", "%00", "x" * 4000]
 )
 def test_a_night_that_was_not_is_not_here(own_page: ServedPage, night: str) -> None:
     sleep(own_page.memory)

@@ -114,8 +114,7 @@ def test_a_note_shows_its_items_with_authors(own_page: ServedPage) -> None:
 
 @pytest.mark.parametrize("view", ["note", "edit", "history"])
 def test_a_note_of_another_person_is_answered_like_a_missing_one(
-    page: ServedPage,
-    view: str,
+    page: ServedPage, view: str
 ) -> None:
     browser = page.browser("mira")
 
@@ -128,11 +127,7 @@ def test_a_note_of_another_person_is_answered_like_a_missing_one(
 
 @pytest.mark.parametrize("path", HOSTILE_PATHS)
 @pytest.mark.parametrize("view", ["note", "edit", "history"])
-def test_a_hostile_path_is_a_view_that_says_so(
-    page: ServedPage,
-    view: str,
-    path: str,
-) -> None:
+def test_a_hostile_path_is_a_view_that_says_so(page: ServedPage, view: str, path: str) -> None:
     answer = page.browser().client.get(f"/{view}/{path}")
 
     assert answer.status_code in (400, 404)
@@ -157,9 +152,7 @@ def test_a_note_with_a_hostile_name_is_shown_as_text(own_page: ServedPage) -> No
         assert "\u202e" not in shown
 
 
-def test_an_item_is_changed_although_the_note_changed_meanwhile(
-    own_page: ServedPage,
-) -> None:
+def test_an_item_is_changed_although_the_note_changed_meanwhile(own_page: ServedPage) -> None:
     browser = own_page.browser("mira")
     fields = {
         "note": USER,
@@ -184,10 +177,7 @@ def test_an_item_is_changed_although_the_note_changed_meanwhile(
         ("/note/append", {"line": "my wifi password is quayfish"}),
         ("/note/append", {"line": "router login admin / quayfish"}),
         ("/note/add-section", {"heading": "Wifi password", "line": "quayfish"}),
-        (
-            "/note/change",
-            {"match": "Is left-handed", "line": "Merk dir das Passwort quayfish"},
-        ),
+        ("/note/change", {"match": "Is left-handed", "line": "Merk dir das Passwort quayfish"}),
     ],
 )
 def test_a_secret_in_an_item_is_asked_about_before_it_is_kept(
@@ -207,9 +197,7 @@ def test_a_secret_in_an_item_is_asked_about_before_it_is_kept(
     assert "quayfish" in file.read_text("utf-8")
 
 
-def test_an_op_on_a_note_of_another_person_changes_nothing(
-    own_page: ServedPage,
-) -> None:
+def test_an_op_on_a_note_of_another_person_changes_nothing(own_page: ServedPage) -> None:
     before = own_page.memory.read(TOMAS)
     fields = {
         "note": TOMAS,
@@ -227,22 +215,11 @@ def test_an_op_on_a_note_of_another_person_changes_nothing(
 def _note(seed: int) -> bytes:
     """A note with the line ends and letters that people's programs write."""
     choose = random.Random(seed)
-    words = [
-        "tea",
-        "日本語",
-        "𝔘nicode",
-        "naïve",
-        "",
-        "  indented",
-        "- item",
-        "## Head",
-        "\ttab",
-    ]
+    words = ["tea", "日本語", "𝔘nicode", "naïve", "", "  indented", "- item", "## Head", "\ttab"]
     end = choose.choice(["\n", "\r\n"])
     lines = [choose.choice(words) for _ in range(choose.randrange(12))]
     text = "".join(
-        line + (end if choose.random() < 0.8 else choose.choice(["\n", "\r\n"]))
-        for line in lines
+        line + (end if choose.random() < 0.8 else choose.choice(["\n", "\r\n"])) for line in lines
     )
     start = choose.choice(["", "", "\n", "\n\n", "\ufeff"])
     last = choose.choice(["", "last line without end"])
@@ -263,9 +240,7 @@ def test_a_note_that_is_saved_untouched_keeps_its_bytes(own_page: ServedPage) ->
     assert own_page.memory.log(note) == ()
 
 
-def test_a_save_changes_the_line_that_was_changed_and_no_other(
-    own_page: ServedPage,
-) -> None:
+def test_a_save_changes_the_line_that_was_changed_and_no_other(own_page: ServedPage) -> None:
     browser = own_page.browser("mira")
     note = "Users/mira/memories/changed.md"
     file = own_page.memory.root / note
@@ -287,14 +262,11 @@ def _stored(page: ServedPage, note: str, text: str) -> bool:
         return True
     versions = memory.history(note)[1:10]
     return any(
-        text in memory.edits.read_version(note, version.revision).text
-        for version in versions
+        text in memory.edits.read_version(note, version.revision).text for version in versions
     )
 
 
-def test_saves_lose_no_line_of_an_editor_that_saves_another_line(
-    own_page: ServedPage,
-) -> None:
+def test_saves_lose_no_line_of_an_editor_that_saves_another_line(own_page: ServedPage) -> None:
     browser = own_page.browser("mira")
     note = "Users/mira/memories/shared.md"
     file = own_page.memory.root / note
@@ -349,12 +321,7 @@ def _make_kept_changes(page: ServedPage) -> None:
     page.memory.edits.process_due(later)
 
 
-def _editor(
-    file: Path,
-    pattern: str,
-    text: str,
-    choose: random.Random,
-) -> threading.Thread:
+def _editor(file: Path, pattern: str, text: str, choose: random.Random) -> threading.Thread:
     """An editor that saves a change up to 50 ms before or after what follows."""
     pause = choose.uniform(-0.05, 0.05)
     arguments = (file, pattern, text, max(0.0, pause))
@@ -373,9 +340,7 @@ def _save_in_editor(file: Path, pattern: str, text: str, pause: float) -> None:
     os.replace(new_file, file)
 
 
-def test_a_conflict_overwrites_nothing_and_keeps_what_was_typed(
-    own_page: ServedPage,
-) -> None:
+def test_a_conflict_overwrites_nothing_and_keeps_what_was_typed(own_page: ServedPage) -> None:
     browser = own_page.browser("mira")
     note = "Users/mira/memories/conflict.md"
     file = own_page.memory.root / note
@@ -438,18 +403,11 @@ def test_a_forged_base_saves_nothing(own_page: ServedPage) -> None:
 
 @pytest.mark.parametrize(
     ("raw", "reason"),
-    [
-        (b"\xff\xfe", "UTF-8"),
-        (b"a\0b", "NUL"),
-        (b"a\rb\n", "line"),
-        (b"x" * 300_000, ""),
-    ],
+    [(b"\xff\xfe", "UTF-8"), (b"a\0b", "NUL"), (b"a\rb\n", "line"), (b"x" * 300_000, "")],
     ids=["no UTF-8", "NUL", "a lone CR", "too long"],
 )
 def test_a_note_that_a_box_would_damage_is_not_edited_as_a_text(
-    own_page: ServedPage,
-    raw: bytes,
-    reason: str,
+    own_page: ServedPage, raw: bytes, reason: str
 ) -> None:
     note = "Users/mira/memories/raw.md"
     (own_page.memory.root / note).write_bytes(raw)
@@ -466,9 +424,7 @@ def test_an_open_tab_sees_that_its_note_is_another_one(own_page: ServedPage) -> 
     form = Form(browser, USER)
     unchanged = browser.client.get(form.path, headers={"x-base": form.revision}).text
     own_page.memory.apply(
-        USER,
-        [{"op": "append", "heading": "About", "line": "Plays the accordion"}],
-        source="cli",
+        USER, [{"op": "append", "heading": "About", "line": "Plays the accordion"}], source="cli"
     )
 
     changed = browser.client.get(form.path, headers={"x-base": form.revision}).text
@@ -482,9 +438,7 @@ def test_restore_shows_the_change_first(own_page: ServedPage) -> None:
     browser = own_page.browser("mira")
     before = own_page.memory.read(USER)
     own_page.memory.apply(
-        USER,
-        [{"op": "append", "heading": "About", "line": "Plays the accordion"}],
-        source="cli",
+        USER, [{"op": "append", "heading": "About", "line": "Plays the accordion"}], source="cli"
     )
     fields = {"note": USER, "revision": before.revision}
 

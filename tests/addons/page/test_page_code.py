@@ -17,10 +17,7 @@ from vault_memory.addons import page as page_package
 PAGE = Path(page_package.__file__).parent
 TEMPLATES = sorted((PAGE / "templates").rglob("*.html"))
 STATIC = sorted((PAGE / "static").iterdir())
-UNESCAPED = [
-    ("note.html", "{{ html | safe }}"),
-    ("note.html", "{{ raw_html | safe }}"),
-]
+UNESCAPED = [("note.html", "{{ html | safe }}"), ("note.html", "{{ raw_html | safe }}")]
 """The rendered Markdown of a note, and its raw text with the same marks"""
 LARGEST = {"page.css": 20_000, "page.js": 15_000}
 """Static file → its most bytes"""
@@ -74,9 +71,7 @@ def test_static_files_are_small(name: str) -> None:
 
 def test_the_page_names_no_other_host() -> None:
     addresses = {
-        address
-        for path in [*TEMPLATES, *STATIC]
-        for address in ADDRESS.findall(path.read_text())
+        address for path in [*TEMPLATES, *STATIC] for address in ADDRESS.findall(path.read_text())
     }
 
     assert addresses <= {SVG_NAMESPACE}
@@ -98,10 +93,7 @@ def test_the_page_does_not_grow_in_the_wheel(bytes_in_wheel: int) -> None:
 
 
 @pytest.mark.parametrize("command", SHORT_COMMANDS)
-def test_short_commands_load_no_part_of_the_page(
-    outside: Outside,
-    command: str,
-) -> None:
+def test_short_commands_load_no_part_of_the_page(outside: Outside, command: str) -> None:
     outside.write("memory/a.md", "- the lamp is trimmed at nine\n")
     assert outside.here("index", "--no-embed").code == 0
     arguments, text = SHORT_COMMANDS[command]

@@ -72,9 +72,7 @@ def test_the_script_cannot_run_the_text_of_a_note(script: str, text: str):
 
 
 def test_the_templates_have_the_elements_that_the_script_looks_for(script: str):
-    templates = "".join(
-        path.read_text(encoding="utf-8") for path in PAGE.glob("templates/*.html")
-    )
+    templates = "".join(path.read_text(encoding="utf-8") for path in PAGE.glob("templates/*.html"))
     ids = set(re.findall(r'byId\("([a-z-]+)"\)', script))
 
     assert {"status", "state", "confirm", "confirm-text", "keys", "keys-off"} == ids

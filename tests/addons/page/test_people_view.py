@@ -18,9 +18,7 @@ NAMES = re.compile(r'data-label="Name"><a href="([^"]*)">([^<]*)</a>')
 
 def names_on(text: str) -> dict[str, str]:
     """Name → the path of its view."""
-    return {
-        html.unescape(name): html.unescape(path) for path, name in NAMES.findall(text)
-    }
+    return {html.unescape(name): html.unescape(path) for path, name in NAMES.findall(text)}
 
 
 def test_the_list_has_each_entity_with_its_counts(page: ServedPage) -> None:
@@ -41,9 +39,7 @@ def test_each_name_leads_to_its_view(page: ServedPage) -> None:
     for name, path in names_on(browser.get("/people").text).items():
         answer = browser.get(path)
         assert answer.status_code == 200
-        assert f"<h1>{html.escape(name, quote=False)}" in answer.text.replace(
-            "&#39;", "'"
-        )
+        assert f"<h1>{html.escape(name, quote=False)}" in answer.text.replace("&#39;", "'")
 
 
 def test_the_list_is_narrowed_by_name_alias_and_type(page: ServedPage) -> None:
@@ -57,9 +53,7 @@ def test_the_list_is_narrowed_by_name_alias_and_type(page: ServedPage) -> None:
 
 
 def test_a_person_has_facts_relationships_and_mentions(own_page: ServedPage) -> None:
-    own_page.memory.add_fact(
-        "mira", "friend of", "tomas", scope="user:mira", source="cli"
-    )
+    own_page.memory.add_fact("mira", "friend of", "tomas", scope="user:mira", source="cli")
 
     text = own_page.browser("mira").get("/people/mira").text
 
@@ -73,9 +67,7 @@ def test_a_person_has_facts_relationships_and_mentions(own_page: ServedPage) -> 
 def test_a_button_leads_back_to_the_person(own_page: ServedPage) -> None:
     browser = own_page.browser("mira")
     text = browser.get("/people/mira").text
-    form = re.search(
-        r'<form method="post" action="/facts/end".*?</form>', text, re.DOTALL
-    )
+    form = re.search(r'<form method="post" action="/facts/end".*?</form>', text, re.DOTALL)
     assert form
     fields = dict(re.findall(r'name="(\w+)" value="([^"]*)"', form[0]))
 
@@ -84,12 +76,8 @@ def test_a_button_leads_back_to_the_person(own_page: ServedPage) -> None:
     assert answer.headers["location"].startswith("/people/mira?done=")
 
 
-def test_the_last_fact_of_a_name_can_be_deleted_and_brought_back(
-    own_page: ServedPage,
-) -> None:
-    change = own_page.memory.add_fact(
-        "mira", "knows", "zeppelin", scope="user:mira", source="cli"
-    )
+def test_the_last_fact_of_a_name_can_be_deleted_and_brought_back(own_page: ServedPage) -> None:
+    change = own_page.memory.add_fact("mira", "knows", "zeppelin", scope="user:mira", source="cli")
     browser = own_page.browser("mira")
     browser.get("/people/zeppelin")
 
@@ -137,17 +125,13 @@ def test_a_hostile_name_stays_a_text(own_page: ServedPage, name: str) -> None:
     assert any("is a" in view for view in views[1:]) or ".." in name
 
 
-@pytest.mark.parametrize(
-    "path", ["", "..%2f..%2fetc", "%00", "%ff", "a" * 5000, "x/../y", "%5c"]
-)
+@pytest.mark.parametrize("path", ["", "..%2f..%2fetc", "%00", "%ff", "a" * 5000, "x/../y", "%5c"])
 def test_a_path_of_no_name_is_a_view(page: ServedPage, path: str) -> None:
     assert page.browser().get(f"/people/{path}").status_code in (400, 404)
 
 
 def test_many_names_come_in_parts(own_page: ServedPage) -> None:
-    pages = "".join(
-        f"## thing {number:03}\n\n- is_a: boat\n\n" for number in range(250)
-    )
+    pages = "".join(f"## thing {number:03}\n\n- is_a: boat\n\n" for number in range(250))
     (own_page.memory.root / MIRA).write_text(pages, "utf-8")
     browser = own_page.browser("mira")
 
@@ -162,10 +146,7 @@ def test_many_names_come_in_parts(own_page: ServedPage) -> None:
 @pytest.fixture
 def empty_page(tmp_path: Path) -> Iterator[ServedPage]:
     (tmp_path / "empty").mkdir()
-    with (
-        VaultMemory.open(tmp_path / "empty") as memory,
-        serving_page(memory) as served,
-    ):
+    with VaultMemory.open(tmp_path / "empty") as memory, serving_page(memory) as served:
         yield served
 
 

@@ -42,9 +42,7 @@ def checked(svg: str) -> Markup:
     page = Markup(svg)
     ElementTree.fromstring(svg)
     assert {element.tag for element in page.elements} <= TAGS
-    assert {
-        name for element in page.elements for name in element.attributes
-    } <= ATTRIBUTES
+    assert {name for element in page.elements for name in element.attributes} <= ATTRIBUTES
     assert not HIDDEN.search(svg)
     assert page.elements[0].attributes["role"] == "img"
     named = page.elements[0].attributes["aria-labelledby"].split()
@@ -98,9 +96,7 @@ def test_names_on_a_side_do_not_cover_one_another() -> None:
         page = checked(neighbours_svg("Ann", crowd))
         names = [text.attributes for text in page.all("text")][:-1]
         for side in ("start", "end"):
-            heights = sorted(
-                float(name["y"]) for name in names if name["text-anchor"] == side
-            )
+            heights = sorted(float(name["y"]) for name in names if name["text-anchor"] == side)
             steps = [low - high for high, low in pairwise(heights)]
             assert all(step >= 14 for step in steps)
 
@@ -111,30 +107,17 @@ def test_a_long_name_is_cut_and_can_be_read_in_full() -> None:
     page = checked(neighbours_svg("Ann", [Edge("Ann", "knows", name)]))
 
     assert f"{name}: Ann knows {name}" in page.texts
-    assert any(
-        text.startswith("the keeper") and text.endswith("…") for text in page.texts
-    )
+    assert any(text.startswith("the keeper") and text.endswith("…") for text in page.texts)
 
 
 names = st.one_of(
     st.text(max_size=30),
     st.sampled_from(
-        [
-            "</title><script>",
-            '" onload="x',
-            "&lt;b&gt;",
-            "]]>",
-            "<!--",
-            "\u202eAnn",
-            "\0",
-            "\ud800",
-        ]
+        ["</title><script>", '" onload="x', "&lt;b&gt;", "]]>", "<!--", "\u202eAnn", "\0", "\ud800"]
     ),
     st.text("x\n", min_size=500, max_size=600),
 )
-edges = st.builds(
-    Edge, names, names, names, st.one_of(st.floats(), st.integers(-9, 9).map(float))
-)
+edges = st.builds(Edge, names, names, names, st.one_of(st.floats(), st.integers(-9, 9).map(float)))
 
 
 @settings(max_examples=few(500))
@@ -158,11 +141,7 @@ def test_a_week_without_notes_is_a_row_too() -> None:
 
     rows = weeks(notes, [DAY], DAY, count=3)
 
-    assert rows == [
-        Week("2026-W16", 1, 0),
-        Week("2026-W17", 0, 0),
-        Week("2026-W18", 2, 1),
-    ]
+    assert rows == [Week("2026-W16", 1, 0), Week("2026-W17", 0, 0), Week("2026-W18", 2, 1)]
 
 
 def test_weeks_are_counted_over_the_end_of_a_year() -> None:
@@ -184,18 +163,14 @@ def test_each_bar_is_as_high_as_its_number() -> None:
 def test_search_times_are_the_median_and_the_slowest_twentieth_of_a_day() -> None:
     times = [(DAY, float(number)) for number in range(1, 101)]
 
-    assert search_days([*times, (DAY, float("nan"))]) == [
-        SearchDay("2026-05-03", 100, 50.0, 95.0)
-    ]
+    assert search_days([*times, (DAY, float("nan"))]) == [SearchDay("2026-05-03", 100, 50.0, 95.0)]
 
 
 def test_one_search_is_enough_for_a_day() -> None:
     assert search_days([(DAY, 7.0)]) == [SearchDay("2026-05-03", 1, 7.0, 7.0)]
 
 
-@pytest.mark.parametrize(
-    "svg", [weeks_svg([]), latency_svg([]), neighbours_svg("Ann", [])]
-)
+@pytest.mark.parametrize("svg", [weeks_svg([]), latency_svg([]), neighbours_svg("Ann", [])])
 def test_an_empty_vault_has_pictures_too(svg: str) -> None:
     checked(svg)
 

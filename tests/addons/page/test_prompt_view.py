@@ -17,10 +17,7 @@ PROMPT = "where is the spare key?"
 COMMAND = re.compile(r'data-copy="([^"]*)"')
 
 
-def preview(
-    browser: Browser,
-    **query: str,
-) -> str:
+def preview(browser: Browser, **query: str) -> str:
     answer = browser.get(f"/prompt?{urlencode(query)}")
     assert answer.status_code == 200
     return answer.text
@@ -49,10 +46,7 @@ def twin(page: ServedPage, tmp_path: Path) -> Outside:
     ],
 )
 def test_the_block_is_the_one_that_the_command_prints(
-    page: ServedPage,
-    twin: Outside,
-    query: dict[str, str],
-    options: tuple[str, ...],
+    page: ServedPage, twin: Outside, query: dict[str, str], options: tuple[str, ...]
 ) -> None:
     text = preview(page.browser(), prompt=PROMPT, user="mira", **query)
 
@@ -61,10 +55,7 @@ def test_the_block_is_the_one_that_the_command_prints(
     assert f"{block(text, 'private')}\n" == command.out
 
 
-def test_the_shown_command_prints_the_shown_block(
-    page: ServedPage,
-    twin: Outside,
-) -> None:
+def test_the_shown_command_prints_the_shown_block(page: ServedPage, twin: Outside) -> None:
     prompt = 'it\'s -- "Greta" & 灯塔'
     text = preview(page.browser(), prompt=prompt, user="tomas", channel="fogbell")
 
@@ -106,44 +97,33 @@ def test_a_hook_gets_fewer_lines(page: ServedPage) -> None:
 
 
 @pytest.mark.parametrize("name", ["tomas", "nobody"])
-def test_another_person_is_as_unknown_as_no_person(
-    page: ServedPage,
-    name: str,
-) -> None:
+def test_another_person_is_as_unknown_as_no_person(page: ServedPage, name: str) -> None:
     browser = page.browser("mira")
 
     answer = browser.get(f"/prompt?user={name}")
 
     assert answer.status_code == 404
-    assert answer.text.replace(name, "X") == browser.get(
-        "/prompt?user=stranger"
-    ).text.replace("stranger", "X")
+    assert answer.text.replace(name, "X") == browser.get("/prompt?user=stranger").text.replace(
+        "stranger", "X"
+    )
 
 
 @pytest.mark.parametrize("channel", ["fogbell", "nowhere"])
-def test_the_channels_of_others_cannot_be_previewed(
-    page: ServedPage,
-    channel: str,
-) -> None:
+def test_the_channels_of_others_cannot_be_previewed(page: ServedPage, channel: str) -> None:
     answer = page.browser("mira").get(f"/prompt?user=mira&channel={channel}")
 
     assert answer.status_code == 404
 
 
 def test_no_word_of_another_person_is_in_the_preview(page: ServedPage) -> None:
-    text = preview(
-        page.browser("mira"), prompt="walnuts clockmaker Greta Russian chess"
-    )
+    text = preview(page.browser("mira"), prompt="walnuts clockmaker Greta Russian chess")
 
     assert "tomas" not in text
     assert "clockmaker" not in block(text, "private")
 
 
 @pytest.mark.parametrize("budget", ["many", "-1", "1e9", "٣", "9" * 5000])
-def test_a_budget_that_is_no_number_is_explained(
-    page: ServedPage,
-    budget: str,
-) -> None:
+def test_a_budget_that_is_no_number_is_explained(page: ServedPage, budget: str) -> None:
     answer = page.browser().get(f"/prompt?{urlencode({'budget': budget})}")
 
     assert answer.status_code == 400
@@ -164,10 +144,7 @@ def test_hidden_letters_are_shown_beside_the_exact_text(own_page: ServedPage) ->
 @pytest.fixture
 def empty_page(tmp_path: Path) -> Iterator[ServedPage]:
     (tmp_path / "empty").mkdir()
-    with (
-        VaultMemory.open(tmp_path / "empty") as memory,
-        serving_page(memory) as served,
-    ):
+    with VaultMemory.open(tmp_path / "empty") as memory, serving_page(memory) as served:
         yield served
 
 

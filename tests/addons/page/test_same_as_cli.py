@@ -160,9 +160,7 @@ def reject(memory: VaultMemory) -> Press:
 
 def approve_several(memory: VaultMemory) -> Press:
     ids = [propose(memory, match) for match in LIKES]
-    commands = [
-        word for proposal in ids for word in (";", "inbox", "approve", proposal)
-    ]
+    commands = [word for proposal in ids for word in (";", "inbox", "approve", proposal)]
     return Press("/inbox/approve", {"id": ids}, tuple(commands[1:]))
 
 
@@ -328,9 +326,7 @@ class Copy:
         return cls(Outside(vault, folder, settings, quick=True))
 
     def open(self) -> VaultMemory:
-        return VaultMemory.open(
-            self.outside.vault, environment=self.outside.environment
-        )
+        return VaultMemory.open(self.outside.vault, environment=self.outside.environment)
 
     def notes(self) -> dict[str, bytes]:
         """The bytes of all notes; INBOX pages without the ids."""
@@ -385,11 +381,7 @@ def by_page(tmp_path: Path) -> Copy:
 
 
 @pytest.mark.parametrize("button", BUTTONS)
-def test_a_button_does_what_its_command_does(
-    by_hand: Copy,
-    by_page: Copy,
-    button: str,
-) -> None:
+def test_a_button_does_what_its_command_does(by_hand: Copy, by_page: Copy, button: str) -> None:
     prepare = BUTTONS[button]
     with by_hand.open() as memory:
         typed = prepare(memory)

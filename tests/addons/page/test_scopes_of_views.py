@@ -181,9 +181,7 @@ def _plain_paths(things: Belongings) -> list[str]:
     ]
 
 
-def test_each_view_is_asked_for_the_things_of_another_person(
-    two_people: TwoPeople,
-) -> None:
+def test_each_view_is_asked_for_the_things_of_another_person(two_people: TwoPeople) -> None:
     addresses = _addresses(two_people.things["mira"])
 
     assert set(addresses) == {route.path for route in ROUTES if route.method == "GET"}
@@ -191,9 +189,7 @@ def test_each_view_is_asked_for_the_things_of_another_person(
 
 @pytest.mark.parametrize(("looks", "owns"), PERSONS)
 def test_no_view_shows_what_another_person_keeps(
-    two_people: TwoPeople,
-    looks: str,
-    owns: str,
+    two_people: TwoPeople, looks: str, owns: str
 ) -> None:
     own, foreign = two_people.things[looks], two_people.things[owns]
     browser = two_people.browsers[looks]
@@ -213,10 +209,7 @@ def test_no_view_shows_what_another_person_keeps(
 
 
 @pytest.mark.parametrize("user", WORDS)
-def test_each_view_shows_the_person_what_is_their_own(
-    two_people: TwoPeople,
-    user: str,
-) -> None:
+def test_each_view_shows_the_person_what_is_their_own(two_people: TwoPeople, user: str) -> None:
     """Otherwise the word would be missing from the views of others for no reason."""
     own = two_people.things[user]
     browser = two_people.browsers[user]
@@ -232,9 +225,7 @@ def test_each_view_shows_the_person_what_is_their_own(
 
 @pytest.mark.parametrize(("looks", "owns"), PERSONS)
 def test_what_is_anothers_is_as_absent_as_what_does_not_exist(
-    two_people: TwoPeople,
-    looks: str,
-    owns: str,
+    two_people: TwoPeople, looks: str, owns: str
 ) -> None:
     browser = two_people.browsers[looks]
 

@@ -49,23 +49,12 @@ def test_the_bots_that_install_connects_are_named(tmp_path: Path) -> None:
     [
         ("/setup/layout", {"name": "plain"}, ("layout", "plain")),
         ("/setup/layout", {"name": "shared"}, ("layout", "shared")),
-        (
-            "/setup/meaning",
-            {"state": "off"},
-            ("config", "set", "embedding.kind", "off"),
-        ),
-        (
-            "/setup/meaning",
-            {"state": "on"},
-            ("config", "set", "embedding.kind", "auto"),
-        ),
+        ("/setup/meaning", {"state": "off"}, ("config", "set", "embedding.kind", "off")),
+        ("/setup/meaning", {"state": "on"}, ("config", "set", "embedding.kind", "auto")),
     ],
 )
 def test_a_button_writes_what_its_command_writes(
-    tmp_path: Path,
-    path: str,
-    fields: dict[str, str],
-    command: tuple[str, ...],
+    tmp_path: Path, path: str, fields: dict[str, str], command: tuple[str, ...]
 ) -> None:
     by_hand = Copy.at(tmp_path / "by-hand")
     by_page = Copy.at(tmp_path / "by-page")
@@ -86,9 +75,7 @@ def test_a_button_writes_what_its_command_writes(
     assert str(tmp_path) not in view
 
 
-def test_a_new_layout_says_that_the_page_must_start_again(
-    own_page: ServedPage,
-) -> None:
+def test_a_new_layout_says_that_the_page_must_start_again(own_page: ServedPage) -> None:
     browser = own_page.browser()
     assert "start again" not in browser.get("/setup").text
 
@@ -108,11 +95,7 @@ def test_a_new_layout_says_that_the_page_must_start_again(
         ("/setup/meaning", {"state": "api"}),
     ],
 )
-def test_a_forged_choice_writes_nothing(
-    tmp_path: Path,
-    path: str,
-    fields: dict[str, str],
-) -> None:
+def test_a_forged_choice_writes_nothing(tmp_path: Path, path: str, fields: dict[str, str]) -> None:
     copy = Copy.at(tmp_path / "copy")
     with copy.open() as memory, serving_page(memory) as page:
         answer = page.browser().post(path, fields)
@@ -141,13 +124,10 @@ def test_a_vault_with_a_layout_is_set_up_only_when_asked(tmp_path: Path) -> None
 
 
 @pytest.mark.parametrize(
-    ("users", "may_write"),
-    [(("mira",), True), ((), False), (("mira",), False)],
+    ("users", "may_write"), [(("mira",), True), ((), False), (("mira",), False)]
 )
 def test_setup_is_absent_for_a_session_that_may_not_do_it(
-    own_page: ServedPage,
-    users: tuple[str, ...],
-    may_write: bool,
+    own_page: ServedPage, users: tuple[str, ...], may_write: bool
 ) -> None:
     browser = own_page.browser(*users, may_write=may_write)
 

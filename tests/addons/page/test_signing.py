@@ -84,9 +84,7 @@ def test_a_session_ends_when_it_is_idle_for_thirty_days(tmp_path: Path) -> None:
     assert sessions.find(token) is None
 
 
-def test_sessions_live_on_after_a_restart_until_all_are_signed_out(
-    tmp_path: Path,
-) -> None:
+def test_sessions_live_on_after_a_restart_until_all_are_signed_out(tmp_path: Path) -> None:
     first = BrowserSessions(tmp_path)
     token = first.spend(first.make_link(Rights()))
     assert token
@@ -98,13 +96,8 @@ def test_sessions_live_on_after_a_restart_until_all_are_signed_out(
     assert first.find(token) is None
 
 
-@pytest.mark.parametrize(
-    "damage", ["", "{", "[]", '{"sessions": 3}', '{"links": [{}]}']
-)
-def test_a_damaged_file_signs_everybody_out_and_breaks_nothing(
-    tmp_path: Path,
-    damage: str,
-) -> None:
+@pytest.mark.parametrize("damage", ["", "{", "[]", '{"sessions": 3}', '{"links": [{}]}'])
+def test_a_damaged_file_signs_everybody_out_and_breaks_nothing(tmp_path: Path, damage: str) -> None:
     sessions = BrowserSessions(tmp_path)
     token = sessions.spend(sessions.make_link(Rights()))
     assert token
@@ -134,8 +127,7 @@ def test_an_origin_that_is_no_url_is_refused(page: ServedPage) -> None:
 
 
 def test_a_bug_is_a_view_with_the_headers_of_the_page(
-    own_page: ServedPage,
-    monkeypatch: pytest.MonkeyPatch,
+    own_page: ServedPage, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def fail(*arguments: object) -> None:
         raise RuntimeError("a secret of the vault")
@@ -152,8 +144,7 @@ def test_a_bug_is_a_view_with_the_headers_of_the_page(
 
 
 def test_a_state_folder_that_cannot_be_written_signs_nobody_out(
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     now = 1_000_000.0
     sessions = BrowserSessions(tmp_path, lambda: now)

@@ -4,11 +4,7 @@ from tests.addons.page.served_page import ServedPage
 from vault_memory.api.vault_memory import VaultMemory
 
 
-def say(
-    memory: VaultMemory,
-    user: str,
-    text: str,
-) -> str:
+def say(memory: VaultMemory, user: str, text: str) -> str:
     """Records a turn of a person. Returns its id."""
     turn = memory.record_turn(session=f"of-{user}", role="user", text=text, user=user)
     assert turn.id
@@ -19,9 +15,7 @@ def test_a_fact_leads_to_the_turn_that_it_comes_from(own_page: ServedPage) -> No
     memory = own_page.memory
     say(memory, "mira", "Good morning")
     turn = say(memory, "mira", "I drink <b>quinces</b> now")
-    fact = memory.add_fact(
-        "mira", "likes", "quinces", scope="user:mira", ref=turn, source="cli"
-    )
+    fact = memory.add_fact("mira", "likes", "quinces", scope="user:mira", ref=turn, source="cli")
 
     text = own_page.browser("mira").get(f"/source?ref={fact.id}").text
 
@@ -40,9 +34,7 @@ def test_what_a_person_wrote_has_no_turn(page: ServedPage) -> None:
     assert "a person wrote this line" in text
 
 
-def test_the_turn_of_another_person_is_as_unknown_as_none(
-    own_page: ServedPage,
-) -> None:
+def test_the_turn_of_another_person_is_as_unknown_as_none(own_page: ServedPage) -> None:
     memory = own_page.memory
     turn = say(memory, "mira", "I like quinces now")
     fact = memory.add_fact("mira", "likes", "quinces", scope="user:mira", ref=turn)

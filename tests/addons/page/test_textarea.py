@@ -29,9 +29,7 @@ WORDS = st.sampled_from(
         MARK,
     ]
 )
-LINES = st.one_of(
-    WORDS, st.text(st.characters(exclude_characters="\r\n\0"), max_size=9)
-)
+LINES = st.one_of(WORDS, st.text(st.characters(exclude_characters="\r\n\0"), max_size=9))
 LINES = LINES.filter(lambda line: line.isascii() or _is_text(line))
 
 
@@ -88,9 +86,7 @@ def test_an_untouched_note_keeps_every_byte(raw: bytes) -> None:
 
 @settings(max_examples=few(2000), deadline=None)
 @given(notes(), st.data())
-def test_one_typed_line_changes_that_line_alone(
-    raw: bytes, data: st.DataObject
-) -> None:
+def test_one_typed_line_changes_that_line_alone(raw: bytes, data: st.DataObject) -> None:
     value = shown(raw)
     lines = value.split("\n")
     index = data.draw(st.integers(0, len(lines) - 1))

@@ -7,14 +7,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from tests.addons.page.served_page import Browser, ServedPage
-from tests.addons.page.test_log_view import (
-    MIRAS,
-    TOMAS,
-    UNDO_BUTTON,
-    articles,
-    newest,
-    note_down,
-)
+from tests.addons.page.test_log_view import MIRAS, TOMAS, UNDO_BUTTON, articles, newest, note_down
 from vault_memory.addons.page.records import seen_marks
 from vault_memory.api.vault_memory import VaultMemory
 
@@ -33,20 +26,14 @@ def sleep(memory: VaultMemory) -> None:
         for text in texts:
             moment += timedelta(minutes=1)
             memory.record_turn(
-                session=f"talk with {user}",
-                role="user",
-                user=user,
-                text=text,
-                now=moment,
+                session=f"talk with {user}", role="user", user=user, text=text, now=moment
             )
     memory.sleep(now=NIGHT)
 
 
 def see_all(browser: Browser) -> None:
     """Presses All seen."""
-    button = re.search(
-        r'name="id" value="([^"]*)">\s*<button[^>]*All seen', today(browser)
-    )
+    button = re.search(r'name="id" value="([^"]*)">\s*<button[^>]*All seen', today(browser))
     assert button
     answer = browser.post("/today/seen", {"id": button.group(1)})
     assert (answer.status_code, answer.headers["location"]) == (303, "/")
@@ -76,9 +63,7 @@ def today(browser: Browser) -> str:
     return answer.text
 
 
-def test_new_records_are_grouped_by_night_and_by_who_made_them(
-    own_page: ServedPage,
-) -> None:
+def test_new_records_are_grouped_by_night_and_by_who_made_them(own_page: ServedPage) -> None:
     memory = own_page.memory
     sleep(memory)
     person = note_down(memory, "Evenings")
@@ -164,10 +149,7 @@ def test_a_new_person_makes_nothing_new_again(own_page: ServedPage) -> None:
 
 
 @pytest.mark.parametrize("damage", ["", "{", "[]", '{"a": 3}'])
-def test_a_damaged_mark_makes_everything_new(
-    own_page: ServedPage,
-    damage: str,
-) -> None:
+def test_a_damaged_mark_makes_everything_new(own_page: ServedPage, damage: str) -> None:
     record = note_down(own_page.memory, "Evenings")
     browser = own_page.browser("mira")
     file = own_page.memory.vault.state.path / seen_marks.FILE
@@ -195,8 +177,7 @@ def test_the_mark_takes_no_record_of_another_person(own_page: ServedPage) -> Non
     other = note_down(memory, "Evenings", TOMAS)
 
     answers = [
-        browser.post("/today/seen", {"id": record_id})
-        for record_id in (other, "ffff" + other[4:])
+        browser.post("/today/seen", {"id": record_id}) for record_id in (other, "ffff" + other[4:])
     ]
 
     assert [answer.status_code for answer in answers] == [400, 400]
@@ -265,9 +246,7 @@ def test_undo_this_night_undoes_each_record_of_the_session_newest_first(
     assert len(memory.log()) == count + len(ids)
 
 
-def test_undo_this_night_says_what_it_did_not_undo_and_why(
-    own_page: ServedPage,
-) -> None:
+def test_undo_this_night_says_what_it_did_not_undo_and_why(own_page: ServedPage) -> None:
     memory = own_page.memory
     sleep(memory)
     browser = own_page.browser("mira")
@@ -283,9 +262,7 @@ def test_undo_this_night_says_what_it_did_not_undo_and_why(
     assert "nothing of it is left in the note" in shown
 
 
-def test_undo_this_night_waits_for_a_note_that_an_editor_has_open(
-    own_page: ServedPage,
-) -> None:
+def test_undo_this_night_waits_for_a_note_that_an_editor_has_open(own_page: ServedPage) -> None:
     memory = own_page.memory
     sleep(memory)
     browser = own_page.browser("mira")
@@ -301,10 +278,7 @@ def test_undo_this_night_waits_for_a_note_that_an_editor_has_open(
 
 
 @pytest.mark.parametrize("night", ["", "2026-01-01", "<b>", "2026-13-45"])
-def test_a_night_that_was_not_cannot_be_undone(
-    own_page: ServedPage,
-    night: str,
-) -> None:
+def test_a_night_that_was_not_cannot_be_undone(own_page: ServedPage, night: str) -> None:
     memory = own_page.memory
     sleep(memory)
     records = memory.log()
@@ -320,9 +294,7 @@ def test_a_night_that_was_not_cannot_be_undone(
     assert memory.log() == records
 
 
-def test_a_night_without_a_date_of_the_calendar_breaks_nothing(
-    own_page: ServedPage,
-) -> None:
+def test_a_night_without_a_date_of_the_calendar_breaks_nothing(own_page: ServedPage) -> None:
     note_down(own_page.memory, "Evenings")
     audit = own_page.memory.root / f"{MIRAS}.audit.jsonl"
     text = audit.read_text("utf-8").replace('"cli"', '"nightly"')
@@ -372,9 +344,9 @@ def test_today_has_no_word_of_another_person(own_page: ServedPage) -> None:
     memory = own_page.memory
     sleep(memory)
     text = memory.read(TOMAS).text
-    (memory.root / TOMAS).with_name(
-        "USER.sync-conflict-20260526-120000-ABCDEFG.md"
-    ).write_text(text + "\nbalalaika\n", "utf-8")
+    (memory.root / TOMAS).with_name("USER.sync-conflict-20260526-120000-ABCDEFG.md").write_text(
+        text + "\nbalalaika\n", "utf-8"
+    )
     mira = own_page.browser("mira")
     today(mira)
 

@@ -62,9 +62,7 @@ def test_a_discarded_copy_comes_back_as_a_conflict(own_page: ServedPage) -> None
     assert "The trash is empty" in browser.get("/trash").text
 
 
-def test_a_restored_copy_does_not_replace_a_file_of_its_name(
-    own_page: ServedPage,
-) -> None:
+def test_a_restored_copy_does_not_replace_a_file_of_its_name(own_page: ServedPage) -> None:
     memory = own_page.memory
     thrown = throw_copy(memory)
     path = (memory.root / MIRAS).with_name(COPY)

@@ -55,10 +55,7 @@ def test_the_page_has_the_same_address_at_each_start(start: Start) -> None:
     assert urlsplit(start().start()).netloc == one.netloc
 
 
-def test_a_second_start_prints_one_more_link_to_the_first(
-    start: Start,
-    outside: Outside,
-) -> None:
+def test_a_second_start_prints_one_more_link_to_the_first(start: Start, outside: Outside) -> None:
     process = start()
     link = process.start()
 
@@ -86,10 +83,7 @@ def test_a_link_needs_a_page_that_runs(start: Start, outside: Outside) -> None:
     assert outside.run("web", "--link").code == 3
 
 
-def test_a_link_shows_no_more_people_than_the_page(
-    start: Start,
-    outside: Outside,
-) -> None:
+def test_a_link_shows_no_more_people_than_the_page(start: Start, outside: Outside) -> None:
     process = start("--user", "mira")
     process.start()
 
@@ -148,10 +142,7 @@ def test_beside_a_host_a_link_leads_to_the_host(outside: Outside) -> None:
     assert outside.run("web", "--link").code == 3
 
 
-def test_a_host_of_other_vaults_has_no_link(
-    outside: Outside,
-    tmp_path: Path,
-) -> None:
+def test_a_host_of_other_vaults_has_no_link(outside: Outside, tmp_path: Path) -> None:
     outside.write("USER.md", "- Keeps bees\n")
     others = tmp_path / "others"
     others.mkdir()

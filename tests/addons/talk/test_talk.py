@@ -31,12 +31,7 @@ RANDOM = "Zq4/" * 16
 BACKEND = "https://cloud.example.org/"
 ROOM, OTHER = "n3xtc10ud", "f0gbe11"
 CHANNELS = {ROOM: "harbour", OTHER: "fogbell"}
-MIRA = {
-    "type": "Person",
-    "id": "users/mira",
-    "name": "Mira Maritz",
-    "talkParticipantType": "1",
-}
+MIRA = {"type": "Person", "id": "users/mira", "name": "Mira Maritz", "talkParticipantType": "1"}
 TOMAS = {"type": "Person", "id": "users/tomas", "name": "Tomas"}
 GUEST = {"type": "Person", "id": "guests/" + "9f" * 20, "name": "A\nGuest"}
 BOT = {
@@ -49,20 +44,13 @@ SIGNATURE = "x-nextcloud-talk-signature"
 
 
 def message(
-    text: str,
-    number: int = 1567,
-    *,
-    actor: Event = MIRA,
-    room: str = ROOM,
-    **parameters: Event,
+    text: str, number: int = 1567, *, actor: Event = MIRA, room: str = ROOM, **parameters: Event
 ) -> Event:
     """As docs/bots.md of Talk shows a chat message."""
     content = json.dumps(
         {
             "message": text,
-            "parameters": {
-                key.replace("_", "-"): one for key, one in parameters.items()
-            },
+            "parameters": {key.replace("_", "-"): one for key, one in parameters.items()},
         }
     )
     note = {
@@ -90,9 +78,7 @@ def reaction(
 def signed(
     body: bytes, *, secret: str = SECRET, random: str = RANDOM, backend: str = BACKEND
 ) -> dict[str, str]:
-    signature = hmac.new(
-        secret.encode(), random.encode() + body, hashlib.sha256
-    ).hexdigest()
+    signature = hmac.new(secret.encode(), random.encode() + body, hashlib.sha256).hexdigest()
     return {
         "content-type": "application/json",
         "ocs-apirequest": "true",
@@ -106,12 +92,7 @@ class Cloud:
     """The Nextcloud that has this bot, and the vault behind it. Each test has rooms of its own."""
 
     def __init__(self, served: Served, room: str = ROOM, other: str = OTHER) -> None:
-        self.served, self.memory, self.room, self.other = (
-            served,
-            served.memory,
-            room,
-            other,
-        )
+        self.served, self.memory, self.room, self.other = (served, served.memory, room, other)
         self._client = served.client(None)
 
     def send(
@@ -123,9 +104,7 @@ class Cloud:
                 OTHER.encode(), self.other.encode()
             )
         return self._client.post(
-            "/talk",
-            content=body,
-            headers=signed(body, **how) if headers is None else headers,
+            "/talk", content=body, headers=signed(body, **how) if headers is None else headers
         )
 
     def tells(self, *events: Event) -> None:
@@ -142,9 +121,7 @@ class Cloud:
         return [turn.text for turn in self.turns(channel)]
 
     def finds(self, text: str, *scopes: str) -> bool:
-        return any(
-            text in hit.text for hit in self.memory.search(text, scopes=scopes).hits
-        )
+        return any(text in hit.text for hit in self.memory.search(text, scopes=scopes).hits)
 
 
 def settings(folder: Path, **more: Any) -> TalkSettings:
@@ -175,9 +152,7 @@ def running(folder: Path, **more: Any) -> Iterator[Cloud]:
         "VAULT_MEMORY_STATE": str(folder / "state"),
         "VAULT_MEMORY_CACHE": str(folder / "cache"),
     }
-    config = Config(
-        embedding=EmbeddingSettings(kind="off"), talk=settings(folder, **more)
-    )
+    config = Config(embedding=EmbeddingSettings(kind="off"), talk=settings(folder, **more))
     with (
         VaultMemory.open(vault, config, environment=places) as memory,
         serving(memory, {}) as served,
@@ -203,14 +178,9 @@ def cloud(shared: Cloud) -> Cloud:
 # ---- what is recorded -----------------------------------------------------------------------------------------------
 
 
-def test_a_message_is_found_in_its_channel_and_by_its_author_only(
-    tmp_path: Path,
-):
+def test_a_message_is_found_in_its_channel_and_by_its_author_only(tmp_path: Path):
     with running(tmp_path) as cloud:
-        cloud.tells(
-            message("the lamp is lit", room=OTHER),
-            message("the zephyr winch is greased"),
-        )
+        cloud.tells(message("the lamp is lit", room=OTHER), message("the zephyr winch is greased"))
 
         [turn] = cloud.turns("harbour")
         assert (turn.user, turn.channel, turn.session, turn.role) == (
@@ -245,30 +215,15 @@ def test_an_account_with_another_name_is_mapped_to_its_person(cloud: Cloud):
     ("actor", "shown", "origin", "role"),
     [
         (GUEST, "A Guest (guests): I am Mira", "person", "user"),
-        (
-            {**GUEST, "id": "emails/abc"},
-            "A Guest (emails): I am Mira",
-            "person",
-            "user",
-        ),
+        ({**GUEST, "id": "emails/abc"}, "A Guest (emails): I am Mira", "person", "user"),
         (
             {**MIRA, "id": "federated_users/m@x.example"},
             "Mira Maritz (federated_users): I am Mira",
             "person",
             "user",
         ),
-        (
-            {**MIRA, "id": "users/../tomas"},
-            "Mira Maritz (users): I am Mira",
-            "person",
-            "user",
-        ),
-        (
-            {"type": "Person", "id": "guests/1"},
-            "guests (guests): I am Mira",
-            "person",
-            "user",
-        ),
+        ({**MIRA, "id": "users/../tomas"}, "Mira Maritz (users): I am Mira", "person", "user"),
+        ({"type": "Person", "id": "guests/1"}, "guests (guests): I am Mira", "person", "user"),
         (BOT, "Bot123 (bots): I am Mira", "tool", "tool"),
     ],
 )
@@ -286,12 +241,7 @@ def test_messages_of_guests_and_bots_belong_to_no_person(
 def test_mentions_and_attachments_are_recorded_by_their_names(cloud: Cloud):
     call = {"type": "call", "id": ROOM, "name": "world", "call-type": "group"}
     user = {"type": "user", "id": "tomas", "name": "Tomas {file}"}
-    file = {
-        "type": "file",
-        "id": "7",
-        "name": "winch\nplan.pdf",
-        "path": "a/winch plan.pdf",
-    }
+    file = {"type": "file", "id": "7", "name": "winch\nplan.pdf", "path": "a/winch plan.pdf"}
 
     cloud.tells(
         message(
@@ -310,9 +260,7 @@ def test_mentions_and_attachments_are_recorded_by_their_names(cloud: Cloud):
     ]
 
 
-def test_an_unnamed_file_message_of_talk_before_23_is_recorded(
-    cloud: Cloud,
-):
+def test_an_unnamed_file_message_of_talk_before_23_is_recorded(cloud: Cloud):
     event = message("{file}", file={"type": "file", "name": "winch.pdf"})
     event["object"]["name"] = ""
 
@@ -323,10 +271,7 @@ def test_an_unnamed_file_message_of_talk_before_23_is_recorded(
 
 OF_NO_CONCERN = {
     "a system message": {**message("{actor} joined"), "type": "Activity"},
-    "a command": {
-        **message("x"),
-        "object": {**message("x")["object"], "name": "user_added"},
-    },
+    "a command": {**message("x"), "object": {**message("x")["object"], "name": "user_added"}},
     "an empty message": message("  "),
     "the bot joins": {
         "type": "Join",
@@ -349,9 +294,7 @@ OF_NO_CONCERN = {
 
 
 @pytest.mark.parametrize("event", OF_NO_CONCERN.values(), ids=OF_NO_CONCERN.keys())
-def test_an_event_that_is_not_a_message_is_accepted_and_not_recorded(
-    shared: Cloud, event: Event
-):
+def test_an_event_that_is_not_a_message_is_accepted_and_not_recorded(shared: Cloud, event: Event):
     shared.tells(event)
 
     assert shared.turns() == []
@@ -411,10 +354,7 @@ def test_a_signature_in_capital_letters_is_accepted(cloud: Cloud):
     body = json.dumps(message("let me in", room=cloud.room)).encode()
     right = signed(body)
 
-    assert (
-        cloud.send(body, {**right, SIGNATURE: right[SIGNATURE].upper()}).status_code
-        == 200
-    )
+    assert cloud.send(body, {**right, SIGNATURE: right[SIGNATURE].upper()}).status_code == 200
     assert cloud.said() == ["let me in"]
 
 
@@ -457,10 +397,7 @@ def test_without_a_secret_the_webhook_does_not_exist(shared: Cloud):
 
 
 def test_a_request_from_a_browser_page_is_refused(shared: Cloud):
-    assert (
-        shared.send(BODY, {**RIGHT, "origin": "https://evil.example"}).status_code
-        == 403
-    )
+    assert shared.send(BODY, {**RIGHT, "origin": "https://evil.example"}).status_code == 403
 
 
 JSON = st.recursive(
@@ -496,11 +433,7 @@ JSON = st.recursive(
 @given(JSON, JSON, st.sampled_from(["actor", "object", "target", "content", "type"]))
 @example(
     {"name": "x"},
-    {
-        "id": "1",
-        "name": "message",
-        "content": '{"message": "\\ud83d", "parameters": []}',
-    },
+    {"id": "1", "name": "message", "content": '{"message": "\\ud83d", "parameters": []}'},
     "object",
 )
 @example(
@@ -511,14 +444,8 @@ JSON = st.recursive(
     },
     "object",
 )
-def test_any_json_is_parsed_or_rejected_as_garbled(
-    parameters: Any, changed: Any, where: str
-):
-    for event in (
-        {**message("hi {a}"), where: changed},
-        {**reaction(), where: changed},
-        changed,
-    ):
+def test_any_json_is_parsed_or_rejected_as_garbled(parameters: Any, changed: Any, where: str):
+    for event in ({**message("hi {a}"), where: changed}, {**reaction(), where: changed}, changed):
         body = json.dumps(event).encode()
         try:
             read_event(body)
@@ -532,9 +459,7 @@ def test_any_json_is_parsed_or_rejected_as_garbled(
     assert said.text.encode()  # type: ignore[union-attr]
 
 
-PARTS = st.lists(st.sampled_from(["{a}", "{b}", "{", "}", "a", " "]), max_size=8).map(
-    "".join
-)
+PARTS = st.lists(st.sampled_from(["{a}", "{b}", "{", "}", "a", " "]), max_size=8).map("".join)
 
 
 @given(PARTS, PARTS)
@@ -563,10 +488,7 @@ def test_the_same_message_number_in_another_room_is_another_message(cloud: Cloud
 
 
 def test_a_message_delivered_many_times_at_once_is_recorded_once(cloud: Cloud):
-    threads = [
-        threading.Thread(target=cloud.send, args=(message("greased"),))
-        for _ in range(8)
-    ]
+    threads = [threading.Thread(target=cloud.send, args=(message("greased"),)) for _ in range(8)]
     for thread in threads:
         thread.start()
     for thread in threads:
@@ -587,17 +509,13 @@ def test_a_replayed_old_message_is_not_recorded_again(cloud: Cloud):
         json.dumps({cloud.room: list(range(1000, 1000 + REMEMBERED))})
     )
 
-    cloud.tells(
-        message("replayed", 999), message("replayed", 1000), message("new", 5000)
-    )
+    cloud.tells(message("replayed", 999), message("replayed", 1000), message("new", 5000))
 
     assert cloud.said() == ["new"]
 
 
 @pytest.mark.parametrize("damage", [b"", b"[1]", b'{"room": ["x"]}', b"\xff"])
-def test_a_damaged_record_of_seen_messages_blocks_no_new_one(
-    cloud: Cloud, damage: bytes
-):
+def test_a_damaged_record_of_seen_messages_blocks_no_new_one(cloud: Cloud, damage: bytes):
     (cloud.memory.vault.state.path / "talk.json").write_bytes(damage)
 
     cloud.tells(message("greased"), message("greased"))
@@ -605,9 +523,7 @@ def test_a_damaged_record_of_seen_messages_blocks_no_new_one(
     assert cloud.said() == ["greased"]
 
 
-def test_a_message_that_cannot_be_recorded_is_recorded_on_redelivery(
-    cloud: Cloud,
-):
+def test_a_message_that_cannot_be_recorded_is_recorded_on_redelivery(cloud: Cloud):
     away = cloud.memory.root.with_name("away")
     cloud.memory.root.rename(away)
     assert cloud.send(message("greased")).status_code == 503
@@ -641,19 +557,11 @@ def test_a_reaction_of_its_author_retracts_a_message(cloud: Cloud):
 
 def test_the_same_words_of_others_are_kept_after_a_retraction(cloud: Cloud):
     cloud.tells(message("the kettle is on", 0, actor=TOMAS))
-    cloud.memory.remember(
-        "Tomas likes green tea", scope=f"channel:{cloud.room}", source="cli"
-    )
-    cloud.tells(
-        message("green tea", 1), message("green tea", 2, actor=TOMAS), reaction(1)
-    )
+    cloud.memory.remember("Tomas likes green tea", scope=f"channel:{cloud.room}", source="cli")
+    cloud.tells(message("green tea", 1), message("green tea", 2, actor=TOMAS), reaction(1))
 
-    assert [(turn.user, turn.text) for turn in cloud.turns()][1:] == [
-        ("tomas", "green tea")
-    ]
-    assert (
-        "likes green tea" in cloud.memory.read(f"Channels/{cloud.room}/CHANNEL.md").text
-    )
+    assert [(turn.user, turn.text) for turn in cloud.turns()][1:] == [("tomas", "green tea")]
+    assert "likes green tea" in cloud.memory.read(f"Channels/{cloud.room}/CHANNEL.md").text
 
 
 @pytest.mark.parametrize(
@@ -667,12 +575,7 @@ def test_the_same_words_of_others_are_kept_after_a_retraction(cloud: Cloud):
         reaction(emoji=""),
         reaction(1568),
         reaction(room="f0gbe11"),
-        {
-            "type": "Undo",
-            "actor": MIRA,
-            "object": reaction(),
-            "target": reaction()["target"],
-        },
+        {"type": "Undo", "actor": MIRA, "object": reaction(), "target": reaction()["target"]},
     ],
 )
 def test_any_other_reaction_retracts_nothing(cloud: Cloud, event: Event):
@@ -687,12 +590,8 @@ def test_a_guest_can_retract_nothing(cloud: Cloud):
     assert len(cloud.said()) == 1
 
 
-def test_an_unmapped_account_cannot_retract_messages_of_guests(
-    cloud: Cloud,
-):
-    cloud.tells(
-        message("greased", actor=GUEST), reaction(actor={**MIRA, "id": "users/../mira"})
-    )
+def test_an_unmapped_account_cannot_retract_messages_of_guests(cloud: Cloud):
+    cloud.tells(message("greased", actor=GUEST), reaction(actor={**MIRA, "id": "users/../mira"}))
 
     assert len(cloud.said()) == 1
 
@@ -705,10 +604,7 @@ def test_a_message_that_mentions_a_retracted_one_is_kept(cloud: Cloud):
 
 
 def test_a_configured_moderator_can_retract_any_message(cloud: Cloud):
-    cloud.tells(
-        message("greased", actor=GUEST),
-        reaction(actor={**TOMAS, "id": "guests/keeper"}),
-    )
+    cloud.tells(message("greased", actor=GUEST), reaction(actor={**TOMAS, "id": "guests/keeper"}))
     assert len(cloud.said()) == 1
 
     cloud.tells(reaction(actor={**TOMAS, "id": "users/keeper"}))
@@ -756,9 +652,7 @@ def test_a_version_of_talk_that_is_no_release_is_refused(
         talk_routes(shared.memory, settings(tmp_path, version=version))
 
 
-def test_a_configuration_file_with_an_unstated_talk_is_refused_with_its_place(
-    tmp_path: Path,
-):
+def test_a_configuration_file_with_an_unstated_talk_is_refused_with_its_place(tmp_path: Path):
     file = tmp_path / "vault-memory.toml"
     file.write_text('[talk]\nforget_reaction = "🗑"\n')
 
@@ -770,9 +664,7 @@ def test_a_configuration_file_with_an_unstated_talk_is_refused_with_its_place(
     assert load(file, {}).talk.version == "22.0.16"
 
 
-def test_a_message_of_another_server_is_refused_with_the_address_that_it_named(
-    shared: Cloud,
-):
+def test_a_message_of_another_server_is_refused_with_the_address_that_it_named(shared: Cloud):
     answer = shared.send(message("greased"), backend="https://other.example.org/")
 
     assert answer.status_code == 401
@@ -784,8 +676,7 @@ def test_a_message_of_another_server_is_refused_with_the_address_that_it_named(
 
 
 @pytest.mark.parametrize(
-    ("text", "mode"),
-    [("short", 0o600), (SECRET, 0o640), ("x " * 30, 0o600), ("é" * 40, 0o600)],
+    ("text", "mode"), [("short", 0o600), (SECRET, 0o640), ("x " * 30, 0o600), ("é" * 40, 0o600)]
 )
 def test_a_secret_that_others_can_read_or_guess_is_refused(
     shared: Cloud, tmp_path: Path, text: str, mode: int

@@ -33,17 +33,10 @@ def memory(tmp_path):
     with VaultMemory.open(
         vault, OFF, environment={"VAULT_MEMORY_STATE": str(tmp_path / "state")}
     ) as opened:
-        opened.record_turn(
-            session="s", role="user", text="Hello\nthere ☂", user="alice", now=NOW
-        )
-        opened.add_fact(
-            "alice", "works_at", "Acme", scope="user:alice", source="cli", now=NOW
-        )
+        opened.record_turn(session="s", role="user", text="Hello\nthere ☂", user="alice", now=NOW)
+        opened.add_fact("alice", "works_at", "Acme", scope="user:alice", source="cli", now=NOW)
         opened.apply(
-            BOB,
-            [{"op": "remove", "heading": "Likes", "match": "coffee"}],
-            source="tool",
-            now=NOW,
+            BOB, [{"op": "remove", "heading": "Likes", "match": "coffee"}], source="tool", now=NOW
         )
         yield opened
 
@@ -64,17 +57,11 @@ def test_every_file_of_memory_is_exported_byte_for_byte(memory, tmp_path):
         for path in (tmp_path / "out/vault").rglob("*")
         if path.is_file()
     }
-    known = {
-        path
-        for path in memory.vault.folder.listing().entries
-        if memory.layout.place(path)
-    }
+    known = {path for path in memory.vault.folder.listing().entries if memory.layout.place(path)}
     assert set(copied) == known
     assert "elsewhere/list.md" not in copied
     assert ".vault-memory" not in copied
-    assert all(
-        raw == (memory.vault.folder.read(path).raw) for path, raw in copied.items()
-    )
+    assert all(raw == (memory.vault.folder.read(path).raw) for path, raw in copied.items())
     assert (done.files, done.bytes) == (len(copied), sum(map(len, copied.values())))
     assert done.records == len(dump_records(tmp_path / "out/memory.jsonl"))
     assert done.skipped == ()
@@ -84,9 +71,7 @@ def test_the_dump_gives_the_place_of_each_fact_and_text(memory, tmp_path):
     memory.transfer.export(tmp_path / "out.jsonl")
 
     records = dump_records(tmp_path / "out.jsonl")
-    assert all(
-        {"type", "path", "scope", "kind", "date"} <= set(record) for record in records
-    )
+    assert all({"type", "path", "scope", "kind", "date"} <= set(record) for record in records)
     for record in records_of(records, "item") + records_of(records, "fact"):
         line = (
             memory.vault.folder.read(record["path"])
@@ -95,13 +80,8 @@ def test_the_dump_gives_the_place_of_each_fact_and_text(memory, tmp_path):
         )
         assert record["text"].split(" ")[0] in line
     assert [
-        (one["text"], one["line"])
-        for one in records_of(records, "item")
-        if one["path"] == ALICE
-    ] == [
-        ("tea", 5),
-        ("rain � on", 6),
-    ]
+        (one["text"], one["line"]) for one in records_of(records, "item") if one["path"] == ALICE
+    ] == [("tea", 5), ("rain � on", 6)]
     [fact] = records_of(records, "fact")
     assert (fact["subject"], fact["predicate"], fact["object"], fact["line"]) == (
         "alice",
@@ -118,11 +98,7 @@ def test_the_dump_gives_the_place_of_each_fact_and_text(memory, tmp_path):
         1,
     )
     [proposal] = records_of(records, "proposal")
-    assert (proposal["scope"], proposal["state"], proposal["path"]) == (
-        "user:bob",
-        "open",
-        BOB,
-    )
+    assert (proposal["scope"], proposal["state"], proposal["path"]) == ("user:bob", "open", BOB)
     assert {one["id"] for one in records_of(records, "audit")} == {
         record.id for record in memory.log()
     }
@@ -137,28 +113,22 @@ def test_the_dump_gives_the_place_of_each_fact_and_text(memory, tmp_path):
 def test_exporting_twice_gives_the_same_bytes(memory, tmp_path):
     memory.transfer.export(tmp_path / "one.jsonl")
     memory.transfer.export(tmp_path / "two")
-    assert (tmp_path / "one.jsonl").read_bytes() == (
-        tmp_path / "two/memory.jsonl"
-    ).read_bytes()
+    assert (tmp_path / "one.jsonl").read_bytes() == (tmp_path / "two/memory.jsonl").read_bytes()
 
 
 def test_only_the_named_scopes_are_exported(memory, tmp_path):
     done = memory.transfer.export(tmp_path / "out", scopes=["user:alice"])
 
     text = "".join(
-        path.read_text(errors="replace")
-        for path in (tmp_path / "out").rglob("*")
-        if path.is_file()
+        path.read_text(errors="replace") for path in (tmp_path / "out").rglob("*") if path.is_file()
     )
-    assert {
-        record["scope"] for record in dump_records(tmp_path / "out/memory.jsonl")
-    } == {"user:alice"}
+    assert {record["scope"] for record in dump_records(tmp_path / "out/memory.jsonl")} == {
+        "user:alice"
+    }
     assert "coffee" not in text
     assert "bob" not in text
     assert "sailing" in text
-    assert done.files == sum(
-        path.is_file() for path in (tmp_path / "out/vault").rglob("*")
-    )
+    assert done.files == sum(path.is_file() for path in (tmp_path / "out/vault").rglob("*"))
 
 
 def test_an_empty_list_of_scopes_exports_nothing(memory, tmp_path):
@@ -174,11 +144,7 @@ def test_an_export_overwrites_no_file(memory, tmp_path):
     for target in (full, full / "mine.txt", tmp_path / "mine.jsonl"):
         with pytest.raises(TargetInUse):
             memory.transfer.export(target)
-    assert (
-        (full / "mine.txt").read_text()
-        == (tmp_path / "mine.jsonl").read_text()
-        == "mine"
-    )
+    assert (full / "mine.txt").read_text() == (tmp_path / "mine.jsonl").read_text() == "mine"
     empty = tmp_path / "empty"
     empty.mkdir()
     assert memory.transfer.export(empty).files > 0
@@ -216,12 +182,7 @@ def test_the_export_command_reports_counts(tmp_path):
     outside.home.mkdir()
     outside.write("MEMORY.md", "## Boat\n\n- red\n")
     said = outside.ok("export", "--to", str(tmp_path / "out"))
-    assert (said["files"], said["bytes"], said["records"], said["skipped"]) == (
-        1,
-        15,
-        2,
-        [],
-    )
+    assert (said["files"], said["bytes"], said["records"], said["skipped"]) == (1, 15, 2, [])
     again = outside.run("export", "--to", str(tmp_path / "out"), "--json")
     assert (again.code, again.error["code"]) == (2, "target_in_use")
     assert outside.run("export").code == 0

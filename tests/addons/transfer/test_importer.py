@@ -122,9 +122,7 @@ def source(tmp_path) -> Path:
         connection.executemany(
             f"INSERT INTO knowledge_facts ({facts}) VALUES (?,?,?,?,?,?,?,?,?)", KNOWN
         )
-        chunks = (
-            "user_id, source_type, source_id, content, topic, valid_until, created_at"
-        )
+        chunks = "user_id, source_type, source_id, content, topic, valid_until, created_at"
         connection.executemany(
             f"INSERT INTO memory_chunks ({chunks}) VALUES (?,?,?,?,?,?,?)", CHUNKS
         )
@@ -135,9 +133,7 @@ def source(tmp_path) -> Path:
 def memory(tmp_path):
     (tmp_path / "vault").mkdir()
     with VaultMemory.open(
-        tmp_path / "vault",
-        OFF,
-        environment={"VAULT_MEMORY_STATE": str(tmp_path / "state")},
+        tmp_path / "vault", OFF, environment={"VAULT_MEMORY_STATE": str(tmp_path / "state")}
     ) as opened:
         yield opened
 
@@ -167,9 +163,7 @@ def test_imported_facts_go_to_the_pages_of_their_people(memory, source):
         if fact.predicate == "works_at"
     ]
     assert (job.object, job.valid_from) == ("acme corp", date(2090, 1, 28))
-    assert [fact.object for fact in memory.facts(scopes=["user:bob"], now=NOW)] == [
-        "oslo"
-    ]
+    assert [fact.object for fact in memory.facts(scopes=["user:bob"], now=NOW)] == ["oslo"]
 
 
 def test_imported_texts_go_to_the_note_of_their_day_or_the_undated_note(memory, source):
@@ -191,10 +185,7 @@ def test_imported_texts_go_to_the_note_of_their_day_or_the_undated_note(memory, 
         found["Channels/room1/memories/2090-05-28.md"]
         == b"## Imported\n\n- We chose the blue paint\n"
     )
-    assert (
-        found["Channels/room1/CHANNEL.md"]
-        == b"## Imported\n\n- Painting is on Fridays\n"
-    )
+    assert found["Channels/room1/CHANNEL.md"] == b"## Imported\n\n- Painting is on Fridays\n"
     long = found["Users/bob/memories/2090-05-30.md"].decode()
     assert long.count("very") == 400
     assert long.count("until:2090-07-01") == 3
@@ -223,9 +214,7 @@ DAYS = st.sampled_from([None, "2089-01-01", "2090-03-01", "2090-06-01", "2091-01
         st.tuples(
             st.sampled_from(["alice", "acme"]),
             st.sampled_from(["works_at", "visiting", "likes"]),
-            st.sampled_from(
-                ["acme", "acme corp", "the acme corp", "tea", "port (old)"]
-            ),
+            st.sampled_from(["acme", "acme corp", "the acme corp", "tea", "port (old)"]),
             DAYS,
             DAYS,
         ),
@@ -292,9 +281,7 @@ def test_a_dry_run_reports_the_import_and_writes_nothing(memory, source):
 def test_a_text_already_in_the_notes_is_not_added_again(memory, source):
     note = memory.root / "Users/alice/memories/2090-05-29.md"
     note.parent.mkdir(parents=True)
-    note.write_text(
-        "# Friday\n\n- Fixed the red boat with Sam (2090-05-29)\n\nSlept well\n"
-    )
+    note.write_text("# Friday\n\n- Fixed the red boat with Sam (2090-05-29)\n\nSlept well\n")
     os.utime(note, (0, 0))
     memory.transfer.import_from(source, now=NOW)
     assert note.read_text().count("red boat") == 1
@@ -325,10 +312,7 @@ def test_an_import_can_be_undone(memory, source):
     }
     for record in records:
         memory.undo(record.id, now=NOW)
-    assert (
-        not (memory.root / FACTS).exists()
-        or not (memory.root / FACTS).read_text().strip()
-    )
+    assert not (memory.root / FACTS).exists() or not (memory.root / FACTS).read_text().strip()
     assert memory.facts(scopes=["user:alice"], now=NOW) == ()
 
 
@@ -384,15 +368,7 @@ def test_the_import_command_reports_json_and_an_exit_code(source, tmp_path):
     outside.home.mkdir()
     outside.vault.mkdir()
     done = outside.ok("import", str(source), "--user", "bob")
-    assert (done["facts"], done["items"], done["known"], done["skipped"]) == (
-        1,
-        3,
-        0,
-        [],
-    )
-    assert done["notes"] == [
-        "Users/bob/bot/config/FACTS.md",
-        "Users/bob/memories/2090-05-30.md",
-    ]
+    assert (done["facts"], done["items"], done["known"], done["skipped"]) == (1, 3, 0, [])
+    assert done["notes"] == ["Users/bob/bot/config/FACTS.md", "Users/bob/memories/2090-05-30.md"]
     everybody = outside.run("import", str(source), "--json")
     assert (everybody.code, json.loads(everybody.out)["known"]) == (1, 4)

@@ -72,9 +72,7 @@ def test_each_half_of_the_move_can_be_undone_even_after_an_edit(memory):
     soul(memory)
     into, out = memory.log()[-2:]
     for name, raw in (("SOUL.md", KEPT), ("MEMORY.md", MOVED)):
-        (memory.root / name).write_bytes(
-            raw.replace(b"## ", b"## A\n\n- mine\n\n## ", 1)
-        )
+        (memory.root / name).write_bytes(raw.replace(b"## ", b"## A\n\n- mine\n\n## ", 1))
     memory.undo(out.id, now=NOW)
     memory.undo(into.id, now=NOW)
     found, left = both(memory)
@@ -96,9 +94,7 @@ def test_moved_sections_take_the_line_endings_of_their_new_note(memory):
     (memory.root / "MEMORY.md").write_bytes(b"## Boat\r\n\r\n- red")
     soul(memory)
     raw = text(memory, "MEMORY.md")
-    assert raw.startswith(
-        b"## Boat\r\n\r\n- red\r\n\r\n## Session Compaction 2026-01-28\r\n\r\nWe"
-    )
+    assert raw.startswith(b"## Boat\r\n\r\n- red\r\n\r\n## Session Compaction 2026-01-28\r\n\r\nWe")
     assert raw.count(b"\n") == raw.count(b"\r\n")
 
 
@@ -133,11 +129,7 @@ def test_the_persona_stays_complete_while_the_memory_cannot_be_written(memory):
 def test_nothing_else_can_change_the_persona(memory):
     for asked in ({"source": "tool"}, {"source": "cli"}):
         with pytest.raises(NotCurated):
-            memory.apply(
-                "SOUL.md",
-                [{"op": "append", "heading": "Voice", "line": "loud"}],
-                **asked,
-            )
+            memory.apply("SOUL.md", [{"op": "append", "heading": "Voice", "line": "loud"}], **asked)
     assert soul(memory, scopes=["user:main"]).notes == []
     assert both(memory) == (SOUL, MEMORY)
 
@@ -147,16 +139,12 @@ def test_a_moved_section_can_be_forgotten_everywhere(memory):
     done = memory.forget("We spoke about «Petrel»", now=NOW)
     assert not done.remaining
     assert not [
-        path
-        for path in memory.root.rglob("*")
-        if path.is_file() and b"Petrel" in path.read_bytes()
+        path for path in memory.root.rglob("*") if path.is_file() and b"Petrel" in path.read_bytes()
     ]
 
 
 def test_the_command_previews_the_move_and_then_does_it(memory, tmp_path):
-    seen = Outside(
-        memory.root, tmp_path / "home", {"VAULT_MEMORY_STATE": str(tmp_path / "state")}
-    )
+    seen = Outside(memory.root, tmp_path / "home", {"VAULT_MEMORY_STATE": str(tmp_path / "state")})
     seen.home.mkdir()
     would = seen.run("import", "SOUL.md", "--dry-run", "--now", NOW.isoformat())
     assert "would move 2 sections" in would.out
@@ -169,17 +157,7 @@ def test_the_command_previews_the_move_and_then_does_it(memory, tmp_path):
     assert "-## Session Compaction 2026-01-28" in told
 
 
-CALLS = (
-    "rename",
-    "replace",
-    "write",
-    "fsync",
-    "fdatasync",
-    "unlink",
-    "utime",
-    "link",
-    "open",
-)
+CALLS = ("rename", "replace", "write", "fsync", "fdatasync", "unlink", "utime", "link", "open")
 
 
 def killed(memory, step):
@@ -231,9 +209,6 @@ def test_a_kill_before_any_step_loses_and_duplicates_nothing(memory, tmp_path, s
             soul(memory)
             assert both(memory) == (KEPT, MOVED)
             did = [(one.note, one.before != one.after) for one in memory.log()]
-            assert sorted(name for name, changed in did if changed) == [
-                "MEMORY.md",
-                "SOUL.md",
-            ]
+            assert sorted(name for name, changed in did if changed) == ["MEMORY.md", "SOUL.md"]
     assert step > 100
     assert seen == {(SOUL, MEMORY), (SOUL, MOVED), (KEPT, MOVED)}

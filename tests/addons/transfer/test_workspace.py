@@ -39,18 +39,14 @@ def source(tmp_path):
 def memory(tmp_path):
     (tmp_path / "vault").mkdir()
     with VaultMemory.open(
-        tmp_path / "vault",
-        OFF,
-        environment={"VAULT_MEMORY_STATE": str(tmp_path / "state")},
+        tmp_path / "vault", OFF, environment={"VAULT_MEMORY_STATE": str(tmp_path / "state")}
     ) as opened:
         yield opened
 
 
 def texts(root):
     return {
-        str(path.relative_to(root)): path.read_bytes()
-        for path in root.rglob("*")
-        if path.is_file()
+        str(path.relative_to(root)): path.read_bytes() for path in root.rglob("*") if path.is_file()
     }
 
 
@@ -59,20 +55,12 @@ def test_an_imported_workspace_arrives_byte_for_byte_and_is_searchable(memory, s
     done = memory.transfer.import_from(source, now=NOW)
 
     expected = {
-        path: raw
-        for path, raw in FILES.items()
-        if path not in ("AGENTS.md", "memory/.index.md")
+        path: raw for path, raw in FILES.items() if path not in ("AGENTS.md", "memory/.index.md")
     }
     del expected["skills/cook/SKILL.md"]
     found = texts(memory.root)
-    assert {
-        path: raw for path, raw in found.items() if path != ".vault-memory"
-    } == expected
-    assert (done.notes, done.left, done.skipped) == (
-        sorted(expected),
-        ["AGENTS.md"],
-        [],
-    )
+    assert {path: raw for path, raw in found.items() if path != ".vault-memory"} == expected
+    assert (done.notes, done.left, done.skipped) == (sorted(expected), ["AGENTS.md"], [])
     assert memory.search("paint", scopes=["group:main"]).hits
     assert memory.search("Ann", scopes=["user:main"]).hits
     assert texts(source) == before
@@ -86,12 +74,8 @@ def test_a_second_import_adds_nothing(memory, source):
     assert texts(memory.root) == before
 
 
-def test_a_different_note_of_the_same_name_is_kept_and_the_import_becomes_a_copy(
-    memory, source
-):
-    written(
-        memory.root, {"MEMORY.md": b"## Boat\n\n- blue\n", "SOUL.md": b"Be brief.\n"}
-    )
+def test_a_different_note_of_the_same_name_is_kept_and_the_import_becomes_a_copy(memory, source):
+    written(memory.root, {"MEMORY.md": b"## Boat\n\n- blue\n", "SOUL.md": b"Be brief.\n"})
     done = memory.transfer.import_from(source, now=NOW)
 
     assert (memory.root / "MEMORY.md").read_bytes() == b"## Boat\n\n- blue\n"
@@ -123,20 +107,13 @@ def test_memories_of_hermes_go_to_the_root_of_the_vault(memory, tmp_path):
         },
     )
     memory.transfer.import_from(home, now=NOW)
-    assert sorted(texts(memory.root)) == [
-        ".vault-memory",
-        "MEMORY.md",
-        "SOUL.md",
-        "USER.md",
-    ]
+    assert sorted(texts(memory.root)) == [".vault-memory", "MEMORY.md", "SOUL.md", "USER.md"]
 
 
 def test_a_legacy_persona_becomes_the_persona(memory, tmp_path):
     legacy = tmp_path / "CLAUDE.md"
     legacy.write_bytes(b"Be kind.\r\n")
-    assert (
-        memory.transfer.import_from(legacy, scopes=["user:main"], now=NOW).notes == []
-    )
+    assert memory.transfer.import_from(legacy, scopes=["user:main"], now=NOW).notes == []
     assert memory.transfer.import_from(legacy, now=NOW).notes == ["SOUL.md"]
     assert (memory.root / "SOUL.md").read_bytes() == b"Be kind.\r\n"
     assert memory.transfer.import_from(legacy, now=NOW).known == 1
@@ -172,9 +149,7 @@ def test_symlinks_out_of_a_workspace_are_not_followed(memory, source, tmp_path):
     assert b"secret\n" not in texts(memory.root).values()
 
 
-def test_a_symlink_in_the_vault_does_not_redirect_the_import_outside(
-    memory, source, tmp_path
-):
+def test_a_symlink_in_the_vault_does_not_redirect_the_import_outside(memory, source, tmp_path):
     (tmp_path / "outside").mkdir()
     (memory.root / "memory").symlink_to(tmp_path / "outside")
     memory.transfer.import_from(source, now=NOW)

@@ -44,12 +44,8 @@ def test_a_copy_whose_text_is_also_in_the_version_chain_is_merged():
     assert b"rooibos" in folded.result
 
 
-@pytest.mark.parametrize(
-    "seen", [(ROOT, OURS), (ROOT, THEIRS, OURS)], ids=["elsewhere", "here"]
-)
-def test_a_merged_copy_counts_as_contained_and_removes_nothing_again(
-    seen: tuple[bytes, ...],
-):
+@pytest.mark.parametrize("seen", [(ROOT, OURS), (ROOT, THEIRS, OURS)], ids=["elsewhere", "here"])
+def test_a_merged_copy_counts_as_contained_and_removes_nothing_again(seen: tuple[bytes, ...]):
     merged = fold(OURS, THEIRS, numbered(*seen), day=DAY).result
     assert merged is not None
 
@@ -79,10 +75,7 @@ def test_a_line_deleted_on_the_other_device_is_removed_from_the_note():
 
 
 def test_a_line_changed_on_both_sides_is_a_conflict_that_can_keep_both():
-    note, copy = (
-        ROOT.replace(b"black", b"black, strong"),
-        ROOT.replace(b"black", b"black, weak"),
-    )
+    note, copy = (ROOT.replace(b"black", b"black, strong"), ROOT.replace(b"black", b"black, weak"))
 
     folded = fold(note, copy, numbered(ROOT, note), day=DAY)
 
@@ -97,10 +90,7 @@ def test_a_line_changed_on_both_sides_is_a_conflict_that_can_keep_both():
 def test_without_a_common_version_nothing_is_deleted_and_similar_lines_conflict():
     apart = fold(OURS, THEIRS, numbered(OURS), day=DAY)
     alike = fold(
-        ROOT.replace(b"Sula", b"Sula is red"),
-        ROOT.replace(b"Sula", b"Sula is blue"),
-        [],
-        day=DAY,
+        ROOT.replace(b"Sula", b"Sula is red"), ROOT.replace(b"Sula", b"Sula is blue"), [], day=DAY
     )
 
     assert (apart.state, apart.base) == ("mergeable", "")
@@ -135,9 +125,7 @@ def test_identical_bytes_are_identical_even_if_not_text():
 
 
 lines = st.lists(
-    st.sampled_from(["- ant", "- bee", "- cat", "- dog", "- elk", "- fox"]),
-    max_size=6,
-    unique=True,
+    st.sampled_from(["- ant", "- bee", "- cat", "- dog", "- elk", "- fox"]), max_size=6, unique=True
 )
 texts = lines.map(lambda said: "\n".join(["## Tea", "", *said, ""]).encode())
 
@@ -149,9 +137,7 @@ def test_a_line_is_removed_only_if_every_possible_base_had_it(
     chain = numbered(*older, note)
     folded = fold(note, copy, chain, day=DAY)
     bases = possible_bases(note, copy, chain)
-    texts = [raw for _, raw in bases.versions] + [bases.older or b""] * (
-        bases.older is not None
-    )
+    texts = [raw for _, raw in bases.versions] + [bases.older or b""] * (bases.older is not None)
     had = set.intersection(*(set(lines_of(raw)) for raw in texts)) if texts else set()
 
     if folded.state in ("mergeable", "contained", "identical"):
@@ -160,14 +146,8 @@ def test_a_line_is_removed_only_if_every_possible_base_had_it(
         assert not set(lines_of(copy)) - had - set(lines_of(result))
 
 
-@given(
-    st.binary(max_size=60),
-    st.binary(max_size=60),
-    st.lists(st.binary(max_size=60), max_size=3),
-)
-def test_any_bytes_are_accepted_as_a_note_and_a_copy(
-    note: bytes, copy: bytes, older: list[bytes]
-):
+@given(st.binary(max_size=60), st.binary(max_size=60), st.lists(st.binary(max_size=60), max_size=3))
+def test_any_bytes_are_accepted_as_a_note_and_a_copy(note: bytes, copy: bytes, older: list[bytes]):
     folded = fold(note, copy, numbered(*older, note), day=DAY)
 
     assert (folded.state == "identical") == (note == copy)
@@ -186,10 +166,7 @@ def test_a_log_receives_only_the_records_it_lacks():
 
     assert folded.state == "mergeable"
     assert folded.result == records("3", "4").rstrip()
-    assert (
-        fold_log(records("1", "2", "3", "4"), records("1", "3", "4")).state
-        == "contained"
-    )
+    assert fold_log(records("1", "2", "3", "4"), records("1", "3", "4")).state == "contained"
 
 
 def test_a_record_redacted_on_one_device_stays_redacted():
@@ -200,21 +177,11 @@ def test_a_record_redacted_on_one_device_stays_redacted():
 
 
 def test_contradictory_or_torn_records_are_left_to_a_person():
-    assert (
-        fold_log(b'{"id": "1", "a": 1}\n', b'{"id": "1", "a": 2}\n').state == "conflict"
-    )
+    assert fold_log(b'{"id": "1", "a": 1}\n', b'{"id": "1", "a": 2}\n').state == "conflict"
     assert fold_log(records("1"), records("1") + b'{"id": "to').state == "conflict"
-    assert (
-        fold_log(records("1", "2"), records("1") + records("2")[:9]).state
-        == "contained"
-    )
+    assert fold_log(records("1", "2"), records("1") + records("2")[:9]).state == "contained"
 
 
 @given(st.binary(max_size=80), st.binary(max_size=80))
 def test_any_bytes_are_accepted_as_a_log(log: bytes, copy: bytes):
-    assert fold_log(log, copy).state in (
-        "identical",
-        "contained",
-        "mergeable",
-        "conflict",
-    )
+    assert fold_log(log, copy).state in ("identical", "contained", "mergeable", "conflict")

@@ -11,9 +11,7 @@ from vault_memory.edits.edit_errors import SaveConflict
 from vault_memory.edits.plans.save_text import plan_save
 
 HEADINGS = ("## Tea", "## Boats", "## People")
-WORDS = (
-    "amber basil cedar delta ember fjord grove haven inlet jetty kiosk lagoon".split()
-)
+WORDS = "amber basil cedar delta ember fjord grove haven inlet jetty kiosk lagoon".split()
 ENDS = ("\n", "\r\n")
 
 

@@ -128,16 +128,10 @@ def _statement(entry: Mapping[str, Any]) -> Statement:
     return Statement(entry["kind"], tuple(entry["words"]), entry.get("object", ""))
 
 
-def learned(
-    turns: Sequence[FixedTurn], root: Path, **settings: str
-) -> dict[str, list[Line]]:
+def learned(turns: Sequence[FixedTurn], root: Path, **settings: str) -> dict[str, list[Line]]:
     """The lines that are learned from each turn, by its id."""
     environment = {
-        **{
-            name: value
-            for name, value in os.environ.items()
-            if "VAULT_MEMORY" not in name
-        },
+        **{name: value for name, value in os.environ.items() if "VAULT_MEMORY" not in name},
         "VAULT_MEMORY_STATE": str(root / "state"),
         "VAULT_MEMORY_EMBEDDING_KIND": "off",
         "VAULT_MEMORY_BRAIN_KIND": "rules",
@@ -149,12 +143,7 @@ def learned(
         for turn in turns:
             session = f"session {turn.id}"
             memory.record_turn(
-                session=session,
-                role="user",
-                user=turn.id,
-                text=turn.text,
-                now=NOON,
-                again=True,
+                session=session, role="user", user=turn.id, text=turn.text, now=NOON, again=True
             )
             memory.end_session(session, user=turn.id, now=NOON + timedelta(minutes=5))
         memory.sleep(now=NOON + timedelta(hours=14))
@@ -176,9 +165,7 @@ def lines_of(vault: Path, person: str) -> Iterator[Line]:
                 yield Line(path, text, is_ended)
 
 
-def measure(
-    turns: Sequence[FixedTurn], root: Path, **settings: str
-) -> dict[str, Measured]:
+def measure(turns: Sequence[FixedTurn], root: Path, **settings: str) -> dict[str, Measured]:
     """What is measured, by language."""
     lines = learned(turns, root, **settings)
     counts: dict[str, Measured] = {}

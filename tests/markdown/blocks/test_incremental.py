@@ -10,13 +10,7 @@ from tests.effort import cases
 from tests.markdown.shapes import lines as shaped_lines
 from tests.markdown.shapes import random_note
 from vault_memory.markdown.blocks.incremental import reread
-from vault_memory.markdown.blocks.outline import (
-    LONG,
-    _read_all,
-    decode,
-    front_matter_end,
-    outline,
-)
+from vault_memory.markdown.blocks.outline import LONG, _read_all, decode, front_matter_end, outline
 from vault_memory.markdown.chunking.chunk_text import Chunk
 from vault_memory.markdown.chunking.chunker import _Chunker, chunk, chunk_again
 from vault_memory.markdown.document import parse, render
@@ -34,22 +28,13 @@ ANCHORS = [
         "### z\n\n---\n",
         "```\n- no\n## no\n```",
     ],
-    *[
-        "- **Ann**: hi (2026-01-02)",
-        f"- {'long ' * 90}\n  - kid (2026-01-02)\n  - {'kid ' * 120}",
-    ],
+    *["- **Ann**: hi (2026-01-02)", f"- {'long ' * 90}\n  - kid (2026-01-02)\n  - {'kid ' * 120}"],
 ]
 ordinary = st.sampled_from(ANCHORS)
-texts = st.lists(st.one_of(ordinary, ordinary, shaped_lines), max_size=16).map(
-    "\n".join
-)
+texts = st.lists(st.one_of(ordinary, ordinary, shaped_lines), max_size=16).map("\n".join)
 places = st.floats(0, 1)
 edits = st.lists(
-    st.tuples(
-        places,
-        st.integers(0, 3),
-        st.lists(st.one_of(ordinary, shaped_lines), max_size=2),
-    ),
+    st.tuples(places, st.integers(0, 3), st.lists(st.one_of(ordinary, shaped_lines), max_size=2)),
     max_size=2,
 )
 Edits = list[tuple[float, int, list[str]]]
@@ -97,9 +82,7 @@ def test_incremental_parsing_gives_the_same_blocks_as_full_parsing(
 
 
 @pytest.mark.parametrize("seed", range(2))
-def test_thousands_of_random_notes_parse_incrementally_to_the_same_blocks(
-    seed: int,
-) -> None:
+def test_thousands_of_random_notes_parse_incrementally_to_the_same_blocks(seed: int) -> None:
     random = Random(seed)
 
     for _ in range(cases(1500)):
@@ -108,9 +91,7 @@ def test_thousands_of_random_notes_parse_incrementally_to_the_same_blocks(
             for _ in range(random.randrange(2, 12))
         ]
         before = "\n".join(parts)
-        change = random.choice([random_note(random), random.choice(ANCHORS), ""]).split(
-            "\n"
-        )
+        change = random.choice([random_note(random), random.choice(ANCHORS), ""]).split("\n")
         after = edited(before, [(random.random(), random.randrange(3), change)])
         assert difference(before, after) is None, (before, after)
 
@@ -126,26 +107,13 @@ def test_an_insertion_into_a_list_is_parsed_incrementally() -> None:
 
 
 @pytest.mark.parametrize("line_end", [b"\n", b"\r\n"])
-def test_a_long_note_parses_correctly_after_each_of_many_changes(
-    line_end: bytes,
-) -> None:
+def test_a_long_note_parses_correctly_after_each_of_many_changes(line_end: bytes) -> None:
     random = Random(7)
-    lines = [
-        line
-        for number in range(LONG)
-        for line in (b"", b"## s%d" % number, b"- a", b"- b")
-    ]
+    lines = [line for number in range(LONG) for line in (b"", b"## s%d" % number, b"- a", b"- b")]
     for number in range(60):
         at = random.randrange(len(lines))
         fresh = random.choice(
-            [
-                b"- new %d" % number,
-                b"## new %d" % number,
-                b"",
-                b"  text",
-                b"# top",
-                b"---",
-            ]
+            [b"- new %d" % number, b"## new %d" % number, b"", b"  text", b"# top", b"---"]
         )
         lines[at : at + random.randrange(2)] = [fresh]
         raw = line_end.join(lines)

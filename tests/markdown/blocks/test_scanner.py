@@ -22,11 +22,7 @@ from vault_memory.markdown.blocks.model import BLANKS, Block
 from vault_memory.markdown.blocks.outline import decode, front_matter_end, read_blocks
 
 VERSION = version("markdown-it-py")
-SOURCES = (
-    Path(sysconfig.get_path("data"))
-    / "markdown-it-py"
-    / f"markdown_it_py-{VERSION}.tar.gz"
-)
+SOURCES = Path(sysconfig.get_path("data")) / "markdown-it-py" / f"markdown_it_py-{VERSION}.tar.gz"
 """Where `make` puts markdown-it-py's own source distribution."""
 
 PACKAGES = Path(sysconfig.get_path("purelib"))
@@ -63,15 +59,11 @@ def handed_over_blocks(text: str) -> tuple[int, int]:
 @example("[a]:\nb\n'c\nd'\n## e", "\n")
 @example("- a\n  ```\n  - b\n\n  ```\n- c\n```\nd", "\n")
 def test_the_scanner_agrees_with_markdown_it(note: str, line_end: str) -> None:
-    assert read_blocks(decode(note.replace("\n", line_end).encode()), 0) == blocks_of(
-        note
-    )
+    assert read_blocks(decode(note.replace("\n", line_end).encode()), 0) == blocks_of(note)
 
 
 @pytest.mark.parametrize("seed", range(3))
-def test_the_scanner_agrees_with_markdown_it_on_thousands_of_random_notes(
-    seed: int,
-) -> None:
+def test_the_scanner_agrees_with_markdown_it_on_thousands_of_random_notes(seed: int) -> None:
     random = Random(seed)
 
     for _ in range(2500):
@@ -81,9 +73,7 @@ def test_the_scanner_agrees_with_markdown_it_on_thousands_of_random_notes(
 
 @pytest.mark.deep
 @pytest.mark.parametrize("seed", range(100, 120))
-def test_the_scanner_agrees_with_markdown_it_on_a_million_random_notes(
-    seed: int,
-) -> None:
+def test_the_scanner_agrees_with_markdown_it_on_a_million_random_notes(seed: int) -> None:
     random = Random(seed)
 
     for _ in range(50_000):
@@ -103,8 +93,7 @@ def test_the_scanner_agrees_with_markdown_it_on_notes_of_installed_packages(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     texts = [
-        path.read_bytes().decode("utf-8", "replace")
-        for path in sorted(PACKAGES.rglob("*.md"))
+        path.read_bytes().decode("utf-8", "replace") for path in sorted(PACKAGES.rglob("*.md"))
     ]
 
     assert [text[:80] for text in texts if differs(text)] == []
@@ -168,9 +157,7 @@ def any_number_interrupts_a_paragraph(patch: pytest.MonkeyPatch) -> None:
 
 def items_do_not_nest(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(
-        scan_list_module._ListReading,
-        "_close_right_of",
-        lambda reading, _: reading._close(0),
+        scan_list_module._ListReading, "_close_right_of", lambda reading, _: reading._close(0)
     )
 
 
@@ -181,11 +168,7 @@ def references_are_paragraphs(patch: pytest.MonkeyPatch) -> None:
 def quotes_end_with_their_marks(patch: pytest.MonkeyPatch) -> None:
     def quote(lines: list[str], line: int, blocks: list[Block]) -> int:
         end = next(
-            (
-                at
-                for at in range(line, len(lines))
-                if not lines[at].lstrip().startswith(">")
-            ),
+            (at for at in range(line, len(lines)) if not lines[at].lstrip().startswith(">")),
             len(lines),
         )
         blocks.append(Block("quote", line, end))
@@ -195,9 +178,7 @@ def quotes_end_with_their_marks(patch: pytest.MonkeyPatch) -> None:
 
 
 def blank_lines_end_lists(patch: pytest.MonkeyPatch) -> None:
-    patch.setattr(
-        scan_list_module._ListReading, "_blank", lambda reading: reading._close(0)
-    )
+    patch.setattr(scan_list_module._ListReading, "_blank", lambda reading: reading._close(0))
 
 
 def headings_need_no_blank(patch: pytest.MonkeyPatch) -> None:
@@ -229,9 +210,7 @@ BROKEN: list[Broken] = [
 
 
 @pytest.mark.parametrize("broken", BROKEN, ids=lambda broken: broken.__name__)
-def test_a_broken_scanner_is_detected(
-    broken: Broken, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_broken_scanner_is_detected(broken: Broken, monkeypatch: pytest.MonkeyPatch) -> None:
     broken(monkeypatch)
     random = Random(0)
 

@@ -22,18 +22,12 @@ SMALL = 12
 lines = st.one_of(
     st.builds("- {}".format, st.text("ab é", max_size=8)),
     st.builds(
-        "- **{}**: {}".format,
-        st.sampled_from(["Ann", "Bo"]),
-        st.text("ab", min_size=1, max_size=5),
+        "- **{}**: {}".format, st.sampled_from(["Ann", "Bo"]), st.text("ab", min_size=1, max_size=5)
     ),
     st.builds(
-        "- {} (2026-01-0{})".format,
-        st.text("ab", min_size=1, max_size=5),
-        st.integers(1, 9),
+        "- {} (2026-01-0{})".format, st.text("ab", min_size=1, max_size=5), st.integers(1, 9)
     ),
-    st.builds(
-        "{} {}".format, st.sampled_from(["#", "##", "###"]), st.text("hij", max_size=4)
-    ),
+    st.builds("{} {}".format, st.sampled_from(["#", "##", "###"]), st.text("hij", max_size=4)),
     st.builds("{}".format, st.text("ab. ", max_size=900)),
     st.just(""),
     st.just("```"),
@@ -74,9 +68,7 @@ def test_each_chunk_keeps_its_lines_after_small_chunks_are_joined(raw: bytes) ->
     parts, chunks = chunks_module._cut_note(raw), chunk(raw)
 
     assert all(len(one.text) <= CAP for one in chunks)
-    assert [one.first_line for one in chunks] == sorted(
-        one.first_line for one in chunks
-    )
+    assert [one.first_line for one in chunks] == sorted(one.first_line for one in chunks)
     for part in parts:
         found = chunks_containing(part, chunks)
         assert found, part
@@ -86,8 +78,7 @@ def test_each_chunk_keeps_its_lines_after_small_chunks_are_joined(raw: bytes) ->
         assert any(one.who in ("", part.who) for one in found)
         assert any(one.date in (None, part.date) for one in found)
         assert any(
-            set(part.heading[-1:]) <= {*one.heading, *one.text.split("\n")}
-            or part.heading == ()
+            set(part.heading[-1:]) <= {*one.heading, *one.text.split("\n")} or part.heading == ()
             for one in found
         )
 
@@ -98,9 +89,7 @@ def test_no_adjacent_chunks_remain_that_could_be_joined(raw: bytes) -> None:
     chunks = chunk(raw)
     if len(chunks) > SMALL:
         for left, right in pairwise(chunks):
-            parts_of_a_word = (
-                right.first_line <= left.last_line and " " not in left.text
-            )
+            parts_of_a_word = right.first_line <= left.last_line and " " not in left.text
             assert len(left.text) + 1 + len(right.text) > CAP or parts_of_a_word
 
 
@@ -114,9 +103,7 @@ def test_a_note_below_the_limit_is_left_unchanged(raw: bytes) -> None:
 
 @settings(max_examples=60)
 @given(st.integers(0, 2**32))
-def test_a_note_edited_step_by_step_has_the_same_chunks_as_one_parsed_afresh(
-    seed: int,
-) -> None:
+def test_a_note_edited_step_by_step_has_the_same_chunks_as_one_parsed_afresh(seed: int) -> None:
     draw = Random(seed)
     text = [
         f"- item {draw.randrange(99)}" if draw.random() < 0.9 else f"## h{place}"
@@ -124,9 +111,9 @@ def test_a_note_edited_step_by_step_has_the_same_chunks_as_one_parsed_afresh(
     ]
     for _ in range(12):
         place = draw.randrange(len(text))
-        text[place : place + draw.randrange(3)] = [
-            f"- new {draw.randrange(999)}"
-        ] * draw.randrange(3)
+        text[place : place + draw.randrange(3)] = [f"- new {draw.randrange(999)}"] * draw.randrange(
+            3
+        )
         raw = "\n".join(text).encode()
         step = chunk(raw)
         remembered = chunks_module._recent, outline_module._recent
@@ -136,9 +123,7 @@ def test_a_note_edited_step_by_step_has_the_same_chunks_as_one_parsed_afresh(
 
 
 @pytest.mark.parametrize("name", [*HOSTILE, "one letter"])
-def test_no_hostile_note_produces_many_chunks(
-    name: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_no_hostile_note_produces_many_chunks(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.undo()
 
     chunks = chunk(b"- b\n" * 262_000 if name == "one letter" else HOSTILE[name])

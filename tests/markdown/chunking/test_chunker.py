@@ -14,21 +14,14 @@ from tests.markdown.shapes import line_ends, notes, ordinary_notes, random_note
 from vault_memory.markdown.blocks import outline as outline_module
 from vault_memory.markdown.blocks.outline import outline
 from vault_memory.markdown.chunking import chunker as chunks_module
-from vault_memory.markdown.chunking.chunk_text import (
-    MARKER,
-    Chunk,
-    embed_text,
-    identity,
-)
+from vault_memory.markdown.chunking.chunk_text import MARKER, Chunk, embed_text, identity
 from vault_memory.markdown.chunking.chunker import chunk
 from vault_memory.markdown.chunking.long_runs import without_long_runs
 from vault_memory.markdown.chunking.splitter import CAP, cut
 from vault_memory.markdown.document import parse, render
 
 long_texts = st.text(st.sampled_from("ab é日。.!? \n\t-\u200d\u0301"), max_size=3000)
-long_notes = st.lists(st.one_of(notes, long_texts, ordinary_notes), max_size=3).map(
-    "\n\n".join
-)
+long_notes = st.lists(st.one_of(notes, long_texts, ordinary_notes), max_size=3).map("\n\n".join)
 
 
 def lines_with_text(raw: bytes) -> list[int]:
@@ -63,9 +56,7 @@ def violation(raw: bytes) -> str:
             found[number] = found.get(number, 0) + 1
     body = outline(raw).body
     front = set(range(body))
-    if missing := [
-        n for n in lines_with_text(raw) if n not in found and n not in front
-    ]:
+    if missing := [n for n in lines_with_text(raw) if n not in found and n not in front]:
         return f"lines {missing} are in no chunk"
     texts = [one for one in chunks if one.first_line - 1 not in headings]
     said = "".join("".join(one.text.split()) for one in texts)
@@ -86,9 +77,7 @@ def violation(raw: bytes) -> str:
 @example("- " + "あ" * 500 + "\n  - - y", "\n")
 @example("---\ntitle: a\n---\n# T\n\n## Empty\n", "\r\n")
 @example("日本語。" * 400, "\n")
-def test_every_line_is_in_one_chunk_or_split_across_its_pieces(
-    note: str, line_end: str
-) -> None:
+def test_every_line_is_in_one_chunk_or_split_across_its_pieces(note: str, line_end: str) -> None:
     assert violation(note.replace("\n", line_end).encode()) == ""
 
 
@@ -106,9 +95,7 @@ def test_a_line_at_the_top_changes_no_other_chunk(note: str) -> None:
     before, after = chunk(note.encode()), chunk(("A new line.\n\n" + note).encode())
 
     assert [key(one) for one in after[1:]] == [key(one) for one in before]
-    assert [one.first_line for one in after[1:]] == [
-        one.first_line + 2 for one in before
-    ]
+    assert [one.first_line for one in after[1:]] == [one.first_line + 2 for one in before]
 
 
 def key(one: Chunk) -> bytes:
@@ -161,13 +148,7 @@ def test_a_sample_note_is_split_into_the_expected_chunks() -> None:
         Chunk("title: Tea", (), "", 2, 2, None, "drinks"),
         Chunk("Hello there,\nworld.", ("Notes",), "", 7, 8, None, "drinks"),
         Chunk(
-            "- **Ann**: hi Bob ^b-1\n  how are you\n  - fine",
-            talk,
-            "Ann",
-            12,
-            14,
-            None,
-            "drinks",
+            "- **Ann**: hi Bob ^b-1\n  how are you\n  - fine", talk, "Ann", 12, 14, None, "drinks"
         ),
         Chunk(
             "- **Bob:** well (2026-01-28, ref:12, topic:health)",
@@ -223,17 +204,13 @@ def test_a_long_paragraph_is_split_between_sentences(text: str, ends: str) -> No
     pieces = [one.text for one in chunk(text.encode())]
 
     assert len(pieces) > 1
-    assert all(
-        piece.endswith(ends) and CAP // 4 < len(piece) <= CAP for piece in pieces
-    )
+    assert all(piece.endswith(ends) and CAP // 4 < len(piece) <= CAP for piece in pieces)
 
 
 def test_words_are_not_split_where_there_are_spaces() -> None:
     words = [f"word{number}" for number in range(400)]
 
-    assert (
-        " ".join(one.text for one in chunk(" ".join(words).encode())).split() == words
-    )
+    assert " ".join(one.text for one in chunk(" ".join(words).encode())).split() == words
 
 
 def test_fenced_code_and_tables_are_split_between_lines() -> None:
@@ -243,40 +220,20 @@ def test_fenced_code_and_tables_are_split_between_lines() -> None:
     for text in (note, "```\n" + note + "\n```"):
         chunks = chunk(text.encode())
         assert "\n".join(one.text for one in chunks) == text
-        assert [one.first_line for one in chunks[1:]] == [
-            one.last_line + 1 for one in chunks[:-1]
-        ]
+        assert [one.first_line for one in chunks[1:]] == [one.last_line + 1 for one in chunks[:-1]]
 
 
 def test_a_letter_is_not_split_from_its_combining_marks() -> None:
-    assert all(
-        piece.text[0] != "\u0301" for piece in cut("e\u0301" * 1000, by_line=False)
-    )
+    assert all(piece.text[0] != "\u0301" for piece in cut("e\u0301" * 1000, by_line=False))
 
 
 @pytest.mark.scenario("H122")
 @pytest.mark.parametrize(
     "raw",
     [
-        *[
-            b">" * 50_000,
-            b"> " * 300 + b"a",
-            (b"> " * 40 + b"a\n") * 300,
-            b"> x\ny\n\n" * 2000,
-        ],
-        *[
-            b"[" * 50_000,
-            b"[a\n" * 5000,
-            b"[a" + b"\nb" * 5000,
-            b"*a_ " * 20_000,
-            b"x" * 1_000_000,
-        ],
-        *[
-            b"- " * 5000 + b"x",
-            b"+ " * 20_000,
-            b"- a\n" * 20_000,
-            b"- a\n" + b"  - b\n" * 20_000,
-        ],
+        *[b">" * 50_000, b"> " * 300 + b"a", (b"> " * 40 + b"a\n") * 300, b"> x\ny\n\n" * 2000],
+        *[b"[" * 50_000, b"[a\n" * 5000, b"[a" + b"\nb" * 5000, b"*a_ " * 20_000, b"x" * 1_000_000],
+        *[b"- " * 5000 + b"x", b"+ " * 20_000, b"- a\n" * 20_000, b"- a\n" + b"  - b\n" * 20_000],
         *[
             b"".join(b"  " * depth + b"- a\n" for depth in range(300)),
             b"- ```\n" * 3000,
@@ -300,10 +257,7 @@ def test_hostile_notes_are_chunked_too(raw: bytes) -> None:
 def lose_the_last_line(raw: bytes) -> outline_module.Outline:
     note = outline(raw)
     return note._replace(
-        blocks=[
-            block._replace(end=max(block.end - 1, block.first + 1))
-            for block in note.blocks
-        ]
+        blocks=[block._replace(end=max(block.end - 1, block.first + 1)) for block in note.blocks]
     )
 
 
@@ -323,13 +277,7 @@ def see_headings_in_fences(raw: bytes) -> outline_module.Outline:
 
 
 @pytest.mark.parametrize(
-    "broken",
-    [
-        lose_the_last_line,
-        lose_front_matter,
-        count_lines_from_zero,
-        see_headings_in_fences,
-    ],
+    "broken", [lose_the_last_line, lose_front_matter, count_lines_from_zero, see_headings_in_fences]
 )
 def test_broken_chunks_are_detected(
     broken: Callable[[bytes], outline_module.Outline], monkeypatch: pytest.MonkeyPatch

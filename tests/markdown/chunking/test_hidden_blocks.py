@@ -62,18 +62,9 @@ def test_settings_in_front_matter_are_not_a_hit():
         ("tags: [boat, lake]", []),
         ("tags:\n  - boat\n  - lake\ndate: 2026-03-10", []),
         ("Tags:\n- boat\ncreated: 2026-03-10\nid: 20260310", []),
-        (
-            "title: The boat\naliases: [hull]\ntags: lake",
-            ["title: The boat\naliases: [hull]"],
-        ),
-        (
-            "born: 1980-05-03\ntags: [a]\ncity: Porto",
-            ["born: 1980-05-03", "city: Porto"],
-        ),
-        (
-            "summary: |\n  about tags: and\n  dates",
-            ["summary: |\n  about tags: and\n  dates"],
-        ),
+        ("title: The boat\naliases: [hull]\ntags: lake", ["title: The boat\naliases: [hull]"]),
+        ("born: 1980-05-03\ntags: [a]\ncity: Porto", ["born: 1980-05-03", "city: Porto"]),
+        ("summary: |\n  about tags: and\n  dates", ["summary: |\n  about tags: and\n  dates"]),
         ("created by: ann", ["created by: ann"]),
     ],
 )
@@ -82,15 +73,9 @@ def test_of_front_matter_only_what_says_something_is_a_hit(front, expected):
 
 
 def test_lines_of_front_matter_keep_their_numbers():
-    chunks = chunk(
-        b"---\ntags: x\ncity: Porto\ndate: 2026-03-10\nowner: ann\n---\ntext"
-    )
+    chunks = chunk(b"---\ntags: x\ncity: Porto\ndate: 2026-03-10\nowner: ann\n---\ntext")
 
-    assert [(entry.first_line, entry.last_line) for entry in chunks] == [
-        (3, 3),
-        (5, 5),
-        (7, 7),
-    ]
+    assert [(entry.first_line, entry.last_line) for entry in chunks] == [(3, 3), (5, 5), (7, 7)]
 
 
 def test_of_a_drawing_only_its_texts_are_found():

@@ -14,10 +14,7 @@ from vault_memory.markdown.chunking.splitter import LONGEST_RUN
 IMAGE = base64.b64encode(Random(1).randbytes(90_000)).decode()
 PATH = "M12.5,3.4" + "L18.25,-7.75C1.5,2.5,3.5,4.5" * 40
 TOKEN = (
-    "eyJhbGciOiJIUzI1NiIsInR5cCI6IkpXVCJ9."
-    + IMAGE[:600].replace("/", "_")
-    + "."
-    + IMAGE[600:660]
+    "eyJhbGciOiJIUzI1NiIsInR5cCI6IkpXVCJ9." + IMAGE[:600].replace("/", "_") + "." + IMAGE[600:660]
 )
 
 
@@ -34,17 +31,7 @@ TOKEN = (
         f"The pier {'%D0%BF' * 100} The heron stood there.",
         f"The pier {'ж' * 300} The heron stood there.",
     ],
-    ids=[
-        "image",
-        "HTML",
-        "link",
-        "drawing",
-        "table",
-        "token",
-        "checksum",
-        "escapes",
-        "Cyrillic",
-    ],
+    ids=["image", "HTML", "link", "drawing", "table", "token", "checksum", "escapes", "Cyrillic"],
 )
 def test_what_surrounds_a_long_run_is_one_chunk(line: str):
     [only] = chunk(f"{line}\n".encode())

@@ -116,13 +116,10 @@ class Oracle:
         ):
             if base and home and id in did.deleted:
                 section = next(
-                    (section for section in note.sections if section.id == home.id),
-                    None,
+                    (section for section in note.sections if section.id == home.id), None
                 )
                 added = [
-                    item
-                    for item in (section.items if section else ())
-                    if item.id in did.added
+                    item for item in (section.items if section else ()) if item.id in did.added
                 ]
                 if any(alike(base.words, item.words) for item in added):
                     return True
@@ -155,16 +152,9 @@ class Oracle:
 
     def _both_have(self, base: Item, ours: Item, theirs: Item) -> None:
         words = (
-            theirs.words
-            if theirs.words != base.words or ours.words == base.words
-            else ours.words
+            theirs.words if theirs.words != base.words or ours.words == base.words else ours.words
         )
-        merged = Item(
-            base.id,
-            words,
-            base.kind,
-            theirs.box if theirs.box != base.box else ours.box,
-        )
+        merged = Item(base.id, words, base.kind, theirs.box if theirs.box != base.box else ours.box)
         if len({base.words, ours.words, theirs.words}) == 3:
             self.conflicting += 1
             self.anywhere[ours.words] += 1
@@ -174,9 +164,7 @@ class Oracle:
                 merged.box = "?"
         self._stays(base, merged, ours, theirs, only=False)
 
-    def _stays(
-        self, base: Item, merged: Item, ours: Item, theirs: Item, *, only: bool
-    ) -> None:
+    def _stays(self, base: Item, merged: Item, ours: Item, theirs: Item, *, only: bool) -> None:
         (self.anywhere if merged is ours and only else self.in_file)[merged.words] += 1
         self.most[merged.words] += 1
         if merged.words != base.words:
@@ -194,18 +182,14 @@ class Oracle:
                 self.most[kid.words] += 1
                 self.parent[kid.words] = {merged.words}
 
-    def _old_kid(
-        self, base: Item, ours: Item | None, theirs: Item | None, parent: str
-    ) -> None:
+    def _old_kid(self, base: Item, ours: Item | None, theirs: Item | None, parent: str) -> None:
         texts = {base.words, *(kid.words for kid in (ours, theirs) if kid)}
         if ours and theirs and len(texts) == 3:
             self.conflicting += 1
             self.anywhere[ours.words] += 1
             self.most[ours.words] += 1
         left = theirs if theirs and (theirs.words != base.words or not ours) else ours
-        dropped = left is None or (
-            (ours is None or theirs is None) and left.words == base.words
-        )
+        dropped = left is None or ((ours is None or theirs is None) and left.words == base.words)
         if dropped or (left and left.words != base.words):
             self.most.setdefault(base.words, 0)
         if left and not dropped:
@@ -236,21 +220,15 @@ class Oracle:
         else:
             section = theirs if theirs != base else ours
         assert section
-        return (
-            self._any_name() if self._may_be_renamed(section) else self._names(section)
-        )
+        return self._any_name() if self._may_be_renamed(section) else self._names(section)
 
     def _any_name(self) -> set[str]:
-        return {
-            one.name
-            for one in [*self.triple.ours.sections, *self.triple.theirs.sections]
-        }
+        return {one.name for one in [*self.triple.ours.sections, *self.triple.theirs.sections]}
 
     def _names(self, section: int) -> set[str]:
         notes = self.triple.base, self.triple.ours, self.triple.theirs
         base, ours, theirs = (
-            next((one.name for one in note.sections if one.id == section), None)
-            for note in notes
+            next((one.name for one in note.sections if one.id == section), None) for note in notes
         )
         if theirs is None or ours is None:
             return {name for name in (base, ours, theirs) if name is not None}
@@ -292,41 +270,25 @@ class Oracle:
                 if one.id == section
             ]
             self.conflicting += len(set(names)) > 1
-        for note, removed in (
-            (it.ours, it.yours.removed),
-            (it.theirs, it.mine.removed),
-        ):
+        for note, removed in ((it.ours, it.yours.removed), (it.theirs, it.mine.removed)):
             for section in note.sections:
-                old = next(
-                    (one for one in it.base.sections if one.id == section.id), None
-                )
+                old = next((one for one in it.base.sections if one.id == section.id), None)
                 self.returning += (
-                    section.id in removed
-                    and old is not None
-                    and section.items != old.items
+                    section.id in removed and old is not None and section.items != old.items
                 )
 
     def _new(self, note: Note, did: Did) -> list[tuple[Item, set[str]]]:
         found = []
         for section in note.sections:
-            names = (
-                {section.name}
-                if section.id in did.new_sections
-                else self._names(section.id)
-            )
+            names = {section.name} if section.id in did.new_sections else self._names(section.id)
             if self._may_be_renamed(section.id):
                 names = self._any_name()
-            found += [
-                (item, names) for item in section.items if item.id in set(did.added)
-            ]
+            found += [(item, names) for item in section.items if item.id in set(did.added)]
         return found
 
     def _may_be_renamed(self, id: int) -> bool:
         """Whether a side removed an empty section and began one: nobody can say that it was not renamed."""
-        empty = any(
-            section.id == id and not section.items
-            for section in self.triple.base.sections
-        )
+        empty = any(section.id == id and not section.items for section in self.triple.base.sections)
         sides = (self.triple.mine, self.triple.yours)
         return empty and any(id in did.removed and did.new_sections for did in sides)
 
@@ -338,14 +300,9 @@ class Oracle:
         faults = []
         for words, count in self.in_file.items():
             if words not in self.free and found.count(words) < count:
-                faults.append(
-                    f"lost: {words!r} is there {found.count(words)} times, not {count}"
-                )
+                faults.append(f"lost: {words!r} is there {found.count(words)} times, not {count}")
         for words, count in self.anywhere.items():
-            if (
-                words not in self.free
-                and found.count(words) + told.count(words) < count
-            ):
+            if words not in self.free and found.count(words) + told.count(words) < count:
                 faults.append(f"lost: {words!r} is in no conflict either")
         for words, count in self.most.items():
             if words not in self.free and found.count(words) > count:
@@ -357,21 +314,15 @@ class Oracle:
     def _misplaced(self, found: Read) -> list[str]:
         faults = []
         for words, names in self.section.items():
-            if words not in self.free and not names.issuperset(
-                found.places.get(words, ())
-            ):
+            if words not in self.free and not names.issuperset(found.places.get(words, ())):
                 faults.append(
                     f"wrong section: {words!r} is in {found.places[words]}, not {sorted(names)}"
                 )
         for words, box in self.boxes.items():
             if words not in self.free and found.boxes.get(words, {box}) != {box}:
-                faults.append(
-                    f"wrong box: {words!r} has {found.boxes[words]}, not {box!r}"
-                )
+                faults.append(f"wrong box: {words!r} has {found.boxes[words]}, not {box!r}")
         for words, parents in self.parent.items():
-            if words not in self.free and not parents.issuperset(
-                found.parents.get(words, ())
-            ):
+            if words not in self.free and not parents.issuperset(found.parents.get(words, ())):
                 faults.append(
                     f"wrong parent: {words!r} is below {found.parents[words]}, not {sorted(parents)}"
                 )
@@ -384,14 +335,10 @@ class Oracle:
         for section in it.theirs.sections:
             if section.id in it.mine.reordered | it.yours.renamed | it.mine.renamed:
                 continue
-            theirs = [
-                item.words for item in section.items if item.id not in it.mine.moved
-            ]
+            theirs = [item.words for item in section.items if item.id not in it.mine.moved]
             both = {words for words in theirs if found.count(words) == 1} - self.free
             wanted = [words for words in theirs if words in both]
-            stands = [
-                words for words in found.order.get(section.name, ()) if words in both
-            ]
+            stands = [words for words in found.order.get(section.name, ()) if words in both]
             if [words for words in wanted if words in stands] != stands:
                 faults.append(f"wrong order: {stands} and not {wanted}")
         return faults

@@ -18,18 +18,14 @@ class Case(NamedTuple):
     def raw(self, name: str) -> bytes:
         text = self.blocks[name].replace("␍", "\r")
         text = text.removesuffix("⌫\n") if text.endswith("⌫\n") else text
-        return (
-            text.replace("⟦BOM⟧", "\ufeff").encode().replace("⟦FF⟧".encode(), b"\xff")
-        )
+        return text.replace("⟦BOM⟧", "\ufeff").encode().replace("⟦FF⟧".encode(), b"\xff")
 
 
 def cases() -> list[Case]:
     found = []
     for part in re.split(r"^## (?=.*\n\n~~~~)", PAGE, flags=re.MULTILINE)[1:]:
         title, _, rest = part.partition("\n")
-        blocks = dict(
-            re.findall(r"^~~~~ (\w+)\n(.*?)^~~~~$", rest, re.MULTILINE | re.DOTALL)
-        )
+        blocks = dict(re.findall(r"^~~~~ (\w+)\n(.*?)^~~~~$", rest, re.MULTILINE | re.DOTALL))
         found.append(Case(title, blocks))
     return found
 
@@ -47,11 +43,7 @@ def test_each_documented_merge_case_gives_the_documented_result(case: Case) -> N
     people = "Between people" in case.title
 
     merged = merge(
-        base,
-        case.raw("ours"),
-        case.raw("theirs"),
-        between_people=people,
-        date="2026-11-21",
+        base, case.raw("ours"), case.raw("theirs"), between_people=people, date="2026-11-21"
     )
 
     if case.blocks["result"] == "none\n":
@@ -62,8 +54,7 @@ def test_each_documented_merge_case_gives_the_documented_result(case: Case) -> N
             "utf-8", "replace"
         )
     told = [
-        " / ".join([c.kind, c.section, c.kept.decode(), c.other.decode()])
-        for c in merged.conflicts
+        " / ".join([c.kind, c.section, c.kept.decode(), c.other.decode()]) for c in merged.conflicts
     ]
     assert [line.replace("\n", "↵") for line in told] == case.blocks.get(
         "conflicts", ""
@@ -71,9 +62,7 @@ def test_each_documented_merge_case_gives_the_documented_result(case: Case) -> N
 
 
 def test_the_cases_page_covers_each_merge_scenario() -> None:
-    numbers = {
-        number for case in cases() for number in re.findall(r"\((A\d+)\)", case.title)
-    }
+    numbers = {number for case in cases() for number in re.findall(r"\((A\d+)\)", case.title)}
 
     assert numbers == {f"A{number}" for number in range(12, 22)}
     assert len(cases()) == PAGE.count("~~~~ result")

@@ -62,19 +62,10 @@ PIECES = [
         b"|---|---|",
         b"    code",
     ],
-    *[
-        b"\xff",
-        b"\xef\xbb\xbf",
-        b"\0",
-        b"- \xe6\x97\xa5\xe6\x9c\xac",
-        b"\x0c",
-        b"\xe2\x80\xa8",
-    ],
+    *[b"\xff", b"\xef\xbb\xbf", b"\0", b"- \xe6\x97\xa5\xe6\x9c\xac", b"\x0c", b"\xe2\x80\xa8"],
 ]
 shaped = st.lists(
-    st.tuples(
-        st.sampled_from(PIECES), st.sampled_from([b"\n", b"\n", b"\n", b"\r\n", b"\r"])
-    ),
+    st.tuples(st.sampled_from(PIECES), st.sampled_from([b"\n", b"\n", b"\n", b"\r\n", b"\r"])),
     max_size=9,
 ).map(lambda lines: b"".join(piece + end for piece, end in lines))
 anything = st.one_of(
@@ -120,11 +111,7 @@ def test_a_note_edited_line_by_line_on_both_sides_loses_nothing() -> None:
         base = "\n".join(random_note(random) for _ in range(2)).split("\n")
         raw, ours, theirs = (
             "\n".join(lines).encode()
-            for lines in (
-                base,
-                randomly_edited(base, random),
-                randomly_edited(base, random),
-            )
+            for lines in (base, randomly_edited(base, random), randomly_edited(base, random))
         )
         merged = merge(raw, ours, theirs)
         clean += merged.result is not None
@@ -145,9 +132,7 @@ def randomly_edited(lines: list[str], random: Random) -> list[str]:
                 + str(random.randint(0, 99)),
             )
         elif place < len(changed):
-            changed[place : place + 1] = (
-                [] if random.random() < 0.5 else [changed[place] + " more"]
-            )
+            changed[place : place + 1] = [] if random.random() < 0.5 else [changed[place] + " more"]
     return changed
 
 
@@ -214,18 +199,14 @@ def test_a_merge_without_base_neither_loses_nor_duplicates_items() -> None:
         assert set(words(merged.result)) == set(words(ours)) | set(words(theirs)), seed
         mine, yours, all_items = items(ours), items(theirs), items(merged.result)
         assert not [
-            item
-            for item, count in all_items.items()
-            if count > max(mine[item], yours[item], 1)
+            item for item, count in all_items.items() if count > max(mine[item], yours[item], 1)
         ], seed
 
 
 def items(raw: bytes) -> Counter[bytes]:
     """The items of a generated note, each with what is below it, and without the lines in fences."""
     return Counter(
-        re.findall(
-            rb"^[-*] (?!.*no item$).*(?:\n  .*)*", raw.replace(b"\r", b""), re.MULTILINE
-        )
+        re.findall(rb"^[-*] (?!.*no item$).*(?:\n  .*)*", raw.replace(b"\r", b""), re.MULTILINE)
     )
 
 

@@ -43,13 +43,7 @@ def test_log_entries_of_two_devices_are_sorted_by_time() -> None:
 def test_a_section_that_is_not_a_log_keeps_the_persons_lines_first() -> None:
     merged = merge(BASE, log("20:31 tea", "and cake"), log("a walk", "20:30 rain"))
 
-    assert lines(merged.result) == [
-        "09:00 up",
-        "a walk",
-        "20:30 rain",
-        "20:31 tea",
-        "and cake",
-    ]
+    assert lines(merged.result) == ["09:00 up", "a walk", "20:30 rain", "20:31 tea", "and cake"]
 
 
 @pytest.mark.scenario("G113")

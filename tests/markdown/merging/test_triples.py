@@ -43,18 +43,7 @@ def test_none_of_a_million_merges_is_silently_wrong(first: int) -> None:
 
 
 PINNED = [364, 737, 944, 718, 1055, 1204, 1418, 2121, 2328, 2541, 6781, 8346]
-PINNED += [
-    10113,
-    17770,
-    19669,
-    1002636,
-    1005563,
-    1012863,
-    3074419,
-    76218,
-    95692,
-    169582,
-]
+PINNED += [10113, 17770, 19669, 1002636, 1005563, 1012863, 3074419, 76218, 95692, 169582]
 
 
 @pytest.mark.parametrize("seed", PINNED)
@@ -93,14 +82,10 @@ def set_of_lines(base: bytes, ours: bytes, theirs: bytes) -> Merged:
     """Lines as a set with three-way deletion: what a careful person writes first."""
     old, mine = set(base.splitlines()), set(ours.splitlines())
     kept = [
-        line
-        for line in theirs.splitlines()
-        if not line.strip() or line in mine or line not in old
+        line for line in theirs.splitlines() if not line.strip() or line in mine or line not in old
     ]
     yours = set(theirs.splitlines())
-    added = [
-        line for line in ours.splitlines() if line not in old and line not in yours
-    ]
+    added = [line for line in ours.splitlines() if line not in old and line not in yours]
     return Merged(re.sub(rb"\n+\Z", b"\n", b"\n".join([*kept, *added]) + b"\n"))
 
 
@@ -120,9 +105,7 @@ def test_the_oracle_catches_each_kind_of_fault() -> None:
         result = merge(*made.raws()).result
         assert result is not None
         lines = result.splitlines(keepends=True)
-        items = [
-            number for number, line in enumerate(lines) if re.match(rb"[-*] ", line)
-        ]
+        items = [number for number, line in enumerate(lines) if re.match(rb"[-*] ", line)]
         if len(items) < 3:
             continue
         place = items[len(items) // 2]
@@ -130,23 +113,9 @@ def test_the_oracle_catches_each_kind_of_fault() -> None:
             lines[:place] + lines[place + 1 :],
             [*lines[: place + 1], lines[place], *lines[place + 1 :]],
             [lines[place], b"\n", *lines[:place], *lines[place + 1 :]],
-            [
-                *lines[: items[0]],
-                lines[place],
-                *lines[items[0] : place],
-                *lines[place + 1 :],
-            ],
+            [*lines[: items[0]], lines[place], *lines[items[0] : place], *lines[place + 1 :]],
         ]
         for wrong in changed:
-            kinds |= {
-                fault.split(":")[0]
-                for fault in Oracle(made).faults(b"".join(wrong), b"")
-            }
+            kinds |= {fault.split(":")[0] for fault in Oracle(made).faults(b"".join(wrong), b"")}
 
-    assert kinds >= {
-        "lost",
-        "too often",
-        "wrong section",
-        "wrong order",
-        "wrong parent",
-    }
+    assert kinds >= {"lost", "too often", "wrong section", "wrong order", "wrong parent"}

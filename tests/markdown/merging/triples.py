@@ -5,15 +5,12 @@ from random import Random
 
 VERBS = "likes owns plans avoids prefers remembers wants needs reads fears paints mends sells counts".split()
 THINGS = "tea coffee ink maps lamps boats chess bread rope salt kites tides stamps bells clocks honey moss wool".split()
-PLACES = "Berlin Oslo Ghent harbour kitchen garden attic museum island office cellar 京都 Казань".split()
+PLACES = (
+    "Berlin Oslo Ghent harbour kitchen garden attic museum island office cellar 京都 Казань".split()
+)
 SMALL = "the a in at with near for every some old new small blue quiet".split()
 NAMES = "Preferences Work People Plans Health Home Travel Notes Money Music Garden Tools".split()
-POOL = [
-    "Drinks mint tea",
-    "Has a dog called Rex",
-    "Sleeps at noon",
-    "Works from home on Fridays",
-]
+POOL = ["Drinks mint tea", "Has a dog called Rex", "Sleeps at noon", "Works from home on Fridays"]
 
 
 @dataclass
@@ -29,12 +26,7 @@ class Item:
 
     def copy(self) -> "Item":
         return Item(
-            self.id,
-            self.words,
-            self.kind,
-            self.box,
-            self.tail,
-            [kid.copy() for kid in self.kids],
+            self.id, self.words, self.kind, self.box, self.tail, [kid.copy() for kid in self.kids]
         )
 
 
@@ -55,29 +47,18 @@ class Note:
 
     def copy(self) -> "Note":
         sections = [
-            Section(one.id, one.name, [item.copy() for item in one.items])
-            for one in self.sections
+            Section(one.id, one.name, [item.copy() for item in one.items]) for one in self.sections
         ]
         return replace(self, sections=sections)
 
     def item(self, id: int) -> Item | None:
         return next(
-            (
-                item
-                for section in self.sections
-                for item in section.items
-                if item.id == id
-            ),
-            None,
+            (item for section in self.sections for item in section.items if item.id == id), None
         )
 
     def home(self, id: int) -> Section | None:
         return next(
-            (
-                section
-                for section in self.sections
-                if any(item.id == id for item in section.items)
-            ),
+            (section for section in self.sections if any(item.id == id for item in section.items)),
             None,
         )
 
@@ -102,13 +83,7 @@ class Note:
         if item.kind == "paragraph":
             return [item.words]
         if item.kind == "fence":
-            return [
-                "```",
-                "## " + item.words,
-                "",
-                "- " + item.words + " no item",
-                "```",
-            ]
+            return ["```", "## " + item.words, "", "- " + item.words + " no item", "```"]
         box = f"[{item.box}] " if item.box else ""
         lines = [f"{indent}{self.marker} {box}{item.words}{item.tail}"]
         for kid in item.kids:
@@ -133,14 +108,7 @@ class Did:
     reordered: set[int] = field(default_factory=set)
 
     def touched(self) -> set[int]:
-        return (
-            self.deleted
-            | self.edited
-            | self.moved
-            | self.doubled
-            | self.kids
-            | self.checked
-        )
+        return self.deleted | self.edited | self.moved | self.doubled | self.kids | self.checked
 
 
 @dataclass
@@ -177,9 +145,7 @@ class Author:
     def note(self) -> Note:
         names = self.random.sample(NAMES, self.random.randint(1, 5))
         sections = [
-            Section(
-                self.id(), name, [self.item() for _ in range(self.random.randint(0, 6))]
-            )
+            Section(self.id(), name, [self.item() for _ in range(self.random.randint(0, 6))])
             for name in names
         ]
         if self.random.random() < 0.5:
@@ -187,19 +153,13 @@ class Author:
         for section in sections[1:]:
             if self.random.random() < 0.2:
                 kind = self.random.choice(["paragraph", "fence"])
-                section.items.insert(
-                    self.random.choice([0, len(section.items)]), self.item(kind)
-                )
+                section.items.insert(self.random.choice([0, len(section.items)]), self.item(kind))
         marker, newline = (
             self.random.choice("--*"),
             self.random.choice(["\n", "\n", "\n", "\r\n"]),
         )
         return Note(
-            sections,
-            newline,
-            self.random.random() < 0.9,
-            self.random.random() < 0.05,
-            marker,
+            sections, newline, self.random.random() < 0.9, self.random.random() < 0.05, marker
         )
 
     def item(self, kind: str = "item") -> Item:
@@ -211,21 +171,14 @@ class Author:
                 item.box = self.random.choice(" x")
             if self.random.random() < 0.2:
                 item.kids = [
-                    Item(self.id(), self.words())
-                    for _ in range(self.random.randint(1, 3))
+                    Item(self.id(), self.words()) for _ in range(self.random.randint(1, 3))
                 ]
         return item
 
     def words(self) -> str:
         while True:
             pick = self.random.choice
-            words = [
-                pick(VERBS).title(),
-                pick(SMALL),
-                pick(THINGS),
-                pick(SMALL),
-                pick(PLACES),
-            ]
+            words = [pick(VERBS).title(), pick(SMALL), pick(THINGS), pick(SMALL), pick(PLACES)]
             words += [pick(SMALL), pick(THINGS)] if self.random.random() < 0.5 else []
             text = " ".join(words)
             if text not in self.used:
@@ -293,9 +246,7 @@ class Author:
                 for other in s.items
             ):
                 return
-            item = Item(
-                item.id, self.random.choice([text, text, text.lower(), text + "."])
-            )
+            item = Item(item.id, self.random.choice([text, text, text.lower(), text + "."]))
         place = (
             len(section.items)
             if self.random.random() < 0.7
@@ -352,9 +303,7 @@ class Author:
             return
         kind = self.random.random()
         if kind < 0.4 or not item.kids:
-            item.kids.insert(
-                self.random.randint(0, len(item.kids)), Item(self.id(), self.words())
-            )
+            item.kids.insert(self.random.randint(0, len(item.kids)), Item(self.id(), self.words()))
         elif kind < 0.7:
             kid = self.random.choice(item.kids)
             kid.words = self.reworded(kid.words)
@@ -370,15 +319,11 @@ class Author:
 
     def rename(self, note: Note, base: Note, did: Did) -> None:
         section = self.section(note)
-        before = next(
-            (old for old in base.sections if section and old.id == section.id), None
-        )
+        before = next((old for old in base.sections if section and old.id == section.id), None)
         if section is None or before is None or not section.name or not before.items:
             return
         left = [
-            item
-            for item in before.items
-            if item in section.items and item.id not in did.touched()
+            item for item in before.items if item in section.items and item.id not in did.touched()
         ]
         if len(left) == len(before.items) and len(section.items) <= 2 * len(left):
             section.name = f"{self.random.choice(NAMES)} {section.id}"
@@ -386,15 +331,8 @@ class Author:
 
     def remove(self, note: Note, base: Note, did: Did) -> None:
         section = self.section(note)
-        before = next(
-            (old for old in base.sections if section and old.id == section.id), None
-        )
-        if (
-            section is None
-            or before is None
-            or not section.name
-            or section.id in did.renamed
-        ):
+        before = next((old for old in base.sections if section and old.id == section.id), None)
+        if section is None or before is None or not section.name or section.id in did.renamed:
             return
         if [item.id for item in section.items] == [item.id for item in before.items]:
             note.sections.remove(section)
@@ -402,9 +340,7 @@ class Author:
             did.deleted |= {item.id for item in section.items}
 
     def begin(self, note: Note, base: Note, did: Did) -> None:
-        new = Section(
-            self.id(), f"{self.random.choice(NAMES)} {self.last}", [self.item()]
-        )
+        new = Section(self.id(), f"{self.random.choice(NAMES)} {self.last}", [self.item()])
         note.sections.insert(
             self.random.randint(1, len(note.sections)) if note.sections else 0, new
         )

@@ -70,7 +70,9 @@ def test_a_line_of_tags_alone_is_about_the_note():
 
 
 def test_links_lead_to_notes_in_each_form():
-    note = "[[A|shown]] [[d/B#Part]] ![[C]] [x](E%20f.md#g) [[#here]] ![[p.png]] [y](https://z/q.md)"
+    note = (
+        "[[A|shown]] [[d/B#Part]] ![[C]] [x](E%20f.md#g) [[#here]] ![[p.png]] [y](https://z/q.md)"
+    )
 
     assert values(note, Sort.LINK) == ["A", "d/B", "C", "E f.md"]
     keys = [entry.key for entry in note_properties(note.encode())]

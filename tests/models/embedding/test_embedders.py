@@ -52,10 +52,7 @@ def test_switching_embedding_off_is_no_error(tmp_path: Path) -> None:
 
 
 def test_checking_availability_loads_nothing_heavy() -> None:
-    assert (
-        subprocess.check_output([sys.executable, "-c", CHEAP], text=True).strip()
-        == "[]"
-    )
+    assert subprocess.check_output([sys.executable, "-c", CHEAP], text=True).strip() == "[]"
 
 
 @pytest.mark.parametrize(
@@ -106,11 +103,7 @@ def test_status_and_loader_give_the_same_reason_for_a_failure(
     ("embedding", "hidden", "reason"),
     [
         (EmbeddingSettings(kind="api"), (), "base_url"),
-        (
-            EmbeddingSettings(kind="sentence"),
-            ("sentence_transformers",),
-            "not installed",
-        ),
+        (EmbeddingSettings(kind="sentence"), ("sentence_transformers",), "not installed"),
     ],
 )
 def test_each_kind_of_embedder_gives_its_reason_for_being_unavailable(
@@ -139,9 +132,7 @@ def test_the_loader_reports_that_sentence_transformers_is_missing(
     assert "vault-memory[vectors]" in caught.value.hint
 
 
-def test_a_model_folder_is_loaded_by_its_path(
-    minilm_files: ModelFiles, tmp_path: Path
-) -> None:
+def test_a_model_folder_is_loaded_by_its_path(minilm_files: ModelFiles, tmp_path: Path) -> None:
     (tmp_path / "model.onnx").symlink_to(minilm_files.model)
     (tmp_path / "tokenizer.json").symlink_to(minilm_files.tokenizer)
     embedding = EmbeddingSettings(kind="onnx", model=str(tmp_path))
@@ -177,8 +168,7 @@ def test_a_downloaded_model_is_used_without_contacting_the_hub(
     (folder / tokenizer.name).write_bytes(minilm_files.tokenizer.read_bytes())
     known = replace(weights, sha256=file_sha256(folder / weights.name))
     monkeypatch.setattr(
-        "vault_memory.models.embedding.hub_download.minilm_pins",
-        lambda: (known, tokenizer),
+        "vault_memory.models.embedding.hub_download.minilm_pins", lambda: (known, tokenizer)
     )
 
     embedder = load_embedder(

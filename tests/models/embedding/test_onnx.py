@@ -27,9 +27,7 @@ class TestOnnxEmbedder(UnderstandingContract):
         return minilm
 
 
-def test_a_text_is_read_up_to_the_maximum_length_of_the_model(
-    minilm: OnnxEmbedder,
-) -> None:
+def test_a_text_is_read_up_to_the_maximum_length_of_the_model(minilm: OnnxEmbedder) -> None:
     within = minilm.embed(["tea " * 200 + "coffee", "tea " * 200 + "bicycle"])
     beyond = minilm.embed(["tea " * 300 + "coffee", "tea " * 300 + "bicycle"])
 
@@ -40,9 +38,7 @@ def test_a_text_is_read_up_to_the_maximum_length_of_the_model(
 def test_queries_and_passages_get_different_prefixes(
     minilm_files: ModelFiles, minilm: OnnxEmbedder
 ) -> None:
-    told = OnnxEmbedder(
-        replace(minilm_files, query_prefix="query: ", passage_prefix="passage: ")
-    )
+    told = OnnxEmbedder(replace(minilm_files, query_prefix="query: ", passage_prefix="passage: "))
 
     assert told.embed(["tea"], query=True) == minilm.embed(["query: tea"])
     assert told.embed(["tea"]) == minilm.embed(["passage: tea"])
@@ -67,8 +63,7 @@ def test_a_different_tokenizer_changes_the_fingerprint(
     tokenizer.write_bytes(minilm_files.tokenizer.read_bytes() + b"\n")
 
     assert (
-        OnnxEmbedder(replace(minilm_files, tokenizer=tokenizer)).fingerprint
-        != minilm.fingerprint
+        OnnxEmbedder(replace(minilm_files, tokenizer=tokenizer)).fingerprint != minilm.fingerprint
     )
 
 
@@ -98,9 +93,7 @@ def test_a_broken_model_is_reported_in_plain_words(
     minilm_files: ModelFiles, tmp_path: Path, content: bytes | None
 ) -> None:
     model = tmp_path / "model.onnx"
-    model.write_bytes(
-        minilm_files.model.read_bytes()[:1_000_000] if content is None else content
-    )
+    model.write_bytes(minilm_files.model.read_bytes()[:1_000_000] if content is None else content)
 
     with pytest.raises(EmbedderUnavailable, match=r"model\.onnx") as caught:
         OnnxEmbedder(replace(minilm_files, model=model))
@@ -131,8 +124,7 @@ def test_without_its_packages_the_error_says_what_to_install(
 
 
 @pytest.mark.skipif(
-    sys.platform != "linux",
-    reason="reads /proc, and only glibc is told to give memory back",
+    sys.platform != "linux", reason="reads /proc, and only glibc is told to give memory back"
 )
 def test_a_process_with_the_model_uses_little_memory() -> None:
     done = subprocess.run(

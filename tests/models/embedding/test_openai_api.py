@@ -25,11 +25,7 @@ from vault_memory.errors import EmbedderUnavailable
 from vault_memory.models import http_client
 from vault_memory.models.base import unit
 from vault_memory.models.credentials import EMBEDDING
-from vault_memory.models.embedding.openai_api import (
-    ApiEmbedder,
-    embeddings_url,
-    retry_after,
-)
+from vault_memory.models.embedding.openai_api import ApiEmbedder, embeddings_url, retry_after
 from vault_memory.models.http_client import is_private
 
 VARIABLE = EMBEDDING.variable
@@ -45,10 +41,7 @@ def valid_reply(server: ScriptedServer) -> Reply:
 
     def reply(handler: BaseHTTPRequestHandler) -> None:
         texts = json.loads(server.asked[-1][2])["input"]
-        rows = [
-            {"index": place, "embedding": vector_of(text)}
-            for place, text in enumerate(texts)
-        ]
+        rows = [{"index": place, "embedding": vector_of(text)} for place, text in enumerate(texts)]
         says(200, json.dumps({"data": rows[::-1]}).encode())(handler)
 
     return reply
@@ -56,11 +49,7 @@ def valid_reply(server: ScriptedServer) -> Reply:
 
 def rows(*vectors: Any) -> bytes:
     return json.dumps(
-        {
-            "data": [
-                {"index": i, "embedding": vector} for i, vector in enumerate(vectors)
-            ]
-        }
+        {"data": [{"index": i, "embedding": vector} for i, vector in enumerate(vectors)]}
     ).encode()
 
 
@@ -81,9 +70,7 @@ class TestApiEmbedder(EmbedderContract):
         return ApiEmbedder(settings_for(server))
 
 
-def test_the_request_names_the_configured_model_and_dimensions(
-    server: ScriptedServer,
-) -> None:
+def test_the_request_names_the_configured_model_and_dimensions(server: ScriptedServer) -> None:
     server.script = [valid_reply(server)]
 
     ApiEmbedder(settings_for(server)).embed(["tea", ""])
@@ -99,9 +86,7 @@ def test_the_request_names_the_configured_model_and_dimensions(
     assert "Authorization" not in headers
 
 
-def test_an_unknown_dimension_is_learned_from_one_request(
-    server: ScriptedServer,
-) -> None:
+def test_an_unknown_dimension_is_learned_from_one_request(server: ScriptedServer) -> None:
     server.script = [valid_reply(server)]
 
     embedder = ApiEmbedder(settings_for(server, dimensions=0))
@@ -110,44 +95,36 @@ def test_an_unknown_dimension_is_learned_from_one_request(
     assert "dimensions" not in json.loads(server.asked[0][2])
 
 
-def test_many_texts_are_sent_in_batches_and_returned_in_order(
-    server: ScriptedServer,
-) -> None:
+def test_many_texts_are_sent_in_batches_and_returned_in_order(server: ScriptedServer) -> None:
     server.script = [valid_reply(server)]
     texts = [f"text {number}" for number in range(150)]
 
     vectors = ApiEmbedder(settings_for(server)).embed(texts)
 
-    assert [
-        len(json.loads(body)["input"]) for _path, _headers, body in server.asked
-    ] == [64, 64, 22]
+    assert [len(json.loads(body)["input"]) for _path, _headers, body in server.asked] == [
+        64,
+        64,
+        22,
+    ]
     assert vectors == [unit(vector_of(text)) for text in texts]
 
 
 def test_an_answer_without_indices_is_read_in_order(server: ScriptedServer) -> None:
-    server.script = [
-        says(200, b'{"data": [{"embedding": [1, 0, 0]}, {"embedding": [0, 1, 0]}]}')
-    ]
+    server.script = [says(200, b'{"data": [{"embedding": [1, 0, 0]}, {"embedding": [0, 1, 0]}]}')]
 
-    assert [
-        numbers(v) for v in ApiEmbedder(settings_for(server)).embed(["a", "b"])
-    ] == [
+    assert [numbers(v) for v in ApiEmbedder(settings_for(server)).embed(["a", "b"])] == [
         (1, 0, 0),
         (0, 1, 0),
     ]
 
 
 def test_an_answer_in_base64_is_decoded(server: ScriptedServer) -> None:
-    server.script = [
-        says(200, rows(base64.b64encode(struct.pack("<3f", 0, 2, 0)).decode()))
-    ]
+    server.script = [says(200, rows(base64.b64encode(struct.pack("<3f", 0, 2, 0)).decode()))]
 
     assert numbers(ApiEmbedder(settings_for(server)).embed(["a"])[0]) == (0, 1, 0)
 
 
-def test_a_busy_server_is_retried_after_its_waiting_time(
-    server: ScriptedServer,
-) -> None:
+def test_a_busy_server_is_retried_after_its_waiting_time(server: ScriptedServer) -> None:
     server.script = [says(429, Retry_After="7"), says(503), valid_reply(server)]
     waited: list[float] = []
 
@@ -186,10 +163,7 @@ def test_a_waiting_time_that_is_too_long_is_an_error(server: ScriptedServer) -> 
         (says(200, rows([1, 2])), "2 numbers instead of 3"),
         (says(200, rows([1, 2, 3], [1, 2, 3])), "2 vectors for 1 text"),
         (says(200, b'{"data": []}'), "0 vectors"),
-        (
-            says(200, b'{"data": [{"index": 5, "embedding": [1, 2, 3]}]}'),
-            "1 vectors for 1 text",
-        ),
+        (says(200, b'{"data": [{"index": 5, "embedding": [1, 2, 3]}]}'), "1 vectors for 1 text"),
         (says(200, b'{"data": [{"embedding": [NaN, 1, 2]}]}'), "direction"),
         (says(200, b'{"data": [{"embedding": [0, 0, 0]}]}'), "direction"),
         (says(200, b'{"data": [{"embedding": [1e999, 0, 0]}]}'), "direction"),
@@ -232,15 +206,11 @@ def test_an_endless_answer_is_cut_off(
         ApiEmbedder(settings_for(server)).embed(["tea"])
 
 
-def test_a_silent_server_is_abandoned_at_the_timeout(
-    server: ScriptedServer,
-) -> None:
+def test_a_silent_server_is_abandoned_at_the_timeout(server: ScriptedServer) -> None:
     server.script = [lambda _handler: server.released.wait(20) and None]
 
     with pytest.raises(EmbedderUnavailable, match=r"no answer within 0\.2 s"):
-        ApiEmbedder(settings_for(server, timeout_seconds=0.2)).embed(
-            ["tea"], query=True
-        )
+        ApiEmbedder(settings_for(server, timeout_seconds=0.2)).embed(["tea"], query=True)
 
 
 DRIPS = {
@@ -289,9 +259,7 @@ def test_a_timeout_is_reported_the_same_when_its_timer_fires_late(
             super().__init__(interval + 60, function, arguments)
 
     monkeypatch.setattr(
-        http_client,
-        "threading",
-        SimpleNamespace(Event=threading.Event, Timer=LateTimer),
+        http_client, "threading", SimpleNamespace(Event=threading.Event, Timer=LateTimer)
     )
     with socket.create_server(("127.0.0.1", 0)) as listener:
         url = f"http://127.0.0.1:{listener.getsockname()[1]}/"
@@ -302,9 +270,7 @@ def test_a_timeout_is_reported_the_same_when_its_timer_fires_late(
             pass
 
 
-def test_an_unreachable_server_is_reported_in_plain_words(
-    server: ScriptedServer,
-) -> None:
+def test_an_unreachable_server_is_reported_in_plain_words(server: ScriptedServer) -> None:
     server.close()
 
     with pytest.raises(EmbedderUnavailable, match="nothing listens there"):
@@ -322,8 +288,7 @@ def test_with_a_known_dimension_the_embedder_starts_while_the_server_is_down(
 
 
 @pytest.mark.parametrize(
-    "change",
-    [{"model": "other"}, {"dimensions": 4}, {"base_url": "http://localhost:9/v1"}],
+    "change", [{"model": "other"}, {"dimensions": 4}, {"base_url": "http://localhost:9/v1"}]
 )
 def test_another_model_dimension_or_server_changes_the_fingerprint(
     server: ScriptedServer, change: dict[str, Any]
@@ -381,9 +346,7 @@ def test_no_error_repeats_the_key(
     server: ScriptedServer, monkeypatch: pytest.MonkeyPatch, status: int
 ) -> None:
     monkeypatch.setenv(VARIABLE, KEY)
-    server.script = [
-        says(status, json.dumps({"error": {"message": f"wrong key {KEY}"}}).encode())
-    ]
+    server.script = [says(status, json.dumps({"error": {"message": f"wrong key {KEY}"}}).encode())]
 
     with pytest.raises(EmbedderUnavailable) as caught:
         ApiEmbedder(settings_for(server), wait=lambda _seconds: None).embed(["tea"])
@@ -409,9 +372,7 @@ def test_the_key_is_never_sent_unencrypted(monkeypatch: pytest.MonkeyPatch) -> N
 
     with pytest.raises(EmbedderUnavailable, match="unencrypted"):
         ApiEmbedder(
-            EmbeddingSettings(
-                kind="api", base_url="http://embeddings.example.org/v1", dimensions=3
-            )
+            EmbeddingSettings(kind="api", base_url="http://embeddings.example.org/v1", dimensions=3)
         )
 
 
@@ -424,15 +385,12 @@ def test_the_key_is_never_sent_unencrypted(monkeypatch: pytest.MonkeyPatch) -> N
         ("https://host/v1/embeddings", "https://host/v1/embeddings"),
     ],
 )
-def test_the_address_may_be_given_with_or_without_its_endpoint(
-    base: str, url: str
-) -> None:
+def test_the_address_may_be_given_with_or_without_its_endpoint(base: str, url: str) -> None:
     assert embeddings_url(base) == url
 
 
 @pytest.mark.parametrize(
-    "base",
-    ["", "localhost:11434", "ftp://host", "https://u:p@host", "https://host/?key=1"],
+    "base", ["", "localhost:11434", "ftp://host", "https://u:p@host", "https://host/?key=1"]
 )
 def test_an_invalid_address_is_refused_without_being_repeated(base: str) -> None:
     with pytest.raises(EmbedderUnavailable, match="base_url") as caught:
@@ -443,18 +401,9 @@ def test_an_invalid_address_is_refused_without_being_repeated(base: str) -> None
 
 @pytest.mark.parametrize(
     ("header", "seconds"),
-    [
-        (None, None),
-        ("3", 3.0),
-        ("-5", 0.0),
-        ("soon", None),
-        ("nan", None),
-        (formatdate(0), 0.0),
-    ],
+    [(None, None), ("3", 3.0), ("-5", 0.0), ("soon", None), ("nan", None), (formatdate(0), 0.0)],
 )
-def test_retry_after_may_be_a_number_or_a_date(
-    header: str | None, seconds: float | None
-) -> None:
+def test_retry_after_may_be_a_number_or_a_date(header: str | None, seconds: float | None) -> None:
     assert retry_after(header) == seconds
     assert 50 < (retry_after(formatdate(time.time() + 60)) or 0) <= 61
 
@@ -464,10 +413,7 @@ def test_a_cloud_metadata_address_is_refused(
 ) -> None:
     server.script = [valid_reply(server)]
     monkeypatch.setattr(
-        socket.socket,
-        "getpeername",
-        lambda _self: ("169.254.169.254", 80),
-        raising=False,
+        socket.socket, "getpeername", lambda _self: ("169.254.169.254", 80), raising=False
     )
 
     with pytest.raises(EmbedderUnavailable, match="own network services"):
@@ -481,8 +427,7 @@ def test_the_environment_variable_for_the_key_is_an_accepted_setting() -> None:
 
 
 @pytest.mark.parametrize(
-    ("host", "asked"),
-    [("embeddings.example.org", True), ("localhost", False), ("10.0.0.1", False)],
+    ("host", "asked"), [("embeddings.example.org", True), ("localhost", False), ("10.0.0.1", False)]
 )
 def test_a_proxy_is_used_for_public_hosts_and_never_for_the_local_network(
     host: str, asked: bool
@@ -499,21 +444,17 @@ def test_requests_go_through_the_proxy_in_a_tunnel(
     server.script = [says(403)]
 
     with pytest.raises(EmbedderUnavailable, match="403"):
-        ApiEmbedder(
-            settings_for(server, base_url="https://embeddings.example.org/v1")
-        ).embed(["tea"], query=True)
+        ApiEmbedder(settings_for(server, base_url="https://embeddings.example.org/v1")).embed(
+            ["tea"], query=True
+        )
 
     ((path, headers, _body),) = server.asked
     assert path == "embeddings.example.org:443"
     assert KEY not in str(headers)
 
 
-@pytest.mark.skipif(
-    shutil.which("openssl") is None, reason="openssl makes the certificate"
-)
-def test_an_untrusted_certificate_is_refused(
-    server: ScriptedServer, tmp_path: Path
-) -> None:
+@pytest.mark.skipif(shutil.which("openssl") is None, reason="openssl makes the certificate")
+def test_an_untrusted_certificate_is_refused(server: ScriptedServer, tmp_path: Path) -> None:
     pem = tmp_path / "server.pem"
     made = "openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -subj /CN=localhost -days 2"
     subprocess.run(
@@ -525,8 +466,8 @@ def test_an_untrusted_certificate_is_refused(
     server.script = [valid_reply(server)]
 
     with pytest.raises(EmbedderUnavailable, match="certificate is not valid"):
-        ApiEmbedder(
-            settings_for(server, base_url=server.url.replace("http:", "https:"))
-        ).embed(["tea"])
+        ApiEmbedder(settings_for(server, base_url=server.url.replace("http:", "https:"))).embed(
+            ["tea"]
+        )
 
     assert server.asked == []

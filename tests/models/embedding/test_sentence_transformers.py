@@ -12,9 +12,7 @@ from vault_memory.models.embedding.embedders import available, load_embedder
 from vault_memory.models.embedding.onnx import OnnxEmbedder
 
 if not (os.environ.get("CI") or os.environ.get("WITH_TORCH")):
-    pytest.skip(
-        "torch is large: CI or WITH_TORCH=1 runs these", allow_module_level=True
-    )
+    pytest.skip("torch is large: CI or WITH_TORCH=1 runs these", allow_module_level=True)
 
 from vault_memory.models.embedding.sentence_transformers import SentenceEmbedder
 
@@ -69,8 +67,6 @@ def test_a_folder_without_a_model_is_reported_in_plain_words(tmp_path: Path) -> 
     (tmp_path / "config.json").write_text("{")
 
     with pytest.raises(EmbedderUnavailable, match="cannot be loaded") as caught:
-        load_embedder(
-            EmbeddingSettings(kind="sentence", model=str(tmp_path)), cache=tmp_path
-        )
+        load_embedder(EmbeddingSettings(kind="sentence", model=str(tmp_path)), cache=tmp_path)
 
     assert caught.value.hint

@@ -16,9 +16,7 @@ from vault_memory.models.embedding.onnx import OnnxEmbedder
 from vault_memory.models.embedding.shared_embedders import shared_embedder
 from vault_memory.search.embedder_handle import Semantic
 
-TEXTS = [
-    f"the ferry {number} leaves the harbour at {number} o'clock" for number in range(40)
-]
+TEXTS = [f"the ferry {number} leaves the harbour at {number} o'clock" for number in range(40)]
 
 
 class Loads:
@@ -147,9 +145,7 @@ def test_a_damaged_model_is_read_once_for_all_vaults_until_it_is_replaced(
     assert shared_embedder(settings, cache=tmp_path) is not None
 
 
-def test_a_missing_model_is_looked_for_by_each_vault(
-    tmp_path: Path, loads: Loads
-) -> None:
+def test_a_missing_model_is_looked_for_by_each_vault(tmp_path: Path, loads: Loads) -> None:
     settings = EmbeddingSettings(kind="onnx", model=str(tmp_path / "absent"))
     for _ in range(3):
         with pytest.raises(VaultMemoryError, match="does not exist"):

@@ -18,24 +18,13 @@ from vault_memory.models.llm.model_access import ModelAccess
 from vault_memory.rules.learning.extraction import read_answer
 from vault_memory.rules.learning.model_prompt import Excerpt, Prompt
 
-PROMPT = Prompt(
-    "extraction", "Read.", (), (Excerpt("t1", "I live in Porto.", "alice", own=True),)
-)
+PROMPT = Prompt("extraction", "Read.", (), (Excerpt("t1", "I live in Porto.", "alice", own=True),))
 GOOD = '{"memories": [{"text": "Lives in Porto", "type": "identity", "topic": "personal", "evidence": ["t1"]}]}'
-ENVIRONMENT = {
-    "PATH": os.environ["PATH"],
-    "HOME": "/nowhere",
-    "SECRET": "hidden",
-    "WANTED": "seen",
-}
+ENVIRONMENT = {"PATH": os.environ["PATH"], "HOME": "/nowhere", "SECRET": "hidden", "WANTED": "seen"}
 
 
 def brain(*command: str, **more: Any) -> CommandBrain:
-    settings: dict[str, Any] = {
-        "kind": "command",
-        "command": command,
-        "timeout_seconds": 20.0,
-    }
+    settings: dict[str, Any] = {"kind": "command", "command": command, "timeout_seconds": 20.0}
     return CommandBrain(BrainSettings(**settings | more), ENVIRONMENT)
 
 
@@ -46,17 +35,13 @@ def python(source: str, **more: Any) -> CommandBrain:
 def is_running(pid: int) -> bool:
     """Whether it is there and more than the remains of a process."""
     with suppress(OSError):
-        return (
-            Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
-        )
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
     return False
 
 
 def test_the_command_gets_json_and_returns_json(tmp_path: Path) -> None:
     seen = tmp_path / "seen.json"
-    source = (
-        f"import sys; open({str(seen)!r}, 'w').write(sys.stdin.read()); print({GOOD!r})"
-    )
+    source = f"import sys; open({str(seen)!r}, 'w').write(sys.stdin.read()); print({GOOD!r})"
 
     answer = python(source).answer(PROMPT)
 
@@ -66,16 +51,10 @@ def test_the_command_gets_json_and_returns_json(tmp_path: Path) -> None:
     ]
     asked = json.loads(seen.read_text())
     assert set(asked) == {"role", "system", "text", "schema", "turn_ids", "problem"}
-    assert (asked["role"], asked["turn_ids"], asked["problem"]) == (
-        "extraction",
-        ["t1"],
-        "",
-    )
+    assert (asked["role"], asked["turn_ids"], asked["problem"]) == ("extraction", ["t1"], "")
 
 
-def test_the_command_runs_in_an_empty_folder_with_only_allowed_variables(
-    tmp_path: Path,
-) -> None:
+def test_the_command_runs_in_an_empty_folder_with_only_allowed_variables(tmp_path: Path) -> None:
     seen = tmp_path / "seen.json"
     source = (
         "import json, os, sys; "
@@ -92,11 +71,12 @@ def test_the_command_runs_in_an_empty_folder_with_only_allowed_variables(
 
 
 def test_the_arguments_are_not_interpreted_by_a_shell() -> None:
-    source = f"import sys; assert sys.argv[1:] == ['$HOME; echo no', '*'], sys.argv; print({GOOD!r})"
+    source = (
+        f"import sys; assert sys.argv[1:] == ['$HOME; echo no', '*'], sys.argv; print({GOOD!r})"
+    )
 
     assert (
-        brain(sys.executable, "-c", source, "$HOME; echo no", "*").answer(PROMPT).rung
-        == "command"
+        brain(sys.executable, "-c", source, "$HOME; echo no", "*").answer(PROMPT).rung == "command"
     )
 
 
@@ -108,9 +88,7 @@ def test_an_invalid_answer_is_reported_once_to_the_command_and_repaired() -> Non
         python("print('the moon rises')").answer(PROMPT)
 
 
-def test_a_command_that_takes_too_long_is_killed_with_its_children(
-    tmp_path: Path,
-) -> None:
+def test_a_command_that_takes_too_long_is_killed_with_its_children(tmp_path: Path) -> None:
     pids = tmp_path / "pids"
     source = (
         "import os, subprocess, sys, time; "
@@ -153,9 +131,7 @@ def test_an_endless_answer_is_cut_off() -> None:
 
 
 def test_a_command_need_not_read_its_input() -> None:
-    long = Prompt(
-        "extraction", "Read.", (), (Excerpt("t1", "tea " * 200_000, "a", own=True),)
-    )
+    long = Prompt("extraction", "Read.", (), (Excerpt("t1", "tea " * 200_000, "a", own=True),))
 
     assert python(f"print({GOOD!r})").answer(long).rung == "command"
 
@@ -167,11 +143,7 @@ def test_a_command_need_not_read_its_input() -> None:
         ((sys.executable, "-c", "raise SystemExit(3)"), "ended with 3"),
         ((sys.executable, "-c", "import os; os.kill(os.getpid(), 9)"), "ended with -9"),
         (
-            (
-                sys.executable,
-                "-c",
-                "import sys; sys.stdout.buffer.write(b'\\xff\\x00')",
-            ),
+            (sys.executable, "-c", "import sys; sys.stdout.buffer.write(b'\\xff\\x00')"),
             "is unusable",
         ),
     ],

@@ -57,23 +57,16 @@ def test_the_configuration_names_model_roles_and_command(tmp_path: Path) -> None
         load(None, {"VAULT_MEMORY_BRAIN_KIND": "oracle"})
 
 
-def test_the_fallback_to_the_rules_can_be_disabled(
-    model: ScriptedModel,
-) -> None:
+def test_the_fallback_to_the_rules_can_be_disabled(model: ScriptedModel) -> None:
     settings = BrainSettings(kind="openai", base_url=model.url, model="small")
     model.close()
-    prompt = Prompt(
-        "extraction", "", (), (Excerpt("t1", "I live in Porto.", "a", own=True),)
-    )
+    prompt = Prompt("extraction", "", (), (Excerpt("t1", "I live in Porto.", "a", own=True),))
 
     with pytest.raises(BrainUnavailable, match="nothing listens there"):
         load_brain(settings, "extraction", backed=False).answer(prompt)
     answer = load_brain(settings, "extraction").answer(prompt)
 
-    assert (answer.rung, len(read_answer(answer.text, ("t1",)).memories)) == (
-        "rules",
-        1,
-    )
+    assert (answer.rung, len(read_answer(answer.text, ("t1",)).memories)) == ("rules", 1)
     assert "nothing listens there" in answer.reason
 
 
@@ -93,11 +86,7 @@ def test_the_instructions_can_be_replaced_by_a_file(role: Role, tmp_path: Path) 
 
 @pytest.mark.parametrize(
     ("raw", "words"),
-    [
-        (b"", "empty"),
-        (b"\xff\xfe", "not UTF-8"),
-        (b"x" * (LARGEST + 1), "longer than 64 KB"),
-    ],
+    [(b"", "empty"), (b"\xff\xfe", "not UTF-8"), (b"x" * (LARGEST + 1), "longer than 64 KB")],
 )
 def test_unusable_instructions_are_an_error_and_not_ignored(
     tmp_path: Path, raw: bytes, words: str
@@ -139,17 +128,13 @@ def test_a_server_is_checked_by_listing_its_models(
 ) -> None:
     model.models = models
 
-    trouble = brain_trouble(
-        BrainSettings(kind="openai", base_url=model.url, model="small")
-    )
+    trouble = brain_trouble(BrainSettings(kind="openai", base_url=model.url, model="small"))
 
     assert words in trouble
     assert bool(trouble) == bool(words)
 
 
-def test_doctor_reports_which_model_extracts_memories(
-    model: ScriptedModel, tmp_path: Path
-) -> None:
+def test_doctor_reports_which_model_extracts_memories(model: ScriptedModel, tmp_path: Path) -> None:
     vault = tmp_path / "vault"
     vault.mkdir()
 
@@ -171,10 +156,7 @@ def test_doctor_reports_which_model_extracts_memories(
     small = BrainSettings(kind="openai", base_url=model.url, model="small")
     # The scripted model remembers every turn, so it fails the self-test.
     assert check(small) == ("ok", "openai answers, with one word for each turn")
-    assert check(small._replace(mode="full")) == (
-        "ok",
-        "openai answers, with whole answers",
-    )
+    assert check(small._replace(mode="full")) == ("ok", "openai answers, with whole answers")
     state, reason = check(
         BrainSettings(kind="openai", base_url="http://localhost:9", model="small")
     )
@@ -182,9 +164,7 @@ def test_doctor_reports_which_model_extracts_memories(
     assert "nothing listens there" in reason
 
 
-def test_the_scripted_model_parses_turns_as_they_are_shown(
-    model: ScriptedModel,
-) -> None:
+def test_the_scripted_model_parses_turns_as_they_are_shown(model: ScriptedModel) -> None:
     turns = [
         Excerpt("t1", "I live\nin Porto.", "alice", own=True),
         Excerpt("b1", "Oh.", "bot", own=False),

@@ -9,15 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.models.scripted import (
-    Asked,
-    ScriptedModel,
-    Sent,
-    completion,
-    fails,
-    learned,
-    says,
-)
+from tests.models.scripted import Asked, ScriptedModel, Sent, completion, fails, learned, says
 from vault_memory.config.sections import BrainSettings
 from vault_memory.models.llm.factory import load_brain
 from vault_memory.models.llm.label_questions import IS_KEPT, TYPE
@@ -70,9 +62,7 @@ def settings(model: ScriptedModel, mode: str = "labels") -> BrainSettings:
 
 
 @pytest.mark.parametrize("answers", [judges, judges_in_words])
-def test_a_small_model_keeps_turns_in_the_persons_own_words(
-    answers, tmp_path: Path
-) -> None:
+def test_a_small_model_keeps_turns_in_the_persons_own_words(answers, tmp_path: Path) -> None:
     with ScriptedModel(answers) as model:
         brain = load_brain(settings(model), "extraction", state=tmp_path)
         answer = brain.answer(PROMPT)
@@ -99,17 +89,13 @@ def reads_well(asked: Asked) -> Sent:
     kept = ("allergic", "sister", "moving", "Fleisch", "mackerel")
     answer = learned(asked)
     answer["memories"] = [
-        memory
-        for memory in answer["memories"]
-        if any(word in memory["text"] for word in kept)
+        memory for memory in answer["memories"] if any(word in memory["text"] for word in kept)
     ]
     return Sent(200, completion(json.dumps(answer)))
 
 
 @pytest.mark.parametrize(("answers", "way"), [(reads_well, "full"), (judges, "labels")])
-def test_a_self_test_decides_once_how_a_model_is_asked(
-    answers, way: str, tmp_path: Path
-) -> None:
+def test_a_self_test_decides_once_how_a_model_is_asked(answers, way: str, tmp_path: Path) -> None:
     with ScriptedModel(answers) as model:
         chosen = settings(model, "auto")
         for _ in range(2):

@@ -80,10 +80,7 @@ def brain(model: ScriptedModel, clock: Clock | None = None, **more: Any) -> Open
 
 
 def asking(*texts: str) -> Prompt:
-    turns = [
-        Excerpt(f"t{number}", text, "alice", own=True)
-        for number, text in enumerate(texts, 1)
-    ]
+    turns = [Excerpt(f"t{number}", text, "alice", own=True) for number, text in enumerate(texts, 1)]
     return Prompt("extraction", instructions("extraction"), (), tuple(turns))
 
 
@@ -109,11 +106,7 @@ def test_the_answer_is_bound_to_the_schema_with_evidence_from_the_persons_turns(
 
 @pytest.mark.parametrize(
     ("formats", "rung"),
-    [
-        ({"json_schema", "json_object", ""}, "schema"),
-        ({"json_object", ""}, "json"),
-        ({""}, "text"),
-    ],
+    [({"json_schema", "json_object", ""}, "schema"), ({"json_object", ""}, "json"), ({""}, "text")],
 )
 def test_the_strictest_supported_format_is_used_and_remembered(
     model: ScriptedModel, formats: set[str], rung: str
@@ -135,13 +128,9 @@ def test_a_server_that_rejects_the_schema_with_500_is_asked_without_it(
     assert brain(model).answer(ONE).rung == "json"
 
 
-def test_a_model_that_rejects_a_temperature_is_asked_without_it(
-    model: ScriptedModel,
-) -> None:
+def test_a_model_that_rejects_a_temperature_is_asked_without_it(model: ScriptedModel) -> None:
     def picky(asked: Asked) -> Sent:
-        refused = fails(
-            400, "Unsupported value: 'temperature' does not support 0 with this model"
-        )
+        refused = fails(400, "Unsupported value: 'temperature' does not support 0 with this model")
         return refused(asked) if "temperature" in asked.body else learns(asked)
 
     model.script = [picky]
@@ -171,15 +160,7 @@ def test_fenced_json_surrounded_by_text_is_accepted(model: ScriptedModel) -> Non
         {"memories": [7]},
         '{"memories": [{"te',
     ],
-    ids=[
-        "another schema",
-        "nonsense",
-        "empty",
-        "null",
-        "no list",
-        "no objects",
-        "broken",
-    ],
+    ids=["another schema", "nonsense", "empty", "null", "no list", "no objects", "broken"],
 )
 def test_an_invalid_answer_is_sent_back_once_and_repaired(
     model: ScriptedModel, bad: object
@@ -198,14 +179,7 @@ def test_an_invalid_answer_is_sent_back_once_and_repaired(
 def test_invented_evidence_is_sent_back_too(model: ScriptedModel) -> None:
     invented = {
         **EMPTY,
-        "memories": [
-            {
-                "text": "Likes tea",
-                "type": "preference",
-                "topic": "",
-                "evidence": ["t99"],
-            }
-        ],
+        "memories": [{"text": "Likes tea", "type": "preference", "topic": "", "evidence": ["t99"]}],
     }
     model.script = [says(invented), learns]
 
@@ -213,9 +187,7 @@ def test_invented_evidence_is_sent_back_too(model: ScriptedModel) -> None:
     assert "cites turns that are not among" in model.asked[1].text
 
 
-def test_after_two_unusable_answers_the_rules_take_over(
-    model: ScriptedModel,
-) -> None:
+def test_after_two_unusable_answers_the_rules_take_over(model: ScriptedModel) -> None:
     model.script = [says(NONSENSE)]
 
     with pytest.raises(BrainUnavailable, match="unusable, also after a repair request"):
@@ -224,14 +196,10 @@ def test_after_two_unusable_answers_the_rules_take_over(
 
     assert (answer.rung, answer.model) == ("rules", "rules")
     assert "is unusable" in answer.reason
-    assert [one.text for one in read_answer(answer.text, ONE.turn_ids).memories] == [
-        SECRET
-    ]
+    assert [one.text for one in read_answer(answer.text, ONE.turn_ids).memories] == [SECRET]
 
 
-def test_after_a_truncated_answer_smaller_prompts_are_sent(
-    model: ScriptedModel,
-) -> None:
+def test_after_a_truncated_answer_smaller_prompts_are_sent(model: ScriptedModel) -> None:
     model.script = [writes_at_most(1)]
     prompt = asking("I live in Porto.", "I work at Acme.", "I love tea.")
 
@@ -241,9 +209,7 @@ def test_after_a_truncated_answer_smaller_prompts_are_sent(
     assert [one.evidence for one in found.memories] == [("t1",), ("t2",), ("t3",)]
 
 
-def test_an_answer_that_is_always_truncated_leaves_it_to_the_rules(
-    model: ScriptedModel,
-) -> None:
+def test_an_answer_that_is_always_truncated_leaves_it_to_the_rules(model: ScriptedModel) -> None:
     model.script = [says('{"memories": []}', finish="length")]
 
     with pytest.raises(BrainUnavailable, match="truncated"):
@@ -251,32 +217,24 @@ def test_an_answer_that_is_always_truncated_leaves_it_to_the_rules(
     assert len(model.asked) == 1
 
 
-def test_a_prompt_longer_than_the_context_is_asked_in_halves(
-    model: ScriptedModel,
-) -> None:
+def test_a_prompt_longer_than_the_context_is_asked_in_halves(model: ScriptedModel) -> None:
     prompt = asking(*(f"Fact number {number}: " + "tea " * 100 for number in range(8)))
     model.script = [reads_at_most(len(prompt.text) // 3)]
 
     answer = brain(model).answer(prompt)
 
     found = read_answer(answer.text, prompt.turn_ids)
-    assert {id_ for one in found.memories for id_ in one.evidence} == set(
-        prompt.turn_ids
-    )
+    assert {id_ for one in found.memories for id_ in one.evidence} == set(prompt.turn_ids)
     assert len(model.asked) == 1 + 2 + 4
 
 
-def test_a_prompt_silently_truncated_by_the_server_is_asked_in_halves(
-    model: ScriptedModel,
-) -> None:
+def test_a_prompt_silently_truncated_by_the_server_is_asked_in_halves(model: ScriptedModel) -> None:
     prompt = asking(*(f"Fact number {number}: " + "tea " * 125 for number in range(24)))
     model.script = [drops_beyond(3072)]
 
     found = read_answer(brain(model).answer(prompt).text, prompt.turn_ids)
 
-    assert {id_ for one in found.memories for id_ in one.evidence} == set(
-        prompt.turn_ids
-    )
+    assert {id_ for one in found.memories for id_ in one.evidence} == set(prompt.turn_ids)
     assert len(model.asked) == 1 + 2
 
 
@@ -290,9 +248,7 @@ def test_one_long_turn_is_split_in_two_and_keeps_its_id(model: ScriptedModel) ->
     assert len(model.asked) > 2
 
 
-def test_a_model_with_a_tiny_context_is_not_asked_endlessly(
-    model: ScriptedModel,
-) -> None:
+def test_a_model_with_a_tiny_context_is_not_asked_endlessly(model: ScriptedModel) -> None:
     model.script = [reads_at_most(1)]
 
     with pytest.raises(BrainUnavailable, match="exceeds its context"):
@@ -330,9 +286,7 @@ def test_a_slow_server_is_abandoned_at_the_timeout(model: ScriptedModel) -> None
     assert len(model.asked) == 1
 
 
-def test_a_repeatedly_failing_server_is_paused_and_then_probed_once(
-    model: ScriptedModel,
-) -> None:
+def test_a_repeatedly_failing_server_is_paused_and_then_probed_once(model: ScriptedModel) -> None:
     clock = Clock()
     asker = brain(model, clock)
     model.script = [fails(503, Retry_After="999")]
@@ -380,10 +334,7 @@ def test_only_one_caller_at_a_time_probes_a_failed_server() -> None:
         (lambda _asked: Sent(200, b"[" * 100_000), "not JSON"),
         (lambda _asked: Sent(200, b'{"choices": []}'), "is unusable"),
         (lambda _asked: Sent(200, b'{"choices": [7]}'), "is unusable"),
-        (
-            lambda _asked: Sent(200, b'{"choices": [{"message": {"content": 7}}]}'),
-            "is unusable",
-        ),
+        (lambda _asked: Sent(200, b'{"choices": [{"message": {"content": 7}}]}'), "is unusable"),
         (lambda _asked: Sent(200, b"{}", {"Content-Length": "5000"}), "broke off"),
     ],
 )
@@ -406,16 +357,10 @@ def test_a_model_cannot_write_into_another_users_files(model: ScriptedModel) -> 
     assert brain(model).answer(prompt).rung == "repair"
     assert "names a place of its own" in model.asked[1].text
     found = read_answer(
-        json.loads(trespasses(model.asked[0]).body)["choices"][0]["message"]["content"],
-        ("t1",),
+        json.loads(trespasses(model.asked[0]).body)["choices"][0]["message"]["content"], ("t1",)
     )
 
-    assert (found.memories, found.facts, found.ops, dict(found.topics)) == (
-        (),
-        (),
-        (),
-        {},
-    )
+    assert (found.memories, found.facts, found.ops, dict(found.topics)) == ((), (), (), {})
     assert {one.reason for one in found.dropped} == {
         "it names a place of its own (`path`)",
         "it names a place of its own (`user`)",
@@ -439,9 +384,9 @@ def test_a_note_is_curated_by_ops(model: ScriptedModel) -> None:
     answer = brain(model).answer(prompt)
 
     assert read_answer(answer.text, ()).ops == tuple(ops)
-    assert list(
-        model.asked[0].body["response_format"]["json_schema"]["schema"]["properties"]
-    ) == ["ops"]
+    assert list(model.asked[0].body["response_format"]["json_schema"]["schema"]["properties"]) == [
+        "ops"
+    ]
     assert "<note>\n## Tea\n</note>" in model.asked[0].text
 
 
@@ -483,17 +428,12 @@ def test_the_key_is_never_sent_unencrypted(monkeypatch: pytest.MonkeyPatch) -> N
 
     with pytest.raises(BrainUnavailable, match="unencrypted"):
         OpenAIBrain(
-            BrainSettings(
-                kind="openai", base_url="http://models.example.org/v1", model="m"
-            ),
-            "m",
+            BrainSettings(kind="openai", base_url="http://models.example.org/v1", model="m"), "m"
         )
 
 
 def test_neither_the_conversation_nor_the_key_is_ever_logged(
-    model: ScriptedModel,
-    caplog: pytest.LogCaptureFixture,
-    monkeypatch: pytest.MonkeyPatch,
+    model: ScriptedModel, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv(BRAIN.variable, KEY)
     caplog.set_level(logging.DEBUG)
@@ -519,14 +459,9 @@ def test_a_real_model_follows_the_schema_and_cites_own_turns_reproducibly() -> N
         os.environ.get("VAULT_MEMORY_TEST_LLM_MODEL", "default"),
     )
     said = Excerpt(
-        "t1",
-        "I moved to Porto last week, and I am allergic to peanuts.",
-        "alice",
-        own=True,
+        "t1", "I moved to Porto last week, and I am allergic to peanuts.", "alice", own=True
     )
-    heard = Excerpt(
-        "b1", "Peanuts are common in Porto's kitchens.", "assistant", own=False
-    )
+    heard = Excerpt("b1", "Peanuts are common in Porto's kitchens.", "assistant", own=False)
     prompt = Prompt("extraction", instructions("extraction"), (), (said, heard))
 
     first, second = (
@@ -539,14 +474,10 @@ def test_a_real_model_follows_the_schema_and_cites_own_turns_reproducibly() -> N
         assert {id_ for one in found.memories for id_ in one.evidence} <= {"t1"}
         assert {id_ for fact in found.facts for id_ in fact.evidence} <= {"t1"}
         assert not found.ops
-    assert {one.evidence for one in first.memories} == {
-        one.evidence for one in second.memories
-    }
+    assert {one.evidence for one in first.memories} == {one.evidence for one in second.memories}
 
 
-def test_the_complete_entries_of_a_truncated_answer_are_kept(
-    model: ScriptedModel,
-) -> None:
+def test_the_complete_entries_of_a_truncated_answer_are_kept(model: ScriptedModel) -> None:
     def cut_after_one(asked: Asked) -> Sent:
         [first, *others] = learned(asked)["memories"]
         if not others:
@@ -564,17 +495,13 @@ def test_the_complete_entries_of_a_truncated_answer_are_kept(
     assert [len(asked.turns) for asked in model.asked] == [3, 2, 1]
 
 
-def test_the_token_limit_follows_from_the_number_of_own_turns(
-    model: ScriptedModel,
-) -> None:
+def test_the_token_limit_follows_from_the_number_of_own_turns(model: ScriptedModel) -> None:
     brain(model).answer(asking(*["I live in Porto."] * 10))
 
     assert model.asked[0].body["max_tokens"] == 1500
 
 
-def test_a_model_that_rejects_a_token_limit_is_asked_without_it(
-    model: ScriptedModel,
-) -> None:
+def test_a_model_that_rejects_a_token_limit_is_asked_without_it(model: ScriptedModel) -> None:
     refused = fails(400, "Unsupported parameter: 'max_tokens' is not supported")
 
     def picky(asked: Asked) -> Sent:

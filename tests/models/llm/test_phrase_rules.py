@@ -42,14 +42,7 @@ def test_every_language_has_a_page_of_cases() -> None:
     assert {page.stem for page in CASES.glob("*.md")} == {
         table.stem for table in FOLDER.glob("*.toml")
     }
-    assert {page.stem for page in CASES.glob("*.md")} >= {
-        "de",
-        "en",
-        "es",
-        "fr",
-        "ru",
-        "zh",
-    }
+    assert {page.stem for page in CASES.glob("*.md")} >= {"de", "en", "es", "fr", "ru", "zh"}
 
 
 @pytest.mark.parametrize(("language", "said", "expected"), cases())
@@ -65,9 +58,7 @@ def test_only_the_persons_own_turns_are_used() -> None:
 
     found = extract((heard, said))
 
-    assert [(one.text, one.evidence) for one in found.memories] == [
-        ("I live in Porto", ("t1",))
-    ]
+    assert [(one.text, one.evidence) for one in found.memories] == [("I live in Porto", ("t1",))]
     assert [(one.subject, one.object, one.evidence) for one in found.facts] == [
         ("alice", "Porto", ("t1",))
     ]
@@ -79,18 +70,15 @@ def test_pasted_text_does_not_count_as_the_persons_own() -> None:
         "```\nI work at Acme.\n```\n> I prefer tea.\nOn 3 May 2026, Bob Gray wrote:\nI work at Initech.\n"
     )
 
-    assert [
-        one.text
-        for one in extract((Excerpt("t1", pasted, "alice", own=True),)).memories
-    ] == ["I live in Porto"]
+    assert [one.text for one in extract((Excerpt("t1", pasted, "alice", own=True),)).memories] == [
+        "I live in Porto"
+    ]
 
 
 def test_a_sentence_cut_in_an_excerpt_is_ignored() -> None:
     cut = "I work at Acme. I live in […] town. I love tea."
 
-    assert [
-        one.text for one in extract((Excerpt("t1", cut, "alice", own=True),)).memories
-    ] == [
+    assert [one.text for one in extract((Excerpt("t1", cut, "alice", own=True),)).memories] == [
         "I work at Acme",
         "I love tea",
     ]
@@ -116,9 +104,7 @@ def test_the_rules_need_no_configuration_and_suggest_no_edits() -> None:
 
     assert brain.name == "rules"
     assert (
-        read_answer(
-            brain.answer(Prompt("curation", "", (("note", "## Tea\n"),))).text, ()
-        ).ops
+        read_answer(brain.answer(Prompt("curation", "", (("note", "## Tea\n"),))).text, ()).ops
         == ()
     )
 
@@ -166,9 +152,7 @@ def test_every_memory_is_part_of_one_of_the_persons_own_turns(said: str) -> None
 
 @given(st.text(max_size=60))
 def test_no_question_is_ever_remembered(said: str) -> None:
-    question = (
-        "Remember that " + "".join(c for c in said if c not in "\r\n.!?…。！？｡") + "?"
-    )
+    question = "Remember that " + "".join(c for c in said if c not in "\r\n.!?…。！？｡") + "?"
 
     assert extract((Excerpt("t1", question, "alice", own=True),)).memories == ()
 

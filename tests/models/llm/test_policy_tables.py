@@ -22,10 +22,7 @@ from vault_memory.rules.sentences.sentence_splitter import split_sentences
 CASES = Path(__file__).parent / "policy"
 LANGUAGES = sorted(table.stem for table in FOLDER.glob("*.toml"))
 CUE_REASONS = {*REASONS, "secret"}
-EXPECTED = {
-    "stable": ("commit_now", "stable"),
-    "other": ("commit_at_session_end", "other"),
-}
+EXPECTED = {"stable": ("commit_now", "stable"), "other": ("commit_at_session_end", "other")}
 
 
 def cases(*reasons: str) -> list[tuple[str, str, str]]:
@@ -51,8 +48,7 @@ def test_every_language_defines_every_list(language: str) -> None:
 def test_every_row_has_examples_in_every_language() -> None:
     rows = cases(*CUE_REASONS)
     is_miss = Counter(
-        (language, reason, sentence.startswith("not: "))
-        for language, reason, sentence in rows
+        (language, reason, sentence.startswith("not: ")) for language, reason, sentence in rows
     )
     for language in LANGUAGES:
         for reason in CUE_REASONS:
@@ -62,15 +58,12 @@ def test_every_row_has_examples_in_every_language() -> None:
 
 @pytest.mark.parametrize("reason", sorted(CUE_REASONS))
 @pytest.mark.parametrize("language", LANGUAGES)
-def test_each_example_sentence_is_recognised_as_listed(
-    language: str, reason: str
-) -> None:
+def test_each_example_sentence_is_recognised_as_listed(language: str, reason: str) -> None:
     wrong = [
         sentence
         for page, _, sentence in cases(reason)
         if page == language
-        and is_recognised(reason, sentence.removeprefix("not: "))
-        is sentence.startswith("not: ")
+        and is_recognised(reason, sentence.removeprefix("not: ")) is sentence.startswith("not: ")
     ]
     assert wrong == []
 
@@ -92,9 +85,7 @@ def test_each_example_sentence_gets_the_expected_decision(
     language: str, reason: str, sentence: str
 ) -> None:
     memory = extract((Excerpt("t1", sentence, "alice", own=True),)).memories[0]
-    candidate = Candidate(
-        "memory", memory.text, turns=(sentence,), type=memory.type, who="alice"
-    )
+    candidate = Candidate("memory", memory.text, turns=(sentence,), type=memory.type, who="alice")
     assert tuple_of(candidate) == EXPECTED[reason]
 
 
@@ -105,10 +96,7 @@ def test_an_interpretation_waits_for_support_by_a_second_turn(
     text, turn = pair.split(" ← ")
     candidate = Candidate("memory", text, turns=(turn,), type="preference")
     decision = decide(candidate, policy_cues())
-    assert (decision.policy_class, decision.reason) == (
-        "commit_at_session_end",
-        "interpretive",
-    )
+    assert (decision.policy_class, decision.reason) == ("commit_at_session_end", "interpretive")
     assert decision.supports == 2
 
 
@@ -140,9 +128,7 @@ def test_a_phrase_with_brackets_in_brackets_is_found(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("phrase", ["~ness", "(a|) ,", "…", "!", "?^"])
-def test_a_phrase_that_begins_with_no_word_is_refused(
-    tmp_path: Path, phrase: str
-) -> None:
+def test_a_phrase_that_begins_with_no_word_is_refused(tmp_path: Path, phrase: str) -> None:
     folder = tmp_path / PHRASES
     folder.mkdir()
     (folder / "en.toml").write_text(f'[policy]\nimplicit = ["{phrase}"]\n')
@@ -163,9 +149,7 @@ def test_configured_phrases_are_added_to_the_packaged_ones(tmp_path: Path) -> No
 @pytest.mark.parametrize(
     "text", ["[policy]\ncrises = ['x']\n", "[policy]\ncrisis = 'x'\n", "[policy"]
 )
-def test_an_invalid_table_of_configured_phrases_is_refused(
-    tmp_path: Path, text: str
-) -> None:
+def test_an_invalid_table_of_configured_phrases_is_refused(tmp_path: Path, text: str) -> None:
     folder = tmp_path / PHRASES
     folder.mkdir()
     (folder / "own.toml").write_text(text)

@@ -12,9 +12,7 @@ ORIGIN = "http://cloud.example"
 
 
 def basic(user: str, password: str) -> dict[str, str]:
-    return {
-        "Authorization": "Basic " + b64encode(f"{user}:{password}".encode()).decode()
-    }
+    return {"Authorization": "Basic " + b64encode(f"{user}:{password}".encode()).decode()}
 
 
 def ask(
@@ -22,16 +20,11 @@ def ask(
 ) -> Response:
     named = {name.replace("_", "-"): value for name, value in headers.items()}
     target = path if path.startswith("/") else f"{FILES}/{path}"
-    return cloud.handle(
-        method, target, {**basic("mira", cloud.app_password), **named}, body
-    )
+    return cloud.handle(method, target, {**basic("mira", cloud.app_password), **named}, body)
 
 
 def prop(
-    cloud: FakeNextcloud,
-    path: str,
-    name: str,
-    namespace: str = "http://owncloud.org/ns",
+    cloud: FakeNextcloud, path: str, name: str, namespace: str = "http://owncloud.org/ns"
 ) -> str | None:
     body = f'<d:propfind xmlns:d="DAV:"><d:prop><x:{name} xmlns:x="{namespace}"/></d:prop></d:propfind>'
     answer = ask(cloud, "PROPFIND", path, body.encode(), Depth="0")
@@ -44,16 +37,10 @@ def prop(
 
 def names(cloud: FakeNextcloud, path: str = "", depth: str = "1") -> list[str]:
     listing = ElementTree.fromstring(ask(cloud, "PROPFIND", path, Depth=depth).body)
-    return [
-        (href.text or "").removeprefix(FILES).strip("/")
-        for href in listing.iter("{DAV:}href")
-    ]
+    return [(href.text or "").removeprefix(FILES).strip("/") for href in listing.iter("{DAV:}href")]
 
 
 def error(answer: Response) -> str:
     return (
-        ElementTree.fromstring(answer.body).findtext(
-            "{http://sabredav.org/ns}exception"
-        )
-        or ""
+        ElementTree.fromstring(answer.body).findtext("{http://sabredav.org/ns}exception") or ""
     ).rpartition("\\")[2]

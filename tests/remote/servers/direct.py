@@ -43,21 +43,15 @@ class DirectAdapter(BaseAdapter):
         headers = {str(name): _text(value) for name, value in request.headers.items()}
         headers.setdefault("Host", _host(request.url or ""))
         try:
-            answer = self.app.handle(
-                request.method or "GET", request.path_url, headers, body
-            )
+            answer = self.app.handle(request.method or "GET", request.path_url, headers, body)
         except NoAnswer as lost:
             raise requests.ReadTimeout("no answer came", request=request) from lost
         except ConnectionLost as lost:
-            broken = ProtocolError(
-                "Connection aborted.", ConnectionResetError("the line was cut")
-            )
+            broken = ProtocolError("Connection aborted.", ConnectionResetError("the line was cut"))
             raise requests.ConnectionError(broken, request=request) from lost
         return self._built(request, answer)
 
-    def _built(
-        self, request: requests.PreparedRequest, answer: Response
-    ) -> requests.Response:
+    def _built(self, request: requests.PreparedRequest, answer: Response) -> requests.Response:
         if answer.cut is not None:
             return self._response(request, _as_read(answer, request.method))
         headers = HTTPHeaderDict(answer.headers)
@@ -73,9 +67,7 @@ class DirectAdapter(BaseAdapter):
         )
         return self._response(request, raw)
 
-    def _response(
-        self, request: requests.PreparedRequest, raw: HTTPResponse
-    ) -> requests.Response:
+    def _response(self, request: requests.PreparedRequest, raw: HTTPResponse) -> requests.Response:
         response = requests.Response()
         response.status_code = raw.status
         response.headers = CaseInsensitiveDict(raw.headers)
@@ -96,16 +88,12 @@ class DirectAdapter(BaseAdapter):
 
 def _as_read(answer: Response, method: str | None) -> HTTPResponse:
     """What Python makes of an answer whose line breaks: also of half a head, which it takes for a whole one."""
-    arrived = (response_head(answer) + (b"" if method == "HEAD" else answer.body))[
-        : answer.cut
-    ]
+    arrived = (response_head(answer) + (b"" if method == "HEAD" else answer.body))[: answer.cut]
     read = http.client.HTTPResponse(_Line(arrived), method=method)  # type: ignore[arg-type]
     try:
         read.begin()
     except (http.client.HTTPException, OSError) as broken:
-        raise requests.ConnectionError(
-            ProtocolError("Connection aborted.", broken)
-        ) from broken
+        raise requests.ConnectionError(ProtocolError("Connection aborted.", broken)) from broken
     return HTTPResponse(
         read,
         headers=HTTPHeaderDict(read.headers.items()),

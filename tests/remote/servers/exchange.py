@@ -102,9 +102,7 @@ def request_head(method: str, path: str, headers: Mapping[str, str]) -> bytes:
 def response_head(response: Response) -> bytes:
     """An answer up to its body, as it travels."""
     headers = {
-        name: value
-        for name, value in response.headers.items()
-        if name.lower() not in _OF_THE_LINE
+        name: value for name, value in response.headers.items() if name.lower() not in _OF_THE_LINE
     }
     if response.status not in (204, 304):
         headers.setdefault("Content-Length", str(len(response.body)))

@@ -107,9 +107,7 @@ EMPTY_200 = Answer(200)
 UNAVAILABLE = Answer(
     503, {"Content-Type": "text/html"}, b"<html><body>Service Unavailable</body></html>"
 )
-BAD_GATEWAY = Answer(
-    502, {"Content-Type": "text/html"}, b"<html><body>Bad Gateway</body></html>"
-)
+BAD_GATEWAY = Answer(502, {"Content-Type": "text/html"}, b"<html><body>Bad Gateway</body></html>")
 TOO_MANY = Answer(429, {"Retry-After": "7"})
 
 
@@ -132,13 +130,9 @@ def replaced(old: bytes, new: bytes) -> Rewrite:
 
     def change(answer: Response) -> Response:
         one, other = old.decode("latin-1"), new.decode("latin-1")
+        headers = {name: value.replace(one, other) for name, value in answer.headers.items()}
         headers = {
-            name: value.replace(one, other) for name, value in answer.headers.items()
-        }
-        headers = {
-            name: value
-            for name, value in headers.items()
-            if name.lower() != "content-length"
+            name: value for name, value in headers.items() if name.lower() != "content-length"
         }
         return Response(answer.status, headers, answer.body.replace(old, new))
 
@@ -164,11 +158,7 @@ class Rule:
 
     def takes(self, method: str, path: str) -> bool:
         """Whether this request is hit; counts."""
-        if (
-            self.times == 0
-            or (self.method and self.method != method)
-            or self.path not in path
-        ):
+        if self.times == 0 or (self.method and self.method != method) or self.path not in path:
             return False
         if self.skip:
             self.skip -= 1
@@ -188,9 +178,7 @@ class Script:
         self._lock = threading.Lock()
 
     @classmethod
-    def seeded(
-        cls, seed: int, rate: float, faults: Sequence[Fault] | None = None
-    ) -> "Script":
+    def seeded(cls, seed: int, rate: float, faults: Sequence[Fault] | None = None) -> "Script":
         """One request in 1/`rate` is hit by one of `faults`, or by any kind at a random place."""
         script, chance = cls(), random.Random(seed)
 
@@ -224,10 +212,7 @@ class Script:
         """What befalls this request."""
         with self._lock:
             fault = (
-                next(
-                    (rule.fault for rule in self.rules if rule.takes(method, path)),
-                    None,
-                )
+                next((rule.fault for rule in self.rules if rule.takes(method, path)), None)
                 or self._draw()
             )
             if fault is not None:
@@ -284,14 +269,10 @@ class Faulty:
             case None:
                 return send()
             case CutRequest(at=at):
-                return self._cut_request(
-                    request_head(method, path, headers), body, at, send
-                )
+                return self._cut_request(request_head(method, path, headers), body, at, send)
             case CutResponse(at=at):
                 answer = send()
-                return Response(
-                    answer.status, answer.headers, answer.body, cut=_place(at, answer)
-                )
+                return Response(answer.status, answer.headers, answer.body, cut=_place(at, answer))
             case LoseAnswer(silent=silent):
                 send()
                 raise NoAnswer if silent else ConnectionLost

@@ -6,13 +6,7 @@ import threading
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
-from tests.remote.servers.exchange import (
-    App,
-    ConnectionLost,
-    NoAnswer,
-    Response,
-    response_head,
-)
+from tests.remote.servers.exchange import App, ConnectionLost, NoAnswer, Response, response_head
 
 
 class Front:
@@ -22,9 +16,7 @@ class Front:
         self.app = app
         self.failures: list[Exception] = []
         self._stopped = threading.Event()
-        self._server = _Listening(
-            ("127.0.0.1", 0), _handler_of(app, self._stopped, self.failures)
-        )
+        self._server = _Listening(("127.0.0.1", 0), _handler_of(app, self._stopped, self.failures))
         self.url = f"http://127.0.0.1:{self._server.server_address[1]}"
         self._thread = threading.Thread(
             target=self._server.serve_forever, args=(0.02,), daemon=True
@@ -95,11 +87,7 @@ def _handler_of(
                 with receiving(self.command, self.path):
                     body, headers = self._body(), dict(self.headers.items())
                     answer = app.handle(
-                        self.command,
-                        self.path,
-                        headers,
-                        body,
-                        address=self.client_address[0],
+                        self.command, self.path, headers, body, address=self.client_address[0]
                     )
             except NoAnswer:
                 self._wait_for_the_client_to_go()
@@ -128,11 +116,7 @@ def _handler_of(
 
         def _send(self, answer: Response) -> None:
             head = response_head(answer)
-            body = (
-                b""
-                if self.command == "HEAD" or answer.status in (204, 304)
-                else answer.body
-            )
+            body = b"" if self.command == "HEAD" or answer.status in (204, 304) else answer.body
             if answer.cut is not None:
                 self.close_connection = True
             self.wfile.write((head + body)[: answer.cut])

@@ -23,11 +23,7 @@ def main(folder: str, *command: str) -> int:
         signal.signal(number, signal.SIG_IGN)
     with open(os.path.join(folder, "output"), "ab") as output:
         server = subprocess.Popen(
-            command,
-            stdin=subprocess.DEVNULL,
-            stdout=output,
-            stderr=output,
-            start_new_session=True,
+            command, stdin=subprocess.DEVNULL, stdout=output, stderr=output, start_new_session=True
         )
     while server.poll() is None:
         if select.select([sys.stdin], [], [], 0.2)[0] and not os.read(0, 1):

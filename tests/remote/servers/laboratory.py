@@ -27,9 +27,7 @@ class Reply:
 class Laboratory:
     """Paths are decoded and relative to the folder at `url`."""
 
-    def __init__(
-        self, url: str, user: str, password: str, age: Callable[[str], None]
-    ) -> None:
+    def __init__(self, url: str, user: str, password: str, age: Callable[[str], None]) -> None:
         self.url = url
         self.age = age
         """Makes what lies at a path look as if it had been written a while ago."""
@@ -42,23 +40,17 @@ class Laboratory:
         """Hang up."""
         self._line.close()
 
-    def send(
-        self, method: str, path: str = "", body: bytes | None = None, **headers: str
-    ) -> Reply:
+    def send(self, method: str, path: str = "", body: bytes | None = None, **headers: str) -> Reply:
         """One request; `If_Match="..."` becomes the header If-Match."""
         named = {name.replace("_", "-"): value for name, value in headers.items()}
-        self._line.request(
-            method, self.target(path), body, {"Authorization": self._basic, **named}
-        )
+        self._line.request(method, self.target(path), body, {"Authorization": self._basic, **named})
         answer: HTTPResponse = self._line.getresponse()
         reply = Reply(answer.status, answer.headers, answer.read())
         if answer.will_close:
             self._line.close()
         return reply
 
-    def status(
-        self, method: str, path: str = "", body: bytes | None = None, **headers: str
-    ) -> int:
+    def status(self, method: str, path: str = "", body: bytes | None = None, **headers: str) -> int:
         """One request, and how it went."""
         return self.send(method, path, body, **headers).status
 

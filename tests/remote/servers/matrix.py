@@ -37,9 +37,7 @@ class Matrix:
     def __init__(self) -> None:
         self.rows: list[Row] = []
 
-    def row(
-        self, usual: str | None = None, **others: str | None
-    ) -> Callable[[Experiment], None]:
+    def row(self, usual: str | None = None, **others: str | None) -> Callable[[Experiment], None]:
         """One more: what most answer, and those that differ (None: not asked). `apache` stands for all three."""
 
         def add(experiment: Experiment) -> None:
@@ -47,9 +45,7 @@ class Matrix:
             if "apache" in named:
                 named = {**dict.fromkeys(_APACHES, named["apache"]), **named}
             expected = {name: named.get(name, usual) for name in SERVERS}
-            known = {
-                name: value for name, value in expected.items() if value is not None
-            }
+            known = {name: value for name, value in expected.items() if value is not None}
             self.rows.append(Row(experiment.__name__.strip("_"), experiment, known))
 
         return add

@@ -29,13 +29,7 @@ def _getetag(lab: Laboratory) -> str:
     return "absent" if tag is None else "quoted" if tag.endswith('"') else "unquoted"
 
 
-@matrix.row(
-    "changes",
-    apache_digest="same",
-    apache_infinity="same",
-    apache="changes",
-    sabre="same",
-)
+@matrix.row("changes", apache_digest="same", apache_infinity="same", apache="changes", sabre="same")
 def _same_content_later(lab: Laboratory) -> str:
     before = aged(lab)
     lab.put("a.md")
@@ -61,9 +55,7 @@ def _six_overwrites_at_once_have_so_many_tags(lab: Laboratory) -> str:
     return str(len(tags))
 
 
-@matrix.row(
-    "none/none/none", apache="yes/no/no", lighttpd="yes/no/no", nextcloud="yes/yes/yes"
-)
+@matrix.row("none/none/none", apache="yes/no/no", lighttpd="yes/no/no", nextcloud="yes/yes/yes")
 def _tags_of_the_folders_above_a_new_file(lab: Laboratory) -> str:
     folders = ("x/y/z", "x/y", "x")
     for folder in reversed(folders):
@@ -73,18 +65,10 @@ def _tags_of_the_folders_above_a_new_file(lab: Laboratory) -> str:
     lab.put("x/y/z/a.md")
     after = [lab.listed(f"{folder}/") for folder in folders]
     pairs = [
-        (
-            next(iter(one.values())).get("getetag"),
-            next(iter(two.values())).get("getetag"),
-        )
+        (next(iter(one.values())).get("getetag"), next(iter(two.values())).get("getetag"))
         for one, two in zip(before, after, strict=True)
     ]
-    return joined(
-        *(
-            "none" if old is None else "no" if old == new else "yes"
-            for old, new in pairs
-        )
-    )
+    return joined(*("none" if old is None else "no" if old == new else "yes" for old, new in pairs))
 
 
 @matrix.row("kept")
@@ -108,9 +92,7 @@ def _put_if_match_wrong_stale_right(lab: Laboratory) -> str:
     return joined(wrong, after, lab.put("a.md", b"4", If_Match=lab.tag("a.md")))
 
 
-@matrix.row(
-    "204", apache_digest="204", apache_infinity="204", apache="412", rclone="201"
-)
+@matrix.row("204", apache_digest="204", apache_infinity="204", apache="412", rclone="201")
 def _put_if_match_with_a_tag_of_just_now(lab: Laboratory) -> str:
     for _ in range(5):
         start = time.monotonic()
@@ -129,25 +111,20 @@ def _put_if_match_star_or_tag_on_nothing(lab: Laboratory) -> str:
 @matrix.row("412/201", nginx="204/201", rclone="201/201")
 def _put_if_none_match_star_existing_new(lab: Laboratory) -> str:
     lab.put("a.md")
-    return joined(
-        lab.put("a.md", If_None_Match="*"), lab.put("b.md", If_None_Match="*")
-    )
+    return joined(lab.put("a.md", If_None_Match="*"), lab.put("b.md", If_None_Match="*"))
 
 
 @matrix.row("412", nginx="204", rclone="201")
 def _put_if_unmodified_since_long_ago(lab: Laboratory) -> str:
     lab.put("a.md")
-    return str(
-        lab.put("a.md", b"2", If_Unmodified_Since="Sat, 01 Jan 2000 00:00:00 GMT")
-    )
+    return str(lab.put("a.md", b"2", If_Unmodified_Since="Sat, 01 Jan 2000 00:00:00 GMT"))
 
 
 @matrix.row("412/204", nginx="204/404", rclone="204/404")
 def _delete_if_match_wrong_right(lab: Laboratory) -> str:
     tag = aged(lab)
     return joined(
-        lab.status("DELETE", "a.md", If_Match='"wrong"'),
-        lab.status("DELETE", "a.md", If_Match=tag),
+        lab.status("DELETE", "a.md", If_Match='"wrong"'), lab.status("DELETE", "a.md", If_Match=tag)
     )
 
 
@@ -171,30 +148,17 @@ def _move_onto_existing(lab: Laboratory) -> str:
 @matrix.row("412", nginx="204", sabre="201", rclone="201")
 def _move_if_match_wrong(lab: Laboratory) -> str:
     lab.put("a.md")
-    return str(
-        lab.status("MOVE", "a.md", Destination=f"{lab.url}c.md", If_Match='"wrong"')
-    )
+    return str(lab.status("MOVE", "a.md", Destination=f"{lab.url}c.md", If_Match='"wrong"'))
 
 
-@matrix.row(
-    "412/204",
-    apache=None,
-    lighttpd="412/412",
-    nginx=None,
-    rclone=None,
-    wsgidav="204/204",
-)
+@matrix.row("412/204", apache=None, lighttpd="412/412", nginx=None, rclone=None, wsgidav="204/204")
 def _move_with_a_condition_on_the_target_wrong_right(lab: Laboratory) -> str:
     target = f"{lab.url}b.md"
 
     def moved(tag: str) -> int:
         lab.put("a.md", b"new\n")
         return lab.status(
-            "MOVE",
-            "a.md",
-            Destination=target,
-            Overwrite="T",
-            If=f"<{target}> ([{tag}])",
+            "MOVE", "a.md", Destination=target, Overwrite="T", If=f"<{target}> ([{tag}])"
         )
 
     lab.put("b.md")
@@ -204,10 +168,7 @@ def _move_with_a_condition_on_the_target_wrong_right(lab: Laboratory) -> str:
 
 
 @matrix.row(
-    "412/201/204/412",
-    nginx="412/204/204/204",
-    sabre="412/201/204/201",
-    rclone="412/201/204/201",
+    "412/201/204/412", nginx="412/204/204/204", sabre="412/201/204/201", rclone="412/201/204/201"
 )
 def _copy_keeping_new_over_and_with_a_wrong_tag(lab: Laboratory) -> str:
     lab.put("a.md")

@@ -19,9 +19,7 @@ def _lock_put_without_and_with_its_token_unlock(lab: Laboratory) -> str:
     if token is None:
         return str(locked.status)
     without, with_it = lab.put("a.md", b"2"), lab.put("a.md", b"3", If=f"({token})")
-    return joined(
-        locked.status, without, with_it, lab.status("UNLOCK", "a.md", Lock_Token=token)
-    )
+    return joined(locked.status, without, with_it, lab.status("UNLOCK", "a.md", Lock_Token=token))
 
 
 @matrix.row(
@@ -40,7 +38,9 @@ def _propfind_to_any_depth(lab: Laboratory) -> str:
     reply = lab.send("PROPFIND", "", b"", Depth="infinity", **XML)
     if reply.status != 207:
         return str(reply.status)
-    return f"207, {len({path.count('/') + bool(path) for path in lab.listed('', 'infinity')})} levels"
+    return (
+        f"207, {len({path.count('/') + bool(path) for path in lab.listed('', 'infinity')})} levels"
+    )
 
 
 @matrix.row("207", lighttpd="415")
@@ -86,9 +86,7 @@ def _put_into_a_missing_folder(lab: Laboratory) -> str:
 @matrix.row("201/405/409", rclone="201/201/409")
 def _mkcol_new_existing_in_a_missing_folder(lab: Laboratory) -> str:
     return joined(
-        lab.status("MKCOL", "x/"),
-        lab.status("MKCOL", "x/"),
-        lab.status("MKCOL", "none/x/"),
+        lab.status("MKCOL", "x/"), lab.status("MKCOL", "x/"), lab.status("MKCOL", "none/x/")
     )
 
 
@@ -116,9 +114,7 @@ def _upload_cut_off_over_a_file_and_new(lab: Laboratory) -> str:
     for path in ("a.md", "b.md"):
         lab.put_half(path, long, 40_000)
     names = {b"old\n": "old", long: "whole", 404: "404"}
-    return joined(
-        *(names.get(lab.read(path), "truncated") for path in ("a.md", "b.md"))
-    )
+    return joined(*(names.get(lab.read(path), "truncated") for path in ("a.md", "b.md")))
 
 
 @matrix.row("2 files", nextcloud="1 file, the later text")
@@ -127,11 +123,7 @@ def _one_name_composed_and_decomposed(lab: Laboratory) -> str:
     lab.put("cafe%CC%81.md", b"decomposed\n")
     names = [name for name in lab.listed("", "1") if name]
     if len(names) == 1:
-        return (
-            "1 file, the later text"
-            if lab.read("caf%C3%A9.md") == b"decomposed\n"
-            else "1 file"
-        )
+        return "1 file, the later text" if lab.read("caf%C3%A9.md") == b"decomposed\n" else "1 file"
     return f"{len(names)} files"
 
 
@@ -149,13 +141,7 @@ def _names_that_differ_in_case(lab: Laboratory) -> str:
     nextcloud="400/400/400/400/400",
 )
 def _put_backslash_newline_part_htaccess_251_bytes(lab: Laboratory) -> str:
-    names = (
-        "back%5Cslash.md",
-        "new%0Aline.md",
-        "x.part",
-        ".htaccess",
-        "n" * 248 + ".md",
-    )
+    names = ("back%5Cslash.md", "new%0Aline.md", "x.part", ".htaccess", "n" * 248 + ".md")
     return joined(*(lab.put(name) for name in names))
 
 
@@ -164,20 +150,12 @@ def _checksums_are_stored_unverified(lab: Laboratory) -> str:
     lab.put("a.md", OC_Checksum="SHA1:0000000000000000000000000000000000000000")
     body = b'<propfind xmlns="DAV:"><prop><checksums xmlns="http://owncloud.org/ns"/></prop></propfind>'
     return (
-        "yes"
-        if b"SHA1:0000" in lab.send("PROPFIND", "a.md", body, Depth="0", **XML).body
-        else "no"
+        "yes" if b"SHA1:0000" in lab.send("PROPFIND", "a.md", body, Depth="0", **XML).body else "no"
     )
 
 
 @matrix.row(
-    "415",
-    apache="501",
-    lighttpd="501",
-    nginx="405",
-    sabre="403",
-    rclone="400",
-    wsgidav="405",
+    "415", apache="501", lighttpd="501", nginx="405", sabre="403", rclone="400", wsgidav="405"
 )
 def _report_sync_collection(lab: Laboratory) -> str:
     body = b'<sync-collection xmlns="DAV:"><sync-token/><prop><getetag/></prop></sync-collection>'
@@ -188,6 +166,4 @@ def _report_sync_collection(lab: Laboratory) -> str:
 def _escapes_in_hrefs(lab: Laboratory) -> str:
     lab.put("%C3%BC.md")
     listing = lab.send("PROPFIND", "", b"", Depth="1", **XML).body
-    return (
-        "lower" if b"%c3%bc" in listing else "upper" if b"%C3%BC" in listing else "raw"
-    )
+    return "lower" if b"%c3%bc" in listing else "upper" if b"%C3%BC" in listing else "raw"

@@ -54,12 +54,9 @@ class Upstream:
         """The request as if it had been meant for the server itself: its host, and its URLs in Destination and If."""
         mine = "http://" + lowered(headers).get("host", "")
         ours = {
-            name: value.replace(mine, self.base)
-            if name.lower() in ("destination", "if")
-            else value
+            name: value.replace(mine, self.base) if name.lower() in ("destination", "if") else value
             for name, value in headers.items()
-            if name.lower()
-            not in ("host", "connection", "transfer-encoding", "content-length")
+            if name.lower() not in ("host", "connection", "transfer-encoding", "content-length")
         }
         ours["Host"] = f"{self._host}:{self._port}"
         length = lowered(headers).get("content-length")
@@ -67,17 +64,11 @@ class Upstream:
             ours["Content-Length"] = length or str(len(body))
         return ours
 
-    def _exchange(
-        self, method: str, path: str, headers: dict[str, str], body: bytes
-    ) -> Response:
+    def _exchange(self, method: str, path: str, headers: dict[str, str], body: bytes) -> Response:
         # A line of its own for each request: a kept one may be stale, and sending twice is for the script to decide.
-        connection = http.client.HTTPConnection(
-            self._host, self._port, timeout=self._timeout
-        )
+        connection = http.client.HTTPConnection(self._host, self._port, timeout=self._timeout)
         try:
-            connection.putrequest(
-                method, path, skip_host=True, skip_accept_encoding=True
-            )
+            connection.putrequest(method, path, skip_host=True, skip_accept_encoding=True)
             for name, value in headers.items():
                 connection.putheader(name, value)
             connection.endheaders(body or None)
@@ -91,9 +82,7 @@ class Upstream:
             connection.close()
 
     def _send_part(self, raw: bytes) -> None:
-        with socket.create_connection(
-            (self._host, self._port), timeout=self._timeout
-        ) as line:
+        with socket.create_connection((self._host, self._port), timeout=self._timeout) as line:
             line.sendall(raw)
             line.shutdown(socket.SHUT_WR)
             # The server has taken in what there is once it hangs up or complains; some wait for more.

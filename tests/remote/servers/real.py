@@ -61,10 +61,7 @@ class Kind:
     @property
     def missing(self) -> str | None:
         """Why it cannot be used here, naming the Debian packages."""
-        if all(
-            Path(need).exists() if "/" in need else _program(need)
-            for need in self.needs
-        ):
+        if all(Path(need).exists() if "/" in need else _program(need) for need in self.needs):
             return None
         return f"{self.name} is not installed (Debian: {' '.join(self.packages)})"
 
@@ -82,16 +79,10 @@ class Kind:
             for folder in (base, files, run):
                 shutil.chown(folder, "www-data", "www-data")
         process = subprocess.Popen(
-            [sys.executable, "-I", "-S", guard.__file__, str(base), *command],
-            stdin=subprocess.PIPE,
+            [sys.executable, "-I", "-S", guard.__file__, str(base), *command], stdin=subprocess.PIPE
         )
         server = Server(
-            self.name,
-            f"http://127.0.0.1:{port}/",
-            files,
-            USER,
-            PASSWORD,
-            lambda: _stop(process),
+            self.name, f"http://127.0.0.1:{port}/", files, USER, PASSWORD, lambda: _stop(process)
         )
         try:
             _wait_for(port, base)
@@ -102,9 +93,7 @@ class Kind:
 
 
 def _program(name: str) -> str | None:
-    return shutil.which(
-        name, path=os.environ.get("PATH", "") + ":/usr/sbin:/usr/local/sbin"
-    )
+    return shutil.which(name, path=os.environ.get("PATH", "") + ":/usr/sbin:/usr/local/sbin")
 
 
 def _sha1() -> str:
@@ -126,10 +115,7 @@ def _stop(process: "subprocess.Popen[bytes]") -> None:
 def _wait_for(port: int, base: Path, seconds: float = 30) -> None:
     deadline = time.monotonic() + seconds
     while time.monotonic() < deadline and not (base / guard.ENDED).exists():
-        with (
-            contextlib.suppress(OSError),
-            socket.create_connection(("127.0.0.1", port), timeout=1),
-        ):
+        with contextlib.suppress(OSError), socket.create_connection(("127.0.0.1", port), timeout=1):
             return
         time.sleep(0.01)
     raise AssertionError(
@@ -138,13 +124,7 @@ def _wait_for(port: int, base: Path, seconds: float = 30) -> None:
 
 
 def _configured(base: Path, port: int, template: str, name: str, **more: str) -> str:
-    values = {
-        "BASE": str(base),
-        "PORT": str(port),
-        "USER": USER,
-        "PASSWORD": PASSWORD,
-        **more,
-    }
+    values = {"BASE": str(base), "PORT": str(port), "USER": USER, "PASSWORD": PASSWORD, **more}
     path = base / name
     path.write_text(configurations.filled(template, values))
     return str(path)
@@ -156,9 +136,7 @@ def _apache(fileetag: str, infinity: str = "Off") -> Callable[[Path, int], list[
         own = {
             "FILEETAG": fileetag,
             "INFINITY": infinity,
-            "MIMETYPES": f"TypesConfig {types}"
-            if types.exists()
-            else "AddType text/markdown .md",
+            "MIMETYPES": f"TypesConfig {types}" if types.exists() else "AddType text/markdown .md",
         }
         return [
             _program("apache2") or "",
@@ -172,9 +150,7 @@ def _apache(fileetag: str, infinity: str = "Off") -> Callable[[Path, int], list[
 
 def _lighttpd(base: Path, port: int) -> list[str]:
     owner = (
-        'server.username = "www-data"\nserver.groupname = "www-data"\n'
-        if os.getuid() == 0
-        else ""
+        'server.username = "www-data"\nserver.groupname = "www-data"\n' if os.getuid() == 0 else ""
     )
     template = configurations.LIGHTTPD + owner
     return [
@@ -229,9 +205,7 @@ KINDS = {
     kind.name: kind
     for kind in (
         Kind("apache-digest", _APACHE, _APACHE_NEEDS, _apache("FileETag Digest")),
-        Kind(
-            "apache-infinity", _APACHE, _APACHE_NEEDS, _apache("FileETag Digest", "On")
-        ),
+        Kind("apache-infinity", _APACHE, _APACHE_NEEDS, _apache("FileETag Digest", "On")),
         Kind("apache", _APACHE, _APACHE_NEEDS, _apache("")),
         Kind(
             "lighttpd",
@@ -245,12 +219,7 @@ KINDS = {
             ("php", "/usr/share/php/Sabre/autoload.php"),
             _sabre,
         ),
-        Kind(
-            "nginx",
-            ("nginx-light", "libnginx-mod-http-dav-ext"),
-            ("nginx", _DAV_EXT),
-            _nginx,
-        ),
+        Kind("nginx", ("nginx-light", "libnginx-mod-http-dav-ext"), ("nginx", _DAV_EXT), _nginx),
         Kind("rclone", ("rclone",), ("rclone",), _rclone),
     )
 }
@@ -280,8 +249,7 @@ def absent_packages() -> list[str]:
     """The Debian packages that would bring what is missing, one line for what belongs together."""
     servers = {" ".join(kind.packages) for kind in KINDS.values() if kind.missing}
     return sorted(
-        servers
-        | {package for program, package in PROGRAMS.items() if not _program(program)}
+        servers | {package for program, package in PROGRAMS.items() if not _program(program)}
     )
 
 
@@ -318,14 +286,7 @@ def start_wsgidav() -> Server:
         thread.join(10)
         shutil.rmtree(base, ignore_errors=True)
 
-    return Server(
-        "wsgidav",
-        f"http://127.0.0.1:{server.bind_addr[1]}/",
-        base,
-        USER,
-        PASSWORD,
-        stop,
-    )
+    return Server("wsgidav", f"http://127.0.0.1:{server.bind_addr[1]}/", base, USER, PASSWORD, stop)
 
 
 if __name__ == "__main__":

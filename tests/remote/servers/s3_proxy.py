@@ -23,22 +23,14 @@ class _SignedUpstream(Upstream):
         for name, value in headers.items():
             if name.lower() == "host":
                 ours["Host"] = value
-        return {
-            name: value
-            for name, value in ours.items()
-            if name.lower() not in self._lost
-        }
+        return {name: value for name, value in ours.items() if name.lower() not in self._lost}
 
 
 class S3Proxy:
     """A running proxy for an endpoint."""
 
     def __init__(
-        self,
-        endpoint: str,
-        script: Script | None = None,
-        *,
-        lost: Collection[str] = (),
+        self, endpoint: str, script: Script | None = None, *, lost: Collection[str] = ()
     ) -> None:
         self.script = script or Script()
         self._upstream = _SignedUpstream(endpoint, lost)
@@ -54,9 +46,7 @@ class S3Proxy:
     def writes(self) -> list[str]:
         """The paths of all requests that change something."""
         return [
-            f"{seen.method} {seen.path}"
-            for seen in self.log
-            if seen.method not in ("GET", "HEAD")
+            f"{seen.method} {seen.path}" for seen in self.log if seen.method not in ("GET", "HEAD")
         ]
 
     def __enter__(self) -> "S3Proxy":

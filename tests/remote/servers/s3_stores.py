@@ -199,10 +199,7 @@ def _start_seaweed() -> S3Store:
     return S3Store("s3-seaweed", f"http://127.0.0.1:{ports['s3.port']}", stop)
 
 
-def _make_buckets(
-    store: S3Store,
-    seconds: float = 60,
-) -> None:
+def _make_buckets(store: S3Store, seconds: float = 60) -> None:
     """Make the buckets, and write to each, once the store is up."""
     from botocore.exceptions import BotoCoreError, ClientError
 
@@ -212,8 +209,7 @@ def _make_buckets(
         try:
             for bucket in (BUCKET, VERSIONED):
                 with contextlib.suppress(
-                    client.exceptions.BucketAlreadyOwnedByYou,
-                    client.exceptions.BucketAlreadyExists,
+                    client.exceptions.BucketAlreadyOwnedByYou, client.exceptions.BucketAlreadyExists
                 ):
                     client.create_bucket(Bucket=bucket)
             client.put_bucket_versioning(

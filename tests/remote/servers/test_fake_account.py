@@ -21,19 +21,14 @@ class TestListings:
         cloud.other_client_delete("x/a.md")
 
         listing = ElementTree.fromstring(
-            ask(
-                cloud, "PROPFIND", "/remote.php/dav/trashbin/mira/trash", Depth="1"
-            ).body
+            ask(cloud, "PROPFIND", "/remote.php/dav/trashbin/mira/trash", Depth="1").body
         )
 
         assert (
-            listing.findtext(".//{http://nextcloud.org/ns}trashbin-original-location")
-            == "x/a.md"
+            listing.findtext(".//{http://nextcloud.org/ns}trashbin-original-location") == "x/a.md"
         )
 
-    def test_a_file_can_be_omitted_from_a_listing_once(
-        self, cloud: FakeNextcloud
-    ) -> None:
+    def test_a_file_can_be_omitted_from_a_listing_once(self, cloud: FakeNextcloud) -> None:
         for name in ("a.md", "b.md"):
             cloud.other_client_put(name, b"1")
         cloud.list_omits_once("b.md")
@@ -41,18 +36,16 @@ class TestListings:
         assert names(cloud) == ["", "a.md"]
         assert names(cloud) == ["", "a.md", "b.md"]
 
-    def test_another_users_home_looks_like_an_empty_folder(
-        self, cloud: FakeNextcloud
-    ) -> None:
+    def test_another_users_home_looks_like_an_empty_folder(self, cloud: FakeNextcloud) -> None:
         cloud.add_user("tomas", "secret")
 
         answer = ask(cloud, "PROPFIND", "/remote.php/dav/files/tomas/", Depth="1")
 
-        assert (
-            answer.status,
-            answer.body.count(b"<d:response>"),
-            b"getetag" in answer.body,
-        ) == (207, 1, False)
+        assert (answer.status, answer.body.count(b"<d:response>"), b"getetag" in answer.body) == (
+            207,
+            1,
+            False,
+        )
 
     def test_an_unavailable_storage_answers_503_and_is_empty_in_a_deep_listing(
         self, cloud: FakeNextcloud
@@ -66,9 +59,7 @@ class TestListings:
         assert ask(cloud, "GET", "far/a.md").status == 503
         assert prop(cloud, "", "permissions") == "RGDNVCK"
 
-    def test_a_revoked_share_is_gone_and_not_in_the_trash(
-        self, cloud: FakeNextcloud
-    ) -> None:
+    def test_a_revoked_share_is_gone_and_not_in_the_trash(self, cloud: FakeNextcloud) -> None:
         cloud.other_client_put("ours/a.md", b"1")
         cloud.share("ours")
         assert (prop(cloud, "ours", "permissions") or "").startswith("S")
@@ -93,10 +84,7 @@ class TestListings:
         assert cloud.tree.at("a.md").etag == tag
         assert prop(cloud, "", "data-fingerprint") != known
         clock.pass_(100)
-        assert (
-            ask(cloud, "PUT", "a.md", b"3", If_Match=f'"{tag}"').headers["ETag"]
-            != f'"{tag}"'
-        )
+        assert ask(cloud, "PUT", "a.md", b"3", If_Match=f'"{tag}"').headers["ETag"] != f'"{tag}"'
 
     def test_names_are_stored_composed_and_an_encoded_slash_answers_404(
         self, cloud: FakeNextcloud
@@ -116,9 +104,7 @@ class TestTheDoor:
         cookie = first.headers["Set-Cookie"].partition(";")[0]
 
         statuses = [
-            cloud.handle(
-                "PROPFIND", f"{FILES}/", basic("mira", f"guess {number}")
-            ).status
+            cloud.handle("PROPFIND", f"{FILES}/", basic("mira", f"guess {number}")).status
             for number in range(12)
         ]
 
@@ -127,20 +113,13 @@ class TestTheDoor:
         assert (good.status, "Retry-After" in good.headers) == (429, False)
         assert ask(cloud, "PROPFIND", "", Depth="0", Cookie=cookie).status == 207
         away = cloud.handle(
-            "PROPFIND",
-            f"{FILES}/",
-            basic("mira", cloud.app_password),
-            address="192.0.2.7",
+            "PROPFIND", f"{FILES}/", basic("mira", cloud.app_password), address="192.0.2.7"
         )
         assert away.status == 207
 
-    def test_every_kind_of_credential_is_accepted_until_revoked(
-        self, cloud: FakeNextcloud
-    ) -> None:
+    def test_every_kind_of_credential_is_accepted_until_revoked(self, cloud: FakeNextcloud) -> None:
         def enters(headers: dict[str, str]) -> int:
-            return cloud.handle(
-                "PROPFIND", f"{FILES}/", {**headers, "Depth": "0"}
-            ).status
+            return cloud.handle("PROPFIND", f"{FILES}/", {**headers, "Depth": "0"}).status
 
         assert enters(basic("mira", cloud.password)) == 207
         assert enters(basic("mira", cloud.app_password)) == 207
@@ -159,10 +138,7 @@ class TestTheDoor:
 
         def poll() -> Response:
             return cloud.handle(
-                "POST",
-                "/index.php/login/v2/poll",
-                {},
-                f"token={begun['poll']['token']}".encode(),
+                "POST", "/index.php/login/v2/poll", {}, f"token={begun['poll']['token']}".encode()
             )
 
         assert poll().status == 404
@@ -171,17 +147,13 @@ class TestTheDoor:
         assert poll().status == 404
         assert granted["loginName"] == "mira"
         assert (
-            cloud.handle(
-                "PROPFIND", f"{FILES}/", basic("mira", granted["appPassword"])
-            ).status
+            cloud.handle("PROPFIND", f"{FILES}/", basic("mira", granted["appPassword"])).status
             == 207
         )
         own = {**basic("mira", granted["appPassword"]), "OCS-APIRequest": "true"}
         assert cloud.handle("DELETE", "/ocs/v2.php/core/apppassword", own).status == 200
         assert (
-            cloud.handle(
-                "PROPFIND", f"{FILES}/", basic("mira", granted["appPassword"])
-            ).status
+            cloud.handle("PROPFIND", f"{FILES}/", basic("mira", granted["appPassword"])).status
             == 401
         )
 
@@ -193,11 +165,11 @@ class TestTheDoor:
         dav, page = ask(cloud, "PROPFIND", ""), cloud.handle("GET", "/index.php", {})
         known = json.loads(cloud.handle("GET", "/status.php", {}).body)
 
-        assert (
-            dav.status,
-            "Retry-After" in dav.headers,
-            b"ServerMaintenanceMode" in dav.body,
-        ) == (503, False, True)
+        assert (dav.status, "Retry-After" in dav.headers, b"ServerMaintenanceMode" in dav.body) == (
+            503,
+            False,
+            True,
+        )
         assert (page.status, page.headers["Retry-After"]) == (503, "120")
         assert page.headers["X-Nextcloud-Maintenance-Mode"] == "1"
         assert known["maintenance"] is True

@@ -31,10 +31,7 @@ class TestTags:
         again = ask(cloud, "PUT", "a.md", b"longer than before\n", OC_Checksum="SHA1:1")
 
         assert again.headers["ETag"] == base
-        assert (
-            ask(cloud, "PUT", "a.md", b"lost without a word\n", If_Match=base).status
-            == 204
-        )
+        assert ask(cloud, "PUT", "a.md", b"lost without a word\n", If_Match=base).status == 204
         clock.pass_(1)
         assert ask(cloud, "PUT", "a.md", b"a second later\n").headers["ETag"] != base
 
@@ -43,9 +40,7 @@ class TestTags:
     ) -> None:
         def put(body: bytes, mtime: int) -> str:
             clock.pass_(2)
-            return ask(cloud, "PUT", "a.md", body, X_OC_Mtime=str(mtime)).headers[
-                "ETag"
-            ]
+            return ask(cloud, "PUT", "a.md", body, X_OC_Mtime=str(mtime)).headers["ETag"]
 
         first = put(b"12345", 1_700_000_000)
 
@@ -69,9 +64,7 @@ class TestTags:
             True,
         ]
 
-    def test_the_file_id_survives_put_move_and_trash(
-        self, cloud: FakeNextcloud
-    ) -> None:
+    def test_the_file_id_survives_put_move_and_trash(self, cloud: FakeNextcloud) -> None:
         number = ask(cloud, "PUT", "a.md", b"1").headers["OC-FileId"]
 
         assert ask(cloud, "PUT", "a.md", b"2").headers["OC-FileId"] == number
@@ -96,28 +89,19 @@ class TestTags:
         number = ask(cloud, "PUT", "temporary.md", b"new").headers["OC-FileId"]
 
         assert (
-            ask(
-                cloud, "MOVE", "temporary.md", Destination=f"{ORIGIN}{FILES}/note.md"
-            ).status
-            == 204
+            ask(cloud, "MOVE", "temporary.md", Destination=f"{ORIGIN}{FILES}/note.md").status == 204
         )
         assert prop(cloud, "note.md", "id") == number
         assert [entry.node.name for entry in cloud.tree.trash.values()] == ["note.md"]
 
-    def test_a_moved_folder_keeps_the_tags_and_ids_below_it(
-        self, cloud: FakeNextcloud
-    ) -> None:
+    def test_a_moved_folder_keeps_the_tags_and_ids_below_it(self, cloud: FakeNextcloud) -> None:
         cloud.other_client_put("x/a.md", b"1")
-        before = [
-            (node.id, node.etag)
-            for node in (cloud.tree.at("x"), cloud.tree.at("x/a.md"))
-        ]
+        before = [(node.id, node.etag) for node in (cloud.tree.at("x"), cloud.tree.at("x/a.md"))]
 
         ask(cloud, "MOVE", "x", Destination=f"{ORIGIN}{FILES}/y")
 
         assert [
-            (node.id, node.etag)
-            for node in (cloud.tree.at("y"), cloud.tree.at("y/a.md"))
+            (node.id, node.etag) for node in (cloud.tree.at("y"), cloud.tree.at("y/a.md"))
         ] == before
 
     def test_compression_changes_the_etag_header_and_only_oc_etag_is_usable(
@@ -130,18 +114,9 @@ class TestTags:
 
         assert gzip.decompress(packed.body) == b"text\n"
         assert packed.headers["ETag"] == packed.headers["OC-ETag"][:-1] + '-gzip"'
-        assert (
-            ask(cloud, "PUT", "a.md", b"2", If_Match=packed.headers["ETag"]).status
-            == 412
-        )
-        assert (
-            ask(cloud, "GET", "a.md", If_None_Match=packed.headers["ETag"]).status
-            == 200
-        )
-        assert (
-            ask(cloud, "GET", "a.md", If_None_Match=packed.headers["OC-ETag"]).status
-            == 304
-        )
+        assert ask(cloud, "PUT", "a.md", b"2", If_Match=packed.headers["ETag"]).status == 412
+        assert ask(cloud, "GET", "a.md", If_None_Match=packed.headers["ETag"]).status == 200
+        assert ask(cloud, "GET", "a.md", If_None_Match=packed.headers["OC-ETag"]).status == 304
         assert (
             ask(cloud, "GET", "a.md", Accept_Encoding="identity").headers["ETag"]
             == packed.headers["OC-ETag"]
@@ -180,13 +155,7 @@ class TestWrites:
         cloud.kill_next_put_at(4)
 
         with pytest.raises(ConnectionLost):
-            ask(
-                cloud,
-                "PUT",
-                "a.md",
-                b"the new text, longer\n",
-                If_Match=first.headers["ETag"],
-            )
+            ask(cloud, "PUT", "a.md", b"the new text, longer\n", If_Match=first.headers["ETag"])
 
         now = ask(cloud, "GET", "a.md")
         assert now.body == b"the "
@@ -211,30 +180,16 @@ class TestWrites:
         clock.pass_(5)
 
         def upload(name: str, **headers: str) -> Response:
+            assert ask(cloud, "MKCOL", f"{UPLOADS}/{name}", Destination=target).status == 201
             assert (
-                ask(cloud, "MKCOL", f"{UPLOADS}/{name}", Destination=target).status
+                ask(cloud, "PUT", f"{UPLOADS}/{name}/00001", b"new ", Destination=target).status
                 == 201
             )
             assert (
-                ask(
-                    cloud, "PUT", f"{UPLOADS}/{name}/00001", b"new ", Destination=target
-                ).status
+                ask(cloud, "PUT", f"{UPLOADS}/{name}/00002", b"text", Destination=target).status
                 == 201
             )
-            assert (
-                ask(
-                    cloud, "PUT", f"{UPLOADS}/{name}/00002", b"text", Destination=target
-                ).status
-                == 201
-            )
-            return ask(
-                cloud,
-                "MOVE",
-                f"{UPLOADS}/{name}/.file",
-                b"",
-                Destination=target,
-                **headers,
-            )
+            return ask(cloud, "MOVE", f"{UPLOADS}/{name}/.file", b"", Destination=target, **headers)
 
         assert upload("one", If=f'<{target}> (["wrong"])').status == 412
         assert upload("two", If_Match=before["ETag"]).status == 412
@@ -252,38 +207,25 @@ class TestWrites:
         assert done.headers["OC-FileId"] == before["OC-FileId"]
         assert prop(cloud, "a.md", "getetag", "DAV:") == done.headers["OC-ETag"]
 
-    def test_a_kill_during_chunk_assembly_truncates_as_well(
-        self, cloud: FakeNextcloud
-    ) -> None:
+    def test_a_kill_during_chunk_assembly_truncates_as_well(self, cloud: FakeNextcloud) -> None:
         cloud.other_client_put("a.md", b"old text\n")
         ask(cloud, "MKCOL", f"{UPLOADS}/u")
         ask(cloud, "PUT", f"{UPLOADS}/u/1", b"new text\n")
         cloud.kill_next_assembly_at(3)
 
         with pytest.raises(ConnectionLost):
-            ask(
-                cloud, "MOVE", f"{UPLOADS}/u/.file", Destination=f"{ORIGIN}{FILES}/a.md"
-            )
+            ask(cloud, "MOVE", f"{UPLOADS}/u/.file", Destination=f"{ORIGIN}{FILES}/a.md")
 
         assert cloud.files() == {"a.md": b"new"}
 
-    def test_a_bulk_upload_overwrites_existing_files(
-        self, cloud: FakeNextcloud
-    ) -> None:
+    def test_a_bulk_upload_overwrites_existing_files(self, cloud: FakeNextcloud) -> None:
         cloud.other_client_put("a.md", b"an edit nobody has seen\n")
         cloud.other_client_put("held.md", b"held\n")
         cloud.lock("held.md")
-        files = {
-            "a.md": b"from the desktop\n",
-            "b.md": b"",
-            "none/c.md": b"1",
-            "held.md": b"2",
-        }
+        files = {"a.md": b"from the desktop\n", "b.md": b"", "none/c.md": b"1", "held.md": b"2"}
 
         answer = ask_bulk(
-            cloud,
-            b"".join(bulk_part(name, raw) for name, raw in files.items())
-            + b"--sep--\r\n",
+            cloud, b"".join(bulk_part(name, raw) for name, raw in files.items()) + b"--sep--\r\n"
         )
 
         said = json.loads(answer.body)
@@ -293,27 +235,15 @@ class TestWrites:
             "/none/c.md": True,
             "/held.md": True,
         }
-        assert cloud.files() == {
-            "a.md": b"from the desktop\n",
-            "b.md": b"",
-            "held.md": b"held\n",
-        }
+        assert cloud.files() == {"a.md": b"from the desktop\n", "b.md": b"", "held.md": b"held\n"}
         assert said["/a.md"]["etag"] == cloud.tree.file("a.md").etag
-        assert list(cloud.tree.file("a.md").versions.values()) == [
-            b"an edit nobody has seen\n"
-        ]
+        assert list(cloud.tree.file("a.md").versions.values()) == [b"an edit nobody has seen\n"]
 
-    def test_a_bulk_upload_stops_at_the_first_damaged_part(
-        self, cloud: FakeNextcloud
-    ) -> None:
+    def test_a_bulk_upload_stops_at_the_first_damaged_part(self, cloud: FakeNextcloud) -> None:
         damaged = bulk_part("b.md", b"whole\n").replace(b"whole", b"other")
 
         answer = ask_bulk(
-            cloud,
-            bulk_part("a.md", b"1")
-            + damaged
-            + bulk_part("c.md", b"3")
-            + b"--sep--\r\n",
+            cloud, bulk_part("a.md", b"1") + damaged + bulk_part("c.md", b"3") + b"--sep--\r\n"
         )
 
         assert (answer.status, list(json.loads(answer.body))) == (400, ["/a.md"])
@@ -354,9 +284,7 @@ class TestWrites:
         cloud.other_client_put("x/a.md", b"1")
         cloud.lock("x/a.md", 3588)
 
-        answers = [
-            ask(cloud, method, "x/a.md", b"2") for method in ("GET", "PUT", "DELETE")
-        ]
+        answers = [ask(cloud, method, "x/a.md", b"2") for method in ("GET", "PUT", "DELETE")]
         answers.append(ask(cloud, "DELETE", "x"))
 
         assert {answer.status for answer in answers} == {423}
@@ -369,9 +297,7 @@ class TestWrites:
         self, cloud: FakeNextcloud, clock: Clock
     ) -> None:
         for text in (b"1", b"22", b"333"):
-            number = int(
-                ask(cloud, "PUT", "a.md", text).headers["OC-FileId"].partition("oc")[0]
-            )
+            number = int(ask(cloud, "PUT", "a.md", text).headers["OC-FileId"].partition("oc")[0])
             clock.pass_(1)
 
         entries = version_entries(cloud, number)
@@ -392,18 +318,13 @@ class TestWrites:
         clock.pass_(1)
         ask(cloud, "PUT", "a.md", b"second")
         number = int(
-            ask(cloud, "PUT", "a.md", b"the third")
-            .headers["OC-FileId"]
-            .partition("oc")[0]
+            ask(cloud, "PUT", "a.md", b"the third").headers["OC-FileId"].partition("oc")[0]
         )
 
         entries = version_entries(cloud, number)
 
         assert [size for _, size in entries] == [len(b"the third"), len(b"first")]
-        assert [ask(cloud, "GET", href).body for href, _ in entries] == [
-            b"second",
-            b"first",
-        ]
+        assert [ask(cloud, "GET", href).body for href, _ in entries] == [b"second", b"first"]
 
 
 def version_entries(cloud: FakeNextcloud, number: int) -> list[tuple[str, int]]:
@@ -412,10 +333,7 @@ def version_entries(cloud: FakeNextcloud, number: int) -> list[tuple[str, int]]:
     listing = ElementTree.fromstring(ask(cloud, "PROPFIND", folder, Depth="1").body)
     lines = list(listing.iter("{DAV:}response"))[1:]
     return [
-        (
-            line.findtext("{DAV:}href") or "",
-            int(line.findtext(".//{DAV:}getcontentlength") or -1),
-        )
+        (line.findtext("{DAV:}href") or "", int(line.findtext(".//{DAV:}getcontentlength") or -1))
         for line in lines
     ]
 
@@ -428,11 +346,7 @@ def bulk_part(name: str, raw: bytes) -> bytes:
 
 def ask_bulk(cloud: FakeNextcloud, body: bytes) -> Response:
     return ask(
-        cloud,
-        "POST",
-        "/remote.php/dav/bulk",
-        body,
-        Content_Type="multipart/related; boundary=sep",
+        cloud, "POST", "/remote.php/dav/bulk", body, Content_Type="multipart/related; boundary=sep"
     )
 
 
@@ -450,10 +364,7 @@ def test_of_concurrent_writers_with_the_same_condition_one_succeeds(
     def write(number: int) -> int:
         headers = {condition: value, **basic("mira", nextcloud.app_password)}
         return requests.put(
-            f"{nextcloud_url}a.md",
-            data=b"text %d" % number,
-            headers=headers,
-            timeout=10,
+            f"{nextcloud_url}a.md", data=b"text %d" % number, headers=headers, timeout=10
         ).status_code
 
     with ThreadPoolExecutor(8) as pool:

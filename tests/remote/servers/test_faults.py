@@ -43,12 +43,7 @@ class Line:
     ) -> requests.Response:
         named = {key.replace("_", "-"): value for key, value in headers.items()}
         return self.session.request(
-            method,
-            self.base + name,
-            data=body,
-            headers=named,
-            timeout=0.5,
-            allow_redirects=False,
+            method, self.base + name, data=body, headers=named, timeout=0.5, allow_redirects=False
         )
 
 
@@ -59,15 +54,10 @@ def line(request: pytest.FixtureRequest, clock: Clock) -> Iterator[Line]:
         session.trust_env = False
         session.auth = (cloud.user, cloud.app_password)
         if request.param == "in process":
-            session.mount(
-                "http://", DirectAdapter(Faulty(cloud, script, sleep=lambda _: None))
-            )
+            session.mount("http://", DirectAdapter(Faulty(cloud, script, sleep=lambda _: None)))
             yield Line(cloud, script, session, ORIGIN + cloud.dav_path)
         else:
-            with (
-                Front(cloud) as front,
-                FaultProxy(front.url + cloud.dav_path, script) as proxy,
-            ):
+            with Front(cloud) as front, FaultProxy(front.url + cloud.dav_path, script) as proxy:
                 yield Line(cloud, script, session, proxy.url)
 
 
@@ -88,16 +78,10 @@ def test_a_condition_on_the_target_works_with_the_servers_own_address(
     line.send("PUT", "b.md", b"new")
 
     wrong = line.send(
-        "MOVE",
-        "b.md",
-        Destination=f"{line.base}a.md",
-        If=f'<{line.base}a.md> (["wrong"])',
+        "MOVE", "b.md", Destination=f"{line.base}a.md", If=f'<{line.base}a.md> (["wrong"])'
     )
     right = line.send(
-        "MOVE",
-        "b.md",
-        Destination=f"{line.base}a.md",
-        If=f"<{line.base}a.md> ([{tag}])",
+        "MOVE", "b.md", Destination=f"{line.base}a.md", If=f"<{line.base}a.md> ([{tag}])"
     )
 
     assert (wrong.status_code, right.status_code) == (412, 204)
@@ -112,9 +96,7 @@ def test_a_request_cut_in_its_head_never_arrives(line: Line) -> None:
     assert line.cloud.log == []
 
 
-def test_a_request_cut_in_its_body_truncates_the_overwritten_file(
-    line: Line, clock: Clock
-) -> None:
+def test_a_request_cut_in_its_body_truncates_the_overwritten_file(line: Line, clock: Clock) -> None:
     line.send("PUT", "a.md", b"old text\n")
     line.script.add(CutRequest(-3), "PUT")
 
@@ -151,9 +133,7 @@ def test_a_lost_request_leaves_the_work_undone(line: Line) -> None:
 
 
 @pytest.mark.parametrize("at", [0, 1, 11, -30, -1])
-def test_a_response_cut_anywhere_is_an_error_with_the_work_done(
-    line: Line, at: int
-) -> None:
+def test_a_response_cut_anywhere_is_an_error_with_the_work_done(line: Line, at: int) -> None:
     line.send("PUT", "a.md", b"text, of some length, so that most cuts fall into it\n")
     line.script.add(CutResponse(at), "GET")
 
@@ -222,17 +202,11 @@ def test_a_response_can_be_rewritten_in_transit(line: Line) -> None:
     assert (weak.content, weak.headers["ETag"]) == (b"text\n", f"W/{tag}")
 
 
-def test_another_client_can_write_before_or_after_a_request(
-    line: Line, clock: Clock
-) -> None:
+def test_another_client_can_write_before_or_after_a_request(line: Line, clock: Clock) -> None:
     base = line.send("PUT", "a.md", b"old\n").headers["ETag"]
     clock.pass_(5)
-    line.script.add(
-        Meanwhile(lambda: line.cloud.other_client_put("a.md", b"theirs\n")), "PUT"
-    )
-    line.script.add(
-        Meanwhile(lambda: line.cloud.other_client_delete("a.md"), after=True), "GET"
-    )
+    line.script.add(Meanwhile(lambda: line.cloud.other_client_put("a.md", b"theirs\n")), "PUT")
+    line.script.add(Meanwhile(lambda: line.cloud.other_client_delete("a.md"), after=True), "GET")
 
     assert line.send("PUT", "a.md", b"ours\n", If_Match=base).status_code == 412
     assert line.send("GET", "a.md").content == b"theirs\n"
@@ -245,8 +219,7 @@ def test_a_rule_skips_and_hits_as_many_requests_as_configured(line: Line) -> Non
     line.send("PUT", "b.md", b"1")
 
     statuses = [
-        line.send("GET", name).status_code
-        for name in ("a.md", "b.md", "a.md", "a.md", "a.md")
+        line.send("GET", name).status_code for name in ("a.md", "b.md", "a.md", "a.md", "a.md")
     ]
 
     assert statuses == [200, 200, 404, 404, 200]
@@ -300,16 +273,10 @@ def test_the_session_keeps_cookies_of_the_fake_server(
     nextcloud: FakeNextcloud, nextcloud_session: requests.Session
 ) -> None:
     url = ORIGIN + nextcloud.dav_path
-    assert (
-        nextcloud_session.request("PROPFIND", url, headers={"Depth": "0"}).status_code
-        == 207
-    )
+    assert nextcloud_session.request("PROPFIND", url, headers={"Depth": "0"}).status_code == 207
     nextcloud.door.app_passwords.clear()
 
-    assert (
-        nextcloud_session.request("PROPFIND", url, headers={"Depth": "0"}).status_code
-        == 207
-    )
+    assert nextcloud_session.request("PROPFIND", url, headers={"Depth": "0"}).status_code == 207
     assert "cookie" in nextcloud.log[-1].headers
 
 
@@ -323,25 +290,16 @@ def test_a_file_is_locked_for_others_during_its_upload(
 
         def slowly() -> Iterator[bytes]:
             yield b"new "
-            wait_until(
-                lambda: (
-                    session.get(f"{nextcloud_url}a.md", timeout=5).status_code == 423
-                )
-            )
+            wait_until(lambda: session.get(f"{nextcloud_url}a.md", timeout=5).status_code == 423)
             yield b"text\n"
 
         with requests.Session() as writer:
             writer.auth = session.auth
-            assert (
-                writer.put(f"{nextcloud_url}a.md", data=slowly(), timeout=5).status_code
-                == 204
-            )
+            assert writer.put(f"{nextcloud_url}a.md", data=slowly(), timeout=5).status_code == 204
         assert session.get(f"{proxy.url}a.md", timeout=5).content == b"new text\n"
 
 
-def test_the_proxy_works_in_front_of_a_real_server(
-    server_named: Callable[[str], Server],
-) -> None:
+def test_the_proxy_works_in_front_of_a_real_server(server_named: Callable[[str], Server]) -> None:
     server = server_named("apache-digest")
     folder = server.make_folder("proxied")
     script = Script()

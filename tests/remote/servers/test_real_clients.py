@@ -12,9 +12,7 @@ from tests.remote.servers.nextcloud import Clock, FakeNextcloud
 
 
 @pytest.fixture
-def desktop(
-    nextcloud: FakeNextcloud, nextcloud_url: str, tmp_path: Path
-) -> Callable[[], None]:
+def desktop(nextcloud: FakeNextcloud, nextcloud_url: str, tmp_path: Path) -> Callable[[], None]:
     """One run of Nextcloud's own client over ``tmp_path / "desktop"``."""
     if not shutil.which("nextcloudcmd"):
         pytest.skip("nextcloudcmd is not installed (Debian: nextcloud-desktop-cmd)")
@@ -37,10 +35,7 @@ def desktop(
 
 
 def notes(folder: Path) -> dict[str, bytes]:
-    return {
-        path.relative_to(folder).as_posix(): path.read_bytes()
-        for path in folder.rglob("*.md")
-    }
+    return {path.relative_to(folder).as_posix(): path.read_bytes() for path in folder.rglob("*.md")}
 
 
 def test_the_desktop_client_syncs_both_ways_by_tags_ids_and_bulk_upload(
@@ -64,19 +59,12 @@ def test_the_desktop_client_syncs_both_ways_by_tags_ids_and_bulk_upload(
     number = nextcloud.tree.at("b.md").id
     desktop()
     assert notes(folder) == nextcloud.files()
-    assert set(nextcloud.files()) == {
-        "a.md",
-        "renamed.md",
-        "moved.md",
-        "topics/café.md",
-    }
+    assert set(nextcloud.files()) == {"a.md", "renamed.md", "moved.md", "topics/café.md"}
     assert nextcloud.tree.at("renamed.md").id == number
 
     nextcloud.log.clear()
     desktop()
-    assert [seen.path for seen in nextcloud.requests("PROPFIND")] == [
-        nextcloud.dav_path
-    ]
+    assert [seen.path for seen in nextcloud.requests("PROPFIND")] == [nextcloud.dav_path]
 
 
 def test_rclone_copies_in_both_directions(

@@ -34,19 +34,14 @@ def test_each_server_requires_the_password(
 
 def test_a_missing_server_is_reported_with_the_packages_to_install() -> None:
     kind = Kind(
-        "hiawatha",
-        ("hiawatha", "hiawatha-dav"),
-        ("no-such-program",),
-        lambda base, port: [],
+        "hiawatha", ("hiawatha", "hiawatha-dav"), ("no-such-program",), lambda base, port: []
     )
 
     assert kind.missing == "hiawatha is not installed (Debian: hiawatha hiawatha-dav)"
 
 
 def test_a_server_that_cannot_start_gives_the_reason_and_leaves_nothing() -> None:
-    kind = Kind(
-        "broken", (), (), lambda base, port: ["sh", "-c", "echo no such option; exit 1"]
-    )
+    kind = Kind("broken", (), (), lambda base, port: ["sh", "-c", "echo no such option; exit 1"])
 
     with pytest.raises(AssertionError, match="no such option"):
         kind.start()
@@ -61,11 +56,7 @@ def test_a_server_stops_when_the_tests_are_killed(project: Path) -> None:
     )
 
     killed = subprocess.run(
-        [sys.executable, "-c", program],
-        cwd=project,
-        capture_output=True,
-        text=True,
-        timeout=60,
+        [sys.executable, "-c", program], cwd=project, capture_output=True, text=True, timeout=60
     )
     url, folder = killed.stdout.split()
 
@@ -88,9 +79,6 @@ def test_a_stopped_server_removes_its_folder() -> None:
 
 def answers(url: str) -> bool:
     host, _, port = url.removeprefix("http://").rstrip("/").partition(":")
-    with (
-        contextlib.suppress(OSError),
-        socket.create_connection((host, int(port)), timeout=1),
-    ):
+    with contextlib.suppress(OSError), socket.create_connection((host, int(port)), timeout=1):
         return True
     return False

@@ -119,9 +119,7 @@ def test_rules_that_can_both_be_kept_do_not_contradict(first: str, second: str) 
         ("v1.50.2", "v1.5.2", False),
     ],
 )
-def test_dates_and_numbers_compare_by_value(
-    first: str, second: str, same: bool
-) -> None:
+def test_dates_and_numbers_compare_by_value(first: str, second: str, same: bool) -> None:
     assert same_value(first, second) == same_value(second, first) == same
 
 
@@ -137,9 +135,7 @@ def fact(predicate: str, value: str, since: str = "", until: str = "") -> Statem
         )
     )
     words = f"ann {predicate}: {value}"
-    return Statement(
-        stated.id, "FACTS.md", "ann", stated.line(), words, fact=stated, ref="m1"
-    )
+    return Statement(stated.id, "FACTS.md", "ann", stated.line(), words, fact=stated, ref="m1")
 
 
 @pytest.mark.parametrize(
@@ -191,8 +187,7 @@ def test_each_device_settles_alike_whatever_the_order_of_lines(
 ) -> None:
     """Breaks when a decision depends on the order of a page."""
     authors = {
-        one.id: Authorship(True, False, f"2026-05-{10 + int(one.id[0], 16)}")
-        for one in facts
+        one.id: Authorship(True, False, f"2026-05-{10 + int(one.id[0], 16)}") for one in facts
     }
     shuffled = facts.copy()
     random.shuffle(shuffled)
@@ -207,12 +202,8 @@ def test_each_device_settles_alike_whatever_the_order_of_lines(
 
 
 def test_a_person_is_asked_unless_a_later_turn_says_it() -> None:
-    older = Statement(
-        "a", "n", "h", "t", "Bo has 2 cats", day=date(2026, 5, 1), ref="m1"
-    )
-    newer = Statement(
-        "b", "n", "h", "t", "Bo has 3 cats", day=date(2026, 5, 2), ref="m2"
-    )
+    older = Statement("a", "n", "h", "t", "Bo has 2 cats", day=date(2026, 5, 1), ref="m1")
+    newer = Statement("b", "n", "h", "t", "Bo has 3 cats", day=date(2026, 5, 2), ref="m2")
     bot, person = Authorship(is_bots=True), Authorship()
     [conflict] = find_conflicts([newer, older], RULES)
 

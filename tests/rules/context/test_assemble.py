@@ -17,9 +17,7 @@ from vault_memory.rules.context.assemble import (
 )
 from vault_memory.rules.context.quoting import CLOSING, INTRO, NAME
 
-GROUPS = st.builds(
-    LineGroup, st.text("ab \n", max_size=30), st.integers(0, 3).map(float)
-)
+GROUPS = st.builds(LineGroup, st.text("ab \n", max_size=30), st.integers(0, 3).map(float))
 QUOTATIONS = st.lists(
     st.builds(
         Quotation,
@@ -64,9 +62,7 @@ def test_parts_have_a_fixed_order_and_their_lengths_match_the_text(quotations, b
     kinds = [kind for kind, _, _ in block.lengths]
     assert kinds == sorted(kinds, key=ORDER.index)
     assert len(block.text) == (
-        len(INTRO) + sum(2 + chars for _, _, chars in block.lengths)
-        if block.lengths
-        else 0
+        len(INTRO) + sum(2 + chars for _, _, chars in block.lengths) if block.lengths else 0
     )
     assert block.text.count(CLOSING) == len(block.lengths) + bool(block.lengths)
 
@@ -99,11 +95,7 @@ def test_the_least_relevant_lines_are_cut_first():
     lines = Quotation(
         "recalled",
         "A.md",
-        (
-            LineGroup("good" * 10, 2.0),
-            LineGroup("fair" * 10, 1.0),
-            LineGroup("best" * 10, 3.0),
-        ),
+        (LineGroup("good" * 10, 2.0), LineGroup("fair" * 10, 1.0), LineGroup("best" * 10, 3.0)),
     )
     whole = assemble([lines])
 
@@ -127,22 +119,16 @@ def test_older_dated_notes_are_cut_first_and_each_from_its_end():
     room = len(assemble([new, old]).text)
 
     assert "- four" not in assemble([new, old], room - 1).text
-    assert [
-        note for _, note, _ in assemble([new, old], len(assemble([new]).text)).lengths
-    ] == ["new.md"]
+    assert [note for _, note, _ in assemble([new, old], len(assemble([new]).text)).lengths] == [
+        "new.md"
+    ]
 
 
 def test_an_item_is_cut_together_with_its_continuation_lines():
-    note = whole_note(
-        "memory", "MEMORY.md", "\n\n# Us\n\n- tea\n  with honey\n- more\n\n"
-    )
+    note = whole_note("memory", "MEMORY.md", "\n\n# Us\n\n- tea\n  with honey\n- more\n\n")
     assert note is not None
 
-    assert [group.text for group in note.groups] == [
-        "# Us\n",
-        "- tea\n  with honey",
-        "- more",
-    ]
+    assert [group.text for group in note.groups] == ["# Us\n", "- tea\n  with honey", "- more"]
 
 
 def test_a_note_without_text_adds_no_part():
@@ -195,10 +181,7 @@ def test_only_a_label_starts_a_line_with_a_bracket(lines):
     quotations, _ = recalled(lines, 100_000)
 
     inside = [
-        line
-        for one in quotations
-        for group in one.groups
-        for line in group.text.splitlines()
+        line for one in quotations for group in one.groups for line in group.text.splitlines()
     ]
     labels = [line for line in inside if line and line[0] not in " \t"]
     assert len(labels) == len(lines)
@@ -214,14 +197,7 @@ def test_a_recalled_line_shows_its_place_author_date_and_heading():
     [one], _ = recalled(
         [
             RecalledLine(
-                "a.md",
-                3,
-                4,
-                "2026-05-04",
-                "bot",
-                "Tea › Green",
-                "- sencha\n- gyokuro",
-                1.0,
+                "a.md", 3, 4, "2026-05-04", "bot", "Tea › Green", "- sencha\n- gyokuro", 1.0
             )
         ],
         4000,

@@ -70,31 +70,19 @@ def test_an_informative_answer_is_not_empty(text: str) -> None:
 
 @pytest.mark.parametrize(
     "text",
-    [
-        "I don't know how to swim.",
-        "Ann has no idea of boats.",
-        "Ich weiß nicht, wo Bo wohnt.",
-    ],
+    ["I don't know how to swim.", "Ann has no idea of boats.", "Ich weiß nicht, wo Bo wohnt."],
 )
-def test_a_statement_about_not_knowing_something_is_not_an_empty_answer(
-    text: str,
-) -> None:
+def test_a_statement_about_not_knowing_something_is_not_an_empty_answer(text: str) -> None:
     assert statements.empty_part(text, "ann") == 0.0
 
 
-@pytest.mark.parametrize(
-    "text", ["I don't know.", "No idea", "Keine Ahnung!", "我不知道。"]
-)
-def test_a_person_who_only_says_that_they_do_not_know_gives_an_empty_answer(
-    text: str,
-) -> None:
+@pytest.mark.parametrize("text", ["I don't know.", "No idea", "Keine Ahnung!", "我不知道。"])
+def test_a_person_who_only_says_that_they_do_not_know_gives_an_empty_answer(text: str) -> None:
     assert statements.empty_part(text, "ann") == 1.0
 
 
 def test_the_emptiness_of_an_answer_is_measured_by_its_sentences() -> None:
-    part = statements.empty_part(
-        "I don't know the code. The boat lies at the quay.", "assistant"
-    )
+    part = statements.empty_part("I don't know the code. The boat lies at the quay.", "assistant")
 
     assert 0.3 < part < 0.6
 
@@ -155,9 +143,7 @@ Dime cuándo sale el barco
 
 
 @pytest.mark.parametrize("text", ORDERS)
-def test_an_order_of_a_person_tells_nothing_and_the_same_of_the_bot_is_advice(
-    text: str,
-) -> None:
+def test_an_order_of_a_person_tells_nothing_and_the_same_of_the_bot_is_advice(text: str) -> None:
     assert statements.tells_nothing(f"**ann**: {text}", "ann")
     assert not statements.tells_nothing(f"**assistant**: {text}", "assistant")
 

@@ -67,12 +67,7 @@ def test_any_bytes_are_read_without_an_error(raw):
 
 TRANSCRIPT = b"".join(
     json.dumps(
-        {
-            "id": f"t{number % 4}",
-            "ts": NOON.isoformat(),
-            "role": "user",
-            "text": f"line {number}",
-        }
+        {"id": f"t{number % 4}", "ts": NOON.isoformat(), "role": "user", "text": f"line {number}"}
     ).encode()
     + b"\n"
     for number in range(6)
@@ -94,20 +89,14 @@ def test_a_transcript_that_grows_is_read_as_if_it_were_new(lengths):
 
 
 def test_invalid_lines_are_skipped_and_the_others_keep_their_numbers():
-    raw = (
-        line(turn("one"))
-        + b"torn {\n\n"
-        + line(turn("one again"))
-        + line(turn("two", id="t2"))
-    )
+    raw = line(turn("one")) + b"torn {\n\n" + line(turn("one again")) + line(turn("two", id="t2"))
 
     assert [one.text for one in read_turns(raw)] == ["one", "two"]
     assert [part.chunk.first_line for part in turn_chunks(raw, "user:mira")] == [1, 5]
 
 
 @pytest.mark.parametrize(
-    "wrong",
-    [{"ts": "noon"}, {"ts": None}, {"role": "king"}, {"text": " "}, {"text": 1}],
+    "wrong", [{"ts": "noon"}, {"ts": None}, {"role": "king"}, {"text": " "}, {"text": 1}]
 )
 def test_a_line_without_time_role_or_text_is_not_a_turn(wrong):
     assert read_turn(json.dumps({**turn().as_json(), **wrong})) is None
@@ -151,9 +140,7 @@ def test_a_long_turn_is_split_into_pieces_that_all_name_the_speaker(text):
         ({"user": "tomas"}, "user:mira", ""),
     ],
 )
-def test_a_turn_outside_its_speakers_folder_also_belongs_to_the_speaker(
-    said, scope, also
-):
+def test_a_turn_outside_its_speakers_folder_also_belongs_to_the_speaker(said, scope, also):
     [part] = turn_chunks(line(turn(**said)), scope)
 
     assert part.also == also
@@ -169,9 +156,7 @@ def test_a_turn_outside_its_speakers_folder_also_belongs_to_the_speaker(
         ("mira", "", True, "Users/mira/transcripts/2026-04-06.jsonl"),
     ],
 )
-def test_a_turn_is_stored_with_its_channel_or_else_with_its_person(
-    user, channel, workspace, path
-):
+def test_a_turn_is_stored_with_its_channel_or_else_with_its_person(user, channel, workspace, path):
     found = transcript_path(
         LAYOUT, user=user, channel=channel, day=NOON.date(), workspace=workspace
     )
@@ -209,10 +194,7 @@ def test_an_invalid_turn_is_refused_with_a_hint(wrong):
 
 
 def test_turn_ids_sort_by_time_and_are_unique():
-    ids = [
-        new_id(NOON + timedelta(seconds=number // 10), number * 7919)
-        for number in range(1000)
-    ]
+    ids = [new_id(NOON + timedelta(seconds=number // 10), number * 7919) for number in range(1000)]
 
     assert len(set(ids)) == 1000
     assert [one[:8] for one in ids] == sorted(one[:8] for one in ids)
@@ -221,8 +203,7 @@ def test_turn_ids_sort_by_time_and_are_unique():
 @given(st.lists(st.tuples(st.sampled_from("abcdef"), st.integers(0, 3)), max_size=20))
 def test_the_union_contains_each_turn_once_in_order_of_time(pairs):
     lines = [
-        line(turn(id=id_, ts=(NOON + timedelta(hours=hour)).isoformat()))
-        for id_, hour in pairs
+        line(turn(id=id_, ts=(NOON + timedelta(hours=hour)).isoformat())) for id_, hour in pairs
     ]
     found = union_of_turns(iter([b"".join(lines[::2]), b"".join(lines[1::2])]))
 
@@ -238,14 +219,8 @@ def test_the_union_contains_each_turn_once_in_order_of_time(pairs):
         (b'{"role": "user", "text": "x", "user": "mira"}', "`source`"),
         (b'{"source": "email", "text": "x", "user": "mira"}', "`role`"),
         (b'{"source": "email", "role": "user", "text": "x"}', "`user`"),
-        (
-            b'{"source": "email", "role": "user", "text": "x", "user": "mira", "id": "../x"}',
-            "`id`",
-        ),
-        (
-            b'{"source": "email", "role": "user", "text": "x", "user": "mira", "ts": "soon"}',
-            "`ts`",
-        ),
+        (b'{"source": "email", "role": "user", "text": "x", "user": "mira", "id": "../x"}', "`id`"),
+        (b'{"source": "email", "role": "user", "text": "x", "user": "mira", "ts": "soon"}', "`ts`"),
         (b'{"source": 3, "role": "user", "text": "x", "user": "mira"}', "`source`"),
         (
             b'{"source": "email", "role": "user", "text": "x", "user": "mira", "silent": 1}',

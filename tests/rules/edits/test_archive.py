@@ -25,9 +25,7 @@ NOTES = (
 )
 
 
-def archive(
-    raw: bytes, match: str = "short", source: str = "cli"
-) -> tuple[bytes, Record]:
+def archive(raw: bytes, match: str = "short", source: str = "cli") -> tuple[bytes, Record]:
     outcome = apply_ops(parse(raw), [Archive("Asked for", match)])
     assert outcome.rejected == ()
     after = render(outcome.doc)
@@ -86,9 +84,7 @@ def test_the_bots_rule_that_it_archived_is_still_the_bots() -> None:
     raw = NOTES[0].encode()
     outcome = apply_ops(parse(raw), [Append("Asked for", "use metres")])
     head = Record("0", "2026-05-25T12:00:00+00:00", "ann", "nightly", "RULES.md")
-    first = record_run(
-        head, before=raw, after=render(outcome.doc), applied=outcome.applied
-    )
+    first = record_run(head, before=raw, after=render(outcome.doc), applied=outcome.applied)
     _, second = archive(render(outcome.doc), "metres", source="nightly")
     assert replay([first, second]).written == {("Archived", "use metres")}
 

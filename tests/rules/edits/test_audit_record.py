@@ -61,9 +61,7 @@ NOTE = b"## A\n- one\n- two\n"
 
 
 def test_a_record_lists_the_applied_and_the_refused_ops():
-    _, record = run(
-        NOTE, append("three"), remove("two"), append("x", "B"), 7, append("ONE")
-    )
+    _, record = run(NOTE, append("three"), remove("two"), append("x", "B"), 7, append("ONE"))
     said = record.as_json()
 
     assert said["applied"] == [
@@ -96,16 +94,13 @@ def test_the_summary_is_one_line():
     )
 
     assert (
-        summary(record.note, record)
-        == "USER.md curated: +2 appended, -1 removed, +1 new heading"
+        summary(record.note, record) == "USER.md curated: +2 appended, -1 removed, +1 new heading"
     )
     assert (
         summary("USER.md", apply_ops(parse(NOTE), [append("one")]), proposed=1)
         == "USER.md curated: 1 proposed"
     )
-    assert (
-        summary("USER.md", apply_ops(parse(NOTE), [])) == "USER.md curated: no change"
-    )
+    assert summary("USER.md", apply_ops(parse(NOTE), [])) == "USER.md curated: no change"
 
 
 def test_a_record_can_contain_anything_sent_as_an_op():
@@ -133,9 +128,7 @@ json_values = st.recursive(
         | st.dictionaries(
             st.sampled_from(KEYS) | st.text(max_size=3),
             inner
-            | st.sampled_from(
-                ["append", "undo", "applied", "open", "nightly", "A", "2026-01-01"]
-            ),
+            | st.sampled_from(["append", "undo", "applied", "open", "nightly", "A", "2026-01-01"]),
             max_size=8,
         )
     ),
@@ -144,11 +137,7 @@ json_values = st.recursive(
 
 
 @settings(max_examples=cases(200))
-@given(
-    json_values.map(
-        lambda value: {"id": "1", **value} if isinstance(value, dict) else value
-    )
-)
+@given(json_values.map(lambda value: {"id": "1", **value} if isinstance(value, dict) else value))
 @example(
     {
         "id": "1",
@@ -157,19 +146,12 @@ json_values = st.recursive(
     }
 )
 @example(
-    {
-        "ts": "2026",
-        "applied": [
-            {"op": "append", "heading": "A", "line": "x", "outcome": "applied"}
-        ],
-    }
+    {"ts": "2026", "applied": [{"op": "append", "heading": "A", "line": "x", "outcome": "applied"}]}
 )
 def test_any_json_is_read_as_a_record_or_skipped(value):
     record = read_record(value)
     if record is not None:
-        assert read_line(json.dumps(record.as_json()).encode()) == read_record(
-            record.as_json()
-        )
+        assert read_line(json.dumps(record.as_json()).encode()) == read_record(record.as_json())
         replay([record])
         proposals_of([record])
         union([record], [record])
@@ -222,11 +204,7 @@ def test_records_of_one_device_keep_their_order_although_its_clock_went_back():
     other = Record("o", "2026-11-21T03:30:00Z", "", "nightly", "n.md", device="other")
 
     assert union(mine, [other]) == (mine[0], other, *mine[1:])
-    assert union([mine[0], mine[1], other, mine[2], mine[3]]) == (
-        mine[0],
-        other,
-        *mine[1:],
-    )
+    assert union([mine[0], mine[1], other, mine[2], mine[3]]) == (mine[0], other, *mine[1:])
 
 
 def test_a_record_redacted_on_one_device_stays_redacted():
@@ -240,13 +218,7 @@ def test_the_latest_decision_on_a_proposal_counts():
     first = propose("n.md", Append("A", "x"), "why", suspicious=True)
     records = [
         record_run(
-            Record(
-                id="1",
-                ts="2026-01-01T00:00:00Z",
-                user_id="",
-                source="proposal",
-                note="n.md",
-            ),
+            Record(id="1", ts="2026-01-01T00:00:00Z", user_id="", source="proposal", note="n.md"),
             before=b"",
             after=b"",
             proposed=[first],
@@ -262,21 +234,13 @@ def test_the_latest_decision_on_a_proposal_counts():
 
     assert proposals_of(records) == {
         first.id: Proposal(
-            first.id,
-            "n.md",
-            first.op,
-            "why",
-            "rejected",
-            "2026-01-02T00:00:00Z",
-            suspicious=True,
+            first.id, "n.md", first.op, "why", "rejected", "2026-01-02T00:00:00Z", suspicious=True
         )
     }
 
 
 def bots_items(records, raw):
-    return [
-        (item.heading, item.text) for item in replay(records).bots_items(parse(raw))
-    ]
+    return [(item.heading, item.text) for item in replay(records).bots_items(parse(raw))]
 
 
 def test_items_written_by_the_bot_are_its_own_and_all_others_a_persons():
@@ -284,10 +248,7 @@ def test_items_written_by_the_bot_are_its_own_and_all_others_a_persons():
         NOTE, append("three (2026-11-21, ref:1)"), replace("one", "eins"), append("two")
     )
 
-    assert bots_items([record], after) == [
-        ("A", "eins"),
-        ("A", "three (2026-11-21, ref:1)"),
-    ]
+    assert bots_items([record], after) == [("A", "eins"), ("A", "three (2026-11-21, ref:1)")]
     assert bots_items([record], after.replace(b"three", b"four")) == [("A", "eins")]
     assert bots_items([record], after.replace(b"## A", b"## A\n## B")) == []
 
@@ -352,11 +313,7 @@ def test_a_refused_section_implies_nothing_about_its_other_items():
     raw, first = run(NOTE, append("three"), append("four"))
     section = {"op": "add_heading", "heading": "B", "lines": ["three", "four"]}
     refused = read_record(
-        {
-            "id": "2",
-            "source": "tool",
-            "rejected": [{"op": section, "reason": "deleted_by_person"}],
-        }
+        {"id": "2", "source": "tool", "rejected": [{"op": section, "reason": "deleted_by_person"}]}
     )
 
     assert bots_items([first, refused], raw) == [("A", "three"), ("A", "four")]
@@ -405,9 +362,7 @@ steps = st.lists(
                 max_size=3,
             ),
         ),
-        st.tuples(
-            st.sampled_from(["writes", "deletes", "changes", "cli"]), st.integers(0, 9)
-        ),
+        st.tuples(st.sampled_from(["writes", "deletes", "changes", "cli"]), st.integers(0, 9)),
     ),
     max_size=12,
 )
@@ -442,12 +397,7 @@ def track_authors(model, ops_applied, wrote):
 @settings(max_examples=cases(150))
 @given(steps)
 @example(
-    [
-        ("bot", [append("w0"), append("w1")]),
-        ("deletes", 0),
-        ("bot", [append("w0")]),
-        ("changes", 0),
-    ]
+    [("bot", [append("w0"), append("w1")]), ("deletes", 0), ("bot", [append("w0")]), ("changes", 0)]
 )
 def test_replay_finds_exactly_the_bots_items_after_any_runs_and_edits(steps):
     raw, records, model = b"## A\n- mine\n\n## B\n", [], {}
@@ -457,10 +407,7 @@ def test_replay_finds_exactly_the_bots_items_after_any_runs_and_edits(steps):
             ops = what if who == "bot" else [append(WORDS[what % 4])]
             outcome = apply_ops(parse(raw), ops)
             raw, record = run(
-                raw,
-                *ops,
-                source="nightly" if who == "bot" else "cli",
-                id=f"{number:03}",
+                raw, *ops, source="nightly" if who == "bot" else "cli", id=f"{number:03}"
             )
             records.append(read_line(json.dumps(record.as_json()).encode()))
             track_authors(model, outcome.applied, who)
@@ -471,13 +418,9 @@ def test_replay_finds_exactly_the_bots_items_after_any_runs_and_edits(steps):
         model = {key: by for key, by in model.items() if key not in gone or by == "bot"}
 
     here = [(item.heading, item.text) for item in items_of(parse(raw))]
-    expected = sorted(
-        key for key, by in model.items() if by == "bot" and here.count(key) == 1
-    )
+    expected = sorted(key for key, by in model.items() if by == "bot" and here.count(key) == 1)
     assert sorted(bots_items(records, raw)) == expected
-    vanished = {text for (_, text), by in model.items() if by == "bot"} - {
-        text for _, text in here
-    }
+    vanished = {text for (_, text), by in model.items() if by == "bot"} - {text for _, text in here}
     assert replay(records).tombstones(parse(raw)) == vanished
 
 
@@ -522,8 +465,7 @@ def test_an_id_prefix_is_enough_and_an_ambiguous_one_lists_the_candidates():
 def test_a_grown_or_changed_long_audit_is_replayed_correctly(steps):
     raw = b"## A\n\n## B\n"
     records = [
-        run(b"## B\n", append(f"line {at}", heading="B"), id=f"0{at:03}")[1]
-        for at in range(64)
+        run(b"## B\n", append(f"line {at}", heading="B"), id=f"0{at:03}")[1] for at in range(64)
     ]
     for number, (who, what) in enumerate(steps):
         if who == "bot":
@@ -534,9 +476,7 @@ def test_a_grown_or_changed_long_audit_is_replayed_correctly(steps):
     assert replay(tuple(records[:-1])) == replay(records[:-1])
 
 
-@given(
-    st.lists(st.tuples(st.integers(0, 5), st.integers(0, 3), st.booleans()), max_size=8)
-)
+@given(st.lists(st.tuples(st.integers(0, 5), st.integers(0, 3), st.booleans()), max_size=8))
 @example([(1, 0, False), (2, 3, True), (1, 1, True), (2, 2, False)])
 def test_records_of_one_device_in_one_file_keep_their_order(said):
     records = [

@@ -103,11 +103,7 @@ class Life:
         after = render(outcome.doc)
         head = self._head(source)
         record = record_run(
-            head,
-            before=self.raw,
-            after=after,
-            applied=outcome.applied,
-            rejected=outcome.rejected,
+            head, before=self.raw, after=after, applied=outcome.applied, rejected=outcome.rejected
         )
         self._add(record, after)
 
@@ -164,9 +160,7 @@ class Life:
 
     def _propose(self) -> None:
         open_ids = [
-            proposal
-            for proposal in proposals_of(self.records).values()
-            if proposal.state == "open"
+            proposal for proposal in proposals_of(self.records).values() if proposal.state == "open"
         ]
         source = self.chance.choice(("nightly", "proposal"))
         proposal = propose(NOTE, self._op(), "a doubt")
@@ -203,9 +197,7 @@ def meaning(records: tuple[Record, ...], raw: bytes) -> dict[str, object]:
         "lines": +Counter(bots_lines(records)),
         "supports": supports(records),
         "supported": last_supported(records),
-        "proposals": {
-            id_: proposal.state for id_, proposal in proposals_of(records).items()
-        },
+        "proposals": {id_: proposal.state for id_, proposal in proposals_of(records).items()},
         "stamps": stamps_of(raw, place, records),
         "provenance": {
             text: record and (record.id, record.ts, record.source)
@@ -215,9 +207,7 @@ def meaning(records: tuple[Record, ...], raw: bytes) -> dict[str, object]:
 
 
 @pytest.mark.parametrize("seed", range(100))
-def test_folding_any_old_records_changes_nothing_that_later_edits_rely_on(
-    seed: int,
-) -> None:
+def test_folding_any_old_records_changes_nothing_that_later_edits_rely_on(seed: int) -> None:
     life = Life(random.Random(seed))
     for _ in range(3):
         life.live(days=12)
@@ -260,9 +250,7 @@ def test_a_folded_audit_no_longer_has_what_is_gone_from_the_note() -> None:
             outcome = apply_ops(parse(life.raw), [op])
             after = render(outcome.doc)
             head = replace(life._head("nightly"), device="d1")
-            record = record_run(
-                head, before=life.raw, after=after, applied=outcome.applied
-            )
+            record = record_run(head, before=life.raw, after=after, applied=outcome.applied)
             life._add(record, after)
     size = len(life.files["d1"])
 

@@ -45,30 +45,21 @@ def test_a_proposal_is_shown_as_two_readable_lines():
         '- [ ] remove from USER.md › Preferences: "Likes morning briefings at 7am"',
         f"      why: said (ref:1402) · id {FIRST.id}",
     )
-    assert (
-        lines_for(SECOND)[0] == '- [ ] add to USER.md › Work: "Leads the platform team"'
-    )
+    assert lines_for(SECOND)[0] == '- [ ] add to USER.md › Work: "Leads the platform team"'
     assert lines_for(THIRD)[0] == '- [ ] change in USER.md › Work: "old" to "new"'
     section = propose("MEMORY.md", AddHeading("Pets", ("a cat", "a dog")), "")
-    assert (
-        lines_for(section)[0]
-        == '- [ ] add a section to MEMORY.md: Pets, with "a cat", "a dog"'
-    )
+    assert lines_for(section)[0] == '- [ ] add a section to MEMORY.md: Pets, with "a cat", "a dog"'
 
 
 def test_a_proposal_that_looks_like_an_instruction_is_marked():
     marked = changed(FIRST, suspicious=True)
 
-    assert lines_for(marked)[1].startswith(
-        "      why: looks like an instruction to the bot; said"
-    )
+    assert lines_for(marked)[1].startswith("      why: looks like an instruction to the bot; said")
 
 
 def test_hidden_letters_pictures_and_markup_are_shown_as_plain_text():
     hostile = propose(
-        "USER.md",
-        Append("A", "x\u202e ![](http://example.org/a.png) <img src=x> 1 < 2"),
-        "a\nb\tc",
+        "USER.md", Append("A", "x\u202e ![](http://example.org/a.png) <img src=x> 1 < 2"), "a\nb\tc"
     )
 
     assert lines_for(hostile) == (
@@ -90,21 +81,15 @@ def test_proposals_are_added_once_after_a_persons_own_text():
     assert once.startswith(raw + b"\r\n")
     assert once.count(b"\r\n") == once.count(b"\n")
     assert add_to_inbox(once, ALL[:2]) == once
-    assert (
-        add_to_inbox(once, ALL) == once + "\r\n".join((*lines_for(THIRD), "")).encode()
-    )
+    assert add_to_inbox(once, ALL) == once + "\r\n".join((*lines_for(THIRD), "")).encode()
 
 
 @pytest.mark.parametrize("mark", [b"[x]", b"[X]"])
 def test_a_tick_approves_and_a_dash_or_a_deleted_line_rejects(mark):
     lines = PAGE.splitlines(keepends=True)
-    ticked = page(
-        PAGE, (b"[ ] remove", mark + b" remove"), (b"[ ] change", b"[-] change")
-    )
+    ticked = page(PAGE, (b"[ ] remove", mark + b" remove"), (b"[ ] change", b"[-] change"))
     deleted = b"".join(
-        line
-        for line in lines
-        if b"Leads" not in line and SECOND.id.encode() not in line
+        line for line in lines if b"Leads" not in line and SECOND.id.encode() not in line
     )
 
     assert read_inbox(PAGE, ALL).undecided == tuple(one.id for one in ALL)
@@ -120,10 +105,7 @@ def test_deleting_a_checkbox_line_rejects_only_that_proposal():
 
     assert read_inbox(ticked, ALL).approved == (FIRST.id,)
     assert read_inbox(ticked, ALL).rejected == (SECOND.id,)
-    assert read_inbox(page(PAGE, (first, b""), (third, b"")), ALL).rejected == (
-        FIRST.id,
-        THIRD.id,
-    )
+    assert read_inbox(page(PAGE, (first, b""), (third, b"")), ALL).rejected == (FIRST.id, THIRD.id)
     assert read_inbox(page(ticked, (why, b"")), ALL).approved == ()
     assert drop_from_inbox(ticked, [SECOND.id]) == page(
         ticked, (lines_for(SECOND)[1].encode() + b"\n", b"")
@@ -139,12 +121,8 @@ def test_a_missing_or_empty_page_decides_nothing(raw):
 def test_a_ticked_proposal_without_its_id_line_is_matched_by_its_words():
     lines = [line for line in PAGE.splitlines(keepends=True) if b" id " not in line]
 
-    assert read_inbox(
-        page(b"".join(lines), (b"[ ] add", b"[x] add")), ALL
-    ).approved == (SECOND.id,)
-    assert read_inbox(
-        page(b"".join(lines), (b"[ ] add", b"[x] Add")), ALL
-    ).rejected == (SECOND.id,)
+    assert read_inbox(page(b"".join(lines), (b"[ ] add", b"[x] add")), ALL).approved == (SECOND.id,)
+    assert read_inbox(page(b"".join(lines), (b"[ ] add", b"[x] Add")), ALL).rejected == (SECOND.id,)
 
 
 def test_changed_words_beside_an_id_do_not_change_the_approved_op():
@@ -162,8 +140,7 @@ def test_changed_words_beside_an_id_do_not_change_the_approved_op():
         pytest.param((b"- [ ] remove", b"<!--\n- [x] remove"), id="in a comment"),
         pytest.param((lines_for(FIRST)[0].encode(), b"- [x] "), id="no words"),
         pytest.param(
-            (b"[ ] remove from USER.md", b"[x] ~~remove from USER.md"),
-            id="struck through",
+            (b"[ ] remove from USER.md", b"[x] ~~remove from USER.md"), id="struck through"
         ),
     ],
 )
@@ -179,14 +156,10 @@ def test_a_page_with_contradictory_marks_decides_nothing():
 
 
 def test_the_text_of_a_proposal_cannot_imitate_another_proposal():
-    forged = propose(
-        "USER.md", Append("A", f"x · id {SECOND.id}"), f"y · id {SECOND.id}"
-    )
+    forged = propose("USER.md", Append("A", f"x · id {SECOND.id}"), f"y · id {SECOND.id}")
     raw = add_to_inbox(b"", [forged, SECOND])
 
-    assert read_inbox(page(raw, (b"[ ]", b"[x]")), [forged, SECOND]).approved == (
-        forged.id,
-    )
+    assert read_inbox(page(raw, (b"[ ]", b"[x]")), [forged, SECOND]).approved == (forged.id,)
 
 
 def test_a_stale_proposal_is_struck_through_with_the_reason():
@@ -207,9 +180,7 @@ def test_a_stale_proposal_is_struck_through_with_the_reason():
 
 
 def test_decided_proposals_are_removed_from_the_page():
-    assert drop_from_inbox(PAGE, [one.id for one in ALL[1:]]) == add_to_inbox(
-        b"", [FIRST]
-    )
+    assert drop_from_inbox(PAGE, [one.id for one in ALL[1:]]) == add_to_inbox(b"", [FIRST])
     assert drop_from_inbox(PAGE, ["0000000000"]) == PAGE
 
 
@@ -253,9 +224,7 @@ PIECES = [
     b"\0",
     *(line.encode() for line in lines_for(FIRST)),
 ]
-pages = st.lists(st.sampled_from(PIECES), max_size=25).map(b"".join) | st.binary(
-    max_size=60
-)
+pages = st.lists(st.sampled_from(PIECES), max_size=25).map(b"".join) | st.binary(max_size=60)
 
 
 @settings(max_examples=cases(400))
@@ -281,13 +250,9 @@ def test_any_bytes_are_read_and_only_ticked_proposals_are_approved(raw):
             )  # whose first line was deleted
             assert b"[-]" in raw or not any(word in rest for word in words)
     reasons = dict.fromkeys([FIRST.id, SECOND.id], "gone")
-    assert set(read_inbox(strike_in_inbox(raw, reasons), ALL).approved) <= set(
-        found.approved
-    )
+    assert set(read_inbox(strike_in_inbox(raw, reasons), ALL).approved) <= set(found.approved)
     assert not {FIRST.id} & set(
-        read_inbox(
-            drop_from_inbox(add_to_inbox(raw, [FIRST]), [FIRST.id]), [FIRST]
-        ).approved
+        read_inbox(drop_from_inbox(add_to_inbox(raw, [FIRST]), [FIRST.id]), [FIRST]).approved
     ) or (lines_for(FIRST)[0][6:].encode() in raw)
 
 

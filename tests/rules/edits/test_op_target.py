@@ -12,15 +12,7 @@ from vault_memory.markdown.note_items import items_of
 from vault_memory.markdown.visible_text import SeenTexts, is_plain, visible
 from vault_memory.rules.edits.apply_ops import apply_ops
 from vault_memory.rules.edits.op_target import is_named, matching_items
-from vault_memory.rules.edits.ops import (
-    Append,
-    Archive,
-    ItemOp,
-    Op,
-    Outcome,
-    Remove,
-    Replace,
-)
+from vault_memory.rules.edits.ops import Append, Archive, ItemOp, Op, Outcome, Remove, Replace
 
 MOST_CALLS = 12
 """Calls of functions that one more item of a list may cost an op"""
@@ -66,14 +58,7 @@ def op_of(kind: type[ItemOp], match: str, *, exact: bool) -> ItemOp:
 
 
 @settings(max_examples=cases(2_000))
-@given(
-    markers,
-    words,
-    below,
-    words,
-    st.sampled_from([Remove, Replace, Archive]),
-    st.booleans(),
-)
+@given(markers, words, below, words, st.sampled_from([Remove, Replace, Archive]), st.booleans())
 @example("3. ", "tea fit", "", "- 3. tea fit", Remove, True)
 @example("- [x] ", "tea fit", " ^id", "- [X] Tea", Replace, False)
 @example("- ", "*te", "\n  a*", "**x** *te", Replace, False)
@@ -148,9 +133,7 @@ def calls_of(doc: SectionedDoc, op: Op) -> tuple[int, Outcome]:
     ],
     ids=repr,
 )
-def test_an_op_makes_few_calls_for_each_item_of_a_long_list(
-    op: Op, outcome: str
-) -> None:
+def test_an_op_makes_few_calls_for_each_item_of_a_long_list(op: Op, outcome: str) -> None:
     calls_of(list_of(60), op)  # what is loaded on first use is loaded
     few, _ = calls_of(list_of(200), op)
     many, result = calls_of(list_of(400), op)

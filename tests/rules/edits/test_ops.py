@@ -15,14 +15,7 @@ from vault_memory.markdown.document import parse, render
 from vault_memory.markdown.editable_region import top_region
 from vault_memory.markdown.note_items import numbers_named
 from vault_memory.rules.edits.apply_ops import apply_ops
-from vault_memory.rules.edits.ops import (
-    Append,
-    ItemOp,
-    Op,
-    Rejected,
-    as_json,
-    read_op,
-)
+from vault_memory.rules.edits.ops import Append, ItemOp, Op, Rejected, as_json, read_op
 
 CASES = re.findall(
     r"^## ([^\n]+)\n\n```note\n(.*?)```\n\n```ops\n(.*?)```\n\n```after\n(.*?)```\n\n([^\n]+)$",
@@ -39,24 +32,17 @@ def verdicts(outcome, ops):
     """What became of each op, in the order of the ops."""
     applied, rejected = iter(outcome.applied), iter(outcome.rejected)
     refused = [id(one.op) for one in outcome.rejected]
-    return [
-        next(rejected).reason if id(op) in refused else next(applied).outcome
-        for op in ops
-    ]
+    return [next(rejected).reason if id(op) in refused else next(applied).outcome for op in ops]
 
 
 def test_every_documented_case_is_tested():
-    assert len(CASES) == (Path(__file__).parent / "ops_cases.md").read_text().count(
-        "```note"
-    )
+    assert len(CASES) == (Path(__file__).parent / "ops_cases.md").read_text().count("```note")
 
 
 @pytest.mark.parametrize(
     ("title", "note", "ops", "after", "became"), CASES, ids=[case[0] for case in CASES]
 )
-def test_each_documented_case_gives_the_documented_result(
-    title, note, ops, after, became
-):
+def test_each_documented_case_gives_the_documented_result(title, note, ops, after, became):
     said = json.loads(ops)
     outcome = apply_ops(parse(raw_of(note)), said)
 
@@ -74,8 +60,7 @@ def test_a_missing_heading_is_refused_with_the_list_of_headings():
 
 def test_removed_bytes_are_kept_for_the_audit():
     outcome = apply_ops(
-        parse(b"## A\n- one\n  - two\n"),
-        [{"op": "remove", "heading": "A", "match": "one"}],
+        parse(b"## A\n- one\n  - two\n"), [{"op": "remove", "heading": "A", "match": "one"}]
     )
 
     assert outcome.applied[0].removed == b"- one\n  - two\n"
@@ -111,26 +96,10 @@ LINES = [
     b"\t- tab\n",
     b"[x]: y\n",
 ]
-notes = st.lists(st.sampled_from(LINES), max_size=14).map(b"".join) | st.binary(
-    max_size=40
-)
+notes = st.lists(st.sampled_from(LINES), max_size=14).map(b"".join) | st.binary(max_size=40)
 headings = st.sampled_from(["A", "B", "C", "T", "", "#", "## A", "新"])
 texts = st.sampled_from(
-    [
-        "one",
-        "two",
-        "tea",
-        "- tea",
-        "# no",
-        "",
-        "x\ny",
-        "goes",
-        "日",
-        "1. x",
-        "```",
-        "---",
-        "| a |",
-    ]
+    ["one", "two", "tea", "- tea", "# no", "", "x\ny", "goes", "日", "1. x", "```", "---", "| a |"]
 ) | st.text(max_size=12)
 json_values = st.recursive(
     st.none() | st.booleans() | st.floats() | st.integers() | texts,
@@ -141,19 +110,11 @@ json_values = st.recursive(
     max_leaves=6,
 )
 shaped = st.one_of(
+    st.fixed_dictionaries({"op": st.just("append"), "heading": headings, "line": texts}),
     st.fixed_dictionaries(
-        {"op": st.just("append"), "heading": headings, "line": texts}
+        {"op": st.just("add_heading"), "heading": headings, "lines": st.lists(texts, max_size=3)}
     ),
-    st.fixed_dictionaries(
-        {
-            "op": st.just("add_heading"),
-            "heading": headings,
-            "lines": st.lists(texts, max_size=3),
-        }
-    ),
-    st.fixed_dictionaries(
-        {"op": st.just("remove"), "heading": headings, "match": texts}
-    ),
+    st.fixed_dictionaries({"op": st.just("remove"), "heading": headings, "match": texts}),
     st.fixed_dictionaries(
         {"op": st.just("replace"), "heading": headings, "match": texts, "line": texts}
     ),
@@ -163,9 +124,7 @@ shaped = st.one_of(
 @settings(max_examples=cases(600))
 @given(notes, st.lists(shaped | json_values, max_size=4))
 @example(b"## A", [{"op": "append", "heading": "A", "line": "x"}])
-@example(
-    b"## A\n- \n", [{"op": "replace", "heading": "A", "match": "one", "line": "x"}]
-)
+@example(b"## A\n- \n", [{"op": "replace", "heading": "A", "match": "one", "line": "x"}])
 @example(b"", [{"op": "append", "heading": "A", "line": "\ud800"}])
 def test_any_json_on_any_bytes_gives_a_verdict_for_each_op(raw, ops):
     doc = parse(raw)
@@ -186,12 +145,10 @@ appends = st.fixed_dictionaries(
 @settings(max_examples=cases(400))
 @given(notes, st.lists(appends, min_size=2, max_size=6))
 @example(
-    b"## A\na\n---\n",
-    [{"op": "append", "heading": "A", "line": line} for line in ("a", "[a]: b")],
+    b"## A\na\n---\n", [{"op": "append", "heading": "A", "line": line} for line in ("a", "[a]: b")]
 )
 @example(
-    b"## A\n8. x\n\n   ### B\n",
-    [{"op": "append", "heading": "A", "line": line} for line in "abcd"],
+    b"## A\n8. x\n\n   ### B\n", [{"op": "append", "heading": "A", "line": line} for line in "abcd"]
 )
 @example(
     b"## A\n- x",
@@ -208,19 +165,12 @@ def test_appending_lines_together_equals_appending_them_one_by_one(raw, ops):
             applied + outcome.applied,
             rejected + outcome.rejected,
         )
-    assert (together.doc, together.applied, together.rejected) == (
-        doc,
-        applied,
-        rejected,
-    )
+    assert (together.doc, together.applied, together.rejected) == (doc, applied, rejected)
 
 
 def others(doc, name):
     """Everything but the sections that a name means, and what stands below their top regions."""
-    rest = [
-        (section.name, section.heading.rstrip(), section.body)
-        for section in doc.sections
-    ]
+    rest = [(section.name, section.heading.rstrip(), section.body) for section in doc.sections]
     for at in numbers_named(doc, name):
         section, heading, body = rest[at]
         rest[at] = (section, heading, body[top_region(body).text_end :].strip())
@@ -237,9 +187,7 @@ def test_text_not_named_by_an_op_stays_byte_for_byte(raw, op):
     outcome = apply_ops(doc, [op])
 
     if isinstance(op["heading"], str):
-        assert others(doc, op["heading"].strip()) == others(
-            outcome.doc, op["heading"].strip()
-        )
+        assert others(doc, op["heading"].strip()) == others(outcome.doc, op["heading"].strip())
 
 
 @settings(max_examples=cases(400))
@@ -259,28 +207,22 @@ def test_applying_an_op_twice_equals_applying_it_once(raw, op):
 def test_removing_an_added_item_restores_the_note(raw, heading, line):
     doc = parse(raw)
     added = apply_ops(doc, [{"op": "append", "heading": heading, "line": line}])
-    if (
-        not added.applied
-        or added.applied[0].outcome != "applied"
-        or not raw.endswith(b"\n")
-    ):
+    if not added.applied or added.applied[0].outcome != "applied" or not raw.endswith(b"\n"):
         return
     removed = apply_ops(
-        added.doc,
-        [{"op": "remove", "heading": heading, "match": added.applied[0].op.line}],
+        added.doc, [{"op": "remove", "heading": heading, "match": added.applied[0].op.line}]
     )
     if removed.applied and removed.applied[0].outcome == "applied":
-        assert render(removed.doc).replace(b"\r", b"").replace(
-            b"\n", b""
-        ) == raw.replace(b"\r", b"").replace(b"\n", b"")
+        assert render(removed.doc).replace(b"\r", b"").replace(b"\n", b"") == raw.replace(
+            b"\r", b""
+        ).replace(b"\n", b"")
 
 
 @given(shaped)
 def test_an_op_is_read_back_as_it_was_written(said):
     outcome = apply_ops(parse(b""), [said])
     if not any(
-        isinstance(one, Rejected) and one.reason != "heading_missing"
-        for one in outcome.rejected
+        isinstance(one, Rejected) and one.reason != "heading_missing" for one in outcome.rejected
     ):
         assert read_op(as_json(read_op(said))) == read_op(said)
 
@@ -300,9 +242,7 @@ def test_one_op_in_a_note_of_many_items_is_cheap():
 
 def test_every_op_with_a_match_counts_as_an_op_on_an_item():
     with_match = {
-        kind
-        for kind in get_args(Op)
-        if "match" in {field.name for field in fields(kind)}
+        kind for kind in get_args(Op) if "match" in {field.name for field in fields(kind)}
     }
 
     assert with_match == set(get_args(ItemOp))

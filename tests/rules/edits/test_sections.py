@@ -77,9 +77,7 @@ def test_an_op_gives_the_documented_note(shape: Shape, name: str):
 
 
 @pytest.mark.parametrize(("shape", "name"), CASES)
-def test_an_op_changes_only_what_it_names_and_undo_gives_the_bytes_back(
-    shape: Shape, name: str
-):
+def test_an_op_changes_only_what_it_names_and_undo_gives_the_bytes_back(shape: Shape, name: str):
     after, record = run(shape.note, shape.op(name))
 
     gone, new = changed_lines(shape.note, after)
@@ -91,9 +89,7 @@ def test_an_op_changes_only_what_it_names_and_undo_gives_the_bytes_back(
 
 
 def changed_lines(before: bytes, after: bytes) -> tuple[list[bytes], list[bytes]]:
-    rows = list(
-        difflib.ndiff(before.decode().splitlines(), after.decode().splitlines())
-    )
+    rows = list(difflib.ndiff(before.decode().splitlines(), after.decode().splitlines()))
     gone = [row[2:].encode() for row in rows if row.startswith("- ")]
     new = [row[2:].encode() for row in rows if row.startswith("+ ")]
     return gone, new

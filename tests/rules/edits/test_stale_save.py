@@ -22,8 +22,7 @@ def note(*items: str) -> bytes:
 
 def wrote(*items: str) -> tuple[Record, ...]:
     dones = tuple(
-        RecordedOp({"op": "append", "heading": "Tea", "line": item}, "applied")
-        for item in items
+        RecordedOp({"op": "append", "heading": "Tea", "line": item}, "applied") for item in items
     )
     return (Record("1", "2026-04-01T09:00:00+00:00", "", "tool", "USER.md", dones),)
 
@@ -45,19 +44,13 @@ def test_a_person_who_never_saw_the_bots_lines_has_not_deleted_them(
     before: list[int], bot: list[int], typed: list[int]
 ):
     persons, bots, fresh = named("p", before), named("b", bot), named("n", typed)
-    since = [
-        SeenVersion(note(*persons, *bots), True),
-        SeenVersion(note(*persons), False),
-    ]
+    since = [SeenVersion(note(*persons, *bots), True), SeenVersion(note(*persons), False)]
 
     verdict = classify_save(note(*persons, *fresh), since, owned(bots), older=False)
 
     assert verdict.kind == "undecided"
     assert [item.text for item in verdict.missing] == bots
-    assert (
-        classify_save(note(*persons, *fresh), since, owned(bots), older=True).kind
-        == "stale"
-    )
+    assert classify_save(note(*persons, *fresh), since, owned(bots), older=True).kind == "stale"
 
 
 @given(before=many, bot=some, typed=many, kept=st.integers(0, 5))
@@ -65,10 +58,7 @@ def test_a_person_who_keeps_one_of_the_bots_lines_has_seen_them_all(
     before: list[int], bot: list[int], typed: list[int], kept: int
 ):
     persons, bots, fresh = named("p", before), named("b", bot), named("n", typed)
-    since = [
-        SeenVersion(note(*persons, *bots), True),
-        SeenVersion(note(*persons), False),
-    ]
+    since = [SeenVersion(note(*persons, *bots), True), SeenVersion(note(*persons), False)]
     saved = note(*persons, bots[kept % len(bots)], *fresh)
 
     assert classify_save(saved, since, owned(bots), older=False).kind == "accepted"
@@ -82,14 +72,9 @@ def test_extending_an_older_line_is_not_a_rewording_of_the_bots_line():
     ]
     bots = owned(["likes clay and cheese cake"])
 
+    assert classify_save(note(f"{likes} a lot"), since, bots, older=False).kind == "undecided"
     assert (
-        classify_save(note(f"{likes} a lot"), since, bots, older=False).kind
-        == "undecided"
-    )
-    assert (
-        classify_save(
-            note(likes, "likes clay and cheese pies"), since, bots, older=False
-        ).kind
+        classify_save(note(likes, "likes clay and cheese pies"), since, bots, older=False).kind
         == "accepted"
     )
 
@@ -106,10 +91,7 @@ def test_a_person_who_once_saved_the_bots_lines_may_delete_them(
         SeenVersion(note(*persons), False),
     ]
 
-    assert (
-        classify_save(note(*persons, *fresh), since, owned(bots), older=False).kind
-        == "accepted"
-    )
+    assert classify_save(note(*persons, *fresh), since, owned(bots), older=False).kind == "accepted"
 
 
 @given(before=many, bot=some, other=some, typed=many)
@@ -128,16 +110,11 @@ def test_a_save_without_another_devices_lines_comes_from_a_stale_buffer(
         SeenVersion(note(*persons), False),
     ]
 
-    assert (
-        classify_save(note(*persons, *fresh), since, owned(bots), older=False).kind
-        == "stale"
-    )
+    assert classify_save(note(*persons, *fresh), since, owned(bots), older=False).kind == "stale"
 
 
 @given(before=many, bot=some, now=many)
-def test_all_missing_lines_are_proposed_once(
-    before: list[int], bot: list[int], now: list[int]
-):
+def test_all_missing_lines_are_proposed_once(before: list[int], bot: list[int], now: list[int]):
     persons, bots = named("p", before), named("b", bot)
     verdict = classify_revert(note(*persons), note(*persons, *bots), owned(bots))
     live = note(*persons, *named("n", now))
@@ -145,12 +122,8 @@ def test_all_missing_lines_are_proposed_once(
     proposed = propose_missing("USER.md", verdict.missing, live, wrote(*bots))
 
     assert [one.op["line"] for one in proposed] == bots
-    record = Record(
-        "2", "2026-04-01T10:00:00+00:00", "", "proposal", "USER.md", proposed=proposed
-    )
-    assert (
-        propose_missing("USER.md", verdict.missing, live, (*wrote(*bots), record)) == ()
-    )
+    record = Record("2", "2026-04-01T10:00:00+00:00", "", "proposal", "USER.md", proposed=proposed)
+    assert propose_missing("USER.md", verdict.missing, live, (*wrote(*bots), record)) == ()
     assert not any(replay((*wrote(*bots), record)).tombstones(_doc(live)))
 
 

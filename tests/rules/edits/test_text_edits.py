@@ -17,20 +17,14 @@ TEXTS = st.text(st.sampled_from("ab -#\n\r\t\u2028é"), max_size=40)
 
 @given(TEXTS, TEXTS, TEXTS)
 @example("a\r\nb\r\n", "a\nb", "c\nd")
-def test_a_replacement_replaces_the_old_text_with_the_new(
-    before: str, old: str, new: str
-) -> None:
+def test_a_replacement_replaces_the_old_text_with_the_new(before: str, old: str, new: str) -> None:
     assume("\r" not in old + new)
-    made = edit_text(
-        {"op": "str_replace", "old_str": old, "new_str": new}, before.encode()
-    )
+    made = edit_text({"op": "str_replace", "old_str": old, "new_str": new}, before.encode())
 
     if isinstance(made, Edited):
         ends = {new, new.replace("\n", "\r\n"), new.replace("\n", "\r")}
         olds = {old, old.replace("\n", "\r\n")}
-        assert made.after in {
-            before.replace(one, other).encode() for one in olds for other in ends
-        }
+        assert made.after in {before.replace(one, other).encode() for one in olds for other in ends}
     else:
         assert made.reason in ("no_match", "several")
         assert before.count(old) != 1 or not old
@@ -53,9 +47,7 @@ def test_an_insertion_adds_its_lines_and_keeps_all_others(
     head = "\n".join(lines[:line]) + ("\n" if 0 < line < len(lines) else "")
     assert made.after is not None
     assert made.after.startswith(head.encode())
-    assert made.after.endswith(
-        raw[len(head.encode()) :].removeprefix("\ufeff".encode())
-    )
+    assert made.after.endswith(raw[len(head.encode()) :].removeprefix("\ufeff".encode()))
     assert len(made.after) > len(raw)
 
 
@@ -115,16 +107,13 @@ def record(before: bytes, after: bytes, source: str) -> Record:
     return Record("1", "", "", source, "n.md", diff=unified(before, after, "n.md"))
 
 
-LINES = st.lists(
-    st.sampled_from([b"one", b"two", b"three", b"  two", b""]), max_size=6
-).map(b"\n".join)
+LINES = st.lists(st.sampled_from([b"one", b"two", b"three", b"  two", b""]), max_size=6).map(
+    b"\n".join
+)
 
 
 @given(
-    st.lists(
-        st.tuples(st.sampled_from(["tool", "nightly", "cli", "undo"]), LINES),
-        max_size=5,
-    ),
+    st.lists(st.tuples(st.sampled_from(["tool", "nightly", "cli", "undo"]), LINES), max_size=5),
     LINES,
 )
 def test_a_line_belongs_to_the_bot_only_if_a_record_of_the_bot_added_it(
@@ -145,9 +134,7 @@ def test_a_line_belongs_to_the_bot_only_if_a_record_of_the_bot_added_it(
 def test_a_persons_last_line_stays_theirs_when_the_bot_writes_after_it() -> None:
     after = b"theirs\nours\n"
 
-    assert of_people(after, bots_lines([record(b"theirs", after, "tool")])) == {
-        b"theirs"
-    }
+    assert of_people(after, bots_lines([record(b"theirs", after, "tool")])) == {b"theirs"}
 
 
 def test_a_moved_line_does_not_count_as_removed() -> None:
@@ -156,14 +143,7 @@ def test_a_moved_line_does_not_count_as_removed() -> None:
 
 
 def test_a_file_name_is_shown_as_the_model_wrote_it() -> None:
-    for name in (
-        "notes.txt",
-        "a/b.xml",
-        "plan.md",
-        "2026-05-01.md",
-        "Dr.Who.md",
-        "a.b/c.md",
-    ):
+    for name in ("notes.txt", "a/b.xml", "plan.md", "2026-05-01.md", "Dr.Who.md", "a.b/c.md"):
         assert shown_name(note_name(name)) == name
         assert relative(f"/memories/{name}") == name
     assert note_name("plan") == "plan.md" == shown_name("plan.md")

@@ -24,11 +24,7 @@ def run(raw, *ops, source="nightly", id="1"):
     after = render(outcome.doc)
     record = record_run(
         Record(
-            id=id,
-            ts="2026-11-21T03:00:00+01:00",
-            user_id="mira",
-            source=source,
-            note="USER.md",
+            id=id, ts="2026-11-21T03:00:00+01:00", user_id="mira", source=source, note="USER.md"
         ),
         before=raw,
         after=after,
@@ -82,11 +78,7 @@ NOTE = b"# Mira\r\n\n## Work\n- one\n* two\n  goes on\n  - nested\n\n- three\n##
 
 def test_undo_restores_an_unchanged_note_byte_for_byte():
     after, record = run(
-        NOTE,
-        append("six"),
-        remove("two"),
-        replace("three", "3"),
-        add_heading("New", "a", "b"),
+        NOTE, append("six"), remove("two"), replace("three", "3"), add_heading("New", "a", "b")
     )
 
     undone = undo(record, after)
@@ -134,9 +126,7 @@ def test_an_edit_of_undecodable_bytes_can_be_undone_too():
         pytest.param(
             [remove("two"), remove("three")],
             (b"## Home", b"## House"),
-            NOTE.replace(b"## Home", b"## House").replace(
-                b"\n\n- three\n", b"\n- three\n\n"
-            ),
+            NOTE.replace(b"## Home", b"## House").replace(b"\n\n- three\n", b"\n- three\n\n"),
             id="two adjacent items return in order",
         ),
         pytest.param(
@@ -188,14 +178,8 @@ def test_a_restored_item_never_separates_an_item_from_its_children():
 
 
 def test_a_persons_changes_are_kept_and_conflicting_undos_are_proposed():
-    after, record = run(
-        NOTE, append("six"), replace("one", "eins"), remove("five", "Home")
-    )
-    now = (
-        after.replace(b"six", b"seven")
-        .replace(b"eins", b"1")
-        .replace(b"## Home\n", b"")
-    )
+    after, record = run(NOTE, append("six"), replace("one", "eins"), remove("five", "Home"))
+    now = after.replace(b"six", b"seven").replace(b"eins", b"1").replace(b"## Home\n", b"")
 
     undone = undo(record, now)
 
@@ -232,18 +216,12 @@ def test_undoing_a_section_keeps_what_a_person_added_to_it():
 
 def test_an_undo_in_a_changed_note_can_itself_be_undone_after_more_changes():
     after, record = run(
-        NOTE,
-        append("six"),
-        remove("two"),
-        replace("three", "3"),
-        add_heading("New", "a"),
+        NOTE, append("six"), remove("two"), replace("three", "3"), add_heading("New", "a")
     )
     changed = after.replace(b"- five", b"- fifth")
     undone = undo(record, changed)
 
-    again = undo(
-        record_of(undone, changed, record), undone.raw.replace(b"- fifth", b"- cinq")
-    )
+    again = undo(record_of(undone, changed, record), undone.raw.replace(b"- fifth", b"- cinq"))
 
     assert sorted(item.text for item in items_of(parse(again.raw))) == sorted(
         item.text for item in items_of(parse(changed.replace(b"- fifth", b"- cinq")))
@@ -341,9 +319,7 @@ def test_reversing_a_diff_gives_the_older_text(before, after):
     assert taken_back(after, unified(before, after, "n.md")) == before
 
 
-@given(
-    st.binary(max_size=60) | notes.map(lambda raw: b"@@ -1,3 +1,2 @@\n" + raw), notes
-)
+@given(st.binary(max_size=60) | notes.map(lambda raw: b"@@ -1,3 +1,2 @@\n" + raw), notes)
 def test_any_bytes_as_a_diff_are_read_without_an_error(diff, now):
     taken_back(now, diff)
 

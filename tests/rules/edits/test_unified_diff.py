@@ -11,19 +11,14 @@ from vault_memory.rules.edits.unified_diff import CONTEXT, lines_of, taken_back,
 
 lines = st.lists(st.sampled_from([b"", b"a", b"b", b"aa"]), max_size=24)
 edits = st.lists(
-    st.tuples(st.integers(0, 24), st.integers(0, 3), lines.map(lambda few: few[:3])),
-    max_size=3,
+    st.tuples(st.integers(0, 24), st.integers(0, 3), lines.map(lambda few: few[:3])), max_size=3
 )
 ends = st.sampled_from([b"", b"\n"])
 
 
 def shared(one: Sequence[bytes], other: Sequence[bytes]) -> int:
     return next(
-        (
-            at
-            for at, (mine, theirs) in enumerate(zip(one, other, strict=False))
-            if mine != theirs
-        ),
+        (at for at, (mine, theirs) in enumerate(zip(one, other, strict=False)) if mine != theirs),
         1 << 30,
     )
 
@@ -55,10 +50,7 @@ def by_all_lines(before: bytes, after: bytes) -> list[bytes]:
 @example([b"a", b"a"], [(0, 0, [b"a"])], b"", b"\n")
 @example([b"a"], [(1, 0, [b""])], b"\n", b"")
 def test_a_diff_has_the_same_hunks_as_a_full_comparison_and_can_be_reversed(
-    text: list[bytes],
-    changes: list[tuple[int, int, list[bytes]]],
-    old_end: bytes,
-    new_end: bytes,
+    text: list[bytes], changes: list[tuple[int, int, list[bytes]]], old_end: bytes, new_end: bytes
 ) -> None:
     edited = list(text)
     for at, gone, more in changes:

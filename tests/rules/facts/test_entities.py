@@ -51,10 +51,7 @@ KNOWN = Entities.of(FACTS)
         ("#tea-time and C# and #42", [("tea-time", "concept")]),
         ("mail ann@example.org now", [("ann@example.org", "email")]),
         ("see https://example.org/a?b=1.", [("https://example.org/a?b=1", "url")]),
-        (
-            "on 2026-05-01 and 3 May 2026",
-            [("2026-05-01", "event"), ("3 May 2026", "event")],
-        ),
+        ("on 2026-05-01 and 3 May 2026", [("2026-05-01", "event"), ("3 May 2026", "event")]),
         ("Acme pays Alice", [("acme corp", "organization"), ("alice", "person")]),
         ("acmes and malice", []),
         ("https://example.org/#tag @", [("https://example.org/#tag", "url")]),
@@ -95,14 +92,11 @@ def test_mentions_lie_within_the_text_and_do_not_overlap(text):
         ("@alice", "", "alice"),
     ],
 )
-def test_a_name_resolves_to_its_entity_then_an_alias_then_a_new_entity(
-    name, type_, expected
-):
+def test_a_name_resolves_to_its_entity_then_an_alias_then_a_new_entity(name, type_, expected):
     found = KNOWN.resolve(name, type_)
 
     assert (
-        found.name
-        + ("" if found in (one for [one] in KNOWN.by_name.values()) else " new")
+        found.name + ("" if found in (one for [one] in KNOWN.by_name.values()) else " new")
         == expected
     )
 
@@ -121,40 +115,25 @@ def test_relations_are_also_read_in_the_inverse_direction():
     there = {(one.subject, one.predicate, one.object) for one in with_inverse(FACTS)}
 
     assert {("Bob", "reports_to", "alice"), ("Bob", "friend_of", "alice")} <= there
-    assert (
-        len(with_inverse(with_inverse(FACTS)))
-        == len(with_inverse(FACTS))
-        == len(FACTS) + 2
-    )
+    assert len(with_inverse(with_inverse(FACTS))) == len(with_inverse(FACTS)) == len(FACTS) + 2
     assert all(INVERSE[INVERSE[predicate]] == predicate for predicate in INVERSE)
     assert set(INVERSE) <= set(RELATIONSHIPS)
 
 
 def test_strength_grows_with_mentions_and_fades_with_days():
     assert strength(1, 0, 1.0) == pytest.approx(0.4 * 0.5 + 0.3 + 0.3)
-    assert strength(3, 10, 0.5) == pytest.approx(
-        0.4 * 0.75 + 0.3 / (1 + math.log(11)) + 0.15
-    )
+    assert strength(3, 10, 0.5) == pytest.approx(0.4 * 0.75 + 0.3 / (1 + math.log(11)) + 0.15)
     told = strengths(FACTS, date(2026, 2, 1))
-    assert {one.predicate for one in told} == {
-        "works_at",
-        "manages",
-        "lives_in",
-        "friend_of",
-    }
+    assert {one.predicate for one in told} == {"works_at", "manages", "lives_in", "friend_of"}
     assert told == sorted(told, key=lambda one: -one.strength)
 
 
 def test_relevant_facts_are_limited_and_the_persons_own_come_first():
     facts = [
-        Fact("", name, "likes", str(number))
-        for number in range(4)
-        for name in ("zed", "alice")
+        Fact("", name, "likes", str(number)) for number in range(4) for name in ("zed", "alice")
     ]
 
-    assert [fact.subject for fact in relevant(facts, "alice", 5)] == ["alice"] * 4 + [
-        "zed"
-    ]
+    assert [fact.subject for fact in relevant(facts, "alice", 5)] == ["alice"] * 4 + ["zed"]
     assert len(relevant(facts, "alice")) == 8
 
 
@@ -182,10 +161,7 @@ def test_a_first_name_means_the_only_person_who_has_it():
 
 def test_persons_know_each_other_and_no_town_knows_a_person():
     facts = facts_of(
-        "ann · knows: bo",
-        "ann · knows: Oslo",
-        "bo · lives_in: Oslo",
-        "Oslo · is_a: town",
+        "ann · knows: bo", "ann · knows: Oslo", "bo · lives_in: Oslo", "Oslo · is_a: town"
     )
 
     inverse = [fact for fact in with_inverse(facts) if fact.predicate == "knows"]

@@ -38,34 +38,21 @@ RULES = FactRules(TODAY)
 
 
 def fact(
-    subject: str,
-    predicate: str,
-    said: str,
-    since: str = "",
-    until: str = "",
-    **more: object,
+    subject: str, predicate: str, said: str, since: str = "", until: str = "", **more: object
 ) -> Fact:
     first = date.fromisoformat(since) if since else None
     last = date.fromisoformat(until) if until else None
-    return identified(
-        Fact("", subject, predicate, said, first, last, scope="user:alice", **more)
-    )  # type: ignore[arg-type]
+    return identified(Fact("", subject, predicate, said, first, last, scope="user:alice", **more))  # type: ignore[arg-type]
 
 
 def page_after(page: bytes, change: Change) -> bytes:
     """The page after a change, every op of which is JSON that ops accept."""
     outcome = apply_ops(parse(page), [as_json(op) for op in change.ops])
     assert not outcome.rejected, outcome.rejected
-    return (
-        render(outcome.doc)
-        if any(one.outcome == "applied" for one in outcome.applied)
-        else page
-    )
+    return render(outcome.doc) if any(one.outcome == "applied" for one in outcome.applied) else page
 
 
-def page_with(
-    page: bytes, *facts: Fact, rules: FactRules = RULES
-) -> tuple[bytes, list[str]]:
+def page_with(page: bytes, *facts: Fact, rules: FactRules = RULES) -> tuple[bytes, list[str]]:
     outcomes = []
     for one in facts:
         change = add_fact(parse(page), one, rules)
@@ -79,11 +66,7 @@ def facts_of(page: bytes) -> list[Fact]:
 
 
 def lines(page: bytes) -> list[str]:
-    return [
-        line.removeprefix("- ")
-        for line in page.decode().splitlines()
-        if line.startswith("- ")
-    ]
+    return [line.removeprefix("- ") for line in page.decode().splitlines() if line.startswith("- ")]
 
 
 # ---- reading --------------------------------------------------------------------------------------------------------
@@ -102,10 +85,7 @@ READ = [
         "~~works_at: Initech~~ (2024-03-01 to 2026-01-28)",
         ("works_at", "Initech", "2024-03-01", "2026-01-28", True),
     ),
-    (
-        "~~works_at: Initech (since 2024-03-01)~~",
-        ("works_at", "Initech", "2024-03-01", None, True),
-    ),
+    ("~~works_at: Initech (since 2024-03-01)~~", ("works_at", "Initech", "2024-03-01", None, True)),
     (
         "~~works_at: Initech (since 2024-03-01)~~ (until 2025-01-01)",
         ("works_at", "Initech", "2024-03-01", "2025-01-01", True),
@@ -117,10 +97,7 @@ READ = [
         "likes: tea (the green one, since 2020-01-01)",
         ("likes", "tea (the green one)", "2020-01-01", None, False),
     ),
-    (
-        "likes: tea (ref:7, perhaps)",
-        ("likes", "tea (ref:7, perhaps)", None, None, False),
-    ),
+    ("likes: tea (ref:7, perhaps)", ("likes", "tea (ref:7, perhaps)", None, None, False)),
     (
         "generator_hours: 17:00 to 23:00 (since 2026-04-01)",
         ("generator_hours", "17:00 to 23:00", "2026-04-01", None, False),
@@ -128,10 +105,7 @@ READ = [
     ("住在：北京 (since 2026-01-28)", ("住在", "北京", "2026-01-28", None, False)),
     ("работает_в: Заря", ("работает_в", "Заря", None, None, False)),
     ("Works_At: Acme", ("works_at", "Acme", None, None, False)),
-    (
-        "works_at: Acme (2026-02-30)",
-        ("works_at", "Acme (2026-02-30)", None, None, False),
-    ),
+    ("works_at: Acme (2026-02-30)", ("works_at", "Acme (2026-02-30)", None, None, False)),
     (
         "works_at: Acme (2026-02-03 to 2025-02-03)",
         ("works_at", "Acme (2026-02-03 to 2025-02-03)", None, None, False),
@@ -180,9 +154,7 @@ def test_any_bytes_are_accepted_as_a_page(raw):
     unread_lines(parse(raw))
 
 
-words = st.text(
-    st.sampled_from("abcß (),:~#^-东京都яё.0123456789"), min_size=1, max_size=14
-)
+words = st.text(st.sampled_from("abcß (),:~#^-东京都яё.0123456789"), min_size=1, max_size=14)
 days = st.none() | st.dates(date(2020, 1, 1), date(2030, 1, 1))
 predicates = st.sampled_from([*sorted(SINGLE), "likes", "visiting", "uses", "住在"])
 
@@ -205,9 +177,7 @@ def random_fact(draw, subjects=SUBJECTS):
         draw(st.booleans()),
         scope="user:alice",
     )
-    return identified(
-        replace(made, temporary=made.temporary or made.predicate == "visiting")
-    )
+    return identified(replace(made, temporary=made.temporary or made.predicate == "visiting"))
 
 
 @given(random_fact(st.just("alice")))
@@ -226,10 +196,7 @@ def test_case_spaces_and_markup_do_not_change_the_id():
     )
 
     assert first[0].id == second[0].id
-    assert (
-        first[0].id
-        != read_facts(parse(b"## alice\n- likes: green tea\n"), "user:bob")[0].id
-    )
+    assert first[0].id != read_facts(parse(b"## alice\n- likes: green tea\n"), "user:bob")[0].id
 
 
 # ---- stating --------------------------------------------------------------------------------------------------------
@@ -243,10 +210,7 @@ def test_the_first_fact_creates_the_page_and_later_ones_join_it():
     )
 
     assert outcomes == ["added", "added"]
-    assert (
-        page
-        == b"## alice\n\n- works_at: Acme (since 2026-01-28)\n- allergic_to: peanuts\n"
-    )
+    assert page == b"## alice\n\n- works_at: Acme (since 2026-01-28)\n- allergic_to: peanuts\n"
 
 
 def test_a_new_value_ends_the_old_one_on_its_day():
@@ -301,11 +265,7 @@ def test_a_temporary_value_does_not_end_a_permanent_one():
     )
 
     assert outcomes == ["added"] * 3
-    assert {one.object for one in current(facts_of(page), TODAY)} == {
-        "Lima",
-        "Oslo",
-        "Rome",
-    }
+    assert {one.object for one in current(facts_of(page), TODAY)} == {"Lima", "Oslo", "Rome"}
 
 
 @pytest.mark.parametrize(
@@ -315,11 +275,7 @@ def test_a_temporary_value_does_not_end_a_permanent_one():
         ("python", "python 3", "refined"),
         ("acme corp", "acme", "duplicate"),
         ("Acme Corp.", "acme corp", "duplicate"),
-        (
-            "the green tea from the corner shop",
-            "green tea from the corner shop",
-            "duplicate",
-        ),
+        ("the green tea from the corner shop", "green tea from the corner shop", "duplicate"),
         ("the old house by the sea", "the old house near the sea", "duplicate"),
         ("depth 3.4 metres at low water", "depth 3.5 metres at low water", "added"),
         ("C", "C++", "added"),
@@ -328,19 +284,13 @@ def test_a_temporary_value_does_not_end_a_permanent_one():
         ("чай с лимоном", "чай с  Лимоном", "duplicate"),
     ],
 )
-def test_a_rewording_is_a_duplicate_and_a_longer_text_a_refinement(
-    before, after, outcome
-):
+def test_a_rewording_is_a_duplicate_and_a_longer_text_a_refinement(before, after, outcome):
     page, outcomes = page_with(
-        b"",
-        fact("alice", "uses", before, ref="1"),
-        fact("alice", "uses", after, ref="2"),
+        b"", fact("alice", "uses", before, ref="1"), fact("alice", "uses", after, ref="2")
     )
 
     assert outcomes == ["added", outcome]
-    assert lines(page)[-1].startswith(
-        f"uses: {before if outcome == 'duplicate' else after} (ref:"
-    )
+    assert lines(page)[-1].startswith(f"uses: {before if outcome == 'duplicate' else after} (ref:")
     assert len(facts_of(page)) == 1 + (outcome == "added")
 
 
@@ -352,9 +302,7 @@ def test_an_alias_leads_to_the_section_of_its_entity():
     assert (outcomes, lines(after)[1]) == (["added"], "is_a: organization")
 
 
-@pytest.mark.parametrize(
-    "written", ["Bergen Oslo", "Bergen Oslo Kiel", "Oslo Bergen Kiel"]
-)
+@pytest.mark.parametrize("written", ["Bergen Oslo", "Bergen Oslo Kiel", "Oslo Bergen Kiel"])
 def test_a_value_below_which_a_person_wrote_another_is_said_anew(written: str):
     """The person struck nothing through."""
     values = "".join(f"- lives_in: {value}\n" for value in written.split())
@@ -384,21 +332,15 @@ def test_a_fact_that_ended_and_is_true_again_is_a_new_fact():
 
     assert outcomes == ["superseded", "duplicate"]
     assert [one.object for one in current(facts_of(after), TODAY)] == ["Oslo"]
-    assert page_with(page, fact("alice", "lives_in", "Oslo", "2010-01-01"))[1] == [
-        "duplicate"
-    ]
+    assert page_with(page, fact("alice", "lives_in", "Oslo", "2010-01-01"))[1] == ["duplicate"]
 
 
-@pytest.mark.parametrize(
-    "conflicts", ["temporal", "keep_existing", "use_new", "merge", "ask"]
-)
+@pytest.mark.parametrize("conflicts", ["temporal", "keep_existing", "use_new", "merge", "ask"])
 def test_conflicting_values_are_handled_as_configured(conflicts):
     rules = FactRules(TODAY, conflicts=conflicts)
     first = b"## alice\n\n- lives_in: Lima (since 2025-01-01)\n"
 
-    change = add_fact(
-        parse(first), fact("alice", "lives_in", "Oslo", "2026-01-01"), rules
-    )
+    change = add_fact(parse(first), fact("alice", "lives_in", "Oslo", "2026-01-01"), rules)
     page = page_after(first, change)
 
     holds = {one.object: one.confidence for one in current(facts_of(page), TODAY)}
@@ -410,9 +352,7 @@ def test_conflicting_values_are_handled_as_configured(conflicts):
     assert holds == expected.get(conflicts, {"Oslo": 1})
     assert len(change.asks) == 2 * (conflicts == "ask")
     assert {one.confidence for one in facts_of(page) if one.struck} <= {0.3}
-    assert page_with(
-        page, fact("alice", "lives_in", "Oslo", "2026-01-01"), rules=rules
-    ) == (
+    assert page_with(page, fact("alice", "lives_in", "Oslo", "2026-01-01"), rules=rules) == (
         page,
         ["duplicate"],
     )
@@ -436,21 +376,16 @@ def test_invalidate_strikes_through_only_its_line():
     after = page_after(PAGE, invalidate_fact(parse(PAGE), TEA, "user:alice", TODAY))
 
     assert after == PAGE.replace(
-        b"likes: tea (since 2020-01-01, ref:1)",
-        b"~~likes: tea~~ (2020-01-01 to 2026-06-01, ref:1)",
+        b"likes: tea (since 2020-01-01, ref:1)", b"~~likes: tea~~ (2020-01-01 to 2026-06-01, ref:1)"
     )
-    assert (
-        invalidate_fact(parse(after), TEA, "user:alice", TODAY).outcome == "duplicate"
-    )
+    assert invalidate_fact(parse(after), TEA, "user:alice", TODAY).outcome == "duplicate"
     assert facts_of(after)[0].id == TEA
 
 
 def test_delete_removes_only_its_line():
     after = page_after(PAGE, delete_fact(parse(PAGE), TEA, "user:alice"))
 
-    assert after == PAGE.replace(
-        b"- likes: tea (since 2020-01-01, ref:1) ^b-1\r\n", b""
-    )
+    assert after == PAGE.replace(b"- likes: tea (since 2020-01-01, ref:1) ^b-1\r\n", b"")
 
 
 def test_confirm_marks_its_line():
@@ -466,8 +401,7 @@ def test_correct_replaces_the_value_in_place():
 
     assert after == PAGE.replace(b"likes: tea (", b"likes: coffee (")
     moved = page_after(
-        after,
-        correct_fact(parse(after), right.id, replace(right, subject="bob"), RULES),
+        after, correct_fact(parse(after), right.id, replace(right, subject="bob"), RULES)
     )
     assert b"coffee" in moved.split(b"## bob")[1]
 
@@ -478,10 +412,7 @@ def test_an_unknown_id_or_one_of_another_scope_changes_nothing():
         delete_fact(parse(PAGE), TEA, "user:Alice"),
         confirm_fact(parse(PAGE), "0" * 10, "user:alice"),
         correct_fact(
-            parse(PAGE),
-            TEA,
-            replace(fact("alice", "likes", "x"), scope="channel:alice"),
-            RULES,
+            parse(PAGE), TEA, replace(fact("alice", "likes", "x"), scope="channel:alice"), RULES
         ),
     ):
         assert (found.outcome, found.ops) == ("unknown", ())
@@ -497,8 +428,7 @@ def writable(facts):
 @settings(max_examples=cases(150))
 @given(st.lists(random_fact(), max_size=8), days)
 @example(
-    [fact("alice", "lives_in", "a", "2021-01-01"), fact("alice", "lives_in", "b")],
-    date(2025, 1, 1),
+    [fact("alice", "lives_in", "a", "2021-01-01"), fact("alice", "lives_in", "b")], date(2025, 1, 1)
 )
 def test_a_single_valued_predicate_has_one_value_on_any_day(facts, day):
     page, _ = page_with(b"", *writable(facts))
@@ -540,9 +470,7 @@ def test_no_fact_is_ended_by_an_older_one(facts, new):
         assert before[ended].valid_from is None or before[ended].valid_from <= since
     for one in after:
         assert (
-            one.valid_from is None
-            or one.valid_until is None
-            or one.valid_from <= one.valid_until
+            one.valid_from is None or one.valid_until is None or one.valid_from <= one.valid_until
         )
         assert one.id in before or one.id == change.id
     assert change.outcome == "refined" or set(before) <= {one.id for one in after}
@@ -571,11 +499,7 @@ def test_lines_not_named_by_a_change_stay_unchanged(facts, new, end):
         return
     change = add_fact(parse(page), new, RULES)
     touched = {op.match for op in change.ops if hasattr(op, "match")}
-    kept = [
-        line
-        for line in page.split(end)
-        if not any(text.encode() in line for text in touched)
-    ]
+    kept = [line for line in page.split(end) if not any(text.encode() in line for text in touched)]
 
     after = page_after(page, change).split(end)
 
@@ -584,11 +508,7 @@ def test_lines_not_named_by_a_change_stay_unchanged(facts, new, end):
 
 
 @settings(max_examples=cases(150))
-@given(
-    st.lists(random_fact(), max_size=6),
-    random_fact(),
-    st.dates(date(2020, 1, 1), TODAY),
-)
+@given(st.lists(random_fact(), max_size=6), random_fact(), st.dates(date(2020, 1, 1), TODAY))
 @example(
     [fact("alice", "lives_in", "Bergen")],
     fact("alice", "lives_in", "Oslo", "2026-05-01"),
@@ -605,11 +525,7 @@ def test_a_new_value_does_not_change_what_was_true_before_it(facts, new, day):
         return
 
     def said(facts):
-        return {
-            (one.subject, one.predicate, one.object)
-            for one in facts
-            if one.id != change.id
-        }
+        return {(one.subject, one.predicate, one.object) for one in facts if one.id != change.id}
 
     assert said(current(after, day)) == said(current(facts_of(page), day))
     assert said(valid_on(after, day)) == said(valid_on(facts_of(page), day))
@@ -634,9 +550,7 @@ HOUSES = b"""## alice
     ],
 )
 def test_the_value_on_a_past_day_follows_from_the_dates_on_the_page(day, held):
-    assert [
-        one.object for one in valid_on(facts_of(HOUSES), date.fromisoformat(day))
-    ] == held
+    assert [one.object for one in valid_on(facts_of(HOUSES), date.fromisoformat(day))] == held
 
 
 def test_a_visit_that_was_struck_through_does_not_become_current_again():

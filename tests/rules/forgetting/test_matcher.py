@@ -6,20 +6,12 @@ from vault_memory.rules.forgetting import matcher
 from vault_memory.rules.forgetting.matcher import PART_LINES, TextMatcher
 from vault_memory.rules.forgetting.redact_notes import cut_note
 
-BORDERS = (
-    0,
-    PART_LINES - 2,
-    PART_LINES - 1,
-    PART_LINES,
-    PART_LINES + 14,
-    2 * PART_LINES,
-)
+BORDERS = (0, PART_LINES - 2, PART_LINES - 1, PART_LINES, PART_LINES + 14, 2 * PART_LINES)
 
 
 @pytest.mark.parametrize("number", BORDERS)
 @pytest.mark.parametrize(
-    "text",
-    ["the **green** lantern", "the **green**\n  lantern", "the green [lan\n  tern](x)"],
+    "text", ["the **green** lantern", "the **green**\n  lantern", "the green [lan\n  tern](x)"]
 )
 def test_a_text_is_found_on_every_line_of_a_long_list(text: str, number: int):
     lines = [f"- item {index}" for index in range(3 * PART_LINES)]
@@ -36,9 +28,7 @@ def test_a_text_is_found_on_every_line_of_a_long_list(text: str, number: int):
     )
 
 
-def test_only_lines_near_a_match_in_a_long_list_are_rendered(
-    monkeypatch: pytest.MonkeyPatch,
-):
+def test_only_lines_near_a_match_in_a_long_list_are_rendered(monkeypatch: pytest.MonkeyPatch):
     letters = 0
     render = matcher.reading
 

@@ -14,11 +14,7 @@ from tests.scenarios.spellings import reads, spellings
 from vault_memory.rules.edits.audit_reader import read_line
 from vault_memory.rules.edits.ops import AddHeading, Op, as_json
 from vault_memory.rules.forgetting.matcher import TextMatcher, TextTooShort
-from vault_memory.rules.forgetting.redact_notes import (
-    cut_audit,
-    cut_note,
-    cut_transcript,
-)
+from vault_memory.rules.forgetting.redact_notes import cut_audit, cut_note, cut_transcript
 
 LANTERN = TextMatcher.of("Green Lantern")
 
@@ -62,12 +58,11 @@ def test_lines_that_form_the_text_after_a_removal_are_removed_too():
 
 
 def test_facts_about_a_forgotten_subject_are_removed_and_others_kept():
-    page = "## alice\n\n- likes: tea\n\n## green lantern\n\n- is_a: lamp\n\n## bob\n\n- owns: a boat\n"
-
-    assert (
-        cut(page, facts=True)
-        == "## alice\n\n- likes: tea\n\n## bob\n\n- owns: a boat\n"
+    page = (
+        "## alice\n\n- likes: tea\n\n## green lantern\n\n- is_a: lamp\n\n## bob\n\n- owns: a boat\n"
     )
+
+    assert cut(page, facts=True) == "## alice\n\n- likes: tea\n\n## bob\n\n- owns: a boat\n"
 
 
 @pytest.mark.parametrize(
@@ -91,9 +86,7 @@ def test_case_spaces_and_unicode_forms_are_ignored(wanted: str, there: str):
     assert TextMatcher.of(wanted).hides(f"x {there} y"[start:end])
 
 
-@pytest.mark.parametrize(
-    "text", ["", "  ", "ab", "...", "- [ ]", "é!", "a b"[:2], "键"]
-)
+@pytest.mark.parametrize("text", ["", "  ", "ab", "...", "- [ ]", "é!", "a b"[:2], "键"])
 def test_a_text_that_is_too_short_is_refused_and_not_repeated(text: str):
     with pytest.raises(TextTooShort) as refused:
         TextMatcher.of(text)
@@ -154,9 +147,10 @@ def test_the_remaining_lines_are_unchanged_and_none_contains_the_text(
     rest = iter(raw.splitlines(keepends=True))
     for line in done.raw.splitlines(keepends=True):
         bare = line.strip()
-        assert (
-            bare.startswith((b"```", "…".encode(), "### …".encode())) or line in rest
-        ), (line, done.raw)
+        assert bare.startswith((b"```", "…".encode(), "### …".encode())) or line in rest, (
+            line,
+            done.raw,
+        )
     assert cut_note(done.raw, LANTERN, facts=facts).raw == done.raw
 
 
@@ -191,10 +185,7 @@ def test_an_audit_record_keeps_that_an_edit_happened_but_not_its_text():
                 "op": {"op": "append", "heading": "Tea", "line": "green lantern"},
                 "outcome": "applied",
             },
-            {
-                "op": {"op": "append", "heading": "Tea", "line": "oolong"},
-                "outcome": "applied",
-            },
+            {"op": {"op": "append", "heading": "Tea", "line": "oolong"}, "outcome": "applied"},
         ],
         "rejected": [],
         "before": old,
@@ -208,9 +199,7 @@ def test_an_audit_record_keeps_that_an_edit_happened_but_not_its_text():
         + '","applied":[]}'
     )
 
-    done = cut_audit(
-        f"{json.dumps(line)}\n{untouched}\n".encode(), LANTERN, {old: "c" * 64}
-    )
+    done = cut_audit(f"{json.dumps(line)}\n{untouched}\n".encode(), LANTERN, {old: "c" * 64})
 
     first, second, _ = done.raw.split(b"\n")
     record = read_line(first)
@@ -253,10 +242,7 @@ def test_a_text_that_continues_on_the_next_line_of_a_diff_is_found():
         "before": "",
         "after": "",
         "applied": [
-            {
-                "op": {"op": "append", "heading": "Tea", "line": "oolong"},
-                "outcome": "applied",
-            }
+            {"op": {"op": "append", "heading": "Tea", "line": "oolong"}, "outcome": "applied"}
         ],
         "diff": "@@ @@\n - green\n   lantern\n+- oolong\n",
     }
@@ -271,9 +257,7 @@ def test_a_text_that_continues_on_the_next_line_of_a_diff_is_found():
 SPELLED = "Zephyrine Ölkanne"
 
 
-@settings(
-    max_examples=cases(300), deadline=None, suppress_health_check=[HealthCheck.too_slow]
-)
+@settings(max_examples=cases(300), deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(spellings(SPELLED))
 @example("Zephyr**ine** Öl&shy;kanne")
 @example("[Zephyrine](https://example.org) &Ouml;lkanne")
@@ -281,10 +265,7 @@ SPELLED = "Zephyrine Ölkanne"
 def test_every_spelling_of_the_text_is_removed(spelled: str):
     sought = TextMatcher.of(SPELLED)
     note = f"# A\n\n- first\n- the {spelled} of old\n- last\n\n## B\n\nOne.\n\nThe {spelled}, once.\n\nTwo.\n"
-    turn = (
-        json.dumps({"id": "7", "role": "user", "text": f"where is the {spelled}?"})
-        + "\n"
-    )
+    turn = json.dumps({"id": "7", "role": "user", "text": f"where is the {spelled}?"}) + "\n"
 
     left = cut_note(note.encode(), sought).raw.decode()
     said = cut_transcript(turn.encode(), sought).raw.decode()
@@ -303,9 +284,7 @@ def test_every_spelling_of_the_text_is_removed(spelled: str):
 
 @settings(max_examples=cases(100), deadline=None)
 @given(st.text(max_size=80), spellings(SPELLED), st.text(max_size=80))
-def test_a_match_is_located_at_its_exact_position(
-    before: str, spelled: str, after: str
-):
+def test_a_match_is_located_at_its_exact_position(before: str, spelled: str, after: str):
     sought = TextMatcher.of(SPELLED)
     text = f"{before} {spelled} {after}"
 
@@ -313,11 +292,7 @@ def test_a_match_is_located_at_its_exact_position(
 
     assert bool(spans) == sought.stands_in(text)
     assert all(0 <= start < end <= len(text) for start, end in spans)
-    assert all(
-        sought.hides(text[start:end])
-        for start, end in spans
-        if "\n" not in text[start:end]
-    )
+    assert all(sought.hides(text[start:end]) for start, end in spans if "\n" not in text[start:end])
 
 
 @pytest.mark.parametrize(
@@ -342,13 +317,7 @@ def test_similar_texts_are_reported_and_kept(text: str):
 
 def test_the_text_is_removed_from_a_name_which_stays_valid():
     sought = TextMatcher.of(SPELLED)
-    line = {
-        "id": "7",
-        "session": f"{SPELLED} 3",
-        "role": "user",
-        "user": "ann",
-        "text": "hello",
-    }
+    line = {"id": "7", "session": f"{SPELLED} 3", "role": "user", "user": "ann", "text": "hello"}
 
     left = json.loads(cut_transcript(json.dumps(line).encode(), sought).raw)
 

@@ -31,12 +31,7 @@ from vault_memory.rules.search.tokens import shortened
 OWN = ("t1", "t2")
 GOOD: dict[str, Any] = {
     "memories": [
-        {
-            "text": "Moved to Porto",
-            "type": "event",
-            "topic": "personal",
-            "evidence": ["t1"],
-        }
+        {"text": "Moved to Porto", "type": "event", "topic": "personal", "evidence": ["t1"]}
     ],
     "facts": [
         {
@@ -99,38 +94,27 @@ FORMS = {
 def test_an_answer_is_parsed_in_every_form_that_models_give_it(form: str) -> None:
     found = read_answer(FORMS[form], OWN, rung="text")
 
-    assert [
-        (one.text, one.type, one.topic, one.evidence) for one in found.memories
-    ] == [("Moved to Porto", "event", "personal", ("t1",))]
-    assert [
-        (one.subject, one.predicate, one.object, one.evidence) for one in found.facts
-    ] == [("alice", "lives_in", "Porto", ("t1",))]
+    assert [(one.text, one.type, one.topic, one.evidence) for one in found.memories] == [
+        ("Moved to Porto", "event", "personal", ("t1",))
+    ]
+    assert [(one.subject, one.predicate, one.object, one.evidence) for one in found.facts] == [
+        ("alice", "lives_in", "Porto", ("t1",))
+    ]
     assert dict(found.topics) == {"t1": "personal"}
-    assert (found.proposals, found.dropped, found.ops, found.rung) == (
-        (),
-        (),
-        (),
-        "text",
-    )
+    assert (found.proposals, found.dropped, found.ops, found.rung) == ((), (), (), "text")
     assert problem(FORMS[form], OWN) == ""
 
 
-def test_unlabelled_points_that_cite_a_turn_are_memories_and_others_are_proposed() -> (
-    None
-):
+def test_unlabelled_points_that_cite_a_turn_are_memories_and_others_are_proposed() -> None:
     found = read_answer(
-        "They talked of tea.\n\n- Moved to Porto [t1]\n- Owns a boat\n* Likes tea (ref:t2)",
-        OWN,
+        "They talked of tea.\n\n- Moved to Porto [t1]\n- Owns a boat\n* Likes tea (ref:t2)", OWN
     )
 
     assert [(one.text, one.evidence) for one in found.memories] == [
         ("Moved to Porto", ("t1",)),
         ("Likes tea", ("t2",)),
     ]
-    assert [one.text for one in found.proposals] == [
-        "They talked of tea.",
-        "Owns a boat",
-    ]
+    assert [one.text for one in found.proposals] == ["They talked of tea.", "Owns a boat"]
     assert found.proposals[1].reason == "it cites no turn of the person's own"
 
 
@@ -142,12 +126,7 @@ def test_a_missing_section_counts_as_empty() -> None:
 
 @pytest.mark.parametrize(
     "text",
-    [
-        "NO_NEW_MEMORIES",
-        "**NO_NEW_MEMORIES**",
-        "`no_new_memories`.",
-        "MEMORIES:\nNO_NEW_MEMORIES",
-    ],
+    ["NO_NEW_MEMORIES", "**NO_NEW_MEMORIES**", "`no_new_memories`.", "MEMORIES:\nNO_NEW_MEMORIES"],
 )
 def test_an_answer_without_news_writes_no_note(text: str) -> None:
     found = read_answer(text, OWN)
@@ -158,9 +137,7 @@ def test_an_answer_without_news_writes_no_note(text: str) -> None:
 
 
 def test_facts_are_kept_even_without_memories() -> None:
-    found = read_answer(
-        "MEMORIES:\nNO_NEW_MEMORIES\nFACTS:\n- alice | lives_in | Porto [t1]", OWN
-    )
+    found = read_answer("MEMORIES:\nNO_NEW_MEMORIES\nFACTS:\n- alice | lives_in | Porto [t1]", OWN)
 
     assert found.nothing_new
     assert len(found.facts) == 1
@@ -185,9 +162,7 @@ def test_facts_are_kept_even_without_memories() -> None:
 def test_a_memory_must_cite_one_of_the_persons_own_turns(
     evidence: Any, kept: Any, reason: str
 ) -> None:
-    found = read_answer(
-        answer(memories=[memory(evidence=evidence)]), OWN, other_turns=["b1"]
-    )
+    found = read_answer(answer(memories=[memory(evidence=evidence)]), OWN, other_turns=["b1"])
 
     assert [one.evidence for one in found.memories] == ([kept] if kept else [])
     assert [one.reason for one in (*found.proposals, *found.dropped)] == (
@@ -212,8 +187,7 @@ def test_a_memory_may_contain_thinking_tags() -> None:
     text = "Writes <think> and </think> around hunches"
 
     assert [
-        one.text
-        for one in read_answer(answer(memories=[memory(text=text)]), OWN).memories
+        one.text for one in read_answer(answer(memories=[memory(text=text)]), OWN).memories
     ] == [text]
 
 
@@ -226,27 +200,19 @@ def test_numeric_ids_may_be_cited_as_numbers() -> None:
 @pytest.mark.parametrize("key", ["path", "note", "user", "scope", "channel"])
 def test_an_answer_cannot_choose_where_it_is_written(key: str) -> None:
     place = {key: "Users/bob/memories/2026-05-01.md"}
-    fact = {
-        "subject": "bob",
-        "predicate": "likes",
-        "object": "tea",
-        "evidence": ["t1"],
-    } | place
+    fact = {"subject": "bob", "predicate": "likes", "object": "tea", "evidence": ["t1"]} | place
     op = {"op": "append", "heading": "Tea", "line": "green"} | place
 
     found = read_answer(answer(memories=[memory(**place)], facts=[fact], ops=[op]), OWN)
 
     assert (found.memories, found.facts, found.ops, found.proposals) == ((), (), (), ())
-    assert [one.reason for one in found.dropped] == [
-        f"it names a place of its own (`{key}`)"
-    ] * 3
+    assert [one.reason for one in found.dropped] == [f"it names a place of its own (`{key}`)"] * 3
 
 
 def test_values_outside_the_enums_are_ignored() -> None:
     found = read_answer(
         answer(
-            memories=[memory(type="Preference", topic="gossip")],
-            topics={"t1": "9", "zz": "work"},
+            memories=[memory(type="Preference", topic="gossip")], topics={"t1": "9", "zz": "work"}
         ),
         OWN,
     )
@@ -271,9 +237,7 @@ def test_a_memory_is_a_single_line_without_markdown_structure() -> None:
         "Likes tea",
         "Likes coffee",
     ]
-    assert [one.reason for one in found.proposals] == [
-        f"it is longer than {LONGEST} characters"
-    ]
+    assert [one.reason for one in found.proposals] == [f"it is longer than {LONGEST} characters"]
 
 
 def test_duplicate_memories_are_merged_with_the_evidence_of_both() -> None:
@@ -281,9 +245,7 @@ def test_duplicate_memories_are_merged_with_the_evidence_of_both() -> None:
         answer(memories=[memory(), memory(text="likes  TEA", evidence=["t2"])]), OWN
     )
 
-    assert [(one.text, one.evidence) for one in found.memories] == [
-        ("Likes tea", ("t1", "t2"))
-    ]
+    assert [(one.text, one.evidence) for one in found.memories] == [("Likes tea", ("t1", "t2"))]
 
 
 def test_predicates_become_snake_case_and_days_stay_as_the_model_wrote_them() -> None:
@@ -305,9 +267,9 @@ def test_predicates_become_snake_case_and_days_stay_as_the_model_wrote_them() ->
 
 
 def test_topics_may_be_given_as_a_list() -> None:
-    assert dict(
-        read_answer(answer(topics=[{"turn": "t1", "topic": "Work"}]), OWN).topics
-    ) == {"t1": "work"}
+    assert dict(read_answer(answer(topics=[{"turn": "t1", "topic": "Work"}]), OWN).topics) == {
+        "t1": "work"
+    }
 
 
 def test_the_number_of_memories_in_one_answer_is_limited() -> None:
@@ -316,12 +278,7 @@ def test_the_number_of_memories_in_one_answer_is_limited() -> None:
     assert len(read_answer(answer(memories=rows), OWN).memories) == MOST
 
 
-FACT = {
-    "subject": "alice",
-    "predicate": "lives_in",
-    "object": "Porto",
-    "evidence": ["t1"],
-}
+FACT = {"subject": "alice", "predicate": "lives_in", "object": "Porto", "evidence": ["t1"]}
 
 
 @pytest.mark.parametrize("stray", ["alice likes tea", 7, ["x"]])
@@ -355,9 +312,7 @@ def test_the_usable_part_of_a_repaired_answer_is_kept() -> None:
 def test_a_long_object_of_a_fact_is_kept_or_proposed_but_never_cut() -> None:
     long, too_long = ("harbour " * 60).strip(), ("harbour " * 100).strip()
 
-    found = read_answer(
-        answer(facts=[FACT | {"object": long}, FACT | {"object": too_long}]), OWN
-    )
+    found = read_answer(answer(facts=[FACT | {"object": long}, FACT | {"object": too_long}]), OWN)
 
     assert [one.object for one in found.facts] == [long]
     [doubt] = found.proposals
@@ -367,9 +322,7 @@ def test_a_long_object_of_a_fact_is_kept_or_proposed_but_never_cut() -> None:
 
 
 @given(st.text("ab \n港", max_size=60), st.integers(2, 40))
-def test_a_shortened_text_ends_with_an_ellipsis_after_a_complete_word(
-    text: str, most: int
-) -> None:
+def test_a_shortened_text_ends_with_an_ellipsis_after_a_complete_word(text: str, most: int) -> None:
     short = shortened(text, most)
 
     assert len(short) <= most
@@ -392,9 +345,7 @@ def test_a_shortened_text_ends_with_an_ellipsis_after_a_complete_word(
         (answer(memories=None), ""),
     ],
 )
-def test_the_problem_of_an_answer_is_described_to_the_model(
-    text: str, words: str
-) -> None:
+def test_the_problem_of_an_answer_is_described_to_the_model(text: str, words: str) -> None:
     wrong = problem(text, OWN)
 
     assert words in wrong
@@ -421,16 +372,7 @@ JSON = st.recursive(
         st.lists(inner, max_size=3)
         | st.dictionaries(
             st.sampled_from(
-                [
-                    *KEYS,
-                    "text",
-                    "evidence",
-                    "subject",
-                    "predicate",
-                    "object",
-                    "path",
-                    "t1",
-                ]
+                [*KEYS, "text", "evidence", "subject", "predicate", "object", "path", "t1"]
             ),
             inner,
             max_size=5,
@@ -480,8 +422,7 @@ def test_any_text_can_be_parsed_as_an_answer(text: str) -> None:
         assert evidence
         assert set(evidence) <= set(OWN)
     assert all(
-        one.text and one.text.isprintable() and len(one.text) <= LONGEST
-        for one in found.memories
+        one.text and one.text.isprintable() and len(one.text) <= LONGEST for one in found.memories
     )
     assert set(found.topics) <= set(OWN)
     json.dumps(found.as_json()).encode()
@@ -504,18 +445,14 @@ def strict(shape: Any) -> bool:
     if not isinstance(shape, dict):
         return True
     if shape.get("type") == "object" and (
-        shape["required"] != list(shape["properties"])
-        or shape["additionalProperties"] is not False
+        shape["required"] != list(shape["properties"]) or shape["additionalProperties"] is not False
     ):
         return False
     return all(map(strict, shape.values()))
 
 
 def test_each_row_of_the_schema_begins_with_the_id_of_one_own_turn() -> None:
-    for key, shape in (
-        ("memories", memories_schema(OWN)),
-        ("facts", facts_schema(OWN)),
-    ):
+    for key, shape in (("memories", memories_schema(OWN)), ("facts", facts_schema(OWN))):
         rows = shape["properties"][key]
 
         assert next(iter(shape["properties"])) == key
@@ -549,10 +486,7 @@ def test_only_the_persons_own_turns_are_shown_with_an_id() -> None:
         Excerpt("b1", "Noted.", "assistant", own=False),
     )
 
-    assert (
-        prompt.text
-        == "<turns>\n[t1] alice: I live in Porto.\n- assistant: Noted.\n</turns>"
-    )
+    assert prompt.text == "<turns>\n[t1] alice: I live in Porto.\n- assistant: Noted.\n</turns>"
     assert prompt.turn_ids == ("t1",)
     assert prompt.schema() == memories_schema(("t1",))
 
@@ -593,55 +527,31 @@ def test_a_curation_prompt_shows_the_note_and_what_was_learned_since() -> None:
 
 
 def test_a_value_inserted_into_a_template_is_not_expanded_again() -> None:
-    assert (
-        filled("{{who}} {{ day }}", {"who": "{{day}}", "day": "now"}) == "{{day}} now"
-    )
+    assert filled("{{who}} {{ day }}", {"who": "{{day}}", "day": "now"}) == "{{day}} now"
 
 
 @given(st.lists(st.text(max_size=2000), min_size=1, max_size=6))
-def test_splitting_a_prompt_in_halves_loses_nothing_and_shrinks_both(
-    texts: list[str],
-) -> None:
+def test_splitting_a_prompt_in_halves_loses_nothing_and_shrinks_both(texts: list[str]) -> None:
     prompt = prompt_of(
-        *(
-            Excerpt(f"t{number}", text, "alice", own=True)
-            for number, text in enumerate(texts)
-        )
+        *(Excerpt(f"t{number}", text, "alice", own=True) for number, text in enumerate(texts))
     )
 
     halves = prompt.halves()
 
     if halves is not None:
-        assert "".join(one.text for half in halves for one in half.excerpts) == "".join(
-            texts
-        )
+        assert "".join(one.text for half in halves for one in half.excerpts) == "".join(texts)
         assert all(half.excerpts for half in halves)
         assert set(halves[0].turn_ids) | set(halves[1].turn_ids) == set(prompt.turn_ids)
-        assert all(
-            len(half.excerpts) < len(prompt.excerpts) or len(texts) == 1
-            for half in halves
-        )
+        assert all(len(half.excerpts) < len(prompt.excerpts) or len(texts) == 1 for half in halves)
 
 
 def test_the_topics_are_the_documented_ones() -> None:
-    assert TOPICS == (
-        "work",
-        "tech",
-        "personal",
-        "finance",
-        "admin",
-        "learning",
-        "meta",
-    )
+    assert TOPICS == ("work", "tech", "personal", "finance", "admin", "learning", "meta")
 
 
 def test_labels_of_a_model_are_read_and_a_place_is_still_refused() -> None:
     def memory(**labels: str) -> dict[str, object]:
-        return {
-            "text": "I live in Porto",
-            "type": "identity",
-            "evidence": ["t1"],
-        } | labels
+        return {"text": "I live in Porto", "type": "identity", "evidence": ["t1"]} | labels
 
     answer = json.dumps(
         {

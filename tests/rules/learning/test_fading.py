@@ -160,9 +160,7 @@ def test_importance_is_a_share(type_, kind, confirmed, by_person, support):
         ("goal", "note", False, False, 0, 0.3),
     ],
 )
-def test_importance_adds_up_as_documented(
-    type_, kind, confirmed, by_person, support, value
-):
+def test_importance_adds_up_as_documented(type_, kind, confirmed, by_person, support, value):
     assert fading.importance(
         type_, kind, confirmed=confirmed, by_person=by_person, support=support
     ) == pytest.approx(value)

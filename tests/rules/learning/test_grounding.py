@@ -61,9 +61,7 @@ def test_a_memory_in_the_words_of_its_turn_is_kept(turn: str, text: str) -> None
 
 
 @pytest.mark.parametrize(("turn", "text"), SAID)
-def test_a_wrong_citation_is_replaced_by_the_turn_that_says_it(
-    turn: str, text: str
-) -> None:
+def test_a_wrong_citation_is_replaced_by_the_turn_that_says_it(turn: str, text: str) -> None:
     wrong = next(id_ for id_ in TURNS if id_ != turn)
 
     [memory] = learned(Memory(text, evidence=(wrong,))).memories
@@ -109,9 +107,7 @@ def test_a_day_the_turn_does_not_name_is_removed_from_a_fact() -> None:
 def test_an_empty_answer_of_a_model_does_not_silence_the_rules() -> None:
     by_rules = Extraction((Memory("I am allergic to penicillin", evidence=("t1",)),))
 
-    assert (
-        combined(Extraction(nothing_new=True), by_rules).memories == by_rules.memories
-    )
+    assert combined(Extraction(nothing_new=True), by_rules).memories == by_rules.memories
 
 
 def test_a_memory_found_by_the_model_and_the_rules_is_kept_once() -> None:
@@ -176,9 +172,7 @@ def test_a_name_that_is_a_common_word_is_looked_up(name: str) -> None:
         ("fish soup", False),
     ],
 )
-def test_a_turn_may_deny_in_one_clause_and_state_in_another(
-    text: str, is_said: bool
-) -> None:
+def test_a_turn_may_deny_in_one_clause_and_state_in_another(text: str, is_said: bool) -> None:
     turn = OwnTurn("The cook Ole is vegan, no fish soup.", "mira", date(2026, 5, 25))
 
     assert bool(OwnTurns({"t1": turn}).citation(text, ["t1"])) is is_said

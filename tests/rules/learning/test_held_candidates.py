@@ -32,8 +32,7 @@ ONE = HeldCandidate(
     newest="2026-05-25T18:00:00+00:00",
 )
 supports = st.frozensets(
-    st.builds(Support, st.sampled_from(["t1", "t2"]), st.sampled_from(["s1", "s2"])),
-    max_size=3,
+    st.builds(Support, st.sampled_from(["t1", "t2"]), st.sampled_from(["s1", "s2"])), max_size=3
 )
 days = st.sampled_from(["2026-05-25T18:00:00+00:00", "2026-06-01T18:00:00+00:00"])
 lines = st.builds(
@@ -59,8 +58,7 @@ def test_lines_of_devices_merge_alike_in_any_order(
     assert union(one, one) == one
     assert union(union(one, two), three) == union(one, union(two, three))
     first, *others = (
-        merged(line.as_record() for line in order)
-        for order in permutations([one, two, three])
+        merged(line.as_record() for line in order) for order in permutations([one, two, three])
     )
     assert all(result == first for result in others)
 
@@ -126,9 +124,7 @@ def test_a_candidate_expires_without_support() -> None:
     assert is_waiting(ONE, date(2026, 8, 23), 90)
     assert not is_waiting(ONE, date(2026, 8, 24), 90)
     assert not is_waiting(replace(ONE, state="rejected"), date(2026, 5, 26), 90)
-    assert not is_waiting(
-        replace(ONE, withdrawn=frozenset({"t1"})), date(2026, 5, 26), 90
-    )
+    assert not is_waiting(replace(ONE, withdrawn=frozenset({"t1"})), date(2026, 5, 26), 90)
 
 
 def test_a_candidate_has_one_id_in_its_scope_alone() -> None:

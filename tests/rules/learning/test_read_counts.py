@@ -64,8 +64,7 @@ def test_each_day_on_which_an_item_is_read_counts_once(nights):
         counts = read_counts.merged(counts, read_counts.counts_in([record]))
 
     expected = {
-        key: len({read_day for read_key, read_day in days if read_key == key})
-        for key, _ in days
+        key: len({read_day for read_key, read_day in days if read_key == key}) for key, _ in days
     }
     half = {key: count.days for key, count in read_counts.totals(counts).items()}
     assert half == expected

@@ -53,9 +53,7 @@ def test_a_rule_that_is_said_again_is_no_new_rule(first: str, again: str):
 
 
 @pytest.mark.parametrize(("first", "second"), OTHERS)
-def test_another_thing_number_day_or_order_is_another_statement(
-    first: str, second: str
-):
+def test_another_thing_number_day_or_order_is_another_statement(first: str, second: str):
     found = twin(second, [first])
 
     assert found is None or not found.is_duplicate

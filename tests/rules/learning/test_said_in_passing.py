@@ -73,9 +73,7 @@ def test_what_is_said_in_passing_is_known(reason: str) -> None:
 
 
 @pytest.mark.parametrize("chat", CHATS)
-def test_messages_of_a_chat_and_comments_in_code_are_the_words_of_others(
-    chat: str,
-) -> None:
+def test_messages_of_a_chat_and_comments_in_code_are_the_words_of_others(chat: str) -> None:
     own = own_words(f"Who is right?\n\n{chat}").text
 
     assert "Who is right?" in own

@@ -110,9 +110,7 @@ def test_a_hard_judgement_about_oneself_needs_a_second_conversation(
     language: str, kind: str
 ) -> None:
     at_once = [
-        text
-        for text in JUDGEMENTS[language]
-        if _decided(text, kind) != (REPETITION, "self_belief")
+        text for text in JUDGEMENTS[language] if _decided(text, kind) != (REPETITION, "self_belief")
     ]
 
     assert at_once == []

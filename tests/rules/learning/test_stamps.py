@@ -7,13 +7,7 @@ import pytest
 from vault_memory.rules.edits.audit_record import Record, RecordedOp
 from vault_memory.rules.edits.skipped_duplicates import SkippedDuplicate, skipped_op
 from vault_memory.rules.learning.content_key import content_key
-from vault_memory.rules.learning.stamps import (
-    ALWAYS,
-    IF_FACTS_FADE,
-    NEVER,
-    ItemStamp,
-    stamps_of,
-)
+from vault_memory.rules.learning.stamps import ALWAYS, IF_FACTS_FADE, NEVER, ItemStamp, stamps_of
 from vault_memory.rules.paths.layout import Place
 
 ANN = "user:ann"
@@ -81,20 +75,13 @@ def test_a_turn_that_repeats_an_item_supports_and_renews_it():
     key = content_key(ANN, line)
     skip = SkippedDuplicate("Learned", "Likes tea", key, "t2")
     later = Record(
-        "r2",
-        "2026-06-02T02:00:00+00:00",
-        "ann",
-        "nightly",
-        "note.md",
-        (skipped_op(skip.as_op()),),
+        "r2", "2026-06-02T02:00:00+00:00", "ann", "nightly", "note.md", (skipped_op(skip.as_op()),)
     )
 
     stamp = stamp_of(line, place(), written(line), later)
 
     assert (stamp.supports, stamp.learned) == (2, "2026-06-02")
-    undo = Record(
-        "r3", "2026-06-03T02:00:00+00:00", "ann", "cli", "note.md", undoes="r2"
-    )
+    undo = Record("r3", "2026-06-03T02:00:00+00:00", "ann", "cli", "note.md", undoes="r2")
     undone = stamp_of(line, place(), written(line), later, undo)
     assert (undone.supports, undone.learned) == (1, "2026-05-24")
 

@@ -15,15 +15,9 @@ ALICE = "user:alice"
 
 PIECES = st.sampled_from(
     [
-        *(
-            "the team meets ann and bo in the old house near the river every week".split()
-        ),
-        *(
-            "Ann Bo Bergen 5433 5434 Monday Friday May June not never today C# -5 5".split()
-        ),
-        *(
-            "a@b.org /etc/hosts “tea” **bo**: , . ! 我住在上海 我住在北京 喜欢茶 чай не Ни".split()
-        ),
+        *("the team meets ann and bo in the old house near the river every week".split()),
+        *("Ann Bo Bergen 5433 5434 Monday Friday May June not never today C# -5 5".split()),
+        *("a@b.org /etc/hosts “tea” **bo**: , . ! 我住在上海 我住在北京 喜欢茶 чай не Ни".split()),
     ]
 )
 STATEMENTS = st.lists(PIECES, min_size=1, max_size=24).map(" ".join)
@@ -56,9 +50,7 @@ ITEMS = st.builds(str.__add__, STATEMENTS, METADATA)
         ("Straße", "STRASSE"),
     ],
 )
-def test_differences_in_form_keep_the_key_of_a_statement(
-    first: str, second: str
-) -> None:
+def test_differences_in_form_keep_the_key_of_a_statement(first: str, second: str) -> None:
     assert content_key(ALICE, first) == content_key(ALICE, second)
 
 
@@ -73,9 +65,7 @@ def test_differences_in_form_keep_the_key_of_a_statement(
         ("!", "?"),
     ],
 )
-def test_a_meaningful_character_changes_the_key_of_a_statement(
-    first: str, second: str
-) -> None:
+def test_a_meaningful_character_changes_the_key_of_a_statement(first: str, second: str) -> None:
     assert content_key(ALICE, first) != content_key(ALICE, second)
 
 
@@ -205,10 +195,7 @@ def test_the_same_event_on_another_day_is_not_a_duplicate() -> None:
 
 
 def test_a_statement_that_ended_can_be_made_again() -> None:
-    assert (
-        twin("I live in Oslo (2026-05-03)", ["I live in Oslo (until:2026-05-01)"])
-        is None
-    )
+    assert twin("I live in Oslo (2026-05-03)", ["I live in Oslo (until:2026-05-01)"]) is None
     assert twin("I live in Oslo", ["I live in Oslo (conf:0.3)"]) is None
 
 
@@ -223,9 +210,7 @@ def test_a_statement_that_ended_can_be_made_again() -> None:
         (0.96, "Her home is Oslo", "rival"),
     ],
 )
-def test_vectors_recognise_a_rewording(
-    cosine: float, new: str, relation: str | None
-) -> None:
+def test_vectors_recognise_a_rewording(cosine: float, new: str, relation: str | None) -> None:
     index = TwinIndex(["She lives in Bergen now"])
     match = index.find(new, {0: cosine})
     assert (match.relation if match else None) == relation
@@ -259,11 +244,7 @@ EDITS = {
 }
 
 
-@given(
-    st.permutations(CALM),
-    st.sampled_from([*EDITS]),
-    st.sampled_from([*EDITS]),
-)
+@given(st.permutations(CALM), st.sampled_from([*EDITS]), st.sampled_from([*EDITS]))
 @example(CALM, "another number", "a negation")
 @example(CALM, "a negation", "a word less")
 @example(CALM, "nothing", "no number")
@@ -297,9 +278,7 @@ RIVALS = {
 WORD_MORE = st.sampled_from(["", "later", "again"])
 
 
-@given(
-    st.permutations(MANY_WORDS), st.sampled_from([*RIVALS]), WORD_MORE, st.booleans()
-)
+@given(st.permutations(MANY_WORDS), st.sampled_from([*RIVALS]), WORD_MORE, st.booleans())
 @example(MANY_WORDS, "number", "later", True)
 @example(MANY_WORDS, "number", "later", False)
 def test_rivals_of_unequal_length_are_rivals_in_either_order(
@@ -310,8 +289,7 @@ def test_rivals_of_unequal_length_are_rivals_in_either_order(
     texts = [" ".join([*words, word_more, longer]), " ".join([*words, shorter])]
 
     relations = [
-        relation_of(compared(new), compared(item))
-        for new, item in (texts, reversed(texts))
+        relation_of(compared(new), compared(item)) for new, item in (texts, reversed(texts))
     ]
 
     assert relations == ["rival", "rival"]
@@ -361,9 +339,7 @@ VARIANTS = st.lists(
 
 @given(VARIANTS, st.integers(0, 25), st.integers(1, 3))
 @example(["word00 word01 word02 word03 word04 word05 word06"], 0, 1)
-def test_the_index_finds_each_near_item(
-    items: list[str], start: int, left_out: int
-) -> None:
+def test_the_index_finds_each_near_item(items: list[str], start: int, left_out: int) -> None:
     kept = items[0].split()
     del kept[start % len(kept) : start % len(kept) + left_out]
     new = " ".join(kept)
@@ -373,9 +349,7 @@ def test_the_index_finds_each_near_item(
 
 
 @given(st.lists(ITEMS, max_size=20), ITEMS)
-def test_the_index_gives_the_same_match_as_comparing_all_items(
-    items: list[str], new: str
-) -> None:
+def test_the_index_gives_the_same_match_as_comparing_all_items(items: list[str], new: str) -> None:
     relations = {relation_of(compared(new), compared(item)) for item in items}
     order = [name for name in ("same", "near", "rival") if name in relations]
     match = TwinIndex(items).find(new)
@@ -409,9 +383,7 @@ def test_a_new_text_is_compared_with_only_a_few_of_many_items(
         ("我住在卑尔根😊", "我住在卑尔根。"),
     ],
 )
-def test_smileys_around_a_statement_do_not_make_it_another_one(
-    statement: str, other: str
-) -> None:
+def test_smileys_around_a_statement_do_not_make_it_another_one(statement: str, other: str) -> None:
     assert content_key("user:ann", statement) == content_key("user:ann", other)
     assert fingerprint(statement) == fingerprint(other)
 

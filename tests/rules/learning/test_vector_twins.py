@@ -5,11 +5,7 @@ from collections.abc import Sequence
 from math import sqrt
 
 from vault_memory.errors import EmbedderUnavailable
-from vault_memory.rules.learning.duplicate_filter import (
-    DuplicateFilter,
-    ExistingItem,
-    NewLine,
-)
+from vault_memory.rules.learning.duplicate_filter import DuplicateFilter, ExistingItem, NewLine
 from vault_memory.rules.learning.vector_twins import MOST_TEXTS, VectorTwins
 
 NOTE = "memories/2026-05-25.md"
@@ -22,9 +18,7 @@ def embed(texts: Sequence[str]) -> list[bytes]:
     """Embeds by concepts, so that two wordings of one statement are alike."""
     vectors = []
     for text in texts:
-        vector = [
-            float(any(word in text.lower() for word in words)) for words in CONCEPTS
-        ]
+        vector = [float(any(word in text.lower() for word in words)) for words in CONCEPTS]
         length = sqrt(sum(value * value for value in vector)) or 1.0
         vectors.append(array("f", [value / length for value in vector]).tobytes())
     return vectors

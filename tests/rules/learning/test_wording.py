@@ -2,11 +2,7 @@
 
 import pytest
 
-from vault_memory.rules.learning.days.weekdays import (
-    WEEKDAYS,
-    weekday_number,
-    weekdays,
-)
+from vault_memory.rules.learning.days.weekdays import WEEKDAYS, weekday_number, weekdays
 from vault_memory.rules.learning.wording.carried_words import carried_share, stems_of
 from vault_memory.rules.learning.wording.negations import count_negations, is_negated
 from vault_memory.rules.search.tokens import words

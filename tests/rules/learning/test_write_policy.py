@@ -21,21 +21,16 @@ from vault_memory.rules.learning.write_policy import (
 )
 
 KINDS = get_args(CandidateKind)
-SENTENCES = [
-    sentence.removeprefix("not: ") for _, _, sentence in cases(*CUE_REASONS, "stable")
-]
+SENTENCES = [sentence.removeprefix("not: ") for _, _, sentence in cases(*CUE_REASONS, "stable")]
 texts = st.one_of(st.sampled_from(SENTENCES), st.text(max_size=80))
 candidates = st.builds(
     Candidate,
     kind=st.sampled_from(KINDS),
     text=texts,
     triple=st.one_of(
-        st.none(),
-        st.tuples(st.just("alice"), st.sampled_from(["likes", "likes_to"]), texts),
+        st.none(), st.tuples(st.just("alice"), st.sampled_from(["likes", "likes_to"]), texts)
     ),
-    turns=st.lists(
-        st.lists(texts, min_size=1, max_size=3).map(" ".join), max_size=2
-    ).map(tuple),
+    turns=st.lists(st.lists(texts, min_size=1, max_size=3).map(" ".join), max_size=2).map(tuple),
     type=st.sampled_from(["", "identity", "plan"]),
     who=st.sampled_from(["", "alice"]),
     automated=st.booleans(),
@@ -50,9 +45,7 @@ CUES = policy_cues()
 
 
 @given(candidates, labels)
-def test_each_candidate_gets_one_repeatable_decision(
-    candidate: Candidate, labels: Labels
-) -> None:
+def test_each_candidate_gets_one_repeatable_decision(candidate: Candidate, labels: Labels) -> None:
     labelled = replace(candidate, labels=labels)
     decision = decide(labelled, CUES)
     assert decision.policy_class in get_args(PolicyClass)
@@ -68,9 +61,7 @@ def test_a_label_never_loosens_a_decision(candidate: Candidate, labels: Labels) 
 
 
 @given(st.text(), st.text(), st.text())
-def test_labels_that_a_model_invents_count_as_missing(
-    care: str, scope: str, basis: str
-) -> None:
+def test_labels_that_a_model_invents_count_as_missing(care: str, scope: str, basis: str) -> None:
     noise = Labels.read(f"x{care}", f"x{scope}", f"x{basis}")
     assert noise == Labels.read(None, 7, ["inferred"]) == NO_LABELS
 
@@ -85,11 +76,7 @@ def test_a_candidate_without_an_own_turn_is_never_written(candidate: Candidate) 
 DROPS = ("crisis", "safety_bypass", "memory_control", "secret", "turn_scoped")
 TWICE = {"self_belief": "require_repetition", "pattern": "require_repetition"}
 TABLE: dict[str, dict[str, str]] = {
-    "memory": {
-        **dict.fromkeys(DROPS, "drop"),
-        **TWICE,
-        "sensitive": "commit_at_session_end",
-    },
+    "memory": {**dict.fromkeys(DROPS, "drop"), **TWICE, "sensitive": "commit_at_session_end"},
     "rule": {
         **dict.fromkeys(DROPS, "drop"),
         **TWICE,
@@ -169,9 +156,7 @@ def test_only_the_sentences_about_a_candidate_are_judged() -> None:
         "I'm moving to Oslo. Just for this session.",
     ],
 )
-def test_a_sentence_about_the_other_sentences_applies_to_the_entire_turn(
-    turn: str,
-) -> None:
+def test_a_sentence_about_the_other_sentences_applies_to_the_entire_turn(turn: str) -> None:
     candidate = Candidate("memory", "I'm moving to Oslo", turns=(turn,), type="plan")
     assert decide(candidate, CUES).policy_class == "drop"
 

@@ -10,11 +10,7 @@ from vault_memory.vault.write.copy_file import copy_name
 
 NAMES = [
     ("a (conflicted copy 2026-11-21 203312).md", "Nextcloud", "2026-11-21 20:33:12"),
-    (
-        "a (conflicted copy ann 2026-11-21 203312).md",
-        "Nextcloud",
-        "2026-11-21 20:33:12",
-    ),
+    ("a (conflicted copy ann 2026-11-21 203312).md", "Nextcloud", "2026-11-21 20:33:12"),
     ("a_conflict-20261121-203312.md", "ownCloud", "2026-11-21 20:33:12"),
     ("a_conflict-ann-20261121-203312.md", "ownCloud", "2026-11-21 20:33:12"),
     ("a (Ann's conflicted copy 2026-11-21).md", "Dropbox", "2026-11-21"),
@@ -24,26 +20,16 @@ NAMES = [
     ("a (conflict #2).md", "Unison", ""),
     ("a.conflict1.md", "rclone", ""),
     ("a (SFConflict ann@example.org 2026-11-21-20-33-12).md", "Seafile", "2026-11-21"),
-    (
-        "a (Conflicted copy pixel 202611212033).md",
-        "Obsidian Sync",
-        "2026-11-21 20:33:00",
-    ),
+    ("a (Conflicted copy pixel 202611212033).md", "Obsidian Sync", "2026-11-21 20:33:00"),
     ("a (memory copy 2026-11-21 203312 bot).md", "vault-memory", "2026-11-21 20:33:12"),
-    (
-        "a (memory copy 2026-11-21 203312 laptop 2).md",
-        "vault-memory",
-        "2026-11-21 20:33:12",
-    ),
+    ("a (memory copy 2026-11-21 203312 laptop 2).md", "vault-memory", "2026-11-21 20:33:12"),
     ("a (conflict copy).md", "a sync program", ""),
 ]
 
 
 @pytest.mark.scenario("D70", "D79")
 @pytest.mark.parametrize(("name", "program", "stamp"), NAMES)
-def test_each_program_is_recognised_by_its_copy_names(
-    name: str, program: str, stamp: str
-):
+def test_each_program_is_recognised_by_its_copy_names(name: str, program: str, stamp: str):
     found = copy_of(name)
 
     assert found is not None
@@ -60,20 +46,14 @@ def test_each_program_is_recognised_by_its_copy_names(
 @pytest.mark.scenario("D71")
 @pytest.mark.parametrize("outer", [name for name, _, _ in NAMES])
 @pytest.mark.parametrize("inner", [name for name, _, _ in NAMES])
-def test_a_copy_of_a_copy_belongs_to_the_first_note_and_the_last_program(
-    inner: str, outer: str
-):
+def test_a_copy_of_a_copy_belongs_to_the_first_note_and_the_last_program(inner: str, outer: str):
     nested = inner.removesuffix(".md") + outer.removeprefix("a")
 
     found, last = copy_of(nested), copy_of(outer)
 
     assert found is not None
     assert last is not None
-    assert (found.original, found.program, found.stamp) == (
-        "a.md",
-        last.program,
-        last.stamp,
-    )
+    assert (found.original, found.program, found.stamp) == ("a.md", last.program, last.stamp)
 
 
 @pytest.mark.scenario("D71")
@@ -83,12 +63,9 @@ def test_a_number_after_the_conflict_mark_belongs_to_the_copy(number: str):
 
 
 @pytest.mark.parametrize(
-    ("name", "program"),
-    [("a 2.md", "iCloud"), ("a (1).md", "Drive"), ("a(1).md", "Drive")],
+    ("name", "program"), [("a 2.md", "iCloud"), ("a (1).md", "Drive"), ("a(1).md", "Drive")]
 )
-def test_a_bare_number_marks_a_copy_only_if_its_original_exists(
-    name: str, program: str
-):
+def test_a_bare_number_marks_a_copy_only_if_its_original_exists(name: str, program: str):
     found = copy_of(name, {"a.md"})
 
     assert copy_of(name) is None
@@ -99,8 +76,7 @@ def test_a_bare_number_marks_a_copy_only_if_its_original_exists(
 
 
 @pytest.mark.parametrize(
-    "name",
-    ["tee (case clash 1).md", "tee (unicode conflict).md", "tee (Case Conflict 2).md"],
+    "name", ["tee (case clash 1).md", "tee (unicode conflict).md", "tee (Case Conflict 2).md"]
 )
 def test_a_case_clash_is_distinguished_from_a_conflict(name: str):
     found = copy_of(name)
@@ -136,11 +112,7 @@ def test_other_names_are_not_copies(name: str):
     assert conflict_copy(name) is None
 
 
-@given(
-    st.text(max_size=300),
-    st.text(max_size=40),
-    st.sets(st.text(max_size=10), max_size=3),
-)
+@given(st.text(max_size=300), st.text(max_size=40), st.sets(st.text(max_size=10), max_size=3))
 @example("(" * 2000 + "conflicted copy" + ")" * 2000, ".md", set())
 @example("a" + " (conflict copy)" * 300, ".md", set())
 @example("_conflict-" * 500, ".md", set())
@@ -154,9 +126,7 @@ def test_any_name_is_handled(stem: str, ending: str, beside: set[str]):
 
 @given(
     st.text(
-        st.characters(exclude_characters="/\0", exclude_categories=["Cs"]),
-        min_size=1,
-        max_size=120,
+        st.characters(exclude_characters="/\0", exclude_categories=["Cs"]), min_size=1, max_size=120
     )
 )
 @example("字" * 80)

@@ -6,12 +6,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from vault_memory.rules.paths.daily_notes import (
-    path_of_day,
-    pattern_by_names,
-    pattern_of,
-    render,
-)
+from vault_memory.rules.paths.daily_notes import path_of_day, pattern_by_names, pattern_of, render
 from vault_memory.rules.paths.layout import Layout, Pattern
 from vault_memory.rules.paths.presets import preset
 from vault_memory.rules.paths.scope_notes import places_of

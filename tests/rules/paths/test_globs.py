@@ -18,9 +18,7 @@ from vault_memory.sync.plan import sync_exclusions
 LETTERS = "ab."
 names = st.text(LETTERS, min_size=1, max_size=4)
 paths = st.lists(names, min_size=1, max_size=4).map("/".join)
-glob_names = st.text(LETTERS + "*", min_size=1, max_size=4).filter(
-    lambda name: "**" not in name
-)
+glob_names = st.text(LETTERS + "*", min_size=1, max_size=4).filter(lambda name: "**" not in name)
 glob_parts = st.one_of(glob_names, st.just("**"))
 any_globs = st.lists(glob_parts, min_size=1, max_size=4).map("/".join)
 
@@ -37,11 +35,7 @@ def backtracking(glob: str, *, hidden: bool) -> "re.Pattern[str]":
     if trimmed == "**":
         return re.compile("(?s).*")
     marked = re.sub(r"(^|/)\*(?!\*)", r"\1\0", trimmed)
-    wild = {
-        "**/": f"(?:{first}{letter}+/)*",
-        "\0": f"{first}{letter}*",
-        "*": f"{letter}*",
-    }
+    wild = {"**/": f"(?:{first}{letter}+/)*", "\0": f"{first}{letter}*", "*": f"{letter}*"}
     tokens = re.split(r"(\*\*/|\0|\*)", marked)
     body = "".join(wild.get(token) or re.escape(token) for token in tokens)
     return re.compile(f"(?s){body}{tail or '(?:/.*)?'}")
@@ -58,10 +52,7 @@ def backtracking(glob: str, *, hidden: bool) -> "re.Pattern[str]":
 @example(glob="a/**/**/b", path="a/b")
 @example(glob="*a*/b", path="ba/b/a")
 def test_a_glob_matches_the_same_paths_as_an_expression_that_goes_back(
-    matcher: Callable[[list[str]], Callable[[str], bool]],
-    hidden: bool,
-    glob: str,
-    path: str,
+    matcher: Callable[[list[str]], Callable[[str], bool]], hidden: bool, glob: str, path: str
 ) -> None:
     expected = backtracking(glob, hidden=hidden).fullmatch(path) is not None
 
@@ -92,9 +83,7 @@ def cpu_of(call: Callable[[], object]) -> int:
 @pytest.mark.parametrize("matcher", [globs.matcher, globs.file_matcher])
 @pytest.mark.parametrize(("glob", "letters"), HOSTILE.values(), ids=HOSTILE)
 def test_a_path_of_twice_the_length_takes_about_twice_the_steps(
-    matcher: Callable[[list[str]], Callable[[str], bool]],
-    glob: str,
-    letters: str,
+    matcher: Callable[[list[str]], Callable[[str], bool]], glob: str, letters: str
 ) -> None:
     assert globs.problem_of(glob) == ""
     matches = matcher([glob])
@@ -120,8 +109,7 @@ PATTERNS = {
 
 @pytest.mark.parametrize("pattern", PATTERNS.values(), ids=PATTERNS)
 @pytest.mark.parametrize(
-    "path",
-    ["a" * 252, "a" * 250 + "/a", "aa/" * 80 + "a", "2026-1-1" * 31, "2026May1" * 31],
+    "path", ["a" * 252, "a" * 250 + "/a", "aa/" * 80 + "a", "2026-1-1" * 31, "2026May1" * 31]
 )
 def test_a_pattern_of_a_layout_reads_no_step_twice(pattern: str, path: str) -> None:
     layout = Layout([Pattern(pattern, "note", "group:x")])
@@ -141,9 +129,7 @@ def cpu_of_place(layout: Layout, path: str) -> int:
 
 
 layout_texts = st.lists(
-    st.sampled_from(
-        ["a", "b", "-", "/", "/", "*", "{user}", "{name}", "{path}", "**/"]
-    ),
+    st.sampled_from(["a", "b", "-", "/", "/", "*", "{user}", "{name}", "{path}", "**/"]),
     min_size=1,
     max_size=7,
 ).map(lambda texts: "".join(texts) + ".md")
@@ -169,9 +155,7 @@ def greedy(pattern: str) -> "re.Pattern[str]":
     }
     marked = re.sub(r"(^|/)\*(?!\*)", r"\1\0", pattern)
     tokens = re.split(r"(\{\w+\}|\*\*/|\0|\*)", marked)
-    return re.compile(
-        "".join(captures.get(token) or re.escape(token) for token in tokens)
-    )
+    return re.compile("".join(captures.get(token) or re.escape(token) for token in tokens))
 
 
 @settings(max_examples=cases(400), deadline=None)
@@ -184,8 +168,7 @@ def greedy(pattern: str) -> "re.Pattern[str]":
 @example(pattern="**/{user}/**/{name}.md", path=["a", "b", "c"])
 @example(pattern="{path}-{name}.md", path=["a-b", "c-d-"])
 def test_captures_beside_stars_take_as_much_as_those_of_an_expression(
-    pattern: str,
-    path: list[str],
+    pattern: str, path: list[str]
 ) -> None:
     name = "/".join(path) + ".md"
     expected = greedy(pattern).fullmatch(name)

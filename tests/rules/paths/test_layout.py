@@ -8,13 +8,7 @@ from hypothesis import strategies as st
 
 from vault_memory.errors import BadPath, ConfigError
 from vault_memory.rules.paths.conflict_names import conflict_copy
-from vault_memory.rules.paths.filenames import (
-    awkward,
-    clash_key,
-    clashes,
-    ignored,
-    inside,
-)
+from vault_memory.rules.paths.filenames import awkward, clash_key, clashes, ignored, inside
 from vault_memory.rules.paths.layout import KINDS, Layout, Pattern, Place, bots
 
 LAYOUT = Layout()
@@ -25,35 +19,11 @@ TABLE = [
     ("Users/alice/istota/config/RULES.md", "rules", "user:alice", None, "RULES"),
     ("Users/alice/istota/config/FACTS.md", "facts", "user:alice", None, "FACTS"),
     ("Users/alice/istota/config/INBOX.md", "inbox", "user:alice", None, "INBOX"),
-    (
-        "Users/alice/istota/config/USER.md.audit.jsonl",
-        "audit",
-        "user:alice",
-        None,
-        "USER",
-    ),
-    (
-        "Users/alice/istota/config/USER.md.audit.phone.jsonl",
-        "audit",
-        "user:alice",
-        None,
-        "USER",
-    ),
+    ("Users/alice/istota/config/USER.md.audit.jsonl", "audit", "user:alice", None, "USER"),
+    ("Users/alice/istota/config/USER.md.audit.phone.jsonl", "audit", "user:alice", None, "USER"),
     ("Users/alice/memories/garden.md", "note", "user:alice", None, "garden"),
-    (
-        "Users/alice/memories/trips/2025/lisbon.md",
-        "note",
-        "user:alice",
-        None,
-        "trips/2025/lisbon",
-    ),
-    (
-        "Users/alice/memories/2026-01-28.md",
-        "dated",
-        "user:alice",
-        date(2026, 1, 28),
-        "2026-01-28",
-    ),
+    ("Users/alice/memories/trips/2025/lisbon.md", "note", "user:alice", None, "trips/2025/lisbon"),
+    ("Users/alice/memories/2026-01-28.md", "dated", "user:alice", date(2026, 1, 28), "2026-01-28"),
     (
         "Users/alice/memories/sessions/2026-01-28.md",
         "episode",
@@ -76,13 +46,7 @@ TABLE = [
         "stand up",
     ),
     ("Users/alice/memories/2026-02-30.md", "note", "user:alice", None, "2026-02-30"),
-    (
-        "Users/alice/memories/old/2026-01-28.md",
-        "note",
-        "user:alice",
-        None,
-        "old/2026-01-28",
-    ),
+    ("Users/alice/memories/old/2026-01-28.md", "note", "user:alice", None, "old/2026-01-28"),
     (
         "Users/alice/memories/reflections/2026-W05.md",
         "reflection",
@@ -153,33 +117,15 @@ TABLE = [
     ("memory/projects/boat.md", "note", "group:main", None, "projects/boat"),
     ("memory/2026-01-28.md", "dated", "group:main", date(2026, 1, 28), "2026-01-28"),
     ("memory/2026-01-28-boat.md", "dated", "group:main", date(2026, 1, 28), "boat"),
-    (
-        "memory/reflections/2026-W01.md",
-        "reflection",
-        "group:main",
-        date(2025, 12, 29),
-        "2026-W01",
-    ),
+    ("memory/reflections/2026-W01.md", "reflection", "group:main", date(2025, 12, 29), "2026-W01"),
     ("memory/日記.md", "note", "group:main", None, "日記"),
-    (
-        "transcripts/2026-01-28.jsonl",
-        "transcript",
-        "user:main",
-        date(2026, 1, 28),
-        "2026-01-28",
-    ),
+    ("transcripts/2026-01-28.jsonl", "transcript", "user:main", date(2026, 1, 28), "2026-01-28"),
     ("groups/crew/MEMORY.md", "memory", "group:crew", None, "MEMORY"),
     ("groups/global/MEMORY.md", "memory", "group:global", None, "MEMORY"),
     ("groups/crew/FACTS.md", "facts", "group:crew", None, "FACTS"),
     ("groups/crew/INBOX.md", "inbox", "group:crew", None, "INBOX"),
     ("groups/crew/memory/knots.md", "note", "group:crew", None, "knots"),
-    (
-        "groups/crew/memory/2026-01-28.md",
-        "dated",
-        "group:crew",
-        date(2026, 1, 28),
-        "2026-01-28",
-    ),
+    ("groups/crew/memory/2026-01-28.md", "dated", "group:crew", date(2026, 1, 28), "2026-01-28"),
 ]
 
 
@@ -253,11 +199,7 @@ def test_of_several_bots_only_the_configured_one_is_indexed():
     ]
 
     assert bots(paths) == {"istota", "other"}
-    assert [Layout(bot="istota").place(path) is not None for path in paths] == [
-        True,
-        False,
-        True,
-    ]
+    assert [Layout(bot="istota").place(path) is not None for path in paths] == [True, False, True]
     assert Layout(bot="ISTOTA").place(paths[0]) is None
 
 
@@ -317,12 +259,7 @@ def test_an_invalid_pattern_is_refused_with_the_reason(pattern, said):
 CLAIMS = [
     ("{name} is one part of a path", "wiki/{name}.md", "wiki/a.md", "wiki/a/b.md"),
     ("{path} is several", "wiki/{path}.md", "wiki/a/b/c.md", "a/wiki/b.md"),
-    (
-        "a star is text in one part",
-        "wiki/*-log/x*.md",
-        "wiki/a-log/xy.md",
-        "wiki/a/b.md",
-    ),
+    ("a star is text in one part", "wiki/*-log/x*.md", "wiki/a-log/xy.md", "wiki/a/b.md"),
     ("a star claims no hidden file", "wiki/*.md", "wiki/a.md", "wiki/.a.md"),
     ("two stars are any folders", "wiki/**/{name}.md", "wiki/a/b/c.md", "a/wiki/b.md"),
     ("two stars may be no folder", "wiki/**/{name}.md", "wiki/c.md", "wiki/.a/c.md"),
@@ -359,18 +296,11 @@ def test_excluded_files_and_folders_are_no_memory_whatever_claims_them():
         "memory/drafts/2026-01-28.md",
     ):
         assert layout.place(path) is None, path
-    for path in (
-        "Templates.md",
-        "Archive/new/a.md",
-        "b/Archive/old/a.md",
-        "memory/a.md",
-    ):
+    for path in ("Templates.md", "Archive/new/a.md", "b/Archive/old/a.md", "memory/a.md"):
         assert layout.place(path) is not None, path
 
 
-@pytest.mark.parametrize(
-    ("glob", "reason"), [("a/b**", "`**` is a part"), ("/", "empty")]
-)
+@pytest.mark.parametrize(("glob", "reason"), [("a/b**", "`**` is a part"), ("/", "empty")])
 def test_an_invalid_exclusion_is_refused_with_the_reason(glob, reason):
     with pytest.raises(ConfigError, match="layout exclusion") as caught:
         Layout(exclude=[glob])
@@ -442,25 +372,12 @@ def test_a_scope_is_exactly_one_segment_of_the_path(name, template):
 
 @given(
     st.sampled_from(
-        [
-            "alice",
-            "Alice",
-            "ALICE",
-            "élan",
-            "e\u0301lan",
-            "alice ",
-            "alice\u2215bob",
-            "ali",
-        ]
+        ["alice", "Alice", "ALICE", "élan", "e\u0301lan", "alice ", "alice\u2215bob", "ali"]
     ),
     st.data(),
 )
-def test_similar_names_are_different_scopes_and_clash_only_if_they_fold_alike(
-    one, data
-):
-    other = data.draw(
-        st.sampled_from(["alice", "Alice", "élan", "e\u0301lan", "alices", "bob"])
-    )
+def test_similar_names_are_different_scopes_and_clash_only_if_they_fold_alike(one, data):
+    other = data.draw(st.sampled_from(["alice", "Alice", "élan", "e\u0301lan", "alices", "bob"]))
     paths = [f"Users/{name}/memories/x.md" for name in (one, other)]
 
     scopes = {LAYOUT.place(path).scope for path in paths}
@@ -561,10 +478,7 @@ COPIES = [
     ("tee (unicode clash 1).md", "tee.md"),
     ("tee (case conflict).md", "tee.md"),
     ("n (conflicted copy A) (conflicted copy B).md", "n.md"),
-    (
-        "n.sync-conflict-20260128-101112-ABCDEF7.sync-conflict-20260129-101112-ABCDEF7.md",
-        "n.md",
-    ),
+    ("n.sync-conflict-20260128-101112-ABCDEF7.sync-conflict-20260129-101112-ABCDEF7.md", "n.md"),
 ]
 
 

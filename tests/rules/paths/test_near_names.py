@@ -41,9 +41,7 @@ def test_the_names_of_two_people_are_not_near(name: str, other: str):
 
 
 def test_the_nearest_name_comes_first():
-    assert near_names("marina", ["martina", "marian", "carina", "marinas"])[0] == (
-        "carina"
-    )
+    assert near_names("marina", ["martina", "marian", "carina", "marinas"])[0] == ("carina")
     assert len(near_names("marina", ["martina", "marian", "carina", "marinas"])) == 3
 
 

@@ -79,15 +79,7 @@ def test_a_question_about_a_time_is_recognised(query):
 
 
 @pytest.mark.parametrize(
-    "query",
-    [
-        "How many cats?",
-        "Wie viele Katzen?",
-        "Combien ?",
-        "Сколько?",
-        "有多少只猫",
-        "กี่คน",
-    ],
+    "query", ["How many cats?", "Wie viele Katzen?", "Combien ?", "Сколько?", "有多少只猫", "กี่คน"]
 )
 def test_a_question_about_a_number_is_recognised(query):
     assert query_features.asks_how_many(query)
@@ -95,8 +87,7 @@ def test_a_question_about_a_number_is_recognised(query):
 
 
 @pytest.mark.parametrize(
-    "text",
-    ["I went there last Friday", "seit 2019", "im Januar", "昨天下雨了", "вчера"],
+    "text", ["I went there last Friday", "seit 2019", "im Januar", "昨天下雨了", "вчера"]
 )
 def test_a_time_word_in_a_text_is_recognised(text):
     assert query_features.has_time_word(text)
@@ -149,8 +140,6 @@ def test_a_chunk_that_repeats_the_question_scores_lower():
     asked = query_features.asked("ladder", ())
     weights = scoring.WEIGHTS
 
-    again = query_features.of_text(
-        "- **Ann**: Where is the ladder? ^b1", asked, weights
-    )
+    again = query_features.of_text("- **Ann**: Where is the ladder? ^b1", asked, weights)
 
     assert again == {"question": weights.question + weights.asked_again}

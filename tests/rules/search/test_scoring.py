@@ -7,8 +7,7 @@ from hypothesis import strategies as st
 from vault_memory.rules.search import scoring
 
 scores = st.dictionaries(
-    st.integers(0, 30).map(lambda at: scoring.place(at // 10, at % 10)),
-    st.floats(0.01, 20),
+    st.integers(0, 30).map(lambda at: scoring.place(at // 10, at % 10)), st.floats(0.01, 20)
 )
 
 
@@ -46,12 +45,7 @@ def test_keyword_scores_are_spread_to_neighbouring_chunks_per_word(by_word):
 def test_a_neighbouring_chunk_of_the_same_note_gets_a_smaller_score():
     text = scoring.said([{scoring.place(1, 0): 3.0}]).text
 
-    assert (
-        text[scoring.place(1, 0)]
-        > text[scoring.place(1, 1)]
-        > text[scoring.place(1, 2)]
-        > 0
-    )
+    assert text[scoring.place(1, 0)] > text[scoring.place(1, 1)] > text[scoring.place(1, 2)] > 0
     assert not {note for note, _ in map(scoring.split, text)} - {1}
 
 
@@ -64,10 +58,7 @@ def test_different_neighbouring_words_count_more_than_a_repeated_word():
 
 def test_a_note_with_more_of_the_query_words_scores_higher():
     said = scoring.said(
-        [
-            {scoring.place(1, 0): 1.0, scoring.place(2, 0): 1.0},
-            {scoring.place(1, 9): 1.0},
-        ]
+        [{scoring.place(1, 0): 1.0, scoring.place(2, 0): 1.0}, {scoring.place(1, 9): 1.0}]
     )
 
     assert said.note[1] > said.note[2]
@@ -92,13 +83,6 @@ def test_cosines_are_scaled_to_a_common_range(values):
 
 
 def test_neighbouring_chunks_count_half_in_the_mean():
-    places = [
-        scoring.place(1, 0),
-        scoring.place(1, 1),
-        scoring.place(1, 3),
-        scoring.place(2, 0),
-    ]
+    places = [scoring.place(1, 0), scoring.place(1, 1), scoring.place(1, 3), scoring.place(2, 0)]
 
-    assert scoring.means_beside(places, [0.9, 0.3, 0.5, 0.1]) == pytest.approx(
-        [0.7, 0.5, 0.5, 0.1]
-    )
+    assert scoring.means_beside(places, [0.9, 0.3, 0.5, 0.1]) == pytest.approx([0.7, 0.5, 0.5, 0.1])

@@ -68,10 +68,7 @@ def test_words_of_hindi_are_not_split_at_their_vowel_signs():
 @pytest.mark.parametrize(
     ("sentence", "kept"),
     [
-        (
-            "When did Caroline go to the support group?",
-            ["caroline", "support", "group"],
-        ),
+        ("When did Caroline go to the support group?", ["caroline", "support", "group"]),
         ("Wann hat die Gruppe das Haus verkauft?", ["gruppe", "haus", "verkauft"]),
         ("Где была построена башня?", ["построена", "башня"]),
         ("who is it?", ["who", "is", "it"]),
@@ -93,10 +90,7 @@ def test_a_stop_word_of_one_language_is_kept_in_another():
 def test_of_a_long_prompt_only_the_questions_are_searched():
     prompt = "I had a long day. My boss called. Where did I leave the keys? It rained. And who has the car?"
 
-    assert tokens.sentences(prompt) == [
-        "Where did I leave the keys?",
-        "And who has the car?",
-    ]
+    assert tokens.sentences(prompt) == ["Where did I leave the keys?", "And who has the car?"]
 
 
 def test_of_a_prompt_without_a_question_the_last_two_sentences_are_searched():
@@ -132,11 +126,7 @@ def test_any_text_gives_words_that_can_be_stored(text):
 @given(
     st.text(
         st.sampled_from(
-            [
-                *"aZ 1&*-\0\n",
-                *map(chr, range(0x80, 0x180)),
-                *map(chr, range(0x2000, 0x2070)),
-            ]
+            [*"aZ 1&*-\0\n", *map(chr, range(0x80, 0x180)), *map(chr, range(0x2000, 0x2070))]
         )
     )
 )
@@ -148,9 +138,7 @@ def test_the_quick_way_for_latin_texts_gives_the_same(text):
 def test_normalising_words_twice_changes_nothing(text):
     single = [word for word in tokens.words(text) if not tokens.is_run(word)]
 
-    assert tokens.words(" ".join(single)) == single or any(
-        not word.isascii() for word in single
-    )
+    assert tokens.words(" ".join(single)) == single or any(not word.isascii() for word in single)
 
 
 @pytest.mark.parametrize(

@@ -13,9 +13,7 @@ from vault_memory.rules.sentences.sentence_splitter import (
     without_end,
 )
 
-TURNS = tomllib.loads(
-    (Path(__file__).parent / "sentences.toml").read_text(encoding="utf-8")
-)
+TURNS = tomllib.loads((Path(__file__).parent / "sentences.toml").read_text(encoding="utf-8"))
 WHOLE = [sentence for table in TURNS.values() for sentence in table["whole"]]
 SEVERAL = [turn for table in TURNS.values() for turn in table["several"]]
 
@@ -62,9 +60,7 @@ def test_the_marker_of_a_list_is_no_part_of_its_sentence() -> None:
         ("我喜欢茶。", "我喜欢茶"),
     ],
 )
-def test_the_point_of_an_abbreviation_stays_at_the_end(
-    sentence: str, words: str
-) -> None:
+def test_the_point_of_an_abbreviation_stays_at_the_end(sentence: str, words: str) -> None:
     assert without_end(sentence) == words
 
 

@@ -42,9 +42,7 @@ def note(lines: set[bytes]) -> bytes:
 def uploads_of(texts: list[set[bytes]]) -> list[SentText]:
     """Each text as an upload over the one before it, the newest first."""
     uploads = [
-        SentText(
-            note(text), note(before), frozenset[bytes]().union(*texts[: number + 1])
-        )
+        SentText(note(text), note(before), frozenset[bytes]().union(*texts[: number + 1]))
         for number, (before, text) in enumerate(pairwise(texts))
     ]
     return uploads[::-1]
@@ -134,9 +132,7 @@ def test_a_longer_form_of_our_line_proves_that_its_author_had_read_ours(kind: st
     assert first_unread(theirs, [SentText(ours, b"")]) is None
 
 
-@pytest.mark.parametrize(
-    "theirs", [b"- call Ben on Monday\n", b"- call Anna\n", b"- swim\n", b""]
-)
+@pytest.mark.parametrize("theirs", [b"- call Ben on Monday\n", b"- call Anna\n", b"- swim\n", b""])
 def test_a_line_that_lacks_a_word_of_ours_proves_nothing(theirs: bytes):
     upload = SentText(b"- call Anna on Monday\n", b"")
 
@@ -185,10 +181,7 @@ def test_headings_are_not_counted_as_items():
 def test_a_truncated_line_is_dropped_when_the_complete_line_exists():
     whole = b"- tea\n- green and black\n"
 
-    assert (
-        without_torn(b"- tea\n- green an\n- its\n", whole, [b"- tea\n"])
-        == b"- tea\n- its\n"
-    )
+    assert without_torn(b"- tea\n- green an\n- its\n", whole, [b"- tea\n"]) == b"- tea\n- its\n"
     assert without_torn(b"- green\n", whole, [b"- green\n"]) == b"- green\n"
 
 
@@ -197,11 +190,7 @@ def test_a_truncated_record_is_dropped_when_the_complete_record_exists():
         [b'{"id": "1"}\n{"id": "22"}\n', b'{"id": "1"}\n{"id": "2\n{"id": "3"}\n']
     )
 
-    assert sorted(joined.splitlines()) == [
-        b'{"id": "1"}',
-        b'{"id": "22"}',
-        b'{"id": "3"}',
-    ]
+    assert sorted(joined.splitlines()) == [b'{"id": "1"}', b'{"id": "22"}', b'{"id": "3"}']
 
 
 def test_a_text_is_not_superseded_by_one_whose_author_had_not_read_it():

@@ -30,23 +30,14 @@ def vault(
         name: BaseFile(name, f"t{name}", f"l{name}", f"r{name}") for name in names
     }
     here: dict[str, File | Dir] = {name: File(name, id=f"l{name}") for name in names}
-    there: dict[str, File | Dir] = {
-        name: File(None, f"t{name}", f"r{name}") for name in names
-    }
+    there: dict[str, File | Dir] = {name: File(None, f"t{name}", f"r{name}") for name in names}
     if folder:
-        base[folder], here[folder], there[folder] = (
-            BaseDir("ld", "rd"),
-            Dir("ld"),
-            Dir("rd"),
-        )
+        base[folder], here[folder], there[folder] = (BaseDir("ld", "rd"), Dir("ld"), Dir("rd"))
     return base, here, there
 
 
 def without(nodes: dict[str, File | Dir], *gone: str) -> Tree:
-    return Tree(
-        {path: node for path, node in nodes.items() if path not in gone},
-        frozenset(gone),
-    )
+    return Tree({path: node for path, node in nodes.items() if path not in gone}, frozenset(gone))
 
 
 def kinds(actions: tuple[Action, ...]) -> set[type]:
@@ -56,10 +47,7 @@ def kinds(actions: tuple[Action, ...]) -> set[type]:
 def removed_here(files: int, gone: int, settings: Settings | None = None) -> SyncPlan:
     base, here, there = vault(files)
     return plan(
-        base,
-        without(here, *(f"{number}.md" for number in range(gone))),
-        Tree(there),
-        settings,
+        base, without(here, *(f"{number}.md" for number in range(gone))), Tree(there), settings
     )
 
 
@@ -101,15 +89,10 @@ def test_b1_deleting_all_files_of_a_top_folder_needs_approval_even_if_few() -> N
     other_base, other_here, other_there = vault(60)
     gone = ["memory", *(f"memory/{number}.md" for number in range(5))]
 
-    made = plan(
-        base | other_base, without(here | other_here, *gone), Tree(there | other_there)
-    )  # type: ignore[operator]
+    made = plan(base | other_base, without(here | other_here, *gone), Tree(there | other_there))  # type: ignore[operator]
 
     assert "memory" in made.braked
-    assert kinds(tuple(held.action for held in made.held)) == {
-        DeleteRemote,
-        RemoveRemoteDir,
-    }
+    assert kinds(tuple(held.action for held in made.held)) == {DeleteRemote, RemoveRemoteDir}
     assert not made.actions
 
 
@@ -121,12 +104,7 @@ def gone_back(back: int, new: int = 0, vanished: int = 0, **settings: bool) -> S
     changed = {name: File(None, "other", f"r{name}") for name in names[: back + new]}
     missing_there = names[29 : 29 - vanished : -1] if vanished else []
     remote = without(there | changed, *missing_there)
-    return plan(
-        base,
-        Tree(here),
-        remote,
-        Settings(gone_back=frozenset(names[:back]), **settings),
-    )
+    return plan(base, Tree(here), remote, Settings(gone_back=frozenset(names[:back]), **settings))
 
 
 @pytest.mark.parametrize(
@@ -168,34 +146,19 @@ def test_b9_keeps_holding_reverted_notes_until_a_person_answers() -> None:
 
 def test_b9_also_holds_a_changed_picture_without_earlier_versions() -> None:
     base, here, there = vault(4)
-    base["tea.png"], here["tea.png"] = (
-        BaseFile("p", "tp", "lp", "rp"),
-        File("p", id="lp"),
-    )
-    there |= {
-        f"{number}.md": File(None, "other", f"r{number}.md") for number in range(3)
-    }
+    base["tea.png"], here["tea.png"] = (BaseFile("p", "tp", "lp", "rp"), File("p", id="lp"))
+    there |= {f"{number}.md": File(None, "other", f"r{number}.md") for number in range(3)}
     there["tea.png"] = File(None, "other", "rp")
 
     made = plan(
-        base,
-        Tree(here),
-        Tree(there),
-        Settings(gone_back=frozenset(["0.md", "1.md", "2.md"])),
+        base, Tree(here), Tree(there), Settings(gone_back=frozenset(["0.md", "1.md", "2.md"]))
     )
 
-    assert {held.action.path for held in made.held} == {
-        "0.md",
-        "1.md",
-        "2.md",
-        "tea.png",
-    }
+    assert {held.action.path for held in made.held} == {"0.md", "1.md", "2.md", "tea.png"}
 
 
 def test_nothing_is_deleted_against_a_restored_server() -> None:
-    made = removed_here(
-        30, 1, Settings(no_deletes="the server was restored", approve_deletes=True)
-    )
+    made = removed_here(30, 1, Settings(no_deletes="the server was restored", approve_deletes=True))
 
     assert not made.actions
     assert [held.reason for held in made.held] == ["the server was restored"]
@@ -207,9 +170,7 @@ def test_b2_one_empty_side_halts_everything(empty: str) -> None:
     base, here, there = vault(3)
     nothing = Tree({".vault-memory": File("marker", "m")}, frozenset(base))
 
-    made = plan(
-        base, *((nothing, Tree(there)) if empty == "local" else (Tree(here), nothing))
-    )
+    made = plan(base, *((nothing, Tree(there)) if empty == "local" else (Tree(here), nothing)))
 
     assert made.halted
     assert not made.actions
@@ -253,9 +214,7 @@ def test_a_server_with_only_other_files_halts_until_approved(files: int) -> None
     ],
     ids=["name", "name without id", "text", "tag"],
 )
-def test_a_server_that_shares_one_name_or_text_halts(
-    files: int, path: str, node: File
-) -> None:
+def test_a_server_that_shares_one_name_or_text_halts(files: int, path: str, node: File) -> None:
     base, here, _ = vault(files)
     there = Tree({"other.md": File(None, "t", "r"), path: node})
 
@@ -273,9 +232,7 @@ def test_a_server_that_shares_one_name_or_text_halts(
     ],
     ids=["id", "tags", "hashes", "edited", "kept"],
 )
-def test_a_server_with_a_note_of_the_vault_does_not_halt(
-    renamed: dict[str, File],
-) -> None:
+def test_a_server_with_a_note_of_the_vault_does_not_halt(renamed: dict[str, File]) -> None:
     base, here, _ = vault(3)
     there = Tree({**renamed, "other.md": File(None, "t", "r")})
 
@@ -295,10 +252,7 @@ def test_b3_when_all_tags_change_contents_are_compared_before_any_transfer() -> 
     retagged = {path: File(None, f"new{path}", f"r{path}") for path in there}
     looked = {path: File(path, f"new{path}", f"r{path}") for path in there}
 
-    first, second = (
-        plan(base, Tree(here), Tree(retagged)),
-        plan(base, Tree(here), Tree(looked)),
-    )
+    first, second = (plan(base, Tree(here), Tree(retagged)), plan(base, Tree(here), Tree(looked)))
 
     assert kinds(first.actions) == {Refetch}
     assert len(first.actions) == 20
@@ -306,9 +260,7 @@ def test_b3_when_all_tags_change_contents_are_compared_before_any_transfer() -> 
 
 
 def test_b4_a_required_note_counts_as_missing_only_after_a_minute() -> None:
-    base = {
-        name: BaseFile(name, f"t{name}", name, name) for name in ("USER.md", "keep.md")
-    }
+    base = {name: BaseFile(name, f"t{name}", name, name) for name in ("USER.md", "keep.md")}
     here = {"keep.md": File("keep.md", id="keep.md")}
     there = Tree({name: File(None, f"t{name}", name) for name in base})
     gone, settings = frozenset({"USER.md"}), Settings(must_exist=frozenset({"USER.md"}))
@@ -324,14 +276,9 @@ def test_b4_a_required_note_counts_as_missing_only_after_a_minute() -> None:
 
 @pytest.mark.scenario("D80")
 def test_b6_a_note_that_two_writers_keep_rewriting_is_left_alone() -> None:
-    turns = [
-        Rewrite("USER.md", second, ("us", "them")[second % 2]) for second in range(7)
-    ]
+    turns = [Rewrite("USER.md", second, ("us", "them")[second % 2]) for second in range(7)]
     alone = [Rewrite("log.md", second, "them") for second in range(50)]
-    slow = [
-        Rewrite("slow.md", 20.0 * number, ("us", "them")[number % 2])
-        for number in range(7)
-    ]
+    slow = [Rewrite("slow.md", 20.0 * number, ("us", "them")[number % 2]) for number in range(7)]
 
     found = fights([*turns, *alone, *slow], now=121.0 - 60.0)
     base, here, there = vault(3)

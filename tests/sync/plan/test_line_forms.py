@@ -31,9 +31,7 @@ def test_an_earlier_form_that_comes_back_is_left_out(kind: str):
     for form in earlier:
         both = HEAD + form + b"\n" + last + b"\n"
         assert forms.renew(both) == HEAD + last + b"\n"
-        assert forms.renew(HEAD + form + MARK + b"\n" + last + b"\n") == forms.renew(
-            both
-        )
+        assert forms.renew(HEAD + form + MARK + b"\n" + last + b"\n") == forms.renew(both)
 
 
 @pytest.mark.parametrize("kind", list(EDITS))
@@ -84,9 +82,7 @@ def test_a_line_that_somebody_here_writes_anew_stays_beside_its_later_form():
         (b"- buy milk and eggs", b"- buy eggs"),
     ],
 )
-def test_a_line_that_its_author_had_not_read_is_no_earlier_form(
-    had: bytes, wrote: bytes
-):
+def test_a_line_that_its_author_had_not_read_is_no_earlier_form(had: bytes, wrote: bytes):
     forms = forms_in(seen(had, wrote, is_of_device=False))
 
     assert forms.next_forms == {}
@@ -106,8 +102,7 @@ def test_a_line_leaves_a_text_only_if_a_later_form_of_it_stands(
     lines = [b"- buy milk" + b" and eggs" * number for number in range(3)]
     lines += [b"- swim" + b" far" * number for number in range(3)]
     history = [
-        SeenText(HEAD + lines[number] + b"\n", data.draw(st.booleans()))
-        for number in numbers
+        SeenText(HEAD + lines[number] + b"\n", data.draw(st.booleans())) for number in numbers
     ]
     chosen = data.draw(st.lists(st.sampled_from(lines), unique=True))
     text = HEAD + b"".join(line + b"\n" for line in chosen)

@@ -36,9 +36,7 @@ def altering(change: Callable[[Action], Action | None]) -> Planner:
         made = plan(*trees)  # type: ignore[arg-type]
         return replace(
             made,
-            actions=tuple(
-                each for action in made.actions if (each := change(action)) is not None
-            ),
+            actions=tuple(each for action in made.actions if (each := change(action)) is not None),
         )
 
     return planner
@@ -81,11 +79,7 @@ def without(*kinds: type) -> Callable[[Action], Action | None]:
 
 
 def no_record_of_moves(action: Action) -> Action | None:
-    return (
-        replace(action, record="")
-        if isinstance(action, MoveLocal | MoveRemote)
-        else action
-    )
+    return replace(action, record="") if isinstance(action, MoveLocal | MoveRemote) else action
 
 
 PLANNERS: dict[str, Callable[[Action], Action | None]] = {
@@ -115,16 +109,11 @@ def seeds_until_caught(tries: Iterable[Callable[[int], object]]) -> int | None:
 def test_a_broken_planner_is_caught_by_random_histories(mutant: str) -> None:
     broken = altering(PLANNERS[mutant])
 
-    assert (
-        seeds_until_caught([lambda seed: try_random(seed, broken, failing=0.0)])
-        is not None
-    )
+    assert seeds_until_caught([lambda seed: try_random(seed, broken, failing=0.0)]) is not None
 
 
 def test_an_engine_that_acts_without_a_second_check_is_caught() -> None:
-    assert (
-        seeds_until_caught([lambda seed: try_racing(seed, careless=True)]) is not None
-    )
+    assert seeds_until_caught([lambda seed: try_racing(seed, careless=True)]) is not None
 
 
 WRONG: list[tuple[str, tuple[str, str], Decision]] = [
@@ -158,12 +147,8 @@ def test_a_wrong_table_cell_is_caught_by_random_histories(
     assert seeds_until_caught([lambda seed: try_random(seed, failing=0.0)]) is not None
 
 
-def test_a_planner_that_trusts_tags_too_much_is_caught(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setattr(
-        per_path, "unchanged", lambda was, node: node.hash in (None, was.hash)
-    )
+def test_a_planner_that_trusts_tags_too_much_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(per_path, "unchanged", lambda was, node: node.hash in (None, was.hash))
 
     assert seeds_until_caught([lambda seed: try_random(seed, failing=0.0)]) is not None
 

@@ -17,17 +17,13 @@ from vault_memory.sync.trees import File, Tree
 STAMP = "2026-11-21 203312"
 NFC, NFD = "K\u00f6ln.md", "Ko\u0308ln.md"
 FOLDING = Settings(
-    remote_names=Names(folds_case=True, folds_unicode=True),
-    stamp=STAMP,
-    device="laptop",
+    remote_names=Names(folds_case=True, folds_unicode=True), stamp=STAMP, device="laptop"
 )
 
 
 def notes(world: World) -> dict[str, set[str]]:
     return {
-        path: set(text or ())
-        for path, text in world.local.shape().items()
-        if path != "keep.md"
+        path: set(text or ()) for path, text in world.local.shape().items() if path != "keep.md"
     }
 
 
@@ -40,10 +36,7 @@ def test_names_that_differ_in_case_are_both_kept_on_a_case_folding_server() -> N
     settle(world, FOLDING)
 
     check(before, world)
-    assert notes(world) == {
-        "Tee.md": {"one"},
-        f"tee (case clash {STAMP} laptop).md": {"two"},
-    }
+    assert notes(world) == {"Tee.md": {"one"}, f"tee (case clash {STAMP} laptop).md": {"two"}}
 
 
 @pytest.mark.scenario("F108")
@@ -88,9 +81,7 @@ def test_two_unicode_forms_of_a_name_with_different_texts_are_both_kept() -> Non
 
 @pytest.mark.scenario("F108")
 @pytest.mark.parametrize("side", ["local", "remote"])
-def test_a_note_whose_name_changes_only_in_unicode_form_keeps_its_first_form(
-    side: str,
-) -> None:
+def test_a_note_whose_name_changes_only_in_unicode_form_keeps_its_first_form(side: str) -> None:
     world = World.of({"keep.md": "k", NFC: "one"})
     things = getattr(world, side).things
     things[NFD] = things.pop(NFC)
@@ -145,9 +136,7 @@ def test_a_name_the_server_cannot_store_stays_local_and_is_reported(name: str) -
 
 
 @pytest.mark.scenario("F109")
-@pytest.mark.parametrize(
-    "name", ["🌊 tide.md", "a:b.md", "CON.md", "ü.md", "x" * 252 + ".md"]
-)
+@pytest.mark.parametrize("name", ["🌊 tide.md", "a:b.md", "CON.md", "ü.md", "x" * 252 + ".md"])
 def test_a_name_that_both_sides_can_store_is_synced_unchanged(name: str) -> None:
     made = plan({}, Tree({name: File("x", id="1")}), Tree({}))
 
@@ -163,10 +152,7 @@ def test_a_copy_name_fits_the_limit_is_recognised_and_does_not_grow() -> None:
     cut = copy_of(long, settings, set())
 
     assert first == "a (memory copy 2026-11-21 203312 laptop).md"
-    assert (
-        copy_of("a.md", settings, {first})
-        == "a (memory copy 2026-11-21 203312 laptop 2).md"
-    )
+    assert copy_of("a.md", settings, {first}) == "a (memory copy 2026-11-21 203312 laptop 2).md"
     assert len(cut.partition("/")[2].encode()) <= 255
     for copy in (first, beside("a.md", f"case clash {STAMP} laptop", set())):
         assert conflict_copy(copy) == "a.md"
@@ -179,12 +165,7 @@ def test_the_name_of_a_copy_of_a_copy_is_no_longer_than_the_first() -> None:
     copy = "a (memory copy 2026-11-20 080000 laptop).txt"
     here, there = File("mine", id="1"), File("theirs", "t", "1")
 
-    made = plan(
-        {},
-        Tree({copy: here}),
-        Tree({copy: there}),
-        Settings(stamp=STAMP, device="laptop"),
-    )
+    made = plan({}, Tree({copy: here}), Tree({copy: there}), Settings(stamp=STAMP, device="laptop"))
 
     assert [getattr(action, "copy", "") for action in made.actions] == [
         f"a (memory copy {STAMP} laptop).txt"

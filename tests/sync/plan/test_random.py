@@ -11,9 +11,7 @@ PARTS = 4
 
 @pytest.mark.scenario("F105")
 @pytest.mark.parametrize("part", range(PARTS))
-def test_random_changes_converge_whatever_fails_and_in_any_order(
-    part: int,
-) -> None:
+def test_random_changes_converge_whatever_fails_and_in_any_order(part: int) -> None:
     for seed in range(part, EACH_DAY, PARTS):
         assert try_random(seed).passes <= 100
 

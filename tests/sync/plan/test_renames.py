@@ -4,15 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from tests.sync.pretend import (
-    Settled,
-    World,
-    check,
-    remove,
-    rename,
-    settle,
-    write,
-)
+from tests.sync.pretend import Settled, World, check, remove, rename, settle, write
 from vault_memory.sync.actions import MoveBase, MoveLocal, MoveRemote
 from vault_memory.sync.plan.planner import SyncPlan, plan
 from vault_memory.sync.settings import Names, Settings
@@ -91,27 +83,18 @@ def test_a_note_alike_that_is_left_out_meanwhile_is_not_a_rename() -> None:
 
 
 def test_a_reused_inode_with_different_text_is_not_a_rename() -> None:
-    base = {
-        "a.md": BaseFile("a", "t1", "inode", "1"),
-        "keep.md": BaseFile("k", "t0", "0", "0"),
-    }
+    base = {"a.md": BaseFile("a", "t1", "inode", "1"), "keep.md": BaseFile("k", "t0", "0", "0")}
     kept_here, kept_there = File("k", id="0"), File("k", "t0", "0")
-    here = Tree(
-        {"b.md": File("other", id="inode"), "keep.md": kept_here}, frozenset({"a.md"})
-    )
+    here = Tree({"b.md": File("other", id="inode"), "keep.md": kept_here}, frozenset({"a.md"}))
     there = Tree({"a.md": File(None, "t1", "1"), "keep.md": kept_there})
 
-    kinds = [
-        type(action).__name__ for action in plan(base, here, there, ALL_MEANT).actions
-    ]
+    kinds = [type(action).__name__ for action in plan(base, here, there, ALL_MEANT).actions]
 
     assert kinds == ["Upload", "DeleteRemote"]
 
 
 @pytest.mark.scenario("F105")
-def test_a_note_renamed_differently_on_both_sides_takes_the_server_name_and_all_text() -> (
-    None
-):
+def test_a_note_renamed_differently_on_both_sides_takes_the_server_name_and_all_text() -> None:
     world = world_of("a.md")
     rename(world.local, "a.md", "b.md")
     rename(world.remote, "a.md", "c.md")
@@ -249,10 +232,7 @@ def test_a_note_renamed_over_another_counts_as_an_edit_of_that_note() -> None:
 
 
 def test_a_rename_of_a_required_note_is_not_followed() -> None:
-    base = {
-        "USER.md": BaseFile("u", "t", "i", "1"),
-        "keep.md": BaseFile("k", "t0", "0", "0"),
-    }
+    base = {"USER.md": BaseFile("u", "t", "i", "1"), "keep.md": BaseFile("k", "t0", "0", "0")}
     here = {"ME.md": File("u", id="i"), "keep.md": File("k", id="0")}
     there = Tree({"USER.md": File(None, "t", "1"), "keep.md": File("k", "t0", "0")})
     gone = frozenset({"USER.md"})
@@ -263,18 +243,12 @@ def test_a_rename_of_a_required_note_is_not_followed() -> None:
 
     assert [type(action).__name__ for action in early.actions] == ["Upload"]
     assert "USER.md" in early.unknown
-    assert [type(action).__name__ for action in late.actions] == [
-        "Upload",
-        "DeleteRemote",
-    ]
+    assert [type(action).__name__ for action in late.actions] == ["Upload", "DeleteRemote"]
     assert late.actions[1].note
 
 
 def test_a_note_renamed_to_an_excluded_name_is_deleted_on_the_server() -> None:
-    base = {
-        "a.md": BaseFile("a", "t", "i", "1"),
-        "keep.md": BaseFile("k", "t0", "0", "0"),
-    }
+    base = {"a.md": BaseFile("a", "t", "i", "1"), "keep.md": BaseFile("k", "t0", "0", "0")}
     here = {"a.md~": File("a", id="i"), "keep.md": File("k", id="0")}
     there = Tree({"a.md": File(None, "t", "1"), "keep.md": File("k", "t0", "0")})
 
@@ -298,14 +272,10 @@ def test_a_case_only_rename_uses_a_temporary_name_where_case_is_folded() -> None
 
 
 def test_a_folder_is_never_taken_for_a_renamed_note() -> None:
-    base = {
-        "a.md": BaseFile("a", "t", "i", "1"),
-        "keep.md": BaseFile("k", "t0", "0", "0"),
-    }
+    base = {"a.md": BaseFile("a", "t", "i", "1"), "keep.md": BaseFile("k", "t0", "0", "0")}
     here = Tree({"d": Dir("i"), "keep.md": File("k", id="0")})
     there = Tree({"a.md": File(None, "t", "1"), "keep.md": File("k", "t0", "0")})
 
     assert not any(
-        isinstance(action, MoveRemote | MoveLocal)
-        for action in plan(base, here, there).actions
+        isinstance(action, MoveRemote | MoveLocal) for action in plan(base, here, there).actions
     )

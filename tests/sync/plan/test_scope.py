@@ -9,16 +9,7 @@ from vault_memory.sync.actions import Download, ForgetBase, Merge, changes
 from vault_memory.sync.plan.planner import plan
 from vault_memory.sync.plan.sync_exclusions import matches
 from vault_memory.sync.settings import Mode, Settings
-from vault_memory.sync.trees import (
-    BaseDir,
-    BaseFile,
-    Dir,
-    File,
-    Link,
-    Node,
-    Tree,
-    Unknown,
-)
+from vault_memory.sync.trees import BaseDir, BaseFile, Dir, File, Link, Node, Tree, Unknown
 
 KEEP = {"keep.md": BaseFile("k", "t0", "0", "0")}
 KEPT_HERE: dict[str, Node] = {"keep.md": File("k", id="0")}
@@ -43,16 +34,12 @@ KEPT_THERE: dict[str, Node] = {"keep.md": File(None, "t0", "0")}
         ("line\nbreak.md", "*.md", True),
     ],
 )
-def test_a_pattern_matches_the_paths_it_describes(
-    path: str, pattern: str, fits: bool
-) -> None:
+def test_a_pattern_matches_the_paths_it_describes(path: str, pattern: str, fits: bool) -> None:
     assert matches(path, [pattern]) == fits
 
 
 @pytest.mark.scenario("F112")
-def test_a_note_that_becomes_excluded_is_dropped_from_the_state_and_not_deleted() -> (
-    None
-):
+def test_a_note_that_becomes_excluded_is_dropped_from_the_state_and_not_deleted() -> None:
     base = KEEP | {"a.md": BaseFile("a", "t", "1", "1")}
     gone = frozenset({"a.md"})
 
@@ -100,9 +87,7 @@ def test_only_included_files_and_their_folders_are_synced() -> None:
         "e/c.png": File("c"),
     }
 
-    made = plan(
-        {}, Tree(here), Tree({}), Settings(include=("*.md",), exclude=("secret/",))
-    )
+    made = plan({}, Tree(here), Tree({}), Settings(include=("*.md",), exclude=("secret/",)))
 
     assert [action.path for action in made.actions] == ["d", "d/a.md"]
     assert set(made.skipped) == {"d/b.png", "e/c.png"}
@@ -129,9 +114,7 @@ def test_a_side_that_cannot_be_listed_at_all_stops_everything() -> None:
     base = KEEP | {"a.md": BaseFile("a", "t", "1", "1")}
     everything = frozenset(base)
 
-    made = plan(
-        base, Tree(KEPT_HERE), Tree({"": Unknown("the root answers 404")}, everything)
-    )
+    made = plan(base, Tree(KEPT_HERE), Tree({"": Unknown("the root answers 404")}, everything))
 
     assert not made.actions
     assert made.unknown[""]
@@ -182,9 +165,7 @@ def test_planning_fifty_thousand_notes_takes_no_quadratic_time() -> None:
 
 @pytest.mark.parametrize("mode", ["pull", "push", "read-only"])
 def test_a_one_way_mode_never_writes_to_its_source_and_converges(mode: Mode) -> None:
-    world = World.of(
-        {name: name for name in ("a.md", "b.md", "c.md", "d.md", "e.md", "f.md")}
-    )
+    world = World.of({name: name for name in ("a.md", "b.md", "c.md", "d.md", "e.md", "f.md")})
     for side in (world.local, world.remote):
         write(side, "a.md", f"both {side.name}")
         write(side, f"new {side.name}.md", "new")
@@ -205,9 +186,7 @@ def test_a_one_way_mode_never_writes_to_its_source_and_converges(mode: Mode) -> 
     if mode == "pull":
         assert {"both L", "both R", "theirs", "new", "mine"} <= world.local.live()
     if mode == "push":
-        assert {"both R", "mine"} <= world.remote.live(), (
-            "an edit there is not written over"
-        )
+        assert {"both R", "mine"} <= world.remote.live(), "an edit there is not written over"
 
 
 def test_a_merge_is_not_uploaded_in_pull_mode() -> None:

@@ -9,18 +9,12 @@ from tests.sync.histories import History, every, pairs_of, try_all
 from tests.sync.pretend import World
 
 FLAT = ({"keep.md": "k", "a.md": "a", "b.md": "b"}, ["a.md", "b.md", "c.md"])
-FOLDER = (
-    {"keep.md": "k", "a.md": "a", "d": None, "d/b.md": "b"},
-    ["a.md", "d", "d/b.md"],
-)
+FOLDER = ({"keep.md": "k", "a.md": "a", "d": None, "d/b.md": "b"}, ["a.md", "d", "d/b.md"])
 TWO_FOLDERS = (
     {"keep.md": "k", "d": None, "d/a.md": "b", "e": None},
     ["d", "e", "d/a.md", "e/a.md"],
 )
-NESTED = (
-    {"keep.md": "k", "d": None, "d/a.md": "b", "e": None},
-    ["d", "e", "d/e", "e/d"],
-)
+NESTED = ({"keep.md": "k", "d": None, "d/a.md": "b", "e": None}, ["d", "e", "d/e", "e/d"])
 EMPTY = ({"keep.md": "k"}, ["a.md", "d", "d/a.md"])
 UNIVERSES = {
     "flat": FLAT,
@@ -44,9 +38,7 @@ def world_of(universe: str, *, ids: bool) -> World:
 def test_every_history_converges_without_loss(
     universe: str, ids: bool, here: int, there: int
 ) -> None:
-    histories, worlds = pairs_of(
-        world_of(universe, ids=ids), UNIVERSES[universe][1], here, there
-    )
+    histories, worlds = pairs_of(world_of(universe, ids=ids), UNIVERSES[universe][1], here, there)
 
     number, most = try_all(worlds)
 
@@ -63,9 +55,7 @@ def test_all_possible_histories_are_enumerated() -> None:
     removes, renames = ("remove", "a.md", ""), ("rename", "a.md", "d")
     first = [writes, makes, ("write", "d", ""), ("make", "d", "")]
     assert {history[0] for history in found if history} == set(first)
-    assert {
-        history[1] for history in found if len(history) == 2 and history[0] == writes
-    } == {
+    assert {history[1] for history in found if len(history) == 2 and history[0] == writes} == {
         writes,
         removes,
         renames,
@@ -79,9 +69,7 @@ def test_all_possible_histories_are_enumerated() -> None:
 @pytest.mark.timeout(3600)
 @pytest.mark.parametrize("ids", [True, False], ids=["with file ids", "without"])
 @pytest.mark.parametrize("universe", UNIVERSES)
-def test_every_history_of_two_steps_on_each_side_converges(
-    universe: str, ids: bool
-) -> None:
+def test_every_history_of_two_steps_on_each_side_converges(universe: str, ids: bool) -> None:
     _, worlds = pairs_of(world_of(universe, ids=ids), UNIVERSES[universe][1], 2, 2)
 
     _, most = try_all(worlds)
@@ -92,9 +80,7 @@ def test_every_history_of_two_steps_on_each_side_converges(
 @pytest.mark.deep
 @pytest.mark.timeout(3600)
 @pytest.mark.parametrize("universe", UNIVERSES)
-def test_a_sample_of_histories_of_three_steps_on_each_side_converges(
-    universe: str,
-) -> None:
+def test_a_sample_of_histories_of_three_steps_on_each_side_converges(universe: str) -> None:
     world = world_of(universe, ids=True)
     names = UNIVERSES[universe][1]
     mine, theirs = every(world.local, names, 3), every(world.remote, names, 3)

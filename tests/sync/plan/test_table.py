@@ -81,12 +81,7 @@ def cells() -> Iterator[tuple[Was, Now, Now, bool]]:
         for local in letters:
             for remote in letters:
                 yield was, local, remote, False  # type: ignore[misc]
-        yield (
-            was,
-            ("≠" if was == "file" else "F"),
-            ("≠" if was == "file" else "F"),
-            True,
-        )
+        yield (was, ("≠" if was == "file" else "F"), ("≠" if was == "file" else "F"), True)
 
 
 def book() -> dict[tuple[str, str, str], tuple[str, str]]:
@@ -114,26 +109,19 @@ def one_side(was: Was, now: Now, *, remote: bool, equal: bool) -> dict[str, Node
         nodes[NOTE] = Dir("d")
         child = "n.md" if now == "D" else "c.md"
         nodes[f"{NOTE}/{child}"] = (
-            file("old", "t")
-            if now == "="
-            else file("theirs" if remote else "mine", "t2")
+            file("old", "t") if now == "=" else file("theirs" if remote else "mine", "t2")
         )
     elif now != "-":
         nodes[NOTE] = file("old", "t") if now == "=" else file(mine, "t3")
     return nodes
 
 
-def three_trees(
-    was: Was, local: Now, remote: Now, equal: bool
-) -> tuple[Base, Tree, Tree]:
+def three_trees(was: Was, local: Now, remote: Now, equal: bool) -> tuple[Base, Tree, Tree]:
     base: dict[str, BaseFile | BaseDir] = {"keep.md": BaseFile("keep", "k", "k", "k")}
     if was == "file":
         base[NOTE] = BaseFile("old", "t", "t", "t")
     elif was == "dir":
-        base |= {
-            NOTE: BaseDir("d", "d"),
-            f"{NOTE}/c.md": BaseFile("old", "t", "t", "t"),
-        }
+        base |= {NOTE: BaseDir("d", "d"), f"{NOTE}/c.md": BaseFile("old", "t", "t", "t")}
     here = one_side(was, local, remote=False, equal=equal)
     there = one_side(was, remote, remote=True, equal=equal)
     every = frozenset({NOTE, f"{NOTE}/c.md", f"{NOTE}/n.md"})
@@ -143,9 +131,7 @@ def three_trees(
 def said(action: Action) -> str:
     child = action.path.removeprefix(NOTE).removesuffix(".md")
     return (
-        type(action).__name__
-        + (f"({action.side})" if isinstance(action, KeepBoth) else "")
-        + child
+        type(action).__name__ + (f"({action.side})" if isinstance(action, KeepBoth) else "") + child
     )
 
 
@@ -205,9 +191,7 @@ def test_both_sides_converge_from_each_cell_and_then_stay_quiet(
 def fill(side: Side, tree: Tree) -> None:
     for path, node in tree.nodes.items():
         text = frozenset({node.hash or ""}) if isinstance(node, File) else None
-        side.things[path] = Thing(
-            text, getattr(node, "id", ""), getattr(node, "tag", "")
-        )
+        side.things[path] = Thing(text, getattr(node, "id", ""), getattr(node, "tag", ""))
 
 
 @pytest.mark.parametrize("was", LETTERS)
@@ -221,9 +205,7 @@ def test_a_removed_note_is_not_treated_as_deleted_at_first_sight(was: Was) -> No
 
 
 @pytest.mark.scenario("F106")
-def test_a_note_changed_in_a_removed_folder_survives_and_the_others_are_deleted() -> (
-    None
-):
+def test_a_note_changed_in_a_removed_folder_survives_and_the_others_are_deleted() -> None:
     world = World.of({"keep.md": "k", "d": None, "d/a.md": "a", "d/b.md": "b"})
     for path in ("d/a.md", "d/b.md", "d"):
         del world.local.things[path]
@@ -238,14 +220,10 @@ def test_a_note_changed_in_a_removed_folder_survives_and_the_others_are_deleted(
 
 @pytest.mark.scenario("F107")
 @pytest.mark.parametrize("directory_on_server", [True, False])
-def test_a_file_and_a_folder_of_the_same_name_are_both_kept(
-    directory_on_server: bool,
-) -> None:
+def test_a_file_and_a_folder_of_the_same_name_are_both_kept(directory_on_server: bool) -> None:
     world = World.of({"keep.md": "k"})
     folder, note = (
-        (world.remote, world.local)
-        if directory_on_server
-        else (world.local, world.remote)
+        (world.remote, world.local) if directory_on_server else (world.local, world.remote)
     )
     folder.mkdir("p.md")
     folder.put("p.md/in.md", frozenset({"inside"}))

@@ -25,16 +25,12 @@ NEW = OLD + b"- plays the cello\n"
 
 
 def note_of(raw: bytes, *, stable: bool = True) -> Note:
-    return Note(
-        "n.md", raw, hashlib.sha256(raw).hexdigest(), Stat(len(raw), 0, 0, 1, 1), stable
-    )
+    return Note("n.md", raw, hashlib.sha256(raw).hexdigest(), Stat(len(raw), 0, 0, 1, 1), stable)
 
 
 def settled_of(raw: bytes | None) -> Settled | None:
     return (
-        None
-        if raw is None
-        else Settled(hashlib.sha256(raw).hexdigest(), len(raw), raw.startswith)
+        None if raw is None else Settled(hashlib.sha256(raw).hexdigest(), len(raw), raw.startswith)
     )
 
 
@@ -63,14 +59,8 @@ class World:
         self.now = end
 
     def look(self) -> DebounceDecision:
-        note = (
-            None
-            if self.content is None
-            else note_of(self.content, stable=not self.torn)
-        )
-        verdict = self.settling.observe(
-            "n.md", note, settled_of(self.settled), now=self.now
-        )
+        note = None if self.content is None else note_of(self.content, stable=not self.torn)
+        verdict = self.settling.observe("n.md", note, settled_of(self.settled), now=self.now)
         self.seen.append((self.now, verdict))
         if verdict in (DebounceDecision.INDEX, DebounceDecision.SETTLED):
             self.indexed = self.content
@@ -173,9 +163,7 @@ def test_a_change_without_an_event_is_noticed_by_the_second_check():
 
 @pytest.mark.scenario("A3")
 @pytest.mark.parametrize("content", [None, b""], ids=["absent", "empty"])
-def test_a_missing_or_emptied_note_keeps_its_old_text_for_three_seconds(
-    content,
-):
+def test_a_missing_or_emptied_note_keeps_its_old_text_for_three_seconds(content):
     world = World()
     world.save(content)
 
@@ -209,9 +197,7 @@ def test_a_missing_or_emptied_note_keeps_its_old_text_for_three_seconds(
         "three quarters of 🌊",
     ],
 )
-def test_a_truncated_text_is_indexed_at_once_and_settled_after_three_seconds(
-    content,
-):
+def test_a_truncated_text_is_indexed_at_once_and_settled_after_three_seconds(content):
     world = World()
     world.save(content)
 
@@ -335,10 +321,7 @@ def test_an_unreadable_note_is_retried_less_and_less_often_and_never_deleted():
         settling.unreadable("n.md", now=now)
 
     assert tries == [0, 5, 15, 35, 75, 135, 195, 255]
-    assert (
-        settling.observe("n.md", None, settled_of(OLD), now=300.0)
-        is DebounceDecision.KEEP
-    )
+    assert settling.observe("n.md", None, settled_of(OLD), now=300.0) is DebounceDecision.KEEP
 
 
 def test_a_dropped_note_is_no_longer_pending():
@@ -377,16 +360,12 @@ def test_after_any_saves_the_last_content_is_settled_in_bounded_time(saves, know
     assert world.settled == world.indexed == world.content
     if world.seen:
         assert world.seen[-1][0] <= last + HOLD + QUIET
-        assert (world.verdicts()[-1] is DebounceDecision.GONE) == (
-            world.content is None
-        )
+        assert (world.verdicts()[-1] is DebounceDecision.GONE) == (world.content is None)
 
 
 @settings(max_examples=cases(200))
 @given(st.lists(steps, min_size=1, max_size=12))
-def test_a_deletion_is_concluded_only_after_two_checks_three_seconds_apart(
-    saves,
-):
+def test_a_deletion_is_concluded_only_after_two_checks_three_seconds_apart(saves):
     world = World()
     looks: list[tuple[float, bool]] = []
     look = world.look

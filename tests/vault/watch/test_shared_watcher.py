@@ -70,9 +70,7 @@ def vaults(tmp_path: Path) -> Iterator[Vaults]:
     vaults.shared.stop()
 
 
-def hints_until(
-    watch: VaultWatch, wanted: Callable[[ChangeHints], bool]
-) -> list[ChangeHints]:
+def hints_until(watch: VaultWatch, wanted: Callable[[ChangeHints], bool]) -> list[ChangeHints]:
     """All hints up to those that were wanted."""
     end = time.monotonic() + PATIENCE
     hints = []
@@ -173,9 +171,7 @@ def test_a_mark_of_a_closed_vault_comes_after_it_is_opened(vaults: Vaults) -> No
     assert vaults.owners["ann"].called.is_set()
     watch.start()
 
-    assert any(
-        mark in hints.marks for hints in hints_until(watch, lambda h: mark in h.marks)
-    )
+    assert any(mark in hints.marks for hints in hints_until(watch, lambda h: mark in h.marks))
 
 
 def test_a_vault_that_goes_troubles_no_other(vaults: Vaults) -> None:
@@ -295,17 +291,11 @@ def _resident_kilobytes() -> int:
 
 def _inotify_instances() -> int:
     links = [f"/proc/self/fd/{name}" for name in os.listdir("/proc/self/fd")]
-    return sum(
-        os.readlink(link) == "anon_inode:inotify"
-        for link in links
-        if os.path.lexists(link)
-    )
+    return sum(os.readlink(link) == "anon_inode:inotify" for link in links if os.path.lexists(link))
 
 
 @pytest.mark.scenario("C52")
-def test_a_mark_that_a_full_queue_dropped_comes_with_the_rescan(
-    vaults: Vaults,
-) -> None:
+def test_a_mark_that_a_full_queue_dropped_comes_with_the_rescan(vaults: Vaults) -> None:
     busy = vaults.add("busy", is_open=True)
     quiet = vaults.add("quiet", is_open=True)
     closed = vaults.add("closed", is_open=False)
@@ -349,9 +339,7 @@ def test_trouble_with_an_event_of_one_vault_is_that_vaults_alone(
     assert not bo.take(0)
 
 
-def test_an_owner_that_takes_only_when_called_gets_every_hint_and_mark(
-    vaults: Vaults,
-) -> None:
+def test_an_owner_that_takes_only_when_called_gets_every_hint_and_mark(vaults: Vaults) -> None:
     watch, owner = vaults.add("ann", is_open=True), vaults.owners["ann"]
     chance = random.Random(4)
     for number in range(few(100)):
@@ -378,9 +366,7 @@ def test_an_owner_that_takes_only_when_called_gets_every_hint_and_mark(
     assert watch.wait() > 1
 
 
-def test_a_closed_vault_hears_a_save_in_a_folder_made_while_it_was_open(
-    vaults: Vaults,
-) -> None:
+def test_a_closed_vault_hears_a_save_in_a_folder_made_while_it_was_open(vaults: Vaults) -> None:
     watch, owner = vaults.add("ann", is_open=True), vaults.owners["ann"]
     (vaults.folder / "ann/trip/log").mkdir(parents=True)
     paths_until_marked(watch)
@@ -419,9 +405,7 @@ def watches_of_process() -> list[str]:
 
 
 @pytest.mark.scenario("C56")
-def test_a_vault_that_was_replaced_while_closed_is_watched_when_opened(
-    vaults: Vaults,
-) -> None:
+def test_a_vault_that_was_replaced_while_closed_is_watched_when_opened(vaults: Vaults) -> None:
     watch = vaults.add("ann", is_open=False)
     before = root_identity(watch.root)
     # As after a mount, of which no event reports.
@@ -509,9 +493,7 @@ def test_an_owner_that_reads_an_unchanged_vault_only_by_hints_misses_no_save(
 
 
 @pytest.mark.parametrize("seed", range(few(40)))
-def test_every_folder_is_watched_after_any_openings_and_closings(
-    vaults: Vaults, seed: int
-) -> None:
+def test_every_folder_is_watched_after_any_openings_and_closings(vaults: Vaults, seed: int) -> None:
     draw = random.Random(seed)
     watch = vaults.add("ann", is_open=False)
     root = Path(watch.root)
@@ -629,9 +611,7 @@ def test_stopping_closes_all_descriptors_and_the_thread(tmp_path: Path) -> None:
 
 
 @pytest.mark.scenario("C63")
-def test_a_folder_that_becomes_a_network_mount_is_noticed_after_seconds(
-    tmp_path: Path,
-) -> None:
+def test_a_folder_that_becomes_a_network_mount_is_noticed_after_seconds(tmp_path: Path) -> None:
     mounts, moment = tmp_path / "mountinfo", [0.0]
     mounts.write_text(f"1 0 0:1 / {tmp_path} rw - ext4 /dev/vda rw\n")
     kinds = MountKinds(mounts=str(mounts), now=lambda: moment[0])

@@ -40,9 +40,7 @@ def watching() -> Iterator[Callable[..., Watcher]]:
         watcher.stop()
 
 
-def hints_until(
-    watcher: Watcher, wanted: Callable[[ChangeHints], bool]
-) -> list[ChangeHints]:
+def hints_until(watcher: Watcher, wanted: Callable[[ChangeHints], bool]) -> list[ChangeHints]:
     """All hints up to those that were wanted."""
     end = time.monotonic() + PATIENCE
     found = []
@@ -87,9 +85,7 @@ def test_after_the_start_the_entire_vault_is_listed(vault):
     watcher = Watcher(vault)
     watcher.start()
     try:
-        assert watcher.take(PATIENCE) == ChangeHints(
-            rescan=True, reason="the watch began"
-        )
+        assert watcher.take(PATIENCE) == ChangeHints(rescan=True, reason="the watch began")
         assert (watcher.mode, watcher.healthy, watcher.reason, watcher.folders) == (
             "inotify",
             True,
@@ -135,14 +131,7 @@ def test_a_change_of_permissions_does_not_hide_a_closed_save(vault, watching):
 
 def test_junk_and_other_files_cause_no_hint(vault, watching):
     watcher = watching(vault)
-    for name in (
-        ".USER.md.~1",
-        ".USER.md.swp",
-        "4913",
-        "USER.md~",
-        "picture.png",
-        "n.md.part",
-    ):
+    for name in (".USER.md.~1", ".USER.md.swp", "4913", "USER.md~", "picture.png", "n.md.part"):
         (vault / name).write_bytes(b"x")
     (vault / ".obsidian").mkdir()
     (vault / ".obsidian/workspace.md").write_bytes(b"x")
@@ -150,9 +139,7 @@ def test_junk_and_other_files_cause_no_hint(vault, watching):
 
     found = hints_until(watcher, lambda hints: "USER.md" in hints.closed)
 
-    assert {path for hints in found for path in (*hints.paths, *hints.subtrees)} == {
-        "USER.md"
-    }
+    assert {path for hints in found for path in (*hints.paths, *hints.subtrees)} == {"USER.md"}
 
 
 def test_reading_a_vault_causes_no_hint(vault, watching):
@@ -173,9 +160,7 @@ def test_a_removed_note_is_hinted(vault, watching):
 
 
 @pytest.mark.scenario("C52")
-def test_an_event_queue_overflow_relists_everything_and_watches_new_folders(
-    large_vault, watching
-):
+def test_an_event_queue_overflow_relists_everything_and_watches_new_folders(large_vault, watching):
     watcher = watching(large_vault)
     with (
         watcher._queue._ready
@@ -186,8 +171,7 @@ def test_an_event_queue_overflow_relists_everything_and_watches_new_folders(
         (large_vault / "memory/late/x.md").write_bytes(b"x")
 
     found = hints_until(
-        watcher,
-        lambda hints: a_rescan(hints) and "more happened at once" in hints.reason,
+        watcher, lambda hints: a_rescan(hints) and "more happened at once" in hints.reason
     )
 
     assert len(look(large_vault, found[-1])) == 6004
@@ -204,25 +188,14 @@ def test_forty_thousand_notes_written_in_a_burst_are_all_found(large_vault, watc
         for number in range(40_000):
             (large_vault / f"memory/{number}.md").write_bytes(b"x")
 
-    found_until(
-        large_vault, watcher, {f"memory/{number}.md" for number in range(40_000)}
-    )
+    found_until(large_vault, watcher, {f"memory/{number}.md" for number in range(40_000)})
 
 
 @pytest.mark.parametrize("seed", range(3))
-def test_all_events_before_a_mark_are_hinted_before_it_or_with_it(
-    large_vault, watching, seed
-):
-    chance, watcher, wanted, found = (
-        random.Random(seed),
-        watching(large_vault),
-        set(),
-        set(),
-    )
+def test_all_events_before_a_mark_are_hinted_before_it_or_with_it(large_vault, watching, seed):
+    chance, watcher, wanted, found = (random.Random(seed), watching(large_vault), set(), set())
     for number in range(200):
-        folder = (
-            large_vault / "memory" / chance.choice(("a", "b/c", f"new/{number // 20}"))
-        )
+        folder = large_vault / "memory" / chance.choice(("a", "b/c", f"new/{number // 20}"))
         folder.mkdir(parents=True, exist_ok=True)
         (folder / f"{number}.md").write_bytes(b"x")
         wanted.add((folder / f"{number}.md").relative_to(large_vault).as_posix())
@@ -285,14 +258,7 @@ LIMITED = """
 def in_a_namespace(project: Path, script: str, *args: object) -> list[str]:
     """Run a script where the limits on inotify and the mounts are the test's own."""
     done = subprocess.run(
-        [
-            "unshare",
-            "-Urm",
-            sys.executable,
-            "-c",
-            textwrap.dedent(script),
-            *map(str, args),
-        ],
+        ["unshare", "-Urm", sys.executable, "-c", textwrap.dedent(script), *map(str, args)],
         capture_output=True,
         text=True,
         env={**os.environ, "PYTHONPATH": str(project)},
@@ -307,25 +273,16 @@ def in_a_namespace(project: Path, script: str, *args: object) -> list[str]:
 
 @pytest.mark.scenario("C53")
 @pytest.mark.parametrize("limit", [1, 20], ids=["at the start", "later"])
-def test_out_of_inotify_watches_the_watcher_polls_reports_it_and_recovers(
-    vault, project, limit
-):
+def test_out_of_inotify_watches_the_watcher_polls_reports_it_and_recovers(vault, project, limit):
     said = in_a_namespace(project, LIMITED, vault, "max_inotify_watches", limit)
 
-    reason = (
-        "the system's limit of inotify watches is reached (fs.inotify.max_user_watches)"
-    )
+    reason = "the system's limit of inotify watches is reached (fs.inotify.max_user_watches)"
     assert f"True polling False {reason}" in said
-    assert said[-2:] == [
-        "True True",
-        "True events may be available again inotify True ",
-    ]
+    assert said[-2:] == ["True True", "True events may be available again inotify True "]
 
 
 @pytest.mark.scenario("C65")
-def test_out_of_inotify_instances_the_watcher_polls_reports_it_and_recovers(
-    vault, project
-):
+def test_out_of_inotify_instances_the_watcher_polls_reports_it_and_recovers(vault, project):
     said = in_a_namespace(project, LIMITED, vault, "max_inotify_instances", 0)
 
     assert said[0].startswith(
@@ -352,9 +309,7 @@ COVERED = """
 
 @pytest.mark.scenario("C56")
 def test_a_disk_mounted_over_the_vault_is_noticed_without_an_event(vault, project):
-    assert in_a_namespace(project, COVERED, vault) == [
-        "the vault's folder was replaced inotify"
-    ]
+    assert in_a_namespace(project, COVERED, vault) == ["the vault's folder was replaced inotify"]
 
 
 @pytest.mark.scenario("C54")
@@ -391,9 +346,7 @@ def test_folders_created_removed_and_recreated_end_up_watched(vault, watching):
 
 
 @pytest.mark.scenario("C55")
-def test_a_folder_is_watched_only_while_it_is_inside_the_vault(
-    vault, tmp_path, watching
-):
+def test_a_folder_is_watched_only_while_it_is_inside_the_vault(vault, tmp_path, watching):
     watcher = watching(vault)
     (tmp_path / "trip/log").mkdir(parents=True)
     shutil.copy(vault / "memory/boat.md", tmp_path / "trip/log")
@@ -424,8 +377,7 @@ def test_a_replaced_vault_is_watched_again(vault, tmp_path, watching):
     found_until(vault, watcher, {"memory/new.md"})
     (vault / "memory/new.md").write_bytes(b"y")
     hints_until(
-        watcher,
-        lambda hints: watcher.mode == "inotify" and "memory/new.md" in hints.closed,
+        watcher, lambda hints: watcher.mode == "inotify" and "memory/new.md" in hints.closed
     )
     (tmp_path / "old/USER.md").write_bytes(b"x")
     assert "USER.md" not in watcher.take(0.05).paths
@@ -437,10 +389,7 @@ def test_an_unreachable_vault_is_reported_until_it_returns(vault, tmp_path, watc
     vault.rename(tmp_path / "old")
 
     hints_until(watcher, lambda hints: hints.rescan and watcher.mode == "polling")
-    assert (watcher.healthy, watcher.reason) == (
-        False,
-        "the vault's folder is not there",
-    )
+    assert (watcher.healthy, watcher.reason) == (False, "the vault's folder is not there")
     with pytest.raises(FileNotFoundError):
         os.stat(vault)
 
@@ -472,9 +421,7 @@ def test_a_dead_watching_thread_is_replaced(vault, watching, monkeypatch):
             raise UnicodeDecodeError("utf-8", b"\xff", 0, 1, "watchdog stumbled")
 
         patched.setattr(
-            InotifyFD,
-            "_parse_event_buffer",
-            staticmethod(lambda _buffer: fail(None, b"")),
+            InotifyFD, "_parse_event_buffer", staticmethod(lambda _buffer: fail(None, b""))
         )
         (vault / "USER.md").write_bytes(b"x")
         watcher._events.join(PATIENCE)
@@ -539,25 +486,17 @@ def test_changes_without_events_are_swept_up_and_the_third_one_starts_polling(
     known = Folder(vault).listing().entries
     rearmed = []
     for step in range(3):
-        with (
-            open(vault / "memory/boat.md", "r+b") as file,
-            mmap.mmap(file.fileno(), 0) as memory,
-        ):
+        with open(vault / "memory/boat.md", "r+b") as file, mmap.mmap(file.fileno(), 0) as memory:
             memory[0:1] = str(step).encode()
             memory.flush()
-        assert (
-            Folder(vault).listing().entries["memory/boat.md"] != known["memory/boat.md"]
-        )
+        assert Folder(vault).listing().entries["memory/boat.md"] != known["memory/boat.md"]
         hints_until(watcher, lambda hints: hints.sweep)
         compare(vault, watcher, known)
         rearmed.append(hints_until(watcher, a_rescan)[-1].reason)
 
     assert rearmed == ["`memory/boat.md` changed without an event"] * 3
     assert (watcher.mode, watcher.healthy) == ("polling", False)
-    assert (
-        watcher.reason
-        == "3 times changes came without an event, last of `memory/boat.md`"
-    )
+    assert watcher.reason == "3 times changes came without an event, last of `memory/boat.md`"
     assert [watcher.take(PATIENCE).rescan for _ in range(3)] == [True] * 3
     assert sorted(path.name for path in vault.iterdir()) == ["USER.md", "memory"]
 
@@ -658,36 +597,21 @@ def test_network_mounts_are_recognised_by_their_type(tmp_path, path, kind, heard
 
 
 @pytest.mark.scenario("C63")
-def test_a_network_mount_is_polled_from_the_start_and_changes_are_found(
-    vault, tmp_path, watching
-):
+def test_a_network_mount_is_polled_from_the_start_and_changes_are_found(vault, tmp_path, watching):
     mounts = tmp_path / "mounts"
-    mounts.write_text(
-        f"22 1 0:40 / {os.path.realpath(tmp_path)} rw - nfs4 server:/vault rw\n"
-    )
-    watcher = watching(
-        vault, settings=Watch(poll_seconds=0.05), system=OwnEvents(str(mounts))
-    )
+    mounts.write_text(f"22 1 0:40 / {os.path.realpath(tmp_path)} rw - nfs4 server:/vault rw\n")
+    watcher = watching(vault, settings=Watch(poll_seconds=0.05), system=OwnEvents(str(mounts)))
 
     assert (watcher.mode, watcher.healthy, watcher.folders) == ("polling", True, 0)
-    assert (
-        watcher.reason
-        == "it is on a file system (nfs4) that does not report all changes"
-    )
+    assert watcher.reason == "it is on a file system (nfs4) that does not report all changes"
     (vault / "memory/new.md").write_bytes(b"x")
     found_until(vault, watcher, {"memory/new.md"})
 
 
-def test_a_polling_watcher_lists_everything_before_it_passes_a_mark(
-    vault, tmp_path, watching
-):
+def test_a_polling_watcher_lists_everything_before_it_passes_a_mark(vault, tmp_path, watching):
     mounts = tmp_path / "mounts"
-    mounts.write_text(
-        f"22 1 0:40 / {os.path.realpath(tmp_path)} rw - nfs4 server:/vault rw\n"
-    )
-    watcher = watching(
-        vault, settings=Watch(poll_seconds=60), system=OwnEvents(str(mounts))
-    )
+    mounts.write_text(f"22 1 0:40 / {os.path.realpath(tmp_path)} rw - nfs4 server:/vault rw\n")
+    watcher = watching(vault, settings=Watch(poll_seconds=60), system=OwnEvents(str(mounts)))
     mark = watcher.mark()
 
     assert watcher.take(PATIENCE) == ChangeHints(
@@ -699,9 +623,7 @@ def test_the_folder_of_this_test_run_can_be_watched(vault):
     assert watchable(vault) is None
 
 
-def test_a_waiting_consumer_can_be_woken_and_a_stopped_watcher_restarts(
-    vault, watching
-):
+def test_a_waiting_consumer_can_be_woken_and_a_stopped_watcher_restarts(vault, watching):
     watcher = watching(vault)
     taken = []
     taker = threading.Thread(target=lambda: taken.append(watcher.take(60)))
@@ -711,11 +633,7 @@ def test_a_waiting_consumer_can_be_woken_and_a_stopped_watcher_restarts(
     assert taken == [ChangeHints()]
 
     watcher.stop()
-    assert (watcher.mode, watcher.healthy, watcher.reason) == (
-        "polling",
-        False,
-        "stopped",
-    )
+    assert (watcher.mode, watcher.healthy, watcher.reason) == ("polling", False, "stopped")
     watcher.start()
     assert watcher.take(PATIENCE).rescan
     assert watcher.healthy
@@ -748,9 +666,7 @@ def test_a_vault_of_ten_thousand_folders_is_watched_without_a_missed_change(
         (large_vault / f"memory/{number % 100}/{number}/x.md").write_bytes(b"x")
         wanted.add(f"memory/{number % 100}/{number}/x.md")
     found: set[str] = set()
-    hints_until(
-        watcher, lambda hints: bool(found.update(hints.closed)) or found >= wanted
-    )
+    hints_until(watcher, lambda hints: bool(found.update(hints.closed)) or found >= wanted)
     busy = time.process_time() - cpu
 
     idle_from, wall = time.process_time(), time.monotonic()
@@ -771,7 +687,5 @@ def test_a_case_only_rename_on_macos_is_detected_by_lstat(): ...
 
 
 @pytest.mark.scenario("C67")
-@pytest.mark.skip(
-    reason="needs Windows: ReadDirectoryChangesW with an empty completion"
-)
+@pytest.mark.skip(reason="needs Windows: ReadDirectoryChangesW with an empty completion")
 def test_an_empty_completion_on_windows_requests_a_rescan(): ...

@@ -28,9 +28,7 @@ def now() -> datetime:
 
 def audited(root: Path) -> list[object]:
     try:
-        return [
-            record["id"] for record in read_records((root / AUDIT).read_bytes()).records
-        ]
+        return [record["id"] for record in read_records((root / AUDIT).read_bytes()).records]
     except FileNotFoundError:
         return []
 
@@ -85,9 +83,7 @@ def kill_once(root: Path, state: Path, moment: float, line: bytes) -> None:
 def whole(raw: bytes) -> bool:
     """Whether a note is one of the texts that somebody meant: the first line, then whole lines, none twice."""
     lines = raw.splitlines()
-    return (
-        raw.startswith(FIRST) and raw.endswith(b"\n") and len(set(lines)) == len(lines)
-    )
+    return raw.startswith(FIRST) and raw.endswith(b"\n") and len(set(lines)) == len(lines)
 
 
 def main(folder: Path, kills: int, seed: int) -> None:
@@ -97,9 +93,7 @@ def main(folder: Path, kills: int, seed: int) -> None:
     moments = random.Random(seed)
     torn = 0
     for number in range(kills):
-        kill_once(
-            root, state, moments.uniform(0.004, 0.15), f"- person {number}\n".encode()
-        )
+        kill_once(root, state, moments.uniform(0.004, 0.15), f"- person {number}\n".encode())
         torn += not whole((root / NOTE).read_bytes())
     writer = Writer.open(root, state, merge_lines)
     for _ in range(50):
@@ -111,14 +105,10 @@ def main(folder: Path, kills: int, seed: int) -> None:
     lines = (root / NOTE).read_text().splitlines()
     found = {
         "torn": torn,
-        "missing": [
-            number for number in range(kills) if f"- person {number}" not in lines
-        ],
+        "missing": [number for number in range(kills) if f"- person {number}" not in lines],
         "twice": len(lines) - len(set(lines)),
         "bot": sorted(line for line in lines if "bot" in line),
-        "audit": sorted(
-            f"- bot {str(one).removeprefix('op-')}" for one in audited(root)
-        ),
+        "audit": sorted(f"- bot {str(one).removeprefix('op-')}" for one in audited(root)),
         "strays": [name for name in os.listdir(root) if name not in (NOTE, AUDIT)],
         "waiting": len(writer.displaced()) + len(writer.pending()),
     }

@@ -104,9 +104,7 @@ def _conflict(world: World) -> None:
 def _trash(world: World) -> None:
     from vault_memory.vault.snapshots import revision_of
 
-    world.writer.trash(
-        NOTE, expected=revision_of(OLD), now=world.now, op_id="op", record=b"trash"
-    )
+    world.writer.trash(NOTE, expected=revision_of(OLD), now=world.now, op_id="op", record=b"trash")
 
 
 _BOTH = frozenset({"a", "b", "bot"})
@@ -116,9 +114,7 @@ _MERGED = note("a", "b", "ann", "bot")
 
 TEMPLATES = (
     Template("write", write, frozenset({OLD, NEW}), _BOTH),
-    Template(
-        "create", _create, frozenset({None, NEW}), _BOTH, path="notes/deep/new.md"
-    ),
+    Template("create", _create, frozenset({None, NEW}), _BOTH, path="notes/deep/new.md"),
     Template("stale", write, frozenset({_ANN, _MERGED}), _WITH_ANN, set_up=_stale),
     Template(
         "twice",
@@ -171,12 +167,8 @@ TEMPLATES = (
         set_up=_held,
         alone=_BOTH,
     ),
-    Template(
-        "no exchange", write, frozenset({OLD, NEW, None}), _BOTH, set_up=_no_exchange
-    ),
-    Template(
-        "only links", write, frozenset({OLD, NEW, None}), _BOTH, set_up=_nothing_new
-    ),
+    Template("no exchange", write, frozenset({OLD, NEW, None}), _BOTH, set_up=_no_exchange),
+    Template("only links", write, frozenset({OLD, NEW, None}), _BOTH, set_up=_nothing_new),
     Template(
         "no exchange, a new note in the gap",
         write,

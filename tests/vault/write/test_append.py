@@ -42,9 +42,7 @@ for number, (process, reading) in running.items():
 """
 
 
-def append_from_many(
-    vault: Path, processes: int, records: int, *, kills: int = 0
-) -> None:
+def append_from_many(vault: Path, processes: int, records: int, *, kills: int = 0) -> None:
     """`kills` of the processes are killed in the middle; whatever a call has returned for stands in the log."""
     asked = [str(vault), str(processes), str(records), str(kills)]
     ran = subprocess.run(
@@ -61,9 +59,9 @@ def append_from_many(
 
     ids = [str(record["id"]) for record in read.records]
     assert len(ids) == len(set(ids))
-    assert {
-        f"{number}-{one}" for number, count in enumerate(done) for one in range(count)
-    } <= set(ids)
+    assert {f"{number}-{one}" for number, count in enumerate(done) for one in range(count)} <= set(
+        ids
+    )
     assert read.bad <= kills
     assert len(ids) <= sum(done) + kills
     assert done[kills:] == [records] * (processes - kills)
@@ -85,9 +83,10 @@ def test_a_log_and_its_folders_are_created_on_first_use(tmp_path: Path) -> None:
     append_record(tmp_path, LOG, {"id": "1", "text": "grüezi"})
     append_record(tmp_path, LOG, {"id": "2", "text": "\ud800"})
 
-    assert [
-        json.loads(line)["id"] for line in (tmp_path / LOG).read_bytes().splitlines()
-    ] == ["1", "2"]
+    assert [json.loads(line)["id"] for line in (tmp_path / LOG).read_bytes().splitlines()] == [
+        "1",
+        "2",
+    ]
 
 
 @pytest.mark.scenario("B42")
@@ -123,9 +122,11 @@ def test_copies_of_a_log_are_joined_by_id_and_sorted_by_time() -> None:
     one = b'{"id":"a","ts":"2026-01-01"}\n{"id":"c","ts":"2026-01-03"}\n'
     other = b'{"id":"a","ts":"2026-01-01"}\n{"id":"b","ts":"2026-01-02"}\n'
 
-    assert [
-        record["id"] for record in read_records(merge_records([one, other])).records
-    ] == ["a", "b", "c"]
+    assert [record["id"] for record in read_records(merge_records([one, other])).records] == [
+        "a",
+        "b",
+        "c",
+    ]
     assert merge_records([one, one]) == one
     assert merge_records([other, one]) == merge_records([one, other])
 

@@ -49,9 +49,7 @@ class Bot:
 
     def put(self, op_id: str, line: bytes) -> None:
         raw = self.read()
-        new = Replacement(
-            NOTE, raw + line, expected=revision_of(raw), op_id=op_id, quiet=0.0
-        )
+        new = Replacement(NOTE, raw + line, expected=revision_of(raw), op_id=op_id, quiet=0.0)
         done = self.writer.write(new, now=now())
         if line:
             self.written.append(done)
@@ -59,10 +57,7 @@ class Bot:
     def kept(self) -> set[str]:
         """All lines of all versions that are kept."""
         snapshots = self.writer.snapshots
-        raws = [
-            snapshots.bytes_of(version.revision) or b""
-            for version in snapshots.chain(NOTE)
-        ]
+        raws = [snapshots.bytes_of(version.revision) or b"" for version in snapshots.chain(NOTE)]
         return {line for raw in raws for line in raw.decode().splitlines()}
 
     def settle(self) -> None:

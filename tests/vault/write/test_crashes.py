@@ -42,9 +42,7 @@ def finish(template: Template, world: World) -> None:
 def check(template: Template, world: World) -> None:
     lines = (world.files.text(template.path) or b"").decode().split()
     wanted = (
-        template.lines
-        if template.alone is None or world.files.person_wrote
-        else template.alone
+        template.lines if template.alone is None or world.files.person_wrote else template.alone
     )
     assert sorted(lines) == sorted(wanted), "each line once"
     assert world.strays() == []
@@ -70,9 +68,7 @@ LOOKING = (
 
 def moments(trace: list[str]) -> list[int]:
     """The calls before which a crash is different from one before a later call, and the end."""
-    changing = [
-        at for at, what in enumerate(trace, 1) if what.split()[0] not in LOOKING
-    ]
+    changing = [at for at, what in enumerate(trace, 1) if what.split()[0] not in LOOKING]
     return [*changing, len(trace) + 1]
 
 
@@ -98,9 +94,7 @@ def test_a_crash_at_any_system_call_leaves_the_note_old_or_new_and_is_recovered(
 
 @pytest.mark.scenario("B48")
 @pytest.mark.parametrize("template", TEMPLATES, ids=lambda template: template.name)
-def test_a_crash_at_any_system_call_of_the_recovery_is_recovered(
-    template: Template,
-) -> None:
+def test_a_crash_at_any_system_call_of_the_recovery_is_recovered(template: Template) -> None:
     for model in ("kill", "posix"):
         crash_twice(template, model)
 
@@ -108,9 +102,7 @@ def test_a_crash_at_any_system_call_of_the_recovery_is_recovered(
 @pytest.mark.deep
 @pytest.mark.scenario("B48")
 @pytest.mark.parametrize("template", TEMPLATES, ids=lambda template: template.name)
-def test_a_crash_during_recovery_is_recovered_under_every_disk_model(
-    template: Template,
-) -> None:
+def test_a_crash_during_recovery_is_recovered_under_every_disk_model(template: Template) -> None:
     for model in MODELS:
         crash_twice(template, model)
 

@@ -24,9 +24,7 @@ NEVER_FAIL = ("close", "commit", "alone")
 
 
 @pytest.mark.scenario("B39", "B40", "B41")
-@pytest.mark.parametrize(
-    "number", [errno.ENOSPC, errno.EIO, errno.EACCES], ids=errno.errorcode.get
-)
+@pytest.mark.parametrize("number", [errno.ENOSPC, errno.EIO, errno.EACCES], ids=errno.errorcode.get)
 @pytest.mark.parametrize("template", TEMPLATES, ids=lambda template: template.name)
 def test_an_error_at_any_system_call_loses_nothing_and_is_overcome(
     template: Template, number: int
@@ -117,9 +115,7 @@ def test_a_file_whose_sync_failed_is_never_synced_again() -> None:
 def test_a_lost_journal_loses_no_note_and_touches_no_file() -> None:
     world = begin(TEMPLATES[0])
     swapped = next(
-        at
-        for at, what in enumerate(trace_of(TEMPLATES[0]), 1)
-        if what.startswith("exchange")
+        at for at, what in enumerate(trace_of(TEMPLATES[0]), 1) if what.startswith("exchange")
     )
     world.files.crash_at = swapped + 1
     with pytest.raises(Crash):

@@ -19,9 +19,7 @@ def kill(tmp_path: Path, kills: int, seed: int) -> None:
         str(kills),
         str(seed),
     ]
-    ran = subprocess.run(
-        command, cwd=PROJECT, capture_output=True, text=True, timeout=600
-    )
+    ran = subprocess.run(command, cwd=PROJECT, capture_output=True, text=True, timeout=600)
     assert ran.returncode == 0, ran.stderr
     found = json.loads(ran.stdout)
 

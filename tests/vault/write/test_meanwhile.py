@@ -59,9 +59,7 @@ def as_vim(files: SimulatedFiles) -> Iterator[None]:
         files.person_removes(NOTE)
     yield
     number = (
-        files.number_of(NOTE)
-        if files.text(NOTE) is not None
-        else files.person_saves(NOTE, b"")
+        files.number_of(NOTE) if files.text(NOTE) is not None else files.person_saves(NOTE, b"")
     )
     files.others[number] = 1
     yield
@@ -79,12 +77,7 @@ SAVES: dict[str, Save] = {
 
 
 def world_with_save(
-    save: Save,
-    act: Callable[[World], None],
-    at: int,
-    pace: int,
-    *,
-    exchanges: bool = True,
+    save: Save, act: Callable[[World], None], at: int, pace: int, *, exchanges: bool = True
 ) -> World:
     """The save begins before call ``at``; its further steps come every ``pace`` calls."""
     world = begin(TEMPLATES[0])
@@ -160,9 +153,7 @@ def check_then_rename(world: World) -> None:
     _put(
         files,
         folder,
-        merge_lines(raw, NEW, now) or NEW
-        if revision_of(now) != revision_of(raw)
-        else NEW,
+        merge_lines(raw, NEW, now) or NEW if revision_of(now) != revision_of(raw) else NEW,
     )
 
 
@@ -187,9 +178,7 @@ def _put(files: SimulatedFiles, folder: int, raw: bytes) -> None:
     files.fsync(folder)
 
 
-@pytest.mark.parametrize(
-    "engine", [last_writer_wins, check_then_rename, swap_and_forget]
-)
+@pytest.mark.parametrize("engine", [last_writer_wins, check_then_rename, swap_and_forget])
 def test_a_broken_engine_is_detected(engine: Callable[[World], None]) -> None:
     lost = [
         at
@@ -226,6 +215,4 @@ def test_a_late_save_to_a_displaced_file_waits_for_another_save_to_finish() -> N
     assert files.text(NOTE) == whole[:-5]
     files.person_writes(editor, whole)
     world.tend_until_quiet()
-    assert sorted((files.text(NOTE) or b"").splitlines()) == sorted(
-        [*whole.splitlines(), b"late"]
-    )
+    assert sorted((files.text(NOTE) or b"").splitlines()) == sorted([*whole.splitlines(), b"late"])

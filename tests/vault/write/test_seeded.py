@@ -32,13 +32,7 @@ class Savers:
         if next(self.steps, self) is self and self.files.text(NOTE) is not None:
             self.saved += 1
             line = f"ann-{self.saved}\n".encode()
-            ways = (
-                self.by_rename,
-                self.by_rename,
-                self.in_place,
-                self.as_vim,
-                self.by_appending,
-            )
+            ways = (self.by_rename, self.by_rename, self.in_place, self.as_vim, self.by_appending)
             self.steps = self.dice.choice(ways)(line)
             next(self.steps, None)
 
@@ -98,9 +92,7 @@ def run(seed: int) -> World:
         if dice.random() < 0.3:
             files.crash_at = files.calls + dice.randint(1, 60)
         if dice.random() < 0.3:
-            files.faults[files.calls + dice.randint(1, 50)] = dice.choice(
-                (errno.ENOSPC, errno.EIO)
-            )
+            files.faults[files.calls + dice.randint(1, 50)] = dice.choice((errno.ENOSPC, errno.EIO))
         write(world, number)
         world.later(dice.choice((0.0, 0.5, 4.0)))
     files.chance = files.crash_at = None
@@ -117,11 +109,7 @@ def write(world: World, number: int) -> None:
     """Until it is in the journal, also when the process dies of it; errors of the disk make it wait."""
     while True:
         text = world.files.text(NOTE)
-        whole = (
-            text
-            if text is not None and text.startswith(OLD) and text.endswith(b"\n")
-            else OLD
-        )
+        whole = text if text is not None and text.startswith(OLD) and text.endswith(b"\n") else OLD
         try:
             world.write(NOTE, whole + f"bot-{number}\n".encode(), whole, f"op-{number}")
             world.writer.tend(world.now)
@@ -138,9 +126,7 @@ def check(world: World, saved: int) -> None:
     seen = {
         line
         for version in world.writer.snapshots.chain(NOTE)
-        for line in (world.writer.snapshots.bytes_of(version.revision) or b"")
-        .decode()
-        .split()
+        for line in (world.writer.snapshots.bytes_of(version.revision) or b"").decode().split()
     }
     assert {f"ann-{number}" for number in range(1, saved + 1)} <= set(lines)
     assert {f"bot-{number}" for number in range(1, WRITES + 1)} <= set(lines) | seen

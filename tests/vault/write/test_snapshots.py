@@ -42,20 +42,18 @@ def test_a_recorded_version_is_returned_byte_for_byte(snapshots: Snapshots) -> N
     assert snapshots.bytes_of("0" * 64) is None
 
 
-def test_an_unchanged_version_adds_no_entry_but_a_reverted_one_does(
-    snapshots: Snapshots,
-) -> None:
+def test_an_unchanged_version_adds_no_entry_but_a_reverted_one_does(snapshots: Snapshots) -> None:
     for raw in (b"a", b"a", b"b", b"a"):
         snapshots.record("USER.md", raw, at=TODAY)
 
-    assert [
-        snapshots.bytes_of(version.revision) for version in snapshots.chain("USER.md")
-    ] == [b"a", b"b", b"a"]
+    assert [snapshots.bytes_of(version.revision) for version in snapshots.chain("USER.md")] == [
+        b"a",
+        b"b",
+        b"a",
+    ]
 
 
-def test_a_query_for_one_version_does_not_read_all_versions(
-    snapshots: Snapshots,
-) -> None:
+def test_a_query_for_one_version_does_not_read_all_versions(snapshots: Snapshots) -> None:
     revision = snapshots.record("USER.md", b"a", at=TODAY)
     connection = cast(RepairingConnection, snapshots._journal.connection)._connection
     asked: list[tuple[str, Any]] = []
@@ -80,9 +78,7 @@ def test_a_query_for_one_version_does_not_read_all_versions(
     assert not [step for step in plans if step.startswith("SCAN")]
 
 
-def test_a_journal_of_an_earlier_version_opens_with_all_its_snapshots(
-    tmp_path: Path,
-) -> None:
+def test_a_journal_of_an_earlier_version_opens_with_all_its_snapshots(tmp_path: Path) -> None:
     connection = connect(tmp_path / "journal.sqlite", durable=True)
     for step in STEPS[:3]:
         connection.execute(step)
@@ -91,19 +87,18 @@ def test_a_journal_of_an_earlier_version_opens_with_all_its_snapshots(
         "INSERT INTO blobs VALUES (?, 1, ?)", (revision_of(b"a"), zlib.compress(b"a"))
     )
     connection.execute(
-        "INSERT INTO versions VALUES (1, 'USER.md', ?, 0, 'person', 0)",
-        (revision_of(b"a"),),
+        "INSERT INTO versions VALUES (1, 'USER.md', ?, 0, 'person', 0)", (revision_of(b"a"),)
     )
     connection.close()
 
     snapshots = Snapshots(open_journal(tmp_path))
 
-    assert [
-        snapshots.bytes_of(version.revision) for version in snapshots.chain("USER.md")
-    ] == [b"a"]
-    assert [
-        version.path for version in snapshots.before("ann.md", revision_of(b"a"))
-    ] == ["USER.md"]
+    assert [snapshots.bytes_of(version.revision) for version in snapshots.chain("USER.md")] == [
+        b"a"
+    ]
+    assert [version.path for version in snapshots.before("ann.md", revision_of(b"a"))] == [
+        "USER.md"
+    ]
 
 
 def test_a_journal_emptied_under_an_idle_process_does_not_block_writers(
@@ -118,9 +113,7 @@ def test_a_journal_emptied_under_an_idle_process_does_not_block_writers(
     with closing(open_journal(tmp_path)) as other:
         Snapshots(other).record("USER.md", b"b", at=TODAY)
 
-    assert [version.revision for version in Snapshots(idle).chain("USER.md")] == [
-        revision_of(b"b")
-    ]
+    assert [version.revision for version in Snapshots(idle).chain("USER.md")] == [revision_of(b"b")]
 
 
 def test_an_idle_process_notices_that_its_journal_was_emptied(
@@ -136,10 +129,7 @@ def test_an_idle_process_notices_that_its_journal_was_emptied(
 
 def test_versions_thin_out_with_age(journal: Journal, snapshots: Snapshots) -> None:
     with journal.transaction():
-        for minute in (
-            *range(120 * 24 * 60, 2 * 24 * 60, -40),
-            *range(2 * 24 * 60, -1, -20),
-        ):
+        for minute in (*range(120 * 24 * 60, 2 * 24 * 60, -40), *range(2 * 24 * 60, -1, -20)):
             revision = snapshots.keep(str(minute).encode())
             snapshots.add("USER.md", revision, at=TODAY - minute * 60, by="person")
 
@@ -175,9 +165,7 @@ def test_the_newest_version_is_never_pruned(snapshots: Snapshots) -> None:
 
 
 @pytest.mark.scenario("A7", "A8")
-def test_a_save_from_a_stale_buffer_is_matched_to_the_version_it_was_loaded_from() -> (
-    None
-):
+def test_a_save_from_a_stale_buffer_is_matched_to_the_version_it_was_loaded_from() -> None:
     loaded = note("a", "b", "c")
     after_bot, after_other = (
         note("a", "b", "c", "bot"),
@@ -187,10 +175,7 @@ def test_a_save_from_a_stale_buffer_is_matched_to_the_version_it_was_loaded_from
 
     assert nearest(note("a", "b", "c", "ann"), versions) == "1"
     assert nearest(note("a", "b", "c", "bot", "ann"), versions) == "2"
-    assert (
-        nearest(note("a", "b", "c", "bot", "phone", "bot again", "ann"), versions)
-        == "3"
-    )
+    assert nearest(note("a", "b", "c", "bot", "phone", "bot again", "ann"), versions) == "3"
     assert nearest(b"", []) is None
 
 

@@ -51,9 +51,7 @@ def test_a_clock_jump_at_any_system_call_of_a_write_changes_nothing(
 
 @pytest.mark.scenario("B50")
 @pytest.mark.parametrize("seconds", LEAPS.values(), ids=LEAPS)
-def test_a_save_into_a_displaced_file_is_found_despite_a_clock_jump(
-    seconds: float,
-) -> None:
+def test_a_save_into_a_displaced_file_is_found_despite_a_clock_jump(seconds: float) -> None:
     world = begin(TEMPLATES[0])
     files = world.files
     held = files.number_of(NOTE)
@@ -71,9 +69,7 @@ def test_a_save_into_a_displaced_file_is_found_despite_a_clock_jump(
 
 
 @pytest.mark.scenario("B50")
-def test_a_waiting_op_is_done_although_the_clock_was_set_back(
-    root: Path, writer: Writer
-) -> None:
+def test_a_waiting_op_is_done_although_the_clock_was_set_back(root: Path, writer: Writer) -> None:
     (root / ".USER.md.swp").write_bytes(b"of an editor that crashed")
     now = datetime.now(UTC) + timedelta(hours=1)
     new = Replacement("USER.md", b"bot\n", expected=None, op_id="op", quiet=0.0)
@@ -94,9 +90,7 @@ def test_a_write_across_midnight_and_time_zones_has_the_date_of_its_start(
     (root / "memory").mkdir()
     (root / "memory/2036-11-21.md").write_bytes(b"CONFLICT\n")
     (root / "memory/2036-11-21.md").chmod(0o444)
-    new = Replacement(
-        "memory/2036-11-21.md", b"ours\n", expected=None, op_id="op", record=b"x"
-    )
+    new = Replacement("memory/2036-11-21.md", b"ours\n", expected=None, op_id="op", record=b"x")
     done = writer.write(new, now=asked)
     assert done.outcome == "pending"
     (root / "memory/2036-11-21.md").chmod(0o644)
@@ -104,8 +98,5 @@ def test_a_write_across_midnight_and_time_zones_has_the_date_of_its_start(
     writer.tend((asked + timedelta(minutes=2)).astimezone(away))
 
     names = sorted(path.name for path in (root / "memory").iterdir())
-    assert names == [
-        "2036-11-21 (memory copy 2036-11-21 235959 bot).md",
-        "2036-11-21.md",
-    ]
+    assert names == ["2036-11-21 (memory copy 2036-11-21 235959 bot).md", "2036-11-21.md"]
     assert (root / "memory" / names[0]).read_bytes() == b"ours\n"

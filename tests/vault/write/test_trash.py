@@ -11,9 +11,7 @@ from vault_memory.vault.write.writer import Writer
 OLD = note("a", "b")
 
 
-def test_a_note_is_moved_out_of_the_vault_and_can_be_restored(
-    root: Path, writer: Writer
-) -> None:
+def test_a_note_is_moved_out_of_the_vault_and_can_be_restored(root: Path, writer: Writer) -> None:
     done = writer.trash("USER.md", expected=revision_of(OLD), now=now(), op_id="gone")
 
     assert done.outcome == "trashed"
@@ -32,18 +30,14 @@ def test_an_edit_wins_over_a_deletion(root: Path, writer: Writer) -> None:
     (root / "USER.md").write_bytes(note("a", "b", "ann"))
 
     assert (
-        writer.trash(
-            "USER.md", expected=revision_of(OLD), now=now(), op_id="gone"
-        ).outcome
+        writer.trash("USER.md", expected=revision_of(OLD), now=now(), op_id="gone").outcome
         == "unchanged"
     )
     assert (root / "USER.md").read_bytes() == note("a", "b", "ann")
     assert writer.thrown() == []
 
 
-def test_saving_from_an_open_editor_brings_a_trashed_note_back(
-    root: Path, writer: Writer
-) -> None:
+def test_saving_from_an_open_editor_brings_a_trashed_note_back(root: Path, writer: Writer) -> None:
     at = datetime.now(UTC)
     with open(root / "USER.md", "ab", buffering=0) as editor:
         writer.trash("USER.md", expected=revision_of(OLD), now=at, op_id="gone")
@@ -66,10 +60,7 @@ def test_a_note_created_in_the_meantime_is_not_replaced_by_a_restore(
 
     assert done.outcome == "copied"
     assert (root / "USER.md").read_bytes() == note("new")
-    assert any(
-        "memory copy" in name and (root / name).read_bytes() == OLD
-        for name in names(root)
-    )
+    assert any("memory copy" in name and (root / name).read_bytes() == OLD for name in names(root))
 
 
 def test_the_trash_is_emptied_after_a_month(root: Path, writer: Writer) -> None:

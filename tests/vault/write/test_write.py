@@ -39,9 +39,7 @@ def put(
     record: bytes = b"",
 ) -> WriteResult:
     expected = None if old is None else revision_of(old)
-    replacement = Replacement(
-        path, new, expected=expected, op_id=op_id, quiet=quiet, record=record
-    )
+    replacement = Replacement(path, new, expected=expected, op_id=op_id, quiet=quiet, record=record)
     return writer.write(replacement, now=at or now())
 
 
@@ -49,9 +47,7 @@ def names(root: Path) -> list[str]:
     return sorted(path.name for path in root.iterdir())
 
 
-def test_a_write_replaces_the_note_and_leaves_nothing_behind(
-    root: Path, writer: Writer
-) -> None:
+def test_a_write_replaces_the_note_and_leaves_nothing_behind(root: Path, writer: Writer) -> None:
     done = put(writer)
 
     assert (done.outcome, done.before, done.after) == (
@@ -91,9 +87,7 @@ def test_a_new_note_is_created_with_its_folders(
     assert stat.S_IMODE((root / "Users/ann/memories/new.md").stat().st_mode) == 0o644
 
 
-def test_a_new_note_never_replaces_one_created_earlier(
-    root: Path, writer: Writer
-) -> None:
+def test_a_new_note_never_replaces_one_created_earlier(root: Path, writer: Writer) -> None:
     done = put(writer, new=note("bot"), old=None)
 
     assert done.outcome == "merged"
@@ -154,10 +148,7 @@ def test_a_write_of_the_same_size_in_the_same_second_changes_the_mtime(
     put(writer, new=note("b", "a"))
 
     after = (root / "USER.md").stat()
-    assert (after.st_size, int(after.st_mtime)) != (
-        before.st_size,
-        int(before.st_mtime),
-    )
+    assert (after.st_size, int(after.st_mtime)) != (before.st_size, int(before.st_mtime))
 
 
 @pytest.mark.scenario("A30")
@@ -167,9 +158,7 @@ def test_a_symlink_in_the_vault_is_kept_and_its_target_is_written(
 ) -> None:
     (root / "notes").mkdir()
     (root / "notes/real.md").write_bytes(OLD)
-    (root / "LINK.md").symlink_to(
-        root / "notes/real.md" if absolute else "notes/real.md"
-    )
+    (root / "LINK.md").symlink_to(root / "notes/real.md" if absolute else "notes/real.md")
 
     done = put(writer, "LINK.md")
 
@@ -268,9 +257,7 @@ def test_a_write_that_must_wait_touches_nothing(
 
 
 @pytest.mark.scenario("A28")
-@pytest.mark.skipif(
-    os.geteuid() != 0, reason="only root can make a file of somebody else"
-)
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can make a file of somebody else")
 def test_a_note_of_another_user_is_left_alone(root: Path, tmp_path: Path) -> None:
     files = RealFiles(root)
     files.uid = 1000
@@ -282,24 +269,18 @@ def test_a_note_of_another_user_is_left_alone(root: Path, tmp_path: Path) -> Non
 
 
 @pytest.mark.scenario("A22")
-def test_a_write_waits_until_the_note_has_been_quiet(
-    root: Path, writer: Writer
-) -> None:
+def test_a_write_waits_until_the_note_has_been_quiet(root: Path, writer: Writer) -> None:
     began = now()
 
     assert put(writer, at=began, quiet=2.0).reason == "hot"
 
     assert writer.tend(began + timedelta(seconds=1)) == []
-    assert [done.outcome for done in writer.tend(began + timedelta(seconds=2.5))] == [
-        "written"
-    ]
+    assert [done.outcome for done in writer.tend(began + timedelta(seconds=2.5))] == ["written"]
     assert (root / "USER.md").read_bytes() == NEW
 
 
 @pytest.mark.scenario("A4")
-def test_a_note_open_for_writing_is_left_alone_for_a_while(
-    root: Path, writer: Writer
-) -> None:
+def test_a_note_open_for_writing_is_left_alone_for_a_while(root: Path, writer: Writer) -> None:
     began = now()
     with open(root / "USER.md", "ab") as editor:
         assert put(writer, at=began).reason == "hot"
@@ -323,30 +304,22 @@ def test_an_emptied_note_is_accepted_after_a_hold(root: Path, writer: Writer) ->
     assert writer.snapshots.bytes_of(revision_of(OLD)) == OLD
 
 
-def test_a_dead_editors_lock_blocks_writes_only_for_minutes(
-    root: Path, writer: Writer
-) -> None:
+def test_a_dead_editors_lock_blocks_writes_only_for_minutes(root: Path, writer: Writer) -> None:
     _vim(root / "USER.md")
     began = now()
     put(writer, at=began)
 
     assert writer.tend(began + timedelta(minutes=9)) == []
-    assert [one.outcome for one in writer.tend(began + timedelta(minutes=11))] == [
-        "written"
-    ]
+    assert [one.outcome for one in writer.tend(began + timedelta(minutes=11))] == ["written"]
 
 
-def test_a_waiting_write_survives_a_restart(
-    root: Path, writer: Writer, tmp_path: Path
-) -> None:
+def test_a_waiting_write_survives_a_restart(root: Path, writer: Writer, tmp_path: Path) -> None:
     began = now()
     put(writer, at=began, quiet=2.0, record=b"audit me")
     again = Writer.open(root, tmp_path / "state", merge_lines)
 
     assert [op.record for op in again.pending()] == [b"audit me"]
-    assert [one.outcome for one in again.tend(began + timedelta(seconds=3))] == [
-        "written"
-    ]
+    assert [one.outcome for one in again.tend(began + timedelta(seconds=3))] == ["written"]
     assert [(op.op_id, op.record) for op in again.finished()] == [("op", b"audit me")]
     again.acknowledge(["op"])
     assert again.finished() == []
@@ -402,9 +375,7 @@ def test_an_editor_that_has_the_displaced_file_open_can_still_save(
     assert writer.displaced() == []
 
 
-def test_checking_for_open_files_sends_no_signal_that_kills_the_process(
-    root: Path,
-) -> None:
+def test_checking_for_open_files_sends_no_signal_that_kills_the_process(root: Path) -> None:
     files = RealFiles(root)
     folder = files.open_folder("")
     fd = files.open(folder, "USER.md")
@@ -469,9 +440,7 @@ def test_two_writers_take_turns(root: Path, writer: Writer, tmp_path: Path) -> N
 
 
 @pytest.mark.scenario("B45")
-def test_a_damaged_journal_is_set_aside(
-    root: Path, writer: Writer, tmp_path: Path
-) -> None:
+def test_a_damaged_journal_is_set_aside(root: Path, writer: Writer, tmp_path: Path) -> None:
     put(writer)
     writer.close()
     file = tmp_path / "state" / FILE
@@ -481,13 +450,6 @@ def test_a_damaged_journal_is_set_aside(
 
     assert fresh.snapshots.chain("USER.md") == []
     assert (root / "USER.md").read_bytes() == NEW
-    assert (
-        (tmp_path / "state" / f"{FILE}.damaged-1")
-        .read_bytes()
-        .startswith(b"no database")
-    )
-    assert (
-        put(fresh, new=note("a", "b", "bot", "more"), old=NEW, op_id="op-2").outcome
-        == "written"
-    )
+    assert (tmp_path / "state" / f"{FILE}.damaged-1").read_bytes().startswith(b"no database")
+    assert put(fresh, new=note("a", "b", "bot", "more"), old=NEW, op_id="op-2").outcome == "written"
     fresh.close()

@@ -51,9 +51,7 @@ EMPTY = _empty()
 class World:
     """One vault, its disk and its journal."""
 
-    def __init__(
-        self, files: SimulatedFiles | None = None, journal: bytes | None = None
-    ) -> None:
+    def __init__(self, files: SimulatedFiles | None = None, journal: bytes | None = None) -> None:
         self.files = files or SimulatedFiles()
         self.connection = apsw.Connection(":memory:")
         self.connection.deserialize("main", journal or EMPTY)
@@ -81,12 +79,7 @@ class World:
         self.files.clock += seconds
 
     def write(
-        self,
-        path: str,
-        new: bytes,
-        old: bytes | None,
-        op_id: str = "op",
-        quiet: float = 0.0,
+        self, path: str, new: bytes, old: bytes | None, op_id: str = "op", quiet: float = 0.0
     ) -> WriteResult:
         expected = None if old is None else revision_of(old)
         replacement = Replacement(
@@ -120,10 +113,7 @@ class World:
     def strays(self) -> list[str]:
         """Temporaries that lie in the vault."""
         return [
-            name
-            for path in self.files.folders
-            for name in self.files.names(path)
-            if ".~" in name
+            name for path in self.files.folders for name in self.files.names(path) if ".~" in name
         ]
 
 

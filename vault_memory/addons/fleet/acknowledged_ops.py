@@ -14,19 +14,9 @@ from hashlib import sha256
 from typing import Any, Literal, assert_never
 
 from vault_memory.api.vault_memory import VaultMemory
-from vault_memory.conversations.calls import (
-    MODES,
-    NOTHING,
-    Recorded,
-    RecordOptions,
-)
+from vault_memory.conversations.calls import MODES, NOTHING, Recorded, RecordOptions
 from vault_memory.edits.calls import EditOptions, aware
-from vault_memory.edits.commands import (
-    EditAction,
-    MergeCopy,
-    RestoreLines,
-    id_by_clock,
-)
+from vault_memory.edits.commands import EditAction, MergeCopy, RestoreLines, id_by_clock
 from vault_memory.edits.edit_result import Edit, edit_of
 from vault_memory.learning.remember import Remembered
 from vault_memory.markdown.note_items import item_id
@@ -124,10 +114,7 @@ class AcknowledgedOp:
         return sha256(f"{self.op_id}\0{purpose}".encode()).hexdigest()
 
 
-def with_owner(
-    memory: VaultMemory,
-    op: AcknowledgedOp,
-) -> AcknowledgedOp:
+def with_owner(memory: VaultMemory, op: AcknowledgedOp) -> AcknowledgedOp:
     """Return the operation with the person of its session. Raises OwnerUnknown."""
     # Fault: the session may be unknown, or that of another person, when the turn is replayed.
     if op.call != "record":
@@ -137,12 +124,7 @@ def with_owner(
     return replace(op, arguments={**op.arguments, **owner})
 
 
-def execute(
-    memory: VaultMemory,
-    op: AcknowledgedOp,
-    *,
-    again: bool = False,
-) -> Answer:
+def execute(memory: VaultMemory, op: AcknowledgedOp, *, again: bool = False) -> Answer:
     """Execute an operation on an open vault. With `again`, it may have been executed before."""
     match op.call:
         case "record":
@@ -162,10 +144,7 @@ def execute(
             assert_never(op.call)
 
 
-def answer_ahead(
-    memory: VaultMemory,
-    op: AcknowledgedOp,
-) -> Answer | None:
+def answer_ahead(memory: VaultMemory, op: AcknowledgedOp) -> Answer | None:
     """Return the answer of an operation that is executed later; None: it depends on the text then.
 
     A turn whose person is named is only added to a transcript, whatever that has.
@@ -185,10 +164,7 @@ def answer_ahead(
     return Recorded(turn_id, conversations.transcripts.path_of(turn))
 
 
-def recorded_answer(
-    memory: VaultMemory,
-    op: AcknowledgedOp,
-) -> Answer | None:
+def recorded_answer(memory: VaultMemory, op: AcknowledgedOp) -> Answer | None:
     """Return the answer of an operation that the audit has; None when it does not have it."""
     for note in _notes_of(memory, op):
         records = records_of(memory, op, note)
@@ -199,20 +175,13 @@ def recorded_answer(
     return None
 
 
-def outcome_of(
-    memory: VaultMemory,
-    op: AcknowledgedOp,
-    note: str,
-) -> OpOutcome:
+def outcome_of(memory: VaultMemory, op: AcknowledgedOp, note: str) -> OpOutcome:
     """Return what an operation has written so far; a write may wait for its note."""
     records = records_of(memory, op, note)
     return OpOutcome(note, tuple(dict(record.as_json()) for record in records))
 
 
-def current_outcome(
-    memory: VaultMemory,
-    op: AcknowledgedOp,
-) -> OpOutcome:
+def current_outcome(memory: VaultMemory, op: AcknowledgedOp) -> OpOutcome:
     """Return the outcome with the records that the audit has by now, else the one of before."""
     notes = [op.outcome.note] if op.outcome.note else _notes_of(memory, op)
     for note in notes:
@@ -222,11 +191,7 @@ def current_outcome(
     return op.outcome
 
 
-def records_of(
-    memory: VaultMemory,
-    op: AcknowledgedOp,
-    note: str,
-) -> list[Record]:
+def records_of(memory: VaultMemory, op: AcknowledgedOp, note: str) -> list[Record]:
     """Return the audit records of an operation that the audit of a note has."""
     with memory.edits.transaction():
         trail = memory.edits.editor.trail
@@ -236,10 +201,7 @@ def records_of(
     return [record for record in latest if record.id.startswith(op.prefix)]
 
 
-def _notes_of(
-    memory: VaultMemory,
-    op: AcknowledgedOp,
-) -> list[str]:
+def _notes_of(memory: VaultMemory, op: AcknowledgedOp) -> list[str]:
     """The notes that an operation may change."""
     match op.call:
         case "record":
@@ -255,10 +217,7 @@ def _notes_of(
             assert_never(op.call)
 
 
-def _remembered(
-    op: AcknowledgedOp,
-    record: Record,
-) -> Remembered:
+def _remembered(op: AcknowledgedOp, record: Record) -> Remembered:
     """The answer to a text that was remembered before."""
     words = " ".join(str(op.arguments["text"]).split())
     id_ = item_id(str(op.arguments["scope"]), "user", words)
@@ -267,12 +226,7 @@ def _remembered(
     return Remembered("duplicate", id_, record.note)
 
 
-def _record(
-    memory: VaultMemory,
-    op: AcknowledgedOp,
-    *,
-    again: bool,
-) -> Recorded:
+def _record(memory: VaultMemory, op: AcknowledgedOp, *, again: bool) -> Recorded:
     arguments = op.arguments
     options = RecordOptions(
         mode=arguments.get("mode", "persistent"),
@@ -300,11 +254,7 @@ def _turn(op: AcknowledgedOp) -> Turn:
     )
 
 
-def _edit_options(
-    op: AcknowledgedOp,
-    *,
-    again: bool,
-) -> EditOptions:
+def _edit_options(op: AcknowledgedOp, *, again: bool) -> EditOptions:
     arguments = op.arguments
     expected = arguments.get("expected")
     return EditOptions(
@@ -319,16 +269,10 @@ def _edit_options(
 
 
 @contextmanager
-def _ids_of(
-    memory: VaultMemory,
-    op: AcknowledgedOp,
-) -> Iterator[None]:
+def _ids_of(memory: VaultMemory, op: AcknowledgedOp) -> Iterator[None]:
     """Give the commands of an operation the ids that follow from it."""
 
-    def make_id(
-        now: datetime,
-        action: EditAction,
-    ) -> str:
+    def make_id(now: datetime, action: EditAction) -> str:
         # Other commands that happen to run in between are not part of the operation.
         if isinstance(action, RestoreLines | MergeCopy):
             return id_by_clock(now, action)

@@ -22,11 +22,7 @@ from typing import Any
 
 from vault_memory import places
 from vault_memory.addons.fleet.database_copy import copy_database
-from vault_memory.addons.fleet.fleet_errors import (
-    AnotherFleet,
-    BundleDamaged,
-    BundleNewer,
-)
+from vault_memory.addons.fleet.fleet_errors import AnotherFleet, BundleDamaged, BundleNewer
 from vault_memory.addons.fleet.state_files import StateFile, row_of
 from vault_memory.config.durable import sync_folder
 from vault_memory.errors import ConfigError
@@ -76,9 +72,7 @@ class Bundle:
     @property
     def fingerprint(self) -> str:
         """The same for bundles with the same parts, also under another epoch."""
-        entries = [
-            [stored.path, stored.digest, stored.modified] for stored in self.files
-        ]
+        entries = [[stored.path, stored.digest, stored.modified] for stored in self.files]
         return hashlib.sha256(json.dumps(entries).encode()).hexdigest()
 
 
@@ -102,11 +96,7 @@ def signature_of(state: Path) -> Signature:
     return tuple(signature)
 
 
-def collect(
-    state: Path,
-    owner: BundleOwner,
-    epoch: int,
-) -> Bundle:
+def collect(state: Path, owner: BundleOwner, epoch: int) -> Bundle:
     """Read the parts of a state folder. Databases may be open: their copies are consistent."""
     files = []
     for path, file, row in _kept_files(state):
@@ -141,10 +131,7 @@ def pack(bundle: Bundle) -> bytes:
     return packed.getvalue()
 
 
-def unpack(
-    raw: bytes,
-    owner: BundleOwner,
-) -> Bundle:
+def unpack(raw: bytes, owner: BundleOwner) -> Bundle:
     """Read a bundle and check it. Raises BundleNewer, AnotherFleet, BundleDamaged."""
     try:
         with zipfile.ZipFile(io.BytesIO(raw)) as archive:
@@ -155,10 +142,7 @@ def unpack(
         raise BundleDamaged(f"it is incomplete: {error}") from None
 
 
-def install(
-    bundle: Bundle,
-    state: Path,
-) -> None:
+def install(bundle: Bundle, state: Path) -> None:
     """Replace the kept files of a state folder that no process has open.
 
     A crash leaves a mixture: install again then.
@@ -175,10 +159,7 @@ def install(
     sync_folder(state)
 
 
-def _unpack(
-    archive: zipfile.ZipFile,
-    owner: BundleOwner,
-) -> Bundle:
+def _unpack(archive: zipfile.ZipFile, owner: BundleOwner) -> Bundle:
     # Fault: a small file may unpack to one that fills the memory.
     if sum(entry.file_size for entry in archive.infolist()) > LARGEST:
         raise BundleDamaged(f"it has more than {LARGEST} bytes")
@@ -202,8 +183,7 @@ def _unpack(
 
 
 def _files(
-    archive: zipfile.ZipFile,
-    manifest: Mapping[str, Mapping[str, Any]],
+    archive: zipfile.ZipFile, manifest: Mapping[str, Mapping[str, Any]]
 ) -> Iterator[BundledFile]:
     for path, values in manifest.items():
         raw = archive.read(f"state/{path}")
@@ -233,10 +213,7 @@ def _kept_files(state: Path) -> Iterator[tuple[str, Path, StateFile]]:
                 yield path, file, row
 
 
-def _read(
-    file: Path,
-    row: StateFile,
-) -> tuple[bytes, float]:
+def _read(file: Path, row: StateFile) -> tuple[bytes, float]:
     """Return the bytes of a file, and its time where that has a meaning."""
     match row.form:
         case "sqlite":
@@ -249,10 +226,7 @@ def _read(
             return file.read_bytes(), 0.0
 
 
-def _write(
-    file: Path,
-    stored: BundledFile,
-) -> None:
+def _write(file: Path, stored: BundledFile) -> None:
     new_file = file.with_name(f".{file.name}.{os.urandom(6).hex()}.new")
     flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
     with open(os.open(new_file, flags, 0o600), "wb") as stream:
@@ -262,21 +236,14 @@ def _write(
     os.replace(new_file, file)
 
 
-def _add(
-    archive: zipfile.ZipFile,
-    name: str,
-    raw: bytes,
-) -> None:
+def _add(archive: zipfile.ZipFile, name: str, raw: bytes) -> None:
     entry = zipfile.ZipInfo(name, _EPOCH_OF_TIME)
     entry.compress_type = zipfile.ZIP_DEFLATED
     entry.external_attr = 0o600 << 16
     archive.writestr(entry, raw)
 
 
-def _sign(
-    owner: BundleOwner,
-    manifest: bytes,
-) -> str:
+def _sign(owner: BundleOwner, manifest: bytes) -> str:
     return hmac.new(owner.secret.encode(), manifest, hashlib.sha256).hexdigest()
 
 
@@ -320,9 +287,7 @@ def _parsed(text: str) -> dict[str, object]:
     try:
         return tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
-        raise ConfigError(
-            f"the configuration of this vault is no TOML: {error}"
-        ) from None
+        raise ConfigError(f"the configuration of this vault is no TOML: {error}") from None
 
 
 def _without_tables(tables: dict[str, object]) -> dict[str, object]:

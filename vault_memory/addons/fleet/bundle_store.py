@@ -9,27 +9,12 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from vault_memory.addons.fleet.bundle import (
-    LARGEST,
-    Bundle,
-    BundleOwner,
-    pack,
-    unpack,
-)
+from vault_memory.addons.fleet.bundle import LARGEST, Bundle, BundleOwner, pack, unpack
 from vault_memory.addons.fleet.fleet_errors import BundleDamaged
 from vault_memory.addons.fleet.ledger.contract import Lease
 from vault_memory.addons.fleet.ledger.ledger_errors import LeaseLost
-from vault_memory.remote.contract import (
-    Fetched,
-    FileVersion,
-    Remote,
-    RemoteListing,
-)
-from vault_memory.remote.remote_errors import (
-    OutcomeUnknown,
-    RemoteChanged,
-    RemoteMissing,
-)
+from vault_memory.remote.contract import Fetched, FileVersion, Remote, RemoteListing
+from vault_memory.remote.remote_errors import OutcomeUnknown, RemoteChanged, RemoteMissing
 
 NAME = ".vault-memory.~bundle"
 """Of the object in the home"""
@@ -84,19 +69,12 @@ class BundleStore:
             raise LeaseLost(self.lease)
         return bundle, BundleTag(fetched.etag, fetched.modified)
 
-    def put(
-        self,
-        bundle: Bundle,
-        replaced: BundleTag,
-    ) -> BundleTag:
+    def put(self, bundle: Bundle, replaced: BundleTag) -> BundleTag:
         """Store a bundle in place of that version. Raises LeaseLost when another one is there."""
         raw = pack(bundle)
         try:
             result = self.remote.put(
-                NAME,
-                raw,
-                expected=replaced.etag or None,
-                after=replaced.modified,
+                NAME, raw, expected=replaced.etag or None, after=replaced.modified
             )
         except RemoteChanged:
             raise LeaseLost(self.lease) from None

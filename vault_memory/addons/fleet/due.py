@@ -25,13 +25,7 @@ class NextVisit(NamedTuple):
     reason: str
 
 
-def next_visit(
-    memory: VaultMemory,
-    now: datetime,
-    *,
-    vault: str,
-    is_waiting: bool,
-) -> NextVisit:
+def next_visit(memory: VaultMemory, now: datetime, *, vault: str, is_waiting: bool) -> NextVisit:
     """Return the soonest moment. `is_waiting`: the last pass of sync left paths to decide.
 
     `vault`: the id, from which the place of its night among those of other vaults follows.
@@ -46,11 +40,7 @@ def next_visit(
     return min(candidates, key=_moment)
 
 
-def _nights(
-    memory: VaultMemory,
-    now: datetime,
-    delay: timedelta,
-) -> list[NextVisit]:
+def _nights(memory: VaultMemory, now: datetime, delay: timedelta) -> list[NextVisit]:
     """Return the next night, and that one is due already. Retention is a night's work, too."""
     config = memory.vault.config
     if not (config.sleep_cycle.enabled or config.channel_sleep_cycle.enabled):
@@ -61,10 +51,7 @@ def _nights(
     return nights
 
 
-def _conversations(
-    memory: VaultMemory,
-    now: datetime,
-) -> list[NextVisit]:
+def _conversations(memory: VaultMemory, now: datetime) -> list[NextVisit]:
     """Return when open conversations end by themselves, and that an ended one is not learned."""
     idle = timedelta(minutes=memory.vault.config.sessions.idle_minutes)
     sessions = memory.conversations.sessions

@@ -18,22 +18,11 @@ from vault_memory import places
 from vault_memory.addons.fleet.bundle import BundleOwner
 from vault_memory.addons.fleet.fleet_config import FleetConfig
 from vault_memory.addons.fleet.fleet_errors import HostsSilent, VaultInUse
-from vault_memory.addons.fleet.ledger.contract import (
-    Holder,
-    Lease,
-    Ledger,
-    LedgerHost,
-    LedgerVault,
-)
+from vault_memory.addons.fleet.ledger.contract import Holder, Lease, Ledger, LedgerHost, LedgerVault
 from vault_memory.addons.fleet.ledger.ledger_errors import VaultAddedTwice
 from vault_memory.addons.fleet.ledger.ledger_rows import vault_id
 from vault_memory.addons.fleet.scratch import Scratch
-from vault_memory.addons.fleet.vault_copy import (
-    VaultCopy,
-    VaultInHome,
-    fetch_missing,
-    vault_in,
-)
+from vault_memory.addons.fleet.vault_copy import VaultCopy, VaultInHome, fetch_missing, vault_in
 from vault_memory.addons.fleet.visit import Visit
 from vault_memory.config.remote_password import password_of
 from vault_memory.edits.people import people_in
@@ -77,11 +66,7 @@ class NewVault(NamedTuple):
 
 
 @without_retry()
-def add(
-    fleet: FleetConfig,
-    ledger: Ledger,
-    new: NewVault,
-) -> "VaultAddedJson":
+def add(fleet: FleetConfig, ledger: Ledger, new: NewVault) -> "VaultAddedJson":
     """Add a vault and make its token, which is shown once.
 
     Raises UsageError, VaultAddedTwice, AnotherFleet, HomeInUse, PreconditionsIgnored, RemoteError.
@@ -121,11 +106,7 @@ def add(
     return _give_token(ledger, added, user)
 
 
-def renew_token(
-    ledger: Ledger,
-    name: str,
-    user: str,
-) -> "VaultAddedJson":
+def renew_token(ledger: Ledger, name: str, user: str) -> "VaultAddedJson":
     """Replace all tokens of a vault by a new one, which is shown once.
 
     Raises UsageError, UnknownVault.
@@ -136,29 +117,21 @@ def renew_token(
     return _give_token(ledger, row.id, user)
 
 
-def _give_token(
-    ledger: Ledger,
-    vault: str,
-    user: str,
-) -> "VaultAddedJson":
+def _give_token(ledger: Ledger, vault: str, user: str) -> "VaultAddedJson":
     """Make a token that opens a vault as this person."""
     token = secrets.token_hex(TOKEN_BYTES)
     ledger.set_token(vault, token_digest(token), Caller(user))
     return {"vault": vault, "token": token}
 
 
-def _check_name(
-    name: str,
-    owner: str,
-) -> None:
+def _check_name(name: str, owner: str) -> None:
     """Raise UsageError for a name that a list, a terminal or a folder cannot show."""
     # Fault: a line break or an escape sequence in a name would write into the terminals of
     # operators.
     is_plain = name == name.strip() and name.isprintable() and "/" not in name
     if not is_plain or name in ("", ".", ".."):
         raise UsageError(
-            f"{name!r} cannot be the name of {owner}",
-            hint="use letters, digits, `-`, `_` and `.`",
+            f"{name!r} cannot be the name of {owner}", hint="use letters, digits, `-`, `_` and `.`"
         )
     # Fault: a command takes a vault by name or by id. The id of another vault as a name
     # would let it take the wrong one.
@@ -188,18 +161,12 @@ def _id_of(source: Path) -> str:
     marker = read_marker(source)
     if marker is None:
         raise UsageError(
-            f"`{source}` is no vault",
-            hint=f"make it one with `vault-memory init {source}`",
+            f"`{source}` is no vault", hint=f"make it one with `vault-memory init {source}`"
         )
     return marker.vault
 
 
-def _refuse_twice(
-    ledger: Ledger,
-    vault: str,
-    name: str,
-    home: str,
-) -> None:
+def _refuse_twice(ledger: Ledger, vault: str, name: str, home: str) -> None:
     """Raise VaultAddedTwice before anything is copied; `Ledger.add` decides later."""
     for row in ledger.vaults():
         is_same = row.name == name or uuid.UUID(row.id).hex == vault
@@ -207,10 +174,7 @@ def _refuse_twice(
             raise VaultAddedTwice(name)
 
 
-def _is_inside(
-    home: str,
-    other: str,
-) -> bool:
+def _is_inside(home: str, other: str) -> bool:
     """Whether a home is the other one, or a folder in it: its notes would be in both vaults."""
     return f"{home.rstrip('/')}/".startswith(f"{other.rstrip('/')}/")
 
@@ -258,11 +222,7 @@ def _vault_json(vault: LedgerVault) -> "FleetVaultJson":
 # --- Emptying a host ---
 
 
-def drain(
-    ledger: Ledger,
-    host: str,
-    patience: float = PATIENCE_SECONDS,
-) -> LedgerHost:
+def drain(ledger: Ledger, host: str, patience: float = PATIENCE_SECONDS) -> LedgerHost:
     """Ask a host to give back its vaults, and wait for it. Raises UsageError, HostsSilent."""
     row = _host(ledger, host)
     ledger.set_draining(host, True)
@@ -275,10 +235,7 @@ def drain(
     return row
 
 
-def _host(
-    ledger: Ledger,
-    name: str,
-) -> LedgerHost:
+def _host(ledger: Ledger, name: str) -> LedgerHost:
     hosts = ledger.hosts()
     for host in hosts:
         if host.name == name:
@@ -295,10 +252,7 @@ def _host(
 
 @contextmanager
 def visiting(
-    fleet: FleetConfig,
-    ledger: Ledger,
-    name: str,
-    patience: float = PATIENCE_SECONDS,
+    fleet: FleetConfig, ledger: Ledger, name: str, patience: float = PATIENCE_SECONDS
 ) -> Iterator[Visit]:
     """Hold a vault for a command, on a scratch that is deleted afterwards.
 
@@ -322,10 +276,7 @@ def visiting(
 
 
 @contextmanager
-def _renewed(
-    ledger: Ledger,
-    lease: Lease,
-) -> Iterator[None]:
+def _renewed(ledger: Ledger, lease: Lease) -> Iterator[None]:
     """Prolong a lease until the command is done."""
     is_over = threading.Event()
 
@@ -351,12 +302,7 @@ def command_host(folder: Path) -> str:
     return f"command-{folder.name}"
 
 
-def _take(
-    ledger: Ledger,
-    row: LedgerVault,
-    host: str,
-    patience: float,
-) -> Lease:
+def _take(ledger: Ledger, row: LedgerVault, host: str, patience: float) -> Lease:
     deadline = time.monotonic() + patience
     while True:
         taken = ledger.take(row.id, host, "")
@@ -368,27 +314,20 @@ def _take(
 
 
 @without_retry()
-def export(
-    fleet: FleetConfig,
-    ledger: Ledger,
-    name: str,
-    target: Path,
-) -> int:
+def export(fleet: FleetConfig, ledger: Ledger, name: str, target: Path) -> int:
     """Write the files of a vault into a new folder: the way back. Returns how many there are.
 
     Operations that wait are executed first. The folder is a vault after `vault-memory init`.
     """
     if os.path.lexists(target):
         raise UsageError(
-            f"`{target}` exists already",
-            hint="name a new folder; nothing was written",
+            f"`{target}` exists already", hint="name a new folder; nothing was written"
         )
     parent = target.absolute().parent
     # Checked first: the vault may be in use for two minutes.
     if not parent.is_dir():
         raise UsageError(
-            f"there is no folder `{parent}`",
-            hint="make it first; nothing was written",
+            f"there is no folder `{parent}`", hint="make it first; nothing was written"
         )
     with visiting(fleet, ledger, name) as visit:
         partial = Path(tempfile.mkdtemp(prefix=f".{target.name}.", dir=parent))
@@ -408,12 +347,7 @@ def export(
 # --- Scratches ---
 
 
-def erase_copy(
-    ledger: Ledger,
-    host: str,
-    folder: Path,
-    vault: str,
-) -> None:
+def erase_copy(ledger: Ledger, host: str, folder: Path, vault: str) -> None:
     """Delete the local copy of a vault that a host has, and say so in the ledger."""
     Scratch(folder, vault.replace("-", "")).erase()
     ledger.erased(vault, host)

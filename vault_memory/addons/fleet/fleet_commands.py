@@ -16,11 +16,7 @@ from vault_memory.errors import CannotAsk, UsageError
 from vault_memory.lazy import lazy_module
 
 if TYPE_CHECKING:
-    from vault_memory.addons.fleet import (
-        fleet_calls,
-        fleet_config,
-        fleet_forget,
-    )
+    from vault_memory.addons.fleet import fleet_calls, fleet_config, fleet_forget
     from vault_memory.addons.fleet.fleet_config import FleetConfig
     from vault_memory.addons.fleet.fleet_forget import FleetForgotten
     from vault_memory.addons.fleet.ledger.contract import Ledger
@@ -81,9 +77,7 @@ class FleetOptions:
     " person of the --from vault, else NAME.",
 )
 @click.option(
-    "--host",
-    metavar="ADDRESS",
-    help="With host: the address to listen on. Default: `serve.host`.",
+    "--host", metavar="ADDRESS", help="With host: the address to listen on. Default: `serve.host`."
 )
 @click.option(
     "--port",
@@ -92,19 +86,13 @@ class FleetOptions:
 )
 @click.option("--yes", is_flag=True, help="With forget: remove the text.")
 @click.option(
-    "--dry-run",
-    is_flag=True,
-    help="With forget: show where the text is; remove nothing.",
+    "--dry-run", is_flag=True, help="With forget: show where the text is; remove nothing."
 )
 @common
 @click.pass_obj
 @grouped(FleetOptions, "options")
 def fleet(
-    context: Context,
-    action: str,
-    name: str | None,
-    target: str | None,
-    options: FleetOptions,
+    context: Context, action: str, name: str | None, target: str | None, options: FleetOptions
 ) -> int:
     """Share the vaults of many people between several hosts.
 
@@ -178,11 +166,7 @@ def fleet(
 
 
 def _export(
-    context: Context,
-    config: "FleetConfig",
-    ledger: "Ledger",
-    name: str,
-    target: str,
+    context: Context, config: "FleetConfig", ledger: "Ledger", name: str, target: str
 ) -> None:
     folder = Path(target).expanduser()
     count = fleet_calls.export(config, ledger, name, folder)
@@ -190,10 +174,7 @@ def _export(
     context.emit(exported, lambda: f"{count} files in {folder}")
 
 
-def _emit_forgotten(
-    context: Context,
-    forgotten: "FleetForgotten",
-) -> int:
+def _emit_forgotten(context: Context, forgotten: "FleetForgotten") -> int:
     """Print the report, and return 1 when a copy of the fleet may still have the text."""
     context.emit(forgotten.as_json(), lambda: "\n".join(_forgotten_lines(forgotten)))
     report = forgotten.report
@@ -220,15 +201,10 @@ def _forgotten_lines(forgotten: "FleetForgotten") -> Iterator[str]:
     yield f"receipt {report.receipt.id}, {report.receipt.ts}"
 
 
-def _check_arguments(
-    action: str,
-    name: str | None,
-    target: str | None,
-) -> None:
+def _check_arguments(action: str, name: str | None, target: str | None) -> None:
     if action in NAMED and not name:
         raise UsageError(
-            f"`fleet {action}` needs a name",
-            hint=f"run `vault-memory fleet {action} NAME`",
+            f"`fleet {action}` needs a name", hint=f"run `vault-memory fleet {action} NAME`"
         )
     if action in TARGETED and not target:
         raise UsageError(
@@ -243,10 +219,7 @@ def _check_arguments(
         )
 
 
-def _check_consent(
-    action: str,
-    options: FleetOptions,
-) -> None:
+def _check_consent(action: str, options: FleetOptions) -> None:
     """Check that a text is removed on purpose. Raises CannotAsk."""
     if action == "forget" and not (options.yes or options.dry_run):
         raise CannotAsk(
@@ -255,10 +228,7 @@ def _check_consent(
         )
 
 
-def load_fleet(
-    context: Context,
-    environment: Mapping[str, str],
-) -> "FleetConfig":
+def load_fleet(context: Context, environment: Mapping[str, str]) -> "FleetConfig":
     """Load the configuration of the host. Raises ConfigError, ExtraMissing."""
     named = context.config or environment.get("VAULT_MEMORY_CONFIG")
     file = Path(named).expanduser() if named else None
@@ -273,10 +243,7 @@ def load_fleet(
 
 
 def _serve(
-    context: Context,
-    config: "FleetConfig",
-    ledger: "Ledger",
-    options: FleetOptions,
+    context: Context, config: "FleetConfig", ledger: "Ledger", options: FleetOptions
 ) -> None:
     """Serve vaults until the host is drained or ended."""
     serve = config.config.serve
@@ -290,10 +257,7 @@ def _serve(
     context.say("stopped")
 
 
-def _new_vault(
-    name: str | None,
-    options: FleetOptions,
-) -> "fleet_calls.NewVault":
+def _new_vault(name: str | None, options: FleetOptions) -> "fleet_calls.NewVault":
     if not options.home:
         raise UsageError(
             "`fleet add` needs the home of the vault",
@@ -303,10 +267,7 @@ def _new_vault(
     return fleet_calls.NewVault(str(name), options.home, source, options.user or "")
 
 
-def _token_user(
-    name: str,
-    options: FleetOptions,
-) -> str:
+def _token_user(name: str, options: FleetOptions) -> str:
     """Return the person whom a new token serves. Raises UsageError."""
     if not options.user:
         raise UsageError(

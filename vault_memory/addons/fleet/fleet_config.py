@@ -24,9 +24,7 @@ else:
     local = lazy_module("vault_memory.addons.fleet.ledger.local")
     # Only a fleet has psycopg.
     postgres = lazy_module("vault_memory.addons.fleet.ledger.postgres")
-    postgres_connections = lazy_module(
-        "vault_memory.addons.fleet.ledger.postgres_connections"
-    )
+    postgres_connections = lazy_module("vault_memory.addons.fleet.ledger.postgres_connections")
 
 SCRATCHES = "fleet"
 """The folder of all scratches, in the folder of all states"""
@@ -72,11 +70,7 @@ class FleetConfig:
         ledger_place.check_place(path, [self.scratch, default])
         return path
 
-    def open_ledger(
-        self,
-        *,
-        create: bool = False,
-    ) -> Ledger:
+    def open_ledger(self, *, create: bool = False) -> Ledger:
         """Open the ledger; `create` makes or migrates it.
 
         Raises ConfigError, LedgerRefused, LedgerMissing, LedgerTooNew, LedgerAway, DatabaseDamaged.
@@ -97,18 +91,9 @@ class FleetConfig:
                 hint="put it into a file, and name that in `fleet.password_file`",
             )
         password = self._password()
-        return postgres.PostgresLedger(
-            fleet.database,
-            password=password,
-            create=create,
-        )
+        return postgres.PostgresLedger(fleet.database, password=password, create=create)
 
-    def _open_local(
-        self,
-        file: Path,
-        *,
-        create: bool,
-    ) -> Ledger:
+    def _open_local(self, file: Path, *, create: bool) -> Ledger:
         if self.config.fleet.password_file:
             # Fault: the operator expects the password to protect the file.
             raise ConfigError(
@@ -121,12 +106,7 @@ class FleetConfig:
         file = self.config.fleet.password_file
         if not file:
             return ""
-        text = read_secret(
-            Path(file),
-            None,
-            name="password file",
-            setting="fleet.password_file",
-        )
+        text = read_secret(Path(file), None, name="password file", setting="fleet.password_file")
         return text.rstrip("\r\n")
 
     def remote(self, home: str) -> RemoteSettings:

@@ -10,11 +10,7 @@ class BundleNewer(VaultMemoryError):
     exit_code = 3
     http_status = 503
 
-    def __init__(
-        self,
-        number: int,
-        supported: int,
-    ) -> None:
+    def __init__(self, number: int, supported: int) -> None:
         super().__init__(
             f"the bundle of this vault has format {number},"
             f" and this version reads formats up to {supported}",
@@ -72,11 +68,7 @@ class VaultInUse(VaultMemoryError):
 
     http_status = 503
 
-    def __init__(
-        self,
-        name: str,
-        host: str,
-    ) -> None:
+    def __init__(self, name: str, host: str) -> None:
         super().__init__(
             f"the host `{host}` holds the vault `{name}`",
             hint="try again when no bot uses it, or drain that host",

@@ -34,12 +34,8 @@ PAUSE_SECONDS = 1.0
 BACKUPS = "backups of the home and of the database"
 SERVER_VERSIONS = "earlier versions and the trash that the server of the home keeps"
 HIDDEN_VERSIONS = "earlier versions in the bucket, which the account may not read"
-REFUSED_VERSIONS = (
-    "{count} earlier versions in the bucket, which the account may not delete"
-)
-UNREAD_VERSIONS = (
-    "{count} earlier versions in the bucket, which the account cannot read"
-)
+REFUSED_VERSIONS = "{count} earlier versions in the bucket, which the account may not delete"
+UNREAD_VERSIONS = "{count} earlier versions in the bucket, which the account cannot read"
 LARGE_FILES = "{count} files of the home that are too large to be read"
 ERASED = "it was deleted"
 OTHER = "it does not have the text"
@@ -70,12 +66,7 @@ class FleetForgotten(NamedTuple):
 
 @without_retry()
 def forget(
-    fleet: FleetConfig,
-    ledger: Ledger,
-    name: str,
-    text: str,
-    *,
-    dry_run: bool,
+    fleet: FleetConfig, ledger: Ledger, name: str, text: str, *, dry_run: bool
 ) -> FleetForgotten:
     """Remove a text from a vault, or say where it is. Raises UnknownVault, VaultInUse, TextTooShort."""
     matcher = TextMatcher.of(text)
@@ -112,9 +103,7 @@ def forget(
 
 
 def _erase_versions(
-    fleet: FleetConfig,
-    visit: Visit,
-    matcher: TextMatcher,
+    fleet: FleetConfig, visit: Visit, matcher: TextMatcher
 ) -> tuple[int, list[str]]:
     """Delete earlier versions with the text. Returns how many, and what is out of reach."""
     remote = fleet.remote(visit.lease.home)
@@ -127,10 +116,7 @@ def _erase_versions(
         opened.close()
 
 
-def _erase_in_bucket(
-    bucket: Any,
-    matcher: TextMatcher,
-) -> tuple[int, list[str]]:
+def _erase_in_bucket(bucket: Any, matcher: TextMatcher) -> tuple[int, list[str]]:
     outcomes: Counter[str] = Counter()
     unreached = []
     try:
@@ -146,12 +132,7 @@ def _erase_in_bucket(
     return outcomes[ERASED], unreached
 
 
-def _erase_version(
-    bucket: Any,
-    path: str,
-    version: FileVersion,
-    matcher: TextMatcher,
-) -> str:
+def _erase_version(bucket: Any, path: str, version: FileVersion, matcher: TextMatcher) -> str:
     """Delete a version with the text. Returns ERASED, OTHER, or why it stays."""
     # Fault: the account may not read or delete this version. The hosts must delete their
     # copies all the same, and the receipt has to name what is left.
@@ -167,12 +148,7 @@ def _erase_version(
     return ERASED
 
 
-def _has_text(
-    bucket: Any,
-    path: str,
-    version: FileVersion,
-    matcher: TextMatcher,
-) -> bool:
+def _has_text(bucket: Any, path: str, version: FileVersion, matcher: TextMatcher) -> bool:
     """Whether a version has the text. Raises Refused for one that cannot be read."""
     if version.size > LARGEST:
         raise Refused(path, "it is too large")
@@ -186,10 +162,7 @@ def _has_text(
 # --- The hosts ---
 
 
-def _ask_hosts(
-    ledger: Ledger,
-    visit: Visit,
-) -> list[str]:
+def _ask_hosts(ledger: Ledger, visit: Visit) -> list[str]:
     """Ask the hosts to delete their local copies. Returns which hosts have one."""
     vault = visit.lease.vault
     ledger.ask_to_erase(vault)
@@ -197,11 +170,7 @@ def _ask_hosts(
     return [host for host in ledger.scratches(vault) if host != own]
 
 
-def _silent_hosts(
-    ledger: Ledger,
-    visit: Visit,
-    asked: Collection[str],
-) -> list[str]:
+def _silent_hosts(ledger: Ledger, visit: Visit, asked: Collection[str]) -> list[str]:
     """Wait for the hosts to delete their local copies. Returns those that have not done so."""
     deadline = time.monotonic() + HOST_SECONDS
     while True:

@@ -14,11 +14,7 @@ from vault_memory.api.vault_memory import VaultMemory
 from vault_memory.config.remote_password import password_of
 from vault_memory.edits.record_cache import note_of
 from vault_memory.remote.contract import Capabilities, RemoteListing
-from vault_memory.remote.remote_errors import (
-    NotUnderstood,
-    RemoteBusy,
-    RemoteUnreachable,
-)
+from vault_memory.remote.remote_errors import NotUnderstood, RemoteBusy, RemoteUnreachable
 from vault_memory.sync import connection as sync_connection
 from vault_memory.sync.observe.remote_scan import ROOT_TAG
 from vault_memory.sync.pass_options import PassOptions
@@ -40,12 +36,7 @@ LATER = "its note goes first"
 class HomeLink:
     """The home of one vault, for one visit."""
 
-    def __init__(
-        self,
-        lease: Lease,
-        scratch: Scratch,
-        settings: VisitSettings,
-    ) -> None:
+    def __init__(self, lease: Lease, scratch: Scratch, settings: VisitSettings) -> None:
         """Open the home, without a request. Raises ConfigError."""
         self.settings = settings.remote._replace(url=lease.home)
         self.is_waiting = False
@@ -70,11 +61,7 @@ class HomeLink:
         self.reconnected()
         return self.remote.prefetch(self._load_sync_facts())
 
-    def follow(
-        self,
-        memory: VaultMemory,
-        now: datetime,
-    ) -> None:
+    def follow(self, memory: VaultMemory, now: datetime) -> None:
         """Bring the scratch up to date. Raises HomeChanged, RemoteErrors."""
         report = self._pass(memory, now)
         for _ in range(MOST_PASSES):
@@ -84,11 +71,7 @@ class HomeLink:
         self.is_waiting = bool(report.waiting)
         self._visit_settings.capabilities[self._server] = self.remote.traits
 
-    def send_notes(
-        self,
-        memory: VaultMemory,
-        now: datetime,
-    ) -> int:
+    def send_notes(self, memory: VaultMemory, now: datetime) -> int:
         """Send the notes, then their audit files. Returns how many files were sent."""
         listing = memory.vault.folder.listing(suffixes=(".jsonl",))
         audits = [path for path in listing.entries if AUDIT_NAME.fullmatch(path)]
@@ -109,11 +92,7 @@ class HomeLink:
         self.is_waiting = bool(report.waiting)
         return uploaded
 
-    def count_waiting(
-        self,
-        memory: VaultMemory,
-        now: datetime,
-    ) -> int:
+    def count_waiting(self, memory: VaultMemory, now: datetime) -> int:
         """Count the files that the home does not have like this, without asking it."""
         return memory.sync.connection().count_waiting(now + SETTLED)
 

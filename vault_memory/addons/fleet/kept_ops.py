@@ -17,11 +17,7 @@ logger = logging.getLogger(__name__)
 class KeptOps:
     """The operations that the ledger keeps. Its visit lets one thread at a time call it."""
 
-    def __init__(
-        self,
-        lease: Lease,
-        ledger: Ledger,
-    ) -> None:
+    def __init__(self, lease: Lease, ledger: Ledger) -> None:
         self.first_refused: int | None = None
         """The place of the first operation that the vault refuses"""
         self._lease = lease
@@ -41,11 +37,7 @@ class KeptOps:
         """Whether the scratch has operations that the home may lack."""
         return bool(self._executed)
 
-    def keep(
-        self,
-        op: AcknowledgedOp,
-        waits_for: str = "",
-    ) -> None:
+    def keep(self, op: AcknowledgedOp, waits_for: str = "") -> None:
         """Store an operation durably. `waits_for`: the note in which it is not executed yet.
 
         Raises LeaseLost, LedgerAway: after the latter, it may be stored or not.
@@ -64,11 +56,7 @@ class KeptOps:
         kept = self._ledger.kept(self._lease)
         return [row for row in kept if row.seq not in self._executed]
 
-    def replay(
-        self,
-        memory: VaultMemory,
-        waiting: list[KeptOp],
-    ) -> None:
+    def replay(self, memory: VaultMemory, waiting: list[KeptOp]) -> None:
         """Do what was acknowledged, by this host or another, and is not in the scratch."""
         ops = {row.seq: _read_op(row.op, row.outcome) for row in waiting}
         replay = OpReplay(memory, [op for op in ops.values() if op is not None])
@@ -92,11 +80,7 @@ class KeptOps:
         """The place of the last operation up to which all are in the scratch."""
         first_refused = self.first_refused
         return max(
-            (
-                seq
-                for seq in self._executed
-                if first_refused is None or seq < first_refused
-            ),
+            (seq for seq in self._executed if first_refused is None or seq < first_refused),
             default=0,
         )
 
@@ -107,12 +91,7 @@ class KeptOps:
         for seq in [seq for seq in self._executed if seq <= until]:
             del self._executed[seq]
 
-    def _with_outcome(
-        self,
-        memory: VaultMemory,
-        seq: int,
-        op: AcknowledgedOp,
-    ) -> AcknowledgedOp:
+    def _with_outcome(self, memory: VaultMemory, seq: int, op: AcknowledgedOp) -> AcknowledgedOp:
         """Return an operation with what it has written, which the ledger gets, too."""
         outcome = acknowledged_ops.current_outcome(memory, op)
         if outcome == op.outcome:
@@ -128,10 +107,7 @@ def _note_of(op: AcknowledgedOp | None) -> str:
     return str(note or MARKER)
 
 
-def _is_replayed(
-    replay: OpReplay,
-    op: AcknowledgedOp,
-) -> bool:
+def _is_replayed(replay: OpReplay, op: AcknowledgedOp) -> bool:
     try:
         replay.replay(op)
     except VaultMemoryError as error:
@@ -141,10 +117,7 @@ def _is_replayed(
     return True
 
 
-def _read_op(
-    raw: bytes,
-    outcome: bytes | None,
-) -> AcknowledgedOp | None:
+def _read_op(raw: bytes, outcome: bytes | None) -> AcknowledgedOp | None:
     """Return an operation of the ledger, with its newest outcome; None for an unreadable one."""
     try:
         return AcknowledgedOp.read(outcome or raw)

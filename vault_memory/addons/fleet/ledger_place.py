@@ -25,15 +25,11 @@ def path_of(database: str) -> Path:
     # Fault: a relative path would be another file in each folder. The message does not repeat
     # the setting: it may have a password.
     if beginning.lower() != BEGINNING or not path.startswith("/"):
-        raise ConfigError(
-            "the address of the fleet's database does not name a file",
-            hint=FORM,
-        )
+        raise ConfigError("the address of the fleet's database does not name a file", hint=FORM)
     # Fault: SQLite's own addresses have settings here that switch locks off.
     if "?" in path or "\0" in path:
         raise ConfigError(
-            "the address of the fleet's database has settings, and SQLite takes none",
-            hint=FORM,
+            "the address of the fleet's database has settings, and SQLite takes none", hint=FORM
         )
     return Path(path)
 
@@ -44,10 +40,7 @@ def refuse_path(database: str) -> None:
         raise ConfigError("`fleet.database` is a path, and no address", hint=FORM)
 
 
-def check_place(
-    path: Path,
-    scratches: Iterable[Path],
-) -> None:
+def check_place(path: Path, scratches: Iterable[Path]) -> None:
     """Check that the ledger is on a disk of this machine, in no vault and no scratch.
 
     Raises ConfigError.

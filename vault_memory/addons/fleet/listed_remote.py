@@ -55,12 +55,7 @@ class ListedRemote:
     def identity(self, root: Entry | None = None) -> ServerIdentity:
         return self._remote.identity(root)
 
-    def list(
-        self,
-        folder: str = "",
-        *,
-        deep: bool = False,
-    ) -> RemoteListing:
+    def list(self, folder: str = "", *, deep: bool = False) -> RemoteListing:
         listing, self._listing = self._listing, None
         if listing is not None and not folder and deep == self.traits.infinity:
             return listing
@@ -72,45 +67,19 @@ class ListedRemote:
             return root
         return self._remote.look(path)
 
-    def get(
-        self,
-        path: str,
-        *,
-        max_bytes: int,
-    ) -> Fetched:
+    def get(self, path: str, *, max_bytes: int) -> Fetched:
         return self._remote.get(path, max_bytes=max_bytes)
 
-    def put(
-        self,
-        path: str,
-        raw: bytes,
-        *,
-        expected: str | None,
-        after: int = 0,
-    ) -> PutResult:
+    def put(self, path: str, raw: bytes, *, expected: str | None, after: int = 0) -> PutResult:
         return self._remote.put(path, raw, expected=expected, after=after)
 
-    def put_new(
-        self,
-        files: Sequence[tuple[str, bytes]],
-    ) -> Mapping[str, PutResult | None]:
+    def put_new(self, files: Sequence[tuple[str, bytes]]) -> Mapping[str, PutResult | None]:
         return self._remote.put_new(files)
 
-    def delete(
-        self,
-        path: str,
-        *,
-        expected: str,
-    ) -> None:
+    def delete(self, path: str, *, expected: str) -> None:
         self._remote.delete(path, expected=expected)
 
-    def move(
-        self,
-        path: str,
-        to: str,
-        *,
-        expected: str | None,
-    ) -> PutResult:
+    def move(self, path: str, to: str, *, expected: str | None) -> PutResult:
         return self._remote.move(path, to, expected=expected)
 
     def mkcol(self, path: str) -> PutResult:
@@ -122,21 +91,10 @@ class ListedRemote:
     def rmtree(self, path: str) -> None:
         self._remote.rmtree(path)
 
-    def versions(
-        self,
-        path: str,
-        *,
-        fileid: str = "",
-    ) -> tuple[FileVersion, ...]:
+    def versions(self, path: str, *, fileid: str = "") -> tuple[FileVersion, ...]:
         return self._remote.versions(path, fileid=fileid)
 
-    def get_version(
-        self,
-        path: str,
-        version: FileVersion,
-        *,
-        max_bytes: int,
-    ) -> bytes:
+    def get_version(self, path: str, version: FileVersion, *, max_bytes: int) -> bytes:
         return self._remote.get_version(path, version, max_bytes=max_bytes)
 
     def refuses(self, path: str) -> str | None:

@@ -28,11 +28,7 @@ from vault_memory.vault.snapshots import revision_of
 class OpReplay:
     """Replays the operations of one vault in their order."""
 
-    def __init__(
-        self,
-        memory: VaultMemory,
-        ops: Sequence[AcknowledgedOp],
-    ) -> None:
+    def __init__(self, memory: VaultMemory, ops: Sequence[AcknowledgedOp]) -> None:
         """`ops` are all that wait, the oldest first. Reads the notes that they changed."""
         self._memory = memory
         self._contained: set[str] = set()
@@ -71,11 +67,7 @@ class OpReplay:
         if text is not None and not is_text(text):
             raise NoteUnreadable(note, "it is no text in UTF-8")
 
-    def _add_record(
-        self,
-        record: Record,
-        op: AcknowledgedOp,
-    ) -> None:
+    def _add_record(self, record: Record, op: AcknowledgedOp) -> None:
         """Write the record of a change that the note has."""
         with self._memory.edits.transaction():
             editor = self._memory.edits.editor
@@ -100,10 +92,7 @@ class OpReplay:
         return None if stored is None else stored.raw
 
 
-def _count_contained(
-    records: Sequence[Record],
-    text: bytes | None,
-) -> int:
+def _count_contained(records: Sequence[Record], text: bytes | None) -> int:
     """Count the first records of a note whose changes its text has.
 
     A host sends a note with all changes up to some record. A person may have saved it since.

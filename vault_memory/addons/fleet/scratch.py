@@ -40,11 +40,7 @@ class ScratchRecord:
 class Scratch:
     """The folder of one vault on this host: `vault` and `state` in it, and the record."""
 
-    def __init__(
-        self,
-        folder: Path,
-        vault: str,
-    ) -> None:
+    def __init__(self, folder: Path, vault: str) -> None:
         """`vault` is the vault's id: 32 hex digits."""
         self.vault = vault
         self.folder = folder / vault

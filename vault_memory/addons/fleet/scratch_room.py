@@ -25,10 +25,7 @@ class ScratchRoom:
     """The scratches of one host. Any thread may call it."""
 
     def __init__(
-        self,
-        folder: Path,
-        guard: threading.Condition,
-        vaults_in_use: Callable[[], Collection[str]],
+        self, folder: Path, guard: threading.Condition, vaults_in_use: Callable[[], Collection[str]]
     ) -> None:
         """`vaults_in_use` returns the ids of open vaults; they change under `guard` only."""
         self._folder = folder

@@ -12,13 +12,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import NamedTuple
 
-from vault_memory.addons.fleet.bundle import (
-    LARGEST,
-    Bundle,
-    BundleOwner,
-    collect,
-    unpack,
-)
+from vault_memory.addons.fleet.bundle import LARGEST, Bundle, BundleOwner, collect, unpack
 from vault_memory.addons.fleet.bundle_store import NAME, NO_TAG, BundleStore
 from vault_memory.addons.fleet.ledger.contract import Lease
 from vault_memory.addons.fleet.ledger.ledger_errors import VaultAddedTwice
@@ -91,11 +85,7 @@ class VaultCopy:
         if bundle.epoch:
             raise VaultAddedTwice(self.target.name)
 
-    def copy(
-        self,
-        folder: Folder,
-        state: Path,
-    ) -> list[CopiedFile]:
+    def copy(self, folder: Folder, state: Path) -> list[CopiedFile]:
         """Copy notes and bundle, and compare the listing. Raises UsageError, HomeInUse, CopyIncomplete."""
         paths = self._paths(folder)
         copied = list(self._copy_files(folder, paths))
@@ -124,11 +114,7 @@ class VaultCopy:
             paths.append(path)
         return paths
 
-    def _copy_files(
-        self,
-        folder: Folder,
-        paths: list[str],
-    ) -> Iterator[CopiedFile]:
+    def _copy_files(self, folder: Folder, paths: list[str]) -> Iterator[CopiedFile]:
         made: set[str] = set()
         for path in paths:
             self._make_folders(path, made)
@@ -136,11 +122,7 @@ class VaultCopy:
             self._create(path, raw)
             yield CopiedFile(path, len(raw))
 
-    def _make_folders(
-        self,
-        path: str,
-        made: set[str],
-    ) -> None:
+    def _make_folders(self, path: str, made: set[str]) -> None:
         if not self.remote.traits.parents:
             return
         names = path.split("/")[:-1]
@@ -155,11 +137,7 @@ class VaultCopy:
                 # It was made before.
                 continue
 
-    def _create(
-        self,
-        path: str,
-        raw: bytes,
-    ) -> None:
+    def _create(self, path: str, raw: bytes) -> None:
         try:
             self.remote.put(path, raw, expected=None)
         except RemoteChanged:
@@ -184,10 +162,7 @@ class VaultCopy:
         store.put(bundle, tag)
 
 
-def vault_in(
-    remote: Remote,
-    fleet: BundleOwner,
-) -> str:
+def vault_in(remote: Remote, fleet: BundleOwner) -> str:
     """The id of the vault that the fleet has in a home; "" for a new home. Raises AnotherFleet."""
     try:
         fetched = remote.get(NAME, max_bytes=LARGEST)
@@ -196,10 +171,7 @@ def vault_in(
     return unpack(fetched.raw, fleet).owner.vault
 
 
-def files_of(
-    remote: Remote,
-    folder: str = "",
-) -> Iterator[tuple[str, int]]:
+def files_of(remote: Remote, folder: str = "") -> Iterator[tuple[str, int]]:
     """Yield path and size of each file of a home."""
     is_deep = remote.traits.infinity
     for entry in remote.list(folder, deep=is_deep).entries:
@@ -209,10 +181,7 @@ def files_of(
             yield from files_of(remote, entry.path)
 
 
-def left_alone(
-    remote: Remote,
-    folder: Path,
-) -> Iterator[str]:
+def left_alone(remote: Remote, folder: Path) -> Iterator[str]:
     """Yield the files of a home that a folder lacks: sync leaves those alone that are large."""
     for path, _ in files_of(remote):
         names = path.split("/")
@@ -222,10 +191,7 @@ def left_alone(
             yield path
 
 
-def fetch_missing(
-    remote: Remote,
-    folder: Path,
-) -> None:
+def fetch_missing(remote: Remote, folder: Path) -> None:
     """Fetch the files of a home that a folder lacks."""
     for path in left_alone(remote, folder):
         write_copy(folder / path, remote.get(path, max_bytes=LARGEST).raw)

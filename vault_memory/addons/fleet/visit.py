@@ -19,13 +19,7 @@ from datetime import UTC, datetime
 from vault_memory import config as configuration
 from vault_memory.addons.fleet import acknowledged_ops, due
 from vault_memory.addons.fleet.acknowledged_ops import AcknowledgedOp, Answer
-from vault_memory.addons.fleet.bundle import (
-    BundleOwner,
-    Signature,
-    collect,
-    install,
-    signature_of,
-)
+from vault_memory.addons.fleet.bundle import BundleOwner, Signature, collect, install, signature_of
 from vault_memory.addons.fleet.bundle_store import NO_TAG, BundleStore, BundleTag
 from vault_memory.addons.fleet.fleet_errors import HomeChanged
 from vault_memory.addons.fleet.flush_report import FlushReport
@@ -49,12 +43,7 @@ REFUSED = "the vault refuses an acknowledged operation"
 class Visit:
     """One vault, held under one lease. Any thread may call it; calls wait for one another."""
 
-    def __init__(
-        self,
-        lease: Lease,
-        ledger: Ledger,
-        settings: VisitSettings,
-    ) -> None:
+    def __init__(self, lease: Lease, ledger: Ledger, settings: VisitSettings) -> None:
         """Use `Visit.open` instead."""
         vault = lease.vault.replace("-", "")
         self.lease = lease
@@ -81,12 +70,7 @@ class Visit:
 
     @classmethod
     def open(
-        cls,
-        lease: Lease,
-        ledger: Ledger,
-        settings: VisitSettings,
-        *,
-        now: datetime | None = None,
+        cls, lease: Lease, ledger: Ledger, settings: VisitSettings, *, now: datetime | None = None
     ) -> "Visit":
         """Bring the scratch up to date with the home, the bundle and the ledger.
 
@@ -103,11 +87,7 @@ class Visit:
 
     @classmethod
     def open_away(
-        cls,
-        lease: Lease,
-        ledger: Ledger,
-        settings: VisitSettings,
-        reason: RemoteError,
+        cls, lease: Lease, ledger: Ledger, settings: VisitSettings, reason: RemoteError
     ) -> "Visit":
         """Open the scratch of an earlier visit, without the home. All notes are stale.
 
@@ -158,12 +138,7 @@ class Visit:
             with self._lock:
                 self._changers -= 1
 
-    def run(
-        self,
-        op: AcknowledgedOp,
-        *,
-        again: bool = False,
-    ) -> Answer:
+    def run(self, op: AcknowledgedOp, *, again: bool = False) -> Answer:
         """Execute an operation, and keep it in the ledger: then its answer is final.
 
         `again`: the caller asks a second time, after a lost answer. A turn of a private conversation
@@ -202,12 +177,7 @@ class Visit:
 
     # --- The way home ---
 
-    def flush(
-        self,
-        now: datetime | None = None,
-        *,
-        follow: bool = False,
-    ) -> FlushReport:
+    def flush(self, now: datetime | None = None, *, follow: bool = False) -> FlushReport:
         """Bring the scratch home. With `follow`, look for edits of people in the home, too.
 
         Without, nothing is asked where nothing has changed. Raises LeaseLost, HomeChanged,
@@ -283,9 +253,7 @@ class Visit:
             self._memory.close()
             self._memory = self._opened()
         self._write_record(
-            epoch=self.lease.epoch,
-            bundle_etag=tag.etag,
-            bundle_modified=tag.modified,
+            epoch=self.lease.epoch, bundle_etag=tag.etag, bundle_modified=tag.modified
         )
         self._signature = signature_of(self.scratch.state)
         self._replay_kept()
@@ -354,11 +322,7 @@ class Visit:
         self._write_record(fingerprint=bundle.fingerprint)
         return tag
 
-    def _adopt_texts(
-        self,
-        memory: VaultMemory,
-        now: datetime,
-    ) -> None:
+    def _adopt_texts(self, memory: VaultMemory, now: datetime) -> None:
         """Note in a journal of another host which texts of notes this scratch has."""
         folder = memory.vault.folder
         with memory.edits.transaction():
@@ -396,12 +360,7 @@ class Visit:
 
     # --- Flush ---
 
-    def _flush(
-        self,
-        now: datetime,
-        *,
-        follow: bool,
-    ) -> FlushReport:
+    def _flush(self, now: datetime, *, follow: bool) -> FlushReport:
         memory = self.memory
         if not self._is_current():
             raise LeaseLost(self.lease)
@@ -471,9 +430,7 @@ class Visit:
         replaced = BundleTag(self._record.bundle_etag, self._record.bundle_modified)
         tag = self.bundles.put(bundle, replaced)
         self._write_record(
-            bundle_etag=tag.etag,
-            bundle_modified=tag.modified,
-            fingerprint=bundle.fingerprint,
+            bundle_etag=tag.etag, bundle_modified=tag.modified, fingerprint=bundle.fingerprint
         )
         return True
 

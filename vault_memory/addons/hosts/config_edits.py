@@ -83,11 +83,7 @@ class HookGroup:
     def _own_groups(self, text: str) -> dict[int, object]:
         """Return the groups that this one replaces, by their index."""
         groups = self._groups_of_ours(text)
-        return {
-            index: group
-            for index, group in groups.items()
-            if self.only in json.dumps(group)
-        }
+        return {index: group for index, group in groups.items() if self.only in json.dumps(group)}
 
     def _groups_of_ours(self, text: str) -> dict[int, object]:
         """Return the groups in which every command is ours, by their index."""
@@ -162,11 +158,7 @@ class Choice:
         """Return the entry among the created paths that holds what was there before."""
         return (*self.path, self.previous(text))
 
-    def remove(
-        self,
-        text: str,
-        created: Collection[KeyPath],
-    ) -> str:
+    def remove(self, text: str, created: Collection[KeyPath]) -> str:
         """Return the text with what was there before `install`."""
         if jsonc_edit.node_at(text, self.container) is None:
             return text
@@ -196,11 +188,7 @@ class JsonEdit:
     strict: bool = True
     """Whether the host reads plain JSON alone, so that it could not read a file with comments"""
 
-    def put(
-        self,
-        text: str,
-        created: CreatedPaths | None = None,
-    ) -> tuple[str, CreatedPaths]:
+    def put(self, text: str, created: CreatedPaths | None = None) -> tuple[str, CreatedPaths]:
         """Return the text with all entries, and what `install` created in it up to now.
 
         `created` is what earlier calls created. Raises NotJson.
@@ -223,11 +211,7 @@ class JsonEdit:
                     text = _put_entry(text, entry, paths)
         return text, tuple(paths)
 
-    def remove(
-        self,
-        text: str,
-        created: CreatedPaths | None,
-    ) -> str:
+    def remove(self, text: str, created: CreatedPaths | None) -> str:
         """Return the text without the entries, and without what we created and is empty now.
 
         `created` is None where there is no record: then all that is empty is removed.
@@ -262,8 +246,7 @@ class JsonEdit:
                 json.loads(text.removeprefix("\ufeff"))
             except (ValueError, RecursionError) as error:
                 raise NotJson(
-                    f"it is not valid JSON: {error}",
-                    hint="correct it; it was left as it is",
+                    f"it is not valid JSON: {error}", hint="correct it; it was left as it is"
                 ) from None
         if not read(text).is_object:
             raise NotJson("it is no JSON object", hint="it was left as it is")
@@ -280,11 +263,7 @@ class TomlEdit:
     only: str = ""
     """A word: a block of ours without it is left as it is, and serves instead of this one"""
 
-    def put(
-        self,
-        text: str,
-        created: CreatedPaths | None = None,
-    ) -> tuple[str, CreatedPaths]:
+    def put(self, text: str, created: CreatedPaths | None = None) -> tuple[str, CreatedPaths]:
         """Return the text with the block. Raises NotToml."""
         # Fault: a second hook of ours would record each prompt twice.
         if self._is_left(text):
@@ -293,11 +272,7 @@ class TomlEdit:
         toml_block.check(text, changed, self.values)
         return changed, ()
 
-    def remove(
-        self,
-        text: str,
-        created: CreatedPaths | None,
-    ) -> str:
+    def remove(self, text: str, created: CreatedPaths | None) -> str:
         if self._is_left(text):
             return text
         return toml_block.without_block(toml_block.without_trust(text))
@@ -322,21 +297,13 @@ class OwnFile:
     only: str = ""
     """A word: a file of ours without it is left as it is, and serves instead of this one"""
 
-    def put(
-        self,
-        text: str,
-        created: CreatedPaths | None = None,
-    ) -> tuple[str, CreatedPaths]:
+    def put(self, text: str, created: CreatedPaths | None = None) -> tuple[str, CreatedPaths]:
         # Fault: hooks for projects alone would take away those of the person.
         if self.mark in text.splitlines() and self.only not in text:
             return text, ()
         return self.text, ()
 
-    def remove(
-        self,
-        text: str,
-        created: CreatedPaths | None,
-    ) -> str:
+    def remove(self, text: str, created: CreatedPaths | None) -> str:
         is_ours = self.mark in text.splitlines() and self.only in text
         return "" if is_ours else text
 
@@ -347,10 +314,7 @@ class OwnFile:
 Edit = JsonEdit | TomlEdit | OwnFile
 
 
-def is_own_command(
-    command: object,
-    host: str,
-) -> bool:
+def is_own_command(command: object, host: str) -> bool:
     """Whether a command line runs our hook for this host."""
     if not isinstance(command, str):
         return False
@@ -365,10 +329,7 @@ def is_own_command(
     return is_our_program and ("hook", host) in pairwise(words)
 
 
-def _items(
-    text: str,
-    path: KeyPath,
-) -> list[object]:
+def _items(text: str, path: KeyPath) -> list[object]:
     """Return the items of the list at a path; nothing without a list."""
     node = jsonc_edit.node_at(text, path)
     if node is None or not node.is_list:
@@ -376,18 +337,11 @@ def _items(
     return [child.node.plain() for child in node.children]
 
 
-def _has(
-    text: str,
-    path: KeyPath,
-) -> bool:
+def _has(text: str, path: KeyPath) -> bool:
     return jsonc_edit.node_at(text, path) is not None
 
 
-def _put_entry(
-    text: str,
-    entry: Entry,
-    created: list[KeyPath],
-) -> str:
+def _put_entry(text: str, entry: Entry, created: list[KeyPath]) -> str:
     """Return the text with the entry; add to `created` what did not exist before."""
     missing = _missing_prefixes(text, entry.container)
     existing = missing[0][:-1] if missing else entry.container
@@ -405,9 +359,7 @@ def _put_entry(
 
 
 def _withdraw(
-    text: str,
-    entry: ListedText,
-    created: Sequence[KeyPath],
+    text: str, entry: ListedText, created: Sequence[KeyPath]
 ) -> tuple[str, list[KeyPath]]:
     """Remove what an earlier `install` listed; return the text, and what remains created."""
     created_paths = list(created)
@@ -419,11 +371,7 @@ def _withdraw(
     return text, [path for path in created_paths if path not in removed]
 
 
-def _without_empty(
-    text: str,
-    container: KeyPath,
-    created: Collection[KeyPath] | None,
-) -> str:
+def _without_empty(text: str, container: KeyPath, created: Collection[KeyPath] | None) -> str:
     """Remove the objects and lists down to `container` that we created and are empty now.
 
     One that was there before gets back the blanks between its brackets.
@@ -439,12 +387,7 @@ def _without_empty(
     return text
 
 
-def _with_blanks(
-    text: str,
-    node: Node,
-    path: KeyPath,
-    created: Collection[KeyPath],
-) -> str:
+def _with_blanks(text: str, node: Node, path: KeyPath, created: Collection[KeyPath]) -> str:
     """Return the text with the blanks that an empty object or list had before `install`."""
     start, end = node.inside
     for mark in created:
@@ -453,18 +396,12 @@ def _with_blanks(
     return text
 
 
-def _as_blank_file(
-    text: str,
-    created: Collection[KeyPath],
-) -> str:
+def _as_blank_file(text: str, created: Collection[KeyPath]) -> str:
     """Return the text that a file without a value had before `install`, else `text`."""
     return next((mark[1] for mark in created if mark[0] == _BLANK_FILE), text)
 
 
-def _blank_mark(
-    text: str,
-    path: KeyPath,
-) -> CreatedPaths:
+def _blank_mark(text: str, path: KeyPath) -> CreatedPaths:
     """Return the path of an object or list that holds blanks alone, with these blanks."""
     node = jsonc_edit.node_at(text, path)
     if node is None or node.children or not (node.is_object or node.is_list):
@@ -474,14 +411,9 @@ def _blank_mark(
     return ((*path, blanks),) if blanks.isspace() else ()
 
 
-def _missing_prefixes(
-    text: str,
-    path: KeyPath,
-) -> list[KeyPath]:
+def _missing_prefixes(text: str, path: KeyPath) -> list[KeyPath]:
     """Return the paths on the way to this one that the text does not have."""
-    return [
-        prefix for prefix in _prefixes(path) if jsonc_edit.node_at(text, prefix) is None
-    ]
+    return [prefix for prefix in _prefixes(path) if jsonc_edit.node_at(text, prefix) is None]
 
 
 def _prefixes(path: KeyPath) -> list[KeyPath]:

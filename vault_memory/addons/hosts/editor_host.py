@@ -37,24 +37,14 @@ class EditorHost(Host):
     def folder(self, environment: Mapping[str, str]) -> Path:
         """Return the folder of the person's own file."""
 
-    def plan(
-        self,
-        request: "InstallRequest",
-        environment: Mapping[str, str],
-    ) -> "InstallPlan":
+    def plan(self, request: "InstallRequest", environment: Mapping[str, str]) -> "InstallPlan":
         if request.project is None:
             folder = self.folder(environment)
         else:
             folder = request.project / self.project_folder
         fields = {"type": self.entry_type} if self.entry_type else {}
-        edit = install_plan.server_edit(
-            self.name, request, [self.servers], strict=False, **fields
-        )
+        edit = install_plan.server_edit(self.name, request, [self.servers], strict=False, **fields)
         return install_plan.InstallPlan(((folder / self.file, edit),), (self.advice,))
 
-    def trust(
-        self,
-        request: "InstallRequest",
-        environment: Mapping[str, str],
-    ) -> "Trust":
+    def trust(self, request: "InstallRequest", environment: Mapping[str, str]) -> "Trust":
         return self.trusted

@@ -23,10 +23,7 @@ MOST_CHARACTERS = 300
 
 
 def log_failure(
-    folder: Path | None,
-    environment: Mapping[str, str],
-    source: str,
-    reason: str,
+    folder: Path | None, environment: Mapping[str, str], source: str, reason: str
 ) -> None:
     """Write one line to stderr and to the log in the vault's state folder.
 
@@ -47,10 +44,7 @@ def log_failure(
         _append(state_dir.StateFolder(folder).hook_log, line)
 
 
-def _append(
-    log: Path,
-    line: str,
-) -> None:
+def _append(log: Path, line: str) -> None:
     # Fault: another hook may have moved the log at the same moment.
     with suppress(FileNotFoundError):
         if log.stat().st_size > LARGEST_LOG:

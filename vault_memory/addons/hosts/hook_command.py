@@ -81,11 +81,7 @@ NO = ("", "0", "false", "no", "off")
 class _HookCall:
     """The state of one call, from which a failure is logged as exactly as possible."""
 
-    def __init__(
-        self,
-        environment: Mapping[str, str],
-        moment: float | None = None,
-    ) -> None:
+    def __init__(self, environment: Mapping[str, str], moment: float | None = None) -> None:
         self.environment = environment
         self.moment = time.time() if moment is None else moment
         """When the event happened, in seconds since 1970: the same for each attempt"""
@@ -151,11 +147,7 @@ class _HookCall:
         self.keep = partial(recording.drop, context, turns)
         return turns
 
-    def record(
-        self,
-        context: "EventContext",
-        turns: "Sequence[EventTurn]",
-    ) -> None:
+    def record(self, context: "EventContext", turns: "Sequence[EventTurn]") -> None:
         """Record what the event says, or keep it. Raises UsageError for what nothing can record."""
         try:
             recording.record(context, turns)
@@ -216,10 +208,7 @@ def run(
     return 0
 
 
-def serve(
-    memory: "VaultMemory",
-    arguments: Mapping[str, Any],
-) -> dict[str, Any]:
+def serve(memory: "VaultMemory", arguments: Mapping[str, Any]) -> dict[str, Any]:
     """Answer an event in a process that has the vault open. Raises VaultMemoryError."""
     call = _HookCall({}, float(arguments["moment"][0]))
     call.state = memory.vault.state.path
@@ -237,10 +226,7 @@ def serve(
     return {"text": text}
 
 
-def _answer(
-    call: _HookCall,
-    arguments: Sequence[str],
-) -> str:
+def _answer(call: _HookCall, arguments: Sequence[str]) -> str:
     host = _parse_arguments(call, arguments)
     if call.payload is None:
         # Fault: a host may send without end. One byte more than the limit shows that.
@@ -348,12 +334,7 @@ def _state_of_vault(call: _HookCall) -> "StateFolder | None":
     return state_dir.state_at(Path(vault).expanduser(), call.environment)
 
 
-def _keep_for_later(
-    call: _HookCall,
-    host: Host,
-    event: Event,
-    caller: "Caller",
-) -> None:
+def _keep_for_later(call: _HookCall, host: Host, event: Event, caller: "Caller") -> None:
     """Keep what the event says while its vault cannot be opened, in the vault's drop folder."""
     state = _state_of_vault(call)
     if state is None:
@@ -366,18 +347,12 @@ def _keep_for_later(
 
 
 def _carry_out(
-    call: _HookCall,
-    memory: "VaultMemory",
-    host: Host,
-    event: Event,
-    caller: "Caller",
+    call: _HookCall, memory: "VaultMemory", host: Host, event: Event, caller: "Caller"
 ) -> str:
     own = _caller_in_project(call, memory.vault.state.path, host, event, caller)
     if own is None:
         return ""
-    context = hook_events.EventContext(
-        memory, host, event, own, call.time(), call.patience
-    )
+    context = hook_events.EventContext(memory, host, event, own, call.time(), call.patience)
     if hook_events.is_of_nobody(context):
         return hook_events.refusal(context)
     if event.kind in QUESTIONS:
@@ -396,11 +371,7 @@ def _carry_out(
 
 
 def _caller_in_project(
-    call: _HookCall,
-    state: Path,
-    host: Host,
-    event: Event,
-    caller: "Caller",
+    call: _HookCall, state: Path, host: Host, event: Event, caller: "Caller"
 ) -> "Caller | None":
     """Return the caller in the project where the host works; None where the hook is silent."""
     # Most people have no projects: nothing more is loaded for them.
@@ -409,17 +380,12 @@ def _caller_in_project(
         if project and host.name in project.hosts:
             # What is said beside the code belongs to the project. The person works there alone.
             return caller._replace(
-                channel=project.name,
-                groups=(*caller.groups, project.name),
-                private=True,
+                channel=project.name, groups=(*caller.groups, project.name), private=True
             )
     return None if "projects" in call.options.options else caller
 
 
-def _parse_arguments(
-    call: _HookCall,
-    arguments: Sequence[str],
-) -> Host:
+def _parse_arguments(call: _HookCall, arguments: Sequence[str]) -> Host:
     """Return the host, and note the options."""
     # click would take as long as everything else together: `parse` replaces it.
     names = programs.names()
@@ -443,10 +409,7 @@ def _parse_arguments(
     return host
 
 
-def _give_up(
-    call: _HookCall,
-    seconds: float,
-) -> None:
+def _give_up(call: _HookCall, seconds: float) -> None:
     """End the process, wherever the main thread is."""
 
     # Every file that the main thread writes survives an end at any moment.

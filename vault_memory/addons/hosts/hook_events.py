@@ -58,11 +58,7 @@ class EventContext(NamedTuple):
     def channel(self) -> str | None:
         return self.caller.channel or None
 
-    def format(
-        self,
-        text: str,
-        notice: str = "",
-    ) -> str:
+    def format(self, text: str, notice: str = "") -> str:
         """Return the text as the host reads it, with a line that the person sees."""
         return self.host.format_answer(self.event.name, text, notice) if text else ""
 
@@ -148,9 +144,7 @@ def _block_that_fits(context: EventContext) -> str:
 
 
 def _ask_for_block(
-    context: EventContext,
-    prompt: str,
-    budget: int | None = None,
+    context: EventContext, prompt: str, budget: int | None = None
 ) -> "ContextBlockJson":
     memory, caller = context.memory, context.caller
     return query_or_local.context(
@@ -182,18 +176,13 @@ def _split_block(block: "ContextBlockJson") -> tuple[str, list[tuple[str, str]]]
     return introduction, split
 
 
-def _lines_for_prompt(
-    context: EventContext,
-    block: "ContextBlockJson",
-) -> str:
+def _lines_for_prompt(context: EventContext, block: "ContextBlockJson") -> str:
     """Return the lines that answer the prompt, without the notes that the session began with."""
     introduction, sections = _split_block(block)
     mark = f' {assemble.ANSWERING}"'
     recalled = [text for kind, text in sections if kind == "recalled"]
     of_notes = [
-        text
-        for kind, text in sections
-        if kind == "memory" and mark in text.partition("\n")[0]
+        text for kind, text in sections if kind == "memory" and mark in text.partition("\n")[0]
     ]
     for quotations in ([*of_notes, *recalled], recalled):
         if not quotations:
@@ -213,10 +202,7 @@ def _notice(quotations: Sequence[str]) -> str:
     return f"recalled {count} {'memory' if count == 1 else 'memories'}"
 
 
-def _shorten(
-    context: EventContext,
-    block: "ContextBlockJson",
-) -> str:
+def _shorten(context: EventContext, block: "ContextBlockJson") -> str:
     """Return the beginning of a block: whole lines, with marks that are closed."""
 
     def length_of(text: str) -> int:
@@ -237,11 +223,7 @@ def _shorten(
 class _Cuts(Sequence[str]):
     """A quotation cut behind each of its lines, with its marks. The first cut has no line."""
 
-    def __init__(
-        self,
-        before: str,
-        text: str,
-    ) -> None:
+    def __init__(self, before: str, text: str) -> None:
         self._before = before
         self._opening, *self._lines, self._closing = text.split("\n")
 

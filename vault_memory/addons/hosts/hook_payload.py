@@ -57,10 +57,7 @@ class Event(NamedTuple):
     """Said by a job in the person's name: it is recorded, and nothing is learned from it"""
 
 
-def read_event(
-    host: Host,
-    raw: bytes,
-) -> Event:
+def read_event(host: Host, raw: bytes) -> Event:
     """Return the event in a payload. Raises NotAnEvent."""
     payload = host.common_payload(_read_object(raw))
     name = _text(payload, "hook_event_name")
@@ -123,10 +120,7 @@ def _first_text(payload: Mapping[str, Any], *names: str) -> str:
     return ""
 
 
-def _text(
-    payload: Mapping[str, Any],
-    name: str,
-) -> str:
+def _text(payload: Mapping[str, Any], name: str) -> str:
     """Return the text of a field; empty when it is missing."""
     value = payload.get(name)
     if value is None:

@@ -53,18 +53,10 @@ class Host(ABC):
     """Whether it also reads a configuration in the folder of a project"""
 
     @abstractmethod
-    def plan(
-        self,
-        request: "InstallRequest",
-        environment: Mapping[str, str],
-    ) -> "InstallPlan":
+    def plan(self, request: "InstallRequest", environment: Mapping[str, str]) -> "InstallPlan":
         """Return what goes into which file, and what the person does then."""
 
-    def trust(
-        self,
-        request: "InstallRequest",
-        environment: Mapping[str, str],
-    ) -> Trust:
+    def trust(self, request: "InstallRequest", environment: Mapping[str, str]) -> Trust:
         """Return whether the person has confirmed to the host what `install` wrote."""
         return "not_needed"
 
@@ -72,12 +64,7 @@ class Host(ABC):
         """Return the payload of an event under the names that Claude Code gives its fields."""
         return payload
 
-    def format_answer(
-        self,
-        event: str,
-        text: str,
-        notice: str = "",
-    ) -> str:
+    def format_answer(self, event: str, text: str, notice: str = "") -> str:
         """Return what a hook prints, so that the model reads `text` at this event.
 
         The person sees `notice`, where the host shows such a line.

@@ -33,9 +33,7 @@ def as_json(status: HostStatus) -> HostStatusJson:
         "wired": status.wired,
         "trusted": status.trusted,
         "last_fired": started.isoformat(timespec="seconds") if started else None,
-        "files": [
-            {"path": str(file.path), "wired": file.is_wired} for file in status.files
-        ],
+        "files": [{"path": str(file.path), "wired": file.is_wired} for file in status.files],
     }
 
 

@@ -42,9 +42,7 @@ class HostStatus:
 
 
 def host_statuses(
-    request: InstallRequest,
-    state: Path,
-    environment: Mapping[str, str],
+    request: InstallRequest, state: Path, environment: Mapping[str, str]
 ) -> Iterator[HostStatus]:
     """Yield the state of each host, and then of each host in each project."""
     for host in programs.hosts():
@@ -57,10 +55,7 @@ def host_statuses(
 
 
 def _status_of(
-    host: Host,
-    request: InstallRequest,
-    state: Path,
-    environment: Mapping[str, str],
+    host: Host, request: InstallRequest, state: Path, environment: Mapping[str, str]
 ) -> HostStatus:
     plan = host.plan(request, environment)
     read = {file: _own_lines(file, edit, request) for file, edit in plan.edits}
@@ -84,11 +79,7 @@ def _status_of(
     )
 
 
-def _own_lines(
-    file: Path,
-    edit: Edit,
-    request: InstallRequest,
-) -> str | None:
+def _own_lines(file: Path, edit: Edit, request: InstallRequest) -> str | None:
     """Return the lines of a file that `--uninstall` would take out; empty without ours.
 
     None for a file in which `install` would put nothing.
@@ -108,10 +99,7 @@ def _own_lines(
     return "" if is_shared else lines
 
 
-def _last_start(
-    state: Path,
-    host: str,
-) -> datetime | None:
+def _last_start(state: Path, host: str) -> datetime | None:
     try:
         seconds = (state / places.STARTS / host).stat().st_mtime
     except OSError:

@@ -39,11 +39,7 @@ class Reply(NamedTuple):
     text: str
 
 
-def answer_id(
-    session: str,
-    turn: str,
-    text: str,
-) -> str:
+def answer_id(session: str, turn: str, text: str) -> str:
     """Return the id of the answer to a turn: the same for its event and for its transcript."""
     return TURN_PREFIX + digest(session, turn, text[:MOST_CHARACTERS])
 
@@ -54,11 +50,7 @@ def digest(*fields: str) -> str:
     return hashlib.sha256(raw).hexdigest()[:24]
 
 
-def read_replies(
-    host: Host,
-    path: str,
-    session: str,
-) -> list[Reply]:
+def read_replies(host: Host, path: str, session: str) -> list[Reply]:
     """Return the answers at the end of a transcript; none when the file is not a transcript."""
     replies: list[Reply] = []
     last_reply: Reply | None = None
@@ -77,10 +69,7 @@ def read_replies(
     return replies[-MOST_ANSWERS:]
 
 
-def text_in(
-    record: Mapping[str, Any],
-    name: str,
-) -> str:
+def text_in(record: Mapping[str, Any], name: str) -> str:
     """Return the text of a field; empty when it is missing or something else."""
     value = record.get(name)
     return value if isinstance(value, str) else ""
@@ -96,12 +85,7 @@ def message_of(message: object) -> tuple[str, str]:
     return str(role), text
 
 
-def _reply(
-    line: TranscriptLine,
-    session: str,
-    turn: str,
-    time: str,
-) -> Reply:
+def _reply(line: TranscriptLine, session: str, turn: str, time: str) -> Reply:
     text = line.text[:MOST_CHARACTERS]
     if turn:
         id_ = answer_id(session, turn, text)

@@ -11,14 +11,7 @@ from typing import TYPE_CHECKING
 import click
 
 from vault_memory.addons.hosts import programs
-from vault_memory.cli.options import (
-    Context,
-    common,
-    grouped,
-    new_name,
-    private,
-    scope_option,
-)
+from vault_memory.cli.options import Context, common, grouped, new_name, private, scope_option
 from vault_memory.errors import UsageError
 from vault_memory.lazy import lazy_module
 from vault_memory.rules.paths.caller import Caller
@@ -166,8 +159,7 @@ class NothingToAllow(UsageError):
 
     def __init__(self, host: str) -> None:
         super().__init__(
-            f"`{host}` has no setting that allows tools:"
-            " it asks a person, or it asks nobody",
+            f"`{host}` has no setting that allows tools: it asks a person, or it asks nobody",
             hint="leave out `--allow`",
         )
 
@@ -193,25 +185,15 @@ def _all_hosts() -> str:
 @click.argument("host")
 @scope_option("--user", help="The person whom the bot serves.")
 @scope_option("--channel", help="The channel where the bot answers.")
-@scope_option(
-    "--group",
-    multiple=True,
-    help="Also open the notes of this group (repeatable).",
-)
+@scope_option("--group", multiple=True, help="Also open the notes of this group (repeatable).")
 @click.option(
-    "--projects",
-    is_flag=True,
-    help="Be silent outside the folders that `install --project` named.",
+    "--projects", is_flag=True, help="Be silent outside the folders that `install --project` named."
 )
 @private
 @common
 @click.pass_obj
 @grouped(HookOptions, "options")
-def hook(
-    context: Context,
-    host: str,
-    options: HookOptions,
-) -> None:
+def hook(context: Context, host: str, options: HookOptions) -> None:
     values = {
         "--vault": context.vault,
         "--config": context.config,
@@ -235,19 +217,14 @@ def hook(
 @click.command(help=INSTALL_HELP.format(hosts=_all_hosts()))
 @click.argument("host", metavar="HOST", required=False)
 @scope_option(
-    "--user",
-    help="The person whom the bot serves; required if the vault has several people.",
+    "--user", help="The person whom the bot serves; required if the vault has several people."
 )
 @scope_option("--channel", help="The channel where the bot answers.")
 @private
 @click.option(
-    "--allow",
-    is_flag=True,
-    help=f"Let HOST use the tools without asking ({_hosts_that_allow()}).",
+    "--allow", is_flag=True, help=f"Let HOST use the tools without asking ({_hosts_that_allow()})."
 )
-@click.option(
-    "--uninstall", is_flag=True, help="Remove exactly what `install` has added."
-)
+@click.option("--uninstall", is_flag=True, help="Remove exactly what `install` has added.")
 @click.option("--dry-run", is_flag=True, help="Show what would change; write nothing.")
 @click.option(
     "--project",
@@ -266,12 +243,7 @@ def hook(
 @common
 @click.pass_obj
 @grouped(InstallOptions, "options")
-def install(
-    context: Context,
-    host: str | None,
-    check: bool,
-    options: InstallOptions,
-) -> None:
+def install(context: Context, host: str | None, check: bool, options: InstallOptions) -> None:
     if check:
         _check(context, host)
         return
@@ -297,28 +269,20 @@ def install(
     context.emit(installation.as_json(), lambda: "\n".join(installation.lines()))
 
 
-def _check(
-    context: Context,
-    host: str | None,
-) -> None:
+def _check(context: Context, host: str | None) -> None:
     """Print the state of one host, or of all."""
     if host is not None:
         programs.host(host)
     with context.open() as memory:
         statuses = [
-            status
-            for status in host_checks.statuses(memory)
-            if host in (None, status.host)
+            status for status in host_checks.statuses(memory) if host in (None, status.host)
         ]
     answer: InstallCheckJson = {"hosts": list(map(host_checks.as_json, statuses))}
     context.emit(answer, lambda: "\n".join(map(host_checks.line_of, statuses)))
 
 
 def _carry_out(
-    context: Context,
-    memory: "VaultMemory",
-    host: str,
-    options: InstallOptions,
+    context: Context, memory: "VaultMemory", host: str, options: InstallOptions
 ) -> Installation:
     """Change the configuration of the host. Raises UsageError, HostFileUnusable."""
     request = _request(context, memory, host, options)
@@ -340,10 +304,7 @@ def _carry_out(
     return Installation(host, request, changes, next_steps, options.dry_run)
 
 
-def _check_host(
-    program: "Host",
-    request: "InstallRequest",
-) -> None:
+def _check_host(program: "Host", request: "InstallRequest") -> None:
     """Raise UsageError for an option that means nothing to this host."""
     if request.allow and not program.can_allow:
         raise NothingToAllow(program.name)
@@ -352,11 +313,7 @@ def _check_host(
 
 
 def _without_foreign(
-    plan: "InstallPlan",
-    state: Path,
-    request: "InstallRequest",
-    host: str,
-    options: InstallOptions,
+    plan: "InstallPlan", state: Path, request: "InstallRequest", host: str, options: InstallOptions
 ) -> "InstallPlan":
     """Return the plan with all its edits, except those that another project still needs."""
     # Fault: the hooks of the last project would stay for ever, those of another go.
@@ -366,11 +323,7 @@ def _without_foreign(
     return replace(plan, edits=plan.edits + plan.shared)
 
 
-def _is_used_elsewhere(
-    state: Path,
-    folder: Path,
-    host: str,
-) -> bool:
+def _is_used_elsewhere(state: Path, folder: Path, host: str) -> bool:
     """Whether another project needs what a project shares with it."""
     return any(
         host in project.hosts and project.folder != folder
@@ -378,12 +331,7 @@ def _is_used_elsewhere(
     )
 
 
-def _register(
-    state: Path,
-    request: "InstallRequest",
-    host: str,
-    options: InstallOptions,
-) -> None:
+def _register(state: Path, request: "InstallRequest", host: str, options: InstallOptions) -> None:
     """Note that the hooks of this host are in a project when they run in its folder."""
     assert request.project is not None
     register = projects.Projects(state)
@@ -394,19 +342,12 @@ def _register(
 
 
 def _request(
-    context: Context,
-    memory: "VaultMemory",
-    host: str,
-    options: InstallOptions,
+    context: Context, memory: "VaultMemory", host: str, options: InstallOptions
 ) -> "InstallRequest":
     """Return how the host starts this program, and which person it serves."""
     user = options.user
     if not user:
-        user = (
-            memory.layout.user
-            if options.uninstall
-            else owner_naming.only_person(memory)
-        )
+        user = memory.layout.user if options.uninstall else owner_naming.only_person(memory)
     request = install_plan.InstallRequest(
         _program(),
         _vault(memory),
@@ -423,10 +364,7 @@ def _request(
 
 
 def _in_project(
-    memory: "VaultMemory",
-    request: "InstallRequest",
-    options: InstallOptions,
-    named: str,
+    memory: "VaultMemory", request: "InstallRequest", options: InstallOptions, named: str
 ) -> "InstallRequest":
     """Return the request for a project in the named folder. Raises UsageError."""
     # A host names the real path of its folder, behind links.
@@ -434,8 +372,7 @@ def _in_project(
     # A folder that is gone can still be disconnected.
     if not folder.is_dir() and not options.uninstall:
         raise UsageError(
-            f"`{named}` is not a folder",
-            hint="name the folder of the project after `--project`",
+            f"`{named}` is not a folder", hint="name the folder of the project after `--project`"
         )
     register = projects.Projects(memory.vault.state.path)
     name = options.channel or register.name_for(folder)
@@ -446,16 +383,10 @@ def _in_project(
 def _tools() -> "tuple[Mapping[str, object], ...]":
     """Return the tools of the MCP server, for a plugin that offers them itself."""
     names = ("name", "title", "description", "inputSchema")
-    return tuple(
-        {name: tool[name] for name in names} for tool in mcp_tools.list_tools()["tools"]
-    )
+    return tuple({name: tool[name] for name in names} for tool in mcp_tools.list_tools()["tools"])
 
 
-def _change_lines(
-    change: "FileChange",
-    *,
-    dry_run: bool,
-) -> Iterator[str]:
+def _change_lines(change: "FileChange", *, dry_run: bool) -> Iterator[str]:
     if not change.changed:
         yield f"as it should be: {change.file}"
     elif dry_run:

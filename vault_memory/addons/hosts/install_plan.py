@@ -5,13 +5,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from vault_memory.addons.hosts.config_edits import (
-    SERVER_NAME,
-    Edit,
-    HookGroup,
-    JsonEdit,
-    Member,
-)
+from vault_memory.addons.hosts.config_edits import SERVER_NAME, Edit, HookGroup, JsonEdit, Member
 
 HOOK_SECONDS = 10
 """How long a host waits for a hook"""
@@ -90,78 +84,51 @@ def home(environment: Mapping[str, str]) -> Path:
     return Path(environment.get("HOME") or Path.home())
 
 
-def folder_named_by(
-    environment: Mapping[str, str],
-    variable: str,
-    default: str,
-) -> Path:
+def folder_named_by(environment: Mapping[str, str], variable: str, default: str) -> Path:
     """Return the folder that a variable names, else the default folder below the home."""
     named = environment.get(variable, "").strip()
     return Path(named).expanduser() if named else home(environment) / default
 
 
-def server_command(
-    host: str,
-    request: InstallRequest,
-) -> list[str]:
+def server_command(host: str, request: InstallRequest) -> list[str]:
     """Return the command line of the MCP server, which notes for this host that it ran."""
     return [*request.command("mcp"), "--host", host]
 
 
-def server_entry(
-    host: str,
-    request: InstallRequest,
-    **more: object,
-) -> dict[str, object]:
+def server_entry(host: str, request: InstallRequest, **more: object) -> dict[str, object]:
     """Return the entry of the MCP server, as most hosts have it."""
     program, *arguments = server_command(host, request)
     return {**more, "command": program, "args": arguments}
 
 
 def server_edit(
-    host: str,
-    request: InstallRequest,
-    path: Iterable[str],
-    *,
-    strict: bool = True,
-    **more: object,
+    host: str, request: InstallRequest, path: Iterable[str], *, strict: bool = True, **more: object
 ) -> JsonEdit:
     """Return the edit that puts the MCP server under its name into the object at `path`."""
     entry = server_entry(host, request, **more)
     return JsonEdit((Member((*path, SERVER_NAME), entry),), strict)
 
 
-def hook_command(
-    host: str,
-    request: InstallRequest,
-    *,
-    timeout: int,
-) -> dict[str, object]:
+def hook_command(host: str, request: InstallRequest, *, timeout: int) -> dict[str, object]:
     """Return the entry of a hook. Some hosts count `timeout` in milliseconds."""
     command = shlex.join(request.hook_words(host))
     return {"type": "command", "command": command, "timeout": timeout}
 
 
 def hook_commands(
-    host: str,
-    request: InstallRequest,
-    events: Iterable[str],
+    host: str, request: InstallRequest, events: Iterable[str]
 ) -> dict[str, dict[str, object]]:
     """Return the hook of each event, with a timeout in seconds."""
     return {
         event: hook_command(
-            host,
-            request,
-            timeout=END_SECONDS if event == "SessionEnd" else HOOK_SECONDS,
+            host, request, timeout=END_SECONDS if event == "SessionEnd" else HOOK_SECONDS
         )
         for event in events
     }
 
 
 def hook_groups(
-    host: str,
-    request: InstallRequest,
-    commands: Mapping[str, dict[str, object]],
+    host: str, request: InstallRequest, commands: Mapping[str, dict[str, object]]
 ) -> tuple[HookGroup, ...]:
     """Return the settings of hooks in JSON: for each event a list of groups of commands."""
     return tuple(

@@ -16,12 +16,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Literal, assert_never
 
-from vault_memory.addons.hosts.config_edits import (
-    SERVER_NAME,
-    CreatedPaths,
-    Edit,
-    OwnFile,
-)
+from vault_memory.addons.hosts.config_edits import SERVER_NAME, CreatedPaths, Edit, OwnFile
 from vault_memory.addons.hosts.install_plan import InstallPlan
 from vault_memory.config import state_file
 from vault_memory.config.durable import sync_folder
@@ -40,15 +35,8 @@ Direction = Literal["install", "uninstall"]
 class HostFileUnusable(ConfigError):
     """A file of the host's configuration cannot be read or changed, and was left as it was."""
 
-    def __init__(
-        self,
-        file: Path,
-        reason: str,
-        hint: str = "",
-    ) -> None:
-        super().__init__(
-            f"`{file}`: {reason}", hint=hint or "it was left as it is", file=str(file)
-        )
+    def __init__(self, file: Path, reason: str, hint: str = "") -> None:
+        super().__init__(f"`{file}`: {reason}", hint=hint or "it was left as it is", file=str(file))
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,12 +54,7 @@ class Installer:
     """Carries out plans for one vault. `state` is the vault's state folder."""
 
     def __init__(
-        self,
-        direction: Direction,
-        state: Path,
-        *,
-        now: datetime,
-        dry_run: bool = False,
+        self, direction: Direction, state: Path, *, now: datetime, dry_run: bool = False
     ) -> None:
         self._direction = direction
         self._now = now
@@ -91,11 +74,7 @@ class Installer:
                 self._record.save()
         return changes
 
-    def _change(
-        self,
-        file: Path,
-        edit: Edit,
-    ) -> FileChange:
+    def _change(self, file: Path, edit: Edit) -> FileChange:
         for _attempt in range(MOST_ATTEMPTS):
             before = _read(file)
             after = self._edited(file, edit, before)
@@ -111,17 +90,10 @@ class Installer:
                 self._note(file, edit, before)
                 return FileChange(str(file), changed=True, backup=backup, diff=diff)
         raise HostFileUnusable(
-            file,
-            "it changed each time it was about to be written",
-            "close the host and try again",
+            file, "it changed each time it was about to be written", "close the host and try again"
         )
 
-    def _edited(
-        self,
-        file: Path,
-        edit: Edit,
-        before: bytes | None,
-    ) -> bytes | None:
+    def _edited(self, file: Path, edit: Edit, before: bytes | None) -> bytes | None:
         """Return the file's new bytes; None when the file is to disappear."""
         text = _decode(file, before)
         created = self._record.created_in(file)
@@ -143,12 +115,7 @@ class Installer:
             return None
         return after.encode("utf-8")
 
-    def _note(
-        self,
-        file: Path,
-        edit: Edit,
-        before: bytes | None,
-    ) -> None:
+    def _note(self, file: Path, edit: Edit, before: bytes | None) -> None:
         """Record what was created in the file."""
         if self._direction == "uninstall":
             self._record.forget(file)
@@ -158,11 +125,7 @@ class Installer:
         self._record.note(file, created, is_new=before is None)
 
 
-def _is_own(
-    edit: Edit,
-    before: bytes,
-    after: bytes | None,
-) -> bool:
+def _is_own(edit: Edit, before: bytes, after: bytes | None) -> bool:
     """Whether nothing of the person is in the file, so that it needs no backup."""
     if after is None:
         return True
@@ -190,10 +153,7 @@ def _read(file: Path) -> bytes | None:
         raise HostFileUnusable(file, error.strerror or str(error)) from None
 
 
-def _decode(
-    file: Path,
-    raw: bytes | None,
-) -> str:
+def _decode(file: Path, raw: bytes | None) -> str:
     """Return the text of a file; "" for a missing one. Raises HostFileUnusable."""
     if raw is None:
         return ""
@@ -203,11 +163,7 @@ def _decode(
         raise HostFileUnusable(file, "it is not UTF-8") from None
 
 
-def _back_up(
-    file: Path,
-    raw: bytes,
-    now: datetime,
-) -> Path:
+def _back_up(file: Path, raw: bytes, now: datetime) -> Path:
     """Write a copy beside the file, with its mode. It never replaces another file."""
     real = Path(os.path.realpath(file))
     mode = stat.S_IMODE(os.stat(real).st_mode)
@@ -230,11 +186,7 @@ def _back_up(
     raise HostFileUnusable(file, "there are too many backups beside it")
 
 
-def _replace(
-    file: Path,
-    before: bytes | None,
-    after: bytes | None,
-) -> bool:
+def _replace(file: Path, before: bytes | None, after: bytes | None) -> bool:
     """Replace or remove the file, behind links, too. False when it changed since it was read."""
     real = Path(os.path.realpath(file))
     try:
@@ -250,16 +202,10 @@ def _replace(
         raise HostFileUnusable(file, error.strerror or str(error)) from None
 
 
-def _swap_in(
-    file: Path,
-    before: bytes | None,
-    after: bytes,
-) -> bool:
+def _swap_in(file: Path, before: bytes | None, after: bytes) -> bool:
     mode = 0o600 if before is None else stat.S_IMODE(os.stat(file).st_mode)
     file.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-    fd, new_file = tempfile.mkstemp(
-        prefix=f".{file.name}.", suffix=".new", dir=file.parent
-    )
+    fd, new_file = tempfile.mkstemp(prefix=f".{file.name}.", suffix=".new", dir=file.parent)
     try:
         _fill(fd, after, mode)
         # Fault: a program may have saved the file since it was read.
@@ -284,11 +230,7 @@ def _remove_own_folder(folder: Path) -> None:
             empty.rmdir()
 
 
-def _fill(
-    fd: int,
-    raw: bytes,
-    mode: int,
-) -> None:
+def _fill(fd: int, raw: bytes, mode: int) -> None:
     with os.fdopen(fd, "wb") as stream:
         stream.write(raw)
         stream.flush()
@@ -298,15 +240,9 @@ def _fill(
         os.fsync(stream.fileno())
 
 
-def _diff(
-    file: Path,
-    before: bytes | None,
-    after: bytes | None,
-) -> str:
+def _diff(file: Path, before: bytes | None, after: bytes | None) -> str:
     lines = difflib.unified_diff(_lines(before), _lines(after), str(file), str(file))
-    complete = (
-        line if line.endswith("\n") else f"{line}\n\\ no line end\n" for line in lines
-    )
+    complete = (line if line.endswith("\n") else f"{line}\n\\ no line end\n" for line in lines)
     return "".join(complete)
 
 
@@ -336,13 +272,7 @@ class _Record:
         """Whether there was no such file before."""
         return bool(self._entry(file).get("created"))
 
-    def note(
-        self,
-        file: Path,
-        created: CreatedPaths,
-        *,
-        is_new: bool,
-    ) -> None:
+    def note(self, file: Path, created: CreatedPaths, *, is_new: bool) -> None:
         self._entries[str(file)] = {
             "made": [list(path) for path in created],
             "created": is_new or self.is_created(file),

@@ -16,10 +16,7 @@ _CONTENT = re.compile(r"[\w\"']")
 _FIRST_INDENT = re.compile(r"[{\[][^\S\n]*\r?\n([ \t]+)\S")
 
 
-def node_at(
-    text: str,
-    path: Sequence[str],
-) -> Node | None:
+def node_at(text: str, path: Sequence[str]) -> Node | None:
     """Return the value at a path, or None without such a value.
 
     Raises NotJson, also for something else than an object on the way.
@@ -37,11 +34,7 @@ def plain_in(file: Path) -> Mapping[str, Any]:
     return value if isinstance(value, dict) else {}
 
 
-def put(
-    text: str,
-    path: Sequence[str],
-    value: object,
-) -> str:
+def put(text: str, path: Sequence[str], value: object) -> str:
     """Return the text with this value at the path; missing objects on the way are created."""
     node, missing = _follow(text, path)
     if missing:
@@ -54,11 +47,7 @@ def put(
     return _splice(text, node.start, node.end, written)
 
 
-def append(
-    text: str,
-    path: Sequence[str],
-    value: object,
-) -> str:
+def append(text: str, path: Sequence[str], value: object) -> str:
     """Return the text with this value as the last item of the list, which is created if missing."""
     node = node_at(text, path)
     if node is None:
@@ -68,10 +57,7 @@ def append(
     return _insert(text, node, value)
 
 
-def remove(
-    text: str,
-    path: Sequence[str],
-) -> str:
+def remove(text: str, path: Sequence[str]) -> str:
     """Return the text without the member at the path."""
     container = node_at(text, path[:-1])
     if container is None or not container.is_object:
@@ -82,20 +68,13 @@ def remove(
     return _cut(text, container, container.children.index(child))
 
 
-def remove_item(
-    text: str,
-    path: Sequence[str],
-    index: int,
-) -> str:
+def remove_item(text: str, path: Sequence[str], index: int) -> str:
     """Return the text without this item of the list at the path."""
     container = node_at(text, path)
     return text if container is None else _cut(text, container, index)
 
 
-def _follow(
-    text: str,
-    path: Sequence[str],
-) -> tuple[Node, Sequence[str]]:
+def _follow(text: str, path: Sequence[str]) -> tuple[Node, Sequence[str]]:
     """Return the deepest value on a path, and the keys after it that are missing."""
     node = read(text)
     for depth, key in enumerate(path):
@@ -130,11 +109,7 @@ class _Style:
         is_one_line = has_content and "\n" not in text.strip()
         return cls(newline, indent, is_one_line)
 
-    def write(
-        self,
-        value: object,
-        indent: str,
-    ) -> str:
+    def write(self, value: object, indent: str) -> str:
         """Return the value as JSON; its lines after the first begin with `indent`."""
         if self.is_one_line:
             return _dump(value)
@@ -147,10 +122,7 @@ def _dump(value: object) -> str:
     return json.dumps(value, ensure_ascii=False)
 
 
-def _member(
-    key: str | None,
-    written: str,
-) -> str:
+def _member(key: str | None, written: str) -> str:
     """Return the text of a member, or of a list item, which has no key."""
     if key is None:
         return written
@@ -160,12 +132,7 @@ def _member(
 # --- Insert ---
 
 
-def _insert(
-    text: str,
-    container: Node,
-    value: object,
-    key: str | None = None,
-) -> str:
+def _insert(text: str, container: Node, value: object, key: str | None = None) -> str:
     """Add a child behind the last one."""
     if not container.children:
         return _insert_first(text, container, value, key)
@@ -175,12 +142,7 @@ def _insert(
     return _insert_in_line(text, container, value, key)
 
 
-def _insert_in_line(
-    text: str,
-    container: Node,
-    value: object,
-    key: str | None,
-) -> str:
+def _insert_in_line(text: str, container: Node, value: object, key: str | None) -> str:
     """Add a child to the line of the last one."""
     member = _member(key, _dump(value))
     last_end = container.children[-1].node.end
@@ -190,12 +152,7 @@ def _insert_in_line(
     return _splice(text, trailing_comma, trailing_comma, f" {member},")
 
 
-def _insert_line(
-    text: str,
-    container: Node,
-    value: object,
-    key: str | None,
-) -> str:
+def _insert_line(text: str, container: Node, value: object, key: str | None) -> str:
     """Add a child in a line of its own; the last one keeps its comma and its comments."""
     style = _Style.of(text)
     last = container.children[-1]
@@ -215,12 +172,7 @@ def _insert_line(
     return _splice(text, comments_end, comments_end, f"{line},")
 
 
-def _insert_first(
-    text: str,
-    container: Node,
-    value: object,
-    key: str | None,
-) -> str:
+def _insert_first(text: str, container: Node, value: object, key: str | None) -> str:
     style = _Style.of(text)
     opened, closing = container.inside
     outer_indent = _indent_of(text, container.start)
@@ -240,11 +192,7 @@ def _insert_first(
 # --- Remove ---
 
 
-def _cut(
-    text: str,
-    container: Node,
-    index: int,
-) -> str:
+def _cut(text: str, container: Node, index: int) -> str:
     """Remove one child, with the comma that it needed."""
     if index + 1 < len(container.children):
         return _cut_before_another(text, container, index)
@@ -253,11 +201,7 @@ def _cut(
     return _cut_only(text, container)
 
 
-def _cut_before_another(
-    text: str,
-    container: Node,
-    index: int,
-) -> str:
+def _cut_before_another(text: str, container: Node, index: int) -> str:
     child, following = container.children[index : index + 2]
     comma = _after_comma(text, child.node.end, following.start)
     assert comma is not None
@@ -269,10 +213,7 @@ def _cut_before_another(
     return _splice(text, child.start, end)
 
 
-def _cut_last(
-    text: str,
-    container: Node,
-) -> str:
+def _cut_last(text: str, container: Node) -> str:
     previous, child = container.children[-2:]
     start = _end_of_previous(text, child.start)
     end = child.node.end
@@ -287,10 +228,7 @@ def _cut_last(
     return _splice(text, comma - 1, end, comments)
 
 
-def _cut_only(
-    text: str,
-    container: Node,
-) -> str:
+def _cut_only(text: str, container: Node) -> str:
     child = container.children[0]
     opened, closing = container.inside
     end = child.node.end
@@ -308,21 +246,12 @@ def _cut_only(
 # --- Positions between values ---
 
 
-def _splice(
-    text: str,
-    start: int,
-    end: int,
-    new: str = "",
-) -> str:
+def _splice(text: str, start: int, end: int, new: str = "") -> str:
     """Return the text with `new` in place of what is between two positions."""
     return text[:start] + new + text[end:]
 
 
-def _after_comma(
-    text: str,
-    start: int,
-    end: int,
-) -> int | None:
+def _after_comma(text: str, start: int, end: int) -> int | None:
     """Return the position behind the comma between two positions; None without a comma."""
     position = skip_space(text, start)
     if position < end and text[position] == ",":
@@ -330,29 +259,19 @@ def _after_comma(
     return None
 
 
-def _end_of_comments(
-    text: str,
-    start: int,
-    end: int,
-) -> int:
+def _end_of_comments(text: str, start: int, end: int) -> int:
     """Return the position behind the last comment between two positions, or `start`."""
     between = text[start:end]
     return start + len(between.rstrip())
 
 
-def _end_of_previous(
-    text: str,
-    position: int,
-) -> int:
+def _end_of_previous(text: str, position: int) -> int:
     """Return the position behind the last character before this one that is no space."""
     before = text[:position]
     return len(before.rstrip())
 
 
-def _indent_of(
-    text: str,
-    position: int,
-) -> str:
+def _indent_of(text: str, position: int) -> str:
     """Return the indent of the line at this position."""
     line_start = text.rfind("\n", 0, position) + 1
     before = text[line_start:position]
@@ -361,10 +280,7 @@ def _indent_of(
     return indent.lstrip("\ufeff")
 
 
-def _begins_line(
-    text: str,
-    position: int,
-) -> bool:
+def _begins_line(text: str, position: int) -> bool:
     """Whether only space is before this position in its line, which is not the first line."""
     newline = text.rfind("\n", 0, position)
     if newline < 0:
@@ -373,9 +289,6 @@ def _begins_line(
     return not before.strip()
 
 
-def _unexpected(
-    path: Sequence[str],
-    expected: str,
-) -> NotJson:
+def _unexpected(path: Sequence[str], expected: str) -> NotJson:
     name = ".".join(path) or "the whole"
     return NotJson(f"`{name}` is not {expected}")

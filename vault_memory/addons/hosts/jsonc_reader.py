@@ -11,9 +11,7 @@ from vault_memory.errors import ConfigError
 DEEPEST = 100
 
 _SPACE = re.compile(r"(?:[\s\ufeff]+|//[^\n\r]*|/\*.*?\*/)*", re.DOTALL)
-_STRING = re.compile(
-    r""""(?:[^"\\\n\r]|\\(?:\r\n|[\s\S]))*"|'(?:[^'\\\n\r]|\\(?:\r\n|[\s\S]))*'"""
-)
+_STRING = re.compile(r""""(?:[^"\\\n\r]|\\(?:\r\n|[\s\S]))*"|'(?:[^'\\\n\r]|\\(?:\r\n|[\s\S]))*'""")
 _BARE_KEY = re.compile(r"[^\W\d][\w$]*|\$[\w$]*")
 _NUMBER = re.compile(
     r"[+-]?(?:0[xX][0-9a-fA-F]+|Infinity|NaN|(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)"
@@ -98,20 +96,13 @@ def read(text: str) -> Node:
     return node
 
 
-def skip_space(
-    text: str,
-    position: int,
-) -> int:
+def skip_space(text: str, position: int) -> int:
     """Return the position of the next character that is neither space nor comment."""
     space = _SPACE.match(text, position)
     return space.end() if space else position
 
 
-def _read_value(
-    text: str,
-    position: int,
-    depth: int,
-) -> Node:
+def _read_value(text: str, position: int, depth: int) -> Node:
     # Fault: deeper nesting would end in a RecursionError somewhere else.
     if depth > DEEPEST:
         raise _wrong(text, position, "less depth")
@@ -127,11 +118,7 @@ def _read_value(
     raise _wrong(text, position, "a value")
 
 
-def _read_container(
-    text: str,
-    position: int,
-    depth: int,
-) -> Node:
+def _read_container(text: str, position: int, depth: int) -> Node:
     """Read an object or a list up to its closing bracket."""
     node = Node(position, bracket=text[position])
     closing = "}" if node.is_object else "]"
@@ -151,10 +138,7 @@ def _read_container(
     return node
 
 
-def _read_key(
-    text: str,
-    position: int,
-) -> tuple[int, str]:
+def _read_key(text: str, position: int) -> tuple[int, str]:
     """Return where the value of a key begins, and the key."""
     if string := _STRING.match(text, position):
         end, key = string.end(), _unescape(string.group())
@@ -190,11 +174,7 @@ def _parse_number(text: str) -> float:
     return int(text) if digits.isdecimal() else float(text)
 
 
-def _wrong(
-    text: str,
-    position: int,
-    expected: str,
-) -> NotJson:
+def _wrong(text: str, position: int, expected: str) -> NotJson:
     line = text.count("\n", 0, position) + 1
     excerpt = text[position : position + 12].split("\n")[0]
     problem = f"line {line}: expected {expected}"

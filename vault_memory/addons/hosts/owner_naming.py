@@ -41,11 +41,7 @@ def name_owner(context: Context, options: "InstallOptions") -> None:
 def only_person(memory: VaultMemory) -> str:
     """Return the one person that the vault knows. Raises UsageError when there are several."""
     prefix = "user:"
-    people = [
-        scope.removeprefix(prefix)
-        for scope in memory.scopes()
-        if scope.startswith(prefix)
-    ]
+    people = [scope.removeprefix(prefix) for scope in memory.scopes() if scope.startswith(prefix)]
     if len(people) > 1:
         raise UsageError(
             f"the vault has several people: {', '.join(people)}",

@@ -46,9 +46,7 @@ class Projects:
             for project in self.all()
             if project.folder == path or project.folder in path.parents
         ]
-        return max(
-            containing, key=lambda project: len(project.folder.parts), default=None
-        )
+        return max(containing, key=lambda project: len(project.folder.parts), default=None)
 
     def name_for(self, folder: Path) -> str:
         """Return the name of a folder: its registered one, else its own, which no other has.
@@ -72,21 +70,12 @@ class Projects:
             number += 1
         return unique
 
-    def add(
-        self,
-        folder: Path,
-        name: str,
-        host: str,
-    ) -> None:
+    def add(self, folder: Path, name: str, host: str) -> None:
         hosts = {host, *self._hosts_of(folder)}
         self._entries[str(folder)] = {"name": name, "hosts": sorted(hosts)}
         self._save()
 
-    def remove(
-        self,
-        folder: Path,
-        host: str,
-    ) -> None:
+    def remove(self, folder: Path, host: str) -> None:
         hosts = self._hosts_of(folder) - {host}
         entry = self._entries.pop(str(folder), None)
         if hosts and entry:
@@ -95,10 +84,7 @@ class Projects:
 
     def _hosts_of(self, folder: Path) -> set[str]:
         return {
-            host
-            for project in self.all()
-            if project.folder == folder
-            for host in project.hosts
+            host for project in self.all() if project.folder == folder for host in project.hosts
         }
 
     def _save(self) -> None:

@@ -52,10 +52,7 @@ class EventTurn(NamedTuple):
 
 
 def turns_of(
-    event: Event,
-    caller: "Caller",
-    now: "datetime",
-    before: "Sequence[Turn] | None",
+    event: Event, caller: "Caller", now: "datetime", before: "Sequence[Turn] | None"
 ) -> list[EventTurn]:
     """Return what an event says, without what is recorded already.
 
@@ -97,19 +94,12 @@ def _beginning(text: str) -> str:
 
 
 def _id_of(
-    event: Event,
-    caller: "Caller",
-    role: str,
-    text: str,
-    before: "Sequence[Turn]",
-    first: str,
+    event: Event, caller: "Caller", role: str, text: str, before: "Sequence[Turn]", first: str
 ) -> str:
     """Return the id of a turn; `first` replaces the turn before the first one."""
     if role == BOT and event.turn:
         return host_transcripts.answer_id(event.session, event.turn, text)
-    previous = next(
-        filter(_precedes(event, caller, role, text), reversed(before)), None
-    )
+    previous = next(filter(_precedes(event, caller, role, text), reversed(before)), None)
     id_of_previous = previous.id if previous else first
     automated = "automated" if event.is_automated else ""
     return host_transcripts.digest(
@@ -117,12 +107,7 @@ def _id_of(
     )
 
 
-def _precedes(
-    event: Event,
-    caller: "Caller",
-    role: str,
-    text: str,
-) -> "Callable[[Turn], bool]":
+def _precedes(event: Event, caller: "Caller", role: str, text: str) -> "Callable[[Turn], bool]":
     """Return the test for the turn that a turn with this text follows."""
     if role == BOT:
         # A host may report an answer several times until the next prompt.
@@ -138,12 +123,7 @@ def _precedes(
     )
 
 
-def _turn(
-    event: Event,
-    caller: "Caller",
-    said: EventTurn,
-    source: str = "talk",
-) -> "Turn":
+def _turn(event: Event, caller: "Caller", said: EventTurn, source: str = "talk") -> "Turn":
     return conversations_turn.Turn(
         id=said.id,
         ts=said.ts,
@@ -165,10 +145,7 @@ def recorded_before(context: "EventContext") -> "list[Turn]":
     )
 
 
-def record(
-    context: "EventContext",
-    turns: Sequence[EventTurn],
-) -> None:
+def record(context: "EventContext", turns: Sequence[EventTurn]) -> None:
     """Record the turns of an event, and end or sum up its session where the event says so.
 
     An earlier attempt may have recorded them already: no turn is recorded twice.
@@ -192,10 +169,7 @@ def record(
         _sum_up(context)
     if event.kind == "end":
         memory.end_session(
-            event.session,
-            user=context.caller.user,
-            channel=context.channel,
-            now=context.now,
+            event.session, user=context.caller.user, channel=context.channel, now=context.now
         )
 
 
@@ -213,21 +187,14 @@ def _sum_up(context: "EventContext") -> None:
         )
 
 
-def drop(
-    context: "EventContext",
-    turns: Sequence[EventTurn],
-) -> None:
+def drop(context: "EventContext", turns: Sequence[EventTurn]) -> None:
     """Put turns into the drop folder, which records each of them once, also after a second call."""
     state = context.memory.vault.state.path
     keep(state, context.host.name, context.event, context.caller, turns)
 
 
 def keep(
-    state: Path,
-    host: str,
-    event: Event,
-    caller: "Caller",
-    turns: Sequence[EventTurn],
+    state: Path, host: str, event: Event, caller: "Caller", turns: Sequence[EventTurn]
 ) -> None:
     """Put turns into the drop folder of a state folder; the vault itself may be away."""
     if not turns:
@@ -242,9 +209,7 @@ def keep(
         "automated": event.is_automated,
     }
     # Fault: escaped, a long text of another script is longer than the folder takes.
-    lines = [
-        json.dumps(turn._asdict() | common, ensure_ascii=False) + "\n" for turn in turns
-    ]
+    lines = [json.dumps(turn._asdict() | common, ensure_ascii=False) + "\n" for turn in turns]
     folder = drop_folder.DropFolder(state).make()
     # Fault: two hooks may drop a turn at once, and process ids repeat. Neither may
     # overwrite the other's file.
@@ -257,9 +222,7 @@ def _unrecorded_replies(context: "EventContext") -> list[EventTurn]:
     # Some hosts name their turns only in the event, or only in the transcript. Such an answer has
     # two ids, so it is compared by its words.
     event = context.event
-    replies = host_transcripts.read_replies(
-        context.host, event.transcript, event.session
-    )
+    replies = host_transcripts.read_replies(context.host, event.transcript, event.session)
     recorded = {turn.id: turn.text for turn in _recorded_answers(context, replies)}
     reply_ids = {reply.id for reply in replies}
     unmatched = [turn for turn in recorded.items() if turn[0] not in reply_ids]
@@ -275,10 +238,7 @@ def _unrecorded_replies(context: "EventContext") -> list[EventTurn]:
     return unrecorded
 
 
-def _is_twin(
-    turn: tuple[str, str],
-    reply: "Reply",
-) -> bool:
+def _is_twin(turn: tuple[str, str], reply: "Reply") -> bool:
     """Whether a recorded answer, by id and text, is this one under another id."""
     id_, text = turn
     prefix = host_transcripts.TURN_PREFIX
@@ -288,19 +248,14 @@ def _is_twin(
     return secret_masks.is_same(text[: host_transcripts.MOST_CHARACTERS], reply.text)
 
 
-def _recorded_answers(
-    context: "EventContext",
-    replies: "Sequence[Reply]",
-) -> "list[Turn]":
+def _recorded_answers(context: "EventContext", replies: "Sequence[Reply]") -> "list[Turn]":
     """Return the recorded answers of this session that may be among these."""
     from datetime import datetime, timedelta
 
     session, caller = context.event.session, context.caller
     conversations = context.memory.conversations
     days = []
-    for open_session in conversations.sessions.find(
-        session, caller.user, caller.channel
-    ):
+    for open_session in conversations.sessions.find(session, caller.user, caller.channel):
         days += [open_session.began.date(), open_session.last.date()]
     for reply in replies:
         with suppress(ValueError):

@@ -13,17 +13,13 @@ from typing import Any
 
 from vault_memory.errors import ConfigError
 
-BEGIN = (
-    "# >>> vault-memory >>> put in by `vault-memory install`;"
-    " `--uninstall` takes it out"
-)
+BEGIN = "# >>> vault-memory >>> put in by `vault-memory install`; `--uninstall` takes it out"
 END = "# <<< vault-memory <<<"
 
 _BEGIN_OF_ANY_VERSION = "# >>> vault-memory >>>"
 _OWN_COMMAND = re.compile(r"vault[-_]memory\b.* hook codex ")
 _TRUST_IN_BLOCK = re.compile(
-    r"^\r?\n\[hooks\.state\b.*?(?=^# <<<|^\[(?!hooks\.state\b))",
-    re.MULTILINE | re.DOTALL,
+    r"^\r?\n\[hooks\.state\b.*?(?=^# <<<|^\[(?!hooks\.state\b))", re.MULTILINE | re.DOTALL
 )
 """The tables that Codex writes into our block when a person trusts the hooks"""
 
@@ -40,10 +36,7 @@ def plain_in(file: Path) -> dict[str, Any]:
         return {}
 
 
-def with_block(
-    text: str,
-    tables: Sequence[str],
-) -> str:
+def with_block(text: str, tables: Sequence[str]) -> str:
     """Return the text with a block of these tables at its end instead of an earlier block.
 
     Raises NotToml.
@@ -107,11 +100,7 @@ def without_trust(text: str) -> str:
     return changed if is_understood else text
 
 
-def check(
-    before: str,
-    after: str,
-    added: Mapping[str, Any],
-) -> None:
+def check(before: str, after: str, added: Mapping[str, Any]) -> None:
     """Raise NotToml unless `after` says what `before` says, and what was added, and no more."""
     expected = _merge(parse(without_block(before)), added, "")
     try:
@@ -131,15 +120,11 @@ def parse(text: str) -> dict[str, Any]:
         return tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
         raise NotToml(
-            f"it is not valid TOML: {error}",
-            hint="correct that line; the file was left as it is",
+            f"it is not valid TOML: {error}", hint="correct that line; the file was left as it is"
         ) from None
 
 
-def format_table(
-    header: str,
-    settings: Mapping[str, object],
-) -> str:
+def format_table(header: str, settings: Mapping[str, object]) -> str:
     """Return a table with its header, such as ``[a.b]``, or ``[[a.b]]`` in a list of tables."""
     lines = [f"{name} = {_format(value)}" for name, value in settings.items()]
     return "\n".join([header, *lines])
@@ -152,11 +137,7 @@ def _format(value: object) -> str:
     return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
 
 
-def _merge(
-    values: Any,
-    added: Any,
-    path: str,
-) -> Any:
+def _merge(values: Any, added: Any, path: str) -> Any:
     """Return both together. Raises NotToml when both set the same name."""
     if isinstance(values, dict) and isinstance(added, dict):
         merged = dict(values)
@@ -191,15 +172,10 @@ def _own_places(values: Mapping[str, Any]) -> Iterator[str]:
 def _own_hooks(group: Mapping[str, Any]) -> list[int]:
     """Return the indexes of our hooks in a group."""
     commands = [str(hook.get("command")) for hook in group.get("hooks", ())]
-    return [
-        index for index, command in enumerate(commands) if _OWN_COMMAND.search(command)
-    ]
+    return [index for index, command in enumerate(commands) if _OWN_COMMAND.search(command)]
 
 
-def _without_table(
-    text: str,
-    header: str,
-) -> str:
+def _without_table(text: str, header: str) -> str:
     """Remove a table of plain settings, and the empty line in front of it."""
     table = re.compile(
         rf"(?:^\r?\n)?^{re.escape(header)}\r?\n(?:^\w+ *=.*(?:\r?\n|\Z))*", re.MULTILINE
@@ -263,10 +239,7 @@ def _place_of_block(text: str) -> tuple[int, int] | None:
     return start, len(text) if newline < 0 else newline + 1
 
 
-def _start_of_line(
-    text: str,
-    mark: str,
-) -> int | None:
+def _start_of_line(text: str, mark: str) -> int | None:
     """Return where the first line with this beginning starts."""
     if text.startswith(mark):
         return 0

@@ -58,8 +58,7 @@ def serve_with_page(
 
 @contextmanager
 def host_pages(
-    host: "VaultHost",
-    listening: "Listening",
+    host: "VaultHost", listening: "Listening"
 ) -> Iterator[tuple[ASGIApp, Callable[[], None]]]:
     """Yields the pages of all vaults, and what ends their streams. Raises Locked."""
     settings = _host_settings(host.config.serve, listening)
@@ -70,10 +69,7 @@ def host_pages(
         yield PageRouter(host.residents, pages, settings), pages.stop_streams
 
 
-def _host_settings(
-    settings: "Serve",
-    listening: "Listening",
-) -> PageSettings:
+def _host_settings(settings: "Serve", listening: "Listening") -> PageSettings:
     port = listening.socket.getsockname()[1]
     # A browser leads each name below `localhost` to this machine.
     is_local = listen.is_local(settings.host)

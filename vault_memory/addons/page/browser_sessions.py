@@ -66,11 +66,7 @@ class BrowserSessions:
     """The links and sessions of one vault. Several processes may use the same file."""
 
     def __init__(
-        self,
-        state: Path,
-        clock: Callable[[], float] = time.time,
-        *,
-        key_prefix: str = "",
+        self, state: Path, clock: Callable[[], float] = time.time, *, key_prefix: str = ""
     ) -> None:
         """`key_prefix` is how each new key and token begins."""
         self._key_prefix = key_prefix
@@ -143,9 +139,7 @@ class BrowserSessions:
         """Ends the session with this token."""
         digest = _digest(token)
         with self._changing() as stored:
-            stored.sessions = [
-                session for session in stored.sessions if session.digest != digest
-            ]
+            stored.sessions = [session for session in stored.sessions if session.digest != digest]
 
     def end_all(self) -> int:
         """Ends all sessions and links. Returns how many sessions there were."""
@@ -185,9 +179,7 @@ class BrowserSessions:
             now = self._clock()
             stored.links = [link for link in stored.links if link.ends > now]
             stored.sessions = [
-                session
-                for session in stored.sessions
-                if session.used + IDLE_SECONDS > now
+                session for session in stored.sessions if session.used + IDLE_SECONDS > now
             ]
             yield stored
             state_file.write(self._file, msgspec.json.encode(stored).decode())

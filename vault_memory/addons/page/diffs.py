@@ -21,18 +21,8 @@ MOST_LINES = 2000
 """Lines of a diff; a last line says how many more there are"""
 Kind = Literal["added", "removed", "same", "gap"]
 
-_SIGNS = {
-    "added": "+",
-    "removed": "−",
-    "same": "",
-    "gap": "…",
-}
-_WORDS = {
-    "added": "added",
-    "removed": "removed",
-    "same": "",
-    "gap": "",
-}
+_SIGNS = {"added": "+", "removed": "−", "same": "", "gap": "…"}
+_WORDS = {"added": "added", "removed": "removed", "same": "", "gap": ""}
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,11 +52,7 @@ class DiffLine:
         return "".join(text for text, _ in self.parts)
 
 
-def lines(
-    old: str,
-    new: str,
-    context: int = CONTEXT,
-) -> list[DiffLine]:
+def lines(old: str, new: str, context: int = CONTEXT) -> list[DiffLine]:
     """Return the changed lines with equal lines around them; nothing for equal texts."""
     if old == new:
         return []
@@ -115,21 +101,13 @@ def _blocks(texts: _Texts) -> Iterator[_Block]:
         yield _block(True, start, sizes)
 
 
-def _block(
-    are_equal: bool,
-    start: Pair,
-    end: Pair,
-) -> _Block:
+def _block(are_equal: bool, start: Pair, end: Pair) -> _Block:
     old = range(start[0], end[0])
     new = range(start[1], end[1])
     return _Block(are_equal, old, new)
 
 
-def _diff(
-    texts: _Texts,
-    context: int,
-    marker: WordMarker,
-) -> Iterator[DiffLine]:
+def _diff(texts: _Texts, context: int, marker: WordMarker) -> Iterator[DiffLine]:
     """Yield the lines that differ, and so many equal lines before and after them."""
     blocks = list(_blocks(texts))
     for number, block in enumerate(blocks):
@@ -142,11 +120,7 @@ def _diff(
         yield from _shortened(texts, block, first, last)
 
 
-def _changed(
-    texts: _Texts,
-    block: _Block,
-    marker: WordMarker,
-) -> Iterator[DiffLine]:
+def _changed(texts: _Texts, block: _Block, marker: WordMarker) -> Iterator[DiffLine]:
     """Yield the removed lines, then the added ones, each with its number."""
     old_lines = texts.old[block.old.start : block.old.stop]
     new_lines = texts.new[block.new.start : block.new.stop]
@@ -157,12 +131,7 @@ def _changed(
         yield DiffLine("added", None, number, line)
 
 
-def _shortened(
-    texts: _Texts,
-    block: _Block,
-    first: int,
-    last: int,
-) -> Iterator[DiffLine]:
+def _shortened(texts: _Texts, block: _Block, first: int, last: int) -> Iterator[DiffLine]:
     """Yield the first and the last lines of an equal block, with a gap between them."""
     count = len(block.new)
     hidden = count - first - last
@@ -175,11 +144,7 @@ def _shortened(
     yield from _same(texts, block, range(count - last, count))
 
 
-def _same(
-    texts: _Texts,
-    block: _Block,
-    offsets: range,
-) -> Iterator[DiffLine]:
+def _same(texts: _Texts, block: _Block, offsets: range) -> Iterator[DiffLine]:
     """Yield equal lines of a block."""
     for offset in offsets:
         old_index = block.old[offset]

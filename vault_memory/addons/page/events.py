@@ -10,14 +10,7 @@ import secrets
 import threading
 import time
 from collections import Counter, deque
-from collections.abc import (
-    AsyncGenerator,
-    AsyncIterator,
-    Callable,
-    Collection,
-    Iterable,
-    Mapping,
-)
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Collection, Iterable, Mapping
 from contextlib import aclosing, suppress
 from hashlib import blake2b
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
@@ -57,11 +50,7 @@ SessionScopes = Callable[[], Collection[str] | None]
 class ChangeSource(Protocol):
     """What a hub asks for changes: the daemon, or the upkeep of the vault in this process."""
 
-    def ask(
-        self,
-        since: str = "",
-        wait: float = 0.0,
-    ) -> Changes | None:
+    def ask(self, since: str = "", wait: float = 0.0) -> Changes | None:
         """Returns the changes after `since`; see `ChangeFeed.ask`."""
 
     def close(self) -> None:
@@ -139,11 +128,7 @@ class EventHub:
     `start` runs in the event loop of the server, which then makes all other calls but `stop`.
     """
 
-    def __init__(
-        self,
-        memory: "VaultMemory",
-        feed: ChangeSource | None = None,
-    ) -> None:
+    def __init__(self, memory: "VaultMemory", feed: ChangeSource | None = None) -> None:
         self._layout = memory.layout
         self._feed = feed or ChangeFeed(memory)
         self._subscribers: set[Subscriber] = set()
@@ -209,10 +194,7 @@ class EventHub:
     # --- Streams ---
 
     async def subscribe(
-        self,
-        scopes_of: SessionScopes,
-        since: str = "",
-        session: str = "",
+        self, scopes_of: SessionScopes, since: str = "", session: str = ""
     ) -> AsyncGenerator[PageEvent, None]:
         """Yields the events of one session after the id `since`, until the session or hub ends."""
         subscriber = Subscriber(self._missed(since, scopes_of() or ()))
@@ -241,11 +223,7 @@ class EventHub:
             if not self._subscribers and not self._is_stopped.is_set():
                 self._is_wanted.clear()
 
-    def _missed(
-        self,
-        since: str,
-        scopes: Collection[str],
-    ) -> Changes | None:
+    def _missed(self, since: str, scopes: Collection[str]) -> Changes | None:
         """Returns what changed since an id of an earlier stream; None without such an id."""
         if since in ("", self.id_for(scopes)):
             return None
@@ -254,11 +232,7 @@ class EventHub:
             return Changes(self.last_id, (), lost=True)
         return merged(list(self._earlier)[ids.index(since) + 1 :])
 
-    def _events(
-        self,
-        subscriber: Subscriber,
-        scopes: Collection[str],
-    ) -> Iterable[PageEvent]:
+    def _events(self, subscriber: Subscriber, scopes: Collection[str]) -> Iterable[PageEvent]:
         """Returns what a session with these scopes may know."""
         if self._state and subscriber.take_state(self._state):
             yield PageEvent("state", {"state": self._state}, self.id_for(scopes))
@@ -271,11 +245,7 @@ class EventHub:
         elif notes:
             yield PageEvent("changed", {"notes": notes}, self.id_for(scopes))
 
-    def _is_open(
-        self,
-        path: str,
-        scopes: Collection[str],
-    ) -> bool:
+    def _is_open(self, path: str, scopes: Collection[str]) -> bool:
         """Whether a path is in one of these scopes."""
         return self._scope_of(path) in scopes
 
@@ -306,11 +276,7 @@ class EventHub:
         self._is_stopped.wait(_pause_after(changes, since, asked_at))
         return since if changes is None else changes.id
 
-    def _call(
-        self,
-        call: Callable[..., None],
-        *arguments: object,
-    ) -> None:
+    def _call(self, call: Callable[..., None], *arguments: object) -> None:
         """Calls in the event loop."""
         # The loop may have ended before the thread.
         with suppress(RuntimeError):
@@ -359,11 +325,7 @@ def _has_copy(paths: Iterable[str]) -> bool:
     return any(conflict_copy(path.rpartition("/")[2]) is not None for path in paths)
 
 
-def _pause_after(
-    changes: Changes | None,
-    since: str,
-    asked_at: float,
-) -> float:
+def _pause_after(changes: Changes | None, since: str, asked_at: float) -> float:
     """Returns the seconds until the next question."""
     if changes is None:
         return RETRY_SECONDS
@@ -388,10 +350,7 @@ def merged(answers: Collection[Changes]) -> Changes | None:
 
 
 def stream(
-    hub: EventHub,
-    session_scopes: SessionScopes,
-    since: str = "",
-    session: str = "",
+    hub: EventHub, session_scopes: SessionScopes, since: str = "", session: str = ""
 ) -> Response:
     """Returns the answer of `GET /events`; `since` is that of the request (`since_of`).
 
@@ -411,10 +370,7 @@ def since_of(request: Request) -> str:
 
 
 async def _lines(
-    hub: EventHub,
-    session_scopes: SessionScopes,
-    since: str,
-    session: str,
+    hub: EventHub, session_scopes: SessionScopes, since: str, session: str
 ) -> AsyncIterator[bytes]:
     async with aclosing(hub.subscribe(session_scopes, since, session)) as events:
         async for event in events:

@@ -65,10 +65,7 @@ class Form(dict[str, list[str]]):
         return values[-1]
 
 
-async def read_form(
-    request: Request,
-    longest: int,
-) -> Form:
+async def read_form(request: Request, longest: int) -> Form:
     """Returns the fields of a form. Raises NotAForm, FormTooLong, FormIncomplete."""
     content_type = request.headers.get("content-type", "").partition(";")[0]
     if content_type.strip().lower() != FORM_TYPE:
@@ -87,10 +84,7 @@ async def read_form(
     return _by_name(pairs)
 
 
-async def _read_body(
-    request: Request,
-    longest: int,
-) -> bytes:
+async def _read_body(request: Request, longest: int) -> bytes:
     body = bytearray()
     try:
         with anyio.fail_after(PATIENCE_SECONDS):
@@ -115,9 +109,7 @@ def _by_name(pairs: Iterable[tuple[str, str]]) -> Form:
 
 
 def form_fields(
-    form: Mapping[str, list[str]],
-    path: Mapping[str, str],
-    shape: type[Fields],
+    form: Mapping[str, list[str]], path: Mapping[str, str], shape: type[Fields]
 ) -> Fields:
     """Returns a form as the struct of its action. Raises UsageError."""
     values: dict[str, Any] = dict(path)
@@ -129,16 +121,12 @@ def form_fields(
         values[name] = texts if name in lists else texts[0]
     unknown = sorted(values.keys() - set(shape.__struct_fields__))
     if unknown:
-        raise UsageError(
-            f"the form has an unknown field `{unknown[0]}`", hint=OPEN_AGAIN
-        )
+        raise UsageError(f"the form has an unknown field `{unknown[0]}`", hint=OPEN_AGAIN)
     return _converted(values, shape)
 
 
 def query_fields(
-    query: Iterable[tuple[str, str]],
-    path: Mapping[str, str],
-    shape: type[Fields],
+    query: Iterable[tuple[str, str]], path: Mapping[str, str], shape: type[Fields]
 ) -> Fields:
     """Returns the fields of a URL as the struct of its view; others are ignored.
 
@@ -160,13 +148,8 @@ def _list_fields(shape: type[msgspec.Struct]) -> set[str]:
     return {field.name for field in fields if get_origin(field.type) is tuple}
 
 
-def _converted(
-    values: Mapping[str, Any],
-    shape: type[Fields],
-) -> Fields:
+def _converted(values: Mapping[str, Any], shape: type[Fields]) -> Fields:
     try:
         return msgspec.convert(values, shape, strict=False)
     except msgspec.ValidationError as error:
-        raise UsageError(
-            f"the request is not understood: {error}", hint=OPEN_AGAIN
-        ) from None
+        raise UsageError(f"the request is not understood: {error}", hint=OPEN_AGAIN) from None

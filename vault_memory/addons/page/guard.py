@@ -60,9 +60,7 @@ class Guard(NamedTuple):
         # Fault: DNS rebinding. A page lets its own name point at this machine.
         hosts = request.headers.getlist("host")
         if len(hosts) != 1 or host_name(hosts[0]) not in self.hosts:
-            raise WrongHost(
-                "this server has another name", hint="add it to `serve.allowed_hosts`"
-            )
+            raise WrongHost("this server has another name", hint="add it to `serve.allowed_hosts`")
 
     def check_origin(self, request: Request) -> None:
         """Raises WrongOrigin for a request that changes something and comes from elsewhere."""
@@ -75,8 +73,7 @@ class Guard(NamedTuple):
         is_own = len(origins) == 1 and self._is_own_origin(origins[0], request)
         if not is_own or site != "same-origin":
             raise WrongOrigin(
-                "another page sent this form",
-                hint="open the page, and press the button there",
+                "another page sent this form", hint="open the page, and press the button there"
             )
 
     def _is_own_origin(self, origin: str, request: Request) -> bool:
@@ -105,19 +102,11 @@ class Guard(NamedTuple):
         """Returns the error for a browser without a session."""
         return SignedOut("this browser is not signed in", hint=NEW_LINK)
 
-    def check_form(
-        self,
-        session: BrowserSession,
-        csrf: str,
-    ) -> None:
+    def check_form(self, session: BrowserSession, csrf: str) -> None:
         """Raises FormTooOld, ReadOnly."""
         # Fault: a header may have lone surrogates, which `compare_digest` refuses as text.
         sent = csrf.encode("utf-8", "surrogatepass")
         if not hmac.compare_digest(sent, session.csrf.encode()):
-            raise FormTooOld(
-                "this form is not of your session", hint="open the view again"
-            )
+            raise FormTooOld("this form is not of your session", hint="open the view again")
         if not session.rights.may_write:
-            raise ReadOnly(
-                "this page is read-only", hint="start it without `--read-only`"
-            )
+            raise ReadOnly("this page is read-only", hint="start it without `--read-only`")

@@ -13,12 +13,7 @@ from html import escape
 
 from vault_memory.addons.page.note_html.hidden_letters import visible
 from vault_memory.addons.page.note_html.link_resolver import LinkResolver, NoteUrl
-from vault_memory.addons.page.note_html.note_parser import (
-    LONGEST_NOTE,
-    Limit,
-    NoteParser,
-    TooLong,
-)
+from vault_memory.addons.page.note_html.note_parser import LONGEST_NOTE, Limit, NoteParser, TooLong
 from vault_memory.addons.page.note_html.note_writer import NoteWriter
 from vault_memory.markdown.blocks.outline import BOM, front_matter_end
 

@@ -14,9 +14,7 @@ class NotHere(VaultMemoryError):
     http_status = 404
 
     def __init__(
-        self,
-        message: str = "there is nothing here",
-        hint: str = "go back to the page",
+        self, message: str = "there is nothing here", hint: str = "go back to the page"
     ) -> None:
         super().__init__(message, hint=hint)
 
@@ -54,10 +52,7 @@ class Redirect:
 Answer = PageView | Redirect
 
 
-def page_path(
-    path: str,
-    **query: object,
-) -> str:
+def page_path(path: str, **query: object) -> str:
     """Returns a path of the page, such as `/note/USER.md?done=…`; empty values are left out."""
     # A file's name may have bytes that are not UTF-8.
     escaped = quote(path, safe="/", errors="surrogatepass")
@@ -66,10 +61,6 @@ def page_path(
     return f"{escaped}?{text}" if text else escaped
 
 
-def note_path(
-    note: str,
-    view: str = "note",
-    **query: object,
-) -> str:
+def note_path(note: str, view: str = "note", **query: object) -> str:
     """Returns the path of a view of a note."""
     return page_path(f"/{view}/{note}", **query)

@@ -1,13 +1,7 @@
 """The app of the page: static files, signing in, and the views of the table."""
 
 import logging
-from collections.abc import (
-    AsyncIterator,
-    Awaitable,
-    Callable,
-    Collection,
-    Sequence,
-)
+from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Sequence
 from contextlib import asynccontextmanager
 from functools import partial
 from typing import NamedTuple
@@ -22,11 +16,7 @@ from starlette.routing import Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from vault_memory.addons.page import render, shell
-from vault_memory.addons.page.browser_sessions import (
-    BrowserSession,
-    BrowserSessions,
-    Rights,
-)
+from vault_memory.addons.page.browser_sessions import BrowserSession, BrowserSessions, Rights
 from vault_memory.addons.page.events import EventHub, since_of, stream
 from vault_memory.addons.page.forms import form_fields, query_fields, read_form
 from vault_memory.addons.page.guard import CSRF_FIELD, READING, Guard
@@ -53,9 +43,7 @@ class PageFailed(VaultMemoryError):
     """The page failed, which is a bug."""
 
     def __init__(self) -> None:
-        super().__init__(
-            "the page failed, which is a bug", hint="look into the log of the server"
-        )
+        super().__init__("the page failed, which is a bug", hint="look into the log of the server")
 
 
 class PageSettings(NamedTuple):
@@ -80,11 +68,7 @@ class PageParts(NamedTuple):
     hub: EventHub
 
 
-def page_application(
-    memory: VaultMemory,
-    settings: PageSettings,
-    hub: EventHub,
-) -> Starlette:
+def page_application(memory: VaultMemory, settings: PageSettings, hub: EventHub) -> Starlette:
     """Returns the ASGI app of the page of one vault.
 
     `hub` starts and ends with the app. `hub.stop` ends its streams, which a server waits for.
@@ -114,10 +98,7 @@ def page_application(
     return app
 
 
-def guard_of(
-    settings: PageSettings,
-    sessions: BrowserSessions,
-) -> Guard:
+def guard_of(settings: PageSettings, sessions: BrowserSessions) -> Guard:
     """Returns the checks of a page with these sessions."""
     hosts = {settings.address.host, *settings.allowed_hosts}
     cookie = f"vm_{settings.address.port}"
@@ -164,11 +145,7 @@ async def _events(page: PageParts, request: Request) -> Response:
     return stream(page.hub, scopes_now, since_of(request), token)
 
 
-async def _answer(
-    page: PageParts,
-    route: PageRoute,
-    request: Request,
-) -> Response:
+async def _answer(page: PageParts, route: PageRoute, request: Request) -> Response:
     """Returns the answer of one view or action."""
     session: BrowserSession = request.scope["state"]["session"]
     try:
@@ -196,11 +173,7 @@ async def _answer(
 
 
 def _call(
-    page: PageParts,
-    route: PageRoute,
-    session: BrowserSession,
-    request: Request,
-    fields: object,
+    page: PageParts, route: PageRoute, session: BrowserSession, request: Request, fields: object
 ) -> Response:
     # Before the view reads the vault: its stream repeats what changes from here on.
     event_id = page.hub.id_for(page.viewers.readable(session.rights))
@@ -216,11 +189,7 @@ def _call(
 
 
 def _rendered(
-    viewer: Viewer,
-    session: BrowserSession,
-    request: Request,
-    view: PageView,
-    event_id: str,
+    viewer: Viewer, session: BrowserSession, request: Request, view: PageView, event_id: str
 ) -> Response:
     record_id = request.query_params.get("done", "")
     frame = shell.frame(viewer, session, request.url.path, record_id)
@@ -228,19 +197,11 @@ def _rendered(
     return render.html(view.template, data, view.status)
 
 
-def _failure(
-    page: PageParts,
-    error: VaultMemoryError,
-    request: Request,
-) -> Response:
+def _failure(page: PageParts, error: VaultMemoryError, request: Request) -> Response:
     return error_view(error, request, folders_of(page.memory))
 
 
-def error_view(
-    error: VaultMemoryError,
-    request: Request,
-    folders: Sequence[str] = (),
-) -> Response:
+def error_view(error: VaultMemoryError, request: Request, folders: Sequence[str] = ()) -> Response:
     """Returns the view of an error, without folders of the machine."""
     if error.http_status >= 500:
         logger.warning("%s: %s", error.code, error)
@@ -259,11 +220,7 @@ def error_view(
     return render.html("error.html", data, status)
 
 
-async def _http_error(
-    page: PageParts,
-    request: Request,
-    error: Exception,
-) -> Response:
+async def _http_error(page: PageParts, request: Request, error: Exception) -> Response:
     """Returns the view of an error that the router found."""
     assert isinstance(error, HTTPException)
     refusal = NotHere()
@@ -273,11 +230,7 @@ async def _http_error(
     return response
 
 
-async def _bug(
-    page: PageParts,
-    request: Request,
-    error: Exception,
-) -> Response:
+async def _bug(page: PageParts, request: Request, error: Exception) -> Response:
     """Returns the view of an error that nobody expected; the log has its traceback."""
     failed = PageFailed()
     response = _failure(page, failed, request)
@@ -292,17 +245,11 @@ class _Headers:
     def __init__(self, app: ASGIApp) -> None:
         self._app = app
 
-    async def __call__(
-        self,
-        scope: Scope,
-        receive: Receive,
-        send: Send,
-    ) -> None:
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         async def send_with_headers(message: Message) -> None:
             if message["type"] == "http.response.start":
                 headers = [
-                    (name.encode(), value.encode())
-                    for name, value in render.HEADERS.items()
+                    (name.encode(), value.encode()) for name, value in render.HEADERS.items()
                 ]
                 message["headers"] = [*message.get("headers", ()), *headers]
             await send(message)
@@ -316,20 +263,11 @@ class _Checks:
     OPEN = ("/static/", "/open/")
     """Paths that need no session"""
 
-    def __init__(
-        self,
-        app: ASGIApp,
-        page: PageParts,
-    ) -> None:
+    def __init__(self, app: ASGIApp, page: PageParts) -> None:
         self._app = app
         self._page = page
 
-    async def __call__(
-        self,
-        scope: Scope,
-        receive: Receive,
-        send: Send,
-    ) -> None:
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return

@@ -73,22 +73,13 @@ class WebOptions:
     help="The port. Default: one of its own for each vault.",
 )
 @click.option("--no-browser", is_flag=True, help="Do not open a browser.")
-@click.option(
-    "--setup",
-    is_flag=True,
-    help="Show the view Set up, although a layout is set.",
-)
+@click.option("--setup", is_flag=True, help="Show the view Set up, although a layout is set.")
 @click.option("--link", is_flag=True, help="Print one more link to the running page.")
 @click.option("--sign-out", is_flag=True, help="End the sessions of all browsers.")
 @common
 @click.pass_obj
 @grouped(WebOptions, "options")
-def web(
-    context: Context,
-    options: WebOptions,
-    link: bool,
-    sign_out: bool,
-) -> None:
+def web(context: Context, options: WebOptions, link: bool, sign_out: bool) -> None:
     """Show in a browser what is remembered: see it, correct it, take it back.
 
     The page runs until Ctrl-C. The printed link works once, within 5 minutes.
@@ -116,31 +107,20 @@ def web(
             _serve(context, memory, options)
 
 
-def _sign_out(
-    context: Context,
-    state: "Path",
-) -> None:
+def _sign_out(context: Context, state: "Path") -> None:
     ended = browser_sessions.BrowserSessions(state).end_all()
     answer: SignedOutJson = {"ended": ended}
     browsers = "1 browser was" if ended == 1 else f"{ended} browsers were"
     context.emit(answer, lambda: f"{browsers} signed out")
 
 
-def _print_link(
-    context: Context,
-    state: "Path",
-    page: "RunningPage",
-    options: WebOptions,
-) -> None:
+def _print_link(context: Context, state: "Path", page: "RunningPage", options: WebOptions) -> None:
     """Print one more link to the running page. Raises UsageError."""
     _check_rights(page, options.users)
     print_link(context, state, page.with_rights(options.rights()))
 
 
-def _check_rights(
-    page: "RunningPage",
-    users: Sequence[str],
-) -> None:
+def _check_rights(page: "RunningPage", users: Sequence[str]) -> None:
     """Raise UsageError for people whom the running page does not show."""
     allowed = page.rights.users
     if allowed is None:
@@ -153,11 +133,7 @@ def _check_rights(
             )
 
 
-def _serve(
-    context: Context,
-    memory: "VaultMemory",
-    options: WebOptions,
-) -> None:
+def _serve(context: Context, memory: "VaultMemory", options: WebOptions) -> None:
     place = _address(memory, options)
     host = options.host or LOOPBACK
     listening = listen.at_address(host, place.port)
@@ -182,18 +158,13 @@ def _serve(
         listen.listen(
             app,
             listening,
-            lambda: open_page(
-                context, state, page.url, in_browser=not options.no_browser
-            ),
+            lambda: open_page(context, state, page.url, in_browser=not options.no_browser),
             hub.stop,
         )
     context.say("stopped")
 
 
-def _address(
-    memory: "VaultMemory",
-    options: WebOptions,
-) -> "PageAddress":
+def _address(memory: "VaultMemory", options: WebOptions) -> "PageAddress":
     """Return the address of the page: the options first, then the configuration."""
     place = page_address.default_address(memory.root)
     port = memory.vault.config.web.port or place.port
@@ -202,11 +173,7 @@ def _address(
     return page_address.PageAddress(options.host or place.host, port)
 
 
-def print_link(
-    context: Context,
-    state: "Path",
-    page: "RunningPage",
-) -> str:
+def print_link(context: Context, state: "Path", page: "RunningPage") -> str:
     """Make a link to this page for the vault with this state, print it, and return it.
 
     The link has the rights of the page.
@@ -219,17 +186,9 @@ def print_link(
     return link
 
 
-def open_page(
-    context: Context,
-    state: "Path",
-    url: str,
-    *,
-    in_browser: bool,
-) -> None:
+def open_page(context: Context, state: "Path", url: str, *, in_browser: bool) -> None:
     """Print the first link to a page that was just started; on a terminal, open it."""
-    context.say(
-        "Open this link within 5 minutes; it works once. Ctrl-C stops the page."
-    )
+    context.say("Open this link within 5 minutes; it works once. Ctrl-C stops the page.")
     page = running.RunningPage(url, browser_sessions.Rights())
     link = print_link(context, state, page)
     if in_browser and context.can_ask():

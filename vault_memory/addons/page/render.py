@@ -58,20 +58,13 @@ def environment() -> jinja2.Environment:
         auto_reload=False,
     )
     templates.globals.update(
-        asset=asset_path,
-        page_path=page_path,
-        note_path=note_path,
-        diff_lines=diffs.lines,
+        asset=asset_path, page_path=page_path, note_path=note_path, diff_lines=diffs.lines
     )
     templates.filters.update(day=_day, moment=_moment, short_id=_short_id, exact=Exact)
     return templates
 
 
-def html(
-    template: str,
-    data: Mapping[str, Any],
-    status: int = 200,
-) -> Response:
+def html(template: str, data: Mapping[str, Any], status: int = 200) -> Response:
     """Returns a rendered template."""
     text = environment().get_template(template).render(data)
     return Response(
@@ -82,10 +75,7 @@ def html(
     )
 
 
-def fragment(
-    template: str,
-    data: Mapping[str, Any],
-) -> str:
+def fragment(template: str, data: Mapping[str, Any]) -> str:
     """Returns a rendered part of a view."""
     return environment().get_template(template).render(data)
 
@@ -94,9 +84,7 @@ def asset(name: str) -> Response | None:
     """Returns the static file with this name and hash, such as `page.0a1b2c3d.css`."""
     for file_name, media_type in ASSETS.items():
         if asset_path(file_name) == f"/static/{name}":
-            return Response(
-                _asset_bytes(file_name), 200, {"cache-control": FOREVER}, media_type
-            )
+            return Response(_asset_bytes(file_name), 200, {"cache-control": FOREVER}, media_type)
     return None
 
 

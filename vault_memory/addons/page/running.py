@@ -39,16 +39,11 @@ class NoPage(ConfigError):
     """No page is served."""
 
     def __init__(self) -> None:
-        super().__init__(
-            "the page does not run", hint="start it with `vault-memory web`"
-        )
+        super().__init__("the page does not run", hint="start it with `vault-memory web`")
 
 
 @contextmanager
-def announced(
-    state: Path,
-    page: RunningPage,
-) -> Iterator[None]:
+def announced(state: Path, page: RunningPage) -> Iterator[None]:
     """Tells other processes of this page while it runs. Raises Locked when another one runs."""
     # Fault: a process that was killed deletes no file. The system frees its lock.
     try:
@@ -67,11 +62,7 @@ def announced(
 
 
 @contextmanager
-def announced_host(
-    vaults: Path,
-    states: Path,
-    url: str,
-) -> Iterator[None]:
+def announced_host(vaults: Path, states: Path, url: str) -> Iterator[None]:
     """Announces the pages of a host, which serves the vaults in this folder, to other processes.
 
     `states` is the folder of all vaults' states. One announcement is for all vaults, also those that
@@ -83,10 +74,7 @@ def announced_host(
         yield
 
 
-def find_page(
-    root: Path,
-    state: Path,
-) -> RunningPage | None:
+def find_page(root: Path, state: Path) -> RunningPage | None:
     """Returns the page of the vault at `root`: its own, else that of the host that serves it."""
     page = find_running(state)
     if page is not None:
@@ -116,16 +104,15 @@ def find_running(state: Path) -> RunningPage | None:
         return None
 
 
-def write_opener(
-    state: Path,
-    link: str,
-) -> Path:
+def write_opener(state: Path, link: str) -> Path:
     """Writes a file that leads a browser to a link. Only the owner can read it.
 
     Fault: other users of the machine can read the arguments of the browser. They hold the name of
     this file, not the key.
     """
     file = state / OPENER
-    text = f'<!doctype html><meta http-equiv="refresh" content="0;url={link}"><title>Opening</title>'
+    text = (
+        f'<!doctype html><meta http-equiv="refresh" content="0;url={link}"><title>Opening</title>'
+    )
     state_file.write(file, text)
     return file

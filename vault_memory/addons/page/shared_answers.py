@@ -88,11 +88,7 @@ class SharedAnswers:
         now = datetime.now(UTC).isoformat(timespec="seconds")
         self._examination = Examination(now, checks)
 
-    def keep_from_disk(
-        self,
-        record_id: str,
-        diff: str,
-    ) -> None:
+    def keep_from_disk(self, record_id: str, diff: str) -> None:
         """Keeps what others had saved meanwhile, for the notice of a record."""
         with self._lock:
             self._from_disk[record_id] = diff
@@ -120,30 +116,19 @@ class SharedAnswers:
         )
 
     def _count(
-        self,
-        key: tuple[str, tuple[str, ...]],
-        change: str,
-        count: Callable[[], int],
+        self, key: tuple[str, tuple[str, ...]], change: str, count: Callable[[], int]
     ) -> int:
         now = self._clock()
         with self._lock:
             stored = self._counts.get(key)
-        if (
-            stored is not None
-            and stored.change == change
-            and self._is_young(stored, now)
-        ):
+        if stored is not None and stored.change == change and self._is_young(stored, now):
             return stored.number
         number = count()
         with self._lock:
             self._counts[key] = _KeptCount(now, change, number)
         return number
 
-    def _is_young(
-        self,
-        stored: _KeptCount,
-        now: float,
-    ) -> bool:
+    def _is_young(self, stored: _KeptCount, now: float) -> bool:
         # Without news of each change, only the time says that a count is old.
         return self._news().is_complete or now - stored.counted_at < COUNT_SECONDS
 

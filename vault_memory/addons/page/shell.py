@@ -34,12 +34,7 @@ class NavigationLink(NamedTuple):
     """after `g`, the key that leads there"""
 
 
-def frame(
-    viewer: Viewer,
-    session: BrowserSession,
-    path: str,
-    record_id: str,
-) -> dict[str, Any]:
+def frame(viewer: Viewer, session: BrowserSession, path: str, record_id: str) -> dict[str, Any]:
     """Returns what the template `base.html` shows around a view."""
     counts = viewer.counts()
     links = [

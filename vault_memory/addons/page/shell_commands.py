@@ -22,9 +22,6 @@ def scope_options(scopes: Iterable[str]) -> Iterator[str]:
             yield name
 
 
-def forget_command(
-    text: str,
-    scope: str,
-) -> str:
+def forget_command(text: str, scope: str) -> str:
     """Returns the command that removes a text of a scope from everything; it asks first."""
     return shell_command("forget", *scope_options([scope]), "--", text)

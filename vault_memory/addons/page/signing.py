@@ -64,12 +64,7 @@ class Signing:
     # Fault: programs that preview links fetch them, and would use them up. They press no
     # button.
 
-    def __init__(
-        self,
-        guard: Guard,
-        failure: Failure,
-        vault: str,
-    ) -> None:
+    def __init__(self, guard: Guard, failure: Failure, vault: str) -> None:
         """`vault` is the name of the vault, for people."""
         self._guard = guard
         self._vault = vault
@@ -88,12 +83,7 @@ class Signing:
             return self._wrong_links.refused(request)
         return self._question(request, rights)
 
-    def _question(
-        self,
-        request: Request,
-        rights: Rights,
-        status: int = 200,
-    ) -> Response:
+    def _question(self, request: Request, rights: Rights, status: int = 200) -> Response:
         """Returns the view with the button; it names what the link opens, and for whom."""
         people = "everybody in it" if rights.users is None else ", ".join(rights.users)
         data = {
@@ -104,11 +94,7 @@ class Signing:
         }
         return render.html("open.html", data, status)
 
-    def _is_signed_in_elsewhere(
-        self,
-        request: Request,
-        rights: Rights,
-    ) -> bool:
+    def _is_signed_in_elsewhere(self, request: Request, rights: Rights) -> bool:
         """Whether the browser has a session of another vault, or of other people."""
         token = request.cookies.get(self._guard.cookie, "")
         owner = self._guard.sessions.owner_of(rights)

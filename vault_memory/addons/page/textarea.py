@@ -24,10 +24,7 @@ def form_text(raw: bytes) -> str:
     return f"\n{text}" if text.startswith("\n") else text
 
 
-def bytes_of(
-    form: str,
-    base: bytes,
-) -> bytes:
+def bytes_of(form: str, base: bytes) -> bytes:
     """Returns the note that a posted text field means; `base` are the bytes that the form showed.
 
     Raises UsageError for a text that UTF-8 cannot encode.
@@ -67,9 +64,7 @@ def _split(raw: bytes) -> tuple[list[bytes], list[bytes]]:
 
 
 def _ends(
-    lines: Sequence[bytes],
-    base_lines: Sequence[bytes],
-    base_ends: Sequence[bytes],
+    lines: Sequence[bytes], base_lines: Sequence[bytes], base_ends: Sequence[bytes]
 ) -> list[bytes]:
     """Returns an end for each line: that of its line in the note, else that of the line above."""
     kinds = set(base_ends[:-1])
@@ -83,10 +78,7 @@ def _ends(
     return ends
 
 
-def _base_indexes(
-    lines: Sequence[bytes],
-    base_lines: Sequence[bytes],
-) -> list[int | None]:
+def _base_indexes(lines: Sequence[bytes], base_lines: Sequence[bytes]) -> list[int | None]:
     """Returns for each line the line of the note that it was, or that it replaces; None: it is new."""
     indexes: list[int | None] = []
     for base_range, line_range in _pairs(lines, base_lines):
@@ -96,10 +88,7 @@ def _base_indexes(
     return indexes
 
 
-def _pairs(
-    lines: Sequence[bytes],
-    base_lines: Sequence[bytes],
-) -> list[tuple[range, range]]:
+def _pairs(lines: Sequence[bytes], base_lines: Sequence[bytes]) -> list[tuple[range, range]]:
     """Returns the blocks of lines that belong together: of the note, and of the form."""
     head = _equal_lines(lines, base_lines)
     shorter = min(len(lines), len(base_lines))
@@ -122,10 +111,7 @@ def _pairs(
     ]
 
 
-def _equal_lines(
-    lines: Sequence[bytes],
-    others: Sequence[bytes],
-) -> int:
+def _equal_lines(lines: Sequence[bytes], others: Sequence[bytes]) -> int:
     """Returns how many lines are equal at the beginning."""
     count = 0
     for line, other in zip(lines, others, strict=False):

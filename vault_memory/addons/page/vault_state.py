@@ -36,11 +36,7 @@ class Counts(NamedTuple):
     conflicts: int
 
 
-def describe(
-    memory: "VaultMemory",
-    stale_notes: Collection[str],
-    counts: Counts,
-) -> VaultState:
+def describe(memory: "VaultMemory", stale_notes: Collection[str], counts: Counts) -> VaultState:
     """Returns the state; `stale_notes` are those that the session may see."""
     vitals = vitals_of(memory)
     sync = vitals["sync"] if vitals else memory.sync.status()
@@ -50,10 +46,7 @@ def describe(
     ]
     if sync:
         facts.append(SYNC_WORDS[sync["state"]])
-    troubles = [
-        *_watcher_troubles(vitals),
-        *_waiting_troubles(stale_notes, counts, sync),
-    ]
+    troubles = [*_watcher_troubles(vitals), *_waiting_troubles(stale_notes, counts, sync)]
     level: Level = "good" if vitals else "warn"
     # Fault: a green line above a conflict says that nothing is to be done.
     if troubles:
@@ -74,9 +67,7 @@ def _watcher_troubles(vitals: Any) -> list[str]:
 
 
 def _waiting_troubles(
-    stale_notes: Collection[str],
-    counts: Counts,
-    sync: "SyncStatusJson | None",
+    stale_notes: Collection[str], counts: Counts, sync: "SyncStatusJson | None"
 ) -> list[str]:
     """Returns what waits for a person, or for the index."""
     troubles = []

@@ -50,12 +50,7 @@ class SessionAccess(NamedTuple):
 class Viewer:
     """A vault as one session may see it. What lies outside is answered as if it did not exist."""
 
-    def __init__(
-        self,
-        memory: VaultMemory,
-        access: SessionAccess,
-        shared: SharedAnswers,
-    ) -> None:
+    def __init__(self, memory: VaultMemory, access: SessionAccess, shared: SharedAnswers) -> None:
         self.scopes = access.scopes
         self.may_write = access.may_write
         self.sees_all = access.sees_all
@@ -78,9 +73,7 @@ class Viewer:
     def counts(self) -> Counts:
         """What waits for a person."""
         try:
-            return self.shared.counts(
-                self.scopes, self._count_proposals, self._count_conflicts
-            )
+            return self.shared.counts(self.scopes, self._count_proposals, self._count_conflicts)
         except VaultMemoryError:
             # The vault is unreachable: the view says so itself.
             return Counts(0, 0)
@@ -97,11 +90,7 @@ class Viewer:
         readable = [note for note in stale if self.notes.sees(note)]
         return vault_state.describe(self._memory, readable, self.counts())
 
-    def tells_secret(
-        self,
-        heading: str,
-        lines: Sequence[str],
-    ) -> bool:
+    def tells_secret(self, heading: str, lines: Sequence[str]) -> bool:
         """Return whether lines below a heading have a password, a key or a number."""
         return self._memory.learning.tells_secret(lines, heading)
 
@@ -159,10 +148,7 @@ class Viewer:
             "held": self._readable(status["held"]),
         }
 
-    def _readable(
-        self,
-        remarks: "list[PathRemarkJson]",
-    ) -> "list[PathRemarkJson]":
+    def _readable(self, remarks: "list[PathRemarkJson]") -> "list[PathRemarkJson]":
         """The remarks about notes of the session; one without a path is about all of the vault."""
         return [
             remark
@@ -176,8 +162,7 @@ class Viewer:
         # failure of the server.
         if not self._memory.vault.config.remote.url:
             raise NotHere(
-                "this vault has no remote",
-                hint="`vault-memory remote add URL` sets one up",
+                "this vault has no remote", hint="`vault-memory remote add URL` sets one up"
             )
         # Fault: two passes at once would each find the folder locked by the other.
         if ask(self._memory.vault.state.socket, "sync", {}) is None:
@@ -185,37 +170,24 @@ class Viewer:
 
     # ---- search ----------------------------------------------------------------------
 
-    def search(
-        self,
-        query: str,
-        options: SearchOptions,
-    ) -> "SearchAnswerJson":
+    def search(self, query: str, options: SearchOptions) -> "SearchAnswerJson":
         """The chunks that answer a question."""
         start = time.perf_counter()
         # Fault: each word typed into the page would keep items alive that the bot never reads.
         answer = query_or_local.search(
-            self._memory,
-            query,
-            scopes=self.scopes,
-            options=options._replace(preview=True),
+            self._memory, query, scopes=self.scopes, options=options._replace(preview=True)
         )
         self.shared.note_search((time.perf_counter() - start) * 1000)
         self._hide_others(answer["freshness"])
         return answer
 
     def context(
-        self,
-        prompt: str,
-        scopes: Sequence[str],
-        options: ContextOptions,
+        self, prompt: str, scopes: Sequence[str], options: ContextOptions
     ) -> "ContextBlockJson":
         """The block for a prompt, from those of these scopes that the session may see."""
         seen = [scope for scope in scopes if scope in self.scopes]
         answer = query_or_local.context(
-            self._memory,
-            prompt,
-            scopes=seen,
-            options=options._replace(preview=True),
+            self._memory, prompt, scopes=seen, options=options._replace(preview=True)
         )
         self._hide_others(answer["freshness"])
         return answer
@@ -225,11 +197,7 @@ class Viewer:
         stale = freshness["stale_files"]
         freshness["stale_files"] = [note for note in stale if self.notes.sees(note)]
 
-    def source(
-        self,
-        ref: str,
-        around: int,
-    ) -> "SourceJson":
+    def source(self, ref: str, around: int) -> "SourceJson":
         """The turns that something comes from. Raises UnclearId, NoteNotFound."""
         origin = self._memory.source(ref, scopes=self.scopes, around=around)
         return source_json.of_source(origin)
@@ -240,9 +208,7 @@ class Viewer:
         """The names of the people (`user`), channels or groups of the session, sorted."""
         prefix = f"{kind}:"
         return sorted(
-            scope.removeprefix(prefix)
-            for scope in self.scopes
-            if scope.startswith(prefix)
+            scope.removeprefix(prefix) for scope in self.scopes if scope.startswith(prefix)
         )
 
     def owner(self) -> str:

@@ -23,12 +23,7 @@ class Viewers:
     # A write may wait seconds for its note. A reader with a fork of its own does not
     # wait behind it.
 
-    def __init__(
-        self,
-        memory: VaultMemory,
-        rights: Rights,
-        shared: SharedAnswers,
-    ) -> None:
+    def __init__(self, memory: VaultMemory, rights: Rights, shared: SharedAnswers) -> None:
         self._memory = memory
         self._rights = rights
         self.shared = shared
@@ -73,11 +68,7 @@ class Viewers:
                 self._forks.append(fork)
             return fork
 
-    def _scopes(
-        self,
-        memory: VaultMemory,
-        rights: Rights,
-    ) -> tuple[str, ...]:
+    def _scopes(self, memory: VaultMemory, rights: Rights) -> tuple[str, ...]:
         """Returns the scopes that a session may see, as a list of names."""
         users = self._users(rights)
         return tuple(memory.scopes()) if users is None else self._scopes_of(users)

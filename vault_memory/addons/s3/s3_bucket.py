@@ -37,24 +37,14 @@ _BINARY = "application/octet-stream"
 class Bucket:
     """One bucket. Any thread may call it."""
 
-    def __init__(
-        self,
-        name: str,
-        client: S3Client,
-    ) -> None:
+    def __init__(self, name: str, client: S3Client) -> None:
         self.name = name
         self.url = f"s3://{name}"
         self.clock = 0
         """the server's clock in its latest answer, in Unix seconds; 0 before the first one"""
         self._client = client
 
-    def put(
-        self,
-        key: str,
-        path: str,
-        raw: bytes,
-        expected: str | None,
-    ) -> PutResult:
+    def put(self, key: str, path: str, raw: bytes, expected: str | None) -> PutResult:
         """Store bytes, if the key has that tag, or with None does not exist."""
         condition: dict[str, Any] = {"IfMatch": expected}
         if expected is None:
@@ -80,42 +70,20 @@ class Bucket:
             raise OutcomeUnknown(path, "a page came instead of an answer")
         return PutResult(etag, confirmed=True, date=self.clock)
 
-    def delete(
-        self,
-        key: str,
-        path: str,
-        expected: str,
-    ) -> None:
+    def delete(self, key: str, path: str, expected: str) -> None:
         """Remove a key, if it has that tag."""
         try:
-            _, answer = self.ask(
-                "delete_object",
-                path,
-                writes=True,
-                Key=key,
-                IfMatch=expected,
-            )
+            _, answer = self.ask("delete_object", path, writes=True, Key=key, IfMatch=expected)
         except RemoteMissing:
             raise RemoteChanged(path) from None
         if is_page(answer):
             raise OutcomeUnknown(path, "a page came instead of an answer")
 
-    def versions(
-        self,
-        key: str,
-        path: str,
-        *kinds: str,
-    ) -> Iterator[Mapping[str, Any]]:
+    def versions(self, key: str, path: str, *kinds: str) -> Iterator[Mapping[str, Any]]:
         """What the bucket keeps of one key. `kinds`: Versions, DeleteMarkers."""
         place: dict[str, Any] = {}
         while True:
-            result, _ = self.ask(
-                "list_object_versions",
-                path,
-                LONGEST_PAGE,
-                Prefix=key,
-                **place,
-            )
+            result, _ = self.ask("list_object_versions", path, LONGEST_PAGE, Prefix=key, **place)
             for kind in kinds:
                 items = result.get(kind, [])
                 yield from (item for item in items if item.get("Key") == key)
@@ -132,13 +100,7 @@ class Bucket:
         """What the bucket keeps below a prefix and no longer shows, page by page."""
         place: dict[str, Any] = {}
         while True:
-            result, _ = self.ask(
-                "list_object_versions",
-                "",
-                LONGEST_PAGE,
-                Prefix=prefix,
-                **place,
-            )
+            result, _ = self.ask("list_object_versions", "", LONGEST_PAGE, Prefix=prefix, **place)
             items = result.get("Versions", [])
             yield from [item for item in items if not item.get("IsLatest")]
             if not result.get("IsTruncated"):
@@ -148,13 +110,7 @@ class Bucket:
                 "VersionIdMarker": str(result.get("NextVersionIdMarker", "")),
             }
 
-    def pages(
-        self,
-        folder: str,
-        prefix: str,
-        *,
-        deep: bool,
-    ) -> Iterator[Page]:
+    def pages(self, folder: str, prefix: str, *, deep: bool) -> Iterator[Page]:
         """All pages of a listing. Raises NotUnderstood when it does not end."""
         parameters: dict[str, Any] = {"Prefix": prefix}
         if not deep:
@@ -173,11 +129,7 @@ class Bucket:
             tokens.add(token)
             parameters["ContinuationToken"] = token
 
-    def page(
-        self,
-        path: str,
-        **parameters: Any,
-    ) -> Page:
+    def page(self, path: str, **parameters: Any) -> Page:
         """One page of a listing. Raises RootMissing for a bucket that cannot be listed."""
         try:
             page, _ = self.ask("list_objects_v2", path, LONGEST_PAGE, **parameters)
@@ -211,21 +163,10 @@ class Bucket:
         return self._ask_once(operation, path, cap, writes=writes, **parameters)
 
     def _ask_once(
-        self,
-        operation: str,
-        path: str,
-        cap: int,
-        *,
-        writes: bool,
-        **parameters: Any,
+        self, operation: str, path: str, cap: int, *, writes: bool, **parameters: Any
     ) -> tuple[dict[str, Any], HttpAnswer]:
         try:
-            result, answer = self._client.call(
-                operation,
-                cap,
-                Bucket=self.name,
-                **parameters,
-            )
+            result, answer = self._client.call(operation, cap, Bucket=self.name, **parameters)
         except RemoteError:
             raise
         except Exception as error:

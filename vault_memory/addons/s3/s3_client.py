@@ -19,12 +19,7 @@ from botocore.awsrequest import AWSPreparedRequest, AWSResponse
 from botocore.utils import parse_timestamp
 
 from vault_memory.remote.contract import Traffic
-from vault_memory.remote.http_transport import (
-    Account,
-    HttpAnswer,
-    Request,
-    Transport,
-)
+from vault_memory.remote.http_transport import Account, HttpAnswer, Request, Transport
 
 if TYPE_CHECKING:
     from requests.adapters import BaseAdapter
@@ -32,9 +27,7 @@ if TYPE_CHECKING:
 DEFAULT_REGION = "us-east-1"
 _ACTIONS = {"GET": "download", "PUT": "upload", "DELETE": "clean", "HEAD": "check"}
 """The names of methods in the transport"""
-_SET_BY_TRANSPORT = frozenset(
-    {"accept-encoding", "content-length", "expect", "user-agent"}
-)
+_SET_BY_TRANSPORT = frozenset({"accept-encoding", "content-length", "expect", "user-agent"})
 _MOST_CLIENTS = 16
 _current = threading.local()
 """its attribute `exchange` is the exchange that the thread waits for"""
@@ -78,10 +71,7 @@ class S3Client:
         self._lock = threading.Lock()
 
     def call(
-        self,
-        operation: str,
-        cap: int,
-        **parameters: Any,
+        self, operation: str, cap: int, **parameters: Any
     ) -> tuple[dict[str, Any], HttpAnswer | None]:
         """Call an operation of boto3. Returns its result, and the answer below it.
 
@@ -92,10 +82,7 @@ class S3Client:
         _current.exchange = exchange
         try:
             client = _boto_client(
-                self._place.endpoint,
-                self._place.region,
-                self._account.password,
-                _found_keys.number,
+                self._place.endpoint, self._place.region, self._account.password, _found_keys.number
             )
             result: dict[str, Any] = getattr(client, operation)(**parameters)
             return result, exchange.answer
@@ -112,11 +99,7 @@ class S3Client:
         _found_keys.drop()
         return True
 
-    def send(
-        self,
-        request: AWSPreparedRequest,
-        cap: int,
-    ) -> HttpAnswer:
+    def send(self, request: AWSPreparedRequest, cap: int) -> HttpAnswer:
         """Send a signed request, and count it. Raises NotSent, NoAnswer."""
         url = urlsplit(request.url)
         origin = f"{url.scheme}://{url.netloc}"
@@ -151,9 +134,7 @@ class S3Client:
     def _open(self, origin: str) -> Transport:
         bare = Account(proxy=self._account.proxy, ca_file=self._account.ca_file)
         if self._adapter is not None:
-            return Transport(
-                origin, bare, deadline=self._deadline, adapter=self._adapter
-            )
+            return Transport(origin, bare, deadline=self._deadline, adapter=self._adapter)
         return _shared.take(origin, bare, self._deadline)
 
 
@@ -165,12 +146,7 @@ class _SharedTransports:
         self._users: dict[Transport, int] = {}
         self._lock = threading.Lock()
 
-    def take(
-        self,
-        origin: str,
-        account: Account,
-        deadline: float,
-    ) -> Transport:
+    def take(self, origin: str, account: Account, deadline: float) -> Transport:
         key = (origin, account, deadline)
         with self._lock:
             transport = self._transports.get(key)
@@ -211,12 +187,7 @@ _found_keys = _FoundKeys()
 _making = threading.Lock()
 
 
-def _boto_client(
-    endpoint: str,
-    region: str,
-    keys: str,
-    found: int,
-) -> Any:
+def _boto_client(endpoint: str, region: str, keys: str, found: int) -> Any:
     # Fault: boto3 is not safe when two threads make a client at once.
     with _making:
         if keys:
@@ -225,12 +196,7 @@ def _boto_client(
 
 
 @lru_cache(maxsize=_MOST_CLIENTS)
-def _make_client(
-    endpoint: str,
-    region: str,
-    keys: str,
-    found: int = 0,
-) -> Any:
+def _make_client(endpoint: str, region: str, keys: str, found: int = 0) -> Any:
     """A client of boto3. `keys`: key id, secret and perhaps a token in lines; "" for boto3's own search.
 
     `found`: which of its searches.
@@ -241,9 +207,7 @@ def _make_client(
 
     key_id, secret, token = (*keys.split("\n"), "", "", "")[:3]
     core = get_session()
-    core.register_component(
-        "data_loader", _loader(core.get_config_variable("data_path"))
-    )
+    core.register_component("data_loader", _loader(core.get_config_variable("data_path")))
     parsers = core.get_component("response_parser_factory")
     parsers.set_parser_defaults(timestamp_parser=_time_of)
     session = boto3.session.Session(
@@ -257,10 +221,7 @@ def _make_client(
     # of the body is part of the signature instead, and each store checks it.
     config = Config(
         retries={"mode": "standard", "total_max_attempts": 1},
-        s3={
-            "addressing_style": "path" if endpoint else "auto",
-            "payload_signing_enabled": True,
-        },
+        s3={"addressing_style": "path" if endpoint else "auto", "payload_signing_enabled": True},
         request_checksum_calculation="when_required",
         response_checksum_validation="when_required",
     )
@@ -294,39 +255,24 @@ def _time_of(value: Any) -> datetime:
     return moment if moment.tzinfo else moment.replace(tzinfo=UTC)
 
 
-def _forbid_redirect(
-    context: dict[str, Any],
-    **_: object,
-) -> None:
+def _forbid_redirect(context: dict[str, Any], **_: object) -> None:
     """Keep boto3 from asking another region, whose name comes from the answer."""
     # Fault (E98): an answer leads to another server, which would get the note.
     context.setdefault("s3_redirect", {})["redirected"] = True
 
 
-def _carry(
-    request: AWSPreparedRequest,
-    **_: object,
-) -> AWSResponse:
+def _carry(request: AWSPreparedRequest, **_: object) -> AWSResponse:
     """Send a request of boto3 through the transport of the remote that made it."""
     exchange: _Exchange = _current.exchange
     answer = exchange.client.send(request, exchange.cap)
     exchange.answer = answer
-    return AWSResponse(
-        request.url,
-        answer.status,
-        dict(answer.headers),
-        _Body(answer.body),
-    )
+    return AWSResponse(request.url, answer.status, dict(answer.headers), _Body(answer.body))
 
 
 class _Body(io.BytesIO):
     """A body that was read completely, for boto3 to read again."""
 
-    def stream(
-        self,
-        size: int = 65_536,
-        **_: object,
-    ) -> Iterator[bytes]:
+    def stream(self, size: int = 65_536, **_: object) -> Iterator[bytes]:
         while chunk := self.read(size):
             yield chunk
 

@@ -5,12 +5,7 @@ from typing import Any, Literal, NamedTuple
 
 from botocore import exceptions as boto
 
-from vault_memory.remote.http_transport import (
-    HttpAnswer,
-    NoAnswer,
-    NotSent,
-    is_redirect,
-)
+from vault_memory.remote.http_transport import HttpAnswer, NoAnswer, NotSent, is_redirect
 from vault_memory.remote.remote_errors import (
     AWS_KEYS,
     AnsweredByProxy,
@@ -32,13 +27,7 @@ from vault_memory.remote.remote_errors import (
 from vault_memory.remote.status_errors import retry_after, unreachable
 
 _Trouble = Literal[
-    "no_bucket",
-    "changed",
-    "keys_refused",
-    "clocks_differ",
-    "wrong_region",
-    "busy",
-    "full",
+    "no_bucket", "changed", "keys_refused", "clocks_differ", "wrong_region", "busy", "full"
 ]
 
 
@@ -54,9 +43,7 @@ _SIGNS = (
     _Sign("no_bucket", frozenset({"NoSuchBucket"})),
     _Sign(
         "changed",
-        frozenset(
-            {"ConditionalRequestConflict", "OperationAborted", "PreconditionFailed"}
-        ),
+        frozenset({"ConditionalRequestConflict", "OperationAborted", "PreconditionFailed"}),
         frozenset({412}),
     ),
     _Sign(
@@ -76,8 +63,7 @@ _SIGNS = (
         frozenset({401}),
     ),
     _Sign(
-        "clocks_differ",
-        frozenset({"RequestExpired", "RequestInTheFuture", "RequestTimeTooSkewed"}),
+        "clocks_differ", frozenset({"RequestExpired", "RequestInTheFuture", "RequestTimeTooSkewed"})
     ),
     _Sign(
         "wrong_region",
@@ -127,12 +113,7 @@ _REFUSALS = {
 }
 _LASTING = frozenset({400, 413, 414, 415})
 _DAMAGED = frozenset(
-    {
-        "BadDigest",
-        "IncompleteBody",
-        "XAmzContentChecksumMismatch",
-        "XAmzContentSHA256Mismatch",
-    }
+    {"BadDigest", "IncompleteBody", "XAmzContentChecksumMismatch", "XAmzContentSHA256Mismatch"}
 )
 """The body changed on its way, and another try may succeed"""
 _NO_KEYS = (
@@ -145,13 +126,7 @@ _NO_KEYS = (
 )
 
 
-def error_of(
-    error: Exception,
-    path: str,
-    url: str,
-    *,
-    writes: bool,
-) -> RemoteError:
+def error_of(error: Exception, path: str, url: str, *, writes: bool) -> RemoteError:
     """The error of a remote for one of S3. `url`: the address of the remote's own folder.
 
     `writes`: whether the request may have changed something although no clear answer came.
@@ -178,12 +153,7 @@ def error_of(
 
 
 def _refusal(
-    error: boto.ClientError,
-    answer: HttpAnswer | None,
-    path: str,
-    url: str,
-    *,
-    writes: bool,
+    error: boto.ClientError, answer: HttpAnswer | None, path: str, url: str, *, writes: bool
 ) -> RemoteError:
     details: dict[str, Any] = error.response.get("Error", {})
     code = str(details.get("Code", ""))
@@ -211,10 +181,7 @@ def _refusal(
             return _by_status(status, code, answer, path, writes=writes)
 
 
-def _trouble_of(
-    code: str,
-    status: int,
-) -> _Trouble | None:
+def _trouble_of(code: str, status: int) -> _Trouble | None:
     """What an answer complains of; None when only its status can say that."""
     for sign in _SIGNS:
         if code in sign.codes or status in sign.statuses:
@@ -223,12 +190,7 @@ def _trouble_of(
 
 
 def _by_status(
-    status: int,
-    code: str,
-    answer: HttpAnswer | None,
-    path: str,
-    *,
-    writes: bool,
+    status: int, code: str, answer: HttpAnswer | None, path: str, *, writes: bool
 ) -> RemoteError:
     if status in (403, 404, 410) and _is_by_proxy(answer):
         return AnsweredByProxy(f"status {status} came without S3's form", path=path)
@@ -252,22 +214,13 @@ def _by_status(
     return _without_answer(path, reason, writes=writes, is_silence=is_silence)
 
 
-def _plain(
-    code: str,
-    status: int,
-) -> str:
+def _plain(code: str, status: int) -> str:
     # Fault (H126): a hostile answer must not write its own text into a message.
     word = code if re.fullmatch(r"[A-Za-z]{1,60}", code) else "the request"
     return f"{word} (status {status})"
 
 
-def _without_answer(
-    path: str,
-    reason: str,
-    *,
-    writes: bool,
-    is_silence: bool,
-) -> RemoteError:
+def _without_answer(path: str, reason: str, *, writes: bool, is_silence: bool) -> RemoteError:
     # Fault (E81): the store kept the file, and the answer was lost.
     if writes:
         return OutcomeUnknown(path, reason)
@@ -283,10 +236,7 @@ def _is_by_proxy(answer: HttpAnswer | None) -> bool:
     return b"<Error" not in answer.body[:1000]
 
 
-def _region_of(
-    details: dict[str, Any],
-    answer: HttpAnswer | None,
-) -> str:
+def _region_of(details: dict[str, Any], answer: HttpAnswer | None) -> str:
     region = str(details.get("Region", ""))
     if not region and answer is not None:
         region = answer.header("x-amz-bucket-region")

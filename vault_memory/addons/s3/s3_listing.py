@@ -32,10 +32,7 @@ def folder_entry(path: str) -> Entry:
     return Entry(path, True, "")
 
 
-def file_entry(
-    path: str,
-    item: Mapping[str, Any],
-) -> Entry | None:
+def file_entry(path: str, item: Mapping[str, Any]) -> Entry | None:
     """The entry of a key in a listing; None when its tag cannot be sent back."""
     etag, weak = etag_of(str(item.get("ETag", "")))
     if not etag:
@@ -56,11 +53,7 @@ def seconds_of(moment: Any) -> int:
 
 
 def s3_listing(
-    pages: Iterable[Page],
-    address: S3Address,
-    folder: str,
-    *,
-    deep: bool,
+    pages: Iterable[Page], address: S3Address, folder: str, *, deep: bool
 ) -> RemoteListing | None:
     """The listing of a folder; None when no key begins with it. Raises NotUnderstood."""
     start = address.marker(folder)
@@ -83,12 +76,7 @@ def s3_listing(
 
 
 def _collect(
-    item: Mapping[str, Any],
-    start: str,
-    folder: str,
-    collected: _CollectedKeys,
-    *,
-    deep: bool,
+    item: Mapping[str, Any], start: str, folder: str, collected: _CollectedKeys, *, deep: bool
 ) -> None:
     key = str(item["Key"])
     name = key.removeprefix(start)
@@ -116,12 +104,7 @@ def _collect(
         collected.files[path] = entry
 
 
-def _collect_folder(
-    key: str,
-    start: str,
-    folder: str,
-    collected: _CollectedKeys,
-) -> None:
+def _collect_folder(key: str, start: str, folder: str, collected: _CollectedKeys) -> None:
     if not key.startswith(start):
         collected.dropped += 1
         return
@@ -130,11 +113,7 @@ def _collect_folder(
         collected.folders.add(path)
 
 
-def _path(
-    folder: str,
-    name: str,
-    collected: _CollectedKeys,
-) -> str | None:
+def _path(folder: str, name: str, collected: _CollectedKeys) -> str | None:
     """The path of a name below the folder; None when it is unknown or dropped. Notes its folders."""
     # Fault (H119): no part of a name may lead upwards on any device.
     if {"", ".", ".."} & set(name.replace("\\", "/").split("/")):
@@ -154,10 +133,7 @@ def _path(
     return path
 
 
-def _listing(
-    collected: _CollectedKeys,
-    folder: str,
-) -> RemoteListing:
+def _listing(collected: _CollectedKeys, folder: str) -> RemoteListing:
     unknown = collected.unknown
     for path in collected.files.keys() & collected.folders:
         # Fault: S3 can keep `a` and `a/b` at once, and no disk can.
@@ -172,10 +148,7 @@ def _listing(
     return RemoteListing(folder_entry(folder), ordered, unknown, collected.dropped)
 
 
-def _is_in_unknown(
-    path: str,
-    unknown: Mapping[str, str],
-) -> bool:
+def _is_in_unknown(path: str, unknown: Mapping[str, str]) -> bool:
     while path and unknown:
         if path in unknown:
             return True

@@ -55,11 +55,7 @@ def s3_probe(remote: "S3") -> Capabilities:
         with suppress(RemoteError):
             remote.erase_versions(scratch)
     remote.keep_root()
-    return KeyCapabilities(
-        conditional_move=True,
-        infinity=True,
-        versions=remote.keeps_versions(),
-    )
+    return KeyCapabilities(conditional_move=True, infinity=True, versions=remote.keeps_versions())
 
 
 def tidy(remote: "S3") -> None:
@@ -81,10 +77,7 @@ def _check_reads(remote: "S3") -> None:
         _must_fail(lambda: remote.read_if(files[0], NO_TAG))
 
 
-def _check_writes(
-    remote: "S3",
-    scratch: str,
-) -> None:
+def _check_writes(remote: "S3", scratch: str) -> None:
     """Try each conditional write on a scratch key."""
     # Fault (E102): some stores accept a precondition and ignore it. Only a write that
     # must fail shows that.

@@ -12,12 +12,7 @@ from typing import TYPE_CHECKING
 from vault_memory.addons.s3.s3_address import S3Address, s3_address
 from vault_memory.addons.s3.s3_bucket import CHECKSUM, Bucket, is_page
 from vault_memory.addons.s3.s3_client import S3Client, S3Place
-from vault_memory.addons.s3.s3_listing import (
-    file_entry,
-    folder_entry,
-    s3_listing,
-    seconds_of,
-)
+from vault_memory.addons.s3.s3_listing import file_entry, folder_entry, s3_listing, seconds_of
 from vault_memory.addons.s3.s3_probe import s3_probe, tidy
 from vault_memory.remote.contract import (
     Capabilities,
@@ -72,15 +67,9 @@ class S3:
     ) -> None:
         self.at: S3Address = s3_address(url)
         self.place = place or S3Place()
-        self.traits: Capabilities = KeyCapabilities(
-            conditional_move=True,
-            infinity=True,
-        )
+        self.traits: Capabilities = KeyCapabilities(conditional_move=True, infinity=True)
         self._client = S3Client(
-            self.place,
-            account or Account(),
-            deadline=deadline,
-            adapter=adapter,
+            self.place, account or Account(), deadline=deadline, adapter=adapter
         )
         self._bucket = Bucket(self.at.bucket, self._client)
         self.traffic = self._client.traffic
@@ -99,12 +88,7 @@ class S3:
         server = f"{self.at.url} {self.place.endpoint}".rstrip(" /")
         return ServerIdentity(server, "", "", "")
 
-    def list(
-        self,
-        folder: str = "",
-        *,
-        deep: bool = False,
-    ) -> RemoteListing:
+    def list(self, folder: str = "", *, deep: bool = False) -> RemoteListing:
         """List a folder, or with `deep` the whole tree, with one request for 1,000 keys."""
         pages = self._bucket.pages(folder, self.at.marker(folder), deep=deep)
         listed = s3_listing(pages, self.at, folder, deep=deep)
@@ -127,19 +111,9 @@ class S3:
             self._need_root()
         return folder_entry(path)
 
-    def get(
-        self,
-        path: str,
-        *,
-        max_bytes: int,
-    ) -> Fetched:
+    def get(self, path: str, *, max_bytes: int) -> Fetched:
         """A file's bytes, with the tag that belongs to them."""
-        result, answer = self._bucket.ask(
-            "get_object",
-            path,
-            max_bytes,
-            Key=self.at.key(path),
-        )
+        result, answer = self._bucket.ask("get_object", path, max_bytes, Key=self.at.key(path))
         raw: bytes = answer.body
         etag, weak = etag_of(str(result.get("ETag", "")))
         if not etag or is_page(answer) or not answer.has_length:
@@ -148,12 +122,7 @@ class S3:
         # Without the checksum: sync would miss it in the next listing, which has none.
         return Fetched(raw, etag, not weak, seconds_of(result.get("LastModified")))
 
-    def versions(
-        self,
-        path: str,
-        *,
-        fileid: str = "",
-    ) -> tuple[FileVersion, ...]:
+    def versions(self, path: str, *, fileid: str = "") -> tuple[FileVersion, ...]:
         """The versions that the bucket keeps, the newest first; empty in a bucket without versions."""
         if not self.traits.versions:
             return ()
@@ -169,21 +138,11 @@ class S3:
         versions.sort(key=lambda version: version.modified, reverse=True)
         return tuple(versions)
 
-    def get_version(
-        self,
-        path: str,
-        version: FileVersion,
-        *,
-        max_bytes: int,
-    ) -> bytes:
+    def get_version(self, path: str, version: FileVersion, *, max_bytes: int) -> bytes:
         """The bytes of a version. Raises RemoteMissing, Refused."""
         try:
             _, answer = self._bucket.ask(
-                "get_object",
-                path,
-                max_bytes,
-                Key=self.at.key(path),
-                VersionId=version.id,
+                "get_object", path, max_bytes, Key=self.at.key(path), VersionId=version.id
             )
         except Refused as error:
             # Fault: the account may not read it, or it lies in an archive. A text in it
@@ -196,39 +155,19 @@ class S3:
 
     # --- Writing ---
 
-    def put(
-        self,
-        path: str,
-        raw: bytes,
-        *,
-        expected: str | None,
-        after: int = 0,
-    ) -> PutResult:
+    def put(self, path: str, raw: bytes, *, expected: str | None, after: int = 0) -> PutResult:
         """Store a new file (None), or replace the one with that tag."""
         return self._bucket.put(self.at.key(path), path, raw, expected)
 
-    def put_new(
-        self, files: Sequence[tuple[str, bytes]]
-    ) -> Mapping[str, PutResult | None]:
+    def put_new(self, files: Sequence[tuple[str, bytes]]) -> Mapping[str, PutResult | None]:
         """Raise Refused: S3 has no such request."""
         raise Refused("", "it does not take many files in one request")
 
-    def delete(
-        self,
-        path: str,
-        *,
-        expected: str,
-    ) -> None:
+    def delete(self, path: str, *, expected: str) -> None:
         """Remove a file with that tag."""
         self._bucket.delete(self.at.key(path), path, expected)
 
-    def move(
-        self,
-        path: str,
-        to: str,
-        *,
-        expected: str | None,
-    ) -> PutResult:
+    def move(self, path: str, to: str, *, expected: str | None) -> PutResult:
         """Rename a file with that tag, or a folder, to a free name."""
         if expected is None:
             return self._move_folder(path, to)
@@ -284,18 +223,10 @@ class S3:
             )
             yield str(item["Key"]).removeprefix(root), version
 
-    def erase_version(
-        self,
-        path: str,
-        version: FileVersion,
-    ) -> None:
+    def erase_version(self, path: str, version: FileVersion) -> None:
         """Delete one version for good."""
         self._bucket.ask(
-            "delete_object",
-            path,
-            writes=True,
-            Key=self.at.key(path),
-            VersionId=version.id,
+            "delete_object", path, writes=True, Key=self.at.key(path), VersionId=version.id
         )
 
     def erase_versions(self, path: str) -> int:
@@ -305,11 +236,7 @@ class S3:
         versions = self._bucket.versions(key, path, "Versions", "DeleteMarkers")
         for item in list(versions):
             self._bucket.ask(
-                "delete_object",
-                path,
-                writes=True,
-                Key=key,
-                VersionId=str(item["VersionId"]),
+                "delete_object", path, writes=True, Key=key, VersionId=str(item["VersionId"])
             )
             erased += 1
         return erased
@@ -343,11 +270,7 @@ class S3:
             self._need_root()
         return {str(item["Key"]): int(item.get("Size", 0)) for item in items}
 
-    def read_if(
-        self,
-        key: str,
-        etag: str,
-    ) -> None:
+    def read_if(self, key: str, etag: str) -> None:
         """Read the first byte of a key, if it has that tag. Raises RemoteChanged."""
         # Not HEAD: its refusals have no reason.
         self._bucket.ask("get_object", "", Key=key, IfMatch=etag, Range="bytes=0-0")
@@ -357,13 +280,7 @@ class S3:
         if self.at.root and self.at.root not in self.first_keys():
             # On no condition: the marker has no content. SeaweedFS calls a folder
             # without a marker existing.
-            self._bucket.ask(
-                "put_object",
-                "",
-                writes=True,
-                Key=self.at.root,
-                Body=b"",
-            )
+            self._bucket.ask("put_object", "", writes=True, Key=self.at.root, Body=b"")
 
     def keeps_versions(self) -> bool:
         """Whether the bucket keeps versions; False when these keys may not ask."""
@@ -409,11 +326,7 @@ class S3:
             confirmed=entry.confirmed,
         )
 
-    def _move_folder(
-        self,
-        path: str,
-        to: str,
-    ) -> PutResult:
+    def _move_folder(self, path: str, to: str) -> PutResult:
         """Move the files of a folder one after another. Interrupted, both folders exist."""
         if to == path or to.startswith(f"{path}/"):
             raise Refused(path, "it cannot be moved into itself")

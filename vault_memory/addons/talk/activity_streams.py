@@ -73,10 +73,7 @@ def _actor(value: Mapping[str, Any]) -> Actor:
     return Actor(kind, id_, _text(value.get("name") or ""))
 
 
-def rendered(
-    message: str,
-    parameters: object,
-) -> str:
+def rendered(message: str, parameters: object) -> str:
     """Returns the message as people see it: with names for mentions and attached files."""
     if not isinstance(parameters, Mapping):
         # The server may send a list in place of an object.
@@ -93,10 +90,7 @@ def rendered(
     return " ".join([text, *labels]).strip()
 
 
-def _mention(
-    place: re.Match[str],
-    names: Mapping[str, str],
-) -> str:
+def _mention(place: re.Match[str], names: Mapping[str, str]) -> str:
     """Returns the name for a place in a message; a place without a name stays as it is."""
     key = place[1]
     name = names.get(key, "")

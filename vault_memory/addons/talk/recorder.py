@@ -84,11 +84,7 @@ class Reacted:
 class Talk:
     """Records the rooms of one Nextcloud in a vault."""
 
-    def __init__(
-        self,
-        memory: "VaultMemory",
-        settings: Settings,
-    ) -> None:
+    def __init__(self, memory: "VaultMemory", settings: Settings) -> None:
         """Raises RoomUnknown, ReactionsUntrue."""
         for problem in talk_problems(settings):
             raise ReactionsUntrue(f"`talk`: {problem}")
@@ -105,11 +101,7 @@ class Talk:
                     hint="it has to be one that a folder can have",
                 )
 
-    def record(
-        self,
-        message: Said,
-        now: datetime | None = None,
-    ) -> Literal["recorded", "known"]:
+    def record(self, message: Said, now: datetime | None = None) -> Literal["recorded", "known"]:
         """Adds a message to the transcript of its channel, where search finds it.
 
         It is on the disk on return. Raises UsageError for a room whose name fits no channel,
@@ -130,16 +122,9 @@ class Talk:
             self._save(numbers_of)
         return "recorded"
 
-    def react(
-        self,
-        reacted: Reacted,
-        now: datetime | None = None,
-    ) -> bool:
+    def react(self, reacted: Reacted, now: datetime | None = None) -> bool:
         """Retracts a message if the reaction asks for it, and its author may. Returns whether."""
-        if (
-            not self._sign
-            or reacted.emoji.replace(EMOJI_VARIANT, "").strip() != self._sign
-        ):
+        if not self._sign or reacted.emoji.replace(EMOJI_VARIANT, "").strip() != self._sign:
             return False
         turn_id = _turn_id(reacted.room, reacted.number)
         scope = f"channel:{self._channel(reacted.room)}"
@@ -150,25 +135,15 @@ class Talk:
             return False
         with memory.conversations.transaction(), memory.vault.lock:
             result = retract_turn.TurnRetraction(
-                memory.edits.editor,
-                memory.layout,
-                turn_id,
-                scope,
+                memory.edits.editor, memory.layout, turn_id, scope
             ).run(now or datetime.now(UTC).astimezone())
             memory.vault.indexing.refresh()
             index_erase.sweep(memory.vault.indexing.index())
         if result.remaining:
-            logger.warning(
-                "a retracted message remains in: %s",
-                ", ".join(result.remaining),
-            )
+            logger.warning("a retracted message remains in: %s", ", ".join(result.remaining))
         return not result.remaining
 
-    def _turn(
-        self,
-        message: Said,
-        at: datetime,
-    ) -> "Turn":
+    def _turn(self, message: Said, at: datetime) -> "Turn":
         actor = message.actor
         user = self._user(actor)
         is_bot = actor.kind == BOTS
@@ -203,11 +178,7 @@ class Talk:
         user = self._people.get(actor.id, actor.id)
         return user if self._fits(user=user) else ""
 
-    def _may_retract(
-        self,
-        actor: Actor,
-        turn: "Turn",
-    ) -> bool:
+    def _may_retract(self, actor: Actor, turn: "Turn") -> bool:
         """Whether the author of the turn reacted, or a person that the configuration names."""
         # Guests choose their display names freely: only the id of an account is a proof.
         if actor.kind != ACCOUNTS:
@@ -216,20 +187,11 @@ class Talk:
             return True
         return turn.user != "" and turn.user == self._user(actor)
 
-    def _fits(
-        self,
-        *,
-        user: str = "",
-        channel: str = "",
-    ) -> bool:
+    def _fits(self, *, user: str = "", channel: str = "") -> bool:
         try:
             day = datetime.now(UTC).date()
             conversations_turn.transcript_path(
-                self._memory.layout,
-                user=user,
-                channel=channel,
-                day=day,
-                workspace=False,
+                self._memory.layout, user=user, channel=channel, day=day, workspace=False
             )
             people.refuse_twin(user, self._memory.root, self._memory.layout)
         except UsageError:
@@ -248,9 +210,7 @@ class Talk:
         """Returns by room the numbers of its last messages, sorted."""
         try:
             rooms = json.loads(self._file.read_text(encoding="ascii"))
-            return {
-                str(room): sorted(map(int, numbers)) for room, numbers in rooms.items()
-            }
+            return {str(room): sorted(map(int, numbers)) for room, numbers in rooms.items()}
         except (OSError, ValueError, TypeError, AttributeError):
             # Turns have ids of their message, so a lost list doubles no turn.
             return {}
@@ -259,10 +219,7 @@ class Talk:
         state_file.write(self._file, json.dumps(numbers_of))
 
 
-def _turn_id(
-    room: str,
-    number: int,
-) -> str:
+def _turn_id(room: str, number: int) -> str:
     """Returns the id of the turn of a message, which is always the same."""
     key = f"{room}\0{number}".encode("utf-8", "surrogatepass")
     return f"talk-{hashlib.sha256(key).hexdigest()[:24]}"

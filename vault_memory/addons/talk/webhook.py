@@ -37,10 +37,7 @@ class TalkSecretUnsafe(ConfigError):
     """The secret for Nextcloud Talk is missing, or others can read or guess it."""
 
 
-def talk_routes(
-    memory: VaultMemory,
-    settings: Settings,
-) -> list[Route]:
+def talk_routes(memory: VaultMemory, settings: Settings) -> list[Route]:
     """Returns the route, if a secret is configured.
 
     Raises TalkSecretUnsafe, RoomUnknown, ReactionsUntrue.
@@ -66,11 +63,7 @@ def talk_routes(
     return [Route(PATH, receive_event, methods=["POST"])]
 
 
-def _handle(
-    memory: VaultMemory,
-    talk: Talk,
-    event: Said | Reacted,
-) -> Response:
+def _handle(memory: VaultMemory, talk: Talk, event: Said | Reacted) -> Response:
     """Records a message, or takes it back."""
     try:
         if isinstance(event, Said):
@@ -91,12 +84,7 @@ def _handle(
     return reply({"ok": True})
 
 
-def _refusal(
-    headers: Headers,
-    body: bytes,
-    secret: bytes,
-    backend: str,
-) -> Response | None:
+def _refusal(headers: Headers, body: bytes, secret: bytes, backend: str) -> Response | None:
     """Returns None when the secret signed the request, and it names the right server."""
     random = _single(headers, "x-nextcloud-talk-random")
     signature = _single(headers, "x-nextcloud-talk-signature")
@@ -105,9 +93,7 @@ def _refusal(
     actual = signature.strip().lower().encode("latin-1")
     # The duration of a plain comparison would tell how much of a signature is right.
     if not hmac.compare_digest(expected, actual) or len(random) not in RANDOM:
-        return refusal(
-            401, "unauthorised", "the secret of `talk.secret_file` did not sign this"
-        )
+        return refusal(401, "unauthorised", "the secret of `talk.secret_file` did not sign this")
     server = _single(headers, "x-nextcloud-talk-backend")
     if backend and _normalised(backend) != _normalised(server):
         return refusal(
@@ -119,10 +105,7 @@ def _refusal(
     return None
 
 
-def _single(
-    headers: Headers,
-    name: str,
-) -> str:
+def _single(headers: Headers, name: str) -> str:
     """Returns the value of a header; "" unless the request has it exactly once."""
     # With two of them, a proxy may have checked another one.
     values = headers.getlist(name)
@@ -139,10 +122,7 @@ def _normalised(url: str) -> tuple[str, str, str]:
     return (address.scheme.lower(), address.netloc.lower(), address.path.rstrip("/"))
 
 
-def _secret(
-    path: Path,
-    root: Path,
-) -> bytes:
+def _secret(path: Path, root: Path) -> bytes:
     text = read_secret(
         path,
         root,

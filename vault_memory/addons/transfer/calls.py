@@ -44,19 +44,10 @@ class TransferCalls:
             check_scopes(scopes)
         with self._edits.transaction():
             return importer.import_from(
-                self._edits,
-                Path(source),
-                scopes=scopes,
-                now=now,
-                dry_run=dry_run,
+                self._edits, Path(source), scopes=scopes, now=now, dry_run=dry_run
             )
 
-    def export(
-        self,
-        target: str | Path,
-        *,
-        scopes: Sequence[str] | None = None,
-    ) -> "ExportReport":
+    def export(self, target: str | Path, *, scopes: Sequence[str] | None = None) -> "ExportReport":
         """Write notes, transcripts and audit logs to a new folder, with a dump in JSON Lines.
 
         A `target` that ends in `.jsonl` gets only the dump. `scopes` None means the complete

@@ -56,8 +56,7 @@ class TargetInUse(UsageError):
 
     def __init__(self, target: Path) -> None:
         super().__init__(
-            f"`{target}` exists already",
-            hint="name a folder or a file that does not exist",
+            f"`{target}` exists already", hint="name a folder or a file that does not exist"
         )
 
 
@@ -65,10 +64,7 @@ class TargetInVault(UsageError):
     """The target of the export is in the vault, where it would be read as memory."""
 
     def __init__(self, target: Path) -> None:
-        super().__init__(
-            f"`{target}` is in the vault itself",
-            hint="name a place outside of it",
-        )
+        super().__init__(f"`{target}` is in the vault itself", hint="name a place outside of it")
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,12 +81,7 @@ class ExportReport:
     skipped: tuple[Skipped, ...] = ()
 
 
-def export(
-    edits: "EditCalls",
-    target: Path,
-    *,
-    scopes: Collection[str] | None,
-) -> ExportReport:
+def export(edits: "EditCalls", target: Path, *, scopes: Collection[str] | None) -> ExportReport:
     """Export the files of these scopes and the dump to a folder.
 
     A `target` that ends in `.jsonl` gets only the dump. `scopes` None means the complete
@@ -100,8 +91,7 @@ def export(
     # would be empty without a sign.
     if isinstance(scopes, str):
         raise UsageError(
-            f"`scopes` is a list of scopes, not {scopes!r}",
-            hint="None means all of the vault",
+            f"`scopes` is a list of scopes, not {scopes!r}", hint="None means all of the vault"
         )
     target = Path(os.path.abspath(target))
     _check_target(edits, target)
@@ -121,10 +111,7 @@ def export(
     return ExportReport(target, run.files, run.bytes, count, tuple(run.skipped))
 
 
-def _write_dump(
-    path: Path,
-    lines: Iterator[Line],
-) -> int:
+def _write_dump(path: Path, lines: Iterator[Line]) -> int:
     """Write the dump, and return the number of its lines."""
     count = 0
     with open(path, "wb", opener=open_by_name) as dump:
@@ -137,10 +124,7 @@ def _write_dump(
     return count
 
 
-def _check_target(
-    edits: "EditCalls",
-    target: Path,
-) -> None:
+def _check_target(edits: "EditCalls", target: Path) -> None:
     # Fault: a link may lead into the vault, where the export would be read as memory.
     real = Path(os.path.realpath(target))
     root = Path(os.path.realpath(edits.vault.root))
@@ -161,10 +145,7 @@ class _Export:
     """One export. It reads each file once, for its copy and for the dump."""
 
     def __init__(
-        self,
-        edits: "EditCalls",
-        scopes: Collection[str] | None,
-        copies: Path | None,
+        self, edits: "EditCalls", scopes: Collection[str] | None, copies: Path | None
     ) -> None:
         """`copies` is the folder for the copies of the files; None without copies."""
         self._edits = edits
@@ -239,10 +220,7 @@ class _Export:
                 yield _proposal_line(proposal, place)
 
 
-def _proposal_line(
-    proposal: "Proposal",
-    place: "Place",
-) -> Line:
+def _proposal_line(proposal: "Proposal", place: "Place") -> Line:
     return {
         "type": "proposal",
         "path": proposal.note,
@@ -255,17 +233,9 @@ def _proposal_line(
     }
 
 
-def _file_lines(
-    path: str,
-    place: "Place",
-    raw: bytes,
-) -> Iterator[Line]:
+def _file_lines(path: str, place: "Place", raw: bytes) -> Iterator[Line]:
     """Yield a line for a note, and a line for each thing in the file."""
-    origin = {
-        "path": path,
-        "scope": place.scope,
-        "kind": place.kind,
-    }
+    origin = {"path": path, "scope": place.scope, "kind": place.kind}
     match place.kind:
         case "transcript":
             yield from _turn_lines(origin, raw)
@@ -286,11 +256,7 @@ def _file_lines(
             yield from _item_lines(origin, day, raw)
 
 
-def _item_lines(
-    origin: dict[str, str],
-    day: str | None,
-    raw: bytes,
-) -> Iterator[Line]:
+def _item_lines(origin: dict[str, str], day: str | None, raw: bytes) -> Iterator[Line]:
     """Yield the items of a note, or the facts of a page of facts."""
     scope = origin["scope"]
     kind = origin["kind"]
@@ -308,26 +274,14 @@ def _item_lines(
             }
             fact = facts.get(item.text)
             if fact:
-                yield {
-                    "type": "fact",
-                    **place,
-                    "text": item.text,
-                } | _fact_fields(fact)
+                yield {"type": "fact", **place, "text": item.text} | _fact_fields(fact)
             else:
                 id_ = note_items.item_id(scope, kind, item.text)
-                yield {
-                    "type": "item",
-                    "id": id_,
-                    **place,
-                    "text": item.text,
-                }
+                yield {"type": "item", "id": id_, **place, "text": item.text}
         start += len(section.body)
 
 
-def _facts_by_text(
-    section: "Section",
-    scope: str,
-) -> "dict[str, Fact]":
+def _facts_by_text(section: "Section", scope: str) -> "dict[str, Fact]":
     return {fact.text: fact for fact in facts_fact.section_facts(section, scope)}
 
 
@@ -340,43 +294,24 @@ def _fact_fields(fact: "Fact") -> Line:
     return fields | {"date": fields["valid_from"]}
 
 
-def _turn_lines(
-    origin: dict[str, str],
-    raw: bytes,
-) -> Iterator[Line]:
+def _turn_lines(origin: dict[str, str], raw: bytes) -> Iterator[Line]:
     for number, line in enumerate(raw.split(b"\n"), 1):
         turn = conversations_turn.read_turn(line)
         if turn:
             day = turn.at.date().isoformat()
-            place = {
-                "type": "turn",
-                **origin,
-                "line": number,
-                "date": day,
-            }
+            place = {"type": "turn", **origin, "line": number, "date": day}
             yield place | turn.as_json()
 
 
-def _audit_lines(
-    origin: dict[str, str],
-    raw: bytes,
-) -> Iterator[Line]:
+def _audit_lines(origin: dict[str, str], raw: bytes) -> Iterator[Line]:
     for number, line in enumerate(raw.split(b"\n"), 1):
         record = audit_reader.read_line(line)
         if record:
-            place = {
-                "type": "audit",
-                **origin,
-                "line": number,
-                "date": record.ts[:10],
-            }
+            place = {"type": "audit", **origin, "line": number, "date": record.ts[:10]}
             yield place | {"text": record.why} | record.as_json()
 
 
-def _ledger_lines(
-    origin: dict[str, str],
-    raw: bytes,
-) -> Iterator[Line]:
+def _ledger_lines(origin: dict[str, str], raw: bytes) -> Iterator[Line]:
     for number, line in enumerate(raw.split(b"\n"), 1):
         for record in read_records(line).records:
             place = {
@@ -388,10 +323,7 @@ def _ledger_lines(
             yield place | {"text": str(record.get("text", "")), "record": record}
 
 
-def _line_number(
-    raw: bytes,
-    offset: int,
-) -> int:
+def _line_number(raw: bytes, offset: int) -> int:
     """Return the number of the line at a byte offset, from 1."""
     before = raw[:offset]
     return 1 + before.count(b"\n") + before.count(b"\r") - before.count(b"\r\n")

@@ -47,10 +47,6 @@ class ImportReport:
     diff: str = ""
     """diff of the notes between which sections moved"""
 
-    def skip(
-        self,
-        path: str,
-        reason: str,
-    ) -> None:
+    def skip(self, path: str, reason: str) -> None:
         """Add a file or a text that could not be imported."""
         self.skipped.append(Skipped(path, reason))

@@ -75,8 +75,7 @@ def import_from(
     # would be imported without a sign.
     if isinstance(scopes, str):
         raise UsageError(
-            f"`scopes` is a list of scopes, not {scopes!r}",
-            hint="None means all of the source",
+            f"`scopes` is a list of scopes, not {scopes!r}", hint="None means all of the source"
         )
     request = ImportRequest(scopes, moment(now), dry_run)
     persona = transfer_persona.own_persona(edits, source)
@@ -91,11 +90,7 @@ def import_from(
     return _import_database(edits, source, request)
 
 
-def _import_database(
-    edits: "EditCalls",
-    source: Path,
-    request: ImportRequest,
-) -> ImportReport:
+def _import_database(edits: "EditCalls", source: Path, request: ImportRequest) -> ImportReport:
     importer = _DatabaseImporter(edits, source.name, request)
     memory = read_istota(source)
     for scope in memory.scopes():
@@ -107,22 +102,13 @@ def _import_database(
 class _DatabaseImporter:
     """One import of a database."""
 
-    def __init__(
-        self,
-        edits: "EditCalls",
-        name: str,
-        request: ImportRequest,
-    ) -> None:
+    def __init__(self, edits: "EditCalls", name: str, request: ImportRequest) -> None:
         self._edits = edits
         self._request = request
         self._reason = REASON.format(name=name)
         self.report = ImportReport()
 
-    def add_scope(
-        self,
-        scope: str,
-        memory: IstotaMemory,
-    ) -> None:
+    def add_scope(self, scope: str, memory: IstotaMemory) -> None:
         """Import the facts and texts of one scope."""
         paths = list(self._edits.vault.folder.listing().entries)
         places = scope_notes.places_of(scope, paths, self._edits.vault.layout)
@@ -139,11 +125,7 @@ class _DatabaseImporter:
             with self._skipping_unreadable(note):
                 self._add_texts(note, places, texts)
 
-    def _reason_without_place(
-        self,
-        scope: str,
-        places: "Places",
-    ) -> str:
+    def _reason_without_place(self, scope: str, places: "Places") -> str:
         """Return why the layout has no place for a scope; empty if it has one."""
         try:
             place = self._edits.vault.layout.place(inside(places.facts))
@@ -164,18 +146,11 @@ class _DatabaseImporter:
 
     # ---- facts -----------------------------------------------------------------------
 
-    def _add_facts(
-        self,
-        page: str,
-        scope: str,
-        facts: "Sequence[Fact]",
-    ) -> None:
+    def _add_facts(self, page: str, scope: str, facts: "Sequence[Fact]") -> None:
         """Add all facts of a scope in one edit, oldest first."""
         settings = self._edits.vault.config.facts
         today = self._request.now.date()
-        rules = entity_info.FactRules(
-            today, settings.single, settings.conflicts, settings.modes
-        )
+        rules = entity_info.FactRules(today, settings.single, settings.conflicts, settings.modes)
         doc = self._parsed(page)
         wishes = []
         for fact in facts:
@@ -190,16 +165,9 @@ class _DatabaseImporter:
             else:
                 wishes.append(fact_edits.wish_of("add", scope, rules, fact=fact))
         if wishes:
-            self._count_facts(
-                self._run(page, commands.ChangeFacts(tuple(wishes))),
-                len(wishes),
-            )
+            self._count_facts(self._run(page, commands.ChangeFacts(tuple(wishes))), len(wishes))
 
-    def _count_facts(
-        self,
-        edit: "Edit",
-        count: int,
-    ) -> None:
+    def _count_facts(self, edit: "Edit", count: int) -> None:
         """Count the added facts among `count` wishes; the others existed before."""
         added = 0
         for op in edit.applied:
@@ -218,12 +186,7 @@ class _DatabaseImporter:
 
     # ---- texts -----------------------------------------------------------------------
 
-    def _add_texts(
-        self,
-        note: str,
-        places: "Places",
-        texts: Iterable[ImportedText],
-    ) -> None:
+    def _add_texts(self, note: str, places: "Places", texts: Iterable[ImportedText]) -> None:
         """Add the texts that neither the note nor the profile has, as items."""
         raws = {}
         for path in (note, places.profile):
@@ -245,11 +208,7 @@ class _DatabaseImporter:
         self.report.items += added
         self.report.known += len(edit.applied) - added
 
-    def _run(
-        self,
-        note: str,
-        action: "commands.EditAction",
-    ) -> "Edit":
+    def _run(self, note: str, action: "commands.EditAction") -> "Edit":
         """Execute an edit, and report what was refused or waits."""
         editor = self._edits.editor
         now = self._request.now
@@ -272,9 +231,7 @@ class _DatabaseImporter:
 def _known_texts(raws: Collection[bytes]) -> Callable[[ImportedText], bool]:
     """Return a function that checks whether these notes, or an earlier call, have a text."""
     contents = "\n".join(folded_line(raw.decode("utf-8", "replace")) for raw in raws)
-    items = {
-        normalised_text(item.text) for raw in raws for item in items_of(parse(raw))
-    }
+    items = {normalised_text(item.text) for raw in raws for item in items_of(parse(raw))}
 
     def is_known(text: ImportedText) -> bool:
         key = normalised_text(text.line)
@@ -289,8 +246,7 @@ def _known_texts(raws: Collection[bytes]) -> Callable[[ImportedText], bool]:
 
 
 def _texts_by_note(
-    places: "Places",
-    texts: Iterable[ImportedText],
+    places: "Places", texts: Iterable[ImportedText]
 ) -> dict[str, list[ImportedText]]:
     """Return the texts of a scope by the note to which they are added."""
     texts_by_note: dict[str, list[ImportedText]] = {}
@@ -301,10 +257,7 @@ def _texts_by_note(
     return texts_by_note
 
 
-def _note_of(
-    places: "Places",
-    text: ImportedText,
-) -> str:
+def _note_of(places: "Places", text: ImportedText) -> str:
     """Return the note for a text: that of its day, else one for permanent texts."""
     if text.day:
         return places.note_of(text.day)

@@ -9,13 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from vault_memory.database.connection import Connection
-from vault_memory.database.read_only import (
-    ForeignDatabase,
-    columns,
-    open_foreign,
-    rows,
-    tables,
-)
+from vault_memory.database.read_only import ForeignDatabase, columns, open_foreign, rows, tables
 from vault_memory.markdown.editable_region import item_marker
 from vault_memory.rules.facts.fact import TEMPORARY, Fact, snake_case
 
@@ -91,20 +85,12 @@ def read_istota(path: Path) -> IstotaMemory:
     return IstotaMemory(tuple(facts), tuple(texts))
 
 
-def _sorted_rows(
-    connection: Connection,
-    table: str,
-) -> list[dict[str, Any]]:
+def _sorted_rows(connection: Connection, table: str) -> list[dict[str, Any]]:
     return sorted(rows(connection, table), key=_id)
 
 
-def _not_istota(
-    path: Path,
-    names: list[str],
-) -> ForeignDatabase:
-    expected = " or ".join(
-        f"{name} ({', '.join(required)})" for name, required in EXPECTED.items()
-    )
+def _not_istota(path: Path, names: list[str]) -> ForeignDatabase:
+    expected = " or ".join(f"{name} ({', '.join(required)})" for name, required in EXPECTED.items())
     actual = ", ".join(names) or "no tables"
     return ForeignDatabase(
         f"`{path}` is not a database of Istota: it has {actual}; expected was {expected}",
@@ -219,10 +205,7 @@ def _split(text: str) -> Iterator[str]:
         yield text
 
 
-def _text(
-    row: Row,
-    name: str,
-) -> str:
+def _text(row: Row, name: str) -> str:
     value = row.get(name)
     if value is None:
         return ""
@@ -232,10 +215,7 @@ def _text(
     return str(value)
 
 
-def _word(
-    row: Row,
-    name: str,
-) -> str:
+def _word(row: Row, name: str) -> str:
     """Return a value that can be a field of an item: one word of plain characters, else empty."""
     value = _text(row, name).strip()
     if re.fullmatch(r"[\w.-]{1,60}", value):
@@ -243,10 +223,7 @@ def _word(
     return ""
 
 
-def _day(
-    row: Row,
-    name: str,
-) -> date | None:
+def _day(row: Row, name: str) -> date | None:
     return _parsed_day(_text(row, name)[:10])
 
 

@@ -27,10 +27,7 @@ COMPACTION = re.compile(r"session compaction\b", re.IGNORECASE)
 REASON = "summaries of conversations belong to {target}"
 
 
-def own_persona(
-    edits: "EditCalls",
-    source: Path,
-) -> str:
+def own_persona(edits: "EditCalls", source: Path) -> str:
     """Return the path in the vault of its own persona, if `source` is that; else empty."""
     root = Path(edits.vault.root).resolve()
     is_own_path = source.exists() or source.is_absolute()
@@ -47,11 +44,7 @@ def own_persona(
     return ""
 
 
-def move_compactions(
-    edits: "EditCalls",
-    persona: str,
-    request: ImportRequest,
-) -> ImportReport:
+def move_compactions(edits: "EditCalls", persona: str, request: ImportRequest) -> ImportReport:
     """Move the summaries to MEMORY.md. After a crash, a second call finishes the move."""
     report = ImportReport()
     if not request.dry_run:
@@ -64,9 +57,7 @@ def move_compactions(
     paths = list(edits.vault.folder.listing().entries)
     target = scope_notes.places_of(place.scope, paths, edits.vault.layout).profile
     sections = [
-        section
-        for section in parse_main(note.raw).sections
-        if COMPACTION.match(section.name)
+        section for section in parse_main(note.raw).sections if COMPACTION.match(section.name)
     ]
     moves = move_sections.moves_of(sections, persona, target)
     if moves:
@@ -77,22 +68,12 @@ def move_compactions(
 class _Move:
     """One move of sections, in two edits: add them to the target, remove them from the source."""
 
-    def __init__(
-        self,
-        edits: "EditCalls",
-        request: ImportRequest,
-        report: ImportReport,
-    ) -> None:
+    def __init__(self, edits: "EditCalls", request: ImportRequest, report: ImportReport) -> None:
         self._edits = edits
         self._request = request
         self._report = report
 
-    def run(
-        self,
-        source: str,
-        target: str,
-        moves: "tuple[commands.SectionMove, ...]",
-    ) -> None:
+    def run(self, source: str, target: str, moves: "tuple[commands.SectionMove, ...]") -> None:
         added = self._edit(target, moves)
         self._report.known = sum(op.outcome == "noop_dup" for op in added.applied)
         if added.pending:
@@ -106,29 +87,21 @@ class _Move:
             self._report.moved = sum(op.outcome == "applied" for op in removed.applied)
 
     def _arrived(
-        self,
-        target: str,
-        moves: "tuple[commands.SectionMove, ...]",
+        self, target: str, moves: "tuple[commands.SectionMove, ...]"
     ) -> "tuple[commands.SectionMove, ...]":
         note = self._edits.editor.there(target)
         if note is None:
             return ()
         return tuple(move for move in moves if move_sections.stands_in(note.raw, move))
 
-    def _edit(
-        self,
-        note: str,
-        moves: "tuple[commands.SectionMove, ...]",
-    ) -> "Edit":
+    def _edit(self, note: str, moves: "tuple[commands.SectionMove, ...]") -> "Edit":
         editor = self._edits.editor
         now = self._request.now
         report = self._report
         reason = REASON.format(target=moves[0].target)
         action = commands.MoveSections(moves)
         command = editor.new_command(note, "cli", now, action, why=reason)
-        edit = editor.run(
-            command, now, commands.RunOptions(dry_run=self._request.dry_run)
-        )
+        edit = editor.run(command, now, commands.RunOptions(dry_run=self._request.dry_run))
         if edit.changed:
             report.notes.append(note)
             report.diff += edit.diff

@@ -19,20 +19,11 @@ EXPORT_FOLDER = "vault-memory-export"
 
 @click.command("import")
 @click.argument("source")
-@click.option(
-    "--dry-run",
-    is_flag=True,
-    help="Show what would be imported; write nothing.",
-)
+@click.option("--dry-run", is_flag=True, help="Show what would be imported; write nothing.")
 @scoped
 @common
 @click.pass_obj
-def import_(
-    context: Context,
-    source: str,
-    dry_run: bool,
-    scopes: NamedScopes,
-) -> int:
+def import_(context: Context, source: str, dry_run: bool, scopes: NamedScopes) -> int:
     """Import the memory in SOURCE. SOURCE itself is only read.
 
     \b
@@ -51,15 +42,9 @@ def import_(
     """
     with context.open(makes_names=not dry_run) as memory:
         report = memory.transfer.import_from(
-            source,
-            scopes=scopes.names() or None,
-            now=context.now,
-            dry_run=dry_run,
+            source, scopes=scopes.names() or None, now=context.now, dry_run=dry_run
         )
-    context.emit(
-        _import_json(report),
-        lambda: "\n".join(_import_lines(report, dry_run)),
-    )
+    context.emit(_import_json(report), lambda: "\n".join(_import_lines(report, dry_run)))
     return 1 if report.skipped else 0
 
 
@@ -77,10 +62,7 @@ def _import_json(report: "ImportReport") -> "ImportJson":
     }
 
 
-def _import_lines(
-    report: "ImportReport",
-    dry_run: bool,
-) -> Iterator[str]:
+def _import_lines(report: "ImportReport", dry_run: bool) -> Iterator[str]:
     yield f"{_summary(report, dry_run)}; {report.known} known already"
     for note in report.notes:
         yield f"  {note}"
@@ -94,10 +76,7 @@ def _import_lines(
         yield coloured_diff(report.diff)
 
 
-def _summary(
-    report: "ImportReport",
-    dry_run: bool,
-) -> str:
+def _summary(report: "ImportReport", dry_run: bool) -> str:
     if report.moved:
         verb = "would move" if dry_run else "moved"
         return f"{verb} {report.moved} sections"
@@ -120,11 +99,7 @@ def _summary(
 @scoped
 @common
 @click.pass_obj
-def export(
-    context: Context,
-    target: str,
-    scopes: NamedScopes,
-) -> int:
+def export(context: Context, target: str, scopes: NamedScopes) -> int:
     """Export all notes, transcripts and audit logs as they are, with `memory.jsonl`.
 
     `memory.jsonl` has one line of JSON for each item, fact and turn. A PATH that ends in
@@ -137,10 +112,7 @@ def export(
     """
     with context.open() as memory:
         report = memory.transfer.export(target, scopes=scopes.names() or None)
-    context.emit(
-        _export_json(report),
-        lambda: "\n".join(_export_lines(report, target)),
-    )
+    context.emit(_export_json(report), lambda: "\n".join(_export_lines(report, target)))
     return 1 if report.skipped else 0
 
 
@@ -158,10 +130,7 @@ def _skipped_json(report: "ExportReport | ImportReport") -> "list[PathRemarkJson
     return [{"path": file.path, "reason": file.reason} for file in report.skipped]
 
 
-def _export_lines(
-    report: "ExportReport",
-    target: str,
-) -> Iterator[str]:
+def _export_lines(report: "ExportReport", target: str) -> Iterator[str]:
     size = f"{report.bytes:,} bytes"
     yield f"{report.files} files, {size}, {report.records} records: {target}"
     for skipped in report.skipped:

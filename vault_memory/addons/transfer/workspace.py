@@ -50,22 +50,14 @@ MAX_COPIES = 100
 class NoWorkspace(UsageError):
     """The folder is not a workspace of OpenClaw or Hermes."""
 
-    def __init__(
-        self,
-        source: Path,
-        why: str,
-    ) -> None:
+    def __init__(self, source: Path, why: str) -> None:
         super().__init__(
             f"`{source}` {why}",
             hint="name the folder that has MEMORY.md, USER.md, SOUL.md, or the folder `memory`",
         )
 
 
-def import_workspace(
-    edits: "EditCalls",
-    source: Path,
-    request: ImportRequest,
-) -> ImportReport:
+def import_workspace(edits: "EditCalls", source: Path, request: ImportRequest) -> ImportReport:
     """Copy the files of a workspace. Raises NoWorkspace, VaultUnreachable."""
     _check_workspace(source, Path(edits.vault.root))
     copier = _Copier(edits, request)
@@ -80,11 +72,7 @@ def import_workspace(
     return copier.report
 
 
-def import_persona(
-    edits: "EditCalls",
-    source: Path,
-    request: ImportRequest,
-) -> ImportReport:
+def import_persona(edits: "EditCalls", source: Path, request: ImportRequest) -> ImportReport:
     """Copy the instructions of an older bot to SOUL.md."""
     copier = _Copier(edits, request)
     place = edits.vault.layout.place(PERSONA)
@@ -93,10 +81,7 @@ def import_persona(
     return copier.report
 
 
-def _check_workspace(
-    source: Path,
-    vault: Path,
-) -> None:
+def _check_workspace(source: Path, vault: Path) -> None:
     real = source.resolve()
     root = vault.resolve()
     # Fault: the vault would import its own notes, and on each import again.
@@ -107,10 +92,7 @@ def _check_workspace(
         raise NoWorkspace(source, "is not a workspace of OpenClaw or Hermes")
 
 
-def _candidates(
-    folder: Folder,
-    report: ImportReport,
-) -> Iterator[str]:
+def _candidates(folder: Folder, report: ImportReport) -> Iterator[str]:
     """Yield the files that may be memory: those at the top, and in the usual folders."""
     for entry in Path(folder.root).iterdir():
         if entry.suffix == ".md" and entry.is_file():
@@ -126,21 +108,12 @@ def _candidates(
 class _Copier:
     """Copies files of one workspace into the vault."""
 
-    def __init__(
-        self,
-        edits: "EditCalls",
-        request: ImportRequest,
-    ) -> None:
+    def __init__(self, edits: "EditCalls", request: ImportRequest) -> None:
         self._vault = edits.vault
         self._request = request
         self.report = ImportReport()
 
-    def copy(
-        self,
-        folder: Folder,
-        path: str,
-        target: str,
-    ) -> None:
+    def copy(self, folder: Folder, path: str, target: str) -> None:
         """Copy a file to the path `target`, or beside the note that is there."""
         largest = LARGEST_LOG if path.endswith(".jsonl") else LARGEST_STORED
         try:
@@ -149,11 +122,7 @@ class _Copier:
             # A file may be unreadable or too large: all others are still copied.
             self.report.skip(path, error.message)
 
-    def _add(
-        self,
-        path: str,
-        raw: bytes,
-    ) -> None:
+    def _add(self, path: str, raw: bytes) -> None:
         # Fault (A1): the note may appear between these two calls. Then it is compared
         # like any other.
         if self._vault.folder.stat(path) is None and self._create(path, raw):
@@ -165,19 +134,11 @@ class _Copier:
         else:
             self._add_beside(path, raw)
 
-    def _create(
-        self,
-        path: str,
-        raw: bytes,
-    ) -> bool:
+    def _create(self, path: str, raw: bytes) -> bool:
         """Create a file; false if it exists. A dry run creates nothing."""
         return self._request.dry_run or add_file(self._vault.root, path, raw)
 
-    def _is_known(
-        self,
-        path: str,
-        raw: bytes,
-    ) -> bool:
+    def _is_known(self, path: str, raw: bytes) -> bool:
         """Return whether the note contains the text, or an earlier import copied the file."""
         current = self._vault.folder.read(path, max_bytes=LARGEST_LOG).raw
         if current == raw:
@@ -193,11 +154,7 @@ class _Copier:
             if _is_copy_in(copy, parent)
         )
 
-    def _add_beside(
-        self,
-        path: str,
-        raw: bytes,
-    ) -> None:
+    def _add_beside(self, path: str, raw: bytes) -> None:
         """Add a conflict copy beside the note."""
         parent, slash, name = path.rpartition("/")
         time = f"{self._request.now:%Y-%m-%d %H%M%S}"
@@ -208,10 +165,7 @@ class _Copier:
                 return
 
 
-def _is_copy_in(
-    copy: str,
-    folder: str,
-) -> bool:
+def _is_copy_in(copy: str, folder: str) -> bool:
     """Return whether a conflict copy is in this folder, not below it."""
     parent, _, name = copy.rpartition("/")
     return parent == folder and bool(conflict_copy(name))

@@ -7,14 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from vault_memory.cli.options import (
-    Context,
-    NamedScopes,
-    common,
-    dry_run,
-    grouped,
-    scoped,
-)
+from vault_memory.cli.options import Context, NamedScopes, common, dry_run, grouped, scoped
 from vault_memory.cli.rendering import PENDING, coloured_diff
 from vault_memory.cli.terminal import styled
 from vault_memory.errors import UsageError
@@ -52,11 +45,7 @@ class ConflictOptions:
 
 
 @click.command()
-@click.argument(
-    "action",
-    required=False,
-    type=click.Choice(["merge", "take", "discard"]),
-)
+@click.argument("action", required=False, type=click.Choice(["merge", "take", "discard"]))
 @click.argument("ids", nargs=-1, metavar="[ID...]")
 @click.option(
     "--all",
@@ -79,11 +68,7 @@ class ConflictOptions:
 @common
 @click.pass_obj
 @grouped(ConflictOptions, "options")
-def conflicts(
-    context: Context,
-    options: ConflictOptions,
-    scopes: NamedScopes,
-) -> int:
+def conflicts(context: Context, options: ConflictOptions, scopes: NamedScopes) -> int:
     """List the conflict copies that sync programs left beside notes, or settle some of them.
 
     \b
@@ -124,19 +109,12 @@ def _check_ids(options: ConflictOptions) -> None:
 
 
 def _settle(
-    memory: "VaultMemory",
-    context: Context,
-    options: ConflictOptions,
+    memory: "VaultMemory", context: Context, options: ConflictOptions
 ) -> "list[ResolvedConflict]":
     calls = memory.conflicts
     ids = options.ids
     if options.action == "merge":
-        return calls.merge(
-            ids,
-            both=options.both,
-            dry_run=options.dry_run,
-            now=context.now,
-        )
+        return calls.merge(ids, both=options.both, dry_run=options.dry_run, now=context.now)
     if options.action == "discard":
         return calls.discard(ids, dry_run=options.dry_run, now=context.now)
     resolved: list[ResolvedConflict] = []
@@ -145,11 +123,7 @@ def _settle(
     return resolved
 
 
-def _list(
-    context: Context,
-    scopes: Sequence[str],
-    diff: bool,
-) -> int:
+def _list(context: Context, scopes: Sequence[str], diff: bool) -> int:
     with context.open() as memory:
         copies = memory.conflicts(scopes or None)
     with_diff = diff or sys.stdout.isatty()
@@ -169,10 +143,7 @@ def _exit_code(resolved: "Sequence[ResolvedConflict]") -> int:
     return PENDING if "pending" in outcomes else 0
 
 
-def _copy_lines(
-    copy: "ConflictCopy",
-    diff: bool,
-) -> Iterator[str]:
+def _copy_lines(copy: "ConflictCopy", diff: bool) -> Iterator[str]:
     date = f", {copy.date}" if copy.date else ""
     head = f"{copy.id}  {copy.note}  {copy.program}{date}"
     yield f"{styled(head, bold=True)}  {copy.state}: {copy.why}"
@@ -202,10 +173,7 @@ def _excerpt(raw: bytes) -> str:
     return repr(text)
 
 
-def _would(
-    copy: "ConflictCopy",
-    options: ConflictOptions,
-) -> str:
+def _would(copy: "ConflictCopy", options: ConflictOptions) -> str:
     """Return what a dry run would do with a copy."""
     if options.action == "discard":
         return "would go to the trash"
@@ -216,18 +184,12 @@ def _would(
     return _WOULD.get(copy.state, f"needs your decision: {copy.why}")
 
 
-def _report(
-    resolved: "Sequence[ResolvedConflict]",
-    options: ConflictOptions,
-) -> Iterator[str]:
+def _report(resolved: "Sequence[ResolvedConflict]", options: ConflictOptions) -> Iterator[str]:
     for result in resolved:
         yield from _resolved_lines(result, options)
 
 
-def _resolved_lines(
-    result: "ResolvedConflict",
-    options: ConflictOptions,
-) -> Iterator[str]:
+def _resolved_lines(result: "ResolvedConflict", options: ConflictOptions) -> Iterator[str]:
     copy = result.copy
     edit = result.edit
     if edit is not None and edit.diff:
@@ -250,11 +212,7 @@ def _resolved_lines(
 @click.argument("thrown_id", metavar="[ID]", required=False)
 @common
 @click.pass_obj
-def trash(
-    context: Context,
-    action: str | None,
-    thrown_id: str | None,
-) -> int:
+def trash(context: Context, action: str | None, thrown_id: str | None) -> int:
     """List the notes deleted in the last 30 days, newest first, or restore one by its ID.
 
     If another note has its name by now, the restored note gets a name beside it.
@@ -279,8 +237,7 @@ def trash(
         restored = memory.conflicts.untrash(thrown_id, now=context.now)
     why = f" ({restored.why})" if restored.why else ""
     context.emit(
-        json_contract.of_trash([restored]),
-        lambda: f"{restored.outcome}: {restored.note}{why}",
+        json_contract.of_trash([restored]), lambda: f"{restored.outcome}: {restored.note}{why}"
     )
     return PENDING if restored.outcome == "pending" else 0
 

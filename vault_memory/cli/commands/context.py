@@ -7,14 +7,7 @@ import click
 
 from vault_memory.cli import search_text
 from vault_memory.cli.daemon_or_local import answer_context
-from vault_memory.cli.options import (
-    Context,
-    NamedScopes,
-    common,
-    iso_day,
-    private,
-    scoped,
-)
+from vault_memory.cli.options import Context, NamedScopes, common, iso_day, private, scoped
 from vault_memory.cli.remarks import print_freshness, print_unknown_scopes
 from vault_memory.errors import UsageError
 from vault_memory.lazy import lazy_module
@@ -38,21 +31,14 @@ else:
     metavar="CHARS",
     help="Maximum length of the block; USER.md and CHANNEL.md are never shortened.",
 )
-@click.option(
-    "--session",
-    metavar="NAME",
-    help="Leave out the turns of this conversation.",
-)
+@click.option("--session", metavar="NAME", help="Leave out the turns of this conversation.")
 @click.option(
     "--confirmation",
     metavar="TEXT",
     help="The task that the user has just confirmed; it comes last in the block.",
 )
 @click.option(
-    "--as-of",
-    callback=iso_day,
-    metavar="DATE",
-    help="The block as it was at the end of this day.",
+    "--as-of", callback=iso_day, metavar="DATE", help="The block as it was at the end of this day."
 )
 @click.option(
     "--all",
@@ -93,8 +79,7 @@ def context(
     names = scopes.names()
     if everything and names:
         raise UsageError(
-            "--all excludes --user, --channel and --group",
-            hint="give either --all or names",
+            "--all excludes --user, --channel and --group", hint="give either --all or names"
         )
     day = options.pop("as_of")
     chosen = {name: value for name, value in options.items() if value is not None}
@@ -104,13 +89,7 @@ def context(
         as_of=date.fromisoformat(day) if day else None,
         **chosen,
     )
-    answer = answer_context(
-        context,
-        " ".join(prompt),
-        names,
-        block_options,
-        everything=everything,
-    )
+    answer = answer_context(context, " ".join(prompt), names, block_options, everything=everything)
     context.emit(answer, lambda: answer["text"], verbatim=True)
     if not context.json:
         for line in search_text.cut_texts(answer):

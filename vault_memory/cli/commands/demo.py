@@ -68,14 +68,7 @@ def demo(context: Context) -> None:
             _show(context, QUESTION_ABOUT_TURN, turn)
         context.say("\na night passes")
         _command(vault, "sleep", "--user", "mira")
-        learned = _search(
-            vault,
-            QUESTION_ABOUT_FACT,
-            "--kind",
-            "facts",
-            "--kind",
-            "dated",
-        )
+        learned = _search(vault, QUESTION_ABOUT_FACT, "--kind", "facts", "--kind", "dated")
         _show(context, QUESTION_ABOUT_FACT, learned)
     answer: DemoJson = {
         "questions": [
@@ -105,10 +98,7 @@ def demo(context: Context) -> None:
 def _daemon(vault: Path) -> Iterator[None]:
     command = [sys.executable, "-m", "vault_memory", "--vault", str(vault), "run"]
     with subprocess.Popen(
-        command,
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.PIPE,
-        text=True,
+        command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True
     ) as process:
         assert process.stderr is not None
         try:
@@ -133,10 +123,7 @@ class _Edit:
     """from the start of the editor until search found the line"""
 
 
-def _edit(
-    context: Context,
-    vault: Path,
-) -> _Edit:
+def _edit(context: Context, vault: Path) -> _Edit:
     editor, command = _editor(vault / NOTE)
     context.say(f"\n{editor} adds to {NOTE}: {NEW_LINE}")
     started = time.monotonic()
@@ -207,11 +194,7 @@ def _editor(note: Path) -> tuple[str, list[str]]:
     return "python", [sys.executable, "-c", script, str(note), NEW_LINE]
 
 
-def _show(
-    context: Context,
-    question: str,
-    answer: Answer,
-) -> None:
+def _show(context: Context, question: str, answer: Answer) -> None:
     context.say(f"\n? {question}")
     for hit in answer["hits"][:2]:
         note = styled(hit["note"], bold=True)

@@ -22,11 +22,7 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 class OpCommand(click.Command):
     """A command whose arguments may be copied list items, `- such`, which look like options."""
 
-    def parse_args(
-        self,
-        ctx: click.Context,
-        args: list[str],
-    ) -> list[str]:
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         without_markers = [re.sub(r"^-[ \t]+", "", arg) for arg in args]
         return super().parse_args(ctx, without_markers)
 
@@ -54,9 +50,7 @@ def editing(function: Function) -> Function:
 @editing
 @common
 @click.pass_obj
-def append(
-    context: Context, /, note: str, heading: str, line: str, **options: Any
-) -> int:
+def append(context: Context, /, note: str, heading: str, line: str, **options: Any) -> int:
     """Add LINE as an item to the section HEADING of NOTE.
 
     A line that is already there is not added again, unless it is a task that is done. LINE may
@@ -66,11 +60,7 @@ def append(
     Example:
       vault-memory append USER.md Preferences "tea without sugar"
     """
-    op = {
-        "op": "append",
-        "heading": heading,
-        "line": line,
-    }
+    op = {"op": "append", "heading": heading, "line": line}
     return _apply(context, note, [op], options)
 
 
@@ -88,11 +78,7 @@ def add_heading(
 
     A note that does not exist is created.
     """
-    op = {
-        "op": "add_heading",
-        "heading": heading,
-        "lines": list(lines),
-    }
+    op = {"op": "add_heading", "heading": heading, "lines": list(lines)}
     return _apply(context, note, [op], options)
 
 
@@ -103,18 +89,12 @@ def add_heading(
 @editing
 @common
 @click.pass_obj
-def remove(
-    context: Context, /, note: str, heading: str, match: str, **options: Any
-) -> int:
+def remove(context: Context, /, note: str, heading: str, match: str, **options: Any) -> int:
     """Remove the item that contains MATCH from the section HEADING of NOTE.
 
     Nested items are removed with it. MATCH must be in exactly one item.
     """
-    op = {
-        "op": "remove",
-        "heading": heading,
-        "match": match,
-    }
+    op = {"op": "remove", "heading": heading, "match": match}
     return _apply(context, note, [op], options)
 
 
@@ -125,19 +105,13 @@ def remove(
 @editing
 @common
 @click.pass_obj
-def archive(
-    context: Context, /, note: str, heading: str, match: str, **options: Any
-) -> int:
+def archive(context: Context, /, note: str, heading: str, match: str, **options: Any) -> int:
     """Move the item that contains MATCH from the section HEADING of NOTE to its section Archived.
 
     Nested items move with it. Rules in that section no longer hold: no prompt gets them.
     MATCH must be in exactly one item.
     """
-    op = {
-        "op": "archive",
-        "heading": heading,
-        "match": match,
-    }
+    op = {"op": "archive", "heading": heading, "match": match}
     return _apply(context, note, [op], options)
 
 
@@ -161,12 +135,7 @@ def replace(
     Example:
       vault-memory replace USER.md Tasks "water plants" "[x] water plants"
     """
-    op = {
-        "op": "replace",
-        "heading": heading,
-        "match": match,
-        "line": line,
-    }
+    op = {"op": "replace", "heading": heading, "match": match, "line": line}
     return _apply(context, note, [op], options)
 
 
@@ -205,8 +174,7 @@ def _read_ops(text: str | bytes) -> list[object]:
     ops = payload.get("ops") if isinstance(payload, dict) else payload
     if not isinstance(ops, list):
         raise UsageError(
-            "the ops are not a list",
-            hint='write [{"op": "append", …}, …] or {"ops": […]}',
+            "the ops are not a list", hint='write [{"op": "append", …}, …] or {"ops": […]}'
         )
     return ops
 
@@ -223,12 +191,7 @@ def _read(file: str) -> bytes:
         ) from None
 
 
-def _apply(
-    context: Context,
-    note: str,
-    ops: Sequence[Any],
-    options: Mapping[str, Any],
-) -> int:
+def _apply(context: Context, note: str, ops: Sequence[Any], options: Mapping[str, Any]) -> int:
     with context.open() as memory:
         note = named_note(context, memory, note)
         edit = memory.apply(note, ops, now=context.now, **options)
@@ -236,11 +199,7 @@ def _apply(
     return exit_code_of_ops(edit)
 
 
-def named_note(
-    context: Context,
-    memory: "VaultMemory",
-    note: str,
-) -> str:
+def named_note(context: Context, memory: "VaultMemory", note: str) -> str:
     """Return the path of a note that is named without extension, and say which one it is."""
     # Fault: a path with an extension may be that of a new note, and must not become another one.
     if note.endswith((".md", ".markdown")):

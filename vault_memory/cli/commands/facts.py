@@ -67,10 +67,7 @@ def changing(function: Function) -> Function:
 @click.command()
 @click.option("--entity", metavar="NAME", help="Only facts about this person or thing.")
 @click.option(
-    "--on",
-    callback=iso_day,
-    metavar="DATE",
-    help="The facts that held on this day, as known now.",
+    "--on", callback=iso_day, metavar="DATE", help="The facts that held on this day, as known now."
 )
 @click.option(
     "--below",
@@ -82,11 +79,7 @@ def changing(function: Function) -> Function:
 @common
 @click.pass_obj
 def facts(
-    context: Context,
-    entity: str | None,
-    on: str | None,
-    below: float | None,
-    scopes: NamedScopes,
+    context: Context, entity: str | None, on: str | None, below: float | None, scopes: NamedScopes
 ) -> None:
     """List the facts that hold now, with their ids.
 
@@ -122,19 +115,11 @@ def facts(
 @scoped
 @common
 @click.pass_obj
-def timeline(
-    context: Context,
-    entity: str,
-    scopes: NamedScopes,
-) -> None:
+def timeline(context: Context, entity: str, scopes: NamedScopes) -> None:
     """List all facts about ENTITY, past ones included, oldest first."""
     remarks.check_given_name(entity)
     with context.open() as memory:
-        listed = memory.timeline(
-            entity,
-            scopes=scopes.names_or_all(memory),
-            now=context.now,
-        )
+        listed = memory.timeline(entity, scopes=scopes.names_or_all(memory), now=context.now)
     answer = facts_json.of_facts(listed, listed.unknown_scopes)
     context.emit(
         answer,
@@ -151,19 +136,11 @@ def timeline(
 @scoped
 @common
 @click.pass_obj
-def entity(
-    context: Context,
-    name: str,
-    scopes: NamedScopes,
-) -> None:
+def entity(context: Context, name: str, scopes: NamedScopes) -> None:
     """Show who or what NAME is: aliases, facts, relationships, and where notes mention it."""
     remarks.check_given_name(name)
     with context.open() as memory:
-        info = memory.facts.entity(
-            name,
-            scopes=scopes.names_or_all(memory),
-            now=context.now,
-        )
+        info = memory.facts.entity(name, scopes=scopes.names_or_all(memory), now=context.now)
     answer = facts_json.of_about(info)
     context.emit(
         answer,
@@ -231,9 +208,7 @@ class NewFact:
     help="The last day on which the fact holds.",
 )
 @click.option(
-    "--temporary",
-    is_flag=True,
-    help="The fact holds for a while, and does not end a lasting one.",
+    "--temporary", is_flag=True, help="The fact holds for a while, and does not end a lasting one."
 )
 @click.option(
     "--confidence",
@@ -242,29 +217,14 @@ class NewFact:
     metavar="N",
     help="How certain the fact is, from 0 to 1.",
 )
-@click.option(
-    "--ref",
-    default="",
-    metavar="ID",
-    help="The turn or task that the fact comes from.",
-)
-@click.option(
-    "--origin",
-    default="owner",
-    metavar="WORD",
-    help="Whose words the fact comes from.",
-)
+@click.option("--ref", default="", metavar="ID", help="The turn or task that the fact comes from.")
+@click.option("--origin", default="owner", metavar="WORD", help="Whose words the fact comes from.")
 @changing
 @scoped
 @common
 @click.pass_obj
 @grouped(NewFact, "fact")
-def add_fact(
-    context: Context,
-    fact: NewFact,
-    change: ChangeOptions,
-    scopes: NamedScopes,
-) -> int:
+def add_fact(context: Context, fact: NewFact, change: ChangeOptions, scopes: NamedScopes) -> int:
     """Add the fact SUBJECT PREDICATE OBJECT. On a terminal the command asks for missing parts.
 
     Some predicates, such as works_at and lives_in, have one value at a time: a new value
@@ -278,11 +238,7 @@ def add_fact(
     with context.open(makes_names=True) as memory:
         scope = _scope(memory, arguments["subject"], scopes.names())
         result = memory.add_fact(
-            **arguments,
-            scope=scope,
-            source=change.source,
-            dry_run=change.dry_run,
-            now=context.now,
+            **arguments, scope=scope, source=change.source, dry_run=change.dry_run, now=context.now
         )
     return _emit(context, result, change.dry_run)
 
@@ -315,23 +271,13 @@ class Correction:
 @click.option("--subject", metavar="NAME", help="The person or thing it is about.")
 @click.option("--predicate", metavar="WORD", help="The correct predicate.")
 @click.option(
-    "--from",
-    "valid_from",
-    metavar="DATE",
-    callback=iso_day,
-    help="The correct first day.",
+    "--from", "valid_from", metavar="DATE", callback=iso_day, help="The correct first day."
 )
 @click.option(
-    "--until",
-    "valid_until",
-    metavar="DATE",
-    callback=iso_day,
-    help="The correct last day.",
+    "--until", "valid_until", metavar="DATE", callback=iso_day, help="The correct last day."
 )
 @click.option(
-    "--temporary/--lasting",
-    default=None,
-    help="Whether the fact holds for a while or permanently.",
+    "--temporary/--lasting", default=None, help="Whether the fact holds for a while or permanently."
 )
 @changing
 @scoped
@@ -372,12 +318,7 @@ def correct(
 @scoped
 @common
 @click.pass_obj
-def invalidate(
-    context: Context,
-    fact_id: str,
-    change: ChangeOptions,
-    scopes: NamedScopes,
-) -> int:
+def invalidate(context: Context, fact_id: str, change: ChangeOptions, scopes: NamedScopes) -> int:
     """End the fact ID, which is no longer true. Its line is struck through; `timeline` shows it."""
     return _by_id(context, "invalidate", fact_id, change, scopes)
 
@@ -388,12 +329,7 @@ def invalidate(
 @scoped
 @common
 @click.pass_obj
-def delete_fact(
-    context: Context,
-    fact_id: str,
-    change: ChangeOptions,
-    scopes: NamedScopes,
-) -> int:
+def delete_fact(context: Context, fact_id: str, change: ChangeOptions, scopes: NamedScopes) -> int:
     """Delete the fact ID from its page, because it was never true."""
     return _by_id(context, "delete", fact_id, change, scopes)
 
@@ -404,22 +340,13 @@ def delete_fact(
 @scoped
 @common
 @click.pass_obj
-def confirm(
-    context: Context,
-    fact_id: str,
-    change: ChangeOptions,
-    scopes: NamedScopes,
-) -> int:
+def confirm(context: Context, fact_id: str, change: ChangeOptions, scopes: NamedScopes) -> int:
     """Confirm that the fact ID is true. A confirmed fact does not fade."""
     return _by_id(context, "confirm", fact_id, change, scopes)
 
 
 def _by_id(
-    context: Context,
-    call: str,
-    fact_id: str,
-    change: ChangeOptions,
-    scopes: NamedScopes,
+    context: Context, call: str, fact_id: str, change: ChangeOptions, scopes: NamedScopes
 ) -> int:
     with context.open() as memory:
         result = getattr(memory.facts, call)(
@@ -432,11 +359,7 @@ def _by_id(
     return _emit(context, result, change.dry_run)
 
 
-def _emit(
-    context: Context,
-    change: "FactChange",
-    dry_run: bool,
-) -> int:
+def _emit(context: Context, change: "FactChange", dry_run: bool) -> int:
     if context.json:
         context.emit(facts_json.of_change(change), str)
     else:
@@ -445,11 +368,7 @@ def _emit(
     return exit_code_of(change.edit)
 
 
-def _scope(
-    memory: "VaultMemory",
-    subject: str,
-    names: Sequence[str],
-) -> str:
+def _scope(memory: "VaultMemory", subject: str, names: Sequence[str]) -> str:
     """Return the scope of a new fact; asks on a terminal if there are several candidates."""
     try:
         return memory.facts.scope_for(subject, names)
@@ -457,11 +376,7 @@ def _scope(
         candidates = error.details.get("candidates")
         if not sys.stdin.isatty() or not isinstance(candidates, list):
             raise
-        answer: str = click.prompt(
-            "On whose page",
-            type=click.Choice(candidates),
-            err=True,
-        )
+        answer: str = click.prompt("On whose page", type=click.Choice(candidates), err=True)
         return answer
 
 
@@ -486,10 +401,7 @@ def _lines(facts: "Iterable[Fact]") -> list[str]:
     return [_line(fact, values) for fact in facts]
 
 
-def _line(
-    fact: "Fact",
-    values: "Mapping[str, tuple[str, ...]]",
-) -> str:
+def _line(fact: "Fact", values: "Mapping[str, tuple[str, ...]]") -> str:
     label = styled(fact.id if fact.text else "(follows)", dim=True)
     subject = styled(fact.subject, bold=True)
     return f"{label:<10}  {subject}  {unclear.shown_line(fact, values)}"

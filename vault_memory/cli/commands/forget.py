@@ -24,13 +24,7 @@ else:
 @scoped
 @common
 @click.pass_obj
-def forget(
-    context: Context,
-    text: str,
-    yes: bool,
-    dry_run: bool,
-    scopes: NamedScopes,
-) -> int:
+def forget(context: Context, text: str, yes: bool, dry_run: bool, scopes: NamedScopes) -> int:
     """Remove TEXT from notes, history and index, and verify that it is gone.
 
     You cannot undo this. A list item that contains TEXT is removed with everything nested
@@ -68,19 +62,13 @@ def _check_can_ask(text: str) -> None:
         )
 
 
-def _is_confirmed(
-    context: Context,
-    preview: "Forgotten",
-) -> bool:
+def _is_confirmed(context: Context, preview: "Forgotten") -> bool:
     for line in _lines(preview):
         context.line(line, err=True)
     return click.confirm("Remove it from all of these? You cannot undo this.", err=True)
 
 
-def _emit(
-    context: Context,
-    report: "Forgotten",
-) -> int:
+def _emit(context: Context, report: "Forgotten") -> int:
     """Print the report, and return 1 when the text is still somewhere after its removal."""
     context.emit(json_contract.of_forgotten(report), lambda: "\n".join(_lines(report)))
     if report.remaining and report.receipt:

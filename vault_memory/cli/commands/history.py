@@ -28,19 +28,10 @@ else:
 
 @click.command()
 @click.argument("note", required=False)
-@click.option(
-    "--limit",
-    type=click.IntRange(1),
-    metavar="N",
-    help="Only the newest N records.",
-)
+@click.option("--limit", type=click.IntRange(1), metavar="N", help="Only the newest N records.")
 @common
 @click.pass_obj
-def log(
-    context: Context,
-    note: str | None,
-    limit: int | None,
-) -> None:
+def log(context: Context, note: str | None, limit: int | None) -> None:
     """Show who changed NOTE (default: any note), when, why and how. The newest change is last.
 
     NOTE is a path in the vault, or the name or an alias of one note.
@@ -63,11 +54,7 @@ def log(
         context.say(f"no note continues the history of {checks.some(lost)}")
 
 
-def _records(
-    memory: "VaultMemory",
-    note: str | None,
-    limit: int | None,
-) -> "tuple[Record, ...]":
+def _records(memory: "VaultMemory", note: str | None, limit: int | None) -> "tuple[Record, ...]":
     """Return the records of a note with a path, else of the only one with this name."""
     records = memory.log(note, limit=limit)
     # A deleted note has records, too, so only a path without any may be a name.
@@ -81,11 +68,7 @@ def _records(
 @dry_run
 @common
 @click.pass_obj
-def undo(
-    context: Context,
-    record_id: str | None,
-    dry_run: bool,
-) -> int:
+def undo(context: Context, record_id: str | None, dry_run: bool) -> int:
     """Undo the change of the audit record ID. The beginning of an id is enough.
 
     Without an id the command names the newest change. On a terminal it shows that change, and asks.
@@ -111,10 +94,7 @@ def undo(
     return exit_code_of(edit)
 
 
-def _newest_change(
-    context: Context,
-    memory: "VaultMemory",
-) -> str:
+def _newest_change(context: Context, memory: "VaultMemory") -> str:
     """Return the id of the newest change, if a person can be asked about it. Raises UsageError."""
     changes = [record for record in memory.log() if record.before != record.after]
     if not changes:
@@ -129,22 +109,13 @@ def _newest_change(
     )
 
 
-def _is_whole(
-    memory: "VaultMemory",
-    record_id: str,
-) -> bool:
+def _is_whole(memory: "VaultMemory", record_id: str) -> bool:
     return any(record.id == record_id for record in memory.log())
 
 
-def _confirm_undo(
-    context: Context,
-    memory: "VaultMemory",
-    record_id: str,
-) -> None:
+def _confirm_undo(context: Context, memory: "VaultMemory", record_id: str) -> None:
     """Show what an id would undo, and ask. Raises click.Abort for a no."""
-    preview = json_contract.of_edit(
-        memory.undo(record_id, dry_run=True, now=context.now)
-    )
+    preview = json_contract.of_edit(memory.undo(record_id, dry_run=True, now=context.now))
     context.line(edit_rendering.text_of(preview, painted))
     click.confirm("Undo this change?", abort=True, err=True)
 
@@ -153,10 +124,7 @@ def _confirm_undo(
 @click.argument("note")
 @common
 @click.pass_obj
-def history(
-    context: Context,
-    note: str,
-) -> None:
+def history(context: Context, note: str) -> None:
     """List the stored versions of NOTE, newest first.
 
     NOTE is a path in the vault, or the name or an alias of one note.
@@ -180,24 +148,16 @@ def history(
 @click.command()
 @click.argument("note")
 @click.option(
-    "--revision",
-    metavar="REVISION",
-    help="The version from `history`; its beginning is enough.",
+    "--revision", metavar="REVISION", help="The version from `history`; its beginning is enough."
 )
 @click.option(
-    "--expected",
-    metavar="REVISION",
-    help="Change nothing unless the note still has this revision.",
+    "--expected", metavar="REVISION", help="Change nothing unless the note still has this revision."
 )
 @dry_run
 @common
 @click.pass_obj
 def restore(
-    context: Context,
-    note: str,
-    revision: str | None,
-    expected: str | None,
-    dry_run: bool,
+    context: Context, note: str, revision: str | None, expected: str | None, dry_run: bool
 ) -> int:
     """Restore an earlier version of NOTE. `undo` can take this back.
 
@@ -210,11 +170,7 @@ def restore(
             memory,
             note,
             lambda path: memory.restore(
-                path,
-                chosen,
-                expected=expected,
-                dry_run=dry_run,
-                now=context.now,
+                path, chosen, expected=expected, dry_run=dry_run, now=context.now
             ),
         )
     if edit.note != note:
@@ -223,11 +179,7 @@ def restore(
     return exit_code_of(edit)
 
 
-def _version_before(
-    context: Context,
-    memory: "VaultMemory",
-    note: str,
-) -> str:
+def _version_before(context: Context, memory: "VaultMemory", note: str) -> str:
     """Return the version before the current one, if a person agrees to it. Raises UsageError."""
     versions = of_named_note(memory, note, memory.history)
     try:
@@ -249,9 +201,7 @@ def _version_before(
             f"`vault-memory restore {note} --revision {revision[:16]}`",
         )
     preview = of_named_note(
-        memory,
-        note,
-        lambda path: memory.restore(path, revision, dry_run=True, now=context.now),
+        memory, note, lambda path: memory.restore(path, revision, dry_run=True, now=context.now)
     )
     text = edit_rendering.text_of(json_contract.of_edit(preview), painted)
     context.line(text)
@@ -264,11 +214,7 @@ def _version_before(
 @click.argument("proposal_id", metavar="[ID]", required=False)
 @common
 @click.pass_obj
-def inbox(
-    context: Context,
-    decision: str | None,
-    proposal_id: str | None,
-) -> int:
+def inbox(context: Context, decision: str | None, proposal_id: str | None) -> int:
     """List the proposals of the bot that wait for your decision, or approve or reject one.
 
     On a terminal the command asks about each of them: approve, reject, edit, skip or quit.

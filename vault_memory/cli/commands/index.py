@@ -33,21 +33,12 @@ else:
 @common
 @click.pass_obj
 def index(
-    context: Context,
-    paths: tuple[str, ...],
-    rebuild: bool,
-    no_embed: bool,
-    layout: str | None,
+    context: Context, paths: tuple[str, ...], rebuild: bool, no_embed: bool, layout: str | None
 ) -> None:
     """Update the index for all notes, or for those under PATHS (relative to the vault)."""
     with open_with_layout(context, layout) as memory, context.progress() as progress:
         inbox_review.carry_out_pages(context, memory)
-        report = memory.index(
-            paths,
-            rebuild=rebuild,
-            embed=not no_embed,
-            progress=progress,
-        )
+        report = memory.index(paths, rebuild=rebuild, embed=not no_embed, progress=progress)
         semantic = memory.vault.semantic
         lacks_embedder = not no_embed and semantic.embedder is None
         reason = semantic.reason if lacks_embedder else ""
@@ -84,10 +75,7 @@ def _remarks(report: "IndexReport") -> Iterator[str]:
         yield f"not UTF-8, so that edits are refused: {some(names)}"
 
 
-def _paths_without_notes(
-    memory: "VaultMemory",
-    paths: Sequence[str],
-) -> list[str]:
+def _paths_without_notes(memory: "VaultMemory", paths: Sequence[str]) -> list[str]:
     """Return the paths at or below which there is no note."""
     if not paths:
         return []

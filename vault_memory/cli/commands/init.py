@@ -54,14 +54,10 @@ class InitOptions:
 @click.argument("path", required=False)
 @click.option("--empty", is_flag=True, help="Write no example notes.")
 @click.option(
-    "--copied",
-    is_flag=True,
-    help="This folder is a copy of another vault: give it a new id.",
+    "--copied", is_flag=True, help="This folder is a copy of another vault: give it a new id."
 )
 @click.option(
-    "--moved",
-    is_flag=True,
-    help="This folder is a vault that was moved here: keep its id.",
+    "--moved", is_flag=True, help="This folder is a vault that was moved here: keep its id."
 )
 @click.option(
     "--user",
@@ -72,11 +68,7 @@ class InitOptions:
 @common
 @click.pass_obj
 @grouped(InitOptions, "options")
-def init(
-    context: Context,
-    path: str | None,
-    options: InitOptions,
-) -> None:
+def init(context: Context, path: str | None, options: InitOptions) -> None:
     """Create a vault at PATH (default: --vault, else the current folder).
 
     A new or empty folder gets example notes. A folder with files in it stays as it is,
@@ -125,28 +117,17 @@ def init(
     context.say(f"next: {command} search …, or {command} run")
 
 
-def _root(
-    context: Context,
-    path: str | None,
-) -> Path:
+def _root(context: Context, path: str | None) -> Path:
     """Return the folder that the command means."""
     named = path or context.vault or os.environ.get("VAULT_MEMORY_VAULT") or "."
     return Path(named).expanduser()
 
 
 @click.command()
-@click.argument(
-    "name",
-    required=False,
-    metavar="[NAME]",
-    type=click.Choice(layout_choice.NAMES),
-)
+@click.argument("name", required=False, metavar="[NAME]", type=click.Choice(layout_choice.NAMES))
 @common
 @click.pass_obj
-def layout(
-    context: Context,
-    name: str | None,
-) -> None:
+def layout(context: Context, name: str | None) -> None:
     """Show which files are memory, and what each layout would claim; NAME sets the layout.
 
     The layouts are shared, workspace, obsidian, logseq and plain. NAME is written into the configuration. A copy of the file from before stays beside it: put
@@ -188,10 +169,7 @@ def _proposal_json(row: "LayoutProposal") -> "LayoutProposalJson":
     }
 
 
-def _lines(
-    report: "LayoutReport",
-    rows: "Sequence[LayoutProposal]",
-) -> Iterator[str]:
+def _lines(report: "LayoutReport", rows: "Sequence[LayoutProposal]") -> Iterator[str]:
     survey = report.survey
     by = {"program": " (chosen by the program)", "default": "", "configuration": ""}
     yield f"layout: {report.name or 'built-in'}{by[report.chosen_by]}"
@@ -220,18 +198,10 @@ def _change_text(change: "ConfigChange") -> str:
 
 @click.command()
 @click.argument("shell", type=click.Choice(["bash", "zsh", "fish"]))
-@click.option(
-    "--install",
-    is_flag=True,
-    help="Write the script where the shell finds it.",
-)
+@click.option("--install", is_flag=True, help="Write the script where the shell finds it.")
 @common
 @click.pass_obj
-def completion(
-    context: Context,
-    shell: str,
-    install: bool,
-) -> None:
+def completion(context: Context, shell: str, install: bool) -> None:
     """Print the script that completes commands and names at the Tab key, or install it.
 
     --install writes the script into your folder of completions. zsh, and bash without the package

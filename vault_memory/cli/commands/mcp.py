@@ -19,20 +19,10 @@ else:
 
 
 @click.command()
+@scope_option("--user", help="The person whose memory to serve. Required.")
+@scope_option("--channel", default="", help="The channel where the bot answers.")
 @scope_option(
-    "--user",
-    help="The person whose memory to serve. Required.",
-)
-@scope_option(
-    "--channel",
-    default="",
-    help="The channel where the bot answers.",
-)
-@scope_option(
-    "--group",
-    "groups",
-    multiple=True,
-    help="Also open the notes of this group (repeatable).",
+    "--group", "groups", multiple=True, help="Also open the notes of this group (repeatable)."
 )
 @click.option(
     "--host",
@@ -64,8 +54,7 @@ def mcp(
     """
     if not user:
         raise UsageError(
-            "`mcp` does not know whose memory to serve",
-            hint="name the person with `--user NAME`",
+            "`mcp` does not know whose memory to serve", hint="name the person with `--user NAME`"
         )
     for name in (user, channel, *groups):
         # Python reads a byte of an argument that is not UTF-8 as half of a surrogate pair.
@@ -79,8 +68,7 @@ def mcp(
     memory = context.open()
     if sys.stdin.isatty():
         context.say(
-            "waiting for an MCP client on standard input; "
-            "a client starts this command by itself"
+            "waiting for an MCP client on standard input; a client starts this command by itself"
         )
     has_hooks = quick_start.runs_hooks(host)
     stdio.serve(lambda: memory, lambda: caller, has_hooks=has_hooks)

@@ -14,11 +14,7 @@ from vault_memory.lazy import lazy_module
 if TYPE_CHECKING:
     from vault_memory.api import json_contract, source_json
     from vault_memory.cli.views import tables
-    from vault_memory.contract.source_answers import (
-        SourceJson,
-        SourceTurnJson,
-        SpokenJson,
-    )
+    from vault_memory.contract.source_answers import SourceJson, SourceTurnJson, SpokenJson
     from vault_memory.search.notes.note_lookup import NoteLinks
 else:
     tables = lazy_module("vault_memory.cli.views.tables")
@@ -32,17 +28,11 @@ HEADERS = ("NOTE", "KIND", "SCOPE")
 @click.command()
 @click.argument("note")
 @click.option(
-    "--revision",
-    metavar="REVISION",
-    help="Print this version from its `history` instead.",
+    "--revision", metavar="REVISION", help="Print this version from its `history` instead."
 )
 @common
 @click.pass_obj
-def read(
-    context: Context,
-    note: str,
-    revision: str | None,
-) -> None:
+def read(context: Context, note: str, revision: str | None) -> None:
     """Print NOTE as it is now, and its revision on stderr.
 
     NOTE is a path in the vault, or the name or an alias of one note: `Home` for
@@ -55,9 +45,7 @@ def read(
     with context.open() as memory:
         if revision:
             text = of_named_note(
-                memory,
-                note,
-                lambda path: memory.edits.read_version(path, revision),
+                memory, note, lambda path: memory.edits.read_version(path, revision)
             )
         else:
             text = of_named_note(memory, note, memory.read)
@@ -72,10 +60,7 @@ def read(
 @click.argument("note")
 @common
 @click.pass_obj
-def links(
-    context: Context,
-    note: str,
-) -> None:
+def links(context: Context, note: str) -> None:
     """List the notes that NOTE links to, and those that link to it.
 
     NOTE is a path in the vault, or the name or an alias of one note. A broken link leads to
@@ -104,19 +89,14 @@ def _link_lines(links: "NoteLinks") -> Iterator[str]:
 @scoped
 @common
 @click.pass_obj
-def notes(
-    context: Context,
-    scopes: NamedScopes,
-) -> None:
+def notes(context: Context, scopes: NamedScopes) -> None:
     """List the notes that search reads, with their kind and scope."""
     with context.open() as memory:
         listed = memory.notes(scopes.names() or None)
     width = max((len(note.note) for note in listed), default=0)
 
     def human() -> str:
-        lines = [
-            f"{note.note:<{width}}  {note.kind:<10}  {note.scope}" for note in listed
-        ]
+        lines = [f"{note.note:<{width}}  {note.kind:<10}  {note.scope}" for note in listed]
         return "\n".join(lines) or "no notes"
 
     answer = json_contract.of_notes(listed, listed.unknown_scopes)
@@ -124,9 +104,7 @@ def notes(
     context.emit(
         answer,
         human,
-        view=lambda screen: (
-            tables.table(HEADERS, rows, screen.columns) if rows else "no notes"
-        ),
+        view=lambda screen: tables.table(HEADERS, rows, screen.columns) if rows else "no notes",
     )
     print_unknown_scopes(context, answer)
 
@@ -144,12 +122,7 @@ def notes(
 @scoped
 @common
 @click.pass_obj
-def source(
-    context: Context,
-    ref: str,
-    around: int,
-    scopes: NamedScopes,
-) -> None:
+def source(context: Context, ref: str, around: int, scopes: NamedScopes) -> None:
     """Show the turns that a line, a fact or an id comes from.
 
     REF is NOTE:LINE, or the id of a turn, a fact, a held candidate or a change. For the
@@ -163,10 +136,7 @@ def source(
     """
     with context.open() as memory:
         origin = memory.source(
-            ref,
-            scopes=scopes.names_or_all(memory),
-            around=around,
-            now=context.now,
+            ref, scopes=scopes.names_or_all(memory), around=around, now=context.now
         )
     answer = source_json.of_source(origin)
     context.emit(answer, lambda: "\n".join(_source_lines(answer)))

@@ -50,25 +50,13 @@ class TurnOptions:
 @click.command()
 @click.argument("text")
 @click.option(
-    "--session",
-    required=True,
-    metavar="ID",
-    help="The conversation of the turn; any text.",
+    "--session", required=True, metavar="ID", help="The conversation of the turn; any text."
 )
 @click.option(
-    "--role",
-    required=True,
-    metavar="ROLE",
-    help="Who speaks: user, assistant, system or tool.",
+    "--role", required=True, metavar="ROLE", help="Who speaks: user, assistant, system or tool."
 )
-@scope_option(
-    "--user",
-    help="The person who speaks, or to whom the bot speaks.",
-)
-@scope_option(
-    "--channel",
-    help="The channel of the conversation, if any.",
-)
+@scope_option("--user", help="The person who speaks, or to whom the bot speaks.")
+@scope_option("--channel", help="The channel of the conversation, if any.")
 @click.option(
     "--source",
     default="talk",
@@ -87,9 +75,7 @@ class TurnOptions:
     help="`persistent`, or `incognito`: nothing is written.",
 )
 @click.option(
-    "--silent",
-    is_flag=True,
-    help="The turn of a job that talks to nobody: it is not recorded.",
+    "--silent", is_flag=True, help="The turn of a job that talks to nobody: it is not recorded."
 )
 @click.option(
     "--automated",
@@ -101,11 +87,7 @@ class TurnOptions:
 @common
 @click.pass_obj
 @grouped(TurnOptions, "options")
-def record(
-    context: Context,
-    text: str,
-    options: TurnOptions,
-) -> None:
+def record(context: Context, text: str, options: TurnOptions) -> None:
     """Add TEXT to the transcript of a conversation. Search finds it at once.
 
     With `-` the command reads TEXT from standard input. Without --user the conversation
@@ -124,8 +106,7 @@ def record(
         turn = memory.record_turn(text=text, now=context.now, **asdict(options))
         memory.conversations.take_dropped()
     context.emit(
-        json_contract.of_recorded(turn),
-        lambda: f"{turn.id}  {turn.note}" if turn.id else "",
+        json_contract.of_recorded(turn), lambda: f"{turn.id}  {turn.note}" if turn.id else ""
     )
     if not turn.id:
         context.say("not recorded")
@@ -133,32 +114,19 @@ def record(
 
 @click.command("end-session")
 @click.argument("session")
-@scope_option(
-    "--user",
-    help="The person, if several people have a session of this name.",
-)
-@scope_option(
-    "--channel",
-    help="The channel of the conversation, if any.",
-)
+@scope_option("--user", help="The person, if several people have a session of this name.")
+@scope_option("--channel", help="The channel of the conversation, if any.")
 @new_name
 @common
 @click.pass_obj
-def end_session(
-    context: Context,
-    session: str,
-    user: str | None,
-    channel: str | None,
-) -> None:
+def end_session(context: Context, session: str, user: str | None, channel: str | None) -> None:
     """End the conversation SESSION, and decide what is kept of it.
 
     To end a conversation twice changes nothing.
     """
     with context.open() as memory:
         memory.conversations.take_dropped()
-        sessions = memory.conversations.sessions.find(
-            session, user or "", channel or ""
-        )
+        sessions = memory.conversations.sessions.find(session, user or "", channel or "")
         ended = memory.end_session(session, user=user, channel=channel, now=context.now)
     context.emit(json_contract.of_ended(ended), lambda: _ended_text(ended))
     if not sessions and not context.json:
@@ -168,23 +136,13 @@ def end_session(
 @click.command()
 @click.argument("session")
 @click.argument("text", required=False, default="")
-@scope_option(
-    "--user",
-    help="The person, if several people have a session of this name.",
-)
-@scope_option(
-    "--channel",
-    help="The channel of the conversation, if any.",
-)
+@scope_option("--user", help="The person, if several people have a session of this name.")
+@scope_option("--channel", help="The channel of the conversation, if any.")
 @new_name
 @common
 @click.pass_obj
 def compact(
-    context: Context,
-    session: str,
-    text: str,
-    user: str | None,
-    channel: str | None,
+    context: Context, session: str, text: str, user: str | None, channel: str | None
 ) -> None:
     """Sum the conversation SESSION up in `memories/sessions`, and end it.
 
@@ -231,20 +189,14 @@ def _ended_text(ended: "Ended") -> str:
 
 @click.command()
 @click.argument(
-    "verdict",
-    required=False,
-    type=click.Choice(["promote", "drop"]),
-    metavar="[promote|drop]",
+    "verdict", required=False, type=click.Choice(["promote", "drop"]), metavar="[promote|drop]"
 )
 @click.argument("candidate_id", required=False, metavar="[ID]")
 @scoped
 @common
 @click.pass_obj
 def held(
-    context: Context,
-    verdict: "Verdict | None",
-    candidate_id: str | None,
-    scopes: NamedScopes,
+    context: Context, verdict: "Verdict | None", candidate_id: str | None, scopes: NamedScopes
 ) -> int:
     """List what waits for more turns before the bot keeps it.
 
@@ -266,8 +218,7 @@ def held(
         if verdict is None or candidate_id is None:
             waiting = learning.held(names, now=context.now)
             context.emit(
-                {"held": waiting},
-                lambda: "\n".join(map(_line, waiting)) or "nothing waits",
+                {"held": waiting}, lambda: "\n".join(map(_line, waiting)) or "nothing waits"
             )
             return 0
         decided = learning.decide_held(candidate_id, verdict, names, now=context.now)
@@ -286,22 +237,11 @@ def _line(entry: "HeldJson") -> str:
 @click.command()
 @click.argument("verdict", type=click.Choice(["good", "bad"]))
 @click.argument("text", required=False, default="")
-@click.option(
-    "--about",
-    default="",
-    metavar="ID",
-    help="The item, fact or turn that it is about.",
-)
+@click.option("--about", default="", metavar="ID", help="The item, fact or turn that it is about.")
 @scoped
 @common
 @click.pass_obj
-def feedback(
-    context: Context,
-    verdict: str,
-    text: str,
-    about: str,
-    scopes: NamedScopes,
-) -> None:
+def feedback(context: Context, verdict: str, text: str, about: str, scopes: NamedScopes) -> None:
     """Log what you think of an answer, or of what the bot keeps.
 
     ID is as for `source`: an item as NOTE:LINE, or the id of a turn, a fact, a held candidate
@@ -320,10 +260,7 @@ def feedback(
             hint="name it, such as `--user NAME` or `--channel NAME`",
         )
     opinion = policy_feedback.Feedback(
-        "good" if verdict == "good" else "bad",
-        scope=names[0],
-        about=about,
-        text=text,
+        "good" if verdict == "good" else "bad", scope=names[0], about=about, text=text
     )
     with context.open() as memory:
         memory.learning.log_feedback(opinion, now=context.now)

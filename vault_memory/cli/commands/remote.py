@@ -86,16 +86,8 @@ class RemoteOptions:
     is_flag=True,
     help="With add: send the password, or the notes to a bucket, unencrypted over http://.",
 )
-@click.option(
-    "--endpoint",
-    metavar="URL",
-    help="With add s3://…: the store, if it is not Amazon.",
-)
-@click.option(
-    "--region",
-    metavar="NAME",
-    help="With add s3://…: the region of the bucket.",
-)
+@click.option("--endpoint", metavar="URL", help="With add s3://…: the store, if it is not Amazon.")
+@click.option("--region", metavar="NAME", help="With add s3://…: the region of the bucket.")
 @click.option(
     "--credentials-file",
     metavar="FILE",
@@ -104,12 +96,7 @@ class RemoteOptions:
 @common
 @click.pass_obj
 @grouped(RemoteOptions, "options")
-def remote(
-    context: Context,
-    action: str,
-    url: str | None,
-    options: RemoteOptions,
-) -> int:
+def remote(context: Context, action: str, url: str | None, options: RemoteOptions) -> int:
     """Set up sync with a folder on a Nextcloud, another WebDAV server, or in S3.
 
     \b
@@ -152,25 +139,14 @@ def remote(
     return 0
 
 
-def _remove(
-    context: Context,
-    memory: "VaultMemory",
-) -> None:
+def _remove(context: Context, memory: "VaultMemory") -> None:
     url = memory.vault.config.remote.url
     setup.remove(memory.sync)
     answer: RemoteRemovedJson = {"removed": url}
-    context.emit(
-        answer,
-        lambda: f"{url} is not synced any more; both folders stay as they are",
-    )
+    context.emit(answer, lambda: f"{url} is not synced any more; both folders stay as they are")
 
 
-def _add(
-    context: Context,
-    memory: "VaultMemory",
-    url: str,
-    options: RemoteOptions,
-) -> int:
+def _add(context: Context, memory: "VaultMemory", url: str, options: RemoteOptions) -> int:
     settings = _settings(memory.vault.config.remote, options)
     password = ""
     is_bucket = url.lower().startswith("s3://")
@@ -180,9 +156,7 @@ def _add(
         granted = setup.log_in(
             url,
             settings,
-            lambda page: context.say(
-                f"open this page and approve the login there:\n  {page}"
-            ),
+            lambda page: context.say(f"open this page and approve the login there:\n  {page}"),
         )
         address = granted.url
         password = granted.password
@@ -194,10 +168,7 @@ def _add(
     address = _with_folder(memory, url, address, options.folder)
     if not options.login and not settings.password_file and not is_bucket:
         password = _new_password(memory, settings)
-    _emit_test(
-        context,
-        setup.add(memory.sync, settings._replace(url=address), password),
-    )
+    _emit_test(context, setup.add(memory.sync, settings._replace(url=address), password))
     if not context.json:
         context.say(
             "next: `vault-memory sync --dry-run` shows what would change; "
@@ -206,10 +177,7 @@ def _add(
     return 0
 
 
-def _settings(
-    previous: "RemoteSettings",
-    options: RemoteOptions,
-) -> "RemoteSettings":
+def _settings(previous: "RemoteSettings", options: RemoteOptions) -> "RemoteSettings":
     """Return the new section [remote], still without its URL."""
     ca_file = _absolute(options.ca_file) or previous.ca_file
     return previous._replace(
@@ -231,12 +199,7 @@ def _absolute(path: str | None) -> str:
     return ""
 
 
-def _with_folder(
-    memory: "VaultMemory",
-    url: str,
-    address: str,
-    folder: str | None,
-) -> str:
+def _with_folder(memory: "VaultMemory", url: str, address: str, folder: str | None) -> str:
     """Return the address of the folder to sync; asks for it at the top of a Nextcloud account."""
     is_root = setup.is_account_root(address)
     # A user who typed the address of all files means all files.
@@ -246,24 +209,15 @@ def _with_folder(
     return setup.below(address, folder or _ask_for_folder(memory, address))
 
 
-def _ask_for_folder(
-    memory: "VaultMemory",
-    address: str,
-) -> str:
+def _ask_for_folder(memory: "VaultMemory", address: str) -> str:
     if not sys.stdin.isatty():
-        raise CannotAsk(
-            "`remote add` asks for a folder in your files",
-            "name one with `--folder`",
-        )
+        raise CannotAsk("`remote add` asks for a folder in your files", "name one with `--folder`")
     default = memory.root.resolve().name
     folder: str = click.prompt(f"Folder below {address}", default=default, err=True)
     return folder
 
 
-def _new_password(
-    memory: "VaultMemory",
-    settings: "RemoteSettings",
-) -> str:
+def _new_password(memory: "VaultMemory", settings: "RemoteSettings") -> str:
     """Ask for the password to store.
 
     Returns an empty text if the service manager or the environment has one, or no user is set.
@@ -281,18 +235,11 @@ def _new_password(
             "`remote add` asks for the password",
             "use `--password-file FILE`, `--login`, or VAULT_MEMORY_REMOTE_PASSWORD",
         )
-    answer: str = click.prompt(
-        f"App password of {settings.user}",
-        hide_input=True,
-        err=True,
-    )
+    answer: str = click.prompt(f"App password of {settings.user}", hide_input=True, err=True)
     return answer
 
 
-def _emit_status(
-    context: Context,
-    memory: "VaultMemory",
-) -> None:
+def _emit_status(context: Context, memory: "VaultMemory") -> None:
     has_remote = bool(memory.vault.config.remote.url)
     answer = daemon_or_local.daemon_status(memory) if has_remote else None
     report = answer["sync"] if answer else None
@@ -304,10 +251,7 @@ def _emit_status(
     context.emit(report, lambda: "\n".join(lines))
 
 
-def _emit_test(
-    context: Context,
-    result: "RemoteTest",
-) -> None:
+def _emit_test(context: Context, result: "RemoteTest") -> None:
     context.emit(result.as_json(), lambda: "\n".join(_test_lines(result)))
 
 

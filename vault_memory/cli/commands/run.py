@@ -33,10 +33,7 @@ else:
 @layout_option
 @common
 @click.pass_obj
-def run(
-    context: Context,
-    layout: str | None,
-) -> None:
+def run(context: Context, layout: str | None) -> None:
     """Run the daemon until Ctrl-C: watch the vault, and keep its index up to date.
 
     The daemon prints a line for each changed note: the chunks added and removed, and the
@@ -60,11 +57,7 @@ def _answer_hook(memory: "VaultMemory", event: Mapping[str, Any]) -> dict[str, A
     return answer
 
 
-def _watch(
-    context: Context,
-    layout: str | None,
-    previous: "Daemon | None" = None,
-) -> "Daemon":
+def _watch(context: Context, layout: str | None, previous: "Daemon | None" = None) -> "Daemon":
     """Watch the vault until a signal, or until it has to be opened again."""
     with open_with_layout(context, layout) as memory:
         daemon = loop.Daemon(
@@ -86,19 +79,11 @@ def _watch(
         return daemon
 
 
-def _refresh(
-    context: Context,
-    memory: "VaultMemory",
-    daemon: "Daemon",
-) -> None:
+def _refresh(context: Context, memory: "VaultMemory", daemon: "Daemon") -> None:
     """Index what changed while no daemon ran, with a progress bar."""
     with context.progress() as progress:
 
-        def advance(
-            step: str,
-            completed: int,
-            total: int,
-        ) -> None:
+        def advance(step: str, completed: int, total: int) -> None:
             daemon.tell_progress(completed, total)
             if progress:
                 progress(step, completed, total)
@@ -108,31 +93,21 @@ def _refresh(
             memory.refresh(advance, renew=False)
 
 
-def _say_ready(
-    context: Context,
-    memory: "VaultMemory",
-    daemon: "Daemon",
-) -> None:
+def _say_ready(context: Context, memory: "VaultMemory", daemon: "Daemon") -> None:
     context.say(_ready_text(memory, daemon))
     # A service has no keys to press.
     if os.isatty(0):
         context.say("press Ctrl-C to stop")
 
 
-def _print_work(
-    context: Context,
-    line: str,
-) -> None:
+def _print_work(context: Context, line: str) -> None:
     """Print a night, a sync or an embedding, with the time of day."""
     if context.quiet:
         return
     _print_cells(context, line, first=f"{datetime.now():%H:%M}  ")
 
 
-def _ready_text(
-    memory: "VaultMemory",
-    daemon: "Daemon",
-) -> str:
+def _ready_text(memory: "VaultMemory", daemon: "Daemon") -> str:
     notes, chunks = memory.vault.indexing.index().counts()
     status = daemon.status()
     mode = status["mode"]
@@ -141,10 +116,7 @@ def _ready_text(
     return f"watching {memory.root}: {notes} notes, {chunks} chunks ({mode})"
 
 
-def _print_change(
-    context: Context,
-    change: "PathChange",
-) -> None:
+def _print_change(context: Context, change: "PathChange") -> None:
     if context.quiet:
         return
     added = "removed" if change.removed else f"+{change.delta.added}"
@@ -153,10 +125,7 @@ def _print_change(
     _print_cells(context, change.note, f"{added} {removed}", duration)
 
 
-def _print_copy(
-    context: Context,
-    resolved: "ResolvedConflict",
-) -> None:
+def _print_copy(context: Context, resolved: "ResolvedConflict") -> None:
     """Print what happened to a conflict copy, because it has left the folder."""
     if context.quiet:
         return
@@ -169,19 +138,13 @@ def _print_copy(
             _print_cells(context, copy.note, f"merged the conflict copy `{name}`{undo}")
         case "discarded":
             _print_cells(
-                context,
-                copy.note,
-                f"moved the conflict copy `{name}` to the trash: {copy.why}",
+                context, copy.note, f"moved the conflict copy `{name}` to the trash: {copy.why}"
             )
         case _:
             return
 
 
-def _print_cells(
-    context: Context,
-    *texts: str,
-    first: str = "",
-) -> None:
+def _print_cells(context: Context, *texts: str, first: str = "") -> None:
     """Print texts side by side; on a terminal, those that do not fit go to the next line."""
     terminal = context.screen()
     if terminal is None:

@@ -6,19 +6,8 @@ import click
 
 from vault_memory.cli import search_text
 from vault_memory.cli.daemon_or_local import answer_search
-from vault_memory.cli.options import (
-    Context,
-    NamedScopes,
-    common,
-    named_scopes,
-    private,
-    scoped,
-)
-from vault_memory.cli.remarks import (
-    print_freshness,
-    print_unknown_scopes,
-    print_unsearched,
-)
+from vault_memory.cli.options import Context, NamedScopes, common, named_scopes, private, scoped
+from vault_memory.cli.remarks import print_freshness, print_unknown_scopes, print_unsearched
 from vault_memory.contract import MOST_HITS
 from vault_memory.errors import UsageError
 from vault_memory.lazy import lazy_module
@@ -33,17 +22,11 @@ else:
     search_calls = lazy_module("vault_memory.search.calls")
 
 
-def _not_empty(
-    ctx: click.Context,
-    parameter: click.Parameter,
-    value: str | None,
-) -> str | None:
+def _not_empty(ctx: click.Context, parameter: click.Parameter, value: str | None) -> str | None:
     # Fault: an empty variable of a script would search all text.
     if value is not None and not value.strip():
         option = parameter.opts[0]
-        raise UsageError(
-            f"`{option}` needs a name", hint=f"leave `{option}` out for all notes"
-        )
+        raise UsageError(f"`{option}` needs a name", hint=f"leave `{option}` out for all notes")
     return value
 
 
@@ -66,11 +49,7 @@ def _not_empty(
     metavar="DATE",
     help="Only chunks of this day or later: 2026-01-31, 2026-01, `yesterday`, `last week`.",
 )
-@click.option(
-    "--until",
-    metavar="DATE",
-    help="Only chunks of this day or earlier.",
-)
+@click.option("--until", metavar="DATE", help="Only chunks of this day or earlier.")
 @click.option(
     "--kind",
     "kinds",
@@ -105,16 +84,9 @@ def _not_empty(
     "comprehensive or general.",
 )
 @click.option(
-    "--limit",
-    type=click.IntRange(1, MOST_HITS),
-    metavar="N",
-    help="Maximum number of hits.",
+    "--limit", type=click.IntRange(1, MOST_HITS), metavar="N", help="Maximum number of hits."
 )
-@click.option(
-    "--session",
-    metavar="ID",
-    help="Leave out the turns of this conversation.",
-)
+@click.option("--session", metavar="ID", help="Leave out the turns of this conversation.")
 @click.option(
     "--why",
     is_flag=True,
@@ -125,22 +97,13 @@ def _not_empty(
     is_flag=True,
     help="Include items that have faded, and show the state of each hit.",
 )
-@click.option(
-    "--copies",
-    is_flag=True,
-    help="Show lines that say the same as hits of their own.",
-)
+@click.option("--copies", is_flag=True, help="Show lines that say the same as hits of their own.")
 @private
 @scoped
 @common
 @click.pass_obj
 def search(
-    context: Context,
-    /,
-    query: tuple[str, ...],
-    scopes: NamedScopes,
-    private: bool,
-    **filters: Any,
+    context: Context, /, query: tuple[str, ...], scopes: NamedScopes, private: bool, **filters: Any
 ) -> None:
     """Find the lines that answer QUERY, best first.
 
@@ -158,13 +121,9 @@ def search(
     chosen = {name: value for name, value in filters.items() if value}
     # The daemon may get the request after midnight, or know no words for days.
     if "since" in chosen:
-        chosen["since"] = filter_values.first_day(
-            chosen["since"], "--since", context.now
-        )
+        chosen["since"] = filter_values.first_day(chosen["since"], "--since", context.now)
     if "until" in chosen:
-        chosen["until"] = filter_values.last_day(
-            chosen["until"], "--until", context.now
-        )
+        chosen["until"] = filter_values.last_day(chosen["until"], "--until", context.now)
     options = search_calls.SearchOptions(now=context.now, **chosen)
     # Others read the answer in a channel, so a name alone does not open a person's own notes.
     is_closed = bool(scopes.channels) and not private
@@ -192,8 +151,5 @@ def search(
     print_freshness(context, answer["freshness"])
 
 
-def _unpainted(
-    text: str,
-    style: str,
-) -> str:
+def _unpainted(text: str, style: str) -> str:
     return text

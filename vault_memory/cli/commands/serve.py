@@ -11,20 +11,9 @@ from typing import TYPE_CHECKING
 import click
 
 from vault_memory.addons import table
-from vault_memory.cli.listener_settings import (
-    NamedPlace,
-    listener_settings,
-    warn_if_unencrypted,
-)
+from vault_memory.cli.listener_settings import NamedPlace, listener_settings, warn_if_unencrypted
 from vault_memory.cli.optional_dependencies import has, need
-from vault_memory.cli.options import (
-    Context,
-    common,
-    grouped,
-    new_name,
-    private,
-    scope_option,
-)
+from vault_memory.cli.options import Context, common, grouped, new_name, private, scope_option
 from vault_memory.errors import ConfigError, NoVault, UsageError
 from vault_memory.lazy import lazy_module
 
@@ -103,9 +92,7 @@ class LocalCaller:
     help="The address to listen on. Default: the configured one, else 127.0.0.1.",
 )
 @click.option(
-    "--port",
-    type=click.IntRange(0, 65535),
-    help="The port to listen on; 0 takes any free port.",
+    "--port", type=click.IntRange(0, 65535), help="The port to listen on; 0 takes any free port."
 )
 @click.option(
     "--socket",
@@ -114,15 +101,8 @@ class LocalCaller:
     help="Listen on this Unix socket instead; only you can open it.",
 )
 @click.option("--web", is_flag=True, help="Serve the page for people, too.")
-@scope_option(
-    "--user",
-    help="With --socket: the person whom requests without a token serve.",
-)
-@scope_option(
-    "--channel",
-    default="",
-    help="With --user: the channel where the bot answers.",
-)
+@scope_option("--user", help="With --socket: the person whom requests without a token serve.")
+@scope_option("--channel", default="", help="With --user: the channel where the bot answers.")
 @scope_option(
     "--group",
     "groups",
@@ -141,12 +121,7 @@ class LocalCaller:
 @click.pass_obj
 @grouped(LocalCaller, "local")
 @grouped(Listener, "listener")
-def serve(
-    context: Context,
-    listener: Listener,
-    local: LocalCaller,
-    new_token: str | None,
-) -> None:
+def serve(context: Context, listener: Listener, local: LocalCaller, new_token: str | None) -> None:
     """Serve bots over HTTP until Ctrl-C: calls below /v1, and MCP at /mcp.
 
     /openapi.json describes the calls. Each bot has a token, which opens the notes of one
@@ -192,20 +167,12 @@ def _serve(
     with_page: bool,
 ) -> None:
     tokens = _load_tokens(memory, settings)
-    has_other_access = (
-        settings.metrics_token_file or memory.vault.config.talk.secret_file
-    )
+    has_other_access = settings.metrics_token_file or memory.vault.config.talk.secret_file
     # Fault: a server that refuses each request looks as if it worked.
     if not (tokens or local or has_other_access or with_page):
         raise NobodyMayAsk(memory.vault.config_file or memory.vault.state.config_file)
     warn_if_unencrypted(context, settings)
-    app = application.application(
-        memory,
-        tokens,
-        _mounted(memory),
-        local=local,
-        settings=settings,
-    )
+    app = application.application(memory, tokens, _mounted(memory), local=local, settings=settings)
     listening = listen.listening_of(settings)
 
     def say_where() -> None:
@@ -219,10 +186,7 @@ def _serve(
     context.say("stopped")
 
 
-def _load_tokens(
-    memory: "VaultMemory",
-    settings: "Serve",
-) -> "Tokens":
+def _load_tokens(memory: "VaultMemory", settings: "Serve") -> "Tokens":
     """Return the tokens of the bots. Raises TokenUnsafe."""
     tokens = http_tokens.Tokens.load(settings.tokens, root=memory.root)
     for row in settings.tokens:
@@ -238,11 +202,7 @@ def _mounted(memory: "VaultMemory") -> "dict[str, ASGIApp]":
     return {"/mcp": transports.application(vault_service.SingleVault(memory))}
 
 
-def _make_token(
-    context: Context,
-    name: str,
-    local: LocalCaller,
-) -> None:
+def _make_token(context: Context, name: str, local: LocalCaller) -> None:
     """Write a new token to a file, and print the configuration that names the file.
 
     The token itself is not printed, because terminals keep what they show.
@@ -258,8 +218,7 @@ def _make_token(
     # Sync would upload the token.
     if any((folder / marker.NAME).exists() for folder in path.parents):
         raise UsageError(
-            f"`{path}` is in a vault, which is synced",
-            hint="name a file outside of the vault",
+            f"`{path}` is in a vault, which is synced", hint="name a file outside of the vault"
         )
     try:
         # The mode is set at the creation: no other user can open the file before the token is in.
@@ -267,8 +226,7 @@ def _make_token(
         fd = os.open(path, flags, 0o600)
     except FileExistsError:
         raise UsageError(
-            f"`{path}` exists already, and bots may use its token",
-            hint="name a new file",
+            f"`{path}` exists already, and bots may use its token", hint="name a new file"
         ) from None
     with os.fdopen(fd, "w", encoding="ascii") as stream:
         stream.write(secrets.token_hex(32) + "\n")
@@ -280,10 +238,7 @@ def _make_token(
     context.emit(answer, lambda: toml)
 
 
-def _token_table(
-    path: str,
-    local: LocalCaller,
-) -> str:
+def _token_table(path: str, local: LocalCaller) -> str:
     """Return the table of the configuration for a token."""
     values: Mapping[str, str | None] = {
         "user": local.user,

@@ -98,15 +98,10 @@ class HostOptions:
     help="With --vaults or --fleet: the address to listen on.",
 )
 @click.option(
-    "--port",
-    type=click.IntRange(0, 65535),
-    help="With --vaults or --fleet: the port to listen on.",
+    "--port", type=click.IntRange(0, 65535), help="With --vaults or --fleet: the port to listen on."
 )
 @click.option(
-    "--socket",
-    "path",
-    metavar="PATH",
-    help="With --vaults: listen on this Unix socket instead.",
+    "--socket", "path", metavar="PATH", help="With --vaults: listen on this Unix socket instead."
 )
 @click.option("--web", is_flag=True, help="With --vaults: serve the pages for people.")
 @click.option(
@@ -126,12 +121,7 @@ class HostOptions:
 @click.pass_obj
 @grouped(HostOptions, "host")
 @grouped(UnitOptions, "options")
-def service(
-    context: Context,
-    action: str,
-    options: UnitOptions,
-    host: HostOptions,
-) -> None:
+def service(context: Context, action: str, options: UnitOptions, host: HostOptions) -> None:
     """Write or remove a unit with which systemd or launchd runs the daemon of this vault.
 
     With --vaults or --fleet the unit runs a host of many vaults. The service manager
@@ -145,10 +135,7 @@ def service(
     """
     chosen = _chosen_host(context, host)
     place = service_units.place_of(
-        _name(options, chosen),
-        own=options.own,
-        kind=options.kind,
-        environment=os.environ,
+        _name(options, chosen), own=options.own, kind=options.kind, environment=os.environ
     )
     if chosen is None:
         result = _change_daemon(context, action, options, place)
@@ -168,16 +155,10 @@ def service(
     context.emit(answer, lambda: "\n".join(_lines(result, options.dry_run)))
 
 
-def _chosen_host(
-    context: Context,
-    host: HostOptions,
-) -> "Service | None":
+def _chosen_host(context: Context, host: HostOptions) -> "Service | None":
     """Return the host that the options name; None for the daemon. Raises UsageError."""
     if host.folder is not None and host.fleet:
-        raise UsageError(
-            "--vaults and --fleet are two kinds of host",
-            hint="leave one of them out",
-        )
+        raise UsageError("--vaults and --fleet are two kinds of host", hint="leave one of them out")
     if host.folder is None and not host.fleet:
         option = host.first_of_host()
         # Fault: the daemon of a single vault serves no port.
@@ -193,22 +174,14 @@ def _chosen_host(
             f"--vault and {option} exclude each other: a service runs a daemon or a host",
             hint="leave one of them out; `service` writes a unit for each",
         )
-    listener = host_command.HostListener(
-        host.http,
-        host.address,
-        host.port,
-        host.path,
-        host.web,
-    )
+    listener = host_command.HostListener(host.http, host.address, host.port, host.path, host.web)
     if host.folder is not None:
         return host_service.HostService(host.folder, listener)
     return _fleet_host(context, host, listener)
 
 
 def _fleet_host(
-    context: Context,
-    host: HostOptions,
-    listener: "host_command.HostListener",
+    context: Context, host: HostOptions, listener: "host_command.HostListener"
 ) -> "Service":
     if not host.http or host.path is not None or host.web:
         raise UsageError(
@@ -218,18 +191,14 @@ def _fleet_host(
     config = context.config or os.environ.get("VAULT_MEMORY_CONFIG")
     if not config:
         raise UsageError(
-            "a host of a fleet needs its configuration",
-            hint="name the file with `--config FILE`",
+            "a host of a fleet needs its configuration", hint="name the file with `--config FILE`"
         )
     unit = table.part("fleet.serving.fleet_service_unit")
     service: Service = unit.FleetService(Path(config).expanduser(), listener)
     return service
 
 
-def _name(
-    options: UnitOptions,
-    chosen: "Service | None",
-) -> str:
+def _name(options: UnitOptions, chosen: "Service | None") -> str:
     """Return the name of the unit. The kinds of service have names of their own."""
     if options.name is not None:
         return options.name
@@ -237,31 +206,18 @@ def _name(
 
 
 def _change_daemon(
-    context: Context,
-    action: str,
-    options: UnitOptions,
-    place: "UnitPlace",
+    context: Context, action: str, options: UnitOptions, place: "UnitPlace"
 ) -> "Installed":
     vault, vault_id = _vault(context, options.own)
     if action == "uninstall":
         return service_units.uninstall(place, vault_id, dry_run=options.dry_run)
     config = context.config or os.environ.get("VAULT_MEMORY_CONFIG")
-    job = service_units.job_of(
-        place,
-        vault,
-        vault_id,
-        Path(config) if config else None,
-        os.environ,
-    )
+    job = service_units.job_of(place, vault, vault_id, Path(config) if config else None, os.environ)
     return service_units.install(place, job, vault_id, dry_run=options.dry_run)
 
 
 def _change_host(
-    context: Context,
-    action: str,
-    options: UnitOptions,
-    place: "UnitPlace",
-    chosen: "Service",
+    context: Context, action: str, options: UnitOptions, place: "UnitPlace", chosen: "Service"
 ) -> "Installed":
     # Fault: a setting of this terminal would decide about paths that the service has not.
     environment = service_units.environment_of_service(os.environ)
@@ -272,10 +228,7 @@ def _change_host(
     return service_units.install(place, job, owner_id, dry_run=options.dry_run)
 
 
-def _vault(
-    context: Context,
-    own: bool,
-) -> tuple[Path, str]:
+def _vault(context: Context, own: bool) -> tuple[Path, str]:
     """Return the path of the vault and its id."""
     if own:
         with context.open() as memory:
@@ -291,10 +244,7 @@ def _vault(
     return root, marker.vault
 
 
-def _lines(
-    result: "Installed",
-    dry_run: bool,
-) -> Iterator[str]:
+def _lines(result: "Installed", dry_run: bool) -> Iterator[str]:
     if result.state == "absent":
         yield f"there is no {result.unit}"
     elif dry_run:

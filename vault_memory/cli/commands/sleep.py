@@ -35,34 +35,17 @@ EXIT_CODES = {"pending": TRY_LATER, "refused": 1}
 
 
 @click.command()
+@scope_option("--user", "users", multiple=True, help="Only the night of this person (repeatable).")
 @scope_option(
-    "--user",
-    "users",
-    multiple=True,
-    help="Only the night of this person (repeatable).",
-)
-@scope_option(
-    "--channel",
-    "channels",
-    multiple=True,
-    help="Only the night of this channel (repeatable).",
+    "--channel", "channels", multiple=True, help="Only the night of this channel (repeatable)."
 )
 @click.option(
-    "--due",
-    is_flag=True,
-    help="Only nights that have begun and are not done; for cron and timers.",
+    "--due", is_flag=True, help="Only nights that have begun and are not done; for cron and timers."
 )
 @click.option(
-    "--again",
-    metavar="DATE",
-    callback=iso_day,
-    help="Read the turns of this day once more.",
+    "--again", metavar="DATE", callback=iso_day, help="Read the turns of this day once more."
 )
-@click.option(
-    "--dry-run",
-    is_flag=True,
-    help="Show what would be learned; write nothing.",
-)
+@click.option("--dry-run", is_flag=True, help="Show what would be learned; write nothing.")
 @new_name
 @common
 @click.pass_obj
@@ -107,8 +90,7 @@ def _keeps_secret() -> bool:
             "leave it out, or give `--yes` to keep it in each prompt and on each device",
         )
     return click.confirm(
-        "It tells a password or a key, which would be in each prompt and on each device."
-        " Keep it?",
+        "It tells a password or a key, which would be in each prompt and on each device. Keep it?",
         err=True,
     )
 
@@ -127,12 +109,7 @@ def _keeps_secret() -> bool:
 @common
 @click.pass_obj
 def remember(
-    context: Context,
-    text: str,
-    scopes: NamedScopes,
-    source: "Source",
-    yes: bool,
-    dry_run: bool,
+    context: Context, text: str, scopes: NamedScopes, source: "Source", yes: bool, dry_run: bool
 ) -> None:
     """Store TEXT permanently and at once, in USER.md, CHANNEL.md or MEMORY.md.
 
@@ -156,16 +133,11 @@ def remember(
             context.say("nothing was remembered")
             return
         result = memory.remember(
-            text,
-            scope=names[0],
-            source=source,
-            now=context.now,
-            dry_run=dry_run,
+            text, scope=names[0], source=source, now=context.now, dry_run=dry_run
         )
     reason = f": {result.reason}" if result.reason else ""
     context.emit(
-        json_contract.of_remembered(result),
-        lambda: f"{result.outcome}  {result.note}{reason}",
+        json_contract.of_remembered(result), lambda: f"{result.outcome}  {result.note}{reason}"
     )
     if result.outcome in EXIT_CODES:
         raise click.exceptions.Exit(EXIT_CODES[result.outcome])

@@ -60,11 +60,7 @@ def status(context: Context) -> None:
     )
 
 
-def _add_host(
-    report: "StatusJson",
-    host: "HostPlace",
-    vault: str,
-) -> None:
+def _add_host(report: "StatusJson", host: "HostPlace", vault: str) -> None:
     """Add to a status how a host tends the vault, if it does."""
     socket = host_folder.host_folder(host.vaults, os.environ).socket
     try:
@@ -99,11 +95,7 @@ def stats(context: Context) -> None:
 @layout_option
 @common
 @click.pass_obj
-def doctor(
-    context: Context,
-    fix: bool,
-    layout: str | None,
-) -> None:
+def doctor(context: Context, fix: bool, layout: str | None) -> None:
     """Check the vault and this installation, and name a fix for each problem.
 
     Exit code 1 means that a check failed.
@@ -124,10 +116,7 @@ def doctor(
         raise click.exceptions.Exit(1)
 
 
-def _checks_without_configuration(
-    context: Context,
-    error: ConfigError,
-) -> "list[Check]":
+def _checks_without_configuration(context: Context, error: ConfigError) -> "list[Check]":
     """Check a vault whose configuration is wrong. Raises ConfigError when its file is missing."""
     open_vault.config_file_of(context.vault, context.config, os.environ)
     defaults = sections.Config()
@@ -135,10 +124,7 @@ def _checks_without_configuration(
         return doctor_checks.examine_without_configuration(memory, error)
 
 
-def nested_lines(
-    report: Mapping[str, Any],
-    indent: str = "",
-) -> Iterator[str]:
+def nested_lines(report: Mapping[str, Any], indent: str = "") -> Iterator[str]:
     """Yield a nested report as indented lines, without empty values."""
     for name, value in report.items():
         label = name.replace("_", " ")

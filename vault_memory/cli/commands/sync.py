@@ -65,20 +65,12 @@ class SyncOptions:
 
 @click.command()
 @click.option(
-    "--once",
-    is_flag=True,
-    help="Stop when both sides are the same, as far as that is possible.",
+    "--once", is_flag=True, help="Stop when both sides are the same, as far as that is possible."
 )
 @dry_run
+@click.option("--approve-deletes", is_flag=True, help="Approve the deletes that are held, once.")
 @click.option(
-    "--approve-deletes",
-    is_flag=True,
-    help="Approve the deletes that are held, once.",
-)
-@click.option(
-    "--approve-restore",
-    is_flag=True,
-    help="Accept the earlier texts that are held, once.",
+    "--approve-restore", is_flag=True, help="Accept the earlier texts that are held, once."
 )
 @click.option(
     "--refuse-restore",
@@ -88,10 +80,7 @@ class SyncOptions:
 @common
 @click.pass_obj
 @grouped(SyncOptions, "options")
-def sync(
-    context: Context,
-    options: SyncOptions,
-) -> int:
+def sync(context: Context, options: SyncOptions) -> int:
     """Sync the vault with the server of `[remote]`, until Ctrl-C or, with --once, one time.
 
     If a daemon runs, `sync` without --once only asks it to sync now.
@@ -125,19 +114,13 @@ def sync(
                 progress=progress,
                 now=context.now,
             )
-    context.emit(
-        json_contract.of_sync(report),
-        lambda: "\n".join(_lines(report, options.dry_run)),
-    )
+    context.emit(json_contract.of_sync(report), lambda: "\n".join(_lines(report, options.dry_run)))
     if options.dry_run and not context.json:
         context.say("nothing was written")
     return _exit_code(report, options.dry_run)
 
 
-def _exit_code(
-    report: "SyncReport",
-    dry_run: bool,
-) -> int:
+def _exit_code(report: "SyncReport", dry_run: bool) -> int:
     if report.held:
         return NEEDS_A_PERSON
     if dry_run:
@@ -149,10 +132,7 @@ def _exit_code(
     return 0
 
 
-def _sync_until_stopped(
-    context: Context,
-    memory: "VaultMemory",
-) -> int:
+def _sync_until_stopped(context: Context, memory: "VaultMemory") -> int:
     """Ask the daemon to sync now; without one, sync in the foreground until a signal."""
     if not memory.vault.config.remote.url:
         raise connection.NoRemote
@@ -169,20 +149,14 @@ def _sync_until_stopped(
     return 0
 
 
-def _sync_in_foreground(
-    context: Context,
-    memory: "VaultMemory",
-) -> None:
+def _sync_in_foreground(context: Context, memory: "VaultMemory") -> None:
     stopped = threading.Event()
     # A signal only sets a flag: an exception could end a write in its middle.
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, lambda *_: stopped.set())
     watcher = watch_watcher.Watcher(memory.root, memory.vault.config.watch)
     watcher.start()
-    thread = sync_thread.Syncing(
-        memory.fork(),
-        tell=lambda report: _print_counts(context, report),
-    )
+    thread = sync_thread.Syncing(memory.fork(), tell=lambda report: _print_counts(context, report))
     context.say(f"syncing {memory.root} with {memory.vault.config.remote.url}")
     reported = ""
     try:
@@ -208,10 +182,7 @@ def _state(status: "SyncStatusJson | None") -> str:
     return status["state"]
 
 
-def _print_counts(
-    context: Context,
-    report: "PassReport",
-) -> None:
+def _print_counts(context: Context, report: "PassReport") -> None:
     if not context.quiet:
         context.line(_counts_text(report))
 
@@ -221,10 +192,7 @@ def _counts_text(report: "PassReport | SyncReport") -> str:
     return ", ".join(f"{n} {words}" for n, words in counts if n) or "nothing to do"
 
 
-def _lines(
-    report: "SyncReport",
-    dry_run: bool,
-) -> Iterator[str]:
+def _lines(report: "SyncReport", dry_run: bool) -> Iterator[str]:
     if dry_run:
         yield from _planned_lines(report)
     else:
@@ -260,13 +228,9 @@ def _conflict_lines(report: "SyncReport") -> Iterator[str]:
 
 def _decisions(report: "SyncReport") -> Iterator[str]:
     """Yield the commands with which a person decides about held changes."""
-    restored = [
-        remark for remark in report.held if remark.reason.endswith(safety_limits.OLDER)
-    ]
+    restored = [remark for remark in report.held if remark.reason.endswith(safety_limits.OLDER)]
     older_here = [
-        remark
-        for remark in report.held
-        if remark.reason.endswith(safety_limits.OLDER_HERE)
+        remark for remark in report.held if remark.reason.endswith(safety_limits.OLDER_HERE)
     ]
     if len(restored) + len(older_here) < len(report.held):
         yield "to approve: `vault-memory sync --approve-deletes`"
@@ -278,10 +242,7 @@ def _decisions(report: "SyncReport") -> Iterator[str]:
         yield "if not: `vault-memory sync --refuse-restore` brings the newer ones back"
 
 
-def _remarks(
-    label: str,
-    remarks: "tuple[Remark, ...]",
-) -> Iterator[str]:
+def _remarks(label: str, remarks: "tuple[Remark, ...]") -> Iterator[str]:
     for remark in remarks:
         path = f"{remark.path}: " if remark.path else ""
         yield f"{label}: {path}{remark.reason}"

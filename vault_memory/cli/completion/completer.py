@@ -49,10 +49,7 @@ def answer(words: Sequence[str]) -> int:
     return 0
 
 
-def _answer(
-    shell: str,
-    words: Sequence[str],
-) -> str:
+def _answer(shell: str, words: Sequence[str]) -> str:
     if shell == "bash":
         line = split(words[0])
         values = candidates(line)
@@ -65,19 +62,13 @@ def _text(values: Values) -> str:
     return "\n".join([values.also, *lines, ""])
 
 
-def _for_bash(
-    values: Values,
-    line: TypedLine,
-) -> Values:
+def _for_bash(values: Values, line: TypedLine) -> Values:
     """Return what bash puts in place of the last part of the word at the cursor."""
     if line.quote:
         return values
     # bash ends a word at `=` and `:`, and replaces only what follows.
     start = max(map(line.word.rfind, "=:")) + 1
-    items = [
-        (_SPECIAL.sub(r"\\\1", value[start:]), meaning)
-        for value, meaning in values.items
-    ]
+    items = [(_SPECIAL.sub(r"\\\1", value[start:]), meaning) for value, meaning in values.items]
     return Values(items, values.also)
 
 
@@ -87,9 +78,7 @@ def candidates(line: TypedLine) -> Values:
     values = _values(position, line.word)
     # A control character in a name would move the cursor, or end the value.
     items = [
-        item
-        for item in values.items
-        if item[0].startswith(line.word) and item[0].isprintable()
+        item for item in values.items if item[0].startswith(line.word) and item[0].isprintable()
     ]
     return Values(items, values.also)
 
@@ -101,10 +90,7 @@ def _position(words: Sequence[str]) -> CursorPlace:
     return position
 
 
-def _step(
-    position: CursorPlace,
-    word: str,
-) -> None:
+def _step(position: CursorPlace, word: str) -> None:
     """Read one complete word."""
     if position.waiting is not None:
         _set_value(position, position.waiting, word)
@@ -117,19 +103,12 @@ def _step(
         _step_option(position, word)
 
 
-def _set_value(
-    position: CursorPlace,
-    option: click.Option,
-    value: str,
-) -> None:
+def _set_value(position: CursorPlace, option: click.Option, value: str) -> None:
     if "--vault" in option.opts:
         position.vault = value
 
 
-def _step_option(
-    position: CursorPlace,
-    word: str,
-) -> None:
+def _step_option(position: CursorPlace, word: str) -> None:
     name, equals, value = word.partition("=")
     option = _option(position.command, name)
     if option is None or option.is_flag:
@@ -140,10 +119,7 @@ def _step_option(
         position.waiting = option
 
 
-def _step_word(
-    position: CursorPlace,
-    word: str,
-) -> None:
+def _step_word(position: CursorPlace, word: str) -> None:
     command = None
     if isinstance(position.command, click.Group):
         context = click.Context(position.command)
@@ -155,10 +131,7 @@ def _step_word(
     position.command = command
 
 
-def _option(
-    command: click.Command,
-    name: str,
-) -> click.Option | None:
+def _option(command: click.Command, name: str) -> click.Option | None:
     for option in _options(command):
         if name in (*option.opts, *option.secondary_opts):
             return option
@@ -170,10 +143,7 @@ def _options(command: click.Command) -> list[click.Option]:
     return [option for option in parameters if isinstance(option, click.Option)]
 
 
-def _values(
-    position: CursorPlace,
-    word: str,
-) -> Values:
+def _values(position: CursorPlace, word: str) -> Values:
     if position.waiting is not None:
         return _of_parameter(position, position.waiting, word)
     if word.startswith("-") and not position.only_arguments:
@@ -186,10 +156,7 @@ def _values(
     return _of_parameter(position, argument, word)
 
 
-def _of_option(
-    position: CursorPlace,
-    word: str,
-) -> Values:
+def _of_option(position: CursorPlace, word: str) -> Values:
     name, equals, value = word.partition("=")
     if not equals:
         return Values(_option_names(position.command))
@@ -220,9 +187,7 @@ def _commands(group: click.Group) -> list[tuple[str, str]]:
 def _argument(position: CursorPlace) -> click.Argument | None:
     """Return the argument at the cursor."""
     arguments = [
-        parameter
-        for parameter in position.command.params
-        if isinstance(parameter, click.Argument)
+        parameter for parameter in position.command.params if isinstance(parameter, click.Argument)
     ]
     if position.arguments < len(arguments):
         return arguments[position.arguments]
@@ -232,11 +197,7 @@ def _argument(position: CursorPlace) -> click.Argument | None:
     return None
 
 
-def _of_parameter(
-    position: CursorPlace,
-    parameter: click.Parameter,
-    word: str,
-) -> Values:
+def _of_parameter(position: CursorPlace, parameter: click.Parameter, word: str) -> Values:
     if isinstance(parameter.type, click.Choice):
         return Values([(str(choice), "") for choice in parameter.type.choices])
     name = parameter.name or ""

@@ -42,12 +42,7 @@ class Values(NamedTuple):
     """`values` for nothing else, `files` or `folders`"""
 
 
-def of(
-    command: str,
-    parameter: str,
-    vault: str,
-    word: str,
-) -> Values:
+def of(command: str, parameter: str, vault: str, word: str) -> Values:
     """Return the values of a parameter of a command."""
     usual = READERS.get(parameter, _nothing)
     reader = OTHERS.get(f"{command} {parameter}", usual)

@@ -37,10 +37,7 @@ def script_of(shell: str) -> str:
     return (SCRIPTS / f"vault-memory.{shell}").read_text(encoding="utf-8")
 
 
-def report(
-    shell: str,
-    place: ScriptPlace,
-) -> str:
+def report(shell: str, place: ScriptPlace) -> str:
     """Return the text about what was written, and how to undo it."""
     lines = [f"wrote {place.file}"]
     undo = f"delete {place.file}"
@@ -52,10 +49,7 @@ def report(
     return "\n".join(lines)
 
 
-def place_of(
-    shell: str,
-    environment: Mapping[str, str],
-) -> ScriptPlace:
+def place_of(shell: str, environment: Mapping[str, str]) -> ScriptPlace:
     """Return where a shell looks for its completions."""
     home = Path(os.path.expanduser("~"))
     data = Path(environment.get("XDG_DATA_HOME") or home / ".local" / "share")
@@ -74,10 +68,7 @@ def place_of(
     return ScriptPlace(file, home / ".bashrc")
 
 
-def write_script(
-    script: str,
-    place: ScriptPlace,
-) -> None:
+def write_script(script: str, place: ScriptPlace) -> None:
     """Write the script, and the line that reads it. A second call changes nothing."""
     # A path with these letters would end the quotation in the line of the shell.
     if place.start_file is not None and set('"$`\\\n') & set(str(place.file)):

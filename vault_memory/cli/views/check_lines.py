@@ -10,18 +10,11 @@ from vault_memory.cli.views.screen import Screen, wrapped
 if TYPE_CHECKING:
     from vault_memory.edits.reports import Check
 
-SIGNS = {
-    "ok": ("ok  ", "green"),
-    "warn": ("warn", "yellow"),
-    "fail": ("FAIL", "red"),
-}
+SIGNS = {"ok": ("ok  ", "green"), "warn": ("warn", "yellow"), "fail": ("FAIL", "red")}
 INDENT = "      "
 
 
-def checks_text(
-    checks: "Sequence[Check]",
-    screen: Screen | None,
-) -> str:
+def checks_text(checks: "Sequence[Check]", screen: Screen | None) -> str:
     """Return the checks; a terminal gets them wrapped, with their number at the end."""
     lines = [line for check in checks for line in _lines(check, screen)]
     if screen:
@@ -29,10 +22,7 @@ def checks_text(
     return "\n".join(lines)
 
 
-def _lines(
-    check: "Check",
-    screen: Screen | None,
-) -> Iterator[str]:
+def _lines(check: "Check", screen: Screen | None) -> Iterator[str]:
     sign, colour = SIGNS[check.state]
     texts = _fitted(f"{check.name}: {check.reason}", screen)
     yield f"{styled(sign, fg=colour)}  {texts[0].removeprefix(INDENT)}"
@@ -42,10 +32,7 @@ def _lines(
         yield from _fitted(f"fix: {check.fix}", screen)
 
 
-def _fitted(
-    text: str,
-    screen: Screen | None,
-) -> list[str]:
+def _fitted(text: str, screen: Screen | None) -> list[str]:
     if screen is None:
         return [INDENT + text]
     return wrapped(escaped(text), screen.prose, first=INDENT)

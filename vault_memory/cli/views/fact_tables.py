@@ -17,10 +17,7 @@ HEADERS = ("ID", "ABOUT", "FACT")
 GAP = "  "
 
 
-def facts_table(
-    facts: "Sequence[Fact]",
-    screen: Screen,
-) -> str:
+def facts_table(facts: "Sequence[Fact]", screen: Screen) -> str:
     """Return the facts as a table; a sentence without any."""
     if not facts:
         return "nothing is known"
@@ -29,28 +26,19 @@ def facts_table(
     return table(HEADERS, list(rows), screen.columns)
 
 
-def _row(
-    values: "Mapping[str, tuple[str, ...]]",
-    fact: "Fact",
-) -> tuple[str, str, str]:
+def _row(values: "Mapping[str, tuple[str, ...]]", fact: "Fact") -> tuple[str, str, str]:
     label = fact.id if fact.text else "(follows)"
     return (label, fact.subject, unclear.shown_line(fact, values))
 
 
-def entity_title(
-    info: "About",
-    name: str,
-) -> str:
+def entity_title(info: "About", name: str) -> str:
     """Return who or what an entity is and how often it is named; `name` may be painted."""
     aliases = f" (also {', '.join(info.aliases)})" if info.aliases else ""
     places = "1 place" if info.mentions == 1 else f"{info.mentions} places"
     return f"{name}: {info.type}{aliases}, named in {places}"
 
 
-def entity_view(
-    info: "About",
-    screen: Screen,
-) -> str:
+def entity_view(info: "About", screen: Screen) -> str:
     """Return what is known of an entity: its title, a table of facts, and the lines that name it."""
     title = wrapped(escaped(entity_title(info, info.name)), screen.prose, indent=GAP)
     lines = [styled(line, bold=True) for line in title]

@@ -26,11 +26,7 @@ _KEPT_LINES = ("```", "~~~", "|")
 _LIST_MARKS = ("- ", "* ", "+ ")
 
 
-def hits_view(
-    answer: "SearchAnswerJson",
-    query: str,
-    screen: Screen,
-) -> str:
+def hits_view(answer: "SearchAnswerJson", query: str, screen: Screen) -> str:
     """Return the hits, and the number of hits that each filter removed."""
     mark = marker(query, lambda word: styled(word, bold=True))
     blocks = ["\n".join(_hit_lines(hit, mark, screen)) for hit in answer["hits"]]
@@ -44,11 +40,7 @@ def hits_view(
     return "\n\n".join(blocks) + end
 
 
-def _hit_lines(
-    hit: "HitJson",
-    mark: Callable[[str], str],
-    screen: Screen,
-) -> Iterator[str]:
+def _hit_lines(hit: "HitJson", mark: Callable[[str], str], screen: Screen) -> Iterator[str]:
     place = escaped(place_of(hit))
     details = escaped(details_of(hit, time_text(hit["date"], screen)))
     painted_place = styled(place, fg="cyan")
@@ -89,10 +81,7 @@ def _paragraphs(text: str) -> list[str]:
     return joined
 
 
-def text_lines(
-    line: str,
-    screen: Screen,
-) -> list[str]:
+def text_lines(line: str, screen: Screen) -> list[str]:
     """Return a line of a note in lines that fit; those of a list item hang under its text."""
     plain = escaped(line).replace("\t", GAP)
     text = plain.lstrip(" ")

@@ -13,10 +13,7 @@ LONGEST_ENDING = 3
 """Letters that one form of a word may have more than another"""
 
 
-def marker(
-    query: str,
-    mark: Callable[[str], str],
-) -> Callable[[str], str]:
+def marker(query: str, mark: Callable[[str], str]) -> Callable[[str], str]:
     """Return a function that marks the words of the query, and their other forms, in a text."""
     query_terms = terms(query)
     plain_terms = [folded(term).strip() for term in query_terms]
@@ -34,10 +31,7 @@ def marker(
     return lambda text: _WORD.sub(marked, text)
 
 
-def _is_form(
-    word: str,
-    term: str,
-) -> bool:
+def _is_form(word: str, term: str) -> bool:
     """Return whether two words differ at most in their ending, as `lamp` and `lamps`."""
     longest = max(len(word), len(term))
     # Fault: short words that begin alike, as `key` and `keel`, are different words.

@@ -19,19 +19,13 @@ LETTERS_OF_ID = 12
 GAP = "  "
 
 
-def records_view(
-    records: "Sequence[Record]",
-    screen: Screen,
-) -> str:
+def records_view(records: "Sequence[Record]", screen: Screen) -> str:
     """Return audit records: who changed a note, when, why and how."""
     blocks = ["\n".join(_record_lines(record, screen)) for record in records]
     return "\n\n".join(blocks) or "nothing was changed yet"
 
 
-def _record_lines(
-    record: "Record",
-    screen: Screen,
-) -> Iterator[str]:
+def _record_lines(record: "Record", screen: Screen) -> Iterator[str]:
     moment = time_text(record.ts, screen)
     head = (record.id, moment, f"by {record.source}", record.note)
     for line in wrapped_cells(map(escaped, head), screen.columns):
@@ -42,10 +36,7 @@ def _record_lines(
         yield from _diff_lines(record.diff.decode("utf-8", "replace"), screen)
 
 
-def _diff_lines(
-    diff: str,
-    screen: Screen,
-) -> Iterator[str]:
+def _diff_lines(diff: str, screen: Screen) -> Iterator[str]:
     """Yield the lines of a diff in colours; those that continue a long line hang below it."""
     plain = edit_rendering.diff_text(diff, lambda text, colour: text)
     # The empty lines around a change at the end say nothing: a record ends with one.
@@ -58,10 +49,7 @@ def _diff_lines(
         yield from rows
 
 
-def versions_table(
-    versions: "Sequence[NoteVersion]",
-    screen: Screen,
-) -> str:
+def versions_table(versions: "Sequence[NoteVersion]", screen: Screen) -> str:
     """Return the stored versions of a note, newest first."""
     rows = [
         (

@@ -65,21 +65,12 @@ def _cells_of(letter: str) -> int:
     return 1
 
 
-def padded(
-    text: str,
-    columns: int,
-) -> str:
+def padded(text: str, columns: int) -> str:
     """Return the text with blanks up to a width."""
     return text + " " * (columns - cells(text))
 
 
-def wrapped(
-    text: str,
-    columns: int,
-    *,
-    first: str = "",
-    indent: str | None = None,
-) -> list[str]:
+def wrapped(text: str, columns: int, *, first: str = "", indent: str | None = None) -> list[str]:
     """Return lines of at most `columns`, broken at blanks.
 
     `first` begins the first line, and `indent` each other one (default: as many blanks). A word
@@ -106,11 +97,7 @@ def wrapped(
 
 
 def wrapped_cells(
-    texts: Iterable[str],
-    columns: int,
-    *,
-    gap: str = "  ",
-    first: str = "",
+    texts: Iterable[str], columns: int, *, gap: str = "  ", first: str = ""
 ) -> list[str]:
     """Return short texts side by side; one that does not fit begins the next line.
 
@@ -144,10 +131,7 @@ def wrapped_remark(text: str) -> str:
     return "\n".join(lines)
 
 
-def _words(
-    text: str,
-    room: int,
-) -> Iterator[str]:
+def _words(text: str, room: int) -> Iterator[str]:
     """Yield the words of a text, none longer than `room` unless a break would spoil it.
 
     A text in backticks is one word if it fits.
@@ -166,10 +150,7 @@ def _words(
             yield from _broken(word, room)
 
 
-def _broken(
-    word: str,
-    room: int,
-) -> Iterator[str]:
+def _broken(word: str, room: int) -> Iterator[str]:
     line = ""
     for letter in word:
         if cells(line + letter) > room:

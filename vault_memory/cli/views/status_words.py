@@ -44,9 +44,7 @@ Section = list[str]
 
 
 def status_text(
-    status: "StatusJson",
-    screen: Screen | None,
-    host: "HostPlace | None" = None,
+    status: "StatusJson", screen: Screen | None, host: "HostPlace | None" = None
 ) -> str:
     """Return the state; a terminal gets short times and wrapped lines.
 
@@ -74,28 +72,18 @@ def status_text(
     return "\n\n".join(blocks)
 
 
-def _fitted(
-    line: str,
-    screen: Screen | None,
-) -> list[str]:
+def _fitted(line: str, screen: Screen | None) -> list[str]:
     if screen is None:
         return [INDENT + line]
     return wrapped(escaped(line), screen.prose, first=INDENT, indent=INDENT * 2)
 
 
-def _labelled(
-    label: str,
-    text: str | None,
-) -> str:
+def _labelled(label: str, text: str | None) -> str:
     """Return a line with its label; empty without a text or a label."""
     return f"{label}: {text}" if label and text else ""
 
 
-def _number(
-    count: int,
-    singular: str,
-    plural: str,
-) -> str:
+def _number(count: int, singular: str, plural: str) -> str:
     """Return a number of things in words; empty for none."""
     words = singular if count == 1 else plural
     return f"{count:,} {words}" if count else ""
@@ -104,9 +92,7 @@ def _number(
 def _layout(layout: "LayoutStatusJson") -> Section:
     name = layout["name"] or "built-in"
     claimed = _number(layout["claimed"], "Markdown file is", "Markdown files are")
-    unclaimed = _number(
-        layout["unclaimed"], "file is not memory", "files are not memory"
-    )
+    unclaimed = _number(layout["unclaimed"], "file is not memory", "files are not memory")
     examples = ", ".join(layout["examples"])
     return [
         f"layout {name}: {claimed or 'no file is'} memory",
@@ -119,16 +105,10 @@ def _layout(layout: "LayoutStatusJson") -> Section:
     ]
 
 
-def _host(
-    host: "HostPlace",
-    status: "StatusJson",
-) -> Section:
+def _host(host: "HostPlace", status: "StatusJson") -> Section:
     command = f"`vault-memory host --vaults {host.vaults} --status`"
     if not status["daemon"]["running"]:
-        return [
-            f"{status['watcher']['reason']}, process {host.pid}",
-            f"{command} tells why",
-        ]
+        return [f"{status['watcher']['reason']}, process {host.pid}", f"{command} tells why"]
     return [
         f"the host of all vaults in {host.vaults} tends this vault, process {host.pid}",
         _watching(status["watcher"]),
@@ -139,10 +119,7 @@ def _host(
 def _daemon(status: "StatusJson") -> Section:
     if not status["daemon"]["running"]:
         return [f"not running: start it with `{START}`"]
-    return [
-        f"running, process {status['daemon']['pid']}",
-        _watching(status["watcher"]),
-    ]
+    return [f"running, process {status['daemon']['pid']}", _watching(status["watcher"])]
 
 
 def _watching(watcher: "WatcherJson") -> str:
@@ -175,10 +152,7 @@ def _semantic(status: "StatusJson") -> Section:
     return [f"{text} ({reason})" if reason else text]
 
 
-def _nights(
-    night: "NightJson | None",
-    screen: Screen | None,
-) -> Section:
+def _nights(night: "NightJson | None", screen: Screen | None) -> Section:
     if night is None:
         return ["not known: the vault cannot be read"]
     due = ", ".join(night["due"])
@@ -190,10 +164,7 @@ def _nights(
     ]
 
 
-def _sync(
-    sync: "SyncStatusJson | None",
-    screen: Screen | None,
-) -> Section:
+def _sync(sync: "SyncStatusJson | None", screen: Screen | None) -> Section:
     if sync is None:
         return ["no server is set up"]
     state = _SYNC.get(sync["state"], sync["state"])

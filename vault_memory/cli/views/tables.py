@@ -10,11 +10,7 @@ LEAST_ROOM = 24
 """Columns that the last column needs beside the others; else it goes below them"""
 
 
-def table(
-    headers: Sequence[str],
-    rows: Sequence[Sequence[str]],
-    columns: int,
-) -> str:
+def table(headers: Sequence[str], rows: Sequence[Sequence[str]], columns: int) -> str:
     """Return the rows under their headers, in lines of at most `columns`."""
     cells_of_rows = [[escaped(cell) for cell in row] for row in rows]
     widths = _widths(headers, cells_of_rows)
@@ -29,18 +25,11 @@ def table(
     return "\n".join(lines)
 
 
-def _widths(
-    headers: Sequence[str],
-    rows: Sequence[Sequence[str]],
-) -> list[int]:
+def _widths(headers: Sequence[str], rows: Sequence[Sequence[str]]) -> list[int]:
     return [max(map(cells, column)) for column in zip(headers, *rows, strict=True)]
 
 
-def _in_columns(
-    row: Sequence[str],
-    widths: Sequence[int],
-    columns: int,
-) -> Iterator[str]:
+def _in_columns(row: Sequence[str], widths: Sequence[int], columns: int) -> Iterator[str]:
     """Yield the lines of a row with its cells side by side."""
     start = ""
     for cell, width in zip(row[:-1], widths, strict=False):
@@ -49,11 +38,7 @@ def _in_columns(
         yield line.rstrip()
 
 
-def _stacked(
-    row: Sequence[str],
-    widths: Sequence[int],
-    columns: int,
-) -> Iterator[str]:
+def _stacked(row: Sequence[str], widths: Sequence[int], columns: int) -> Iterator[str]:
     """Yield the lines of a row with its last cell below the others."""
     yield from wrapped_cells(row[:-1], columns)
     if row[-1]:

@@ -6,20 +6,13 @@ from vault_memory.cli.views.screen import Screen
 
 _DAYS = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
 _MONTHS = "Jan Feb Mar Apr May Jun Jul Aug Sep Oct Nov Dec".split()
-_NEAR = {
-    -1: "yesterday",
-    0: "today",
-    1: "tomorrow",
-}
+_NEAR = {-1: "yesterday", 0: "today", 1: "tomorrow"}
 """Days from today → their name"""
 WITH_HOURS = timedelta(days=7)
 """Times nearer than this are shown with hours and minutes"""
 
 
-def time_text(
-    text: str | None,
-    screen: Screen | None,
-) -> str:
+def time_text(text: str | None, screen: Screen | None) -> str:
     """Return a time of ISO 8601 in short form for a terminal; unchanged for anything else."""
     if screen is None or not text:
         return text or ""
@@ -33,10 +26,7 @@ def time_text(
     return short_time(moment, screen.now)
 
 
-def short_time(
-    moment: datetime,
-    now: datetime,
-) -> str:
+def short_time(moment: datetime, now: datetime) -> str:
     """Return a time in the zone of `now`: `today 14:05`, `Mon 3 Mar 14:05`, `Mon 3 Mar`."""
     local = moment.astimezone(now.tzinfo)
     day = short_day(local.date(), now.date())
@@ -45,10 +35,7 @@ def short_time(
     return f"{day} {local:%H:%M}"
 
 
-def short_day(
-    day: date,
-    today: date,
-) -> str:
+def short_day(day: date, today: date) -> str:
     """Return a day: `today`, `Mon 3 Mar`, and with its year if that is another one."""
     near = _NEAR.get((day - today).days)
     if near:

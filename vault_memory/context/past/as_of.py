@@ -32,18 +32,12 @@ _TICK = timedelta(microseconds=1)
 
 
 def context_as_of(
-    edits: EditCalls,
-    prompt: str,
-    scopes: Sequence[str],
-    options: "calls.ContextOptions",
-    day: date,
+    edits: EditCalls, prompt: str, scopes: Sequence[str], options: "calls.ContextOptions", day: date
 ) -> ContextBlock:
     """Composes the block of the end of `day`. Raises UsageError for a day in the future."""
     now = aware(options.now)
     if day > now.date():
-        raise UsageError(
-            f"`{day}` is in the future", hint="give a day up to today as the past day"
-        )
+        raise UsageError(f"`{day}` is in the future", hint="give a day up to today as the past day")
     moment = _end_of(day, now)
     state = edits.vault.state.path
     # Fault: a killed process leaves copies of notes in the state folder.
@@ -68,21 +62,14 @@ def remove_leftovers(state: Path) -> None:
                 shutil.rmtree(folder, ignore_errors=True)
 
 
-def _end_of(
-    day: date,
-    now: datetime,
-) -> datetime:
+def _end_of(day: date, now: datetime) -> datetime:
     """The last moment of a day in the time zone of `now`."""
     midnight = datetime.combine(day + _DAY, time.min, tzinfo=now.tzinfo)
     return min(midnight - _TICK, now) if day == now.date() else midnight - _TICK
 
 
 def _rebuild(
-    root: Path,
-    edits: EditCalls,
-    scopes: Sequence[str],
-    moment: datetime,
-    now: datetime,
+    root: Path, edits: EditCalls, scopes: Sequence[str], moment: datetime, now: datetime
 ) -> list[Cut]:
     """Writes the notes of the moment below `root`. Returns what is unknown."""
     unknown: list[Cut] = []

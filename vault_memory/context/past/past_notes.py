@@ -41,11 +41,7 @@ class PastNotes:
     """Rebuilds the notes of some scopes as they were at a moment."""
 
     def __init__(
-        self,
-        edits: EditCalls,
-        scopes: Sequence[str],
-        moment: datetime,
-        now: datetime,
+        self, edits: EditCalls, scopes: Sequence[str], moment: datetime, now: datetime
     ) -> None:
         """The caller holds the transaction of `edits`."""
         self._folder = edits.vault.folder
@@ -117,11 +113,7 @@ class PastNotes:
             chain += self._snapshots.before(path, chain[-1].revision)
         return chain
 
-    def _is_unchanged(
-        self,
-        stat: Stat,
-        chain: Sequence[Version],
-    ) -> bool:
+    def _is_unchanged(self, stat: Stat, chain: Sequence[Version]) -> bool:
         """Whether the present text was there at the moment already."""
         # Fault: the file was edited after the moment.
         if stat.mtime_ns / 1e9 > self._at:
@@ -129,13 +121,7 @@ class PastNotes:
         # A copied file keeps its old time: the day on which it was first seen counts.
         return not chain or chain[0].at <= self._at or not self._covered
 
-    def _of_version(
-        self,
-        path: str,
-        version: Version,
-        *,
-        is_live: bool,
-    ) -> PastNote:
+    def _of_version(self, path: str, version: Version, *, is_live: bool) -> PastNote:
         if not is_live and not self._was_there(path, version):
             return NO_NOTE
         raw = self._snapshots.bytes_of(version.revision)
@@ -148,21 +134,11 @@ class PastNotes:
             return PastNote(None, GONE)
         return PastNote(raw)
 
-    def _was_there(
-        self,
-        path: str,
-        version: Version,
-    ) -> bool:
+    def _was_there(self, path: str, version: Version) -> bool:
         """Whether a note that is gone now was still there at the moment."""
-        return not any(
-            version.at <= thrown.at <= self._at for thrown in self._trash.get(path, ())
-        )
+        return not any(version.at <= thrown.at <= self._at for thrown in self._trash.get(path, ()))
 
-    def _before_versions(
-        self,
-        path: str,
-        chain: Sequence[Version],
-    ) -> PastNote:
+    def _before_versions(self, path: str, chain: Sequence[Version]) -> PastNote:
         """What a note said before its oldest version, by the audit."""
         if self._covered:
             return NO_NOTE

@@ -101,9 +101,7 @@ class ChangeRing:
         present = self._last
         self._waiting += 1
         try:
-            self._ready.wait_for(
-                lambda: self._is_closed or self._last != present, seconds
-            )
+            self._ready.wait_for(lambda: self._is_closed or self._last != present, seconds)
         finally:
             self._waiting -= 1
 

@@ -36,10 +36,7 @@ class SyncBackoff:
     """Plans the passes of one vault. Times are seconds of a clock that is never set back."""
 
     def __init__(
-        self,
-        poll_seconds: float,
-        now: float,
-        draw: Callable[[], float] = random.random,
+        self, poll_seconds: float, now: float, draw: Callable[[], float] = random.random
     ) -> None:
         self._poll = poll_seconds
         self._draw = draw
@@ -74,13 +71,7 @@ class SyncBackoff:
         self._next_push = NEVER
         self._first_hint = NEVER
 
-    def succeeded(
-        self,
-        report: PassReport,
-        now: float,
-        *,
-        listed: bool,
-    ) -> None:
+    def succeeded(self, report: PassReport, now: float, *, listed: bool) -> None:
         """Plans the next pass after one that ended."""
         self._failures = 0
         self._paused_until = now
@@ -94,11 +85,7 @@ class SyncBackoff:
         if report.waiting:
             self._plan_waiting(report, now)
 
-    def failed(
-        self,
-        error: Exception,
-        now: float,
-    ) -> None:
+    def failed(self, error: Exception, now: float) -> None:
         """Plans the next pass after an error that concerns the whole server."""
         if not self._failures:
             self._failing_since = now
@@ -111,11 +98,7 @@ class SyncBackoff:
         # Fault: without jitter, all clients of a server would ask at the same moment.
         return pause * (0.95 + 0.1 * self._draw())
 
-    def _plan_waiting(
-        self,
-        report: PassReport,
-        now: float,
-    ) -> None:
+    def _plan_waiting(self, report: PassReport, now: float) -> None:
         """Plans a pass for paths that could not be synced yet."""
         doublings = min(self._waiting_passes, 8)
         soon = now + min(self._poll, SETTLE_SECONDS * 2**doublings)
@@ -125,11 +108,7 @@ class SyncBackoff:
         else:
             self.list_by(soon)
 
-    def _pause(
-        self,
-        error: Exception,
-        age: float,
-    ) -> float:
+    def _pause(self, error: Exception, age: float) -> float:
         # Fault (E84): a wrong password that is tried again and again makes the server
         # lock the address out.
         for kind, seconds in STOPPED.items():
@@ -146,20 +125,14 @@ class SyncBackoff:
         return _with_jitter(pause, self._draw)
 
 
-def _longest_pause(
-    age: float,
-    limit: float,
-) -> float:
+def _longest_pause(age: float, limit: float) -> float:
     """Returns the longest pause for a failure of this age."""
     if age < EARLY_SECONDS:
         return LONGEST_EARLY
     return min(age / 2, limit)
 
 
-def _with_jitter(
-    pause: float,
-    draw: Callable[[], float],
-) -> float:
+def _with_jitter(pause: float, draw: Callable[[], float]) -> float:
     return pause * (0.75 + 0.5 * draw())
 
 
@@ -185,23 +158,16 @@ class PathBackoff:
     def paused(self, now: float) -> Mapping[str, str]:
         """Returns the paths that pause, with the reasons of their failures."""
         return {
-            path: failure.reason
-            for path, failure in self._failures.items()
-            if now < failure.until
+            path: failure.reason for path, failure in self._failures.items() if now < failure.until
         }
 
     def start_again(self, now: float) -> None:
         """Ends all pauses after a change on the server; new pauses begin with seconds."""
         self._failures = {
-            path: _Failure(failure.reason, now, now)
-            for path, failure in self._failures.items()
+            path: _Failure(failure.reason, now, now) for path, failure in self._failures.items()
         }
 
-    def note(
-        self,
-        failed: Mapping[str, str],
-        now: float,
-    ) -> None:
+    def note(self, failed: Mapping[str, str], now: float) -> None:
         """Notes the paths on which a pass failed, and forgets the others that it tried."""
         paused = self.paused(now)
         failures = {path: self._failures[path] for path in paused}
@@ -215,12 +181,7 @@ class PathBackoff:
         ends = (failure.until for failure in self._failures.values())
         return min(ends, default=NEVER)
 
-    def _after(
-        self,
-        previous: _Failure | None,
-        reason: str,
-        now: float,
-    ) -> _Failure:
+    def _after(self, previous: _Failure | None, reason: str, now: float) -> _Failure:
         if previous is None:
             since, pause = now, FIRST
         else:

@@ -15,10 +15,7 @@ class EmbeddingTurns:
     """The turns of one vault. Any thread may take one, one at a time."""
 
     def __init__(
-        self,
-        memory: VaultMemory,
-        *,
-        tell: Callable[[str], None] = lambda line: None,
+        self, memory: VaultMemory, *, tell: Callable[[str], None] = lambda line: None
     ) -> None:
         """Each turn that embedded chunks is reported as a line."""
         self._memory = memory

@@ -43,10 +43,7 @@ class NightTurns:
     """
 
     def __init__(
-        self,
-        memory: VaultMemory,
-        *,
-        tell: Callable[[str], None] = lambda line: None,
+        self, memory: VaultMemory, *, tell: Callable[[str], None] = lambda line: None
     ) -> None:
         """Each night and each conversation is reported as a line."""
         self._memory = memory
@@ -132,14 +129,9 @@ class NightTurns:
             logger.exception("the night failed")
             return RETRY_SECONDS
         for outcome in slept.scopes:
-            self._tell(
-                f"night of {outcome['night']} for {outcome['scope']}: {outcome['state']}"
-            )
+            self._tell(f"night of {outcome['night']} for {outcome['scope']}: {outcome['state']}")
             logger.info(
-                "night of %s for %s: %s",
-                outcome["night"],
-                outcome["scope"],
-                outcome["state"],
+                "night of %s for %s: %s", outcome["night"], outcome["scope"], outcome["state"]
             )
         return RETRY_SECONDS if slept.failed else LOOK_SECONDS
 
@@ -191,10 +183,7 @@ class NightTurns:
         for outcome in slept.scopes:
             self._tell(f"a conversation of {outcome['scope']}: {outcome['state']}")
             logger.info(
-                "a conversation of %s: %s %s",
-                outcome["scope"],
-                outcome["state"],
-                outcome["reason"],
+                "a conversation of %s: %s %s", outcome["scope"], outcome["state"], outcome["reason"]
             )
         if slept.failed:
             pause = self._pause

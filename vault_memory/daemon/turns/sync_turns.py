@@ -14,12 +14,7 @@ from vault_memory.database.connection import DatabaseError
 from vault_memory.errors import ConfigError, Locked, VaultMemoryError
 from vault_memory.lazy import lazy_module
 from vault_memory.sync.report import Remark
-from vault_memory.sync.status import (
-    SyncStatus,
-    as_status,
-    read_status,
-    update_status,
-)
+from vault_memory.sync.status import SyncStatus, as_status, read_status, update_status
 
 if TYPE_CHECKING:
     from vault_memory.contract.setup_answers import SyncRequestedJson
@@ -67,10 +62,7 @@ class SyncTurns:
         self._tell = tell
         self._wake = wake
         self._standing = replace(
-            read_status(memory.vault.state.path),
-            state="working",
-            reason="",
-            next_try="",
+            read_status(memory.vault.state.path), state="working", reason="", next_try=""
         )
         self._is_stopped = False
         self._last_hint: float | None = None
@@ -206,20 +198,14 @@ class SyncTurns:
         return self._backoff, self._path_backoff
 
     def _pass(
-        self,
-        pace: "SyncBackoff",
-        path_backoff: "PathBackoff",
-        lists_server: bool,
+        self, pace: "SyncBackoff", path_backoff: "PathBackoff", lists_server: bool
     ) -> "PassReport":
         """Makes a pass.
 
         Raises Locked while another process syncs, and Ending after `stop`.
         """
 
-        def report_progress(
-            finished: int,
-            total: int,
-        ) -> None:
+        def report_progress(finished: int, total: int) -> None:
             if self._is_stopped:
                 raise Ending
             if total > 1:
@@ -243,17 +229,12 @@ class SyncTurns:
                 self._memory.edits.process_due(now)
             return report
 
-    def _note(
-        self,
-        report: "PassReport",
-        pace: "SyncBackoff",
-    ) -> None:
+    def _note(self, report: "PassReport", pace: "SyncBackoff") -> None:
         remarks = connection.held_of(report)
         reason = remarks[0].reason if remarks else ""
         if remarks and reason != self._standing.reason:
             logger.warning(
-                "held until you answer: %s; `vault-memory sync --once` tells how",
-                reason,
+                "held until you answer: %s; `vault-memory sync --once` tells how", reason
             )
         waiting = len({path for path, _ in (*report.waiting, *report.failed)})
         state = "ok"
@@ -271,11 +252,7 @@ class SyncTurns:
             next_try=_moment_of(pace.next()[0]),
         )
 
-    def _note_failure(
-        self,
-        error: Exception,
-        pace: "SyncBackoff",
-    ) -> None:
+    def _note_failure(self, error: Exception, pace: "SyncBackoff") -> None:
         waiting = self._count_waiting()
         self._memory.sync.close()
         pace.failed(error, time.monotonic())
@@ -298,9 +275,7 @@ class SyncTurns:
         self._is_count_old = False
         try:
             with connection.alone(self._memory.vault.state.path, patience=0.0):
-                waiting = self._memory.sync.count_waiting(
-                    datetime.now(UTC).astimezone()
-                )
+                waiting = self._memory.sync.count_waiting(datetime.now(UTC).astimezone())
         except Locked:
             # Another process syncs: the number changes while it is counted.
             waiting = None
@@ -337,9 +312,7 @@ class SyncTurns:
         file = self._memory.vault.config_file
         remote = self._memory.vault.config.remote
         password_file = remote.password_file or remote.credentials_file
-        return _file_signature(str(file) if file else ""), _file_signature(
-            password_file
-        )
+        return _file_signature(str(file) if file else ""), _file_signature(password_file)
 
 
 def _content_of(status: SyncStatus) -> tuple[object, ...]:
@@ -373,6 +346,4 @@ def pass_counts(report: "PassReport") -> str:
         for name, value in asdict(report).items()
         if isinstance(value, int) and value and not isinstance(value, bool)
     }
-    return ", ".join(
-        f"{value} {name.replace('_', ' ')}" for name, value in counts.items()
-    )
+    return ", ".join(f"{value} {name.replace('_', ' ')}" for name, value in counts.items())

@@ -88,7 +88,5 @@ class ConversationUpkeep:
         report = self._memory.conversations.take_dropped()
         if report.turns or report.rejected:
             logger.info(
-                "recorded %d dropped turns, and rejected %d lines",
-                report.turns,
-                report.rejected,
+                "recorded %d dropped turns, and rejected %d lines", report.turns, report.rejected
             )

@@ -19,11 +19,7 @@ else:
 class DropEvents:
     """Receives the events of one folder, like a queue of hints. Each event means: check it."""
 
-    def __init__(
-        self,
-        folder: Path,
-        wake: Callable[[], None],
-    ) -> None:
+    def __init__(self, folder: Path, wake: Callable[[], None]) -> None:
         self.heard = False
         """Whether something happened since this was set to False"""
         self._folder = str(folder)
@@ -57,12 +53,7 @@ class DropEvents:
 
     # --- Called by the thread that reads the events ---
 
-    def dirty(
-        self,
-        path: str,
-        *,
-        closed: bool | None,
-    ) -> None:
+    def dirty(self, path: str, *, closed: bool | None) -> None:
         """A file appeared or was written to."""
         self._note()
 
@@ -70,20 +61,11 @@ class DropEvents:
         """A folder changed, or a file with an unusual name."""
         self._note()
 
-    def rescan(
-        self,
-        reason: str,
-        *,
-        sweep: bool = False,
-    ) -> None:
+    def rescan(self, reason: str, *, sweep: bool = False) -> None:
         """Anything may have changed."""
         self._note()
 
-    def lose(
-        self,
-        reason: str,
-        error: OSError | None = None,
-    ) -> None:
+    def lose(self, reason: str, error: OSError | None = None) -> None:
         """Events are lost, or the folder was replaced: from now on it is checked periodically."""
         self._events = None
         self._note()

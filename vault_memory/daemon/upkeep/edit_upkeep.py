@@ -138,11 +138,7 @@ class EditUpkeep:
         """Plans a check of all INBOX pages, since changes may have been missed."""
         self._are_all_pages_due = True
 
-    def is_by_person(
-        self,
-        path: str,
-        revision: str,
-    ) -> bool:
+    def is_by_person(self, path: str, revision: str) -> bool:
         """Whether a person wrote this version. Of a version of ours, its writer gave notice."""
         try:
             return not self._memory.edits.is_ours(path, revision)
@@ -187,9 +183,7 @@ class EditUpkeep:
         except (VaultMemoryError, DatabaseError, OSError) as error:
             # Fault (B39, B45): a damaged journal or a full disk must not stop the
             # index.
-            logger.warning(
-                "versions cannot be stored, or writes not be finished: %s", error
-            )
+            logger.warning("versions cannot be stored, or writes not be finished: %s", error)
             self._paused_until = now + RETRY_SECONDS
 
     def _tend(self, now: float) -> None:

@@ -13,12 +13,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 
 from vault_memory.index.chunk_rows import Delta
-from vault_memory.index.slices import (
-    SLICE,
-    chunk_count,
-    put_in_slices,
-    remove_in_slices,
-)
+from vault_memory.index.slices import SLICE, chunk_count, put_in_slices, remove_in_slices
 from vault_memory.index.store import Index, State
 from vault_memory.ingest.note import Parts, entry_from, indexed_file
 from vault_memory.ingest.worker import NoteTooSlow, Worker
@@ -72,9 +67,7 @@ class LargeNotes:
     """
 
     def __init__(
-        self,
-        wake: Callable[[], None],
-        run_parser: Callable[[Callable[[], None]], None],
+        self, wake: Callable[[], None], run_parser: Callable[[Callable[[], None]], None]
     ) -> None:
         self._wake = wake
         self._run_parser = run_parser
@@ -105,13 +98,7 @@ class LargeNotes:
             return float("inf")
         return max(0.0, idle_since + IDLE_SECONDS - time.monotonic())
 
-    def put(
-        self,
-        note: Note,
-        place: Place,
-        state: State,
-        read_ns: int,
-    ) -> None:
+    def put(self, note: Note, place: Place, state: State, read_ns: int) -> None:
         """Plans to index a note."""
         previous = self._requests.get(note.path)
         request = ReadRequest(note, place, state, read_ns)
@@ -128,11 +115,7 @@ class LargeNotes:
             self._is_parsing = True
         self._run_parser(self._parse_waiting)
 
-    def remove(
-        self,
-        index: Index,
-        path: str,
-    ) -> bool:
+    def remove(self, index: Index, path: str) -> bool:
         """Plans to remove a note from the index. False for a small note: remove it at once."""
         self.forget(path)
         if chunk_count(index, path) <= SLICE:
@@ -164,13 +147,7 @@ class LargeNotes:
             del self._writing[path]
             self._requests.pop(path, None)
             finished.append(
-                Finished(
-                    path,
-                    writing.delta,
-                    writing.started,
-                    writing.removed,
-                    writing.revision,
-                )
+                Finished(path, writing.delta, writing.started, writing.removed, writing.revision)
             )
             break
         return finished

@@ -73,13 +73,7 @@ class NoteIndexer:
 
     # --- What the loop takes and asks ---
 
-    def take(
-        self,
-        event: NoteEvent,
-        now: float,
-        *,
-        closed: bool,
-    ) -> None:
+    def take(self, event: NoteEvent, now: float, *, closed: bool) -> None:
         """Plans to read a note that changed; `closed` when its save is complete."""
         self._debounce.hint(event.path, now=now, closed=closed)
         self._unread.add(event.path)
@@ -136,14 +130,7 @@ class NoteIndexer:
         """Ends the parser of large notes; the next start of the daemon reads them again."""
         self._large.close()
 
-    def report(
-        self,
-        path: str,
-        delta: Delta,
-        started: float,
-        *,
-        removed: bool = False,
-    ) -> None:
+    def report(self, path: str, delta: Delta, started: float, *, removed: bool = False) -> None:
         """Logs a change of the index, and passes it to `tell`."""
         milliseconds = 1000 * (time.perf_counter() - started)
         logger.info(
@@ -178,11 +165,7 @@ class NoteIndexer:
 
     # --- One note ---
 
-    def _look_safely(
-        self,
-        path: str,
-        ingest: Ingest,
-    ) -> None:
+    def _look_safely(self, path: str, ingest: Ingest) -> None:
         """Reads a note that is due; one that cannot be indexed counts as stale until a later try."""
         event = self._events.get(path) or NoteEvent.of(path, self._memory.layout)
         try:
@@ -195,11 +178,7 @@ class NoteIndexer:
             logger.exception("%s cannot be indexed", path)
             self._debounce.unreadable(path, now=time.monotonic())
 
-    def _look(
-        self,
-        event: NoteEvent,
-        ingest: Ingest,
-    ) -> None:
+    def _look(self, event: NoteEvent, ingest: Ingest) -> None:
         started = time.perf_counter()
         path = event.path
         try:
@@ -233,11 +212,7 @@ class NoteIndexer:
         if note is None or self._upkeep.is_by_person(path, note.revision):
             self.report(path, delta, started, removed=decision is DebounceDecision.GONE)
 
-    def _load_settled(
-        self,
-        path: str,
-        index: Index,
-    ) -> None:
+    def _load_settled(self, path: str, index: Index) -> None:
         """Loads the settled version of a note from the index, before the index gets a newer one."""
         if path in self._settled:
             return
@@ -246,11 +221,7 @@ class NoteIndexer:
             self._settled[path] = Settled(file.revision, max(file.size, 0))
 
     def _conclude(
-        self,
-        ingest: Ingest,
-        event: NoteEvent,
-        note: Note | None,
-        decision: DebounceDecision,
+        self, ingest: Ingest, event: NoteEvent, note: Note | None, decision: DebounceDecision
     ) -> Delta | None:
         """Carries out a decision. Returns what changed now; None when the index had these bytes."""
         path = event.path
@@ -275,11 +246,7 @@ class NoteIndexer:
             self._unread.discard(path)
         return delta
 
-    def _remove(
-        self,
-        index: Index,
-        path: str,
-    ) -> Delta | None:
+    def _remove(self, index: Index, path: str) -> Delta | None:
         """Removes a deleted note from the index. None for a large note, which takes longer."""
         # Fault (C57): every note of an unmounted vault seems to be deleted.
         self._memory.vault.check_identity()
@@ -289,13 +256,7 @@ class NoteIndexer:
         delta = forget_note(index, path)
         return delta if was_indexed else None
 
-    def _put(
-        self,
-        ingest: Ingest,
-        event: NoteEvent,
-        note: Note,
-        state: State,
-    ) -> Delta | None:
+    def _put(self, ingest: Ingest, event: NoteEvent, note: Note, state: State) -> Delta | None:
         """Indexes a small note now, and a large one in slices. None when nothing changed yet."""
         place = event.place
         is_new = ingest.index.revision_of(note.path) != note.revision

@@ -41,10 +41,7 @@ class UpkeepWatch(WatchState, Protocol):
         """Notes that a sweep found a change of this note, whose event should have come."""
 
 
-def watcher_status(
-    watch: WatchState,
-    trouble: str,
-) -> "WatcherJson":
+def watcher_status(watch: WatchState, trouble: str) -> "WatcherJson":
     """Returns the state of a watcher, a part of the `status` of a vault.
 
     `trouble` is why the vault cannot be read now; empty when it can.

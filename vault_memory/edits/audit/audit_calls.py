@@ -46,10 +46,7 @@ JOURNAL = "journal.sqlite"
 class AuditCalls:
     """Read the audit, the versions and the proposals of one vault."""
 
-    def __init__(
-        self,
-        vault: OpenVault,
-    ) -> None:
+    def __init__(self, vault: OpenVault) -> None:
         self.vault = vault
         self._lock = threading.RLock()
         self._editor: NoteEditor | None = None
@@ -67,19 +64,12 @@ class AuditCalls:
                     settings.summary_command,
                     timeout=settings.summary_timeout_seconds,
                 )
-            trail = audit_log.AuditLog(
-                self.vault.folder, self.vault.state.path, self.record_cache
-            )
-            setup = edits_editor.EditorSetup(
-                settings.human_items, self.vault.reindex, trail=trail
-            )
+            trail = audit_log.AuditLog(self.vault.folder, self.vault.state.path, self.record_cache)
+            setup = edits_editor.EditorSetup(settings.human_items, self.vault.reindex, trail=trail)
             if self._announcer is not None:
                 setup = setup._replace(tell=self._announcer.tell)
             self._editor = edits_editor.NoteEditor(
-                self.vault.folder,
-                self.vault.layout,
-                self.vault.state.path,
-                setup,
+                self.vault.folder, self.vault.layout, self.vault.state.path, setup
             )
         return self._editor
 
@@ -127,9 +117,7 @@ class AuditCalls:
                 records = audit_log.records_before(records, before)
             return records[-limit:] if limit else records
 
-    def history(
-        self, note: str, scopes: Sequence[str] | None = None
-    ) -> "list[NoteVersion]":
+    def history(self, note: str, scopes: Sequence[str] | None = None) -> "list[NoteVersion]":
         """The stored versions of a note, newest first. Raises NoteNotFound."""
         with self.transaction():
             self._follow(note)

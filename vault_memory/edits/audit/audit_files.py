@@ -42,9 +42,7 @@ class AuditFiles:
             return []
         self._has_new_names = False
         return [
-            prefix + note
-            for prefix, listed in self._listed.items()
-            for note in listed.without_note
+            prefix + note for prefix, listed in self._listed.items() for note in listed.without_note
         ]
 
     def stamps(self, folder: Folder) -> dict[str, Stamp]:
@@ -61,11 +59,7 @@ class AuditFiles:
         return stamps
 
     def _walk(
-        self,
-        folder: int,
-        prefix: str,
-        previous: dict[str, _ListedFolder],
-        stamps: dict[str, Stamp],
+        self, folder: int, prefix: str, previous: dict[str, _ListedFolder], stamps: dict[str, Stamp]
     ) -> None:
         """Adds the stamps of the files in an open folder and below it; `prefix` ends with a ``/``, or is empty."""
         status = os.fstat(folder)
@@ -109,10 +103,7 @@ class AuditFiles:
             os.close(folder)
 
 
-def _list(
-    folder: int,
-    stamp: Stamp,
-) -> _ListedFolder:
+def _list(folder: int, stamp: Stamp) -> _ListedFolder:
     audits: list[str] = []
     folders: list[str] = []
     names: set[str] = set()

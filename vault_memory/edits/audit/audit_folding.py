@@ -19,12 +19,7 @@ LARGEST = 256 << 20
 """Bytes of the largest audit file that is folded"""
 
 
-def fold_audit(
-    editor: "NoteEditor",
-    note: str,
-    until: datetime,
-    now: datetime,
-) -> list[str]:
+def fold_audit(editor: "NoteEditor", note: str, until: datetime, now: datetime) -> list[str]:
     """Folds the records of a note up to a moment. Returns the files that changed.
 
     Raises NoteUnreadable, JournalUnavailable.
@@ -44,23 +39,14 @@ def fold_audit(
         return [path for path in paths if _fold_file(editor, path, plan, now)]
 
 
-def _fold_file(
-    editor: "NoteEditor",
-    path: str,
-    plan: "FoldPlan",
-    now: datetime,
-) -> bool:
+def _fold_file(editor: "NoteEditor", path: str, plan: "FoldPlan", now: datetime) -> bool:
     """Folds one audit file. Returns whether it changed."""
     file = editor.folder.read(path, max_bytes=LARGEST)
     folded = fold_lines(file.raw, plan)
     if folded == file.raw:
         return False
     new = Replacement(
-        path,
-        folded,
-        expected=file.revision,
-        op_id=f"fold-{secrets.token_hex(8)}",
-        quiet=0.0,
+        path, folded, expected=file.revision, op_id=f"fold-{secrets.token_hex(8)}", quiet=0.0
     )
     writer = editor.writer
     result = writer.write(

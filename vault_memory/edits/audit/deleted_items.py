@@ -53,12 +53,7 @@ class _Cache(Generic[Read]):
     def __init__(self) -> None:
         self._read: dict[str, tuple[object, Read]] = {}
 
-    def read(
-        self,
-        name: str,
-        stamp: object,
-        read: Callable[[str], Read],
-    ) -> Read:
+    def read(self, name: str, stamp: object, read: Callable[[str], Read]) -> Read:
         """Returns what was read of a file with this stamp, or reads it."""
         entry = self._read.get(name)
         if entry is None or entry[0] != stamp:
@@ -80,12 +75,7 @@ class _Present:
         self._headings.update(heading for heading, _ in keys)
         self._texts.update(text for _, text in keys)
 
-    def has(
-        self,
-        key: Key,
-        *,
-        is_fact: bool,
-    ) -> bool:
+    def has(self, key: Key, *, is_fact: bool) -> bool:
         """Returns whether an item stands in a note, also where it moved."""
         heading, text = folded(key[0]), key[1]
         # Fault: another person lives where the fact of this one was deleted.
@@ -101,22 +91,14 @@ class _Present:
 class DeletedItems:
     """The items that people deleted, by the audits and the present notes of a vault."""
 
-    def __init__(
-        self,
-        folder: Folder,
-        layout: Layout,
-        trail: AuditLog,
-    ) -> None:
+    def __init__(self, folder: Folder, layout: Layout, trail: AuditLog) -> None:
         self._folder = folder
         self._layout = layout
         self._trail = trail
         self._items_now = _Cache[frozenset[Key]]()
         self._recorded = _Cache[list[Key]]()
 
-    def of_scope(
-        self,
-        note: str,
-    ) -> FindDeleted:
+    def of_scope(self, note: str) -> FindDeleted:
         """Returns a function that finds the deleted items that a line below a heading of a note says again.
 
         It reads the notes of the scope when it is first called.
@@ -142,9 +124,7 @@ class DeletedItems:
         def find(heading: str, line: str) -> tuple[DeletedItem, ...]:
             if not says(statements(), heading, line):
                 return ()
-            return tuple(
-                item for item in items() if says(_statements([item]), heading, line)
-            )
+            return tuple(item for item in items() if says(_statements([item]), heading, line))
 
         return find
 
@@ -165,12 +145,7 @@ class DeletedItems:
             keys = self._recorded.read(note, stats, self._recorded_in)
             yield from self._missing(note, keys, present)
 
-    def _missing(
-        self,
-        note: str,
-        keys: Iterable[Key],
-        present: _Present,
-    ) -> Iterator[DeletedItem]:
+    def _missing(self, note: str, keys: Iterable[Key], present: _Present) -> Iterator[DeletedItem]:
         """Yields the recorded items of a note that no note has."""
         place = self._layout.place(note)
         assert place is not None, "notes are chosen by their places"
@@ -188,9 +163,7 @@ class DeletedItems:
         return sorted(replay(self._trail.of(note)).recorded)
 
     def _keys_in(self, path: str) -> frozenset[Key]:
-        return frozenset(
-            (folded(item.heading), item.key[1]) for item in items_of(self._doc(path))
-        )
+        return frozenset((folded(item.heading), item.key[1]) for item in items_of(self._doc(path)))
 
     def _doc(self, path: str) -> SectionedDoc:
         try:

@@ -27,20 +27,11 @@ class DeletionTimes:
     """When items were deleted, by the audits, the stored versions and the files of a vault."""
 
     def __init__(
-        self,
-        access: "NoteAccess",
-        trail: "AuditLog",
-        writer: "Callable[[], Writer]",
+        self, access: "NoteAccess", trail: "AuditLog", writer: "Callable[[], Writer]"
     ) -> None:
         self._access, self._trail, self._writer = access, trail, writer
 
-    def said_later(
-        self,
-        command: "EditCommand",
-        note: str,
-        text: str,
-        turn: str,
-    ) -> bool:
+    def said_later(self, command: "EditCommand", note: str, text: str, turn: str) -> bool:
         """Returns whether a turn of a command is later than the deletion of an item of a note.
 
         `text` is the normalised text of the item.
@@ -51,12 +42,7 @@ class DeletionTimes:
         now = moment_of(command.ts).timestamp()
         return moment_of(turn_time).timestamp() > self._deleted_at(note, text, now)
 
-    def _deleted_at(
-        self,
-        note: str,
-        text: str,
-        now: float,
-    ) -> float:
+    def _deleted_at(self, note: str, text: str, now: float) -> float:
         """Returns when a person deleted an item of a note, in seconds since 1970."""
         last = self._last_record(note, text, now)
         if last.removed:
@@ -66,17 +52,10 @@ class DeletionTimes:
             return absent_since
         # Fault: a copied file may have the time of an older one. The change of its entry in the
         # folder is later. Where both are wrong, the clock that gave them is another one.
-        times = (
-            seconds for seconds in self._access.times(note) if last.at <= seconds <= now
-        )
+        times = (seconds for seconds in self._access.times(note) if last.at <= seconds <= now)
         return next(times, last.at)
 
-    def _last_record(
-        self,
-        note: str,
-        text: str,
-        now: float,
-    ) -> _LastRecord:
+    def _last_record(self, note: str, text: str, now: float) -> _LastRecord:
         last = _LastRecord(0.0, False)
         for record in self._trail.of(note):
             at = moment_of(record.ts).timestamp()
@@ -87,11 +66,7 @@ class DeletionTimes:
                     last = _LastRecord(at, text not in added)
         return last
 
-    def _seen_without(
-        self,
-        note: str,
-        text: str,
-    ) -> tuple[bool, float]:
+    def _seen_without(self, note: str, text: str) -> tuple[bool, float]:
         """Returns whether a version before the present file lacks an item, and when the first was seen."""
         snapshots = self._writer().snapshots
         live = self._access.read(note)

@@ -12,12 +12,7 @@ from vault_memory.rules.paths.scopes import check_scopes
 class ScopeFilter:
     """Chooses the notes and records of some scopes. Raises UsageError for a name that is no scope."""
 
-    def __init__(
-        self,
-        layout: Layout,
-        scopes: Sequence[str],
-        real: Callable[[str], str],
-    ) -> None:
+    def __init__(self, layout: Layout, scopes: Sequence[str], real: Callable[[str], str]) -> None:
         """`real` resolves links inside the vault."""
         check_scopes(scopes)
         self._layout = layout

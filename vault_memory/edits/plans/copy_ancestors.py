@@ -37,11 +37,7 @@ class Bases:
     """the least text of a base older than all stored versions; None where no such base is possible"""
 
 
-def possible_bases(
-    note: bytes,
-    copy: bytes,
-    versions: Sequence[Version],
-) -> Bases:
+def possible_bases(note: bytes, copy: bytes, versions: Sequence[Version]) -> Bases:
     """Returns the possible bases among the stored versions of a note, which are given newest first."""
     history = list(reversed(versions))
     texts = [raw for _, raw in history]
@@ -89,10 +85,7 @@ class _Masks:
         return mask
 
 
-def _visible(
-    masks: Sequence[int],
-    foreign: int,
-) -> dict[int, int]:
+def _visible(masks: Sequence[int], foreign: int) -> dict[int, int]:
     """Returns the versions by index, without those of whose changes the foreign text shows nothing."""
     visible: dict[int, int] = {}
     for index, mask in enumerate(masks):
@@ -101,10 +94,7 @@ def _visible(
     return visible
 
 
-def _not_explained(
-    visible: dict[int, int],
-    sides: tuple[int, int],
-) -> list[int]:
+def _not_explained(visible: dict[int, int], sides: tuple[int, int]) -> list[int]:
     """Returns the indexes of the versions that no later version rules out as the base."""
     remaining: list[int] = []
     for index, mask in visible.items():
@@ -114,11 +104,7 @@ def _not_explained(
     return remaining
 
 
-def _explains(
-    later: int,
-    earlier: int,
-    sides: tuple[int, int],
-) -> bool:
+def _explains(later: int, earlier: int, sides: tuple[int, int]) -> bool:
     """Whether both sides show all that the later version changed of the earlier one.
 
     Missing lines prove nothing: a line that the copy's device changed is missing there, too.
@@ -129,21 +115,14 @@ def _explains(
     return all(_is_between(later, earlier, side) for side in sides)
 
 
-def _is_between(
-    middle: int,
-    first: int,
-    second: int,
-) -> bool:
+def _is_between(middle: int, first: int, second: int) -> bool:
     """Whether a text has all lines that two texts share, and none that both lack."""
     lacks_shared = first & second & ~middle
     has_foreign = middle & ~(first | second)
     return not lacks_shared and not has_foreign
 
 
-def _shared(
-    version: bytes,
-    foreign: bytes,
-) -> bytes:
+def _shared(version: bytes, foreign: bytes) -> bytes:
     """Returns a version without the lines that the foreign text lacks."""
     remaining = lines_of(foreign)
     shared: list[bytes] = []

@@ -24,9 +24,7 @@ def plan_decisions(
 ) -> EditPlan:
     """Returns the plan. A decision on a proposal that is not open has no effect."""
     proposals = proposals_of(inputs.records(command.note)).values()
-    open_proposals = {
-        proposal.id: proposal for proposal in proposals if proposal.state == "open"
-    }
+    open_proposals = {proposal.id: proposal for proposal in proposals if proposal.state == "open"}
     doc = parse(before or b"")
     applied: tuple[Applied, ...] = ()
     decided: list[Proposal] = []
@@ -48,8 +46,7 @@ def plan_decisions(
 
 
 def _approve(
-    proposal: Proposal,
-    doc: SectionedDoc,
+    proposal: Proposal, doc: SectionedDoc
 ) -> tuple[str, SectionedDoc, tuple[Applied, ...]]:
     """Applies the proposed op. Returns why it is stale, or an empty string; then the text and the applied ops."""
     outcome = stale_proposal.apply_proposed(proposal, doc)

@@ -26,12 +26,7 @@ from vault_memory.edits.commands import (
     SaveText,
     UndoRecord,
 )
-from vault_memory.edits.plans.plan import (
-    EditPlan,
-    PlanInputs,
-    RedactionPlan,
-    apply_by_policy,
-)
+from vault_memory.edits.plans.plan import EditPlan, PlanInputs, RedactionPlan, apply_by_policy
 from vault_memory.lazy import lazy_module
 from vault_memory.markdown.document import parse, render
 from vault_memory.markdown.note_items import items_of
@@ -75,11 +70,7 @@ else:
 
 
 def plan_command(
-    command: EditCommand,
-    before: bytes | None,
-    inputs: PlanInputs,
-    *,
-    base: bytes | None = None,
+    command: EditCommand, before: bytes | None, inputs: PlanInputs, *, base: bytes | None = None
 ) -> EditPlan:
     """Returns what the command does to a note of these bytes.
 
@@ -93,17 +84,11 @@ def plan_command(
     if not previous and len(plan.proposed) == 1:
         return plan
     doc = parse(plan.after or b"")
-    return replace(
-        plan,
-        proposed=one_box.one_for_each_line(plan.proposed, previous.values(), doc),
-    )
+    return replace(plan, proposed=one_box.one_for_each_line(plan.proposed, previous.values(), doc))
 
 
 def _plan(
-    command: EditCommand,
-    before: bytes | None,
-    inputs: PlanInputs,
-    base: bytes | None,
+    command: EditCommand, before: bytes | None, inputs: PlanInputs, base: bytes | None
 ) -> EditPlan:
     match command.action:
         case ApplyOps() as action:
@@ -184,10 +169,7 @@ def _plan_ops(
 
 
 def _with_questions(
-    plan: EditPlan,
-    command: EditCommand,
-    asks: tuple[OpForPerson, ...],
-    inputs: PlanInputs,
+    plan: EditPlan, command: EditCommand, asks: tuple[OpForPerson, ...], inputs: PlanInputs
 ) -> EditPlan:
     """Adds the proposals that were never made before."""
     previous = known_proposals(inputs.records(command.note), command.note)
@@ -196,11 +178,7 @@ def _with_questions(
     return replace(plan, proposed=(*plan.proposed, *new))
 
 
-def _plan_restore(
-    revision: str,
-    before: bytes | None,
-    inputs: PlanInputs,
-) -> EditPlan:
+def _plan_restore(revision: str, before: bytes | None, inputs: PlanInputs) -> EditPlan:
     after = inputs.bytes_of(revision)
     outcome = "noop_dup" if after == before else "applied"
     op = RecordedOp({"op": "restore", "revision": revision}, outcome)

@@ -21,20 +21,10 @@ from vault_memory.edits.plans.plan import (
 from vault_memory.markdown.document import SectionedDoc, parse, render
 from vault_memory.markdown.note_items import NoteItem, items_of
 from vault_memory.rules.context.prompt_injection import shaped_like_instruction
-from vault_memory.rules.context.standing_rules import (
-    is_rules_heading,
-    reads_like_rule,
-    was_said,
-)
+from vault_memory.rules.context.standing_rules import is_rules_heading, reads_like_rule, was_said
 from vault_memory.rules.edits.apply_ops import apply_ops
 from vault_memory.rules.edits.audit_record import RecordedOp
-from vault_memory.rules.edits.blame import (
-    added,
-    bots_lines,
-    of_people,
-    taken_away,
-    were_deleted,
-)
+from vault_memory.rules.edits.blame import added, bots_lines, of_people, taken_away, were_deleted
 from vault_memory.rules.edits.ops import Append, Op, Rejected, Remove, Replace, as_json
 from vault_memory.rules.edits.ownership import DELETED, Ownership, replay
 from vault_memory.rules.edits.text_edits import Unfit, edit_text
@@ -75,10 +65,7 @@ class _Change:
 
 
 def plan_text_edit(
-    command: EditCommand,
-    edit: object,
-    before: bytes | None,
-    inputs: PlanInputs,
+    command: EditCommand, edit: object, before: bytes | None, inputs: PlanInputs
 ) -> EditPlan:
     """Returns the plan of an edit, as far as the bot may make it by itself."""
     # Fault: a model may send any value as its edit.
@@ -104,10 +91,7 @@ def plan_text_edit(
     return EditPlan(before, edited.after, (RecordedOp(op, outcome),))
 
 
-def _kept_out(
-    change: _Change,
-    kept_out: KeptOut,
-) -> str:
+def _kept_out(change: _Change, kept_out: KeptOut) -> str:
     """Returns why a tool does not store what an edit adds, or an empty string."""
     new_lines = set(added(change.before, change.after))
     reasons = (
@@ -119,10 +103,7 @@ def _kept_out(
 
 
 def _kept_out_of_block(
-    heading: str,
-    rows: list[bytes],
-    new_lines: set[bytes],
-    kept_out: KeptOut,
+    heading: str, rows: list[bytes], new_lines: set[bytes], kept_out: KeptOut
 ) -> str:
     if new_lines.isdisjoint(rows):
         return ""
@@ -150,11 +131,7 @@ def _count_items(raw: bytes) -> Counter[tuple[str, str]]:
     return Counter(item.key for item in items_of(parse(raw)))
 
 
-def _find_refusal(
-    command: EditCommand,
-    change: _Change,
-    inputs: PlanInputs,
-) -> str:
+def _find_refusal(command: EditCommand, change: _Change, inputs: PlanInputs) -> str:
     """Returns why the bot may not make the change by itself, or an empty string."""
     kept_out = _kept_out(change, inputs.kept_out_of(command))
     if kept_out:
@@ -185,25 +162,18 @@ def _find_refusal(
 
 
 def _brings_back(
-    command: EditCommand,
-    change: _Change,
-    owners: Ownership,
-    inputs: PlanInputs,
+    command: EditCommand, change: _Change, owners: Ownership, inputs: PlanInputs
 ) -> bool:
     """Whether a new item was deleted by a person, from this note or another one of the scope."""
     doc = parse(change.before)
     is_deleted = inputs.is_deleted(command)
     return any(
-        owners.deleted(doc, item.heading, item.text)
-        or is_deleted(item.heading, item.text)
+        owners.deleted(doc, item.heading, item.text) or is_deleted(item.heading, item.text)
         for item in change.new_items()
     )
 
 
-def _makes_instruction(
-    lines: list[bytes],
-    after: bytes,
-) -> bool:
+def _makes_instruction(lines: list[bytes], after: bytes) -> bool:
     """Whether a paragraph reads as an instruction with these lines, and does not without them."""
     new_lines = set(lines)
     for block in after.replace(b"\r\n", b"\n").split(b"\n\n"):
@@ -222,11 +192,7 @@ def _is_instruction(rows: list[bytes]) -> bool:
     return shaped_like_instruction(b" ".join(rows).decode("utf-8", "replace"))
 
 
-def _writes_rule(
-    command: EditCommand,
-    lines: list[bytes],
-    after: bytes,
-) -> bool:
+def _writes_rule(command: EditCommand, lines: list[bytes], after: bytes) -> bool:
     """Whether a line is a standing rule, by its words or its heading, that the owner did not say."""
     new_lines = set(lines)
     owner_words = frozenset(command.owner_words)
@@ -248,10 +214,7 @@ def _writes_rule(
     return False
 
 
-def _is_rule(
-    text: str,
-    previous: str,
-) -> bool:
+def _is_rule(text: str, previous: str) -> bool:
     """Whether a line reads as a rule, by itself or as the end of a sentence that the previous line begins."""
     if reads_like_rule(text):
         return True
@@ -260,33 +223,20 @@ def _is_rule(
     return reads_like_rule(f"{previous} {text.lstrip(_MARKERS)}")
 
 
-def _unmakes_human_item(
-    doc: SectionedDoc,
-    change: _Change,
-    human_lines: frozenset[bytes],
-) -> bool:
+def _unmakes_human_item(doc: SectionedDoc, change: _Change, human_lines: frozenset[bytes]) -> bool:
     """Whether an item of a person stops being one, though its lines stay: in a code fence, for example."""
     human_items = Counter(
-        item.key
-        for item in items_of(doc)
-        if not human_lines.isdisjoint(_own_lines(doc, item))
+        item.key for item in items_of(doc) if not human_lines.isdisjoint(_own_lines(doc, item))
     )
     return bool(human_items - _count_items(change.after))
 
 
-def _own_lines(
-    doc: SectionedDoc,
-    item: NoteItem,
-) -> list[bytes]:
+def _own_lines(doc: SectionedDoc, item: NoteItem) -> list[bytes]:
     own = doc.sections[item.section].body[item.start : item.own_end]
     return [line.strip() for line in own.split(b"\n")]
 
 
-def _propose_as_ops(
-    command: EditCommand,
-    change: _Change,
-    inputs: PlanInputs,
-) -> EditPlan | None:
+def _propose_as_ops(command: EditCommand, change: _Change, inputs: PlanInputs) -> EditPlan | None:
     """Returns a plan of the same change as ops, which proposes what a person must decide; None where there is none."""
     ops = _express_as_ops(change)
     if not ops:

@@ -29,13 +29,7 @@ from vault_memory.rules.edits.audit_record import (
 )
 from vault_memory.rules.edits.ops import Applied, Op, Outcome, Rejected, as_json
 from vault_memory.rules.edits.ownership import replay
-from vault_memory.rules.facts.fact import (
-    Fact,
-    folded,
-    identified,
-    read_fact,
-    section_facts,
-)
+from vault_memory.rules.facts.fact import Fact, folded, identified, read_fact, section_facts
 from vault_memory.rules.facts.fact_page import (
     ANOTHER_VALUE,
     Change,
@@ -56,12 +50,7 @@ Statement = tuple[str, str, str]
 
 
 def wish_of(
-    do: str,
-    scope: str,
-    rules: FactRules,
-    *,
-    id: str = "",
-    fact: Fact | None = None,
+    do: str, scope: str, rules: FactRules, *, id: str = "", fact: Fact | None = None
 ) -> dict[str, Any]:
     """Returns a wish in the form that a command stores."""
     wish: dict[str, Any] = {
@@ -101,10 +90,7 @@ def fact_of(wish: Wish) -> Fact:
     return identified(Fact("", scope=wish["scope"], **fields))
 
 
-def change_of(
-    doc: SectionedDoc,
-    wish: Wish,
-) -> Change:
+def change_of(doc: SectionedDoc, wish: Wish) -> Change:
     """Returns the ops that fulfil a wish on this text."""
     today = date.fromisoformat(wish["today"])
     rules = FactRules(today, frozenset(wish["single"]), wish["conflicts"])
@@ -121,10 +107,7 @@ def change_of(
 
 
 def plan_facts(
-    command: EditCommand,
-    wishes: tuple[Wish, ...],
-    before: bytes | None,
-    inputs: PlanInputs,
+    command: EditCommand, wishes: tuple[Wish, ...], before: bytes | None, inputs: PlanInputs
 ) -> EditPlan:
     """Returns the plan of all wishes. What the bot may not do by itself is proposed."""
     is_bot = command.source in BOT_SOURCES
@@ -177,10 +160,7 @@ def plan_facts(
 
 
 def _repeats_deleted(
-    wish: Wish,
-    change: Change,
-    deleted: Iterable[str],
-    is_deleted: Callable[[str, str], bool],
+    wish: Wish, change: Change, deleted: Iterable[str], is_deleted: Callable[[str, str], bool]
 ) -> bool:
     """Whether a wish states again what a person deleted: these texts of the page, or those of its scope."""
     if "fact" not in wish or change.outcome == "duplicate":
@@ -210,24 +190,16 @@ def _refusals_of(
     return [Rejected({"op": wish["do"]}, reason)] if reason else []
 
 
-def _join_outcomes(
-    doc: SectionedDoc,
-    outcomes: Sequence[Outcome],
-) -> Outcome:
+def _join_outcomes(doc: SectionedDoc, outcomes: Sequence[Outcome]) -> Outcome:
     """Returns the outcome of several changes in a row, the last of which left this text."""
     applied = tuple(op for outcome in outcomes for op in outcome.applied)
     rejected = tuple(op for outcome in outcomes for op in outcome.rejected)
     return Outcome(doc, applied, rejected)
 
 
-def _add_remarks(
-    applied: tuple[Applied, ...],
-    changes: Sequence[Change],
-) -> tuple[Applied, ...]:
+def _add_remarks(applied: tuple[Applied, ...], changes: Sequence[Change]) -> tuple[Applied, ...]:
     """Adds the outcome of each wish to its last op."""
-    change_of_op: dict[Op, Change] = {
-        change.ops[-1]: change for change in changes if change.ops
-    }
+    change_of_op: dict[Op, Change] = {change.ops[-1]: change for change in changes if change.ops}
     with_remarks = []
     for op in applied:
         change = change_of_op.get(op.op)
@@ -237,9 +209,7 @@ def _add_remarks(
 
 
 def _add_turns(
-    applied: tuple[Applied, ...],
-    changes: Sequence[Change],
-    turns: Sequence[str],
+    applied: tuple[Applied, ...], changes: Sequence[Change], turns: Sequence[str]
 ) -> tuple[Applied | RecordedOp, ...]:
     """Adds the turn to each op of a statement that the page has already: it supports the fact."""
     repeats: dict[Op, list[tuple[str, str]]] = defaultdict(list)
@@ -258,15 +228,10 @@ def _add_turns(
 
 
 def _statements_deleted_by_people(
-    command: EditCommand,
-    wishes: tuple[Wish, ...],
-    doc: SectionedDoc,
-    inputs: PlanInputs,
+    command: EditCommand, wishes: tuple[Wish, ...], doc: SectionedDoc, inputs: PlanInputs
 ) -> dict[Statement, set[str]]:
     """Returns what the bot once stated and a person deleted, with the texts of its items."""
-    subjects = {
-        folded(wish["fact"]["subject"]) for wish in wishes if wish["do"] == "add"
-    }
+    subjects = {folded(wish["fact"]["subject"]) for wish in wishes if wish["do"] == "add"}
     if command.source not in BOT_SOURCES or not subjects:
         return {}
     owners = replay(inputs.records(command.note))
@@ -284,10 +249,7 @@ def _statements_deleted_by_people(
     return {statement: texts[statement] for statement in texts.keys() - present}
 
 
-def _deleted_texts(
-    wish: Wish,
-    deleted: Mapping[Statement, set[str]],
-) -> Iterable[str]:
+def _deleted_texts(wish: Wish, deleted: Mapping[Statement, set[str]]) -> Iterable[str]:
     """Returns the texts of the items by which the page once stated an added fact, and that people deleted."""
     if wish["do"] != "add" or not deleted:
         return ()
@@ -299,9 +261,7 @@ def _statement(fact: Fact) -> Statement:
 
 
 def _without_rejected(
-    proposals: tuple[Proposal, ...],
-    note: str,
-    inputs: PlanInputs,
+    proposals: tuple[Proposal, ...], note: str, inputs: PlanInputs
 ) -> tuple[Proposal, ...]:
     """Leaves out what a person rejected before."""
     if not proposals:

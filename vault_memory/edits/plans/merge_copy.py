@@ -88,8 +88,7 @@ def fold(
     was_the_note = any(raw == copy for _, raw in history)
     is_rival = _is_correction if was_the_note else None
     attempts = [
-        _attempt(note, copy, (revision, raw), day, is_rival)
-        for revision, raw in bases.versions
+        _attempt(note, copy, (revision, raw), day, is_rival) for revision, raw in bases.versions
     ]
     if not attempts:
         attempts = [_attempt(note, copy, None, day, alike)]
@@ -107,52 +106,34 @@ def fold(
 
 
 def _attempt(
-    note: bytes,
-    copy: bytes,
-    base: Version | None,
-    day: str,
-    is_rival: IsRival | None,
+    note: bytes, copy: bytes, base: Version | None, day: str, is_rival: IsRival | None
 ) -> MergedCopy:
     """Merges a note and a copy as if `base` were their common ancestor."""
     revision, base_text = base or ("", None)
     merged = merge(base_text, copy, note, between_people=True, date=day)
     if merged.result is None:
-        return MergedCopy(
-            "conflict", None, revision, why="the two texts cannot be merged"
-        )
+        return MergedCopy("conflict", None, revision, why="the two texts cannot be merged")
     if merged.result == note and not merged.conflicts:
-        return MergedCopy(
-            "contained", None, revision, why="the note has all that it says"
-        )
+        return MergedCopy("contained", None, revision, why="the note has all that it says")
     doubt = _find_doubt(note, copy, merged.result, merged.conflicts, is_rival)
     state: State = "conflict" if doubt else "mergeable"
     why = doubt or "both changed other lines"
     return MergedCopy(state, merged.result, revision, merged.conflicts, why)
 
 
-def _union(
-    note: bytes,
-    copy: bytes,
-    day: str,
-    why: str,
-) -> MergedCopy:
+def _union(note: bytes, copy: bytes, day: str, why: str) -> MergedCopy:
     """Returns a conflict whose result keeps all lines of both texts."""
     merged = merge(None, copy, note, between_people=True, date=day)
     return MergedCopy("conflict", merged.result, "", merged.conflicts, why)
 
 
-def _all_agree(
-    attempts: Sequence[MergedCopy],
-    note: bytes,
-) -> bool:
+def _all_agree(attempts: Sequence[MergedCopy], note: bytes) -> bool:
     """Whether all bases lead to one text, apart from the order of lines within a section."""
     if any(attempt.state == "conflict" for attempt in attempts):
         return False
     texts = [note if attempt.result is None else attempt.result for attempt in attempts]
     first = _lines_by_section(texts[0])
-    return all(
-        text == texts[0] or _lines_by_section(text) == first for text in texts[1:]
-    )
+    return all(text == texts[0] or _lines_by_section(text) == first for text in texts[1:])
 
 
 def _lines_by_section(raw: bytes) -> list[tuple[bytes, Counter[bytes]]]:
@@ -162,11 +143,7 @@ def _lines_by_section(raw: bytes) -> list[tuple[bytes, Counter[bytes]]]:
 
 
 def _find_doubt(
-    note: bytes,
-    copy: bytes,
-    result: bytes,
-    conflicts: Sequence[Conflict],
-    is_rival: IsRival | None,
+    note: bytes, copy: bytes, result: bytes, conflicts: Sequence[Conflict], is_rival: IsRival | None
 ) -> str:
     """Returns why a person should look at the merge first, or an empty string.
 
@@ -188,11 +165,7 @@ def _find_doubt(
     return ""
 
 
-def _has_rivals(
-    note: bytes,
-    copy: bytes,
-    is_rival: IsRival,
-) -> bool:
+def _has_rivals(note: bytes, copy: bytes, is_rival: IsRival) -> bool:
     """Whether a line of only the note and a line of only the copy may be versions of one line."""
     note_lines, copy_lines = _count_lines(note), _count_lines(copy)
     only_note = [_text(line) for line in note_lines - copy_lines]
@@ -203,10 +176,7 @@ def _has_rivals(
     return any(is_rival(ours, theirs) for ours in only_note for theirs in only_copy)
 
 
-def _is_correction(
-    line: str,
-    other_line: str,
-) -> bool:
+def _is_correction(line: str, other_line: str) -> bool:
     """Whether one line corrects the other.
 
     A copy that was the note once is what a sync program set aside, and hardly an old version of what replaced it. So
@@ -230,11 +200,7 @@ def _text(line: bytes) -> str:
     return line.decode("utf-8", "replace").lower()
 
 
-def plan_merge(
-    action: MergeCopy,
-    before: bytes | None,
-    inputs: PlanInputs,
-) -> EditPlan:
+def plan_merge(action: MergeCopy, before: bytes | None, inputs: PlanInputs) -> EditPlan:
     """Returns the plan that merges a copy, or a plan without effect where both changed the same line."""
     copy = inputs.bytes_of(action.revision)
     base = inputs.bytes_of(action.base or None)
@@ -249,22 +215,14 @@ def plan_merge(
 
 
 def merged_text(
-    note: bytes,
-    copy: bytes,
-    base: bytes | None,
-    day: str,
-    *,
-    keep_both: bool,
+    note: bytes, copy: bytes, base: bytes | None, day: str, *, keep_both: bool
 ) -> bytes | None:
     """Returns the merged text, or None where both changed the same line and `keep_both` is off."""
     merged = merge(base, copy, note, between_people=True, date=day)
     return None if merged.conflicts and not keep_both else merged.result
 
 
-def fold_log(
-    log: bytes,
-    copy: bytes,
-) -> MergedCopy:
+def fold_log(log: bytes, copy: bytes) -> MergedCopy:
     """Merges a copy of an audit log by the ids of its records; the result has only the missing lines.
 
     A redacted record stays redacted, and a folded one folded. Any other record that differs between
@@ -307,20 +265,14 @@ def fold_log(
     return MergedCopy("mergeable", b"\n".join(missing), why=why, certain=True)
 
 
-def _is_other_form(
-    record: dict[str, object],
-    ours: dict[str, object] | None,
-) -> bool:
+def _is_other_form(record: dict[str, object], ours: dict[str, object] | None) -> bool:
     """Whether one of two forms of a record is folded, and neither is redacted."""
     if ours is None or record.get("redacted") or ours.get("redacted"):
         return False
     return bool(record.get("folded") or ours.get("folded"))
 
 
-def _is_fragment(
-    line: bytes,
-    log_lines: Sequence[bytes],
-) -> bool:
+def _is_fragment(line: bytes, log_lines: Sequence[bytes]) -> bool:
     """Whether a line is blank, or the torn beginning of a line that the log has in full."""
     if not line.strip(b"\0 \t\r"):
         return True

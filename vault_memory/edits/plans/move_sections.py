@@ -9,13 +9,7 @@ from collections.abc import Iterable
 
 from vault_memory.edits.commands import EditCommand, SectionMove
 from vault_memory.edits.plans.plan import EditPlan, any_applied
-from vault_memory.markdown.document import (
-    Section,
-    SectionedDoc,
-    is_text,
-    parse_main,
-    render,
-)
+from vault_memory.markdown.document import Section, SectionedDoc, is_text, parse_main, render
 from vault_memory.markdown.note_items import line_end
 from vault_memory.rules.edits.audit_record import RecordedOp
 from vault_memory.rules.edits.op_effects import MOVE
@@ -26,22 +20,14 @@ _Step = tuple[SectionedDoc, RecordedOp] | Rejected
 """The text after a move and the op to record, or the reason for a refusal"""
 
 
-def moves_of(
-    sections: Iterable[Section],
-    source: str,
-    target: str,
-) -> tuple[SectionMove, ...]:
+def moves_of(sections: Iterable[Section], source: str, target: str) -> tuple[SectionMove, ...]:
     """Returns the moves of these sections from one note to another."""
     return tuple(
-        SectionMove(_decode(section.heading + section.body), source, target)
-        for section in sections
+        SectionMove(_decode(section.heading + section.body), source, target) for section in sections
     )
 
 
-def stands_in(
-    raw: bytes,
-    move: SectionMove,
-) -> bool:
+def stands_in(raw: bytes, move: SectionMove) -> bool:
     """Whether a note has the moved section with all of its lines; it may have more."""
     doc = parse_main(raw)
     sections = parse_main(_encode(move.text)).sections
@@ -49,9 +35,7 @@ def stands_in(
 
 
 def plan_moves(
-    command: EditCommand,
-    moves: tuple[SectionMove, ...],
-    before: bytes | None,
+    command: EditCommand, moves: tuple[SectionMove, ...], before: bytes | None
 ) -> EditPlan:
     """Returns the plan for the note of the command, which is the target or the source of the moves."""
     doc = parse_main(before or b"")
@@ -68,12 +52,7 @@ def plan_moves(
     return EditPlan(before, after, tuple(applied), tuple(rejected))
 
 
-def _plan_move(
-    doc: SectionedDoc,
-    move: SectionMove,
-    *,
-    is_target: bool,
-) -> _Step:
+def _plan_move(doc: SectionedDoc, move: SectionMove, *, is_target: bool) -> _Step:
     raw = _encode(move.text)
     op: dict[str, object] = {
         "op": MOVE,
@@ -84,11 +63,7 @@ def _plan_move(
     return _put_section(doc, raw, op) if is_target else _take_section(doc, raw, op)
 
 
-def _put_section(
-    doc: SectionedDoc,
-    raw: bytes,
-    op: dict[str, object],
-) -> _Step:
+def _put_section(doc: SectionedDoc, raw: bytes, op: dict[str, object]) -> _Step:
     """Adds a section at the end of the note, after a blank line."""
     section = parse_main(raw).sections[0]
     # Fault (B48): after a crash both commands of a move are carried out again.
@@ -109,10 +84,7 @@ def _put_section(
     return new_doc, RecordedOp(op, "applied", added=raw)
 
 
-def _gap(
-    note: bytes,
-    eol: bytes,
-) -> bytes:
+def _gap(note: bytes, eol: bytes) -> bytes:
     """Returns the line ends that make a blank line after the note."""
     if not note.strip() or note.endswith(eol * 2):
         return b""
@@ -121,11 +93,7 @@ def _gap(
     return eol * 2
 
 
-def _take_section(
-    doc: SectionedDoc,
-    raw: bytes,
-    op: dict[str, object],
-) -> _Step:
+def _take_section(doc: SectionedDoc, raw: bytes, op: dict[str, object]) -> _Step:
     """Removes a section, only where it is unchanged: what a person added to it meanwhile is nowhere else."""
     for index, section in enumerate(doc.sections):
         # Fault (A1): what a person added to the section meanwhile is nowhere else. So
@@ -138,10 +106,7 @@ def _take_section(
     return doc, RecordedOp(op, "noop_no_match")
 
 
-def _contains_section(
-    doc: SectionedDoc,
-    section: Section,
-) -> bool:
+def _contains_section(doc: SectionedDoc, section: Section) -> bool:
     lines = _count_lines(section)
     return any(
         candidate.name == section.name and lines <= _count_lines(candidate)

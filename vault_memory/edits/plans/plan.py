@@ -60,10 +60,7 @@ class PlanInputs:
     """whether a turn is later than the deletion of an item; given are its note, its text and the turn's id"""
 
     def allow_again(
-        self,
-        command: EditCommand,
-        ops: Iterable[object],
-        owners: Ownership,
+        self, command: EditCommand, ops: Iterable[object], owners: Ownership
     ) -> Ownership:
         """Returns the ownership in which ops may write what the person said after its deletion."""
         deleted = owners.texts
@@ -77,10 +74,7 @@ class PlanInputs:
             }
         )
 
-    def is_deleted(
-        self,
-        command: EditCommand,
-    ) -> Callable[[str, str], bool]:
+    def is_deleted(self, command: EditCommand) -> Callable[[str, str], bool]:
         """Returns whether a line below a heading says again what a person deleted, as a function of both.
 
         What the person says after the deletion may be written again, with its turn.
@@ -98,17 +92,12 @@ class PlanInputs:
 
         return is_deleted
 
-    def kept_out_of(
-        self,
-        command: EditCommand,
-    ) -> KeptOut:
+    def kept_out_of(self, command: EditCommand) -> KeptOut:
         """Returns the look-up for lines of a command: it binds tools, and no person."""
         return self.kept_out if command.source == "tool" else _nothing_kept_out
 
     def refuse_kept_out(
-        self,
-        doc: SectionedDoc,
-        ops: Iterable[object],
+        self, doc: SectionedDoc, ops: Iterable[object]
     ) -> tuple[list[object], list[Rejected]]:
         """Returns the ops of a tool that may be stored, and those that may not."""
         allowed: list[object] = []
@@ -159,11 +148,7 @@ class EditPlan:
         """Whether the note has to be written."""
         return self.before != self.after
 
-    def record(
-        self,
-        command: EditCommand,
-        after: bytes | None,
-    ) -> Record:
+    def record(self, command: EditCommand, after: bytes | None) -> Record:
         """Returns the audit record; `after` is what the note really says now."""
         head = Record(
             command.id,
@@ -188,11 +173,7 @@ class EditPlan:
 class RedactionPlan(EditPlan):
     """The plan of a redaction. Its record tells neither the text nor the version before."""
 
-    def record(
-        self,
-        command: EditCommand,
-        after: bytes | None,
-    ) -> Record:
+    def record(self, command: EditCommand, after: bytes | None) -> Record:
         """Returns the audit record, without a diff and without `before`."""
         applied: tuple[RecordedOp, ...] = ()
         if after != self.before:
@@ -210,10 +191,7 @@ class RedactionPlan(EditPlan):
 
 
 def apply_by_policy(
-    command: EditCommand,
-    before: bytes | None,
-    ops: tuple[object, ...],
-    inputs: PlanInputs,
+    command: EditCommand, before: bytes | None, ops: tuple[object, ...], inputs: PlanInputs
 ) -> tuple[Outcome, tuple[Proposal, ...]]:
     """Applies the ops that the source of the command may apply, and refuses or proposes the others."""
     if command.source not in BOT_SOURCES:

@@ -4,21 +4,12 @@ from collections.abc import Iterable
 
 from vault_memory.edits.commands import EditCommand
 from vault_memory.edits.plans.plan import PlanInputs
-from vault_memory.rules.edits.ops import (
-    AddHeading,
-    Append,
-    Rejected,
-    as_json,
-    new_text,
-    op_of,
-)
+from vault_memory.rules.edits.ops import AddHeading, Append, Rejected, as_json, new_text, op_of
 from vault_memory.rules.edits.ownership import DELETED
 
 
 def refuse_deleted(
-    command: EditCommand,
-    ops: Iterable[object],
-    inputs: PlanInputs,
+    command: EditCommand, ops: Iterable[object], inputs: PlanInputs
 ) -> tuple[tuple[object, ...], tuple[Rejected, ...]]:
     """Returns the ops of a command that may be applied, and those that say again what a person deleted."""
     is_deleted = inputs.is_deleted(command)

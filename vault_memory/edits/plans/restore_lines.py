@@ -18,10 +18,7 @@ from vault_memory.rules.edits.stale_save import propose_missing
 
 
 def plan_lost_lines(
-    command: EditCommand,
-    action: RestoreLines,
-    before: bytes | None,
-    inputs: PlanInputs,
+    command: EditCommand, action: RestoreLines, before: bytes | None, inputs: PlanInputs
 ) -> EditPlan:
     """Returns the plan; it changes nothing when one of the versions is not stored any more."""
     loaded = inputs.bytes_of(action.loaded)
@@ -34,11 +31,7 @@ def plan_lost_lines(
     owners = replay(inputs.records(command.note))
     after = _merge_save(loaded, overwritten, saved, before, owners)
     bot_items = owners.bots_among(items_of(parse(overwritten)))
-    op: dict[str, object] = {
-        "op": "merge",
-        "loaded": action.loaded,
-        "saved": action.saved,
-    }
+    op: dict[str, object] = {"op": "merge", "loaded": action.loaded, "saved": action.saved}
     renamed = _renamed_sections(bot_items, items_of(parse(after)))
     if renamed:
         op["renamed"] = renamed
@@ -49,11 +42,7 @@ def plan_lost_lines(
 
 
 def _merge_save(
-    loaded: bytes | None,
-    overwritten: bytes,
-    saved: bytes,
-    before: bytes,
-    owners: Ownership,
+    loaded: bytes | None, overwritten: bytes, saved: bytes, before: bytes, owners: Ownership
 ) -> bytes:
     """Returns the save with the lost lines, or `before` where every merge would take a line of a person away."""
     bases = (loaded, _common_lines(loaded or b"", overwritten))
@@ -69,10 +58,7 @@ def _merge_save(
     return before
 
 
-def _renamed_sections(
-    bot_items: Sequence[NoteItem],
-    items: Sequence[NoteItem],
-) -> dict[str, str]:
+def _renamed_sections(bot_items: Sequence[NoteItem], items: Sequence[NoteItem]) -> dict[str, str]:
     """Maps old to new names of sections in which items of the bot are now."""
     keys = {item.key for item in items}
     section_of_text = {item.key[1]: item.heading for item in items}
@@ -83,22 +69,13 @@ def _renamed_sections(
     }
 
 
-def _common_lines(
-    text: bytes,
-    other_text: bytes,
-) -> bytes:
+def _common_lines(text: bytes, other_text: bytes) -> bytes:
     """Returns the lines of `text` that the other has too, so that a missing line does not count as deleted."""
     other_lines = {line.rstrip() for line in other_text.splitlines()}
-    return b"".join(
-        line for line in text.splitlines(keepends=True) if line.rstrip() in other_lines
-    )
+    return b"".join(line for line in text.splitlines(keepends=True) if line.rstrip() in other_lines)
 
 
-def _removes_items_of_people(
-    before: bytes,
-    after: bytes,
-    owners: Ownership,
-) -> bool:
+def _removes_items_of_people(before: bytes, after: bytes, owners: Ownership) -> bool:
     # Fault (A3): `before` may be a half-finished save. An item that is missing there
     # was not deleted.
     items = items_of(parse(before))

@@ -8,12 +8,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from vault_memory.edits.commands import EditCommand, SaveText
-from vault_memory.edits.edit_errors import (
-    NoteExists,
-    NoteGone,
-    NotSavable,
-    SaveConflict,
-)
+from vault_memory.edits.edit_errors import NoteExists, NoteGone, NotSavable, SaveConflict
 from vault_memory.edits.edit_result import Edit
 from vault_memory.edits.plans.plan import EditPlan
 from vault_memory.lazy import lazy_module
@@ -31,11 +26,7 @@ else:
 SAVE = "save"
 
 
-def save_action(
-    note: str,
-    text: bytes,
-    base: bytes,
-) -> SaveText:
+def save_action(note: str, text: bytes, base: bytes) -> SaveText:
     """Returns the action that saves a text. Raises NotSavable."""
     for raw in (text, base):
         reason = why_not_editable(raw)
@@ -44,11 +35,7 @@ def save_action(
     return SaveText(text.decode(), base.decode())
 
 
-def plan_save(
-    command: EditCommand,
-    action: SaveText,
-    before: bytes | None,
-) -> EditPlan:
+def plan_save(command: EditCommand, action: SaveText, before: bytes | None) -> EditPlan:
     """Returns the plan of a save. Raises SaveConflict, NoteExists, NoteGone."""
     text = action.text.encode()
     base = action.base.encode()
@@ -65,11 +52,7 @@ def plan_save(
     return EditPlan(before, after, (_op_of(before or b"", after),))
 
 
-def with_newer_text(
-    edit: Edit,
-    base: bytes,
-    disk: bytes | None,
-) -> Edit:
+def with_newer_text(edit: Edit, base: bytes, disk: bytes | None) -> Edit:
     """Returns the result of a save with the diff of what others wrote since its base.
 
     `disk` is the version that the save was merged with; None where it is not kept.
@@ -80,12 +63,7 @@ def with_newer_text(
     return replace(edit, from_disk=diff.decode("utf-8", "replace"))
 
 
-def _merge(
-    command: EditCommand,
-    text: bytes,
-    base: bytes,
-    disk: bytes,
-) -> bytes:
+def _merge(command: EditCommand, text: bytes, base: bytes, disk: bytes) -> bytes:
     """Returns the text with what others wrote since. Raises SaveConflict, NoteExists."""
     # Fault: without a base, a line that one side lacks could be new or deleted.
     if not base:
@@ -96,19 +74,10 @@ def _merge(
         return outcome.result
     # The other way round, the person's line stays and the other one gets the mark.
     marked = three_way.merge(base, disk, text, between_people=True, date=day)
-    raise SaveConflict(
-        command.note,
-        on_disk=disk,
-        yours=text,
-        base=base,
-        merged=marked.result,
-    )
+    raise SaveConflict(command.note, on_disk=disk, yours=text, base=base, merged=marked.result)
 
 
-def _op_of(
-    before: bytes,
-    after: bytes,
-) -> RecordedOp:
+def _op_of(before: bytes, after: bytes) -> RecordedOp:
     """Returns the op for the audit. It lists the new items, which are the person's from now on."""
     op: dict[str, object] = {"op": SAVE}
     previous = {item.key for item in items_of(parse(before))}

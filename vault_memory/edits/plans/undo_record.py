@@ -22,10 +22,7 @@ EMPTY_NOTE = revision_of(b"")
 
 
 def plan_undo(
-    command: EditCommand,
-    record_id: str,
-    before: bytes | None,
-    inputs: PlanInputs,
+    command: EditCommand, record_id: str, before: bytes | None, inputs: PlanInputs
 ) -> EditPlan:
     """Returns the plan. Raises NotUndoable."""
     record = _find_record(command.note, record_id, inputs)
@@ -38,8 +35,7 @@ def plan_undo(
     if before is None and record.after:
         raise NotUndoable(
             f"`{command.note}` is gone, so nothing of record {record_id} can be undone in it",
-            hint="if it was renamed, rename its audit file after it: "
-            f"`{command.note}.audit.jsonl`",
+            hint=f"if it was renamed, rename its audit file after it: `{command.note}.audit.jsonl`",
         )
     plan = _plan_change(record, before, inputs)
     if not plan.changes and not plan.proposed:
@@ -51,11 +47,7 @@ def plan_undo(
     return plan
 
 
-def _plan_change(
-    record: Record,
-    before: bytes | None,
-    inputs: PlanInputs,
-) -> EditPlan:
+def _plan_change(record: Record, before: bytes | None, inputs: PlanInputs) -> EditPlan:
     # A note that the record took away and a note that is missing now are both empty.
     if before is None and not record.after:
         record = replace(record, after=EMPTY_NOTE)
@@ -71,10 +63,7 @@ def _plan_change(
     return _plan_by_item(undone, before, merge)
 
 
-def _merge(
-    versions: tuple[bytes, bytes] | None,
-    text: bytes,
-) -> "three_way.Merged | None":
+def _merge(versions: tuple[bytes, bytes] | None, text: bytes) -> "three_way.Merged | None":
     """Merges the text with what the note was before the record, based on what it was after it."""
     if versions is None:
         return None
@@ -82,24 +71,16 @@ def _merge(
     return three_way.merge(newer, older, text)
 
 
-def _plan_of_merge(
-    record: Record,
-    before: bytes | None,
-    merge: "three_way.Merged",
-) -> EditPlan:
+def _plan_of_merge(record: Record, before: bytes | None, merge: "three_way.Merged") -> EditPlan:
     """Returns the plan where only a merge is left; what conflicts is proposed."""
     text = before or b""
     after = text if merge.result is None else merge.result
-    conflicts = rebase.proposals_for_conflicts(
-        merge.conflicts, record.note, f"undo of {record.id}"
-    )
+    conflicts = rebase.proposals_for_conflicts(merge.conflicts, record.note, f"undo of {record.id}")
     return EditPlan(before, after, _undone_ops(record, after != text), (), conflicts)
 
 
 def _plan_by_item(
-    undone: Undone,
-    before: bytes | None,
-    merge: "three_way.Merged | None",
+    undone: Undone, before: bytes | None, merge: "three_way.Merged | None"
 ) -> EditPlan:
     """Returns the plan of an undo by ops, with the text of the merge where that changes anything."""
     after: bytes | None = merge.result if merge is not None else None
@@ -111,26 +92,16 @@ def _plan_by_item(
     return EditPlan(before, after, undone.applied, (), undone.proposed)
 
 
-def _find_record(
-    note: str,
-    record_id: str,
-    inputs: PlanInputs,
-) -> Record:
+def _find_record(note: str, record_id: str, inputs: PlanInputs) -> Record:
     for record in inputs.records(note):
         if record.id == record_id or record_id in record.folded:
             return record
     raise NotUndoable(
-        f"there is no record {record_id} any more",
-        hint="`vault-memory log` lists those there are",
+        f"there is no record {record_id} any more", hint="`vault-memory log` lists those there are"
     )
 
 
-def _undo_or_none(
-    record: Record,
-    text: bytes,
-    *,
-    can_merge: bool,
-) -> Undone | None:
+def _undo_or_none(record: Record, text: bytes, *, can_merge: bool) -> Undone | None:
     """Returns the undo by ops, or None where only a merge is left. Raises NotUndoable where nothing is left."""
     try:
         return undo(record, text)
@@ -141,10 +112,7 @@ def _undo_or_none(
         return None
 
 
-def _stored_versions(
-    record: Record,
-    inputs: PlanInputs,
-) -> tuple[bytes, bytes] | None:
+def _stored_versions(record: Record, inputs: PlanInputs) -> tuple[bytes, bytes] | None:
     """Returns the note before and after a record, or None when one of them is not stored."""
     older = inputs.bytes_of(record.before) if record.before else b""
     newer = inputs.bytes_of(record.after) if record.after else b""
@@ -153,10 +121,7 @@ def _stored_versions(
     return older, newer
 
 
-def _undone_ops(
-    record: Record,
-    changed: bool,
-) -> tuple[RecordedOp, ...]:
+def _undone_ops(record: Record, changed: bool) -> tuple[RecordedOp, ...]:
     """Returns the ops of a record that was taken back as one."""
     outcome = "applied" if changed else "noop_no_match"
     return tuple(

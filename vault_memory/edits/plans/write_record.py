@@ -16,12 +16,7 @@ Records = tuple[Record, ...]
 """of one note, the oldest first"""
 
 
-def plan_again(
-    run: EditCommand,
-    op: WriteOp,
-    known: PlanInputs,
-    earlier: Records,
-) -> EditPlan:
+def plan_again(run: EditCommand, op: WriteOp, known: PlanInputs, earlier: Records) -> EditPlan:
     """The plan of a write that this process did not plan itself; `earlier` are the records before the write.
 
     A write that waited is carried out just before a later run on the same note. Planned again with the
@@ -45,12 +40,7 @@ def plan_again(
         return EditPlan(before, before)
 
 
-def record_of(
-    run: EditCommand,
-    op: WriteOp,
-    plan: EditPlan,
-    known: PlanInputs,
-) -> Record:
+def record_of(run: EditCommand, op: WriteOp, plan: EditPlan, known: PlanInputs) -> Record:
     """The record of a write with this plan."""
     after = plan.before if op.after == op.expected else plan.after
     # Fault (B33): the write ended without effect, and the record must not claim its
@@ -68,10 +58,7 @@ def record_of(
     return record
 
 
-def _up_to(
-    record_id: str | None,
-    records: Records,
-) -> Records:
+def _up_to(record_id: str | None, records: Records) -> Records:
     """The records from which a write was planned whose text went into the note as it was planned.
 
     A person may have decided otherwise while it waited. Planned from all records, it would seem not done.

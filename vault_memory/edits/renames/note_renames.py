@@ -17,11 +17,7 @@ from vault_memory.edits.audit_log import AuditLog
 from vault_memory.edits.commands import EditCommand
 from vault_memory.edits.note_access import NoteState
 from vault_memory.edits.record_cache import note_of
-from vault_memory.edits.renames.rename_search import (
-    KnownNotes,
-    RenameSearch,
-    Sight,
-)
+from vault_memory.edits.renames.rename_search import KnownNotes, RenameSearch, Sight
 from vault_memory.lazy import lazy_module
 from vault_memory.rules.paths.filenames import MARKDOWN
 from vault_memory.rules.paths.layout import Layout
@@ -47,11 +43,7 @@ class NoteRenames:
     """The renamed notes of one vault; called inside a transaction of the editor."""
 
     def __init__(
-        self,
-        folder: Folder,
-        layout: Layout,
-        trail: AuditLog,
-        writer: Callable[[], Writer],
+        self, folder: Folder, layout: Layout, trail: AuditLog, writer: Callable[[], Writer]
     ) -> None:
         self._folder, self._trail, self._writer = folder, trail, writer
         self._known = KnownNotes(folder, layout, trail, writer)
@@ -60,11 +52,7 @@ class NoteRenames:
 
     # --- Is a look due? ---
 
-    def may_concern(
-        self,
-        path: str,
-        state: NoteState,
-    ) -> bool:
+    def may_concern(self, path: str, state: NoteState) -> bool:
         """Whether the note that an edit was loaded for may have been renamed, or its past may be another's."""
         head, note = state.loaded.head, state.note
         if note is None:
@@ -94,30 +82,17 @@ class NoteRenames:
         self._met[note.path] = note.stat.ino
         return True
 
-    def meet(
-        self,
-        state: NoteState,
-        now: datetime,
-    ) -> None:
+    def meet(self, state: NoteState, now: datetime) -> None:
         """Stores the version of a note that gets its first record, so that the note is known again."""
         if state.note is not None and state.loaded.head is None:
             self._store(state.note, now)
 
-    def _store(
-        self,
-        note: Note,
-        now: datetime,
-    ) -> None:
-        self._known.snapshots.record(
-            note.path, note.raw, at=now.timestamp(), ino=note.stat.ino
-        )
+    def _store(self, note: Note, now: datetime) -> None:
+        self._known.snapshots.record(note.path, note.raw, at=now.timestamp(), ino=note.stat.ino)
 
     # --- Following ---
 
-    def follow(
-        self,
-        now: datetime,
-    ) -> dict[str, str]:
+    def follow(self, now: datetime) -> dict[str, str]:
         """Looks for renamed notes, and lets their pasts follow. Returns old → new path."""
         renamed: dict[str, str] = {}
         # A note that was renamed twice is found step by step.
@@ -125,21 +100,14 @@ class NoteRenames:
             renamed = {old: step.get(new, new) for old, new in renamed.items()} | step
         return renamed
 
-    def _follow(
-        self,
-        now: datetime,
-    ) -> dict[str, str]:
+    def _follow(self, now: datetime) -> dict[str, str]:
         self.finish()
         seen = self._known.snapshots.last_seen()
-        sight = self._look(
-            {path: seen[path] for path in filter(self._known.is_note, seen)}
-        )
+        sight = self._look({path: seen[path] for path in filter(self._known.is_note, seen)})
         search = RenameSearch(self._known, sight)
         renamed = search.renamed()
         if renamed:
-            audits = {
-                old: new for old, new in renamed.items() if search.has_own_audit(old)
-            }
+            audits = {old: new for old, new in renamed.items() if search.has_own_audit(old)}
             self._carry_out(renamed, audits, now)
         self._note_gone(search.lost, renamed, now)
         return renamed
@@ -154,9 +122,7 @@ class NoteRenames:
             try:
                 audit_moves.move_audits(self._folder.root, old, new)
             except OSError as error:
-                logger.warning(
-                    "the audit of %s cannot follow it to %s yet: %s", old, new, error
-                )
+                logger.warning("the audit of %s cannot follow it to %s yet: %s", old, new, error)
                 return
             with journal.transaction():
                 journal.set_state(MOVING, json.dumps(moves))
@@ -171,24 +137,14 @@ class NoteRenames:
             if self._known.is_note(path) and not self._known.was_taken_away(path)
         ]
 
-    def _look(
-        self,
-        seen: Mapping[str, tuple[str, int]],
-    ) -> Sight:
+    def _look(self, seen: Mapping[str, tuple[str, int]]) -> Sight:
         listing = self._folder.listing()
-        notes = {
-            path: stat
-            for path, stat in listing.entries.items()
-            if path.endswith(MARKDOWN)
-        }
+        notes = {path: stat for path, stat in listing.entries.items() if path.endswith(MARKDOWN)}
         audits = frozenset(filter(None, map(note_of, listing.entries)))
         return Sight(listing, notes, audits, seen)
 
     def _carry_out(
-        self,
-        renamed: Mapping[str, str],
-        audits: Mapping[str, str],
-        now: datetime,
+        self, renamed: Mapping[str, str], audits: Mapping[str, str], now: datetime
     ) -> None:
         """Gives all that the journal knows to the new paths, and moves those audit files."""
         writer = self._writer()
@@ -207,12 +163,7 @@ class NoteRenames:
                 self._store(note, now)
             logger.info("%s was renamed to %s: its history follows", old, new)
 
-    def _note_gone(
-        self,
-        lost: Iterable[str],
-        renamed: Mapping[str, str],
-        now: datetime,
-    ) -> None:
+    def _note_gone(self, lost: Iterable[str], renamed: Mapping[str, str], now: datetime) -> None:
         """Notes since when notes are gone, and which were renamed."""
         journal = self._writer().journal
         missing = set(lost) - renamed.keys()
@@ -239,10 +190,7 @@ def _in_order(renamed: Mapping[str, str]) -> list[Move]:
     if renamed.keys().isdisjoint(renamed.values()):
         return sorted(renamed.items())
     between = {old: _name_between(old) for old in sorted(renamed)}
-    return [
-        *between.items(),
-        *((name, renamed[old]) for old, name in between.items()),
-    ]
+    return [*between.items(), *((name, renamed[old]) for old, name in between.items())]
 
 
 def _name_between(path: str) -> str:
@@ -250,10 +198,7 @@ def _name_between(path: str) -> str:
     return f"{folder}{slash}.{name}.moving"
 
 
-def _moved(
-    write: PendingWrite,
-    path: str,
-) -> PendingWrite:
+def _moved(write: PendingWrite, path: str) -> PendingWrite:
     """Returns a write that waits, for the new path of its note."""
     command = EditCommand.read(write.record)
     record = write.record

@@ -103,12 +103,7 @@ class KnownNotes:
         """Returns the id of the last record of each note that this device knows to be safe."""
         return self.writer().journal.recorded()
 
-    def is_another(
-        self,
-        note: Note,
-        revision: str,
-        ino: int,
-    ) -> bool:
+    def is_another(self, note: Note, revision: str, ino: int) -> bool:
         """Whether a file is another note than the one that was seen last at its path."""
         if revision == note.revision or ino in (0, note.stat.ino):
             return False
@@ -118,9 +113,7 @@ class KnownNotes:
         if last is None:
             return False
         return (
-            kept_lines.share_kept(
-                kept_lines.line_counts(last), kept_lines.line_counts(note.raw)
-            )
+            kept_lines.share_kept(kept_lines.line_counts(last), kept_lines.line_counts(note.raw))
             < kept_lines.RENAMED_SHARE
         )
 
@@ -177,26 +170,18 @@ class RenameSearch:
         note = self.vault.read(path)
         return note is not None and self.vault.is_another(note, *self.sight.seen[path])
 
-    def _past(
-        self,
-        path: str,
-        until: float,
-    ) -> "LostPast":
+    def _past(self, path: str, until: float) -> "LostPast":
         revision, ino = self.sight.seen.get(path, ("", 0))
         records = self.vault.records(path) if path in self.sight.audits else ()
         raw = self.vault.snapshots.bytes_of(revision) if revision else None
-        lines = (
-            pairing.lines_left(records) if raw is None else kept_lines.line_counts(raw)
-        )
+        lines = pairing.lines_left(records) if raw is None else kept_lines.line_counts(raw)
         scope, day = self.vault.owner(path)
         newest = frozenset(filter(None, (revision, pairing.newest_revision(records))))
         has_audit = path in self.sight.audits
         return pairing.LostPast(path, newest, ino, lines, day, scope, has_audit, until)
 
     def _notes(
-        self,
-        pasts: "Sequence[LostPast]",
-        displaced: Sequence[str],
+        self, pasts: "Sequence[LostPast]", displaced: Sequence[str]
     ) -> "Iterator[FoundNote]":
         """Yields the notes that may continue these pasts."""
         continued = self._continued(pasts)
@@ -239,14 +224,10 @@ class RenameSearch:
         # A copy that was there before is no rename.
         for path in self.sight.seen.keys() & self.sight.notes.keys():
             earlier = [
-                old
-                for trait in self.sight.seen[path]
-                for old in paths_by_trait.get(trait, ())
+                old for trait in self.sight.seen[path] for old in paths_by_trait.get(trait, ())
             ]
             is_later = self.vault.snapshots.is_later
-            if path not in self.sight.audits and any(
-                is_later(path, old) for old in earlier
-            ):
+            if path not in self.sight.audits and any(is_later(path, old) for old in earlier):
                 arrived.add(path)
         return arrived
 
@@ -301,9 +282,7 @@ class RenameSearch:
         records = self.vault.records(past.path)
         # Fault: a copy has the text with which the audit begins, and so has each note
         # that was made from one template.
-        revisions = (
-            pairing.revisions_in(records) - {records[0].before} if records else set()
-        )
+        revisions = pairing.revisions_in(records) - {records[0].before} if records else set()
         paths = set().union(*map(self.vault.snapshots.paths_with, revisions))
         return paths - self.sight.audits
 

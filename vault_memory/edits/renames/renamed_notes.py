@@ -11,11 +11,7 @@ from dataclasses import dataclass, field
 from math import inf
 from unicodedata import normalize
 
-from vault_memory.markdown.kept_lines import (
-    RENAMED_SHARE,
-    normalised_lines,
-    share_kept,
-)
+from vault_memory.markdown.kept_lines import RENAMED_SHARE, normalised_lines, share_kept
 from vault_memory.markdown.merging.similarity import best_pairs, likeness, words_in
 from vault_memory.rules.edits.audit_record import Record
 from vault_memory.rules.edits.blame import changed_lines
@@ -71,18 +67,13 @@ class FoundNote:
     appeared: float = 0.0
 
 
-def renamed_notes(
-    pasts: Sequence[LostPast],
-    notes: Sequence[FoundNote],
-) -> dict[str, str]:
+def renamed_notes(pasts: Sequence[LostPast], notes: Sequence[FoundNote]) -> dict[str, str]:
     """Returns the new path of each past that exactly one note continues best."""
     traits = _NoteTraits(notes)
     renamed: dict[str, str] = {}
     likes: dict[bool, list[tuple[float, int, int]]] = {True: [], False: []}
     for number, past in enumerate(pasts):
-        likenesses = {
-            index: _evidence(past, notes[index]) for index in traits.shared_with(past)
-        }
+        likenesses = {index: _evidence(past, notes[index]) for index in traits.shared_with(past)}
         heirs = [index for index, like in likenesses.items() if like == _CERTAIN]
         # The audit of one note may come file by file, under different names.
         if len(heirs) == 1:
@@ -115,22 +106,14 @@ class _NoteTraits:
         return sorted(set().union(*(with_trait[trait] for trait in traits)))
 
 
-def _traits(
-    path: str,
-    revisions: Iterable[str],
-    ino: int,
-    lines: Iterable[str],
-) -> set[object]:
+def _traits(path: str, revisions: Iterable[str], ino: int, lines: Iterable[str]) -> set[object]:
     names = (("continues", path), ("name", folded_path(path)))
     versions = (("revision", revision) for revision in revisions)
     traits: set[object] = {*names, *versions, ("ino", ino), *lines}
     return traits - {("revision", ""), ("ino", 0)}
 
 
-def _evidence(
-    past: LostPast,
-    note: FoundNote,
-) -> float:
+def _evidence(past: LostPast, note: FoundNote) -> float:
     """Returns how surely a note continues a past; 0 when nothing says so."""
     if not _may_move(past, note):
         return 0.0
@@ -145,12 +128,7 @@ def _evidence(
     return _likeness(past, note, is_same_file=is_same_file)
 
 
-def _likeness(
-    past: LostPast,
-    note: FoundNote,
-    *,
-    is_same_file: bool,
-) -> float:
+def _likeness(past: LostPast, note: FoundNote, *, is_same_file: bool) -> float:
     """Returns how much a text is a later version of the last known one; 0 for another text."""
     # Notes of two days may have most of their lines from one template.
     if past.day != note.day:
@@ -163,10 +141,7 @@ def _likeness(
     return share if note.is_new and share >= RENAMED_SHARE else 0.0
 
 
-def _may_move(
-    past: LostPast,
-    note: FoundNote,
-) -> bool:
+def _may_move(past: LostPast, note: FoundNote) -> bool:
     # Fault: a note with the text of one that was deleted long ago is another note.
     if past.path == note.path or note.appeared >= past.until:
         return False
@@ -175,10 +150,7 @@ def _may_move(
     return None in (past.scope, note.scope) or past.scope == note.scope
 
 
-def _is_reworded(
-    past: LostPast,
-    note: FoundNote,
-) -> bool:
+def _is_reworded(past: LostPast, note: FoundNote) -> bool:
     old, new = (words_in("\n".join(lines)) for lines in (past.lines, note.lines))
     return likeness(old, new) >= RENAMED_SHARE
 
@@ -206,9 +178,7 @@ def _comparable(counts: Counter[bytes]) -> Counter[str]:
 
 def newest_revision(records: Sequence[Record]) -> str:
     """Returns the revision that the last record left; empty when it took the note away."""
-    about_text = (
-        record for record in reversed(records) if record.before or record.after
-    )
+    about_text = (record for record in reversed(records) if record.before or record.after)
     last = next(about_text, None)
     return last.after if last is not None else ""
 
@@ -216,8 +186,5 @@ def newest_revision(records: Sequence[Record]) -> str:
 def revisions_in(records: Iterable[Record]) -> frozenset[str]:
     """Returns all revisions that records name."""
     return frozenset(
-        revision
-        for record in records
-        for revision in (record.before, record.after)
-        if revision
+        revision for record in records for revision in (record.before, record.after) if revision
     )

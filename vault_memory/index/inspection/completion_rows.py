@@ -10,11 +10,7 @@ from urllib.parse import quote
 import apsw
 
 
-def scope_names(
-    folder: Path,
-    kind: str,
-    most: int,
-) -> list[str]:
+def scope_names(folder: Path, kind: str, most: int) -> list[str]:
     """Return the names of the scopes of a kind, such as `user`. Raises OSError without an index."""
     return _column(
         folder,
@@ -28,11 +24,7 @@ def scope_names(
     )
 
 
-def subjects(
-    folder: Path,
-    beginning: str,
-    most: int,
-) -> list[str]:
+def subjects(folder: Path, beginning: str, most: int) -> list[str]:
     """Return the subjects of facts that begin so. Raises OSError without an index."""
     return _column(
         folder,
@@ -46,12 +38,7 @@ def subjects(
     )
 
 
-def _column(
-    folder: Path,
-    statement: str,
-    beginning: str,
-    most: int,
-) -> list[str]:
+def _column(folder: Path, statement: str, beginning: str, most: int) -> list[str]:
     """Return a column of the current index of this folder."""
     number = int((folder / "current").read_text(encoding="ascii"))
     file = folder / f"index-{number}.sqlite"

@@ -27,16 +27,12 @@ class NoteCount(NamedTuple):
 
 def notes_by_kind(index: "Index") -> dict[str, int]:
     """Return the number of notes of each kind, sorted."""
-    rows = index.connection.execute(
-        "SELECT kind, count(*) FROM note GROUP BY kind ORDER BY kind"
-    )
+    rows = index.connection.execute("SELECT kind, count(*) FROM note GROUP BY kind ORDER BY kind")
     return {row[0]: row[1] for row in rows}
 
 
 def note_counts(
-    index: "Index",
-    group: GroupBy,
-    scopes: Sequence[str] | None = None,
+    index: "Index", group: GroupBy, scopes: Sequence[str] | None = None
 ) -> list[NoteCount]:
     """Return the counts of notes and chunks of these scopes, or of all, sorted by name."""
     within = ""
@@ -63,23 +59,16 @@ class FactCounts(NamedTuple):
     ended: int
 
 
-def fact_counts(
-    index: "Index",
-    today: date,
-) -> FactCounts:
+def fact_counts(index: "Index", today: date) -> FactCounts:
     """Return the counts of all facts, as they hold on a day."""
     [(total, ended)] = index.connection.execute(
-        "SELECT count(*), coalesce(sum(struck OR coalesce(valid_until < ?, 0)), 0)"
-        " FROM fact",
+        "SELECT count(*), coalesce(sum(struck OR coalesce(valid_until < ?, 0)), 0) FROM fact",
         (today.isoformat(),),
     )
     return FactCounts(total - ended, ended)
 
 
-def newest_day(
-    index: "Index",
-    today: date,
-) -> str | None:
+def newest_day(index: "Index", today: date) -> str | None:
     """Return the newest day of a text, up to today."""
     # Fault: a plan has the date of its day in the future.
     [(day,)] = index.connection.execute(
@@ -118,16 +107,10 @@ def damage(index: "Index") -> str:
     return "" if verdict == "ok" else verdict
 
 
-def sample_texts(
-    index: "Index",
-    most: int,
-) -> list[str]:
+def sample_texts(index: "Index", most: int) -> list[str]:
     """Return the text of up to `most` chunks, spread over the index."""
     rows = index.connection.execute(
-        "SELECT text"
-        " FROM chunk"
-        " WHERE id % (SELECT max(count(*) / ?, 1) FROM chunk) = 0"
-        " LIMIT ?",
+        "SELECT text FROM chunk WHERE id % (SELECT max(count(*) / ?, 1) FROM chunk) = 0 LIMIT ?",
         (most, most),
     )
     return [str(row[0]) for row in rows]

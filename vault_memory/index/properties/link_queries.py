@@ -67,11 +67,7 @@ class NamedNote(NamedTuple):
     path: str
 
 
-def link_targets(
-    index: "Index",
-    scope_ids: Sequence[int],
-    notes: Iterable[int],
-) -> list[LinkRow]:
+def link_targets(index: "Index", scope_ids: Sequence[int], notes: Iterable[int]) -> list[LinkRow]:
     """Return the notes of these scopes that links of `notes` may lead to."""
     # Fault: a note of another scope must neither take a link nor be revealed by it.
     sql = _TARGETS.format(scopes=listed(scope_ids))
@@ -79,10 +75,7 @@ def link_targets(
     return [LinkRow._make(row) for row in rows]
 
 
-def links_in(
-    index: "Index",
-    path: str,
-) -> list[str]:
+def links_in(index: "Index", path: str) -> list[str]:
     """Return the links of a note as they are written, in their order."""
     rows = index.connection.execute(
         "SELECT DISTINCT p.value"
@@ -95,10 +88,7 @@ def links_in(
     return [row[0] for row in rows]
 
 
-def links_with_name_of(
-    index: "Index",
-    path: str,
-) -> list[LinkSource]:
+def links_with_name_of(index: "Index", path: str) -> list[LinkSource]:
     """Return the links of other notes that have the name or an alias of a note."""
     rows = index.connection.execute(
         "SELECT DISTINCT n.path, p.value"
@@ -114,10 +104,7 @@ def links_with_name_of(
     return [LinkSource._make(row) for row in rows]
 
 
-def links_to_name(
-    index: "Index",
-    key: str,
-) -> list[LinkSource]:
+def links_to_name(index: "Index", key: str) -> list[LinkSource]:
     """Return the links of notes that have a folded name, whether a note has it or not."""
     rows = index.connection.execute(
         "SELECT DISTINCT n.path, p.value"
@@ -130,10 +117,7 @@ def links_to_name(
     return [LinkSource._make(row) for row in rows]
 
 
-def paths_named(
-    index: "Index",
-    key: str,
-) -> list[str]:
+def paths_named(index: "Index", key: str) -> list[str]:
     """Return the paths of the notes with a folded name, sorted."""
     rows = index.connection.execute(
         "SELECT path FROM note WHERE name = ? AND name <> '' ORDER BY path", (key,)
@@ -141,10 +125,7 @@ def paths_named(
     return [row[0] for row in rows]
 
 
-def paths_with_alias(
-    index: "Index",
-    key: str,
-) -> list[str]:
+def paths_with_alias(index: "Index", key: str) -> list[str]:
     """Return the paths of the notes with a folded alias, sorted."""
     rows = index.connection.execute(
         "SELECT DISTINCT n.path"
@@ -159,7 +140,5 @@ def paths_with_alias(
 
 def named_notes(index: "Index") -> Iterator[NamedNote]:
     """Yield the notes that have a name, sorted by path."""
-    rows = index.connection.execute(
-        "SELECT name, path FROM note WHERE name <> '' ORDER BY path"
-    )
+    rows = index.connection.execute("SELECT name, path FROM note WHERE name <> '' ORDER BY path")
     return map(NamedNote._make, rows)

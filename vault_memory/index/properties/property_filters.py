@@ -23,11 +23,7 @@ _HAS_TAG = "(p.key = ? OR p.key >= ? AND p.key < ?)"
 _NOTES_WITH = "SELECT p.note FROM property p WHERE"
 
 
-def conditions(
-    tags: Iterable[str],
-    fields: Iterable[str],
-    paths: Sequence[str],
-) -> Condition:
+def conditions(tags: Iterable[str], fields: Iterable[str], paths: Sequence[str]) -> Condition:
     """Return conditions on a chunk ``c``, each with AND before it, and their values."""
     sql = ""
     values: list[object] = []
@@ -41,10 +37,7 @@ def conditions(
     return sql, values
 
 
-def prepare(
-    connection: Connection,
-    paths: Sequence[str],
-) -> None:
+def prepare(connection: Connection, paths: Sequence[str]) -> None:
     """Give the connection the functions that the conditions use."""
     connection.create_scalar_function("has_tag", _has_tag, 3, deterministic=True)
     if paths:

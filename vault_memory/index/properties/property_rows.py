@@ -38,12 +38,7 @@ def name_of(entry: NoteEntry) -> str:
     return note_properties.link_key(entry.path)
 
 
-def insert(
-    connection: Connection,
-    note: int,
-    scope: int,
-    entry: NoteEntry,
-) -> None:
+def insert(connection: Connection, note: int, scope: int, entry: NoteEntry) -> None:
     """Write the properties of a new note, and the names of entities in them."""
     if entry.properties:
         rows = [_storable(property_) for property_ in entry.properties]
@@ -51,12 +46,7 @@ def insert(
         _write_aliases(connection, note, scope, entry)
 
 
-def replace(
-    connection: Connection,
-    note: int,
-    scope: int,
-    entry: NoteEntry,
-) -> None:
+def replace(connection: Connection, note: int, scope: int, entry: NoteEntry) -> None:
     """Replace the properties of a note, and the names of entities in them."""
     rows = connection.execute(
         f"SELECT {_COLUMNS} FROM property WHERE note = ? ORDER BY rowid", (note,)
@@ -74,22 +64,13 @@ def replace(
     _write_aliases(connection, note, scope, entry)
 
 
-def _insert(
-    connection: Connection,
-    note: int,
-    rows: "Iterable[_Row]",
-) -> None:
+def _insert(connection: Connection, note: int, rows: "Iterable[_Row]") -> None:
     connection.executemany(
         "INSERT INTO property VALUES (?,?,?,?,?)", [(note, *row) for row in rows]
     )
 
 
-def _write_aliases(
-    connection: Connection,
-    note: int,
-    scope: int,
-    entry: NoteEntry,
-) -> None:
+def _write_aliases(connection: Connection, note: int, scope: int, entry: NoteEntry) -> None:
     """Make the aliases of a note names of the entity that the note is named after."""
     # The names on a page of facts are those of its facts.
     if entry.kind == "facts":

@@ -23,10 +23,7 @@ def encodings(index: "Index") -> dict[str, str]:
 
 
 def values_of(
-    index: "Index",
-    scope_ids: Collection[int],
-    sorts: Collection[Sort],
-    name: str = "",
+    index: "Index", scope_ids: Collection[int], sorts: Collection[Sort], name: str = ""
 ) -> list[str]:
     """Return the values of properties in the notes of these scopes, each once."""
     rows = index.connection.execute(
@@ -40,10 +37,7 @@ def values_of(
     return [row[0] for row in rows]
 
 
-def keys_of_fields(
-    index: "Index",
-    scope_ids: Collection[int],
-) -> list[str]:
+def keys_of_fields(index: "Index", scope_ids: Collection[int]) -> list[str]:
     """Return the folded keys of the fields in the notes of these scopes."""
     rows = index.connection.execute(
         "SELECT DISTINCT p.name"
@@ -54,36 +48,23 @@ def keys_of_fields(
     return [row[0] for row in rows]
 
 
-def topics(
-    index: "Index",
-    scope_ids: Collection[int],
-) -> list[str]:
+def topics(index: "Index", scope_ids: Collection[int]) -> list[str]:
     """Return the topics of the chunks of these scopes."""
     rows = index.connection.execute(
-        "SELECT DISTINCT topic FROM chunk"
-        f" WHERE topic <> '' AND scope IN {listed(scope_ids)}"
+        f"SELECT DISTINCT topic FROM chunk WHERE topic <> '' AND scope IN {listed(scope_ids)}"
     )
     return [row[0] for row in rows]
 
 
-def kinds_of(
-    index: "Index",
-    scope_ids: Collection[int],
-) -> list[str]:
+def kinds_of(index: "Index", scope_ids: Collection[int]) -> list[str]:
     """Return the kinds of the notes of these scopes, sorted."""
     rows = index.connection.execute(
-        "SELECT DISTINCT n.kind"
-        " FROM note n"
-        f" WHERE {notes_with(scope_ids)}"
-        " ORDER BY n.kind"
+        f"SELECT DISTINCT n.kind FROM note n WHERE {notes_with(scope_ids)} ORDER BY n.kind"
     )
     return [row[0] for row in rows]
 
 
-def paths_of(
-    index: "Index",
-    scope_ids: Collection[int],
-) -> list[str]:
+def paths_of(index: "Index", scope_ids: Collection[int]) -> list[str]:
     """Return the paths of the notes of these scopes."""
     rows = index.connection.execute(
         f"SELECT path FROM note WHERE scope IN {listed(scope_ids)} ORDER BY path"
@@ -91,10 +72,7 @@ def paths_of(
     return [row[0] for row in rows]
 
 
-def names_of_entities(
-    index: "Index",
-    scope_ids: Collection[int],
-) -> list[str]:
+def names_of_entities(index: "Index", scope_ids: Collection[int]) -> list[str]:
     """Return the names of entities and of notes in these scopes."""
     among = listed(scope_ids)
     rows = index.connection.execute(

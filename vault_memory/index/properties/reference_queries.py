@@ -31,11 +31,7 @@ _BODY = f"""
 """
 
 
-def notes_named(
-    index: "Index",
-    scope_ids: Sequence[int],
-    key: str,
-) -> dict[str, int]:
+def notes_named(index: "Index", scope_ids: Sequence[int], key: str) -> dict[str, int]:
     """Return the notes of these scopes with a folded name, else those with the alias, by path."""
     notes: dict[str, int] = {}
     for statement in (_NAMED, _WITH_ALIAS):
@@ -48,30 +44,18 @@ def notes_named(
     return notes
 
 
-def note_at(
-    index: "Index",
-    path: str,
-) -> int | None:
+def note_at(index: "Index", path: str) -> int | None:
     """Return the id of the note at a path; None when it is not indexed."""
-    row = index.connection.execute(
-        "SELECT id FROM note WHERE path = ?", (path,)
-    ).fetchone()
+    row = index.connection.execute("SELECT id FROM note WHERE path = ?", (path,)).fetchone()
     return int(row[0]) if row else None
 
 
-def chunks_of_body(
-    index: "Index",
-    note: int,
-) -> list[int]:
+def chunks_of_body(index: "Index", note: int) -> list[int]:
     """Return the first chunks of a note without its front matter, in their order."""
     return [int(row[0]) for row in index.connection.execute(_BODY, (note,))]
 
 
-def chunks_saying(
-    index: "Index",
-    scope_ids: Sequence[int],
-    words: str,
-) -> list[int]:
+def chunks_saying(index: "Index", scope_ids: Sequence[int], words: str) -> list[int]:
     """Return some chunks of these scopes that have these words one after the other."""
     within = fts_search.within_scopes(index, scope_ids)
     expression = f"body : {fts_search.phrase(words)}"

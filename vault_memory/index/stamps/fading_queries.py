@@ -44,11 +44,7 @@ class ChunkItem(NamedTuple):
     last_read: str
 
 
-def stale_items(
-    index: "Index",
-    limits: Sequence[StaleBefore],
-    fades: int,
-) -> Iterator[StaleItem]:
+def stale_items(index: "Index", limits: Sequence[StaleBefore], fades: int) -> Iterator[StaleItem]:
     """Yield the items that are older than the limit of their scope and type.
 
     `fades` is the highest value of `fades` that counts, see `rules.learning.stamps`.
@@ -67,10 +63,7 @@ def stale_items(
     return map(StaleItem._make, rows)
 
 
-def keys_of(
-    index: "Index",
-    chunks: Iterable[int],
-) -> dict[int, str]:
+def keys_of(index: "Index", chunks: Iterable[int]) -> dict[int, str]:
     """Return the content keys of those of these chunks that fade."""
     rows = index.connection.execute(
         "SELECT s.chunk, s.key"
@@ -82,10 +75,7 @@ def keys_of(
     return {row[0]: row[1] for row in rows}
 
 
-def items_of(
-    index: "Index",
-    chunks: Iterable[int],
-) -> dict[int, ChunkItem]:
+def items_of(index: "Index", chunks: Iterable[int]) -> dict[int, ChunkItem]:
     """Return what the index says about the items of these chunks, by chunk."""
     rows = index.connection.execute(
         "SELECT c.id, n.kind, s.type, s.learned, s.by_bot,"

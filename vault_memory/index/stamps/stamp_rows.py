@@ -28,10 +28,7 @@ class DueNote(NamedTuple):
     bytes: int
 
 
-def due_notes(
-    index: "Index",
-    most: int,
-) -> list[DueNote]:
+def due_notes(index: "Index", most: int) -> list[DueNote]:
     """Returns the next notes whose stamps are to be written."""
     rows = index.connection.execute(
         "SELECT id, path, revision, bytes"
@@ -50,10 +47,7 @@ def signatures(index: "Index") -> dict[str, str]:
     return {row[0]: row[1] for row in rows}
 
 
-def set_signatures(
-    index: "Index",
-    values: Mapping[str, str],
-) -> None:
+def set_signatures(index: "Index", values: Mapping[str, str]) -> None:
     """Stores the signatures of audits. Call it inside a transaction."""
     index.connection.executemany(
         "UPDATE note SET audits = ? WHERE path = ?",
@@ -61,20 +55,14 @@ def set_signatures(
     )
 
 
-def replace(
-    index: "Index",
-    note: int,
-    stamps: "Sequence[ItemStamp]",
-) -> None:
+def replace(index: "Index", note: int, stamps: "Sequence[ItemStamp]") -> None:
     """Writes the stamps of a note where they differ. Call it inside a transaction."""
     chunks = index.connection.execute(
         "SELECT id, note, scope, first_line, last_line FROM chunk WHERE note = ?",
         (note if stamps else None,),
     )
     rows = set(_rows(chunks, stamps))
-    previous = set(
-        index.connection.execute("SELECT * FROM stamp WHERE note = ?", (note,))
-    )
+    previous = set(index.connection.execute("SELECT * FROM stamp WHERE note = ?", (note,)))
     index.connection.executemany(
         "DELETE FROM stamp WHERE chunk = ?", [(row[0],) for row in previous - rows]
     )
@@ -84,8 +72,7 @@ def replace(
 
 
 def _rows(
-    chunks: Iterable[tuple[int, int, int, int, int]],
-    stamps: "Sequence[ItemStamp]",
+    chunks: Iterable[tuple[int, int, int, int, int]], stamps: "Sequence[ItemStamp]"
 ) -> Iterator[tuple[object, ...]]:
     """Yields the row of each chunk whose item the bot wrote, or a turn supports."""
     starts = [stamp.first_line for stamp in stamps]
@@ -123,22 +110,13 @@ def ledgers(index: "Index") -> dict[str, str]:
     return {row[0]: row[1] for row in rows}
 
 
-def replace_ledgers(
-    index: "Index",
-    files: Mapping[str, str],
-) -> None:
+def replace_ledgers(index: "Index", files: Mapping[str, str]) -> None:
     """Stores the signatures of all ledgers. Call it inside a transaction."""
     index.connection.execute("DELETE FROM ledger")
-    index.connection.executemany(
-        "INSERT INTO ledger VALUES (?, ?)", list(files.items())
-    )
+    index.connection.executemany("INSERT INTO ledger VALUES (?, ?)", list(files.items()))
 
 
-def replace_counts(
-    index: "Index",
-    scope: int,
-    counts: "Mapping[str, ReadCount]",
-) -> None:
+def replace_counts(index: "Index", scope: int, counts: "Mapping[str, ReadCount]") -> None:
     """Replaces the counts of a scope. Call it inside a transaction."""
     index.connection.execute("DELETE FROM read_count WHERE scope = ?", (scope,))
     index.connection.executemany(

@@ -7,11 +7,7 @@ from typing import TYPE_CHECKING
 from vault_memory.learning.unread_turns import Log, day_of
 from vault_memory.rules.conversations.turn import Turn
 from vault_memory.rules.learning.candidate import Extraction
-from vault_memory.rules.learning.channel.channel_memories import (
-    PERSONAL,
-    of_channel,
-    of_person,
-)
+from vault_memory.rules.learning.channel.channel_memories import PERSONAL, of_channel, of_person
 from vault_memory.rules.learning.grounding import OwnTurn
 
 if TYPE_CHECKING:
@@ -31,8 +27,7 @@ def with_channel_items(
         return extraction
     evidence = cycle.gathered.evidence
     days = {
-        short_id: day_of(evidence[turn_id], cycle.zone)
-        for short_id, turn_id in turn_ids.items()
+        short_id: day_of(evidence[turn_id], cycle.zone) for short_id, turn_id in turn_ids.items()
     }
     items = cycle.deps.channel_rules(excerpts, days, cycle.deps.people())
     return replace(extraction, memories=(*items, *extraction.memories))
@@ -56,23 +51,13 @@ def keep_to_scope(cycle: "LearningCycle") -> None:
         cycle.extraction = of_person(cycle.extraction, channel_turns, cycle.name)
 
 
-def own_turns_in(
-    logs: Mapping[str, Log],
-    name: str,
-) -> dict[str, Log]:
+def own_turns_in(logs: Mapping[str, Log], name: str) -> dict[str, Log]:
     """Returns the transcripts of channels with the turns of one speaker alone."""
-    return {
-        path: Log(log.signature, _spoken_by(log, name)) for path, log in logs.items()
-    }
+    return {path: Log(log.signature, _spoken_by(log, name)) for path, log in logs.items()}
 
 
-def _spoken_by(
-    log: Log,
-    name: str,
-) -> tuple[Turn, ...] | None:
+def _spoken_by(log: Log, name: str) -> tuple[Turn, ...] | None:
     if log.turns is None:
         return None
     # Fault: the words of other members must not count as the person's own.
-    return tuple(
-        turn for turn in log.turns if turn.role == "user" and turn.user == name
-    )
+    return tuple(turn for turn in log.turns if turn.role == "user" and turn.user == name)

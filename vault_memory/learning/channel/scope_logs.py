@@ -35,9 +35,5 @@ def logs_of(
     return found
 
 
-def _as_logs(
-    transcripts: "Mapping[str, tuple[str, tuple[Turn, ...] | None]]",
-) -> "dict[str, Log]":
-    return {
-        path: Log(signature, turns) for path, (signature, turns) in transcripts.items()
-    }
+def _as_logs(transcripts: "Mapping[str, tuple[str, tuple[Turn, ...] | None]]") -> "dict[str, Log]":
+    return {path: Log(signature, turns) for path, (signature, turns) in transcripts.items()}

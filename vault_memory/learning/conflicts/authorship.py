@@ -59,12 +59,7 @@ class AuthorLookup:
             self._by_note[path] = self._read(path)
         return self._by_note[path]
 
-    def rewritten(
-        self,
-        note: str,
-        heading: str,
-        line: str,
-    ) -> None:
+    def rewritten(self, note: str, heading: str, line: str) -> None:
         """Notes that the bot is about to write an item."""
         authors = self.note(note)
         written = authors.written | {(heading, said(line))}
@@ -98,9 +93,7 @@ class AuthorLookup:
             if record.source == TOLD:
                 told.add(id_)
         proposed = frozenset(known_proposals(records, path))
-        return NoteAuthors(
-            written, frozenset(told), learned, frozenset(asked), proposed
-        )
+        return NoteAuthors(written, frozenset(told), learned, frozenset(asked), proposed)
 
 
 def _lines(records: Iterable[Record]) -> Iterable[tuple[Record, str, str]]:

@@ -5,11 +5,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from vault_memory.errors import VaultMemoryError
 from vault_memory.learning.enrichment.asked_keys import keys_asked
-from vault_memory.rules.conflicts.contradictions import (
-    Contradiction,
-    Statement,
-    ordered,
-)
+from vault_memory.rules.conflicts.contradictions import Contradiction, Statement, ordered
 from vault_memory.rules.conflicts.pairs import likely_pairs, pair_id
 from vault_memory.rules.facts.found_entities import read_verdicts
 from vault_memory.rules.learning.model_prompt import Prompt, filled
@@ -36,8 +32,7 @@ NEXT_NIGHT = ModelVerdicts(has_more=True)
 
 
 def contradictions_by_model(
-    cycle: "LearningCycle",
-    statements: Iterable[Statement],
+    cycle: "LearningCycle", statements: Iterable[Statement]
 ) -> ModelVerdicts:
     """Asks a model once a night, whether it read turns tonight or not; nothing without a model."""
     request, outcome = cycle.request, cycle.outcome
@@ -56,8 +51,7 @@ def contradictions_by_model(
     if not pairs:
         return NOTHING
     lines = [
-        f"[{id_}] 1. {first.words}\n    2. {second.words}"
-        for id_, (first, second) in pairs.items()
+        f"[{id_}] 1. {first.words}\n    2. {second.words}" for id_, (first, second) in pairs.items()
     ]
     try:
         template = cycle.deps.instructions("conflicts")

@@ -7,10 +7,7 @@ from typing import TYPE_CHECKING, assert_never
 
 from vault_memory.edits.commands import ApplyOps, OpForPerson
 from vault_memory.learning.conflicts.authorship import TOLD, AuthorLookup
-from vault_memory.learning.conflicts.model_pairs import (
-    ModelVerdicts,
-    contradictions_by_model,
-)
+from vault_memory.learning.conflicts.model_pairs import ModelVerdicts, contradictions_by_model
 from vault_memory.learning.enrichment.asked_keys import note_asked
 from vault_memory.learning.known_items import items_in, memory_notes
 from vault_memory.learning.policy.edit_cause import EditCause
@@ -72,10 +69,7 @@ def conflicts(cycle: "LearningCycle") -> None:
     cycle.has_open_pairs = settler.verdicts.has_more
 
 
-def _close_old_questions(
-    cycle: "LearningCycle",
-    changed: Iterable[str],
-) -> None:
+def _close_old_questions(cycle: "LearningCycle", changed: Iterable[str]) -> None:
     """Closes the questions in INBOX that a person or this step has settled."""
     if cycle.request.dry_run:
         return
@@ -100,9 +94,7 @@ class _Settler:
     def __init__(self, cycle: "LearningCycle") -> None:
         self._cycle = cycle
         facts = cycle.deps.fact_rules(cycle.night)
-        self._rules = ConflictRules(
-            cycle.night, facts.single, facts.conflicts, facts.modes
-        )
+        self._rules = ConflictRules(cycle.night, facts.single, facts.conflicts, facts.modes)
         self._authors = AuthorLookup(cycle)
         places = cycle.places
         notes = [places.facts, *memory_notes(places), places.rules]
@@ -177,12 +169,7 @@ class _Settler:
         )
         return [item for item in items if self._holds(item)]
 
-    def _facts(
-        self,
-        note: str,
-        doc: SectionedDoc,
-        scope: str,
-    ) -> Iterator[Statement]:
+    def _facts(self, note: str, doc: SectionedDoc, scope: str) -> Iterator[Statement]:
         for fact in read_facts(doc, scope):
             if not has_ended(fact, self._rules.day):
                 yield Statement(
@@ -249,11 +236,7 @@ class _Settler:
         [loser] = [statement for statement in pair if statement.id not in holding]
         return Settlement(winners[0], loser)
 
-    def _retire(
-        self,
-        settlement: Settlement,
-        learned: str,
-    ) -> None:
+    def _retire(self, settlement: Settlement, learned: str) -> None:
         """Lets one statement lose. If a person wrote it, the person decides."""
         loser, winner = settlement.loser, settlement.winner
         author = self._authors.of(loser)
@@ -269,11 +252,7 @@ class _Settler:
             self._apply(winner.note, winning_ops(settlement))
         self._apply(loser.note, ops, source)
 
-    def _propose(
-        self,
-        note: str,
-        ops: list[Op],
-    ) -> None:
+    def _propose(self, note: str, ops: list[Op]) -> None:
         """Leaves ops to policy, which asks the person, unless the person was asked before."""
         first_id = propose(note, ops[0], "").id
         # Fault: a killed night, or the night after, would ask the same question again.
@@ -283,10 +262,7 @@ class _Settler:
 
     def _ask(self, conflict: Contradiction) -> None:
         """Marks both lines, and asks which one is right. A killed night may have marked one."""
-        pairs = (
-            (conflict.first, conflict.second),
-            (conflict.second, conflict.first),
-        )
+        pairs = ((conflict.first, conflict.second), (conflict.second, conflict.first))
         for statement, rival in pairs:
             # A line has one mark: the next conflict waits until this one is settled.
             if statement.unclear not in ("", rival.id):
@@ -301,9 +277,7 @@ class _Settler:
             if self._may_mark(statement):
                 marked = with_mark(statement, rival.id)
                 self._mark(statement, rival.id)
-            question = OpForPerson(
-                retiring_op(marked), f"it contradicts: {rival.words}"
-            )
+            question = OpForPerson(retiring_op(marked), f"it contradicts: {rival.words}")
             self.plans[statement.note, NIGHTLY].asks.append(question)
 
     def _may_mark(self, statement: Statement) -> bool:
@@ -311,28 +285,16 @@ class _Settler:
         author = self._authors.of(statement)
         return author.is_bots or author.is_told
 
-    def _mark(
-        self,
-        statement: Statement,
-        rival: str,
-    ) -> None:
+    def _mark(self, statement: Statement, rival: str) -> None:
         is_bots = self._authors.of(statement).is_bots
         source = NIGHTLY if is_bots else TOLD
         self._apply(statement.note, [marking_op(statement, rival)], source)
 
-    def _was_marked(
-        self,
-        statement: Statement,
-        rival: Statement,
-    ) -> bool:
+    def _was_marked(self, statement: Statement, rival: Statement) -> bool:
         asked = self._authors.note(statement.note).asked
         return (statement.id, rival.id) in asked
 
-    def _was_asked(
-        self,
-        statement: Statement,
-        rival: Statement,
-    ) -> bool:
+    def _was_asked(self, statement: Statement, rival: Statement) -> bool:
         if self._was_marked(statement, rival):
             return True
         op = retiring_op(statement)
@@ -349,11 +311,7 @@ class _Settler:
             if self._may_mark(statement):
                 self._mark(statement, "")
 
-    def _is_settled(
-        self,
-        statement: Statement,
-        by_id: dict[str, Statement],
-    ) -> bool:
+    def _is_settled(self, statement: Statement, by_id: dict[str, Statement]) -> bool:
         """Returns whether the rival is gone, or a person removed the mark from it."""
         rival = by_id.get(statement.unclear)
         if rival is None:
@@ -363,12 +321,7 @@ class _Settler:
 
     # ---- edits -------------------------------------------------------------------------------
 
-    def _apply(
-        self,
-        note: str,
-        ops: Iterable[Op],
-        source: str = NIGHTLY,
-    ) -> None:
+    def _apply(self, note: str, ops: Iterable[Op], source: str = NIGHTLY) -> None:
         """Plans ops, and applies them to the copy of the note."""
         ops = list(ops)
         self.plans[note, source].ops += ops
@@ -382,14 +335,7 @@ class _Settler:
         self._edited.add(note)
 
 
-def _item(
-    note: str,
-    heading: str,
-    text: str,
-    scope: str,
-    *,
-    is_rule: bool = False,
-) -> Statement:
+def _item(note: str, heading: str, text: str, scope: str, *, is_rule: bool = False) -> Statement:
     fields = parse_text(text)
     return Statement(
         id=content_key(scope, text),

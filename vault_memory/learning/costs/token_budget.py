@@ -26,12 +26,7 @@ TOO_MANY = f"a round asks a model {MOST_QUESTIONS} questions at most"
 class TokenBudget:
     """The tokens of one run, and the limit of the month on this device."""
 
-    def __init__(
-        self,
-        state: Path,
-        limit: int,
-        now: datetime,
-    ) -> None:
+    def __init__(self, state: Path, limit: int, now: datetime) -> None:
         """`limit` is a number of tokens for the month of `now`; 0: none."""
         self._log = UsageLog(state)
         self._log.fold()
@@ -79,13 +74,7 @@ class TokenBudget:
         }
 
 
-def load_brain(
-    vault: "OpenVault",
-    role: "Role",
-    budget: TokenBudget,
-    *,
-    backed: bool,
-) -> Brain:
+def load_brain(vault: "OpenVault", role: "Role", budget: TokenBudget, *, backed: bool) -> Brain:
     """Returns the configured brain for a role, within the budget."""
     settings = vault.config.brain
     brain = factory.load_brain(
@@ -99,10 +88,7 @@ def load_brain(
     return brain if settings.kind == "rules" else BudgetedBrain(brain, budget)
 
 
-def chosen_way(
-    vault: "OpenVault",
-    now: datetime,
-) -> "Way":
+def chosen_way(vault: "OpenVault", now: datetime) -> "Way":
     """Returns how the configured model is asked; tests a new model, whose tokens count.
 
     Raises `BrainUnavailable`, also when the budget is spent.
@@ -121,11 +107,7 @@ def chosen_way(
 class BudgetedBrain:
     """Answers with a model while the budget lasts, then with the phrase rules."""
 
-    def __init__(
-        self,
-        model: Brain,
-        budget: TokenBudget,
-    ) -> None:
+    def __init__(self, model: Brain, budget: TokenBudget) -> None:
         self._model = model
         self._budget = budget
         self.name = model.name

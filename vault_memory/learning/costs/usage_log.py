@@ -47,12 +47,7 @@ class UsageLog:
     def __init__(self, state: Path) -> None:
         self._file = state / NAME
 
-    def add(
-        self,
-        scope: str,
-        moment: datetime,
-        tokens: CallTokens,
-    ) -> None:
+    def add(self, scope: str, moment: datetime, tokens: CallTokens) -> None:
         """Adds one call. A failure is logged: the answer of the model must not be lost."""
         usage = Usage(tokens.read, tokens.written, 1, int(tokens.is_estimated))
         line = _line(f"{moment:%Y-%m}", scope, usage)
@@ -101,11 +96,7 @@ class UsageLog:
         return [entry for entry in entries if entry is not None]
 
 
-def _line(
-    month: str,
-    scope: str,
-    usage: Usage,
-) -> bytes:
+def _line(month: str, scope: str, usage: Usage) -> bytes:
     record = {
         "month": month,
         "scope": scope,

@@ -17,18 +17,13 @@ def may_ask(cycle: "LearningCycle") -> bool:
     return outcome.rung not in ("", "rules")
 
 
-def keys_asked(
-    cycle: "LearningCycle",
-    about: Literal["pairs", "entities"],
-) -> frozenset[str]:
+def keys_asked(cycle: "LearningCycle", about: Literal["pairs", "entities"]) -> frozenset[str]:
     """Returns the keys of what a model was asked; a lost file costs repeated questions."""
     return cycle.deps.store.keys(cycle.scope, about)
 
 
 def note_asked(
-    cycle: "LearningCycle",
-    about: Literal["pairs", "entities"],
-    keys: Iterable[str],
+    cycle: "LearningCycle", about: Literal["pairs", "entities"], keys: Iterable[str]
 ) -> None:
     """Adds keys, unless the cycle is a dry run."""
     if not cycle.request.dry_run:

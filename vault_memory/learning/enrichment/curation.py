@@ -52,18 +52,11 @@ def curate(cycle: "LearningCycle") -> None:
     _propose(cycle, [op for op in ops if op not in grounded])
 
 
-def _propose(
-    cycle: "LearningCycle",
-    ops: list[Mapping[str, Any]],
-) -> None:
+def _propose(cycle: "LearningCycle", ops: list[Mapping[str, Any]]) -> None:
     """Proposes edits whose text no note says."""
     # A model that invents much must not fill INBOX.md; the audit names the others.
     surplus = [
-        {
-            "op": "memory",
-            "line": " ".join(_new_lines(op)),
-            "reason": "too many proposals",
-        }
+        {"op": "memory", "line": " ".join(_new_lines(op)), "reason": "too many proposals"}
         for op in ops[MOST_PROPOSALS:]
     ]
     why = f"night of {cycle.checkpoint.night}: {NO_NOTE_SAYS_THIS}"

@@ -9,11 +9,7 @@ from typing import TYPE_CHECKING
 from vault_memory.edits.commands import ChangeFacts
 from vault_memory.errors import VaultMemoryError
 from vault_memory.lazy import lazy_module
-from vault_memory.learning.enrichment.asked_keys import (
-    keys_asked,
-    may_ask,
-    note_asked,
-)
+from vault_memory.learning.enrichment.asked_keys import keys_asked, may_ask, note_asked
 from vault_memory.learning.known_items import items_in, memory_notes
 from vault_memory.learning.policy.edit_cause import EditCause
 from vault_memory.markdown.items import parse_item, parse_text
@@ -23,12 +19,7 @@ from vault_memory.rules.facts.found_entities import FoundEntity, read_entities
 from vault_memory.rules.learning.answer_schema import ENTITY_TYPES
 from vault_memory.rules.learning.content_key import content_key
 from vault_memory.rules.learning.model_prompt import Prompt, filled, with_short_ids
-from vault_memory.rules.learning.write_policy import (
-    NOW,
-    SESSION_END,
-    Candidate,
-    decide,
-)
+from vault_memory.rules.learning.write_policy import NOW, SESSION_END, Candidate, decide
 
 if TYPE_CHECKING:
     from vault_memory.edits.plans import fact_edits
@@ -54,9 +45,7 @@ def entities(cycle: "LearningCycle") -> None:
     found = [*_in_turns(cycle), *in_items]
     page = read_facts(cycle.doc(cycle.places.facts), cycle.scope)
     wishes = [
-        fact_edits.wish_of(
-            "add", cycle.scope, cycle.deps.fact_rules(cycle.night), fact=fact
-        )
+        fact_edits.wish_of("add", cycle.scope, cycle.deps.fact_rules(cycle.night), fact=fact)
         for fact in _new_facts(found, page, cycle.scope)
     ]
     action = ChangeFacts(tuple(wishes))
@@ -65,18 +54,12 @@ def entities(cycle: "LearningCycle") -> None:
     note_asked(cycle, "entities", asked)
 
 
-def _new_facts(
-    found: Iterable[FoundEntity],
-    page: Iterable[Fact],
-    scope: str,
-) -> Iterator[Fact]:
+def _new_facts(found: Iterable[FoundEntity], page: Iterable[Fact], scope: str) -> Iterator[Fact]:
     """Yields a fact for each type and alias that the page does not say.
 
     What the page says of an entity counts more than what a model says.
     """
-    stated = {
-        (folded(fact.subject), fact.predicate, folded(fact.object)) for fact in page
-    }
+    stated = {(folded(fact.subject), fact.predicate, folded(fact.object)) for fact in page}
     typed = {subject for subject, predicate, _ in stated if predicate == TYPE}
     names = {subject for subject, _, _ in stated}
     for entity in found:
@@ -93,27 +76,13 @@ def _new_facts(
                 yield _fact(entity, ALIAS, alias, scope)
 
 
-def _fact(
-    entity: FoundEntity,
-    predicate: str,
-    value: str,
-    scope: str,
-) -> Fact:
+def _fact(entity: FoundEntity, predicate: str, value: str, scope: str) -> Fact:
     return Fact(
-        "",
-        entity.name,
-        predicate,
-        value,
-        confidence=CONFIDENCE,
-        ref=entity.evidence,
-        scope=scope,
+        "", entity.name, predicate, value, confidence=CONFIDENCE, ref=entity.evidence, scope=scope
     )
 
 
-def _may_be_learned(
-    cycle: "LearningCycle",
-    text: str,
-) -> bool:
+def _may_be_learned(cycle: "LearningCycle", text: str) -> bool:
     """Returns whether the write policy lets a turn or an item teach anything at once."""
     policy = cycle.deps.policy
     if policy is None:
@@ -143,10 +112,7 @@ def _in_turns(cycle: "LearningCycle") -> list[FoundEntity]:
     return [_citing(entity, turn_ids[entity.evidence]) for entity in found]
 
 
-def _citing(
-    entity: FoundEntity,
-    turn: str,
-) -> FoundEntity:
+def _citing(entity: FoundEntity, turn: str) -> FoundEntity:
     return FoundEntity(entity.name, entity.type, entity.aliases, turn)
 
 
@@ -177,9 +143,7 @@ def _in_items(cycle: "LearningCycle") -> tuple[list[FoundEntity], list[str]]:
     if cycle.checkpoint.answers["entities"]["rung"] == BY_RULES:
         return [], sorted(read)
     found = read_entities(answer, by_id, key="item")
-    cited = [
-        _citing(entity, parse_item(by_id[entity.evidence]).ref) for entity in found
-    ]
+    cited = [_citing(entity, parse_item(by_id[entity.evidence]).ref) for entity in found]
     return cited, [*read, *items]
 
 
@@ -196,10 +160,7 @@ def _items_of_read_turns(cycle: "LearningCycle") -> set[str]:
     }
 
 
-def _unseen(
-    cycle: "LearningCycle",
-    read: set[str],
-) -> Iterator[tuple[str, str]]:
+def _unseen(cycle: "LearningCycle", read: set[str]) -> Iterator[tuple[str, str]]:
     """Yields the newest items that name few known entities, by key."""
     seen = keys_asked(cycle, "entities") | read
     known = Entities.of(read_facts(cycle.doc(cycle.places.facts), cycle.scope))

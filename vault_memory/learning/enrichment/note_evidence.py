@@ -23,11 +23,7 @@ TRIVIAL = frozenset({"ephemeral"})
 class NoteEvidence:
     """The lines of notes and the facts that a model was shown."""
 
-    def __init__(
-        self,
-        cycle: "LearningCycle",
-        since: date,
-    ) -> None:
+    def __init__(self, cycle: "LearningCycle", since: date) -> None:
         """Reads USER.md, FACTS.md and the dated notes since a day."""
         self._who = cycle.name
         self._night = cycle.night
@@ -43,9 +39,7 @@ class NoteEvidence:
         """Returns whether one line of the notes, or one fact, says this."""
         fields = parse_text(line)
         # Fault: a model writes an invention as the quotation behind a line.
-        return all(
-            map(self._says_statement, filter(None, (fields.text, fields.evidence)))
-        )
+        return all(map(self._says_statement, filter(None, (fields.text, fields.evidence))))
 
     def _says_statement(self, statement: str) -> bool:
         if self._has_fact(self._facts, statement):
@@ -55,11 +49,7 @@ class NoteEvidence:
             return False
         return bool(OwnTurns(self._turns).citation(statement, ()))
 
-    def _has_fact(
-        self,
-        facts: Iterable[Fact],
-        statement: str,
-    ) -> bool:
+    def _has_fact(self, facts: Iterable[Fact], statement: str) -> bool:
         turns = {
             fact.id: OwnTurn(sentence_of(fact), fact.subject, self._night)
             for fact in facts
@@ -67,19 +57,11 @@ class NoteEvidence:
         }
         return bool(OwnTurns(turns).citation(statement, ()))
 
-    def _add(
-        self,
-        lines: Iterable[str],
-        day: date,
-    ) -> None:
+    def _add(self, lines: Iterable[str], day: date) -> None:
         for line in lines:
             self._turns[str(len(self._turns))] = OwnTurn(line, self._who, day)
 
-    def _is_about(
-        self,
-        fact: Fact,
-        statement: str,
-    ) -> bool:
+    def _is_about(self, fact: Fact, statement: str) -> bool:
         # Fault: "lives in Bergen" of a sister would be written of the person.
         if folded_line(fact.subject) == folded_line(self._who):
             return True

@@ -43,9 +43,7 @@ def fold_counts(cycle: "LearningCycle") -> None:
         for scope, reads in reads_of.items():
             _fold(cycle, deps, scope, reads)
         folded = {
-            (scope, key, day.isoformat())
-            for scope, reads in reads_of.items()
-            for key, day in reads
+            (scope, key, day.isoformat()) for scope, reads in reads_of.items() for key, day in reads
         }
         # Fault: the reads are dropped after the ledger is on the disk. A crash between the two
         # loses none.
@@ -56,10 +54,7 @@ def fold_counts(cycle: "LearningCycle") -> None:
 
 
 def _fold(
-    cycle: "LearningCycle",
-    deps: LifecycleDeps,
-    scope: str,
-    reads: Iterable[tuple[str, date]],
+    cycle: "LearningCycle", deps: LifecycleDeps, scope: str, reads: Iterable[tuple[str, date]]
 ) -> None:
     places = cycle.deps.places(scope)
     device = deps.ledgers.device
@@ -87,10 +82,7 @@ def purge(cycle: "LearningCycle") -> None:
 
 
 def _removals(
-    cycle: "LearningCycle",
-    settings: "LifecycleSettings",
-    note: str,
-    counts: dict[str, ReadCount],
+    cycle: "LearningCycle", settings: "LifecycleSettings", note: str, counts: dict[str, ReadCount]
 ) -> Iterable[dict[str, Any]]:
     """Yields an op for each item of a note that may go."""
     editor = cycle.deps.editor
@@ -109,12 +101,7 @@ def _removals(
             yield as_json(Remove(item.heading, item.text, exact=True))
 
 
-def _may_go(
-    stamp: ItemStamp,
-    count: ReadCount,
-    settings: "LifecycleSettings",
-    night: date,
-) -> bool:
+def _may_go(stamp: ItemStamp, count: ReadCount, settings: "LifecycleSettings", night: date) -> bool:
     if stamp.fades != ALWAYS:
         return False
     last = date.fromisoformat(max(stamp.learned, count.last))

@@ -21,8 +21,4 @@ class LifecycleDeps(NamedTuple):
     @classmethod
     def of_vault(cls, vault: "OpenVault") -> "LifecycleDeps":
         """Returns what the steps need of an open vault."""
-        return cls(
-            ItemReads(vault.state.path),
-            ledgers_of(vault),
-            vault.config.lifecycle,
-        )
+        return cls(ItemReads(vault.state.path), ledgers_of(vault), vault.config.lifecycle)

@@ -26,27 +26,18 @@ def prune(cycle: "LearningCycle") -> None:
         _prune_transcripts(cycle, cycle.night - days)
 
 
-def _prune_notes(
-    cycle: "LearningCycle",
-    cutoff: date,
-) -> None:
+def _prune_notes(cycle: "LearningCycle", cutoff: date) -> None:
     why = f"older than {cutoff}"
     places = cycle.places
     for note in _before(cutoff, (*places.dated, *places.episodes)):
         _log_removal(cycle, note)
         result = cycle.edit(
-            f"age {note}",
-            note,
-            action=RetireNote(),
-            cause=EditCause(RETENTION, why),
+            f"age {note}", note, action=RetireNote(), cause=EditCause(RETENTION, why)
         )
         cycle.outcome.pruned += bool(result.applied)
 
 
-def _prune_transcripts(
-    cycle: "LearningCycle",
-    cutoff: date,
-) -> None:
+def _prune_transcripts(cycle: "LearningCycle", cutoff: date) -> None:
     files = cycle.last.files
     paths = _before(cutoff, cycle.places.transcripts)
     old = [path for path in paths if path in files]
@@ -65,17 +56,11 @@ def _prune_transcripts(
             cycle.outcome.pruned += is_gone
 
 
-def _before(
-    cutoff: date,
-    files: Iterable[tuple[date, str]],
-) -> list[str]:
+def _before(cutoff: date, files: Iterable[tuple[date, str]]) -> list[str]:
     return [path for day, path in files if day < cutoff]
 
 
-def _log_removal(
-    cycle: "LearningCycle",
-    path: str,
-) -> None:
+def _log_removal(cycle: "LearningCycle", path: str) -> None:
     # Fault: a dry run must not leave a trace.
     if cycle.request.dry_run:
         return

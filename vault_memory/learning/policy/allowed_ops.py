@@ -11,8 +11,7 @@ if TYPE_CHECKING:
 
 
 def allowed_ops(
-    cycle: "LearningCycle",
-    ops: Iterable[Mapping[str, Any]],
+    cycle: "LearningCycle", ops: Iterable[Mapping[str, Any]]
 ) -> list[Mapping[str, Any]]:
     """Returns a model's ops without those whose text must not be stored; these are named."""
     policy = cycle.deps.policy

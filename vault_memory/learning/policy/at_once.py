@@ -40,18 +40,10 @@ class NoCheckpoints(CheckpointStore):
     def open_cycle(self, scope: str) -> None:
         """Returns None."""
 
-    def save(
-        self,
-        scope: str,
-        cycle: LastCycle | OpenCycle,
-    ) -> None:
+    def save(self, scope: str, cycle: LastCycle | OpenCycle) -> None:
         """Saves nothing."""
 
-    def read(
-        self,
-        scope: str,
-        serial: int,
-    ) -> set[str]:
+    def read(self, scope: str, serial: int) -> set[str]:
         """Returns the marks of the judged turns."""
         return self._judged
 
@@ -80,10 +72,7 @@ def commit_at_once(
 ) -> "ScopeNightJson":
     """Writes what the turns ask for, without those that were judged before."""
 
-    def logs(
-        scope: str,
-        known: "Mapping[str, str]",
-    ) -> dict[str, Log]:
+    def logs(scope: str, known: "Mapping[str, str]") -> dict[str, Log]:
         # Fault: an earlier session of the person must not enter this pass. It sees these turns
         # only.
         return {conversation.session: Log("", conversation.turns)}

@@ -62,10 +62,7 @@ def write_requests(cycle: "LearningCycle") -> None:
     _move_oldest(cycle, note)
 
 
-def _move_oldest(
-    cycle: "LearningCycle",
-    note: str,
-) -> None:
+def _move_oldest(cycle: "LearningCycle", note: str) -> None:
     """Moves the oldest lines that the person said to a note, so that the profile stays short."""
     policy = cycle.deps.policy
     items = _remembered(cycle.doc(note))
@@ -97,10 +94,7 @@ def _day_of_line(text: str) -> date:
 
 
 # Fault: a line of nearly the same text must not be removed in its place.
-def _removal(
-    heading: str,
-    text: str,
-) -> dict[str, object]:
+def _removal(heading: str, text: str) -> dict[str, object]:
     return {"op": "remove", "heading": heading, "match": text, "exact": True}
 
 
@@ -121,9 +115,7 @@ def hold_candidates(cycle: "LearningCycle") -> None:
 
 
 def _store(
-    cycle: "LearningCycle",
-    policy: "PolicyDeps",
-    candidates: Iterable[HeldCandidate],
+    cycle: "LearningCycle", policy: "PolicyDeps", candidates: Iterable[HeldCandidate]
 ) -> None:
     new_lines = [candidate.as_record() for candidate in candidates]
     if not new_lines:
@@ -133,11 +125,7 @@ def _store(
     _append(cycle, policy, [line for line in new_lines if line not in stored])
 
 
-def _append(
-    cycle: "LearningCycle",
-    policy: "PolicyDeps",
-    lines: list[dict[str, Any]],
-) -> None:
+def _append(cycle: "LearningCycle", policy: "PolicyDeps", lines: list[dict[str, Any]]) -> None:
     # Fault: a dry run must not change the ledger.
     if lines and not cycle.request.dry_run:
         policy.ledgers.append(cycle.places, HELD, lines)
@@ -147,16 +135,10 @@ def _step_of(candidate: HeldCandidate) -> str:
     return f"held {candidate.id}"
 
 
-def _promote(
-    cycle: "LearningCycle",
-    candidate: HeldCandidate,
-) -> bool:
+def _promote(cycle: "LearningCycle", candidate: HeldCandidate) -> bool:
     """Writes a held candidate where its kind belongs. Returns whether it changed a note."""
     turns = ", ".join(sorted(support.turn for support in candidate.active))
-    why = (
-        f"held back: {candidate.policy_class}, {candidate.reason}; "
-        f"said in the turns {turns}"
-    )
+    why = f"held back: {candidate.policy_class}, {candidate.reason}; said in the turns {turns}"
     step = _step_of(candidate)
     places = cycle.places
     # Fault: a promoted fact that skips the rules of facts would stand beside the one that it
@@ -182,20 +164,14 @@ def _promote(
     return bool(result.applied)
 
 
-def _is_present(
-    cycle: "LearningCycle",
-    candidate: HeldCandidate,
-) -> bool:
+def _is_present(cycle: "LearningCycle", candidate: HeldCandidate) -> bool:
     # Fault: the line has a date where the candidate has "tomorrow".
     key = content_key(cycle.scope, candidate.line or candidate.text)
     items = existing_items(cycle)
     return any(content_key(cycle.scope, item.text) == key for item in items)
 
 
-def _place(
-    cycle: "LearningCycle",
-    candidate: HeldCandidate,
-) -> tuple[str, Ops]:
+def _place(cycle: "LearningCycle", candidate: HeldCandidate) -> tuple[str, Ops]:
     # Fault: a rule in a dated note would bind no later session.
     places = cycle.places
     match candidate.kind:
@@ -209,19 +185,13 @@ def _place(
     return note, ops_for(cycle.doc(note), heading, [candidate.line])
 
 
-def _wish(
-    cycle: "LearningCycle",
-    candidate: HeldCandidate,
-) -> "fact_edits.Wish":
+def _wish(cycle: "LearningCycle", candidate: HeldCandidate) -> "fact_edits.Wish":
     fact = fact_of_candidate(candidate, cycle.scope)
     rules = cycle.deps.fact_rules(parse_day(candidate.day) or cycle.night)
     return fact_edits.wish_of("add", cycle.scope, rules, fact=fact)
 
 
-def fact_of_candidate(
-    candidate: HeldCandidate,
-    scope: str,
-) -> Fact:
+def fact_of_candidate(candidate: HeldCandidate, scope: str) -> Fact:
     """Returns the fact that a held candidate states."""
     fields = dict(candidate.fact)
     return Fact(
@@ -258,10 +228,7 @@ def take_back(cycle: "LearningCycle") -> None:
         cycle.edit(f"taken back {note}", note, ops, cause=EditCause("talk", why))
 
 
-def _notes_of(
-    cycle: "LearningCycle",
-    turn: Turn,
-) -> list[str]:
+def _notes_of(cycle: "LearningCycle", turn: Turn) -> list[str]:
     places = cycle.places
     notes = [
         places.note_of(day_of(turn, cycle.zone)),

@@ -27,12 +27,7 @@ IsDeleted = Callable[[str, str], bool]
 """Whether a line below a heading says what the person deleted after the turn that the line names"""
 
 
-def look_up(
-    editor: "NoteEditor",
-    note: str,
-    turns: "Iterable[Turn]",
-    now: datetime,
-) -> IsDeleted:
+def look_up(editor: "NoteEditor", note: str, turns: "Iterable[Turn]", now: datetime) -> IsDeleted:
     """Returns the look-up for lines of a note that name some of these turns."""
     # Fault: a scope without a file of this kind has an empty path.
     if not note:
@@ -42,10 +37,7 @@ def look_up(
     return editor.is_deleted(replace(command, spoken=spoken))
 
 
-def undeleted(
-    turns: "Iterable[SpokenTurn]",
-    is_deleted: IsDeleted,
-) -> "list[SpokenTurn]":
+def undeleted(turns: "Iterable[SpokenTurn]", is_deleted: IsDeleted) -> "list[SpokenTurn]":
     """Returns turns without the sentences that the person deleted later."""
     return [
         replace(
@@ -80,8 +72,7 @@ def leave_out_deleted(cycle: "LearningCycle") -> None:
         return True
 
     def later(
-        candidates: Iterable[Cited],
-        is_said_before: Callable[[Cited, "Turn"], bool],
+        candidates: Iterable[Cited], is_said_before: Callable[[Cited, "Turn"], bool]
     ) -> tuple[Cited, ...]:
         """Returns candidates with the turns that are later than the deletion."""
         allowed = []

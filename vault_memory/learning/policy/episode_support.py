@@ -25,11 +25,7 @@ class _Summary(NamedTuple):
 class EpisodeSupport:
     """The episodes of the scope, as far as held candidates reach back."""
 
-    def __init__(
-        self,
-        cycle: "LearningCycle",
-        days: int,
-    ) -> None:
+    def __init__(self, cycle: "LearningCycle", days: int) -> None:
         self._cycle = cycle
         self._first = cycle.night - timedelta(days=days)
 
@@ -39,8 +35,7 @@ class EpisodeSupport:
         channel = cycle.name if cycle.kind == "channel" else ""
         # Fault: the episode of its own conversation repeats the turn that says it.
         own_keys = {
-            session_key(support.session, cycle.name, channel)
-            for support in candidate.supports
+            session_key(support.session, cycle.name, channel) for support in candidate.supports
         }
         statement = dict(candidate.fact).get("object", candidate.text)
         return any(

@@ -40,21 +40,14 @@ class FeedbackCalls:
     """The log of feedback of one vault."""
 
     def __init__(
-        self,
-        edits: EditCalls,
-        source: "ProvenanceCalls",
-        now: datetime | None = None,
+        self, edits: EditCalls, source: "ProvenanceCalls", now: datetime | None = None
     ) -> None:
         self._vault = edits.vault
         self._source = source
         moment = now or datetime.now(UTC)
         self._now = moment.astimezone() if moment.tzinfo is None else moment
 
-    def log(
-        self,
-        feedback: Feedback,
-        scopes: Sequence[str] = (),
-    ) -> None:
+    def log(self, feedback: Feedback, scopes: Sequence[str] = ()) -> None:
         """Adds a line to the log of its scope.
 
         `scopes` are those in which it may be about something, beside its own. Raises UnclearId,
@@ -84,14 +77,10 @@ class FeedbackCalls:
     def _check(self, feedback: Feedback) -> None:
         check_scope(feedback.scope)
         if feedback.verdict not in ("good", "bad"):
-            raise UsageError(
-                f"{feedback.verdict!r} is no feedback", hint="say `good` or `bad`"
-            )
+            raise UsageError(f"{feedback.verdict!r} is no feedback", hint="say `good` or `bad`")
         # Fault: a whole conversation pasted as feedback would fill the log.
         if max(len(feedback.text), len(feedback.about)) > LONGEST_FEEDBACK:
-            raise UsageError(
-                f"feedback has up to {LONGEST_FEEDBACK} letters", hint="shorten it"
-            )
+            raise UsageError(f"feedback has up to {LONGEST_FEEDBACK} letters", hint="shorten it")
         kind, _, name = feedback.scope.partition(":")
         for person in {feedback.user, name if kind == "user" else ""}:
             # Fault (H124): the log would make a folder for a name that reads like that

@@ -17,11 +17,7 @@ from vault_memory.markdown.items import day as parse_day
 from vault_memory.markdown.note_items import resolve
 from vault_memory.rules.facts.fact_page import FactRules
 from vault_memory.rules.learning.ledger_lines import HELD, day_of_record
-from vault_memory.rules.learning.policy.held_candidates import (
-    HeldCandidate,
-    is_waiting,
-    merged,
-)
+from vault_memory.rules.learning.policy.held_candidates import HeldCandidate, is_waiting, merged
 from vault_memory.rules.paths.scope_notes import Places, places_of
 from vault_memory.rules.paths.scopes import check_scopes
 
@@ -36,11 +32,7 @@ A_PERSON = "a person decided"
 class HeldCalls:
     """Held candidates of one vault."""
 
-    def __init__(
-        self,
-        edits: EditCalls,
-        now: datetime | None = None,
-    ) -> None:
+    def __init__(self, edits: EditCalls, now: datetime | None = None) -> None:
         self._edits = edits
         self._vault = edits.vault
         self._ledgers = ledgers.of_vault(edits.vault)
@@ -56,10 +48,7 @@ class HeldCalls:
         ]
 
     def decide(
-        self,
-        given: str,
-        verdict: Verdict,
-        scopes: Sequence[str] | None = None,
+        self, given: str, verdict: Verdict, scopes: Sequence[str] | None = None
     ) -> "DecidedJson":
         """Writes a held candidate, or gives it up for good. Raises UnclearId."""
         by_id = {
@@ -105,9 +94,7 @@ class HeldCalls:
         names = list(scopes or ())
         if scopes is None:
             placed = (layout.place(path) for path in paths)
-            ledgers_found = (
-                place.scope for place in placed if place and place.kind == "ledger"
-            )
+            ledgers_found = (place.scope for place in placed if place and place.kind == "ledger")
             names = sorted(set(ledgers_found))
         return {scope: places_of(scope, paths, layout) for scope in names}
 
@@ -123,11 +110,7 @@ class HeldCalls:
             if is_waiting(candidate, today, days)
         }
 
-    def _entry(
-        self,
-        scope: str,
-        candidate: HeldCandidate,
-    ) -> "HeldJson":
+    def _entry(self, scope: str, candidate: HeldCandidate) -> "HeldJson":
         days = timedelta(days=self._vault.config.learning.held_days)
         last = day_of_record(candidate.newest, self._now.date())
         return {
@@ -144,23 +127,14 @@ class HeldCalls:
         }
 
     def _append(
-        self,
-        places: Places,
-        candidate: HeldCandidate,
-        *,
-        state: str,
-        audit: str = "",
+        self, places: Places, candidate: HeldCandidate, *, state: str, audit: str = ""
     ) -> None:
         record = candidate.as_record() | {"state": state}
         if audit:
             record["audit"] = audit
         self._ledgers.append(places, HELD, [record])
 
-    def _write(
-        self,
-        places: Places,
-        candidate: HeldCandidate,
-    ) -> "tuple[str, Edit | None]":
+    def _write(self, places: Places, candidate: HeldCandidate) -> "tuple[str, Edit | None]":
         """Writes a candidate as the person's act. Returns the note and the edit."""
         why = f"{A_PERSON}: held back, {candidate.policy_class}, {candidate.reason}"
         options = EditOptions("cli", why=why, now=self._now)
@@ -182,12 +156,7 @@ class HeldCalls:
             ops = ops_for(doc, heading, [candidate.line])
         return note, self._edits.apply(note, ops, options) if ops else None
 
-    def _write_fact(
-        self,
-        places: Places,
-        candidate: HeldCandidate,
-        why: str,
-    ) -> "Edit":
+    def _write_fact(self, places: Places, candidate: HeldCandidate, why: str) -> "Edit":
         settings = self._vault.config.facts
         single = frozenset(settings.single_valued)
         rules = FactRules(self._now.date(), single, settings.conflicts)

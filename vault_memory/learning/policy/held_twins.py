@@ -33,9 +33,7 @@ class HeldTwins:
     def _index_of(self, kind: str) -> TwinIndex:
         if kind not in self._indexes:
             candidates = [
-                candidate
-                for candidate in self._ledger.values()
-                if candidate.kind == kind
+                candidate for candidate in self._ledger.values() if candidate.kind == kind
             ]
             texts = [candidate.text for candidate in candidates]
             # Fault: "I hate myself and rain" would be a repetition of "I hate myself".

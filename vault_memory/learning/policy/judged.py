@@ -86,11 +86,7 @@ class Judged:
     dropped: "list[DroppedJson]" = field(default_factory=list)
     """`ref` and `reason` of each dropped candidate"""
 
-    def drop(
-        self,
-        refs: tuple[str, ...],
-        reason: str,
-    ) -> None:
+    def drop(self, refs: tuple[str, ...], reason: str) -> None:
         """Names a dropped candidate by its turn."""
         entry: DroppedJson = {"ref": refs[0] if refs else "", "reason": reason}
         # Fault: a model that repeats itself would fill the report with the same refusal.

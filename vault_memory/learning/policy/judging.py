@@ -14,12 +14,7 @@ from vault_memory.learning.note_lines import line_of
 from vault_memory.learning.policy.deletions import leave_out_deleted
 from vault_memory.learning.policy.episode_support import EpisodeSupport
 from vault_memory.learning.policy.held_twins import HeldTwins
-from vault_memory.learning.policy.judged import (
-    Judged,
-    PolicyDeps,
-    SpokenLine,
-    WrittenForm,
-)
+from vault_memory.learning.policy.judged import Judged, PolicyDeps, SpokenLine, WrittenForm
 from vault_memory.learning.policy.spoken_rules import count_of_orders, spoken_rules
 from vault_memory.learning.policy.withdrawals import find_withdrawn
 from vault_memory.learning.unread_turns import day_of, moment_of
@@ -41,10 +36,7 @@ from vault_memory.rules.learning.policy.held_candidates import (
     with_form_of,
 )
 from vault_memory.rules.learning.policy.secret_masks import MASK
-from vault_memory.rules.learning.policy.withdrawn_turns import (
-    WITHDRAWN,
-    is_withdrawn,
-)
+from vault_memory.rules.learning.policy.withdrawn_turns import WITHDRAWN, is_withdrawn
 from vault_memory.rules.learning.write_policy import (
     DROP,
     LOGGED,
@@ -94,10 +86,7 @@ def judge(cycle: "LearningCycle") -> None:
         _fail(cycle, f"the write policy failed: {error}")
 
 
-def _fail(
-    cycle: "LearningCycle",
-    reason: str,
-) -> None:
+def _fail(cycle: "LearningCycle", reason: str) -> None:
     cycle.outcome.state = "failed"
     cycle.outcome.reason = reason
     # Fault: a part that was judged before the failure would be written without the rest of the
@@ -109,11 +98,7 @@ def _fail(
 class _Judge:
     """Judges the candidates of one cycle."""
 
-    def __init__(
-        self,
-        cycle: "LearningCycle",
-        policy: PolicyDeps,
-    ) -> None:
+    def __init__(self, cycle: "LearningCycle", policy: PolicyDeps) -> None:
         self._cycle = cycle
         self._policy = policy
         self._cues: PolicyCues = policy.cues()
@@ -168,21 +153,10 @@ class _Judge:
         return frozenset(keys)
 
     def _judge_line(
-        self,
-        kind: CandidateKind,
-        text: str,
-        turn: Turn,
-        *,
-        is_asked: bool,
-        doubt: Doubtful = "",
+        self, kind: CandidateKind, text: str, turn: Turn, *, is_asked: bool, doubt: Doubtful = ""
     ) -> None:
         candidate = Candidate(
-            kind,
-            text,
-            turns=(turn.text,),
-            who=self._cycle.name,
-            doubt=doubt,
-            is_asked=is_asked,
+            kind, text, turns=(turn.text,), who=self._cycle.name, doubt=doubt, is_asked=is_asked
         )
         # Fault: the person took the sentence back in a later turn. It must not become a rule.
         if is_withdrawn(text, turn, self._judged.withdrawn):
@@ -217,9 +191,7 @@ class _Judge:
             and self._judge_memory(memory)
         ]
         facts = [
-            fact
-            for fact in extraction.facts
-            if not is_explicit_only and self._judge_fact(fact)
+            fact for fact in extraction.facts if not is_explicit_only and self._judge_fact(fact)
         ]
         doubts = [*extraction.proposals, *self._doubts]
         self._cycle.extraction = replace(
@@ -262,11 +234,7 @@ class _Judge:
         )
         return self._judge_candidate(candidate, turns, WrittenForm(fact=fact))
 
-    def _is_pasted(
-        self,
-        fact: FoundFact,
-        turns: tuple[Turn, ...],
-    ) -> bool:
+    def _is_pasted(self, fact: FoundFact, turns: tuple[Turn, ...]) -> bool:
         """Returns whether a fact would end another one, and only doubtful turns say it."""
         single = self._cycle.deps.fact_rules(self._cycle.night).single
         return fact.predicate in single and all(
@@ -279,16 +247,11 @@ class _Judge:
         return tuple(self._turns[turn_id] for turn_id in ids)
 
     def _judge_candidate(
-        self,
-        candidate: Candidate,
-        turns: tuple[Turn, ...],
-        form: WrittenForm,
+        self, candidate: Candidate, turns: tuple[Turn, ...], form: WrittenForm
     ) -> bool:
         text = candidate.triple[2] if candidate.triple else candidate.text
         standing = tuple(
-            turn
-            for turn in turns
-            if not is_withdrawn(text, turn, self._judged.withdrawn)
+            turn for turn in turns if not is_withdrawn(text, turn, self._judged.withdrawn)
         )
         # Fault: the person took back each turn that says it.
         if turns and not standing:
@@ -309,11 +272,7 @@ class _Judge:
     # ---- decisions ---------------------------------------------------------------------------
 
     def _is_written(
-        self,
-        decision: Decision,
-        candidate: Candidate,
-        turns: tuple[Turn, ...],
-        form: WrittenForm,
+        self, decision: Decision, candidate: Candidate, turns: tuple[Turn, ...], form: WrittenForm
     ) -> bool:
         """Returns whether this cycle writes a candidate; else it is held or dropped."""
         if decision.policy_class == DROP:
@@ -340,33 +299,21 @@ class _Judge:
         self._judged.held.append(held)
         return False
 
-    def _was_promoted(
-        self,
-        earlier: HeldCandidate,
-        turns: tuple[Turn, ...],
-    ) -> bool:
+    def _was_promoted(self, earlier: HeldCandidate, turns: tuple[Turn, ...]) -> bool:
         """Returns whether a decided candidate was promoted; drops one that was rejected."""
         # Fault: a person rejected it. A model that says it again each night must not bring it back.
         if earlier.state == "rejected":
             self._judged.drop(tuple(turn.id for turn in turns), "rejected")
         return earlier.state == "promoted"
 
-    def _has_ended(
-        self,
-        decision: Decision,
-        turns: tuple[Turn, ...],
-    ) -> bool:
+    def _has_ended(self, decision: Decision, turns: tuple[Turn, ...]) -> bool:
         """Returns whether a candidate needs the end of a session alone, and one has ended."""
         needs_end_alone = decision.policy_class == SESSION_END and decision.supports < 2
         # Fault: the session goes on, and the person may take it back before its end.
         return needs_end_alone and not all(map(self._is_open, turns))
 
     def _held(
-        self,
-        decision: Decision,
-        candidate: Candidate,
-        turns: tuple[Turn, ...],
-        form: WrittenForm,
+        self, decision: Decision, candidate: Candidate, turns: tuple[Turn, ...], form: WrittenForm
     ) -> HeldCandidate:
         fields = form.fact.as_json() if form.fact else {}
         fields.pop("evidence", None)
@@ -388,11 +335,7 @@ class _Judge:
             newest=ts,
         )
 
-    def _drop(
-        self,
-        decision: Decision,
-        turns: tuple[Turn, ...],
-    ) -> None:
+    def _drop(self, decision: Decision, turns: tuple[Turn, ...]) -> None:
         # Fault: a safety log with the text would store what the policy keeps out.
         refs = tuple(turn.id for turn in turns)
         count = len(self._judged.dropped)
@@ -420,9 +363,7 @@ class _Judge:
         """Finds held candidates that enough turns say by now."""
         today = self._cycle.now.astimezone(self._cycle.zone).date()
         withdrawn = frozenset(
-            turn.id
-            for turn in self._judged.withdrawn_turns
-            if turn.id not in self._turns
+            turn.id for turn in self._judged.withdrawn_turns if turn.id not in self._turns
         )
         episodes = EpisodeSupport(self._cycle, self._policy.held_days)
         for candidate in self._ledger.values():
@@ -430,9 +371,7 @@ class _Judge:
             # Fault: a turn that was taken back must not count as a support of what waits.
             taken_back = withdrawn & turns - candidate.withdrawn
             if taken_back:
-                candidate = replace(
-                    candidate, withdrawn=candidate.withdrawn | taken_back
-                )
+                candidate = replace(candidate, withdrawn=candidate.withdrawn | taken_back)
                 self._judged.held.append(candidate)
             # Fault: a candidate that is too old must not surprise the person months later.
             if not is_waiting(candidate, today, self._policy.held_days):
@@ -474,11 +413,7 @@ class _Judge:
         }
         outcome.dropped = list(self._judged.dropped)
         outcome.held = [
-            {
-                "id": candidate.id,
-                "reason": candidate.reason,
-                "needs": candidate.needs,
-            }
+            {"id": candidate.id, "reason": candidate.reason, "needs": candidate.needs}
             for candidate in waiting.values()
         ]
 

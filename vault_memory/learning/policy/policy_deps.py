@@ -11,19 +11,13 @@ from vault_memory.models.llm.sentence_filter import sentences
 from vault_memory.search.open_vault import OpenVault
 
 
-def of_vault(
-    vault: OpenVault,
-    now: datetime,
-) -> PolicyDeps:
+def of_vault(vault: OpenVault, now: datetime) -> PolicyDeps:
     """Returns what the policy needs from a vault."""
     settings = vault.config.learning
     sessions = Sessions(vault.state.path)
     idle = timedelta(minutes=vault.config.sessions.idle_minutes)
 
-    def is_open(
-        session: str,
-        last: datetime,
-    ) -> bool:
+    def is_open(session: str, last: datetime) -> bool:
         matches = sessions.find(session)
         # A session of another device is known by its turns alone.
         if matches and not any(match.is_open for match in matches):

@@ -45,8 +45,7 @@ def propose_rules(cycle: "LearningCycle") -> None:
         lines = new_rules(doc, [rule.line for rule in rules])
         # A pasted document must not fill INBOX.md; the audit names the others.
         surplus = [
-            {"op": "memory", "line": line, "reason": "too many proposals"}
-            for line in lines[room:]
+            {"op": "memory", "line": line, "reason": "too many proposals"} for line in lines[room:]
         ]
         ops = ops_for(doc, ACTIVE, lines[:room])
         room -= len(ops)
@@ -62,19 +61,14 @@ def propose_facts(cycle: "LearningCycle") -> None:
     for wish in wishes_of(cycle, cycle.judged.proposed_facts):
         # The new line alone is proposed: once it is approved, it ends the earlier value.
         change = fact_edits.change_of(page, wish)
-        added = [
-            as_json(op) for op in change.ops if isinstance(op, Append | AddHeading)
-        ]
+        added = [as_json(op) for op in change.ops if isinstance(op, Append | AddHeading)]
         ops += added
         page = apply_ops(page, added).doc
     cause = EditCause(why=PASTED, origin=_OTHERS)
     cycle.edit("proposed facts", note, ops, cause=cause)
 
 
-def tell_archived(
-    cycle: "LearningCycle",
-    applied: Iterable[Mapping[str, Any]],
-) -> None:
+def tell_archived(cycle: "LearningCycle", applied: Iterable[Mapping[str, Any]]) -> None:
     """Names for the person which rules hold no more, because newer ones took their places."""
     archived = [str(op["match"]) for op in applied if op.get("op") == "archive"]
     if not archived:

@@ -14,23 +14,17 @@ if TYPE_CHECKING:
 _CLAUSES = re.compile("[,;，；、]")
 
 
-def count_of_orders(
-    rule: str,
-    cues: "PolicyCues",
-) -> int:
+def count_of_orders(rule: str, cues: "PolicyCues") -> int:
     """Returns how many orders a rule has: "never use emoji, and always call me Bo" has two."""
     _, *clauses = _CLAUSES.split(rule)
     # Fault: of "answer in grams, never in ounces" the second clause is no order of its own.
     return 1 + sum(
-        any(cue.reason == "explicit" for cue in cues.find(clause.strip()))
-        for clause in clauses
+        any(cue.reason == "explicit" for cue in cues.find(clause.strip())) for clause in clauses
     )
 
 
 def spoken_rules(
-    text: str,
-    cues: "PolicyCues",
-    own_sentences: Callable[[str], Sequence[str]],
+    text: str, cues: "PolicyCues", own_sentences: Callable[[str], Sequence[str]]
 ) -> dict[str, bool]:
     """Returns the rules in a turn, and whether the person plainly asks for each.
 

@@ -72,11 +72,7 @@ def judge(
     return ToolVerdict("held", held.id, decision.reason)
 
 
-def _decide(
-    candidate: Candidate,
-    owner_turns: tuple[str, ...],
-    cues: PolicyCues,
-) -> Decision:
+def _decide(candidate: Candidate, owner_turns: tuple[str, ...], cues: PolicyCues) -> Decision:
     """Returns what becomes of a candidate: the table of a memory counts where the person did not ask."""
     decision = decide(candidate, cues)
     is_asked = any(map(requests_in, owner_turns))
@@ -89,12 +85,7 @@ def _decide(
     return decision
 
 
-def _held(
-    candidate: Candidate,
-    decision: Decision,
-    scope: str,
-    now: datetime,
-) -> HeldCandidate:
+def _held(candidate: Candidate, decision: Decision, scope: str, now: datetime) -> HeldCandidate:
     """Returns the ledger line. It has no support: the words of a tool are no turn of the person."""
     text = candidate.text
     if candidate.kind == "remember":

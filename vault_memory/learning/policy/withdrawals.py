@@ -15,11 +15,7 @@ if TYPE_CHECKING:
     from vault_memory.rules.learning.policy_cues import PolicyCues
 
 
-def find_withdrawn(
-    cycle: "LearningCycle",
-    judged: Judged,
-    cues: "PolicyCues",
-) -> None:
+def find_withdrawn(cycle: "LearningCycle", judged: Judged, cues: "PolicyCues") -> None:
     """Notes which sentences and which complete turns were taken back."""
     own = list(cycle.gathered.evidence.values())
     # Fault: a turn that only says "forget that" takes back a turn of an earlier cycle.
@@ -29,16 +25,11 @@ def find_withdrawn(
     withdrawn = withdrawn_sentences(own, cues)
     judged.withdrawn = withdrawn
     judged.withdrawn_turns = [
-        turn
-        for turn in own
-        if withdrawn.get(turn.id) == frozenset(split_sentences(turn.text))
+        turn for turn in own if withdrawn.get(turn.id) == frozenset(split_sentences(turn.text))
     ]
 
 
-def _with_earlier_turns(
-    cycle: "LearningCycle",
-    own: list[Turn],
-) -> list[Turn]:
+def _with_earlier_turns(cycle: "LearningCycle", own: list[Turn]) -> list[Turn]:
     """Returns the own turns with those of their sessions that earlier cycles read."""
     sessions = {turn.session for turn in own}
     logs = cycle.deps.logs(cycle.scope, {})

@@ -83,11 +83,7 @@ class UnknownSource(UnclearId):
 
     http_status = 404
 
-    def __init__(
-        self,
-        ref: str,
-        candidates: Sequence[str],
-    ) -> None:
+    def __init__(self, ref: str, candidates: Sequence[str]) -> None:
         super().__init__(
             "source",
             ref,
@@ -107,22 +103,13 @@ class UnknownSource(UnclearId):
 class ProvenanceCalls:
     """Follow lines, facts and ids of one vault back to what was said. A call of it does."""
 
-    def __init__(
-        self,
-        edits: EditCalls,
-        facts: FactCalls,
-    ) -> None:
+    def __init__(self, edits: EditCalls, facts: FactCalls) -> None:
         self.vault = edits.vault
         self._edits = edits
         self._facts = facts
 
     def __call__(
-        self,
-        ref: str,
-        *,
-        scopes: Sequence[str],
-        around: int = 2,
-        now: datetime | None = None,
+        self, ref: str, *, scopes: Sequence[str], around: int = 2, now: datetime | None = None
     ) -> Provenance:
         """Return the turns behind something, each with `around` turns before and after it.
 
@@ -132,9 +119,7 @@ class ProvenanceCalls:
         """
         check_scopes(scopes)
         if not 0 <= around <= MOST_AROUND:
-            raise UsageError(
-                f"`around` is a number of turns from 0 to {MOST_AROUND}, not {around}"
-            )
+            raise UsageError(f"`around` is a number of turns from 0 to {MOST_AROUND}, not {around}")
         lookup = TurnLookup(
             self.vault.folder,
             self.vault.layout,
@@ -168,11 +153,7 @@ class _Question:
     """One question about a source, within some scopes."""
 
     def __init__(
-        self,
-        calls: ProvenanceCalls,
-        ref: str,
-        scopes: tuple[str, ...],
-        lookup: TurnLookup,
+        self, calls: ProvenanceCalls, ref: str, scopes: tuple[str, ...], lookup: TurnLookup
     ) -> None:
         self._calls = calls
         self._vault = calls.vault
@@ -201,11 +182,7 @@ class _Question:
 
     # --- Lines ---
 
-    def _of_line(
-        self,
-        note: str,
-        number: int,
-    ) -> Provenance:
+    def _of_line(self, note: str, number: int) -> Provenance:
         place = self._vault.layout.place(note)
         # A note of another scope is refused like one that does not exist.
         if place is None or not self._is_open(place):
@@ -221,12 +198,7 @@ class _Question:
         nearest = [f"{note}:{item.lines[0]}" for item in items[:MOST_CANDIDATES]]
         raise UnknownSource(self._ref, nearest)
 
-    def _of_transcript_line(
-        self,
-        note: str,
-        raw: bytes,
-        number: int,
-    ) -> Provenance:
+    def _of_transcript_line(self, note: str, raw: bytes, number: int) -> Provenance:
         lines = raw.split(b"\n")
         turn = read_turn(lines[number - 1]) if 0 < number <= len(lines) else None
         if turn is None:
@@ -312,9 +284,7 @@ class _Question:
         cites = (self._ref in _CITED.findall(item.text) for item in self._all_items())
         if not any(cites):
             return None
-        return Provenance(
-            ref=self._ref, kind="turn", id=self._ref, turns=_cited(self._ref)
-        )
+        return Provenance(ref=self._ref, kind="turn", id=self._ref, turns=_cited(self._ref))
 
     def _of_fact(self) -> Provenance | None:
         if len(self._ref) < SHORTEST:
@@ -410,11 +380,7 @@ class _Question:
         yield from islice(self._lookup.recent_ids(MOST_FILES), 1_000)
 
 
-def _items_in(
-    raw: bytes,
-    note: str,
-    place: Place,
-) -> Iterator[_Item]:
+def _items_in(raw: bytes, note: str, place: Place) -> Iterator[_Item]:
     """Yields the items of a note with the numbers of their lines."""
     doc = document.parse(raw)
     offset = len(doc.preamble)
@@ -434,10 +400,7 @@ def _items_in(
         yield _Item(note, place, (first, max(first, last)), item.heading, item.text)
 
 
-def _common_length(
-    text: str,
-    other: str,
-) -> int:
+def _common_length(text: str, other: str) -> int:
     """Returns how many characters two texts have in common at their beginning."""
     pairs = zip(text, other, strict=False)
     return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], pairs))

@@ -32,10 +32,7 @@ LATEST_TEXT = frozenset({"rung", "model", "reason"})
 
 
 def morning_report(
-    night: str,
-    outcomes: Iterable[Mapping[str, Any]],
-    *,
-    dry_run: bool = False,
+    night: str, outcomes: Iterable[Mapping[str, Any]], *, dry_run: bool = False
 ) -> str:
     """Returns the report on all scopes of one night."""
     title = f"# The night of {night}"
@@ -137,10 +134,7 @@ def _idle(outcome: Mapping[str, Any]) -> str:
     return f"nothing was learned for {nights} nights" if nights > 1 else ""
 
 
-def joined(
-    previous: Mapping[str, Any] | None,
-    outcome: Outcome,
-) -> Outcome:
+def joined(previous: Mapping[str, Any] | None, outcome: Outcome) -> Outcome:
     """Adds an outcome to that of previous cycles of the same scope and night, if there were any."""
     if not previous:
         return outcome
@@ -154,11 +148,7 @@ def joined(
     return cast("Outcome", total)
 
 
-def _joined_value(
-    name: str,
-    before: Any,
-    now: Any,
-) -> Any:
+def _joined_value(name: str, before: Any, now: Any) -> Any:
     if isinstance(now, list):
         return [*before, *(item for item in now if item not in before)]
     if isinstance(now, int) and name not in LATEST_COUNT:

@@ -18,11 +18,7 @@ if TYPE_CHECKING:
     from vault_memory.rules.facts.fact import Fact
 
 
-def lines_of(
-    edits: "EditCalls",
-    store: "CheckpointStore",
-    night: str,
-) -> "list[LearnedLineJson]":
+def lines_of(edits: "EditCalls", store: "CheckpointStore", night: str) -> "list[LearnedLineJson]":
     """Returns the lines of all scopes, each with its note and the turn that says it."""
     lines: list[LearnedLineJson] = []
     for last in store.lasts():
@@ -40,10 +36,7 @@ def lines_of(
     return lines
 
 
-def _texts(
-    edits: "EditCalls",
-    note: str,
-) -> Iterator[tuple[str, str, str]]:
+def _texts(edits: "EditCalls", note: str) -> Iterator[tuple[str, str, str]]:
     """Yields the id, the text and the turn of each item of a note."""
     place = edits.vault.layout.place(note)
     current = edits.editor.there(note)

@@ -25,9 +25,7 @@ class NightReport:
 
 
 def read_reports(
-    store: CheckpointStore,
-    scopes: Collection[str],
-    since: str = "",
+    store: CheckpointStore, scopes: Collection[str], since: str = ""
 ) -> list[NightReport]:
     """Returns the nights of these scopes from the date `since` on, newest first."""
     unfinished = _unfinished(store, scopes)
@@ -41,10 +39,7 @@ def read_reports(
     return [report for report in reports if report.scopes or report.unfinished]
 
 
-def _unfinished(
-    store: CheckpointStore,
-    scopes: Collection[str],
-) -> dict[str, list[str]]:
+def _unfinished(store: CheckpointStore, scopes: Collection[str]) -> dict[str, list[str]]:
     """Returns the scopes of each unfinished night."""
     nights: dict[str, list[str]] = {}
     for scope in sorted(scopes):
@@ -58,10 +53,7 @@ def _unfinished(
 
 
 def _read(
-    store: CheckpointStore,
-    night: str,
-    scopes: Collection[str],
-    unfinished: tuple[str, ...],
+    store: CheckpointStore, night: str, scopes: Collection[str], unfinished: tuple[str, ...]
 ) -> NightReport:
     sections = dict(_sections(store.report_text(night)))
     own = {scope: text for scope, text in sections.items() if scope in scopes}

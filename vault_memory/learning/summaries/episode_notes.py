@@ -78,11 +78,7 @@ class NoteView:
     records: "Callable[[str], Iterable[Record]]"
     """returns the audit of a note"""
 
-    def find(
-        self,
-        key: str,
-        since: date,
-    ) -> dict[date, ExistingEpisode]:
+    def find(self, key: str, since: date) -> dict[date, ExistingEpisode]:
         """Returns the episodes of a conversation that are not older than a day."""
         found = {
             day: rules.find_episode(note, day, self.doc(note), key)
@@ -97,18 +93,12 @@ class NoteView:
         doc = self.doc(episode.note)
         records = list(self.records(episode.note))
         return all(
-            is_replaceable(
-                ExistingItem(episode.note, episode.heading, text), doc, records
-            )
+            is_replaceable(ExistingItem(episode.note, episode.heading, text), doc, records)
             for text in episode.texts
         )
 
 
-def spoken(
-    turns: Iterable[Turn],
-    zone: tzinfo,
-    judge: EpisodeRules,
-) -> list[SpokenTurn]:
+def spoken(turns: Iterable[Turn], zone: tzinfo, judge: EpisodeRules) -> list[SpokenTurn]:
     """Returns turns with their sentences, by time, without what the person took back."""
     own = (turn._replace(text=own_words(turn.text).text) for turn in turns)
     ordered = sorted(own, key=lambda turn: turn.at)
@@ -158,8 +148,7 @@ def _locked(state: Path) -> Iterator[None]:
 
 
 def finder(
-    extract: "Callable[[tuple[Excerpt, ...]], Extraction]",
-    types: Collection[str],
+    extract: "Callable[[tuple[Excerpt, ...]], Extraction]", types: Collection[str]
 ) -> Callable[[str], bool]:
     """Returns a function that finds memories of some types by phrases."""
 
@@ -187,10 +176,7 @@ def episodes(cycle: "LearningCycle") -> None:
             _write_session(cycle, session, by_session[session], read_ids)
 
 
-def _own_turns(
-    cycle: "LearningCycle",
-    turns: Iterable[Turn],
-) -> list[Turn]:
+def _own_turns(cycle: "LearningCycle", turns: Iterable[Turn]) -> list[Turn]:
     """Returns the person's own turns; those in channels belong to the night of the channel."""
     is_channel = cycle.kind == "channel"
     user = "" if is_channel else cycle.name
@@ -203,8 +189,7 @@ def _own_turns(
 
 
 def _turns_by_session(
-    cycle: "LearningCycle",
-    read_turns: Sequence[Turn],
+    cycle: "LearningCycle", read_turns: Sequence[Turn]
 ) -> dict[SessionId, list[Turn]]:
     """Returns all turns of the conversations that the cycle read, as far as episodes reach."""
     margin = timedelta(days=rules.MOST_DAYS)
@@ -218,9 +203,7 @@ def _turns_by_session(
     }
     logs = cycle.deps.logs(cycle.scope, known)
     all_turns = {turn.id: turn for log in logs.values() for turn in log.turns or ()}
-    by_session: dict[SessionId, list[Turn]] = {
-        SessionId.of(turn): [] for turn in read_turns
-    }
+    by_session: dict[SessionId, list[Turn]] = {SessionId.of(turn): [] for turn in read_turns}
     for turn in _own_turns(cycle, all_turns.values()):
         if SessionId.of(turn) in by_session and day_of(turn, cycle.zone) >= first:
             by_session[SessionId.of(turn)].append(turn)
@@ -228,10 +211,7 @@ def _turns_by_session(
 
 
 def _write_session(
-    cycle: "LearningCycle",
-    session: SessionId,
-    turns: Sequence[Turn],
-    read_ids: set[str],
+    cycle: "LearningCycle", session: SessionId, turns: Sequence[Turn], read_ids: set[str]
 ) -> None:
     deps, places = cycle.deps.episodes, cycle.places
     assert deps is not None, "the step ends without them"
@@ -294,17 +274,10 @@ def summary(
     return rules.continued(existing.sentences, new_sentences)
 
 
-def _is_text_of(
-    existing: ExistingEpisode,
-    sentences: Iterable[str],
-) -> bool:
+def _is_text_of(existing: ExistingEpisode, sentences: Iterable[str]) -> bool:
     return existing.sentences == (GAP.join(rules.fitting(sentences)),)
 
 
-def moment_of_first(
-    turns: Iterable[Turn],
-    part: Sequence[SpokenTurn],
-    zone: tzinfo,
-) -> datetime:
+def moment_of_first(turns: Iterable[Turn], part: Sequence[SpokenTurn], zone: tzinfo) -> datetime:
     """Returns the local time at which a part of a conversation began."""
     return next(turn.at for turn in turns if turn.id == part[0].id).astimezone(zone)

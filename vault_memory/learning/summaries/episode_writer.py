@@ -20,11 +20,7 @@ from vault_memory.learning.summaries.episode_notes import (
 from vault_memory.markdown import document, note_items
 from vault_memory.markdown.items import parse_text
 from vault_memory.rules.learning.summaries import episodes as rules
-from vault_memory.rules.learning.summaries.episodes import (
-    EpisodeRules,
-    ExistingEpisode,
-    SpokenTurn,
-)
+from vault_memory.rules.learning.summaries.episodes import EpisodeRules, ExistingEpisode, SpokenTurn
 from vault_memory.rules.paths import scope_notes
 
 if TYPE_CHECKING:
@@ -68,10 +64,7 @@ class SessionQuery(NamedTuple):
     """None: in any channel or in none; empty: in none"""
 
 
-def find_session(
-    conversations: "ConversationCalls",
-    request: SessionQuery,
-) -> "Session":
+def find_session(conversations: "ConversationCalls", request: SessionQuery) -> "Session":
     """Returns the conversation that is meant. Raises UnclearId with those of the person."""
     sessions = conversations.sessions
     matches = _of_request(sessions.find(request.session), request)
@@ -94,15 +87,11 @@ def find_session(
     )
 
 
-def _of_request(
-    sessions: "list[Session]",
-    request: SessionQuery,
-) -> "list[Session]":
+def _of_request(sessions: "list[Session]", request: SessionQuery) -> "list[Session]":
     return [
         session
         for session in sessions
-        if request.user in (None, session.user)
-        and request.channel in (None, session.channel)
+        if request.user in (None, session.user) and request.channel in (None, session.channel)
     ]
 
 
@@ -110,11 +99,7 @@ class EpisodeWriter:
     """Writes the episode of one conversation."""
 
     def __init__(
-        self,
-        edits: "EditCalls",
-        session: "Session",
-        turns: "list[Turn]",
-        now: datetime | None,
+        self, edits: "EditCalls", session: "Session", turns: "list[Turn]", now: datetime | None
     ) -> None:
         self._edits = edits
         self._state = edits.vault.state.path
@@ -168,10 +153,7 @@ class EpisodeWriter:
         sentences = self._sentences(text, turns, judge)
         if not sentences:
             return NOTHING
-        lines = [
-            rules.item_line(sentence, turns[-1], self._session.key)
-            for sentence in sentences
-        ]
+        lines = [rules.item_line(sentence, turns[-1], self._session.key) for sentence in sentences]
         began = moment_of_first(self._turns, turns, self._zone)
         heading = rules.heading_of(self._session.session, began)
         note = existing.note if existing else self._places().episodes_of(turns[0].day)
@@ -180,12 +162,7 @@ class EpisodeWriter:
         _check(edit)
         return self._told(note, lines)
 
-    def _sentences(
-        self,
-        text: str,
-        turns: list[SpokenTurn],
-        judge: EpisodeRules,
-    ) -> list[str]:
+    def _sentences(self, text: str, turns: list[SpokenTurn], judge: EpisodeRules) -> list[str]:
         if not text.strip():
             quoted = rules.verbatim(turns, judge)
             return [rules.GAP.join(rules.fitting(quoted))] if quoted else []
@@ -193,20 +170,14 @@ class EpisodeWriter:
         is_deleted = self._is_deleted()
         # Fault: the host's text may have what policy leaves out of episodes, or a person deleted.
         return rules.fitting(
-            line
-            for line in lines
-            if not judge.is_left_out(line) and not is_deleted("", line)
+            line for line in lines if not judge.is_left_out(line) and not is_deleted("", line)
         )
 
     def _is_deleted(self) -> IsDeleted:
         profile = self._places().profile
         return look_up(self._edits.editor, profile, self._turns, self._now)
 
-    def _told(
-        self,
-        note: str,
-        lines: list[str],
-    ) -> Compacted:
+    def _told(self, note: str, lines: list[str]) -> Compacted:
         place = self._edits.vault.layout.place(note)
         assert place is not None, "the layout has a place for episodes"
         id_ = note_items.item_id(place.scope, place.kind, lines[0])
@@ -214,9 +185,7 @@ class EpisodeWriter:
         return Compacted(id_, note, "\n".join(texts))
 
     def _view(self) -> NoteView:
-        return NoteView(
-            dict(self._places().episodes), self._doc, self._edits.editor.trail.of
-        )
+        return NoteView(dict(self._places().episodes), self._doc, self._edits.editor.trail.of)
 
     def _doc(self, note: str) -> "SectionedDoc":
         current = self._edits.editor.there(note)
@@ -237,17 +206,11 @@ def _check(edit: "Edit") -> None:
         )
 
 
-def turns_of(
-    conversations: "ConversationCalls",
-    session: "Session",
-) -> "list[Turn]":
+def turns_of(conversations: "ConversationCalls", session: "Session") -> "list[Turn]":
     """Returns the recorded turns on the days of a conversation."""
     day = timedelta(days=1)
     return conversations.transcripts.in_place(
-        session.user,
-        session.channel,
-        session.began.date() - day,
-        session.last.date() + day,
+        session.user, session.channel, session.began.date() - day, session.last.date() + day
     )
 
 

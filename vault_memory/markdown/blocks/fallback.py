@@ -24,15 +24,9 @@ class FallbackReader:
         from markdown_it.rules_block import StateBlock  # slow to load, and rarely used
 
         self._lines = lines
-        self._state = StateBlock(
-            "\n".join(lines).replace("\0", "\ufffd"), _parser(), {}, []
-        )
+        self._state = StateBlock("\n".join(lines).replace("\0", "\ufffd"), _parser(), {}, [])
 
-    def read(
-        self,
-        line: int,
-        blocks: list[Block],
-    ) -> int:
+    def read(self, line: int, blocks: list[Block]) -> int:
         """Add the block that begins at `line` with its nested items; return the line after it."""
         state = self._state
         state.tokens.clear()
@@ -62,11 +56,7 @@ _KINDS = {
 
 
 def _add(
-    blocks: list[Block],
-    tokens: "list[Token]",
-    lines: list[str],
-    first: int,
-    end: int,
+    blocks: list[Block], tokens: "list[Token]", lines: list[str], first: int, end: int
 ) -> None:
     end = without_blank_end(lines, first, end)
     if not tokens:
@@ -83,22 +73,14 @@ def _add(
         _add_items(blocks, tokens, lines)
 
 
-def _add_reference(
-    blocks: list[Block],
-    first: int,
-    end: int,
-) -> None:
+def _add_reference(blocks: list[Block], first: int, end: int) -> None:
     """Add a link reference definition, or extend the one right above."""
     if blocks and blocks[-1].kind == "reference" and blocks[-1].end == first:
         first = blocks.pop().first
     blocks.append(Block("reference", first, end))
 
 
-def _add_items(
-    blocks: list[Block],
-    tokens: "list[Token]",
-    lines: list[str],
-) -> None:
+def _add_items(blocks: list[Block], tokens: "list[Token]", lines: list[str]) -> None:
     """Add the items of a list, without those inside quotes."""
     quotes = 0
     for token in tokens:

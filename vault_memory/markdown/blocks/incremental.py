@@ -35,12 +35,7 @@ class Seam(NamedTuple):
     """How many lines that block moved down"""
 
 
-def seam(
-    old: list[str],
-    blocks: list[Block],
-    lines: list[str],
-    start: int,
-) -> Seam | None:
+def seam(old: list[str], blocks: list[Block], lines: list[str], start: int) -> Seam | None:
     """Return what the lines `old` and `lines` share. `blocks` were read from line `start` of `old`.
 
     None when too much differs, or when a line above `start` differs.
@@ -59,21 +54,10 @@ def seam(
     shift = len(lines) - len(old)
     line = blocks[above].first if above >= 0 else start
     end = blocks[below].first + shift if below < len(blocks) else len(lines)
-    return Seam(
-        above=max(above, 0),
-        line=line,
-        below=below,
-        end=end,
-        shift=shift,
-    )
+    return Seam(above=max(above, 0), line=line, below=below, end=end, shift=shift)
 
 
-def reread(
-    old: list[str],
-    blocks: list[Block],
-    lines: list[str],
-    start: int,
-) -> list[Block] | None:
+def reread(old: list[str], blocks: list[Block], lines: list[str], start: int) -> list[Block] | None:
     """Return the blocks of `lines` from those of `old`; None when all of it has to be read."""
     edges = seam(old, blocks, lines, start)
     if edges is None:
@@ -93,10 +77,7 @@ def reread(
     return blocks[: edges.above] + changed + moved(below, edges.shift)
 
 
-def moved(
-    blocks: list[Block],
-    shift: int,
-) -> list[Block]:
+def moved(blocks: list[Block], shift: int) -> list[Block]:
     """Return the blocks moved down by `shift` lines."""
     if not shift:
         return blocks
@@ -107,10 +88,7 @@ def moved(
     ]
 
 
-def _read_changed(
-    lines: list[str],
-    edges: Seam,
-) -> list[Block] | None:
+def _read_changed(lines: list[str], edges: Seam) -> list[Block] | None:
     """Return the blocks of the changed lines and of the line after them.
 
     None where the scanner is not sure.
@@ -128,10 +106,7 @@ def _read_changed(
     return moved(blocks, edges.line)
 
 
-def _is_independent(
-    block: Block,
-    lines: list[str],
-) -> bool:
+def _is_independent(block: Block, lines: list[str]) -> bool:
     """Return whether a block is the same whatever is above it, and ends everything above it."""
     text = lines[block.first]
     if block.kind == "heading":
@@ -142,9 +117,6 @@ def _is_independent(
     return bool(match and match[3] and match[3] not in MAY_BE_ODD)
 
 
-def _common_length(
-    left: Iterable[str],
-    right: Iterable[str],
-) -> int:
+def _common_length(left: Iterable[str], right: Iterable[str]) -> int:
     """Return how many lines are equal from the start; a huge number where none differs."""
     return next(compress(count(), map(ne, left, right)), 1 << 62)

@@ -26,11 +26,7 @@ class _Unsure(Exception):
     """The scanner does not know this construct; only markdown-it-py does."""
 
 
-def scan_list(
-    lines: list[str],
-    line: int,
-    blocks: list[Block],
-) -> int:
+def scan_list(lines: list[str], line: int, blocks: list[Block]) -> int:
     """Add the items of the list that begins at `line`, and of lists right after it.
 
     Return the line after them, or 0 where the scanner is not sure.
@@ -47,22 +43,9 @@ def scan_list(
 class _ListReading:
     """Walks the lines of a list. `widths` are the columns where the contents of the open items begin."""
 
-    __slots__ = (
-        "_items",
-        "empty",
-        "last",
-        "line",
-        "lines",
-        "open",
-        "paragraph",
-        "widths",
-    )
+    __slots__ = ("_items", "empty", "last", "line", "lines", "open", "paragraph", "widths")
 
-    def __init__(
-        self,
-        lines: list[str],
-        line: int,
-    ) -> None:
+    def __init__(self, lines: list[str], line: int) -> None:
         self.lines = lines
         self.line = line
         self.last = line
@@ -137,11 +120,7 @@ class _ListReading:
         if self.open and self.empty and self._items[-1][0] == self.line - 1:
             self._close(len(self.open) - 1)
 
-    def _marker(
-        self,
-        text: str,
-        match: re.Match[str],
-    ) -> bool:
+    def _marker(self, text: str, match: re.Match[str]) -> bool:
         """Read a line that looks like an item; return whether it belongs to the list."""
         _, indent = match.span(1)
         if self.paragraph and self._goes_on(indent, match):
@@ -163,19 +142,11 @@ class _ListReading:
         self.last = self.line
         return True
 
-    def _is_odd(
-        self,
-        text: str,
-        match: re.Match[str],
-    ) -> bool:
+    def _is_odd(self, text: str, match: re.Match[str]) -> bool:
         """Return whether a line is a rule, or an item whose content may be no paragraph."""
         return bool(is_rule(text, match.end(1)) or odd_start(text, match.end()))
 
-    def _goes_on(
-        self,
-        indent: int,
-        match: re.Match[str],
-    ) -> bool:
+    def _goes_on(self, indent: int, match: re.Match[str]) -> bool:
         """Return whether a line that looks like an item continues the paragraph above."""
         inside = self.widths[-1]
         if indent - inside >= _CODE_INDENT:
@@ -212,11 +183,7 @@ class _ListReading:
         self.last = self.line
         return True
 
-    def _may_break(
-        self,
-        text: str,
-        indent: int,
-    ) -> bool:
+    def _may_break(self, text: str, indent: int) -> bool:
         """Read a line after a paragraph that may be more than its continuation."""
         match = breaks(text, indent)
         if match and indent >= self.widths[-1]:
@@ -228,21 +195,13 @@ class _ListReading:
         self.last = self.line
         return True
 
-    def _ends_list(
-        self,
-        text: str,
-        match: re.Match[str] | None,
-    ) -> bool:
+    def _ends_list(self, text: str, match: re.Match[str] | None) -> bool:
         """Return whether a line in the first column ends the list: a rule or another block."""
         if is_rule(text):
             return True
         return bool(match and match.lastgroup == "ends" and not is_marker(text))
 
-    def _fence(
-        self,
-        text: str,
-        indent: int,
-    ) -> bool:
+    def _fence(self, text: str, indent: int) -> bool:
         """Read a fence in an item. Raises _Unsure for anything else that is no plain text."""
         if not is_fence(text, indent):
             raise _Unsure

@@ -23,11 +23,7 @@ class Block(NamedTuple):
     """The text of a heading"""
 
 
-def without_blank_end(
-    lines: list[str],
-    first: int,
-    end: int,
-) -> int:
+def without_blank_end(lines: list[str], first: int, end: int) -> int:
     """Return the end of the lines `first` to `end` without blank lines at their end."""
     while end > first + 1 and not lines[end - 1].strip(BLANKS):
         end -= 1

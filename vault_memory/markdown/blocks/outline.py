@@ -38,11 +38,7 @@ class Outline(NamedTuple):
     blocks: list[Block]
 
 
-def decode(
-    raw: bytes,
-    *,
-    whole: bool = True,
-) -> list[str]:
+def decode(raw: bytes, *, whole: bool = True) -> list[str]:
     """Return the lines of a note as markdown-it-py counts them. Any bytes are a note.
 
     A final newline gives a last, empty line. At the beginning of a section, which is not a `whole`
@@ -87,10 +83,7 @@ class _CachedText(NamedTuple):
 _recent: tuple[_CachedText, ...] = ()
 
 
-def read_blocks(
-    lines: list[str],
-    start: int,
-) -> list[Block]:
+def read_blocks(lines: list[str], start: int) -> list[Block]:
     """Return the blocks from line `start` on, in order. The caller must not change the list.
 
     Of a long text that differs little from a recent one, only the difference is read.
@@ -109,11 +102,7 @@ def read_blocks(
     return blocks
 
 
-def _read_from(
-    cached: _CachedText,
-    lines: list[str],
-    start: int,
-) -> _CachedText | None:
+def _read_from(cached: _CachedText, lines: list[str], start: int) -> _CachedText | None:
     """Return a text read with the help of a cached one; None where they differ too much."""
     if cached.start != start:
         return None
@@ -123,10 +112,7 @@ def _read_from(
     return None if blocks is None else _CachedText(lines, start, blocks)
 
 
-def _read_all(
-    lines: list[str],
-    start: int,
-) -> list[Block]:
+def _read_all(lines: list[str], start: int) -> list[Block]:
     blocks: list[Block] = []
     fallback: FallbackReader | None = None
     line, count = start, len(lines)

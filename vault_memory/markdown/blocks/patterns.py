@@ -18,9 +18,7 @@ is_rule = re.compile(_RULE).match
 is_fence = re.compile(_FENCE).match
 is_marker = re.compile(_MARKER).match
 maybe_reference = re.compile(_MAYBE_REFERENCE).match
-odd_start = re.compile(
-    rf"[<>]|{_HEADING}|{_FENCE}|{_RULE}|{_MARKER}|{_MAYBE_REFERENCE}"
-).match
+odd_start = re.compile(rf"[<>]|{_HEADING}|{_FENCE}|{_RULE}|{_MARKER}|{_MAYBE_REFERENCE}").match
 breaks = re.compile(
     rf"(?P<underline>(?:=+|-+)[ \t]*$)|(?P<unsure><)|(?P<ends>>|{_HEADING}|{_FENCE}|{_RULE}"
     r"|(?:[-+*]|0{0,8}1[.)])[ \t]+[^ \t])"
@@ -39,11 +37,7 @@ def fence_mark(text: str) -> str:
     return text[: len(text) - len(text.lstrip(text[0]))]
 
 
-def closes(
-    text: str,
-    mark: str,
-    inside: int = 0,
-) -> bool:
+def closes(text: str, mark: str, inside: int = 0) -> bool:
     """Return whether a line closes the fence opened with `mark`, in content at column `inside`."""
     if indented(text, inside):
         return False

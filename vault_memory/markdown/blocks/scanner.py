@@ -10,12 +10,7 @@ two on generated and on real notes.
 from collections.abc import Callable
 
 from vault_memory.markdown.blocks.list_scanner import scan_list
-from vault_memory.markdown.blocks.model import (
-    BLANKS,
-    Block,
-    heading_name,
-    without_blank_end,
-)
+from vault_memory.markdown.blocks.model import BLANKS, Block, heading_name, without_blank_end
 from vault_memory.markdown.blocks.patterns import (
     MAY_BREAK,
     breaks,
@@ -34,11 +29,7 @@ UNSURE = 0
 Blocks = list[Block]
 
 
-def scan(
-    lines: list[str],
-    line: int,
-    blocks: Blocks,
-) -> int:
+def scan(lines: list[str], line: int, blocks: Blocks) -> int:
     """Add the block that begins at `line`, which is not blank; return the line after it, or UNSURE."""
     text = lines[line]
     first = text[0]
@@ -51,11 +42,7 @@ def scan(
     return read(lines, line, blocks)
 
 
-def _paragraph(
-    lines: list[str],
-    line: int,
-    blocks: Blocks,
-) -> int:
+def _paragraph(lines: list[str], line: int, blocks: Blocks) -> int:
     end, count = line + 1, len(lines)
     while end < count:
         text = lines[end]
@@ -79,12 +66,7 @@ def _paragraph(
     return end
 
 
-def _setext(
-    lines: list[str],
-    line: int,
-    underline: int,
-    blocks: Blocks,
-) -> int:
+def _setext(lines: list[str], line: int, underline: int, blocks: Blocks) -> int:
     """Add a heading with an underline."""
     level = 1 if "=" in lines[underline] else 2
     name = heading_name(" ".join(lines[line:underline]))
@@ -92,11 +74,7 @@ def _setext(
     return underline + 1
 
 
-def _heading(
-    lines: list[str],
-    line: int,
-    blocks: Blocks,
-) -> int:
+def _heading(lines: list[str], line: int, blocks: Blocks) -> int:
     text = lines[line].strip(BLANKS)
     content = text.lstrip("#")
     level = len(text) - len(content)
@@ -111,11 +89,7 @@ def _heading(
     return line + 1
 
 
-def _fence(
-    lines: list[str],
-    line: int,
-    blocks: Blocks,
-) -> int:
+def _fence(lines: list[str], line: int, blocks: Blocks) -> int:
     text = lines[line].lstrip(" ")
     if not is_fence(text):
         return _paragraph(lines, line, blocks)
@@ -129,11 +103,7 @@ def _fence(
     return len(lines)
 
 
-def _code(
-    lines: list[str],
-    line: int,
-    blocks: Blocks,
-) -> int:
+def _code(lines: list[str], line: int, blocks: Blocks) -> int:
     end = number = line + 1
     while number < len(lines):
         text = lines[number]
@@ -146,11 +116,7 @@ def _code(
     return end
 
 
-def _quote(
-    lines: list[str],
-    line: int,
-    blocks: Blocks,
-) -> int:
+def _quote(lines: list[str], line: int, blocks: Blocks) -> int:
     end = line + 1
     while end < len(lines):
         text = lines[end].lstrip(BLANKS)
@@ -164,11 +130,7 @@ def _quote(
     return end
 
 
-def _rule(
-    lines: list[str],
-    line: int,
-    blocks: Blocks,
-) -> int:
+def _rule(lines: list[str], line: int, blocks: Blocks) -> int:
     """Read a line that begins like a rule or a bullet."""
     text = lines[line].lstrip(" ")
     if is_rule(text):
@@ -177,31 +139,19 @@ def _rule(
     return _list(lines, line, blocks)
 
 
-def _list(
-    lines: list[str],
-    line: int,
-    blocks: Blocks,
-) -> int:
+def _list(lines: list[str], line: int, blocks: Blocks) -> int:
     if not is_marker(lines[line].lstrip(" ")):
         return _paragraph(lines, line, blocks)
     return scan_list(lines, line, blocks)
 
 
-def _reference(
-    lines: list[str],
-    line: int,
-    blocks: Blocks,
-) -> int:
+def _reference(lines: list[str], line: int, blocks: Blocks) -> int:
     if maybe_reference(lines[line].lstrip(" ")):
         return UNSURE
     return _paragraph(lines, line, blocks)
 
 
-def _unsure(
-    lines: list[str],
-    line: int,
-    blocks: Blocks,
-) -> int:
+def _unsure(lines: list[str], line: int, blocks: Blocks) -> int:
     return UNSURE
 
 

@@ -37,12 +37,7 @@ def capped(chunks: list[Chunk]) -> list[Chunk]:
     return _joined(with_headings, _group_starts(with_headings, CAP, mixed=True))
 
 
-def _group_starts(
-    chunks: list[Chunk],
-    size: int,
-    *,
-    mixed: bool = False,
-) -> list[int]:
+def _group_starts(chunks: list[Chunk], size: int, *, mixed: bool = False) -> list[int]:
     """Return where groups of up to `size` characters start; of equal fields unless `mixed`."""
     starts = [0]
     length = len(chunks[0].text)
@@ -54,21 +49,13 @@ def _group_starts(
     return starts
 
 
-def _joined(
-    chunks: list[Chunk],
-    starts: list[int],
-) -> list[Chunk]:
+def _joined(chunks: list[Chunk], starts: list[int]) -> list[Chunk]:
     """Return one chunk for each group."""
     edges = pairwise([*starts, len(chunks)])
     return [_join(chunks[start:end]) for start, end in edges]
 
 
-def _may_join(
-    left: Chunk,
-    right: Chunk,
-    *,
-    mixed: bool,
-) -> bool:
+def _may_join(left: Chunk, right: Chunk, *, mixed: bool) -> bool:
     # A blank between two parts of one word would make two words of it.
     if right.first_line <= left.last_line and " " not in left.text:
         return False
@@ -102,10 +89,7 @@ def _join(group: list[Chunk]) -> Chunk:
     )
 
 
-def _only(
-    values: set[T],
-    default: T,
-) -> T:
+def _only(values: set[T], default: T) -> T:
     """Return the only value of a set, or the default where there are several."""
     return next(iter(values)) if len(values) == 1 else default
 

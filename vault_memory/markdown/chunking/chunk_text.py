@@ -18,8 +18,7 @@ SPEAKER = re.compile(
 )
 _MARKERS = re.compile(rf"^(?:{MARKER.pattern}|[ \t]+)", re.MULTILINE)
 _HEADING_MARKS = re.compile(
-    r"^ {0,3}#{1,6}(?:[ \t]+|$)|(?<![ \t])[ \t]++#++[ \t]*+$|^ {0,3}(?:-+|=+)[ \t]*+$",
-    re.MULTILINE,
+    r"^ {0,3}#{1,6}(?:[ \t]+|$)|(?<![ \t])[ \t]++#++[ \t]*+$|^ {0,3}(?:-+|=+)[ \t]*+$", re.MULTILINE
 )
 
 
@@ -42,11 +41,7 @@ class Chunk(NamedTuple):
     """From the metadata of the item, or from the front matter"""
 
 
-def embed_text(
-    heading: tuple[str, ...],
-    who: str,
-    text: str,
-) -> str:
+def embed_text(heading: tuple[str, ...], who: str, text: str) -> str:
     """Return the text that is embedded: heading path and speaker, then the text without marks.
 
     Chunks with the same embed text have the same identity.

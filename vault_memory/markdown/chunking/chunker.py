@@ -99,11 +99,7 @@ def _cut_note(raw: bytes) -> list[Chunk]:
     return chunks
 
 
-def chunk_again(
-    old: Outline,
-    chunks: list[Chunk],
-    note: Outline,
-) -> list[Chunk] | None:
+def chunk_again(old: Outline, chunks: list[Chunk], note: Outline) -> list[Chunk] | None:
     """Return the chunks of `note` from those of `old`; None when all of it has to be cut."""
     if old.body != note.body:
         return None
@@ -121,12 +117,7 @@ def chunk_again(
     return chunks[:first] + changed + _moved(chunks[last:], edges.shift)
 
 
-def _continues(
-    old: Outline,
-    note: Outline,
-    edges: Seam,
-    until: int,
-) -> bool:
+def _continues(old: Outline, note: Outline, edges: Seam, until: int) -> bool:
     """Return whether block `until` of the note is the first of the unchanged blocks at the end."""
     if until < edges.above or note.blocks[until].first != edges.end:
         return False
@@ -134,10 +125,7 @@ def _continues(
     return _path_above(old.blocks, edges.below) == _path_above(note.blocks, until)
 
 
-def _moved(
-    chunks: list[Chunk],
-    shift: int,
-) -> list[Chunk]:
+def _moved(chunks: list[Chunk], shift: int) -> list[Chunk]:
     """Return the chunks with their lines moved down by `shift`."""
     if not shift:
         return chunks
@@ -148,10 +136,7 @@ def _moved(
     ]
 
 
-def _path_above(
-    blocks: list[Block],
-    index: int,
-) -> list[Heading]:
+def _path_above(blocks: list[Block], index: int) -> list[Heading]:
     """Return the headings above a block, from level 1 down."""
     path: list[Heading] = []
     level = 7
@@ -168,22 +153,9 @@ def _path_above(
 class _Chunker:
     """Walks the blocks of one note."""
 
-    __slots__ = (
-        "_blocks",
-        "_body",
-        "_chunks",
-        "_fields",
-        "_heading",
-        "_hidden",
-        "_lines",
-        "_path",
-    )
+    __slots__ = ("_blocks", "_body", "_chunks", "_fields", "_heading", "_hidden", "_lines", "_path")
 
-    def __init__(
-        self,
-        note: Outline,
-        hidden: frozenset[int] = frozenset(),
-    ) -> None:
+    def __init__(self, note: Outline, hidden: frozenset[int] = frozenset()) -> None:
         self._lines, self._body, self._blocks = note
         self._hidden = hidden
         """The indexes of blocks that search leaves out"""
@@ -193,11 +165,7 @@ class _Chunker:
         self._heading: tuple[str, ...] = ()
         self._chunks: list[Chunk] = []
 
-    def run(
-        self,
-        start: int = 0,
-        end: int | None = None,
-    ) -> list[Chunk]:
+    def run(self, start: int = 0, end: int | None = None) -> list[Chunk]:
         """Return the chunks of the blocks from `start` to `end`, and at the top of front matter."""
         if start:
             self._path = _path_above(self._blocks, start)
@@ -260,11 +228,7 @@ class _Chunker:
         if not is_navigation(text):
             self._cut(text, first, fields, by_line=by_line)
 
-    def _add_item(
-        self,
-        index: int,
-        outer: _Fields,
-    ) -> None:
+    def _add_item(self, index: int, outer: _Fields) -> None:
         """Add an item with its children. `outer` are the fields of the item around it."""
         block, blocks = self._blocks[index], self._blocks
         first, end = block.first, block.end
@@ -284,11 +248,7 @@ class _Chunker:
         else:
             self._add_children(index, fields)
 
-    def _add_children(
-        self,
-        index: int,
-        fields: _Fields,
-    ) -> None:
+    def _add_children(self, index: int, fields: _Fields) -> None:
         """Add an item and its children as chunks of their own."""
         line = self._blocks[index].first
         for child in self._children(index):
@@ -309,25 +269,11 @@ class _Chunker:
                 children.append(number)
         return children
 
-    def _add(
-        self,
-        first: int,
-        end: int,
-        fields: _Fields,
-        *,
-        by_line: bool,
-    ) -> None:
+    def _add(self, first: int, end: int, fields: _Fields, *, by_line: bool) -> None:
         text = "\n".join(self._lines[first:end])
         self._cut(text, first, fields, by_line=by_line)
 
-    def _cut(
-        self,
-        text: str,
-        line: int,
-        fields: _Fields,
-        *,
-        by_line: bool,
-    ) -> None:
+    def _cut(self, text: str, line: int, fields: _Fields, *, by_line: bool) -> None:
         """Add a text as one chunk if it fits, otherwise as several. `line` is 0-based."""
         who, date, topic = fields
         line += 1
@@ -335,36 +281,15 @@ class _Chunker:
             for stretch, first, last in cut(text, by_line=by_line):
                 if not MARKER.fullmatch(stretch):
                     self._chunks.append(
-                        Chunk(
-                            stretch,
-                            self._heading,
-                            who,
-                            line + first,
-                            line + last,
-                            date,
-                            topic,
-                        )
+                        Chunk(stretch, self._heading, who, line + first, line + last, date, topic)
                     )
             return
         if len(text) > _LONGEST_MARKER or not MARKER.fullmatch(text):
             last = line + text.count("\n")
-            self._chunks.append(
-                Chunk(
-                    text,
-                    self._heading,
-                    who,
-                    line,
-                    last,
-                    date,
-                    topic,
-                )
-            )
+            self._chunks.append(Chunk(text, self._heading, who, line, last, date, topic))
 
 
-def _item_fields(
-    own: str,
-    outer: _Fields,
-) -> _Fields:
+def _item_fields(own: str, outer: _Fields) -> _Fields:
     """Return the fields in an item's own text; missing ones are those of the item around it."""
     who, date, topic = outer
     if "**" in own and (speaker := SPEAKER.match(own)):

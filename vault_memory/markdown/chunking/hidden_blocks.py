@@ -14,17 +14,7 @@ _NAVIGATION = re.compile(
     rf"(?>(?:{_LINK})|{_DEFINITION}|{_LABEL}|^[ \t]*\d+[.)][ \t]|[\s|·•,;:/<>«»←→↑↓⬅➡⬆⬇\ufe0f*+–—-])+",
     re.IGNORECASE | re.MULTILINE,
 )
-_QUERIES = frozenset(
-    {
-        "dataview",
-        "dataviewjs",
-        "tasks",
-        "query",
-        "base",
-        "tracker",
-        "kanban",
-    }
-)
+_QUERIES = frozenset({"dataview", "dataviewjs", "tasks", "query", "base", "tracker", "kanban"})
 """The languages of fences that an editor runs, and shows the result of"""
 _SETTING = re.compile(
     r"(?:kanban-plugin|excalidraw-[\w-]+|cssclass(?:es)?|obsidianUIMode|obsidianEditingMode)[ \t]*:"
@@ -59,10 +49,7 @@ _DRAWING_WARNING = "==⚠"
 _CODE = ("fence", "code")
 COMMENT_SIGN = "%%"
 FORMULA_SIGN = "$$"
-_SIGNS = (
-    COMMENT_SIGN.encode(),
-    _DRAWING.encode(),
-)
+_SIGNS = (COMMENT_SIGN.encode(), _DRAWING.encode())
 
 
 def is_navigation(text: str) -> bool:
@@ -77,10 +64,7 @@ def is_setting(line: str) -> bool:
     return _SETTING.match(line) is not None
 
 
-def front_stretches(
-    lines: Sequence[str],
-    end: int,
-) -> list[tuple[int, int]]:
+def front_stretches(lines: Sequence[str], end: int) -> list[tuple[int, int]]:
     """Return the stretches of the front matter above `end` that say something about the subject.
 
     The first line is the edge of the front matter. A stretch is its first line and its end.
@@ -118,11 +102,7 @@ def may_hide(raw: bytes) -> bool:
     return any(map(raw.__contains__, _SIGNS))
 
 
-def hidden_blocks(
-    lines: Sequence[str],
-    body: int,
-    blocks: Sequence[Block],
-) -> frozenset[int]:
+def hidden_blocks(lines: Sequence[str], body: int, blocks: Sequence[Block]) -> frozenset[int]:
     """Return the indexes of blocks that are comments, or the data of a drawing."""
     hidden = _commented(lines, blocks)
     if any(line.startswith(_DRAWING) for line in lines[:body]):
@@ -130,14 +110,9 @@ def hidden_blocks(
     return frozenset(hidden)
 
 
-def shown_headings(
-    lines: Sequence[str],
-    blocks: Sequence[Block],
-) -> list[Block]:
+def shown_headings(lines: Sequence[str], blocks: Sequence[Block]) -> list[Block]:
     """Return the headings that are in no comment and in no formula."""
-    hidden = enclosed(lines, blocks, COMMENT_SIGN) | enclosed(
-        lines, blocks, FORMULA_SIGN
-    )
+    hidden = enclosed(lines, blocks, COMMENT_SIGN) | enclosed(lines, blocks, FORMULA_SIGN)
     return [
         block
         for index, block in enumerate(blocks)
@@ -145,10 +120,7 @@ def shown_headings(
     ]
 
 
-def _commented(
-    lines: Sequence[str],
-    blocks: Sequence[Block],
-) -> set[int]:
+def _commented(lines: Sequence[str], blocks: Sequence[Block]) -> set[int]:
     """Return the blocks that are comments, and those within a comment."""
     hidden = enclosed(lines, blocks, COMMENT_SIGN)
     for index, block in enumerate(blocks):
@@ -158,11 +130,7 @@ def _commented(
     return hidden
 
 
-def enclosed(
-    lines: Sequence[str],
-    blocks: Sequence[Block],
-    sign: str,
-) -> set[int]:
+def enclosed(lines: Sequence[str], blocks: Sequence[Block], sign: str) -> set[int]:
     """Return the blocks from a line that begins or ends with a sign to the next such sign."""
     enclosed: set[int] = set()
     opened: int | None = None
@@ -183,11 +151,7 @@ def enclosed(
     return enclosed
 
 
-def _text_with_signs(
-    lines: Sequence[str],
-    block: Block,
-    sign: str,
-) -> str:
+def _text_with_signs(lines: Sequence[str], block: Block, sign: str) -> str:
     """Return the text of a block with these signs; empty for any other block."""
     is_nested = block.kind == "item" and block.level > 1
     # A cell of Matlab or Jupyter begins with the same sign as a comment.
@@ -197,10 +161,7 @@ def _text_with_signs(
     return text if sign in text else ""
 
 
-def _drawn(
-    lines: Sequence[str],
-    blocks: Sequence[Block],
-) -> set[int]:
+def _drawn(lines: Sequence[str], blocks: Sequence[Block]) -> set[int]:
     """Return the blocks of a drawing that are not its texts."""
     hidden: set[int] = set()
     is_data = False

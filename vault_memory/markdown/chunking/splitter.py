@@ -34,11 +34,7 @@ class Piece(NamedTuple):
     last: int
 
 
-def cut(
-    text: str,
-    *,
-    by_line: bool,
-) -> Iterator[Piece]:
+def cut(text: str, *, by_line: bool) -> Iterator[Piece]:
     """Yield the text in stretches of at most `CAP` characters; only blanks between them are lost.
 
     `by_line` prefers line ends, for tables and code.
@@ -58,19 +54,12 @@ def cut(
         start = _after_blanks(text, end)
 
 
-def _after_blanks(
-    text: str,
-    start: int,
-) -> int:
+def _after_blanks(text: str, start: int) -> int:
     match = _INDENT.match(text, start)
     return match.end() if match else start
 
 
-def _end(
-    text: str,
-    start: int,
-    by_line: bool,
-) -> int:
+def _end(text: str, start: int, by_line: bool) -> int:
     """Return where the stretch that begins at `start` ends."""
     length = len(text) - start
     if length <= CAP:
@@ -88,11 +77,7 @@ def _end(
     )
 
 
-def _last_sentence_end(
-    text: str,
-    start: int,
-    limit: int,
-) -> int:
+def _last_sentence_end(text: str, start: int, limit: int) -> int:
     """Return the end of the last sentence before the limit; 0 without any."""
     end = 0
     for match in _SENTENCE_END.finditer(text, start, limit + 1):
@@ -101,11 +86,7 @@ def _last_sentence_end(
     return end
 
 
-def _last_blank(
-    text: str,
-    start: int,
-    limit: int,
-) -> int:
+def _last_blank(text: str, start: int, limit: int) -> int:
     """Return the start of the last blank before the limit; 0 without any."""
     end = 0
     for match in _BLANKS.finditer(text, start, limit + 1):
@@ -114,11 +95,7 @@ def _last_blank(
     return end
 
 
-def _between_letters(
-    text: str,
-    start: int,
-    limit: int,
-) -> int:
+def _between_letters(text: str, start: int, limit: int) -> int:
     """Return the last position before the limit that is not inside a letter with its marks."""
     for end in range(limit, max(start, limit - _SEARCHED_LETTERS), -1):
         letter, previous = text[end], text[end - 1]

@@ -46,11 +46,7 @@ class Alignment:
 
 
 def section_threads(
-    ours: ParsedNote,
-    theirs: ParsedNote,
-    base_count: int,
-    our_match: Matched,
-    their_match: Matched,
+    ours: ParsedNote, theirs: ParsedNote, base_count: int, our_match: Matched, their_match: Matched
 ) -> Alignment:
     """Align sections. Sections that both added are one if name, level and parent are equal.
 
@@ -126,10 +122,7 @@ def _added_by_both(
     return shared
 
 
-def _added(
-    side: ParsedNote,
-    match: Matched,
-) -> list[int]:
+def _added(side: ParsedNote, match: Matched) -> list[int]:
     """Return the units of a side that the base does not have, without headings."""
     return [
         number
@@ -138,10 +131,7 @@ def _added(
     ]
 
 
-def _own_key(
-    note: ParsedNote,
-    unit: int,
-) -> Hashable:
+def _own_key(note: ParsedNote, unit: int) -> Hashable:
     """Return a key that is equal for two versions of one unit: of an item its own words."""
     kind, _, _, text = note.units[unit]
     if kind == "item":
@@ -149,10 +139,7 @@ def _own_key(
     return fold_key(note, unit)
 
 
-def fold_key(
-    note: ParsedNote,
-    unit: int,
-) -> Hashable:
+def fold_key(note: ParsedNote, unit: int) -> Hashable:
     """Return a key that is equal for two units with the same content.
 
     With lines below it, an item contains more than its own words.

@@ -55,11 +55,7 @@ class ItemParts(NamedTuple):
 
 
 def join_unit(
-    kinds: set[str],
-    base: bytes,
-    ours: bytes,
-    theirs: bytes,
-    merge_below: MergeLinesBelow,
+    kinds: set[str], base: bytes, ours: bytes, theirs: bytes, merge_below: MergeLinesBelow
 ) -> Joined:
     """Merge a unit that both changed. `kinds` are its kinds in all versions; theirs wins a conflict."""
     if kinds == {"item"}:
@@ -70,18 +66,11 @@ def join_unit(
     if words is not None:
         return Joined(words, None, [])
     conflict = FieldConflict(theirs, ours, "both changed it")
-    return Joined(
-        text=theirs,
-        beside=ours,
-        conflicts=[conflict],
-    )
+    return Joined(text=theirs, beside=ours, conflicts=[conflict])
 
 
 def _join_items(
-    base: ItemParts,
-    ours: ItemParts,
-    theirs: ItemParts,
-    merge_below: MergeLinesBelow,
+    base: ItemParts, ours: ItemParts, theirs: ItemParts, merge_below: MergeLinesBelow
 ) -> Joined | None:
     # Lines with different indents cannot be compared once the indent is removed.
     if len({item.prefix for item in (base, ours, theirs) if item.below}) > 1:
@@ -98,44 +87,22 @@ def _join_items(
     box = _changed_side(base.box, ours.box, theirs.box)
     words = _join_words(base.words, ours.words, theirs.words)
     if box is not None and words is not None:
-        item = ItemParts(
-            marker=marker,
-            box=box,
-            words=words,
-            prefix=prefix,
-            below=below,
-        )
-        return Joined(
-            text=_text(item),
-            beside=None,
-            conflicts=conflicts,
-        )
+        item = ItemParts(marker=marker, box=box, words=words, prefix=prefix, below=below)
+        return Joined(text=_text(item), beside=None, conflicts=conflicts)
     kept = _text(theirs._replace(prefix=prefix, below=below))
     dropped = _text(ours._replace(below=b""))
     conflict = FieldConflict(kept, dropped, "both changed it")
-    return Joined(
-        text=kept,
-        beside=dropped,
-        conflicts=[conflict, *conflicts],
-    )
+    return Joined(text=kept, beside=dropped, conflicts=[conflict, *conflicts])
 
 
-def _changed_side(
-    base: bytes,
-    ours: bytes,
-    theirs: bytes,
-) -> bytes | None:
+def _changed_side(base: bytes, ours: bytes, theirs: bytes) -> bytes | None:
     """Return the version that one side changed, or both alike; None for different changes."""
     if ours in (base, theirs):
         return theirs
     return ours if theirs == base else None
 
 
-def _join_words(
-    base: bytes,
-    ours: bytes,
-    theirs: bytes,
-) -> bytes | None:
+def _join_words(base: bytes, ours: bytes, theirs: bytes) -> bytes | None:
     words = _changed_side(base, ours, theirs)
     if words is not None:
         return words
@@ -168,20 +135,8 @@ def _split(text: bytes) -> ItemParts:
         if all(line.startswith(prefix) for line in below if line.strip(BLANKS)):
             own = b"\n".join(lines[:nested])[start:]
             inner = b"\n".join(line.removeprefix(prefix) for line in below)
-            return ItemParts(
-                marker=marker,
-                box=box,
-                words=own,
-                prefix=prefix,
-                below=inner,
-            )
-    return ItemParts(
-        marker=marker,
-        box=box,
-        words=text[start:],
-        prefix=b"",
-        below=b"",
-    )
+            return ItemParts(marker=marker, box=box, words=own, prefix=prefix, below=inner)
+    return ItemParts(marker=marker, box=box, words=text[start:], prefix=b"", below=b"")
 
 
 def _first_nested(lines: list[bytes]) -> int:
@@ -197,10 +152,7 @@ def _text(item: ItemParts) -> bytes:
     text = item.marker + item.box + item.words
     if not item.below:
         return text
-    lines = [
-        item.prefix + line if line.strip(BLANKS) else line
-        for line in item.below.split(b"\n")
-    ]
+    lines = [item.prefix + line if line.strip(BLANKS) else line for line in item.below.split(b"\n")]
     return b"\n".join([text, *lines])
 
 
@@ -209,11 +161,7 @@ def without_below(text: bytes) -> bytes:
     return _text(_split(text)._replace(below=b""))
 
 
-def marked(
-    kind: str,
-    text: bytes,
-    mark: bytes,
-) -> list[tuple[str, bytes]]:
+def marked(kind: str, text: bytes, mark: bytes) -> list[tuple[str, bytes]]:
     """Return a unit with a mark that a reader sees, as kinds and texts of one or two units."""
     if kind == "item":
         item = _split(text)

@@ -41,10 +41,7 @@ def interleave(
     return result + queue
 
 
-def _keys_behind(
-    positions: dict[Key, int],
-    follower: Sequence[Key],
-) -> dict[int, list[Key]]:
+def _keys_behind(positions: dict[Key, int], follower: Sequence[Key]) -> dict[int, list[Key]]:
     """Return the keys that only `follower` has, by the position in the lead that they follow."""
     waiting: dict[int, list[Key]] = {}
     position = last = -1

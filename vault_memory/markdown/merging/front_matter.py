@@ -83,10 +83,7 @@ class _ValueReader:
 
 
 def merge_front(
-    base: Front | None,
-    ours: Front | None,
-    theirs: Front | None,
-    mark: bytes | None,
+    base: Front | None, ours: Front | None, theirs: Front | None, mark: bytes | None
 ) -> FrontMerged:
     """Merge key by key. A key that both changed keeps their value, and ours is a conflict.
 
@@ -120,11 +117,7 @@ def merge_front(
     return FrontMerged(b"\n".join(rows), conflicts)
 
 
-def _merge_value(
-    base: bytes | None,
-    ours: bytes | None,
-    theirs: bytes | None,
-) -> bytes | None:
+def _merge_value(base: bytes | None, ours: bytes | None, theirs: bytes | None) -> bytes | None:
     """Return the value of a key: the one that changed; theirs where both did."""
     if ours in (base, theirs):
         return theirs
@@ -134,11 +127,7 @@ def _merge_value(
     return theirs
 
 
-def _conflict(
-    base: bytes | None,
-    ours: bytes | None,
-    theirs: bytes | None,
-) -> FrontConflict | None:
+def _conflict(base: bytes | None, ours: bytes | None, theirs: bytes | None) -> FrontConflict | None:
     """Return the conflict of two values that both sides wrote."""
     if ours is None or theirs is None:
         return None
@@ -147,20 +136,13 @@ def _conflict(
     return FrontConflict(theirs, ours)
 
 
-def _commented(
-    value: bytes,
-    mark: bytes,
-) -> bytes:
+def _commented(value: bytes, mark: bytes) -> bytes:
     lines = value.split(b"\n")
     return b"".join(b"\n# %s%s" % (line, mark) for line in lines)
 
 
 def _edges(
-    base: Front | None,
-    ours: Front | None,
-    theirs: Front | None,
-    *,
-    is_empty: bool,
+    base: Front | None, ours: Front | None, theirs: Front | None, *, is_empty: bool
 ) -> tuple[bytes, bytes] | None:
     """Return the edge lines; None where the result has no front matter."""
     # One side deleted the front matter, and no key is left.

@@ -32,11 +32,7 @@ def words_of(line: bytes) -> bytes:
 
 
 def nothing_is_lost(
-    base: bytes,
-    ours: bytes,
-    theirs: bytes,
-    result: bytes,
-    conflicts: Iterable[bytes],
+    base: bytes, ours: bytes, theirs: bytes, result: bytes, conflicts: Iterable[bytes]
 ) -> bool:
     """Return whether each line is in the result often enough, or in a conflict.
 
@@ -54,8 +50,7 @@ def nothing_is_lost(
         words
         for words in our_words.keys() | their_words.keys()
         if words
-        and result_words[words]
-        < _least(base_words[words], our_words[words], their_words[words])
+        and result_words[words] < _least(base_words[words], our_words[words], their_words[words])
     ]
     if not lost:
         return True
@@ -64,12 +59,7 @@ def nothing_is_lost(
     return normal.issuperset(map(_normal, lost))
 
 
-def _unchanged(
-    base: Counts,
-    ours: Counts,
-    theirs: Counts,
-    result: Counts,
-) -> set[bytes]:
+def _unchanged(base: Counts, ours: Counts, theirs: Counts, result: Counts) -> set[bytes]:
     """Return the lines that all versions have equally often, which need no check."""
     return {
         line
@@ -78,11 +68,7 @@ def _unchanged(
     }
 
 
-def _least(
-    base: int,
-    ours: int,
-    theirs: int,
-) -> int:
+def _least(base: int, ours: int, theirs: int) -> int:
     """Return how often a line must be there: both deletions and the larger addition count."""
     removed = max(base - ours, 0) + max(base - theirs, 0)
     added = max(ours - base, theirs - base, 0)
@@ -94,9 +80,7 @@ def _normal(words: bytes) -> str:
 
 
 def _count_words(
-    lines: Counts,
-    cache: dict[bytes, bytes],
-    without: frozenset[bytes] | set[bytes] = frozenset(),
+    lines: Counts, cache: dict[bytes, bytes], without: frozenset[bytes] | set[bytes] = frozenset()
 ) -> Counts:
     """Count the words of lines. `cache` has the words of each line that was seen."""
     counts: Counts = Counter()
@@ -111,9 +95,7 @@ def _count_words(
 
 
 def nothing_is_twice(
-    ours: Iterable[bytes],
-    theirs: Iterable[bytes],
-    result: Iterable[bytes],
+    ours: Iterable[bytes], theirs: Iterable[bytes], result: Iterable[bytes]
 ) -> bool:
     """Return whether no item is there more often than in the version that has it most."""
     our_counts, their_counts = Counter(ours), Counter(theirs)
@@ -123,12 +105,7 @@ def nothing_is_twice(
     )
 
 
-def is_no_larger(
-    ours: bytes,
-    theirs: bytes,
-    result: bytes,
-    allowance: int,
-) -> bool:
+def is_no_larger(ours: bytes, theirs: bytes, result: bytes, allowance: int) -> bool:
     """Return whether the result has at most the bytes of both and the marks, without line ends."""
     return _size(result) <= _size(ours) + _size(theirs) + allowance
 

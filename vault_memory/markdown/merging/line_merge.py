@@ -46,11 +46,7 @@ class _Range(NamedTuple):
     side_end: int
 
 
-def merge_lines(
-    base: Lines,
-    ours: Lines,
-    theirs: Lines,
-) -> list[Stretch] | None:
+def merge_lines(base: Lines, ours: Lines, theirs: Lines) -> list[Stretch] | None:
     """Return the stretches of the result in order; None where both sides changed one place."""
     our_hunks, their_hunks = _hunks(base, ours), _hunks(base, theirs)
     our_changes = _changes_only_in_ours(ours, theirs, our_hunks, their_hunks)
@@ -75,10 +71,7 @@ def merge_lines(
 
 
 def _changes_only_in_ours(
-    ours: Lines,
-    theirs: Lines,
-    our_hunks: list[LineHunk],
-    their_hunks: list[LineHunk],
+    ours: Lines, theirs: Lines, our_hunks: list[LineHunk], their_hunks: list[LineHunk]
 ) -> list[LineHunk] | None:
     """Return our hunks without those that theirs has as well; None where two hunks conflict."""
     changes: list[LineHunk] = []
@@ -93,43 +86,27 @@ def _changes_only_in_ours(
     return changes
 
 
-def _is_same_change(
-    ours: Lines,
-    theirs: Lines,
-    mine: LineHunk,
-    yours: LineHunk,
-) -> bool:
+def _is_same_change(ours: Lines, theirs: Lines, mine: LineHunk, yours: LineHunk) -> bool:
     if (mine.first, mine.end) != (yours.first, yours.end):
         return False
     our_lines = ours[mine.side_first : mine.side_end]
     return our_lines == theirs[yours.side_first : yours.side_end]
 
 
-def _hunks(
-    base: Lines,
-    side: Lines,
-) -> list[LineHunk]:
+def _hunks(base: Lines, side: Lines) -> list[LineHunk]:
     """Return the stretches where a side differs from the base, in order."""
     hunks: list[LineHunk] = []
     base_line = side_line = 0
     for first, side_first, length in [*_runs(base, side), (len(base), len(side), 0)]:
         if first > base_line or side_first > side_line:
-            hunk = LineHunk(
-                first=base_line,
-                end=first,
-                side_first=side_line,
-                side_end=side_first,
-            )
+            hunk = LineHunk(first=base_line, end=first, side_first=side_line, side_end=side_first)
             hunks.append(hunk)
         base_line = first + length
         side_line = side_first + length
     return hunks
 
 
-def _runs(
-    base: Lines,
-    side: Lines,
-) -> list[Run]:
+def _runs(base: Lines, side: Lines) -> list[Run]:
     """Return the equal stretches of the base and a side, in order."""
     runs: list[Run] = []
     pending = [_Range(0, len(base), 0, len(side))]
@@ -148,12 +125,7 @@ def _runs(
     return sorted(runs)
 
 
-def _without_equal_edges(
-    base: Lines,
-    side: Lines,
-    stretch: _Range,
-    runs: list[Run],
-) -> _Range:
+def _without_equal_edges(base: Lines, side: Lines, stretch: _Range, runs: list[Run]) -> _Range:
     """Record the equal lines at both ends of a stretch; return the lines between them."""
     first, end, side_first, side_end = stretch
     while first < end and side_first < side_end and base[first] == side[side_first]:
@@ -164,18 +136,10 @@ def _without_equal_edges(
         end -= 1
         side_end -= 1
         runs.append(Run(end, side_end, 1))
-    return _Range(
-        first=first,
-        end=end,
-        side_first=side_first,
-        side_end=side_end,
-    )
+    return _Range(first=first, end=end, side_first=side_first, side_end=side_end)
 
 
-def _ranges_between(
-    anchors: list[tuple[int, int]],
-    stretch: _Range,
-) -> Iterator[_Range]:
+def _ranges_between(anchors: list[tuple[int, int]], stretch: _Range) -> Iterator[_Range]:
     """Yield the stretches from one anchor to the next, each with the anchor it begins at."""
     first, end, side_first, side_end = stretch
     edges = [(0, 0), *anchors, (end - first, side_end - side_first)]
@@ -188,30 +152,17 @@ def _ranges_between(
         )
 
 
-def _compare_in_full(
-    base: Lines,
-    side: Lines,
-    stretch: _Range,
-) -> Iterator[Run]:
+def _compare_in_full(base: Lines, side: Lines, stretch: _Range) -> Iterator[Run]:
     from difflib import SequenceMatcher  # few merges need it, and it loads slowly
 
     first, end, side_first, side_end = stretch
-    matcher = SequenceMatcher(
-        None, base[first:end], side[side_first:side_end], autojunk=False
-    )
+    matcher = SequenceMatcher(None, base[first:end], side[side_first:side_end], autojunk=False)
     for i, j, length in matcher.get_matching_blocks():
         if length:
-            yield Run(
-                first=first + i,
-                side_first=side_first + j,
-                length=length,
-            )
+            yield Run(first=first + i, side_first=side_first + j, length=length)
 
 
-def _anchors(
-    base: Lines,
-    side: Lines,
-) -> list[tuple[int, int]]:
+def _anchors(base: Lines, side: Lines) -> list[tuple[int, int]]:
     """Return lines that occur once in both: the longest series with the same order in both."""
     base_counts, side_counts = Counter(base), Counter(side)
     side_numbers = {line: number for number, line in enumerate(side)}

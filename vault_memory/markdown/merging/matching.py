@@ -42,19 +42,12 @@ _TEXT_KINDS = frozenset(["item", "paragraph", "quote", "heading"])
 class Matched:
     """One version of a note matched to the base: numbers in the base, or -1."""
 
-    def __init__(
-        self,
-        base: ParsedNote,
-        side: ParsedNote,
-    ) -> None:
+    def __init__(self, base: ParsedNote, side: ParsedNote) -> None:
         self.sections = match_sections(base, side)
         self.units = _match_units(base, side, self.sections)
 
 
-def unit_key(
-    note: ParsedNote,
-    unit: int,
-) -> bytes:
+def unit_key(note: ParsedNote, unit: int) -> bytes:
     """Return the text by which a unit is recognised: of an ordered item without its number."""
     _, _, _, text = note.units[unit]
     # The pattern costs more than this check, and few units begin with a number.
@@ -72,11 +65,7 @@ def all_normal(text: bytes) -> str:
     return normal(b" ".join(text.split()))
 
 
-def _match_units(
-    base: ParsedNote,
-    side: ParsedNote,
-    sections: Sequence[int],
-) -> list[int]:
+def _match_units(base: ParsedNote, side: ParsedNote, sections: Sequence[int]) -> list[int]:
     """Return for each unit of a side the unit of the base, or -1."""
     matched = [-1] * len(side.units)
     for section, base_section in enumerate(sections):
@@ -90,10 +79,7 @@ def _match_units(
     pairing.keep_side(lambda number: side.units[number].kind != "heading")
     olds = {number: unit_key(base, number) for number in pairing.base_left}
     news = {number: unit_key(side, number) for number in pairing.side_left}
-    pairing.pair(
-        lambda old: (base.home[old], olds[old]),
-        lambda new: (side_home[new], news[new]),
-    )
+    pairing.pair(lambda old: (base.home[old], olds[old]), lambda new: (side_home[new], news[new]))
     pairing.pair(olds.__getitem__, news.__getitem__)
     if pairing.side_left:
         # A copy of a unit of the base is an addition, and not an edit of a similar unit.
@@ -105,10 +91,7 @@ def _match_units(
 
 
 def _match_runs(
-    base: ParsedNote,
-    side: ParsedNote,
-    side_home: Sequence[int],
-    matched: list[int],
+    base: ParsedNote, side: ParsedNote, side_home: Sequence[int], matched: list[int]
 ) -> None:
     """Match the equal runs at the beginning and at the end: nearly all units after a small change.
 
@@ -121,18 +104,13 @@ def _match_runs(
     _match_from_end(olds, news, start, matched)
 
 
-def _placed_texts(
-    note: ParsedNote,
-    home: Sequence[int],
-) -> list[_PlacedText]:
+def _placed_texts(note: ParsedNote, home: Sequence[int]) -> list[_PlacedText]:
     texts = (unit.text for unit in note.units)
     return list(zip(home, texts, strict=True))
 
 
 def _match_from_start(
-    olds: Sequence[_PlacedText],
-    news: Sequence[_PlacedText],
-    matched: list[int],
+    olds: Sequence[_PlacedText], news: Sequence[_PlacedText], matched: list[int]
 ) -> _Position:
     """Match the runs from the beginning, and return where they end."""
     old = new = 0
@@ -150,10 +128,7 @@ def _match_from_start(
 
 
 def _next_equal(
-    olds: Sequence[_PlacedText],
-    news: Sequence[_PlacedText],
-    old: int,
-    new: int,
+    olds: Sequence[_PlacedText], news: Sequence[_PlacedText], old: int, new: int
 ) -> _Position | None:
     """Return the next position at which both units are equal; None where none is near."""
     for skip_old, skip_new in STEPS:
@@ -167,10 +142,7 @@ def _next_equal(
 
 
 def _match_from_end(
-    olds: Sequence[_PlacedText],
-    news: Sequence[_PlacedText],
-    start: _Position,
-    matched: list[int],
+    olds: Sequence[_PlacedText], news: Sequence[_PlacedText], start: _Position, matched: list[int]
 ) -> None:
     """Match the run at the end, which begins no earlier than `start`."""
     first_old, first_new = start
@@ -190,18 +162,11 @@ class _Candidates(NamedTuple):
 
 
 def _match_edited(
-    base: ParsedNote,
-    side: ParsedNote,
-    side_home: Sequence[int],
-    pairing: Pairing,
+    base: ParsedNote, side: ParsedNote, side_home: Sequence[int], pairing: Pairing
 ) -> None:
     """Match units of the same section by normalised text, then by likeness of words."""
-    base_texts = {
-        number: normal(base.units[number].text) for number in pairing.base_left
-    }
-    side_texts = {
-        number: normal(side.units[number].text) for number in pairing.side_left
-    }
+    base_texts = {number: normal(base.units[number].text) for number in pairing.base_left}
+    side_texts = {number: normal(side.units[number].text) for number in pairing.side_left}
 
     def base_key(number: int) -> Hashable:
         text = base_texts[number]
@@ -219,10 +184,7 @@ def _match_edited(
 
 
 def _likes(
-    base: ParsedNote,
-    side: ParsedNote,
-    matched: Sequence[int],
-    group: _Candidates,
+    base: ParsedNote, side: ParsedNote, matched: Sequence[int], group: _Candidates
 ) -> list[tuple[float, int, int]]:
     """Return the pairs of units that are alike enough, with their likeness."""
     old_words = {number: words_in(text) for number, text in group.olds.items()}
@@ -238,12 +200,7 @@ def _likes(
     return likes
 
 
-def _common_neighbours(
-    matched: Sequence[int],
-    old: int,
-    new: int,
-    count: int,
-) -> int:
+def _common_neighbours(matched: Sequence[int], old: int, new: int, count: int) -> int:
     """Return how many neighbours two units have in common: 0 to 2. An edge is a neighbour."""
     before_is_common = new == old
     if new and old:
@@ -256,8 +213,5 @@ def _common_neighbours(
     return before_is_common + after_is_common
 
 
-def _may_be_versions(
-    old_kind: str,
-    new_kind: str,
-) -> bool:
+def _may_be_versions(old_kind: str, new_kind: str) -> bool:
     return old_kind == new_kind or {old_kind, new_kind} <= _TEXT_KINDS

@@ -12,23 +12,14 @@ class MergeState:
     A thread is one section or one unit, followed through the base and both sides under one number.
     """
 
-    def __init__(
-        self,
-        base: ParsedNote,
-        ours: ParsedNote,
-        theirs: ParsedNote,
-    ) -> None:
+    def __init__(self, base: ParsedNote, ours: ParsedNote, theirs: ParsedNote) -> None:
         self.base = base
         self.ours = ours
         self.theirs = theirs
         our_match = Matched(base, ours)
         their_match = Matched(base, theirs)
-        self.sections = section_threads(
-            ours, theirs, len(base.sections), our_match, their_match
-        )
-        self.units = unit_threads(
-            base, ours, theirs, our_match, their_match, self.sections
-        )
+        self.sections = section_threads(ours, theirs, len(base.sections), our_match, their_match)
+        self.units = unit_threads(base, ours, theirs, our_match, their_match, self.sections)
         self.homes: dict[int, int] = {}
         """The section of each unit that stays"""
         self.merged: dict[int, MergedUnit] = {}

@@ -36,11 +36,7 @@ class _Writer:
         self.newline = self.style.newline or merge.ours.newline or b"\n"
         self.lines: list[bytes] = []
 
-    def write(
-        self,
-        units: list[MergedUnit],
-        front: bytes | None,
-    ) -> bytes:
+    def write(self, units: list[MergedUnit], front: bytes | None) -> bytes:
         merge = self.merge
         if front is not None:
             self._write_front(front)
@@ -62,11 +58,7 @@ class _Writer:
         bom = _merge_flags(merge.base.bom, merge.ours.bom, merge.theirs.bom)
         return BOM + raw if bom else raw
 
-    def _follows(
-        self,
-        before: MergedUnit,
-        after: MergedUnit,
-    ) -> bool:
+    def _follows(self, before: MergedUnit, after: MergedUnit) -> bool:
         """Return whether two units are neighbours without a gap in both versions."""
         if before.thread < 0 or after.thread < 0:
             return False
@@ -93,10 +85,7 @@ class _Writer:
         if unit.kind != "heading":
             threads = merge.units
             return _Position(
-                unit.kind,
-                threads.base[thread],
-                threads.ours[thread],
-                threads.theirs[thread],
+                unit.kind, threads.base[thread], threads.ours[thread], threads.theirs[thread]
             )
         sections = merge.sections
         is_underlined = not unit.text.startswith((b"#", b" "))
@@ -121,12 +110,7 @@ class _Writer:
     def _write_text(self, text: bytes) -> None:
         self.lines += [line + self.newline for line in text.split(b"\n")]
 
-    def _copy(
-        self,
-        version: ParsedNote,
-        first: int,
-        end: int,
-    ) -> None:
+    def _copy(self, version: ParsedNote, first: int, end: int) -> None:
         lines = version.lines[first:end]
         if version is self.style:
             # The last line of a note may have no newline, and stay last no longer.
@@ -140,11 +124,7 @@ class _Writer:
         else:
             self.lines += _with_newlines(lines, self.newline)
 
-    def _write_gap(
-        self,
-        before: _Position,
-        after: _Position,
-    ) -> None:
+    def _write_gap(self, before: _Position, after: _Position) -> None:
         """Write the gap that a version has between these units: theirs, or ours if only we changed it."""
         merge = self.merge
         ours = _gap_between(merge.ours, before.ours, after.ours)
@@ -159,23 +139,14 @@ class _Writer:
         else:
             self._write_blank(merge.theirs, theirs)
 
-    def _is_gap_of_base(
-        self,
-        before: _Position,
-        after: _Position,
-        gap: list[bytes],
-    ) -> bool:
+    def _is_gap_of_base(self, before: _Position, after: _Position, gap: list[bytes]) -> bool:
         """Return whether the base has the same gap between these units, apart from line ends."""
         base = _gap_between(self.merge.base, before.base, after.base)
         if base is None:
             return False
         return _with_newlines(base, b"") == _with_newlines(gap, b"")
 
-    def _write_new_gap(
-        self,
-        before: _Position,
-        after: _Position,
-    ) -> None:
+    def _write_new_gap(self, before: _Position, after: _Position) -> None:
         """Write a gap between units that no version has together."""
         gap = self._similar_gap(before, after)
         if gap is None:
@@ -187,11 +158,7 @@ class _Writer:
             gap = [self.newline]
         self._write_blank(self.merge.theirs, gap)
 
-    def _similar_gap(
-        self,
-        before: _Position,
-        after: _Position,
-    ) -> list[bytes] | None:
+    def _similar_gap(self, before: _Position, after: _Position) -> list[bytes] | None:
         """Return a gap that a version has beside one of these units, next to the other's kind."""
         merge = self.merge
         for version, first, second in (
@@ -207,11 +174,7 @@ class _Writer:
                 return version.gap(first + 1)
         return None
 
-    def _write_blank(
-        self,
-        version: ParsedNote,
-        lines: list[bytes],
-    ) -> None:
+    def _write_blank(self, version: ParsedNote, lines: list[bytes]) -> None:
         if version is not self.style:
             lines = _with_newlines(lines, self.newline)
         self.lines += lines
@@ -231,11 +194,7 @@ class _Writer:
         return raw[:-last_newline]
 
 
-def write(
-    merge: MergeState,
-    units: list[MergedUnit],
-    front: bytes | None = None,
-) -> bytes | None:
+def write(merge: MergeState, units: list[MergedUnit], front: bytes | None = None) -> bytes | None:
     """Return the bytes of the result; None where they would not be read as these units."""
     raw = _Writer(merge).write(units, front)
     # Fault (A21): units that no version has together may change their meaning. A line
@@ -258,51 +217,31 @@ def _uses_our_newline(merge: MergeState) -> bool:
     return not theirs or (theirs == base and ours != base)
 
 
-def _merge_flags(
-    base: bool | None,
-    ours: bool | None,
-    theirs: bool | None,
-) -> bool | None:
+def _merge_flags(base: bool | None, ours: bool | None, theirs: bool | None) -> bool | None:
     """Return their value, or ours if only we changed it. None is a version without lines."""
     if theirs is None or (theirs == base and ours is not None):
         return ours if ours is not None else base
     return theirs
 
 
-def _gap_between(
-    version: ParsedNote,
-    before: int,
-    after: int,
-) -> list[bytes] | None:
+def _gap_between(version: ParsedNote, before: int, after: int) -> list[bytes] | None:
     """Return the gap between two units; None where the version does not have them together."""
     return version.gap(after) if before + 1 == after else None
 
 
-def _heading_unit(
-    version: ParsedNote,
-    section: int,
-) -> int:
+def _heading_unit(version: ParsedNote, section: int) -> int:
     return version.sections[section].unit if section != NONE else NONE
 
 
-def _with_newlines(
-    lines: list[bytes],
-    newline: bytes,
-) -> list[bytes]:
+def _with_newlines(lines: list[bytes], newline: bytes) -> list[bytes]:
     return [line.rstrip(b"\r\n") + newline for line in lines]
 
 
-def _kind_before(
-    version: ParsedNote,
-    unit: int,
-) -> str:
+def _kind_before(version: ParsedNote, unit: int) -> str:
     return version.units[unit - 1].kind if unit else "start"
 
 
-def _may_touch(
-    before: str,
-    after: str,
-) -> bool:
+def _may_touch(before: str, after: str) -> bool:
     """Return whether two units may follow each other without a blank line."""
     if before in ("start", "heading", "underlined") or after in ("end", "heading"):
         return True

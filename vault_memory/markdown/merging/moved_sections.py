@@ -48,9 +48,7 @@ class Moves:
             return section
         numbers = [side.units[unit] for unit in units]
         counts = Counter(
-            side.section_threads[side.note.home[number]]
-            for number in numbers
-            if number != NONE
+            side.section_threads[side.note.home[number]] for number in numbers if number != NONE
         )
         goal = _most_common(counts, section)
         is_majority = counts[goal] * 2 >= len(units)
@@ -77,15 +75,10 @@ class Moves:
         state = self._state
         sections, units = state.sections, state.units
         if sections.theirs[section] == NONE:
-            return _Side(
-                state.theirs, sections.theirs, sections.of_theirs, units.theirs
-            )
+            return _Side(state.theirs, sections.theirs, sections.of_theirs, units.theirs)
         return _Side(state.ours, sections.ours, sections.of_ours, units.ours)
 
 
-def _most_common(
-    counts: Counter[int],
-    default: int,
-) -> int:
+def _most_common(counts: Counter[int], default: int) -> int:
     """Return the most frequent section; of equally frequent ones the first."""
     return max(counts, key=lambda section: (counts[section], -section), default=default)

@@ -9,17 +9,11 @@ Key = Callable[[int], Hashable]
 class Pairing:
     """Numbers that are paired, and those that are left."""
 
-    def __init__(
-        self,
-        base_count: int,
-        side: list[int],
-    ) -> None:
+    def __init__(self, base_count: int, side: list[int]) -> None:
         """Begin with the pairs in `side`: for each number of the side that of the base, or -1."""
         self.side = side
         paired = set(side)
-        self.base_left = [
-            number for number in range(base_count) if number not in paired
-        ]
+        self.base_left = [number for number in range(base_count) if number not in paired]
         self.side_left = [number for number, base in enumerate(side) if base < 0]
 
     def keep_base(self, condition: Callable[[int], bool]) -> None:

@@ -39,9 +39,7 @@ _ends_paragraph = re.compile(
 _ends_item = re.compile(
     rb" {0,3}(?:" + _BLOCK + rb"|(?:[-+*]|[0-9]{1,9}[.)])(?:[ \t]|$))", re.IGNORECASE
 ).match
-_table_edge = re.compile(
-    rb"[ \t]*+(?:\|[ \t]*+)?:?-++:?[ \t]*+(?:\|[-:| \t]*+)?$"
-).match
+_table_edge = re.compile(rb"[ \t]*+(?:\|[ \t]*+)?:?-++:?[ \t]*+(?:\|[-:| \t]*+)?$").match
 _opens_html = re.compile(
     rb" {0,3}(?:" + _HTML + rb"|</?[A-Za-z][^>]*>[ \t]*$)", re.IGNORECASE
 ).match
@@ -84,11 +82,7 @@ class ParsedNote:
     """A note with its units and sections."""
 
     def __init__(
-        self,
-        lines: list[bytes],
-        bom: bool,
-        front: Front | None,
-        units: list[Unit],
+        self, lines: list[bytes], bom: bool, front: Front | None, units: list[Unit]
     ) -> None:
         self.lines = lines
         """The lines with their ends, without BOM"""
@@ -160,10 +154,7 @@ def parse_note(raw: bytes) -> ParsedNote | None:
     return ParsedNote(raw.splitlines(keepends=True), bom, front, units)
 
 
-def read_units(
-    texts: list[bytes],
-    line: int,
-) -> list[Unit] | None:
+def read_units(texts: list[bytes], line: int) -> list[Unit] | None:
     """Return the units from a line on; None where a unit has no end."""
     units: list[Unit] = []
     count = len(texts)
@@ -187,11 +178,7 @@ def read_units(
     return units
 
 
-def _read_block(
-    texts: list[bytes],
-    line: int,
-    text: bytes,
-) -> tuple[str, int]:
+def _read_block(texts: list[bytes], line: int, text: bytes) -> tuple[str, int]:
     """Return the kind of the unit that begins at a line, and its end."""
     if text[0] not in _MAY_END:
         return _read_paragraph(texts, line)
@@ -230,11 +217,7 @@ def item_width(text: bytes) -> int:
     return match.end(3) if match[3] else match.end(2) + 1
 
 
-def _item_end(
-    texts: list[bytes],
-    line: int,
-    width: int,
-) -> int:
+def _item_end(texts: list[bytes], line: int, width: int) -> int:
     end = line + 1
     is_after_blank = False
     for number in range(line + 1, len(texts)):
@@ -251,10 +234,7 @@ def _item_end(
     return end
 
 
-def _fence_end(
-    texts: list[bytes],
-    line: int,
-) -> int:
+def _fence_end(texts: list[bytes], line: int) -> int:
     opening = texts[line].lstrip(b" ")
     mark = opening[: len(opening) - len(opening.lstrip(opening[:1]))]
     for number in range(line + 1, len(texts)):
@@ -263,10 +243,7 @@ def _fence_end(
     return NO_END
 
 
-def _closes(
-    text: bytes,
-    mark: bytes,
-) -> bool:
+def _closes(text: bytes, mark: bytes) -> bool:
     """Return whether a line with the mark of a fence closes it: nothing else is in the line."""
     stripped = text.strip(BLANKS)
     if len(stripped) < len(mark) or stripped.strip(mark[:1]):
@@ -274,20 +251,14 @@ def _closes(
     return indent_of(text) < 4
 
 
-def _code_end(
-    texts: list[bytes],
-    line: int,
-) -> int:
+def _code_end(texts: list[bytes], line: int) -> int:
     end = line + 1
     while end < len(texts) and texts[end].strip(BLANKS) and indent_of(texts[end]) > 3:
         end += 1
     return end
 
 
-def _quote_end(
-    texts: list[bytes],
-    line: int,
-) -> int:
+def _quote_end(texts: list[bytes], line: int) -> int:
     for number in range(line + 1, len(texts)):
         text = texts[number].lstrip(BLANKS)
         if not text:
@@ -297,10 +268,7 @@ def _quote_end(
     return len(texts)
 
 
-def _html_end(
-    texts: list[bytes],
-    line: int,
-) -> int:
+def _html_end(texts: list[bytes], line: int) -> int:
     opening = _html_until(texts[line])
     if not opening:
         return _blank_after(texts, line)
@@ -316,10 +284,7 @@ def _html_end(
     return NO_END
 
 
-def _blank_after(
-    texts: list[bytes],
-    line: int,
-) -> int:
+def _blank_after(texts: list[bytes], line: int) -> int:
     """Return the first blank line after a line, or the end."""
     for number in range(line + 1, len(texts)):
         if not texts[number].strip(BLANKS):
@@ -327,10 +292,7 @@ def _blank_after(
     return len(texts)
 
 
-def _read_paragraph(
-    texts: list[bytes],
-    line: int,
-) -> tuple[str, int]:
+def _read_paragraph(texts: list[bytes], line: int) -> tuple[str, int]:
     """Return the kind of text that begins at a line (an underline makes it a heading), and its end."""
     end, count = line + 1, len(texts)
     while end < count:
@@ -349,10 +311,7 @@ def _read_paragraph(
     return "table" if is_table else "paragraph", end
 
 
-def _is_table(
-    first: bytes,
-    second: bytes,
-) -> bool:
+def _is_table(first: bytes, second: bytes) -> bool:
     return b"|" in first and b"-" in second and _table_edge(second) is not None
 
 

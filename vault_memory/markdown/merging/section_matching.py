@@ -5,13 +5,7 @@ from collections.abc import Callable, Hashable, Sequence
 
 from vault_memory.markdown.merging.pairing import Pairing
 from vault_memory.markdown.merging.parsed_note import ParsedNote
-from vault_memory.markdown.merging.similarity import (
-    COMMON,
-    LIKE,
-    best_pairs,
-    likeness,
-    words_in,
-)
+from vault_memory.markdown.merging.similarity import COMMON, LIKE, best_pairs, likeness, words_in
 
 MAX_RENAMED = 100
 """How many sections of each version are compared by the likeness of their names"""
@@ -20,10 +14,7 @@ Position = tuple[int, int, int]
 """A level, and the matched sections right before and after"""
 
 
-def match_sections(
-    base: ParsedNote,
-    side: ParsedNote,
-) -> list[int]:
+def match_sections(base: ParsedNote, side: ParsedNote) -> list[int]:
     """Return for each section of a side the section of the base that it was, or -1."""
     # The text above the first heading is section 0 of each version.
     matched = [0, *[-1] * (len(side.sections) - 1)]
@@ -52,11 +43,7 @@ def paths(note: ParsedNote) -> list[Hashable]:
     return result
 
 
-def _match_renamed(
-    base: ParsedNote,
-    side: ParsedNote,
-    pairing: Pairing,
-) -> None:
+def _match_renamed(base: ParsedNote, side: ParsedNote, pairing: Pairing) -> None:
     """Match sections by their units, their parents or children, their name, or their position."""
     pairing.take(best_pairs(_shared_units(base, side, pairing)))
     pairing.forget()
@@ -73,10 +60,7 @@ def _match_renamed(
         _are_both_single,
     )
 
-    def may_match(
-        old: int,
-        new: int,
-    ) -> bool:
+    def may_match(old: int, new: int) -> bool:
         if old_positions[old] != new_positions[new]:
             return False
         if not old_texts[old] or not new_texts[new]:
@@ -86,11 +70,7 @@ def _match_renamed(
     _match_by_name(base, side, pairing, may_match)
 
 
-def _match_by_parent(
-    base: ParsedNote,
-    side: ParsedNote,
-    pairing: Pairing,
-) -> None:
+def _match_by_parent(base: ParsedNote, side: ParsedNote, pairing: Pairing) -> None:
     """Match equal headings below matched parents, then parents of matched sections."""
     matched = pairing.side
 
@@ -107,16 +87,10 @@ def _match_by_parent(
     pairing.pair(lambda old: old, parents.get)
 
 
-def _match_by_heading(
-    base: ParsedNote,
-    side: ParsedNote,
-    pairing: Pairing,
-) -> None:
+def _match_by_heading(base: ParsedNote, side: ParsedNote, pairing: Pairing) -> None:
     """Match the only sections with a heading, then the only ones with a name in any case."""
     pairing.pair(
-        lambda old: _heading_of(base, old),
-        lambda new: _heading_of(side, new),
-        _are_both_single,
+        lambda old: _heading_of(base, old), lambda new: _heading_of(side, new), _are_both_single
     )
     pairing.pair(
         lambda old: base.sections[old].name.lower() or None,
@@ -125,26 +99,17 @@ def _match_by_heading(
     )
 
 
-def _heading_of(
-    note: ParsedNote,
-    section: int,
-) -> Hashable:
+def _heading_of(note: ParsedNote, section: int) -> Hashable:
     heading = note.sections[section]
     return heading.level, heading.name
 
 
-def _are_both_single(
-    old_count: int,
-    new_count: int,
-) -> bool:
+def _are_both_single(old_count: int, new_count: int) -> bool:
     return old_count == new_count == 1
 
 
 def _match_by_name(
-    base: ParsedNote,
-    side: ParsedNote,
-    pairing: Pairing,
-    may_match: Callable[[int, int], bool],
+    base: ParsedNote, side: ParsedNote, pairing: Pairing, may_match: Callable[[int, int], bool]
 ) -> None:
     """Match sections whose names are alike."""
     olds = {old: _name_words(base, old) for old in pairing.base_left[:MAX_RENAMED]}
@@ -159,18 +124,13 @@ def _match_by_name(
     pairing.forget()
 
 
-def _name_words(
-    note: ParsedNote,
-    section: int,
-) -> Counter[str]:
+def _name_words(note: ParsedNote, section: int) -> Counter[str]:
     name = note.sections[section].name.decode("utf-8", "replace")
     return words_in(name.casefold())
 
 
 def _shared_units(
-    base: ParsedNote,
-    side: ParsedNote,
-    pairing: Pairing,
+    base: ParsedNote, side: ParsedNote, pairing: Pairing
 ) -> list[tuple[float, int, int]]:
     """Return sections that share at least half of their units, with the number of these units."""
     olds = _texts(base)
@@ -203,9 +163,7 @@ def _texts(note: ParsedNote) -> list[list[bytes]]:
 
 
 def _parents_by_children(
-    base: ParsedNote,
-    side: ParsedNote,
-    matched: Sequence[int],
+    base: ParsedNote, side: ParsedNote, matched: Sequence[int]
 ) -> dict[int, int]:
     """Return for sections of a side the section of the base that their first matched child was in."""
     parents: dict[int, int] = {}
@@ -215,10 +173,7 @@ def _parents_by_children(
     return parents
 
 
-def _positions(
-    note: ParsedNote,
-    matched: Sequence[int],
-) -> list[Position]:
+def _positions(note: ParsedNote, matched: Sequence[int]) -> list[Position]:
     positions: list[Position] = []
     after = -1
     for section in reversed(range(len(note.sections))):

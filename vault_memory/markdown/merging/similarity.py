@@ -17,12 +17,8 @@ RARE_WORDS = 4
 
 Pair = tuple[int, int]
 
-_words = re.compile(
-    r"[\u0e00-\u0eff\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]+|\w+"
-).findall
-_unspaced = re.compile(
-    r"[\u0e00-\u0eff\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]{3}"
-).match
+_words = re.compile(r"[\u0e00-\u0eff\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]+|\w+").findall
+_unspaced = re.compile(r"[\u0e00-\u0eff\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]{3}").match
 
 
 def words_in(text: str) -> Counter[str]:
@@ -36,10 +32,7 @@ def words_in(text: str) -> Counter[str]:
     return counts
 
 
-def likeness(
-    left: Counter[str],
-    right: Counter[str],
-) -> float:
+def likeness(left: Counter[str], right: Counter[str]) -> float:
     """Return the share of words in common, from 0 to 1: their Sørensen–Dice coefficient."""
     total = left.total() + right.total()
     if not total:
@@ -48,18 +41,12 @@ def likeness(
     return 2 * shared / total
 
 
-def alike(
-    left: str,
-    right: str,
-) -> bool:
+def alike(left: str, right: str) -> bool:
     """Return whether two texts may be versions of one text."""
     return likeness(words_in(left), words_in(right)) >= LIKE
 
 
-def made_of(
-    text: str,
-    olds: Iterable[str],
-) -> str | None:
+def made_of(text: str, olds: Iterable[str]) -> str | None:
     """Return the text that `text` is most likely a version of; of equally alike ones the first."""
     words = words_in(text)
     likes = [(likeness(words_in(old), words), old) for old in olds]
@@ -67,10 +54,7 @@ def made_of(
     return old if like >= LIKE else None
 
 
-def candidates(
-    olds: dict[int, Counter[str]],
-    news: dict[int, Counter[str]],
-) -> Iterable[Pair]:
+def candidates(olds: dict[int, Counter[str]], news: dict[int, Counter[str]]) -> Iterable[Pair]:
     """Return the pairs of texts that are worth comparing."""
     if len(olds) * len(news) <= MAX_PAIRS:
         return product(olds, news)
@@ -106,15 +90,11 @@ def best_pairs(likes: list[tuple[float, int, int]]) -> list[Pair]:
         levels[like].append((old, new))
     for like in sorted(levels, reverse=True):
         pairs = [
-            (old, new)
-            for old, new in levels[like]
-            if old not in used_olds and new not in used_news
+            (old, new) for old, new in levels[like] if old not in used_olds and new not in used_news
         ]
         old_counts = Counter(old for old, _ in pairs)
         new_counts = Counter(new for _, new in pairs)
-        best += [
-            (old, new) for old, new in pairs if old_counts[old] == new_counts[new] == 1
-        ]
+        best += [(old, new) for old, new in pairs if old_counts[old] == new_counts[new] == 1]
         used_olds.update(old_counts)
         used_news.update(new_counts)
     return best

@@ -78,29 +78,14 @@ class StructuralMerge(MergeState):
         conflict = FieldConflict(theirs, ours, "both renamed the section")
         self.conflicts.append(SectionConflict("heading", name, conflict))
 
-    def _keep_heading(
-        self,
-        thread: int,
-        version: ParsedNote,
-        section: int,
-    ) -> None:
+    def _keep_heading(self, thread: int, version: ParsedNote, section: int) -> None:
         unit = version.sections[section].unit
         text = version.units[unit].text
         self.headings[thread] = MergedUnit(
-            kind="heading",
-            text=text,
-            source=version,
-            unit=unit,
-            thread=thread,
+            kind="heading", text=text, source=version, unit=unit, thread=thread
         )
 
-    def _decide_unit(
-        self,
-        thread: int,
-        base: int,
-        ours: int,
-        theirs: int,
-    ) -> None:
+    def _decide_unit(self, thread: int, base: int, ours: int, theirs: int) -> None:
         if ours == NONE or theirs == NONE:
             self._decide_unit_of_one_side(thread, base, ours, theirs)
             return
@@ -123,13 +108,7 @@ class StructuralMerge(MergeState):
         else:
             self._join(thread, base_text, home)
 
-    def _decide_unit_of_one_side(
-        self,
-        thread: int,
-        base: int,
-        ours: int,
-        theirs: int,
-    ) -> None:
+    def _decide_unit_of_one_side(self, thread: int, base: int, ours: int, theirs: int) -> None:
         if ours == theirs:
             return
         if base != NONE and not self._was_changed(base, ours, theirs):
@@ -140,23 +119,12 @@ class StructuralMerge(MergeState):
         if version.units[number].kind != "heading":
             self._keep(thread, self._home(base, ours, theirs), version, number)
 
-    def _keep(
-        self,
-        thread: int,
-        home: int,
-        version: ParsedNote,
-        number: int,
-    ) -> None:
+    def _keep(self, thread: int, home: int, version: ParsedNote, number: int) -> None:
         kind, _, _, text = version.units[number]
         self.homes[thread] = home
         self.merged[thread] = MergedUnit(kind, text, version, number, thread)
 
-    def _was_changed(
-        self,
-        base: int,
-        ours: int,
-        theirs: int,
-    ) -> bool:
+    def _was_changed(self, base: int, ours: int, theirs: int) -> bool:
         """Return whether the side that still has a unit edited it, or moved it on its own.
 
         A unit that left its section because the side deleted that section was not moved on its own.
@@ -172,12 +140,7 @@ class StructuralMerge(MergeState):
         home = self.base.home[base]
         return thread_of[version.home[unit]] != home and numbers[home] != NONE
 
-    def _home(
-        self,
-        base: int,
-        ours: int,
-        theirs: int,
-    ) -> int:
+    def _home(self, base: int, ours: int, theirs: int) -> int:
         """Return the section of a unit: theirs, or ours where only we moved it."""
         if theirs == NONE:
             return self.sections.of_ours[self.ours.home[ours]]
@@ -186,12 +149,7 @@ class StructuralMerge(MergeState):
             return home
         return self.sections.of_ours[self.ours.home[ours]]
 
-    def _join(
-        self,
-        thread: int,
-        base_text: bytes,
-        home: int,
-    ) -> None:
+    def _join(self, thread: int, base_text: bytes, home: int) -> None:
         """Merge a unit that both sides changed."""
         base = self.units.base[thread]
         theirs = self.units.theirs[thread]
@@ -199,44 +157,25 @@ class StructuralMerge(MergeState):
         their_unit = self.theirs.units[theirs]
         base_unit = self.base.units[base] if base != NONE else their_unit
         kinds = {base_unit.kind, our_unit.kind, their_unit.kind}
-        joined = join_unit(
-            kinds, base_text, our_unit.text, their_unit.text, self._merge_inside
-        )
+        joined = join_unit(kinds, base_text, our_unit.text, their_unit.text, self._merge_inside)
         if joined.text == their_unit.text:
             self._keep(thread, home, self.theirs, theirs)
         else:
             self.homes[thread] = home
             self.merged[thread] = MergedUnit(
-                kind=their_unit.kind,
-                text=joined.text,
-                source=None,
-                unit=0,
-                thread=thread,
+                kind=their_unit.kind, text=joined.text, source=None, unit=0, thread=thread
             )
         if joined.beside is not None and self.mark is not None:
             copies = marked(our_unit.kind, joined.beside, self.mark)
             self.beside[thread] = [
-                MergedUnit(
-                    kind=copy_kind,
-                    text=text,
-                    source=None,
-                    unit=0,
-                    thread=-1,
-                )
+                MergedUnit(kind=copy_kind, text=text, source=None, unit=0, thread=-1)
                 for copy_kind, text in copies
             ]
         name = self._name(home)
         kind: Kind = "item" if their_unit.kind == "item" else "text"
-        self.conflicts += [
-            SectionConflict(kind, name, conflict) for conflict in joined.conflicts
-        ]
+        self.conflicts += [SectionConflict(kind, name, conflict) for conflict in joined.conflicts]
 
-    def _merge_inside(
-        self,
-        base: bytes,
-        ours: bytes,
-        theirs: bytes,
-    ) -> MergedLines | None:
+    def _merge_inside(self, base: bytes, ours: bytes, theirs: bytes) -> MergedLines | None:
         """Merge the lines below an item as notes of their own; None where that is not possible."""
         # Fault (H122): a note of 50,000 nested items would end in a RecursionError.
         if self.depth >= DEEPEST:
@@ -247,9 +186,7 @@ class StructuralMerge(MergeState):
         base_note, our_note, their_note = versions
         if not base_note or not our_note or not their_note:
             return None
-        inner = StructuralMerge(
-            base_note, our_note, their_note, self.mark, self.depth + 1
-        )
+        inner = StructuralMerge(base_note, our_note, their_note, self.mark, self.depth + 1)
         units = inner.run()
         result = write(inner, units) if units is not None else None
         if result is None:
@@ -269,8 +206,7 @@ class StructuralMerge(MergeState):
         our_threads = [
             thread
             for thread, unit in self.merged.items()
-            if unit.source is self.ours
-            and self._wrote(thread, self.ours, self.units.ours)
+            if unit.source is self.ours and self._wrote(thread, self.ours, self.units.ours)
         ]
         if not our_threads:
             return
@@ -288,12 +224,7 @@ class StructuralMerge(MergeState):
                 remaining[key] -= 1
                 del self.merged[thread], self.homes[thread]
 
-    def _wrote(
-        self,
-        thread: int,
-        version: ParsedNote,
-        numbers: Sequence[int],
-    ) -> bool:
+    def _wrote(self, thread: int, version: ParsedNote, numbers: Sequence[int]) -> bool:
         """Return whether a side wrote this item: the base does not have it with that text."""
         number = numbers[thread]
         if number == NONE or version.units[number].kind != "item":
@@ -342,9 +273,7 @@ class StructuralMerge(MergeState):
             # new lines would be lost with the section.
             self._restore_heading(section)
             conflict = FieldConflict(b"\n".join(texts), b"", RETURNED)
-            self.conflicts.append(
-                SectionConflict("section", self._name(section), conflict)
-            )
+            self.conflicts.append(SectionConflict("section", self._name(section), conflict))
 
     def _restore_heading(self, section: int) -> None:
         ours, theirs = self.sections.ours[section], self.sections.theirs[section]
@@ -355,11 +284,7 @@ class StructuralMerge(MergeState):
 
     def _title(self) -> int:
         """Return the only level-1 section of the base; NONE without one or with several."""
-        titles = [
-            number
-            for number, heading in enumerate(self.base.sections)
-            if heading.level == 1
-        ]
+        titles = [number for number, heading in enumerate(self.base.sections) if heading.level == 1]
         return titles[0] if len(titles) == 1 else NONE
 
     def _parent(self, thread: int) -> int:
@@ -381,10 +306,7 @@ class StructuralMerge(MergeState):
         return theirs
 
 
-def _common_base(
-    ours: bytes,
-    theirs: bytes,
-) -> bytes:
+def _common_base(ours: bytes, theirs: bytes) -> bytes:
     """Return a base for two units that both sides added with the same words.
 
     It is our text, so that theirs wins. Of nested items the base has none, so that both stay.
@@ -392,10 +314,7 @@ def _common_base(
     return without_below(ours) if b"\n" in ours or b"\n" in theirs else ours
 
 
-def _heading_text(
-    version: ParsedNote,
-    section: int,
-) -> bytes | None:
+def _heading_text(version: ParsedNote, section: int) -> bytes | None:
     if section == NONE:
         return None
     return version.units[version.sections[section].unit].text

@@ -12,11 +12,7 @@ from vault_memory.markdown.merging.block_merge import Kind
 from vault_memory.markdown.merging.front_matter import merge_front
 from vault_memory.markdown.merging.line_merge import merge_lines
 from vault_memory.markdown.merging.merged_text import write
-from vault_memory.markdown.merging.parsed_note import (
-    ParsedNote,
-    majority_newline,
-    parse_note,
-)
+from vault_memory.markdown.merging.parsed_note import ParsedNote, majority_newline, parse_note
 from vault_memory.markdown.merging.structural import StructuralMerge
 
 LINE_ENDS = (b"\n", b"\r")
@@ -49,12 +45,7 @@ NO_RESULT = Merged(None)
 
 
 def merge(
-    base: bytes | None,
-    ours: bytes,
-    theirs: bytes,
-    *,
-    between_people: bool = False,
-    date: str = "",
+    base: bytes | None, ours: bytes, theirs: bytes, *, between_people: bool = False, date: str = ""
 ) -> Merged:
     """Merge two versions; without a base the result is their union, in which nothing is deleted.
 
@@ -91,10 +82,7 @@ def merge(
 
 
 def _merge_by_structure(
-    base: ParsedNote,
-    ours: ParsedNote,
-    theirs: ParsedNote,
-    mark: bytes | None,
+    base: ParsedNote, ours: ParsedNote, theirs: ParsedNote, mark: bytes | None
 ) -> Merged:
     structure = StructuralMerge(base, ours, theirs, mark)
     front = merge_front(base.front, ours.front, theirs.front, mark)
@@ -121,10 +109,7 @@ def _items(note: ParsedNote) -> list[bytes]:
     return [unit.text for unit in note.units if unit.kind == "item"]
 
 
-def _mark_size(
-    conflicts: tuple[Conflict, ...],
-    mark: bytes | None,
-) -> int:
+def _mark_size(conflicts: tuple[Conflict, ...], mark: bytes | None) -> int:
     """Return how many bytes the marks may add: one for each line that stays beside another."""
     if not mark:
         return 0
@@ -132,11 +117,7 @@ def _mark_size(
     return (len(mark) + 2) * lines
 
 
-def _merge_by_lines(
-    base: bytes | None,
-    ours: bytes,
-    theirs: bytes,
-) -> Merged:
+def _merge_by_lines(base: bytes | None, ours: bytes, theirs: bytes) -> Merged:
     """Merge notes whose structure is broken. Line ends are theirs."""
     if base is None:
         return NO_RESULT
@@ -161,12 +142,7 @@ def _merge_by_lines(
     return Merged(result) if is_safe else NO_RESULT
 
 
-def _with_newlines(
-    lines: list[bytes],
-    newline: bytes,
-) -> list[bytes]:
+def _with_newlines(lines: list[bytes], newline: bytes) -> list[bytes]:
     """End each line but the last: their last line may have no newline, and is last no longer."""
-    ended = [
-        line if line.endswith(LINE_ENDS) else line + newline for line in lines[:-1]
-    ]
+    ended = [line if line.endswith(LINE_ENDS) else line + newline for line in lines[:-1]]
     return ended + lines[-1:]

@@ -95,11 +95,7 @@ class UnitOrder:
                 ordered[section] = interleave(yours, mine, gives_way, is_earlier)
         return ordered
 
-    def _is_in_place(
-        self,
-        thread: int,
-        section: int,
-    ) -> bool:
+    def _is_in_place(self, thread: int, section: int) -> bool:
         """Return whether the base has a unit in that section and we did not edit it.
 
         The position of such a unit shows whether we moved it.
@@ -109,22 +105,14 @@ class UnitOrder:
         base, ours, _ = self._texts(thread)
         return ours == base
 
-    def _is_edited_by_us(
-        self,
-        thread: int,
-        section: int,
-    ) -> bool:
+    def _is_edited_by_us(self, thread: int, section: int) -> bool:
         """Return whether the base has a unit in that section and only we edited it."""
         if not self._was_in(thread, section):
             return False
         base, ours, theirs = self._texts(thread)
         return ours != base and theirs == base
 
-    def _was_in(
-        self,
-        thread: int,
-        section: int,
-    ) -> bool:
+    def _was_in(self, thread: int, section: int) -> bool:
         base = self._merge.base
         return thread < len(base.units) and base.home[thread] == section
 
@@ -136,27 +124,15 @@ class UnitOrder:
         theirs = merge.theirs.units[merge.units.theirs[thread]]
         return base.text, ours.text, theirs.text
 
-    def _has_base_parent(
-        self,
-        thread: int,
-        parent: int,
-    ) -> bool:
+    def _has_base_parent(self, thread: int, parent: int) -> bool:
         parents = self._base_parents
         return thread < len(parents) and parents[thread] == parent
 
-    def _gives_way(
-        self,
-        mine: int,
-        waiting: int,
-    ) -> bool:
+    def _gives_way(self, mine: int, waiting: int) -> bool:
         merged = self._merge.merged
         return merged[waiting].kind != "item" or merged[mine].kind == "item"
 
-    def _is_earlier(
-        self,
-        waiting: int,
-        mine: int,
-    ) -> bool:
+    def _is_earlier(self, waiting: int, mine: int) -> bool:
         """Compare two items that begin with the time of day, as in a log.
 
         The order is the same on whichever side they were added.
@@ -169,10 +145,7 @@ class UnitOrder:
         return (waiting_time, waiting_text) < (my_time, my_text)
 
 
-def _grouped(
-    homes: dict[int, int],
-    threads: Iterable[int],
-) -> dict[int, list[int]]:
+def _grouped(homes: dict[int, int], threads: Iterable[int]) -> dict[int, list[int]]:
     """Return the threads of each section, each once, in the order of `threads`."""
     groups: defaultdict[int, dict[int, None]] = defaultdict(dict)
     for thread in threads:
@@ -186,11 +159,7 @@ def _time(item: bytes) -> bytes:
     return match[1].rjust(5, b"0") if match else b""
 
 
-def _out_of_place(
-    threads: Sequence[int],
-    unmoved: set[int],
-    edited: set[int],
-) -> set[int]:
+def _out_of_place(threads: Sequence[int], unmoved: set[int], edited: set[int]) -> set[int]:
     """Return the edited threads that passed a thread that was not moved."""
     moved: set[int] = set()
     last = -1
@@ -208,10 +177,7 @@ def _out_of_place(
     return moved
 
 
-def _rises(
-    threads: Iterable[int],
-    unmoved: set[int],
-) -> bool:
+def _rises(threads: Iterable[int], unmoved: set[int]) -> bool:
     """Return whether the threads that were not moved are in the order of the base."""
     in_order = pairwise(thread for thread in threads if thread in unmoved)
     return all(before <= after for before, after in in_order)

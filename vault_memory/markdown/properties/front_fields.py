@@ -10,9 +10,7 @@ _ELEMENT = re.compile(r"[ \t]*+-(?:[ \t]++(?P<value>.*)|[ \t]*+)$")
 _BLOCK_TEXT = re.compile(r"[|>][+-]?\d?$")
 _COMMENT = re.compile(r"(?:^|[ \t])#(?:[ \t].*)?$")
 _QUOTED = re.compile(r"\"((?:[^\"\\]|\\.)*)\"|'((?:[^']|'')*)'")
-_ENTRY = re.compile(
-    r"\"(?:[^\"\\]|\\.)*\"|'(?:[^']|'')*'|\[\[[^\[\]]*\]\]|[^,\"']+|[\"']"
-)
+_ENTRY = re.compile(r"\"(?:[^\"\\]|\\.)*\"|'(?:[^']|'')*'|\[\[[^\[\]]*\]\]|[^,\"']+|[\"']")
 
 Field = tuple[str, str]
 """The key of a field, and one of its values"""
@@ -48,19 +46,13 @@ def front_fields(lines: Sequence[str]) -> Iterator[Field]:
             yield from _values(key, value)
 
 
-def _key(
-    field: re.Match[str],
-    outer: str,
-) -> str:
+def _key(field: re.Match[str], outer: str) -> str:
     """Return the key of a field; within a mapping it follows the key of the mapping."""
     name = _plain(field["key"])
     return f"{outer}.{name}" if field["indent"] and outer else name
 
 
-def _has_elements(
-    lines: Sequence[str],
-    number: int,
-) -> bool:
+def _has_elements(lines: Sequence[str], number: int) -> bool:
     """Return whether elements or inner fields follow a key."""
     if number >= len(lines):
         return False
@@ -68,10 +60,7 @@ def _has_elements(
     return line.startswith(" ") or _ELEMENT.match(line) is not None
 
 
-def _block_text(
-    lines: Sequence[str],
-    number: int,
-) -> tuple[str, int]:
+def _block_text(lines: Sequence[str], number: int) -> tuple[str, int]:
     """Return the indented lines from `number` on as one text, and the number of the next line."""
     texts: list[str] = []
     while number < len(lines):
@@ -83,10 +72,7 @@ def _block_text(
     return " ".join(filter(None, texts)), number
 
 
-def _values(
-    key: str,
-    text: str,
-) -> Iterator[Field]:
+def _values(key: str, text: str) -> Iterator[Field]:
     """Yield the value of a field, or each element of a list in brackets."""
     text = text.strip()
     # A link of Obsidian begins as a list does.

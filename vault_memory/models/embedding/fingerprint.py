@@ -15,13 +15,7 @@ def file_sha256(path: Path) -> str:
     """
     stat = path.stat()
     # Fault: a file that was replaced keeps its path. Size, times and inode show the change.
-    file_state = (
-        os.fspath(path),
-        stat.st_size,
-        stat.st_mtime_ns,
-        stat.st_ctime_ns,
-        stat.st_ino,
-    )
+    file_state = (os.fspath(path), stat.st_size, stat.st_mtime_ns, stat.st_ctime_ns, stat.st_ino)
     if file_state not in _hashes:
         with path.open("rb") as file:
             _hashes[file_state] = hashlib.file_digest(file, "sha256").hexdigest()

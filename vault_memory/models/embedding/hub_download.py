@@ -104,25 +104,17 @@ def cached_minilm(cache: Path) -> ModelFiles | None:
 
 
 def ensure_minilm(
-    cache: Path,
-    *,
-    hub: Hub | None = None,
-    progress: Progress | None = None,
+    cache: Path, *, hub: Hub | None = None, progress: Progress | None = None
 ) -> ModelFiles:
     """Return the model from the cache after downloading missing or damaged files."""
     weights, tokenizer = (
-        fetch(pin, minilm_folder(cache), hub=hub, progress=progress)
-        for pin in minilm_pins()
+        fetch(pin, minilm_folder(cache), hub=hub, progress=progress) for pin in minilm_pins()
     )
     return ModelFiles("minilm", weights, tokenizer, max_tokens=256)
 
 
 def fetch(
-    pin: Pinned,
-    folder: Path,
-    *,
-    hub: Hub | None = None,
-    progress: Progress | None = None,
+    pin: Pinned, folder: Path, *, hub: Hub | None = None, progress: Progress | None = None
 ) -> Path:
     """Return the pinned file in ``folder``; download it when it is missing or damaged.
 
@@ -135,10 +127,7 @@ def fetch(
         with state_file.lock(folder / f".{pin.name}.lock"):
             if not (target.is_file() and file_sha256(target) == pin.sha256):
                 _download(
-                    pin,
-                    target,
-                    hub or Hub(),
-                    progress or (lambda name, received, total: None),
+                    pin, target, hub or Hub(), progress or (lambda name, received, total: None)
                 )
     except OSError as error:
         raise EmbedderUnavailable(
@@ -147,12 +136,7 @@ def fetch(
     return target
 
 
-def _download(
-    pin: Pinned,
-    target: Path,
-    hub: Hub,
-    progress: Progress,
-) -> None:
+def _download(pin: Pinned, target: Path, hub: Hub, progress: Progress) -> None:
     partial = target.with_name(f".{pin.name}.part")
     for tries_left in reversed(range(TRIES)):
         before = _size(partial)
@@ -167,20 +151,13 @@ def _download(
         # A damaged part would fail each later try as well.
         partial.unlink()
         raise _unavailable(
-            pin,
-            hub,
-            "the downloaded file is not the published file (its SHA-256 differs)",
+            pin, hub, "the downloaded file is not the published file (its SHA-256 differs)"
         )
     # Fault: a reader must never see half of a file. The rename comes after the check of the hash.
     os.replace(partial, target)
 
 
-def _continue(
-    pin: Pinned,
-    partial: Path,
-    hub: Hub,
-    progress: Progress,
-) -> None:
+def _continue(pin: Pinned, partial: Path, hub: Hub, progress: Progress) -> None:
     """Download the missing end of the file."""
     start = _size(partial)
     # A part of an older revision may be longer than the file.
@@ -203,11 +180,7 @@ def _continue(
 
 
 def _store(
-    pin: Pinned,
-    response: http.client.HTTPResponse,
-    partial: Path,
-    start: int,
-    progress: Progress,
+    pin: Pinned, response: http.client.HTTPResponse, partial: Path, start: int, progress: Progress
 ) -> None:
     if response.status not in (200, 206):
         raise Unreachable(f"it answers with status {response.status}")
@@ -236,11 +209,7 @@ def _store(
         raise Unreachable("the connection was cut")
 
 
-def onward(
-    url: str,
-    location: str,
-    hub: Hub,
-) -> str:
+def onward(url: str, location: str, hub: Hub) -> str:
     """Return the address of a redirect.
 
     Raises ``Unreachable`` when it leads away from the hub and its domains.
@@ -265,11 +234,7 @@ def _size(path: Path) -> int:
     return path.stat().st_size if path.exists() else 0
 
 
-def _unavailable(
-    pin: Pinned,
-    hub: Hub,
-    reason: str,
-) -> EmbedderUnavailable:
+def _unavailable(pin: Pinned, hub: Hub, reason: str) -> EmbedderUnavailable:
     return EmbedderUnavailable(
         f"`{pin.name}` cannot be fetched from {hub.origin}/{pin.repository}: {reason}",
         hint="try again later, or put the model's files into a folder and name it in `embedding.model`",

@@ -4,11 +4,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from vault_memory.errors import EmbedderUnavailable
-from vault_memory.models.embedding.packaged import (
-    MINILM_TOKENIZER,
-    MINILM_WEIGHTS,
-    installed,
-)
+from vault_memory.models.embedding.packaged import MINILM_TOKENIZER, MINILM_WEIGHTS, installed
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,9 +54,7 @@ def folder_model(folder: Path) -> ModelFiles:
             f"`{folder}` holds no tokenizer.json",
             hint="a model folder needs an `.onnx` file and `tokenizer.json`, as its hub repository has them",
         )
-    prompts = _mapping(
-        _json(folder / "config_sentence_transformers.json").get("prompts")
-    )
+    prompts = _mapping(_json(folder / "config_sentence_transformers.json").get("prompts"))
     return ModelFiles(
         name=folder.name,
         model=_weights(folder),
@@ -103,9 +97,7 @@ def _max_tokens(folder: Path) -> int:
 def _pooling(folder: Path) -> str:
     config = _json(folder / "1_Pooling" / "config.json")
     modes = {
-        key
-        for key, value in config.items()
-        if key.startswith("pooling_mode_") and value is True
+        key for key, value in config.items() if key.startswith("pooling_mode_") and value is True
     }
     named = config.get("pooling_mode")
     if named == "cls" or modes == {"pooling_mode_cls_token"}:

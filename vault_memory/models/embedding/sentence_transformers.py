@@ -8,12 +8,7 @@ from typing import Any
 from vault_memory.errors import EmbedderUnavailable
 from vault_memory.models.base import plain, unit
 from vault_memory.models.embedding.fingerprint import fingerprint
-from vault_memory.models.embedding.packaged import (
-    MINILM_TORCH,
-    TORCH_TOKENIZER,
-    installed,
-    verify,
-)
+from vault_memory.models.embedding.packaged import MINILM_TORCH, TORCH_TOKENIZER, installed, verify
 
 MINILM = "sentence-transformers/all-MiniLM-L6-v2"
 HINT = "pip install 'vault-memory[vectors]'"
@@ -22,37 +17,19 @@ HINT = "pip install 'vault-memory[vectors]'"
 class SentenceEmbedder:
     """Embeds with a sentence-transformers model, from a folder or the hub."""
 
-    def __init__(
-        self,
-        model: str,
-        *,
-        threads: int = 1,
-    ) -> None:
+    def __init__(self, model: str, *, threads: int = 1) -> None:
         self.name = f"sentence {model}"
         self._lock = threading.Lock()
         self._model = _load(_source(model), threads)
         self.dimensions = len(self._vector("one word", query=False)) // 4
         self.fingerprint = fingerprint(
-            "sentence",
-            _weights_sha256(self._model),
-            _rules(self._model),
-            self.dimensions,
+            "sentence", _weights_sha256(self._model), _rules(self._model), self.dimensions
         )
 
-    def embed(
-        self,
-        texts: Sequence[str],
-        *,
-        query: bool = False,
-    ) -> list[bytes]:
+    def embed(self, texts: Sequence[str], *, query: bool = False) -> list[bytes]:
         return [self._vector(text, query=query) for text in texts]
 
-    def _vector(
-        self,
-        text: str,
-        *,
-        query: bool,
-    ) -> bytes:
+    def _vector(self, text: str, *, query: bool) -> bytes:
         encode = self._model.encode_query if query else self._model.encode_document
         # Each call reconfigures the tokenizer: parallel calls would mix their settings.
         with self._lock:
@@ -73,10 +50,7 @@ def _source(model: str) -> str:
     return str(weights.parent)
 
 
-def _load(
-    source: str,
-    threads: int,
-) -> Any:
+def _load(source: str, threads: int) -> Any:
     try:
         import torch
         from sentence_transformers import SentenceTransformer
@@ -113,9 +87,7 @@ def _rules(model: Any) -> str:
     """Hash the settings that influence a vector: tokenizer, length, pooling, prompts."""
     tokenizer = getattr(model.tokenizer, "backend_tokenizer", None)
     vocabulary = (
-        tokenizer.to_str()
-        if tokenizer is not None
-        else sorted(model.tokenizer.get_vocab().items())
+        tokenizer.to_str() if tokenizer is not None else sorted(model.tokenizer.get_vocab().items())
     )
     module_configs = [
         repr(module.get_config_dict())

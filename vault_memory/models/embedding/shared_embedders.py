@@ -21,14 +21,7 @@ if TYPE_CHECKING:
     from vault_memory.models.base import Embedder
     from vault_memory.models.embedding.hub_download import Progress
 
-FOLDER_FILES = (
-    "*.onnx",
-    "onnx/*.onnx",
-    "*.safetensors",
-    "*.bin",
-    "*.json",
-    "1_Pooling/*.json",
-)
+FOLDER_FILES = ("*.onnx", "onnx/*.onnx", "*.safetensors", "*.bin", "*.json", "1_Pooling/*.json")
 """The files of a folder on which the vectors of its model depend"""
 Signature = tuple[tuple[str, int, int, int], ...]
 """Name, size, time of change and inode of each file of a model"""
@@ -73,9 +66,7 @@ def shared_embedder(
             return shared
         _check_failure(slot, files, embedding.retry_seconds)
         try:
-            loaded = load_embedder(
-                embedding, cache=cache, progress=progress, vault=vault
-            )
+            loaded = load_embedder(embedding, cache=cache, progress=progress, vault=vault)
         except VaultMemoryError as error:
             slot.embedder, slot.files = None, files
             slot.failure, slot.failed_at = error, time.monotonic()
@@ -87,11 +78,7 @@ def shared_embedder(
         return loaded
 
 
-def _check_failure(
-    slot: _Slot,
-    files: Signature,
-    retry_seconds: float,
-) -> None:
+def _check_failure(slot: _Slot, files: Signature, retry_seconds: float) -> None:
     """Raise the error of the last attempt, if these files failed to load a moment ago."""
     # Fault: the hash of a damaged model takes long. A thousand vaults would compute it
     # again and again. Without files an attempt costs little, and its cause may be gone.
@@ -101,18 +88,12 @@ def _check_failure(
         raise slot.failure.with_traceback(None)
 
 
-def _key(
-    embedding: "EmbeddingSettings",
-    cache: Path,
-) -> Key:
+def _key(embedding: "EmbeddingSettings", cache: Path) -> Key:
     kind = "onnx" if embedding.kind == "auto" else embedding.kind
     return kind, embedding.model, embedding.threads, str(cache)
 
 
-def _files(
-    embedding: "EmbeddingSettings",
-    cache: Path,
-) -> Signature:
+def _files(embedding: "EmbeddingSettings", cache: Path) -> Signature:
     """Return the files of a model as they are now; empty when they are not known or not there."""
     model = MODELS.get(embedding.model)
     if model is None:

@@ -19,13 +19,7 @@ from vault_memory.models.llm.phrase_rules import LONGEST
 from vault_memory.models.llm.phrase_tables import Phrases, raw_tables
 from vault_memory.models.llm.sentence_filter import sentences
 from vault_memory.rules.learning.attribute_memories import ATTRIBUTES
-from vault_memory.rules.learning.candidate import (
-    ACTIONS,
-    AGREEMENTS,
-    DECISIONS,
-    PLAN,
-    Memory,
-)
+from vault_memory.rules.learning.candidate import ACTIONS, AGREEMENTS, DECISIONS, PLAN, Memory
 from vault_memory.rules.learning.days.named_days import with_named_days
 from vault_memory.rules.learning.days.relative_days import resolve_days
 from vault_memory.rules.sentences.sentence_splitter import with_point
@@ -51,9 +45,7 @@ _IGNORE = re.IGNORECASE
 
 
 def found_in(
-    excerpts: "Iterable[Excerpt]",
-    days: Mapping[str, date],
-    people: "Collection[str]" = (),
+    excerpts: "Iterable[Excerpt]", days: Mapping[str, date], people: "Collection[str]" = ()
 ) -> tuple[Memory, ...]:
     """Return decisions, agreements and action items in people's own turns.
 
@@ -88,10 +80,7 @@ def is_shared_matter(text: str) -> bool:
 
 
 def _memory_in(
-    sentence: str,
-    excerpt: "Excerpt",
-    day: date,
-    members: frozenset[str],
+    sentence: str, excerpt: "Excerpt", day: date, members: frozenset[str]
 ) -> Memory | None:
     for phrases in _tables():
         memory = phrases.memory_in(sentence, excerpt, day, members)
@@ -118,16 +107,11 @@ class ChannelPhrases(Phrases):
         self._tasks.append(re.compile(verbs, _IGNORE))
         self._own_verbs = re.compile(self._any(table["own_task_verbs"]), _IGNORE)
         self._due = [
-            re.compile(rf"[\s,，]*{self._edge}{_due_pattern(row)}", _IGNORE)
-            for row in table["due"]
+            re.compile(rf"[\s,，]*{self._edge}{_due_pattern(row)}", _IGNORE) for row in table["due"]
         ]
 
     def memory_in(
-        self,
-        sentence: str,
-        excerpt: "Excerpt",
-        day: date,
-        members: frozenset[str],
+        self, sentence: str, excerpt: "Excerpt", day: date, members: frozenset[str]
     ) -> Memory | None:
         """Return what a sentence says for the channel; None for most sentences."""
         statement = self._without_filler(sentence)
@@ -156,11 +140,7 @@ class ChannelPhrases(Phrases):
         return self._project.search(sentence) is not None
 
     def _task_in(
-        self,
-        statement: str,
-        excerpt: "Excerpt",
-        day: date,
-        members: frozenset[str],
+        self, statement: str, excerpt: "Excerpt", day: date, members: frozenset[str]
     ) -> Memory | None:
         resolved = with_named_days(resolve_days(statement, day).text, day)
         dated, due = self._without_due(resolved)
@@ -176,21 +156,10 @@ class ChannelPhrases(Phrases):
         text = with_point(text.strip(_EDGES), text)
         if not text:
             return None
-        return Memory(
-            text,
-            PLAN,
-            evidence=(excerpt.id,),
-            section=ACTIONS,
-            owner=owner,
-            due=due,
-        )
+        return Memory(text, PLAN, evidence=(excerpt.id,), section=ACTIONS, owner=owner, due=due)
 
     def _named_task(
-        self,
-        statement: str,
-        members: frozenset[str],
-        *,
-        is_dated: bool,
+        self, statement: str, members: frozenset[str], *, is_dated: bool
     ) -> tuple[str, str]:
         """Return the owner and the task. A stranger's is the statement, if it has a due day."""
         for pattern in self._tasks:

@@ -38,16 +38,11 @@ class CommandBrain:
     """Starts one command for each prompt."""
 
     def __init__(
-        self,
-        settings: "Settings",
-        environment: Mapping[str, str],
-        *,
-        meter: Meter = unmetered,
+        self, settings: "Settings", environment: Mapping[str, str], *, meter: Meter = unmetered
     ) -> None:
         if not settings.command:
             raise BrainUnavailable(
-                "`brain.command` is not set",
-                hint="set it to a list: the program and its arguments",
+                "`brain.command` is not set", hint="set it to a list: the program and its arguments"
             )
         self._command = list(settings.command)
         self._timeout = settings.timeout_seconds
@@ -70,30 +65,16 @@ class CommandBrain:
             )
         return BrainAnswer(text, "repair", self.name)
 
-    def probability_of_yes(
-        self,
-        question: "LabelQuestion",
-        text: str,
-    ) -> float:
+    def probability_of_yes(self, question: "LabelQuestion", text: str) -> float:
         """Ask the program for one word: 0 or 1."""
         return float(begins_with_yes(self._label(question, text)))
 
-    def chosen_word(
-        self,
-        question: "LabelQuestion",
-        text: str,
-    ) -> str:
+    def chosen_word(self, question: "LabelQuestion", text: str) -> str:
         """Ask for one of the words of a question; "" for any other answer."""
         return question.word_in(self._label(question, text))
 
-    def _label(
-        self,
-        question: "LabelQuestion",
-        text: str,
-    ) -> str:
-        examples = "".join(
-            f"\n\n{example}\n{word}" for example, word in question.examples
-        )
+    def _label(self, question: "LabelQuestion", text: str) -> str:
+        examples = "".join(f"\n\n{example}\n{word}" for example, word in question.examples)
         output = self._run_request(
             {
                 "role": "label",
@@ -106,11 +87,7 @@ class CommandBrain:
         )
         return output.strip("\"' \n")
 
-    def _run(
-        self,
-        prompt: "Prompt",
-        reason_unusable: str,
-    ) -> str:
+    def _run(self, prompt: "Prompt", reason_unusable: str) -> str:
         return self._run_request(
             {
                 "role": prompt.role,
@@ -131,11 +108,7 @@ class CommandBrain:
         self._meter(estimated_call(question, answer))
         return answer
 
-    def _run_process(
-        self,
-        request: bytes,
-        folder: str,
-    ) -> str:
+    def _run_process(self, request: bytes, folder: str) -> str:
         try:
             process = subprocess.Popen(
                 self._command,
@@ -172,9 +145,7 @@ class CommandBrain:
 
 
 def _exchange(
-    process: "subprocess.Popen[bytes]",
-    request: bytes,
-    seconds: float,
+    process: "subprocess.Popen[bytes]", request: bytes, seconds: float
 ) -> tuple[bytes, str]:
     """Return the output until the program closes it, and the failure: "", ``late`` or ``long``.
 
@@ -207,10 +178,7 @@ def _exchange(
     return b"", "late"
 
 
-def _written(
-    input_fd: int,
-    remaining: memoryview,
-) -> int:
+def _written(input_fd: int, remaining: memoryview) -> int:
     """Return the number of bytes written; all of them when the program closed its input."""
     try:
         return os.write(input_fd, remaining[: 1 << 16])

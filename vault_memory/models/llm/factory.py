@@ -31,11 +31,7 @@ class BackedBrain:
     The answer names its source and the reason for a fallback.
     """
 
-    def __init__(
-        self,
-        model: Brain,
-        rules: Brain,
-    ) -> None:
+    def __init__(self, model: Brain, rules: Brain) -> None:
         self._model, self._rules = model, rules
         self.name = model.name
 
@@ -44,9 +40,7 @@ class BackedBrain:
             return self._model.answer(prompt)
         except BrainUnavailable as error:
             fallback = self._rules.answer(prompt)
-            return BrainAnswer(
-                fallback.text, fallback.rung, fallback.model, error.message
-            )
+            return BrainAnswer(fallback.text, fallback.rung, fallback.model, error.message)
 
 
 def load_brain(
@@ -70,11 +64,7 @@ def load_brain(
     return BackedBrain(brain, RulesBrain()) if backed else brain
 
 
-def chosen_way(
-    settings: "Settings",
-    state: "Path",
-    access: ModelAccess = BARE,
-) -> "Way":
+def chosen_way(settings: "Settings", state: "Path", access: ModelAccess = BARE) -> "Way":
     """Return how the configured model is asked; tests it when there is no verdict.
 
     Raises `BrainUnavailable`.
@@ -87,10 +77,7 @@ class AdaptedBrain:
     """Asks a model in the way that it can answer. The first answer may wait for its test."""
 
     def __init__(
-        self,
-        settings: "Settings",
-        model: "CommandBrain | OpenAIBrain",
-        state: "Path",
+        self, settings: "Settings", model: "CommandBrain | OpenAIBrain", state: "Path"
     ) -> None:
         self._settings, self._model, self._state = settings, model, state
         self.name = model.name
@@ -107,10 +94,7 @@ class AdaptedBrain:
 
 
 def brain_trouble(
-    settings: "Settings",
-    *,
-    seconds: float = 5.0,
-    vault: "Path | None" = None,
+    settings: "Settings", *, seconds: float = 5.0, vault: "Path | None" = None
 ) -> str:
     """Return why the configured brain cannot answer now, or "". Requests the model list of a server."""
     try:
@@ -124,20 +108,14 @@ def brain_trouble(
             from shutil import which
 
             return (
-                ""
-                if which(settings.command[0])
-                else f"there is no program `{settings.command[0]}`"
+                "" if which(settings.command[0]) else f"there is no program `{settings.command[0]}`"
             )
         case "openai":
             return openai.reachable(settings, seconds=seconds, vault=vault)
     return ""
 
 
-def _model(
-    settings: "Settings",
-    role: "Role",
-    access: ModelAccess,
-) -> "CommandBrain | OpenAIBrain":
+def _model(settings: "Settings", role: "Role", access: ModelAccess) -> "CommandBrain | OpenAIBrain":
     if settings.kind == "command":
         environment = access.environment
         if environment is None:
@@ -147,7 +125,5 @@ def _model(
     named = settings.extraction_model if reads_turns else settings.curation_model
     model = named or settings.model
     if not model:
-        raise BrainUnavailable(
-            "`brain.model` is not set", hint="set it to a model of the server"
-        )
+        raise BrainUnavailable("`brain.model` is not set", hint="set it to a model of the server")
     return openai.OpenAIBrain(settings, model, access)

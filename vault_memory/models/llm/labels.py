@@ -38,18 +38,10 @@ class Labeller(Protocol):
     @property
     def name(self) -> str: ...
 
-    def probability_of_yes(
-        self,
-        question: LabelQuestion,
-        text: str,
-    ) -> float:
+    def probability_of_yes(self, question: LabelQuestion, text: str) -> float:
         """Return 0 to 1. Raises ``BrainUnavailable`` without a server."""
 
-    def chosen_word(
-        self,
-        question: LabelQuestion,
-        text: str,
-    ) -> str:
+    def chosen_word(self, question: LabelQuestion, text: str) -> str:
         """Return one of the words of the question, or "". Raises ``BrainUnavailable``."""
 
 
@@ -65,11 +57,7 @@ class LabelBrain:
         memories = []
         if prompt.role in ("extraction", "channel"):
             memories = [
-                {
-                    "turn": excerpt.id,
-                    "text": statement,
-                    "type": self._type_of(excerpt, statement),
-                }
+                {"turn": excerpt.id, "text": statement, "type": self._type_of(excerpt, statement)}
                 for excerpt in prompt.excerpts
                 if (statement := statement_of(excerpt)) and self._keeps(statement)
             ]
@@ -79,11 +67,7 @@ class LabelBrain:
     def _keeps(self, statement: str) -> bool:
         return self._model.probability_of_yes(IS_KEPT, statement) >= LIKELY
 
-    def _type_of(
-        self,
-        excerpt: "Excerpt",
-        statement: str,
-    ) -> str:
+    def _type_of(self, excerpt: "Excerpt", statement: str) -> str:
         # Fault: a model may call an allergy passing, and it would fade. The phrases know it.
         types = {memory.type for memory in extract((excerpt,)).memories}
         for type_ in LASTING:

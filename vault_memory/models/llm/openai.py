@@ -31,12 +31,7 @@ from vault_memory.models.llm.openai_errors import (
     yes_share,
 )
 from vault_memory.models.llm.token_count import tokens_of_reply
-from vault_memory.rules.learning.extraction import (
-    cited_turns,
-    merged,
-    problem,
-    stands_alone,
-)
+from vault_memory.rules.learning.extraction import cited_turns, merged, problem, stands_alone
 from vault_memory.rules.learning.lenient_json import completed, without_thoughts
 
 if TYPE_CHECKING:
@@ -109,24 +104,14 @@ class OpenAIBrain:
         if len(answers) == 1:
             return BrainAnswer(answers[0].text, rung, self._model)
         return BrainAnswer(
-            merged((partial.text, partial.turn_ids) for partial in answers),
-            rung,
-            self._model,
+            merged((partial.text, partial.turn_ids) for partial in answers), rung, self._model
         )
 
-    def probability_of_yes(
-        self,
-        question: "LabelQuestion",
-        text: str,
-    ) -> float:
+    def probability_of_yes(self, question: "LabelQuestion", text: str) -> float:
         """Ask for one word; its probability where the server gives it, else 0 or 1."""
         return self._ask_label(question, text, LABEL_OPTIONS, yes_share)
 
-    def chosen_word(
-        self,
-        question: "LabelQuestion",
-        text: str,
-    ) -> str:
+    def chosen_word(self, question: "LabelQuestion", text: str) -> str:
         """Ask for one of the words of a question; "" for any other answer."""
         return self._ask_label(question, text, WORD_OPTIONS, question.chosen_in)
 
@@ -153,9 +138,7 @@ class OpenAIBrain:
                 return read_reply(self._post(json.dumps(request).encode()))
             except FormatRefused as refused:
                 if not refused.option or refused.option in self._refused_options:
-                    raise self._unavailable(
-                        str(refused), "read the log of the server"
-                    ) from None
+                    raise self._unavailable(str(refused), "read the log of the server") from None
                 self._refused_options.add(refused.option)
             except Refused as error:
                 raise self._unavailable(str(error), error.hint) from None
@@ -166,17 +149,9 @@ class OpenAIBrain:
 
     def _accepted(self, options: Mapping[str, object]) -> dict[str, object]:
         """Return the options that the server did not refuse."""
-        return {
-            name: value
-            for name, value in options.items()
-            if name not in self._refused_options
-        }
+        return {name: value for name, value in options.items() if name not in self._refused_options}
 
-    def _solve(
-        self,
-        prompt: "Prompt",
-        depth: int,
-    ) -> list[_PartialAnswer]:
+    def _solve(self, prompt: "Prompt", depth: int) -> list[_PartialAnswer]:
         """Answer a prompt; split it into halves when it is too long.
 
         A division without the person's own turns is not asked: nothing could be learned from it.
@@ -195,12 +170,7 @@ class OpenAIBrain:
                 ) from None
         return [partial for half in halves for partial in self._solve(half, depth - 1)]
 
-    def _continued(
-        self,
-        entries: str,
-        prompt: "Prompt",
-        depth: int,
-    ) -> list[_PartialAnswer]:
+    def _continued(self, entries: str, prompt: "Prompt", depth: int) -> list[_PartialAnswer]:
         """Keep the complete entries of a truncated answer, and ask for the turns after them."""
         answers = [_PartialAnswer(entries, "text", prompt.turn_ids)]
         cited = cited_turns(entries, prompt.turn_ids)
@@ -235,11 +205,7 @@ class OpenAIBrain:
             )
         return _PartialAnswer(text, "repair", prompt.turn_ids)
 
-    def _request_text(
-        self,
-        messages: list[Message],
-        prompt: "Prompt",
-    ) -> tuple[str, Rung]:
+    def _request_text(self, messages: list[Message], prompt: "Prompt") -> tuple[str, Rung]:
         """Return the text of an answer in the strictest format that the server supports."""
         format_index = self._format_index
         while True:
@@ -258,26 +224,15 @@ class OpenAIBrain:
                 elif format_index + 1 < len(FORMATS):
                     format_index += 1
                 else:
-                    raise self._unavailable(
-                        str(refused), "read the log of the server"
-                    ) from None
+                    raise self._unavailable(str(refused), "read the log of the server") from None
             except Refused as error:
                 raise self._unavailable(str(error), error.hint) from None
             else:
                 self._format_index = format_index
                 return text, FORMATS[format_index]
 
-    def _body(
-        self,
-        messages: list[Message],
-        rung: Rung,
-        prompt: "Prompt",
-    ) -> bytes:
-        request: dict[str, Any] = {
-            "model": self._model,
-            "messages": messages,
-            "stream": False,
-        }
+    def _body(self, messages: list[Message], rung: Rung, prompt: "Prompt") -> bytes:
+        request: dict[str, Any] = {"model": self._model, "messages": messages, "stream": False}
         request |= self._accepted({"temperature": 0, LIMIT: prompt.answer_tokens})
         if rung == "schema":
             shape = {"name": prompt.role, "strict": True, "schema": prompt.schema()}
@@ -331,25 +286,15 @@ class OpenAIBrain:
                 read(response, LARGEST),
             )
 
-    def _unavailable(
-        self,
-        reason: str,
-        hint: str = "",
-    ) -> BrainUnavailable:
+    def _unavailable(self, reason: str, hint: str = "") -> BrainUnavailable:
         url = urlsplit(self._url)
         server = f"the language model at {url.scheme}://{url.netloc}"
         return BrainUnavailable(
-            f"{server}: {reason}",
-            hint=hint or "check the server; until then phrase rules answer",
+            f"{server}: {reason}", hint=hint or "check the server; until then phrase rules answer"
         )
 
 
-def reachable(
-    settings: "Settings",
-    *,
-    seconds: float,
-    vault: "Path | None" = None,
-) -> str:
+def reachable(settings: "Settings", *, seconds: float, vault: "Path | None" = None) -> str:
     """Return why the server does not list its models, or "".
 
     A server without a model list counts as reachable.
@@ -360,9 +305,7 @@ def reachable(
     if key:
         headers["Authorization"] = f"Bearer {key}"
     try:
-        with answer(
-            "GET", url, headers=headers, timeout=seconds, deadline=seconds
-        ) as response:
+        with answer("GET", url, headers=headers, timeout=seconds, deadline=seconds) as response:
             read(response, LARGEST)
             status = response.status
     except Unreachable as error:

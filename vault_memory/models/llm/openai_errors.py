@@ -18,8 +18,7 @@ _TOO_LONG = re.compile(
     re.IGNORECASE,
 )
 _SHAPE = re.compile(
-    r"response_?format|json_?schema|json_object|grammar|structured|guided|\bschema\b",
-    re.IGNORECASE,
+    r"response_?format|json_?schema|json_object|grammar|structured|guided|\bschema\b", re.IGNORECASE
 )
 _CODE = re.compile(r"[A-Za-z0-9_.-]{1,40}")
 LIMIT = "max_tokens"
@@ -50,12 +49,7 @@ class Truncated(Exception):
 class FormatRefused(Exception):
     """The server does not support the requested format, or an option of the request."""
 
-    def __init__(
-        self,
-        reason: str,
-        *,
-        option: str = "",
-    ) -> None:
+    def __init__(self, reason: str, *, option: str = "") -> None:
         super().__init__(reason)
         self.option = option
         """the option that its answer names"""
@@ -64,21 +58,13 @@ class FormatRefused(Exception):
 class Refused(Exception):
     """The server refuses the request in every format."""
 
-    def __init__(
-        self,
-        reason: str,
-        hint: str,
-    ) -> None:
+    def __init__(self, reason: str, hint: str) -> None:
         super().__init__(reason)
         self.hint = hint
 
 
 def parse_reply(
-    status: int,
-    content: bytes,
-    *,
-    strict: bool = True,
-    sends_limit: bool = False,
+    status: int, content: bytes, *, strict: bool = True, sends_limit: bool = False
 ) -> dict[str, Any]:
     """Return the reply as an object, or raise one of the exceptions above.
 
@@ -98,12 +84,7 @@ def parse_reply(
     raise _refused(status, body)
 
 
-def _raise_if_clear(
-    status: int,
-    body: str,
-    *,
-    sends_limit: bool,
-) -> None:
+def _raise_if_clear(status: int, body: str, *, sends_limit: bool) -> None:
     """Raise the exception for an error whose text names what the server refuses."""
     option = next((name for name in OPTIONS if name in body), "")
     # vLLM names the context when the limit of the answer does not fit beside the prompt.
@@ -141,9 +122,7 @@ def answer_text(reply: Mapping[str, Any]) -> str:
     text = message.get("content") if isinstance(message, Mapping) else None
     # Some servers answer with a list of text blocks.
     if isinstance(text, list):
-        text = "".join(
-            str(block.get("text", "")) for block in text if isinstance(block, Mapping)
-        )
+        text = "".join(str(block.get("text", "")) for block in text if isinstance(block, Mapping))
     text = text if isinstance(text, str) else ""
     if choice.get("finish_reason") == "length":
         raise Truncated(text)
@@ -178,10 +157,7 @@ def short_text(reply: Mapping[str, Any]) -> str:
         return truncated.text
 
 
-def _refusal(
-    status: int,
-    body: str,
-) -> str:
+def _refusal(status: int, body: str) -> str:
     return f"it refuses the request (status {status}{_code(body)})"
 
 
@@ -205,22 +181,16 @@ def _was_shortened(reply: Mapping[str, Any]) -> bool:
     return isinstance(tokens, int) and tokens > 0 and tokens % 1024 == 0
 
 
-def _refused(
-    status: int,
-    body: str,
-) -> Refused:
+def _refused(status: int, body: str) -> Refused:
     match status:
         case 401 | 403:
             return Refused("it does not accept the key", "check `brain.api_key_file`")
         case 404:
             return Refused(
-                "it does not know this model or address",
-                "check `brain.model` and `brain.base_url`",
+                "it does not know this model or address", "check `brain.model` and `brain.base_url`"
             )
         case 429:
-            return Refused(
-                "it is busy (status 429)", "wait for the next night, which tries again"
-            )
+            return Refused("it is busy (status 429)", "wait for the next night, which tries again")
         case _ if 300 <= status < 400:
             return Refused(
                 f"it redirects to another address (status {status})",
@@ -228,8 +198,7 @@ def _refused(
             )
         case _:
             return Refused(
-                f"it answers with status {status}{_code(body)}",
-                "read the log of the server",
+                f"it answers with status {status}{_code(body)}", "read the log of the server"
             )
 
 

@@ -33,9 +33,7 @@ class RulesBrain:
         reads_turns = prompt.role in ("extraction", "facts", "channel")
         excerpts = prompt.excerpts if reads_turns else ()
         extraction = extract(excerpts)
-        return BrainAnswer(
-            json.dumps(extraction.as_json(), ensure_ascii=False), "rules", "rules"
-        )
+        return BrainAnswer(json.dumps(extraction.as_json(), ensure_ascii=False), "rules", "rules")
 
 
 def requests_in(text: str) -> list[str]:

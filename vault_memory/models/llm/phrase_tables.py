@@ -15,12 +15,7 @@ from itertools import chain
 from pathlib import Path
 from typing import Any
 
-from vault_memory.models.llm.phrase_values import (
-    FactValues,
-    Listing,
-    StatementEnd,
-    ValueReader,
-)
+from vault_memory.models.llm.phrase_values import FactValues, Listing, StatementEnd, ValueReader
 from vault_memory.rules.conversations.quotation_marks import unquoted
 from vault_memory.rules.search.tokens import words
 from vault_memory.rules.sentences.fillers import filler_tables
@@ -75,15 +70,10 @@ class Phrases:
         self._spaced = bool(table.get("spaces", True))
         self._pronouns = "|".join(map(re.escape, table["pronouns"]))
         self._filler = re.compile(
-            rf"(?:{self._any(table['fillers'])}[\s,，:：]*)+"
-            if table["fillers"]
-            else r"(?!)",
-            _I,
+            rf"(?:{self._any(table['fillers'])}[\s,，:：]*)+" if table["fillers"] else r"(?!)", _I
         )
         self._request = re.compile(rf"{self._any(table['requests'])}[\s,，:：]*", _I)
-        self._warning = re.compile(
-            rf"{self._any(table['warnings'])}\s?[,，:：;–—-]\s?", _I
-        )
+        self._warning = re.compile(rf"{self._any(table['warnings'])}\s?[,，:：;–—-]\s?", _I)
         self._table = table
         self._kinds = [
             _Kind(
@@ -98,10 +88,7 @@ class Phrases:
             for phrase in row["phrases"]
         ]
         self._any_kind = re.compile(
-            "|".join(
-                re.sub(r"\?P<\w+>", "?:", kind.expression) for kind in self._kinds
-            ),
-            _I,
+            "|".join(re.sub(r"\?P<\w+>", "?:", kind.expression) for kind in self._kinds), _I
         )
 
     # ---- patterns that few sentences need ----------------------------------------------------
@@ -121,9 +108,7 @@ class Phrases:
     @cached_property
     def _tag(self) -> re.Pattern[str]:
         separator = r"[\s,，;¿]" if self._spaced else r"[，,;\s]?"
-        return re.compile(
-            rf"{separator}{self._any(self._table['tags'])}\s?[?？!]*$", _I
-        )
+        return re.compile(rf"{separator}{self._any(self._table['tags'])}\s?[?？!]*$", _I)
 
     @cached_property
     def _polite(self) -> re.Pattern[str]:
@@ -211,30 +196,16 @@ class Phrases:
         pattern = rf"\s*(?:{self._pronouns}){edge}"
         return re.match(pattern, remainder, _I) is not None
 
-    def _match_of(
-        self,
-        kind: _Kind,
-        match: re.Match[str],
-        statement: str,
-    ) -> Match:
+    def _match_of(self, kind: _Kind, match: re.Match[str], statement: str) -> Match:
         text = _trimmed(statement)
-        values = (
-            self._values_of(kind, match, statement) if kind.predicate else FactValues()
-        )
+        values = self._values_of(kind, match, statement) if kind.predicate else FactValues()
         if not values.objects:
             return Match(text, kind.type)
         has_name = "name" in match.re.groupindex
         subject = statement[slice(*match.span("name"))] if has_name else ""
-        return Match(
-            text, kind.type, kind.predicate, values.objects, values.since, subject
-        )
+        return Match(text, kind.type, kind.predicate, values.objects, values.since, subject)
 
-    def _values_of(
-        self,
-        kind: _Kind,
-        match: re.Match[str],
-        statement: str,
-    ) -> FactValues:
+    def _values_of(self, kind: _Kind, match: re.Match[str], statement: str) -> FactValues:
         groups = match.re.groupindex
         start, end = match.end(), len(statement)
         if "kept" in groups:
@@ -251,17 +222,9 @@ class Phrases:
     def _is_long_enough(self, statement: str) -> bool:
         return len(statement) >= 4 if not self._spaced else len(statement.split()) >= 2
 
-    def _any(
-        self,
-        phrases: Iterable[str],
-        *,
-        inside: bool = False,
-    ) -> str:
+    def _any(self, phrases: Iterable[str], *, inside: bool = False) -> str:
         inner = (
-            "|".join(
-                self._phrase(phrase)
-                for phrase in sorted(phrases, key=len, reverse=True)
-            )
+            "|".join(self._phrase(phrase) for phrase in sorted(phrases, key=len, reverse=True))
             or "(?!)"
         )
         return rf"(?:{self._edge}(?:{inner}))" if inside else f"(?:{inner})"
@@ -322,10 +285,7 @@ def tables() -> tuple[Phrases, ...]:
 def raw_tables() -> tuple[dict[str, Any], ...]:
     """Return the content of the files of all languages; reads them once."""
     return tuple(
-        {
-            **filler_tables()[file.stem],
-            **tomllib.loads(file.read_text(encoding="utf-8")),
-        }
+        {**filler_tables()[file.stem], **tomllib.loads(file.read_text(encoding="utf-8"))}
         for file in sorted(FOLDER.glob("*.toml"))
     )
 

@@ -67,8 +67,7 @@ class ValueReader:
             conjunction = any_of(table["lists"])
         self._comma = re.compile(_COMMA)
         self._between = re.compile(
-            rf"(?P<comma>{_COMMA}(?:{any_of(table['lists'])}{blank}+)?)|{conjunction}",
-            _I,
+            rf"(?P<comma>{_COMMA}(?:{any_of(table['lists'])}{blank}+)?)|{conjunction}", _I
         )
         no_items = {
             *table["pronouns"],
@@ -85,13 +84,7 @@ class ValueReader:
         self._then = re.compile(rf"{before}(?:{any_of(table['then'])})", _I)
         self._past = re.compile(rf"(?:{before}|(?=,))(?:{any_of(table['past'])})", _I)
 
-    def one(
-        self,
-        statement: StatementEnd,
-        predicate: str,
-        *,
-        is_move: bool,
-    ) -> FactValues:
+    def one(self, statement: StatementEnd, predicate: str, *, is_move: bool) -> FactValues:
         """Returns the value at the beginning of a text; of a move, the last place that is named."""
         value = self._last_place(statement) if is_move else statement
         end = self._end.search(value.hidden)
@@ -113,11 +106,7 @@ class ValueReader:
                 last = following
         return last
 
-    def listed(
-        self,
-        statement: StatementEnd,
-        listing: Listing,
-    ) -> FactValues:
+    def listed(self, statement: StatementEnd, listing: Listing) -> FactValues:
         """Returns the values of the list at the beginning of a text."""
         spans = list(self._items(statement, listing))
         first, last = spans[0].start, spans[-1].stop
@@ -130,11 +119,7 @@ class ValueReader:
         values = (self._trimmed(self._tail.sub("", item)) for item in bare)
         return FactValues(_of_right_length(values))
 
-    def _items(
-        self,
-        statement: StatementEnd,
-        listing: Listing,
-    ) -> Iterator[slice]:
+    def _items(self, statement: StatementEnd, listing: Listing) -> Iterator[slice]:
         """Yields the places of the items, up to the end of the clause or to another clause."""
         end = self._list_ends[listing].search(statement.hidden)
         stop = end.start() if end else len(statement.text)
@@ -146,11 +131,7 @@ class ValueReader:
             yield span
             start = match.end() if match else stop
 
-    def _dated(
-        self,
-        value: str,
-        predicate: str,
-    ) -> tuple[str, str]:
+    def _dated(self, value: str, predicate: str) -> tuple[str, str]:
         """Returns a value without words such as "now" and "in March", and the latter."""
         without_tail = self._trimmed(self._tail.sub("", value))
         if predicate not in DATED:
@@ -178,9 +159,7 @@ def _date_after_comma(text: str) -> str:
 
 
 def _of_right_length(values: Iterable[str]) -> tuple[str, ...]:
-    return tuple(
-        dict.fromkeys(value for value in values if 0 < len(value) <= LONGEST_OBJECT)
-    )
+    return tuple(dict.fromkeys(value for value in values if 0 < len(value) <= LONGEST_OBJECT))
 
 
 _I = re.IGNORECASE

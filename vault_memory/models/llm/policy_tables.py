@@ -36,13 +36,11 @@ def _table(file: Path) -> dict[str, Any]:
         table = tomllib.loads(file.read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
         raise ConfigError(
-            f"{file} cannot be read: {error}",
-            hint="it is a TOML file with a table `[policy]`",
+            f"{file} cannot be read: {error}", hint="it is a TOML file with a table `[policy]`"
         ) from None
     policy = table.get("policy", {})
     if not isinstance(policy, dict):
         raise ConfigError(
-            f"`policy` in {file} is no table",
-            hint="write `[policy]` above its lists",
+            f"`policy` in {file} is no table", hint="write `[policy]` above its lists"
         )
     return policy

@@ -67,11 +67,7 @@ class SelfTestResult:
         return "full" if passes else "labels"
 
 
-def way_of(
-    settings: "Settings",
-    state: Path,
-    load: Callable[[], Brain],
-) -> Way:
+def way_of(settings: "Settings", state: Path, load: Callable[[], Brain]) -> Way:
     """Return how the configured model is asked; tests it when there is no verdict.
 
     `state` is the state folder of the vault. Raises ``BrainUnavailable``.
@@ -88,10 +84,7 @@ def way_of(
     return verdict.way
 
 
-def stored_verdict(
-    state: Path,
-    model: str,
-) -> SelfTestResult | None:
+def stored_verdict(state: Path, model: str) -> SelfTestResult | None:
     """Return the verdict on this model; None when it was not tested by this version."""
     fields = state_file.read_json(state / FILE)
     try:
@@ -102,14 +95,9 @@ def stored_verdict(
     return verdict if is_current else None
 
 
-def judge(
-    brain: Brain,
-    model: str,
-) -> SelfTestResult:
+def judge(brain: Brain, model: str) -> SelfTestResult:
     """Ask the brain about the fixed turns. Raises ``BrainUnavailable``."""
-    texts = [
-        text for pair in zip(_TO_REMEMBER, _TO_FORGET, strict=True) for text in pair
-    ]
+    texts = [text for pair in zip(_TO_REMEMBER, _TO_FORGET, strict=True) for text in pair]
     turns = {f"t{number}": text for number, text in enumerate(texts, start=1)}
     excerpts = tuple(
         Excerpt(turn_id, text, _PERSON, own=True, said=f"Mon {_DAY} 10:00")
@@ -120,9 +108,7 @@ def judge(
     answer = brain.answer(Prompt("extraction", system, (), excerpts))
     own = {turn_id: OwnTurn(text, _PERSON, _DAY) for turn_id, text in turns.items()}
     extraction = grounded(read_answer(answer.text, turns), OwnTurns(own))
-    cited = {
-        turns[turn_id] for memory in extraction.memories for turn_id in memory.evidence
-    }
+    cited = {turns[turn_id] for memory in extraction.memories for turn_id in memory.evidence}
     return SelfTestResult(
         model,
         right=len(cited.intersection(_TO_REMEMBER)),

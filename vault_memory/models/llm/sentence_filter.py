@@ -10,10 +10,7 @@ from functools import lru_cache
 from vault_memory.models.llm.own_words import own_words, quotes_another
 from vault_memory.models.llm.phrase_tables import without_question
 from vault_memory.rules.conversations.quotation_marks import HIDDEN, unquoted
-from vault_memory.rules.sentences.sentence_splitter import (
-    sentence_spans,
-    split_sentences,
-)
+from vault_memory.rules.sentences.sentence_splitter import sentence_spans, split_sentences
 
 _INTRODUCED = re.compile(r"[:：][ \t]*\n(?:[^\n]*\S[^\n]*(?:\n|\Z))*")
 _CUT = re.compile(r"\[…\]")

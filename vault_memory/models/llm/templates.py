@@ -14,10 +14,7 @@ LARGEST = 1 << 16
 """Bytes of one file"""
 
 
-def instructions(
-    role: "Role",
-    folders: Iterable[Path] = (),
-) -> str:
+def instructions(role: "Role", folders: Iterable[Path] = ()) -> str:
     """Return `{role}.md` from the first folder that has it, else the packaged file.
 
     Raises ConfigError when the file is unusable.
@@ -29,18 +26,12 @@ def instructions(
         except (FileNotFoundError, NotADirectoryError):
             continue
         except OSError as error:
-            raise _unusable(
-                folder, role, (error.strerror or "unreadable").lower()
-            ) from None
+            raise _unusable(folder, role, (error.strerror or "unreadable").lower()) from None
         return _text(raw, folder, role)
     raise _unusable(PACKAGED_PROMPTS, role, "it is missing")
 
 
-def _text(
-    raw: bytes,
-    folder: Path,
-    role: str,
-) -> str:
+def _text(raw: bytes, folder: Path, role: str) -> str:
     if len(raw) > LARGEST:
         raise _unusable(folder, role, f"it is longer than {LARGEST // 1024} KB")
     try:
@@ -52,11 +43,7 @@ def _text(
     return text
 
 
-def _unusable(
-    folder: Path,
-    role: str,
-    reason: str,
-) -> ConfigError:
+def _unusable(folder: Path, role: str, reason: str) -> ConfigError:
     return ConfigError(
         f"the prompt `{folder / (role + '.md')}` cannot be used: {reason}",
         hint="correct it, or remove it to use the packaged prompt",

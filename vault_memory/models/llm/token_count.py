@@ -44,20 +44,12 @@ def estimated_tokens(text: str) -> int:
     return wide - (-(len(text) - wide) // LETTERS_PER_TOKEN)
 
 
-def estimated_call(
-    question: str,
-    answer: str,
-) -> CallTokens:
+def estimated_call(question: str, answer: str) -> CallTokens:
     """Return the probable tokens of a call."""
-    return CallTokens(
-        estimated_tokens(question), estimated_tokens(answer), is_estimated=True
-    )
+    return CallTokens(estimated_tokens(question), estimated_tokens(answer), is_estimated=True)
 
 
-def tokens_of_reply(
-    request: bytes,
-    reply: bytes,
-) -> CallTokens:
+def tokens_of_reply(request: bytes, reply: bytes) -> CallTokens:
     """Return the tokens that a server of OpenAI's protocol names in its reply, else estimated ones."""
     payload = _object_of(reply)
     usage = payload.get("usage")

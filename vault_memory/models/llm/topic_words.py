@@ -19,15 +19,9 @@ class _Words(NamedTuple):
     signs: tuple[str, ...]
     """found anywhere in a text: words of scripts without spaces"""
 
-    def matches(
-        self,
-        text: str,
-        tokens: list[str],
-    ) -> int:
+    def matches(self, text: str, tokens: list[str]) -> int:
         """Returns how many words of a text have the topic."""
-        spaced = sum(
-            token in self.exact or token.startswith(self.beginnings) for token in tokens
-        )
+        spaced = sum(token in self.exact or token.startswith(self.beginnings) for token in tokens)
         return spaced + sum(sign in text for sign in self.signs)
 
 
@@ -47,9 +41,7 @@ def topic_of(text: str) -> str:
 @cache
 def _languages() -> tuple[dict[str, _Words], ...]:
     tables = tomllib.loads(FILE.read_text(encoding="utf-8"))
-    return tuple(
-        {topic: _listed(table[topic]) for topic in TOPICS} for table in tables.values()
-    )
+    return tuple({topic: _listed(table[topic]) for topic in TOPICS} for table in tables.values())
 
 
 def _listed(entries: list[str]) -> _Words:

@@ -119,10 +119,7 @@ class ConflictRules:
 # --- Finding ----------------------------------------------------------------------------------
 
 
-def find_conflicts(
-    statements: Iterable[Statement],
-    rules: ConflictRules,
-) -> list[Contradiction]:
+def find_conflicts(statements: Iterable[Statement], rules: ConflictRules) -> list[Contradiction]:
     """Returns each conflict among the statements of one scope once, in a fixed order."""
     by_id: dict[str, Statement] = {}
     for statement in statements:
@@ -136,11 +133,7 @@ def find_conflicts(
     return sorted(conflicts, key=_order)
 
 
-def ordered(
-    kind: Kind,
-    first: Statement,
-    second: Statement,
-) -> Contradiction:
+def ordered(kind: Kind, first: Statement, second: Statement) -> Contradiction:
     """Returns the conflict of two statements, in whichever order they come."""
     # Fault: two devices must name a conflict alike, or each would ask the person about it.
     if second.id < first.id:
@@ -152,10 +145,7 @@ def _order(conflict: Contradiction) -> tuple[str, str, str]:
     return conflict.first.id, conflict.second.id, conflict.kind
 
 
-def _between_facts(
-    by_id: Mapping[str, Statement],
-    rules: ConflictRules,
-) -> Iterator[Contradiction]:
+def _between_facts(by_id: Mapping[str, Statement], rules: ConflictRules) -> Iterator[Contradiction]:
     facts = [statement.fact for statement in by_id.values() if statement.fact]
     for pair in fact_conflicts(facts, rules.day, rules.single):
         yield ordered(pair.kind, by_id[pair.first.id], by_id[pair.second.id])
@@ -176,9 +166,7 @@ def _between_items(statements: Iterable[Statement]) -> Iterator[Contradiction]:
     items = [
         statement
         for statement in statements
-        if not statement.fact
-        and not statement.is_rule
-        and statement.type not in HAPPENINGS
+        if not statement.fact and not statement.is_rule and statement.type not in HAPPENINGS
     ]
     for first, second in _contrasts(items, _words_of_item):
         yield ordered("contrast", first, second)
@@ -188,10 +176,7 @@ def _words_of_item(statement: Statement) -> str:
     return statement.words
 
 
-def _contrasts(
-    entries: Iterable[T],
-    words_of: Callable[[T], str],
-) -> Iterator[tuple[T, T]]:
+def _contrasts(entries: Iterable[T], words_of: Callable[[T], str]) -> Iterator[tuple[T, T]]:
     """Yields entries that are equal but for a negation or a number.
 
     Many alike entries are a series of measurements rather than a contradiction.
@@ -221,11 +206,7 @@ def _between_rules(statements: Iterable[Statement]) -> Iterator[Contradiction]:
 # --- Deciding ---------------------------------------------------------------------------------
 
 
-def settle(
-    conflict: Contradiction,
-    mode: Resolution,
-    authors: Mapping[str, Authorship],
-) -> Verdict:
+def settle(conflict: Contradiction, mode: Resolution, authors: Mapping[str, Authorship]) -> Verdict:
     """Decides a conflict. `authors`: by the ids of both statements."""
     by_time = sorted((conflict.first, conflict.second), key=_when_valid(authors))
     by_learning = sorted((conflict.first, conflict.second), key=_when_learned(authors))
@@ -262,19 +243,14 @@ def _when_valid(
     return key
 
 
-def _when_learned(
-    authors: Mapping[str, Authorship],
-) -> Callable[[Statement], tuple[str, str, str]]:
+def _when_learned(authors: Mapping[str, Authorship]) -> Callable[[Statement], tuple[str, str, str]]:
     def key(statement: Statement) -> tuple[str, str, str]:
         return learned_on(statement, authors), statement.ref, statement.id
 
     return key
 
 
-def learned_on(
-    statement: Statement,
-    authors: Mapping[str, Authorship],
-) -> str:
+def learned_on(statement: Statement, authors: Mapping[str, Authorship]) -> str:
     """Returns the day on which a statement was learned, ISO; empty when nothing says it."""
     if statement.day is not None:
         return statement.day.isoformat()
@@ -286,17 +262,12 @@ def _needs_later_turn(conflict: Contradiction) -> bool:
     return conflict.kind in ("contrast", "meaning")
 
 
-def _cites_later(
-    older: Statement,
-    newer: Statement,
-    authors: Mapping[str, Authorship],
-) -> bool:
+def _cites_later(older: Statement, newer: Statement, authors: Mapping[str, Authorship]) -> bool:
     """Returns whether the bot wrote both, and the newer one cites a later turn."""
     if not (authors[older.id].is_bots and authors[newer.id].is_bots):
         return False
     if not older.ref or not newer.ref or older.ref == newer.ref:
         return False
     return learned_on(older, authors) < learned_on(newer, authors) or (
-        learned_on(older, authors) == learned_on(newer, authors)
-        and older.ref < newer.ref
+        learned_on(older, authors) == learned_on(newer, authors) and older.ref < newer.ref
     )

@@ -9,10 +9,7 @@ from decimal import Decimal
 from functools import lru_cache
 from typing import Literal, NamedTuple
 
-from vault_memory.rules.learning.wording.negations import (
-    NEGATION_LETTERS,
-    negation_words,
-)
+from vault_memory.rules.learning.wording.negations import NEGATION_LETTERS, negation_words
 from vault_memory.rules.search import stopwords
 from vault_memory.rules.search.tokens import words
 
@@ -56,10 +53,7 @@ class Skeleton(NamedTuple):
     numbers: tuple[Decimal, ...]
 
 
-def contrast(
-    first: str,
-    second: str,
-) -> Contrast | None:
+def contrast(first: str, second: str) -> Contrast | None:
     """Returns how two statements contradict each other; None if they do not.
 
     The texts have no type, quote or metadata. The order does not matter.
@@ -128,10 +122,7 @@ def _value(number: str) -> Decimal:
     return Decimal(number.replace(",", ".")).normalize()
 
 
-def _is_of_a_date(
-    text: str,
-    match: re.Match[str],
-) -> bool:
+def _is_of_a_date(text: str, match: re.Match[str]) -> bool:
     """Returns whether a number is a year, a day of a month, or a time of day."""
     before, after = text[: match.start()], text[match.end() :]
     if _YEAR.fullmatch(match[1]) or _TIME_BEFORE.search(before):

@@ -14,9 +14,7 @@ Line = tuple[str, str]
 
 
 def one_for_each_line(
-    proposed: Iterable[Proposal],
-    previous: Iterable[Proposal],
-    doc: SectionedDoc,
+    proposed: Iterable[Proposal], previous: Iterable[Proposal], doc: SectionedDoc
 ) -> tuple[Proposal, ...]:
     """Returns the proposals, where an open question about a line replaces a new one about its end.
 
@@ -24,9 +22,7 @@ def one_for_each_line(
     """
     waiting: dict[Line, Proposal] = {}
     # A question about another form of the line is about to be struck through.
-    fitting = (
-        one for one in previous if one.state == "open" and not why_stale(one, doc)
-    )
+    fitting = (one for one in previous if one.state == "open" and not why_stale(one, doc))
     by_id: dict[str, Proposal] = {}
     for proposal in fitting:
         line = _line(proposal)
@@ -57,9 +53,6 @@ def _ends(proposal: Proposal) -> bool:
     return _key(op.heading, op.line) == _key(op.heading, op.match)
 
 
-def _key(
-    heading: str,
-    text: str,
-) -> str:
+def _key(heading: str, text: str) -> str:
     fact = read_fact(text, heading)
     return fact.id if fact else content_key("", text)

@@ -15,18 +15,13 @@ FEWEST_COMMON = 2
 ID_LENGTH = 8
 
 
-def pair_id(
-    first: str,
-    second: str,
-) -> str:
+def pair_id(first: str, second: str) -> str:
     """Returns the id of a pair of statements, in whichever order they come."""
     return short_hash(*sorted((first, second)))[:ID_LENGTH]
 
 
 def likely_pairs(
-    statements: Iterable[Statement],
-    asked: Collection[str],
-    most: int,
+    statements: Iterable[Statement], asked: Collection[str], most: int
 ) -> list[tuple[Statement, Statement]]:
     """Returns pairs with common rare words, the most alike first; none that was asked about."""
     candidates = [

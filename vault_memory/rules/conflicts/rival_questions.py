@@ -14,11 +14,7 @@ SETTLED = "the line that it contradicts lost"
 """Why such a question is closed"""
 
 
-def rivals_of(
-    approved: Proposal,
-    proposals: Iterable[Proposal],
-    layout: Layout,
-) -> list[Proposal]:
+def rivals_of(approved: Proposal, proposals: Iterable[Proposal], layout: Layout) -> list[Proposal]:
     """Returns the proposals about the lines that the line of an approved one contradicts."""
     id_ = _line_id(approved, layout)
     rival_id = unclear_mark(_line(approved))
@@ -50,10 +46,7 @@ def _line(proposal: Proposal) -> str:
     return str(proposal.op.get("match", ""))
 
 
-def _line_id(
-    proposal: Proposal,
-    layout: Layout,
-) -> str:
+def _line_id(proposal: Proposal, layout: Layout) -> str:
     """Returns the id of the line that a proposal is about, as marks name it."""
     place = layout.place(proposal.note)
     line = _line(proposal)

@@ -47,10 +47,7 @@ _ADDRESS = re.compile(
     r"\bappelle[- ]moi ([^\s,.;!]+)|\bll[aá]mame ([^\s,.;!]+)|(?:叫|称呼)我([^\s，。！]+)"
 )
 _FORMAL = (
-    (
-        re.compile(r"\b(?:duz\w*|tutoi\w*|tutéame|tutea\w*|на ты)\b|\bper du\b"),
-        "familiar",
-    ),
+    (re.compile(r"\b(?:duz\w*|tutoi\w*|tutéame|tutea\w*|на ты)\b|\bper du\b"), "familiar"),
     (re.compile(r"\b(?:siez\w*|vouvoi\w*|на вы)\b|\bper sie\b|\bde usted\b"), "formal"),
 )
 _CONDITION = re.compile(
@@ -59,10 +56,7 @@ _CONDITION = re.compile(
 )
 
 
-def fill_one_slot(
-    first: str,
-    second: str,
-) -> bool:
+def fill_one_slot(first: str, second: str) -> bool:
     """Returns whether two rules give one slot two values. The order does not matter."""
     ours, theirs = slots_of(first), slots_of(second)
     return any(ours[name] != theirs[name] for name in ours.keys() & theirs.keys())
@@ -91,11 +85,7 @@ def _slots_in(text: str) -> list[Slot | None]:
     ]
 
 
-def _choice(
-    name: str,
-    choices: dict[str, str],
-    text: str,
-) -> Slot | None:
+def _choice(name: str, choices: dict[str, str], text: str) -> Slot | None:
     """Returns the only choice that a text names."""
     values = [value for value, names in choices.items() if _names(names).search(text)]
     return Slot(name, values[0]) if len(values) == 1 else None
@@ -104,8 +94,7 @@ def _choice(
 @lru_cache(maxsize=64)
 def _names(names: str) -> re.Pattern[str]:
     patterns = [
-        name if "\u4e00" <= name[0] <= "\u9fff" else rf"\b{name}\b"
-        for name in names.split()
+        name if "\u4e00" <= name[0] <= "\u9fff" else rf"\b{name}\b" for name in names.split()
     ]
     return re.compile("|".join(patterns))
 

@@ -3,22 +3,14 @@
 from dataclasses import replace
 from datetime import date
 
-from vault_memory.rules.conflicts.contradictions import (
-    MergedValues,
-    Settlement,
-    Statement,
-)
+from vault_memory.rules.conflicts.contradictions import MergedValues, Settlement, Statement
 from vault_memory.rules.conflicts.item_marks import with_marks
 from vault_memory.rules.edits.ops import Archive, Op, Remove, Replace
 from vault_memory.rules.facts.fact import Fact, begins
 from vault_memory.rules.facts.fact_page import LOSES
 
 
-def losing_ops(
-    settlement: Settlement,
-    today: date,
-    learned: str,
-) -> list[Op]:
+def losing_ops(settlement: Settlement, today: date, learned: str) -> list[Op]:
     """Returns the ops on the loser: a fact ends, a rule is archived, an item loses confidence.
 
     `learned`: the day on which the winner was learned, ISO or empty.
@@ -48,16 +40,10 @@ def merging_ops(merged: MergedValues) -> list[Op]:
     if older is None or newer is None:
         return []
     joined = replace(older, object=f"{older.object}, {newer.object}", unclear="")
-    return [
-        Remove(newer.subject, newer.text, exact=True),
-        _rewrite_fact(older, joined),
-    ]
+    return [Remove(newer.subject, newer.text, exact=True), _rewrite_fact(older, joined)]
 
 
-def with_mark(
-    statement: Statement,
-    rival: str,
-) -> Statement:
+def with_mark(statement: Statement, rival: str) -> Statement:
     """Returns a statement with the mark `unclear`; an empty `rival` removes it."""
     if statement.fact:
         fact = replace(statement.fact, unclear=rival)
@@ -67,10 +53,7 @@ def with_mark(
     return replace(statement, text=text, unclear=rival)
 
 
-def marking_op(
-    statement: Statement,
-    rival: str,
-) -> Op:
+def marking_op(statement: Statement, rival: str) -> Op:
     """Returns the op that adds the mark, or removes it where `rival` is empty."""
     line = with_mark(statement, rival).text
     return Replace(statement.heading, statement.text, line, exact=True)
@@ -101,19 +84,11 @@ def archive(rule: Statement) -> list[Op]:
     return [Replace(rule.heading, rule.text, line, exact=True), move]
 
 
-def _rewrite_fact(
-    old: Fact,
-    new: Fact,
-) -> Op:
+def _rewrite_fact(old: Fact, new: Fact) -> Op:
     return Replace(old.subject, old.text, new.line(), exact=True)
 
 
-def _ended(
-    fact: Fact,
-    winner: Statement,
-    today: date,
-    learned: str,
-) -> Fact:
+def _ended(fact: Fact, winner: Statement, today: date, learned: str) -> Fact:
     """Returns the loser as it ends when the winner begins, else when the winner was learned.
 
     A fact that begins later never held: it is struck through without a last day.

@@ -124,12 +124,7 @@ class Assembled(NamedTuple):
 
 
 def whole_note(
-    kind: str,
-    note: str,
-    text: str,
-    *,
-    worth: float = 0.0,
-    **about: str,
+    kind: str, note: str, text: str, *, worth: float = 0.0, **about: str
 ) -> Quotation | None:
     """Returns a note that can be cut item by item from its end; None for an empty note."""
     # Windows editors put a byte order mark before the first letter.
@@ -155,10 +150,7 @@ def _without_blank_ends(lines: list[str]) -> list[str]:
     return lines[first : last + 1]
 
 
-def beginning(
-    quotation: Quotation,
-    budget: int,
-) -> Quotation:
+def beginning(quotation: Quotation, budget: int) -> Quotation:
     """Returns the first lines of a quotation that fit into the budget."""
     length = -1  # no line break goes before the first line
     count = 0
@@ -171,10 +163,7 @@ def beginning(
 
 
 def recalled(
-    lines: Iterable[RecalledLine],
-    budget: int,
-    kind: str = "recalled",
-    **about: str,
+    lines: Iterable[RecalledLine], budget: int, kind: str = "recalled", **about: str
 ) -> tuple[list[Quotation], int]:
     """Returns the best lines that fit into the budget, by note, and the number of others."""
     by_note: dict[str, list[tuple[int, LineGroup]]] = {}
@@ -199,10 +188,7 @@ def recalled(
     return quotations, left_out
 
 
-def assemble(
-    quotations: Iterable[Quotation],
-    budget: int = 0,
-) -> Assembled:
+def assemble(quotations: Iterable[Quotation], budget: int = 0) -> Assembled:
     """Returns the block of these quotations, in at most `budget` characters; 0 sets no limit.
 
     The block is longer only when USER.md and CHANNEL.md alone are longer.
@@ -234,10 +220,7 @@ class _Draft:
         return self.quotation.text(self.groups.values())
 
 
-def _fit(
-    drafts: Sequence[_Draft],
-    budget: int,
-) -> None:
+def _fit(drafts: Sequence[_Draft], budget: int) -> None:
     """Cuts the drafts until they fit into the budget, or only kinds are left that are never cut."""
     room = budget - _length(drafts)
     for kind in CUT_FIRST:
@@ -252,11 +235,7 @@ def _length(drafts: Sequence[_Draft]) -> int:
     return len(INTRO) + sum(len(GAP) + len(draft.text()) for draft in drafts)
 
 
-def _cut(
-    drafts: Sequence[_Draft],
-    kind: str,
-    room: int,
-) -> int:
+def _cut(drafts: Sequence[_Draft], kind: str, room: int) -> int:
     """Cuts lines of one kind until there is room; returns the room after that."""
     for index, number in _cutting_order(drafts, kind):
         if room >= 0:
@@ -272,25 +251,17 @@ def _cut(
     return room
 
 
-def _cutting_order(
-    drafts: Iterable[_Draft],
-    kind: str,
-) -> list[tuple[int, int]]:
+def _cutting_order(drafts: Iterable[_Draft], kind: str) -> list[tuple[int, int]]:
     """Lists the groups of one kind, by draft and number, in the order in which they are cut."""
     # Negative numbers: of equal worth the last group sorts first.
     ranked: list[tuple[float, int, int]] = []
     for index, draft in enumerate(drafts):
         if draft.quotation.kind == kind:
-            ranked += [
-                (group.worth, -index, -number) for number, group in draft.groups.items()
-            ]
+            ranked += [(group.worth, -index, -number) for number, group in draft.groups.items()]
     return [(-index, -number) for _, index, number in sorted(ranked)]
 
 
-def _cuts(
-    drafts: Iterable[_Draft],
-    budget: int,
-) -> Iterator[tuple[str, str]]:
+def _cuts(drafts: Iterable[_Draft], budget: int) -> Iterator[tuple[str, str]]:
     """Yields kind and reason of each quotation that was cut."""
     for draft in drafts:
         total = len(draft.quotation.groups)

@@ -9,9 +9,7 @@ import unicodedata
 from functools import cache
 from itertools import chain
 
-HIDDEN = re.compile(
-    "[\u00ad\u200b-\u200f\u202a-\u202e\u2060-\u2064\ufeff\U000e0000-\U000e007f]"
-)
+HIDDEN = re.compile("[\u00ad\u200b-\u200f\u202a-\u202e\u2060-\u2064\ufeff\U000e0000-\U000e007f]")
 
 _TAGS = {0xE0000 + code: code for code in range(0x20, 0x7F)}
 _TAG = re.compile("[\U000e0020-\U000e007e]+")

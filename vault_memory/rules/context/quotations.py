@@ -11,14 +11,7 @@ from typing import Any, NamedTuple
 
 from vault_memory.contract import NEAREST_IN_MEANING
 from vault_memory.rules.context.prompt_injection import shaped_like_instruction
-from vault_memory.rules.context.quoting import (
-    CLOSING,
-    INTRO,
-    one_line,
-    opening,
-    plain,
-    quoted,
-)
+from vault_memory.rules.context.quoting import CLOSING, INTRO, one_line, opening, plain, quoted
 
 Answer = Mapping[str, Any]
 SHORT_REVISION = 12
@@ -41,10 +34,7 @@ class Quoted(str):
     __slots__ = ()
 
 
-def of_search(
-    answer: Answer,
-    longest: int | None = None,
-) -> Answered:
+def of_search(answer: Answer, longest: int | None = None) -> Answered:
     """Returns the answer with hits, best first: as many as fit into `longest` characters."""
     all_hits = answer["hits"]
     hits = all_hits if longest is None else _hits_that_fit(all_hits, longest)
@@ -54,9 +44,7 @@ def of_search(
         names = ", ".join(map(_name, stale))
         remarks.append(f"Changed just now, and not searched yet: {names}")
     if missing := answer["freshness"].get("missing_notes", 0):
-        remarks.append(
-            f"{missing:,} notes are not searched: the vault has too many files"
-        )
+        remarks.append(f"{missing:,} notes are not searched: the vault has too many files")
     introduction = [NEAREST_IN_MEANING] * ("words_missing" in answer)
     message = f"{len(hits)} hits, best first" if hits else "Nothing was found."
     message = " ".join([*introduction, message])
@@ -82,10 +70,7 @@ def of_search(
     return answered(Quoted("\n\n".join([*introduction, text, *remarks])), data)
 
 
-def _hits_that_fit(
-    hits: Sequence[Answer],
-    longest: int,
-) -> Sequence[Answer]:
+def _hits_that_fit(hits: Sequence[Answer], longest: int) -> Sequence[Answer]:
     """Returns the best hits whose quotations fit into an answer, which has at least one hit."""
     remaining = longest
     for index, hit in enumerate(hits):
@@ -136,20 +121,13 @@ def _missing_lines(answer: Answer) -> str:
     remaining = answer["total_lines"] - last
     messages: list[str] = []
     if cut:
-        messages.append(
-            f"line {last} is longer than an answer: {cut} characters are left out"
-        )
+        messages.append(f"line {last} is longer than an answer: {cut} characters are left out")
     if remaining:
-        messages.append(
-            f"{remaining} more lines: call memory_get with first_line {last + 1}"
-        )
+        messages.append(f"{remaining} more lines: call memory_get with first_line {last + 1}")
     return "; ".join(messages)
 
 
-def of_entity(
-    name: str,
-    answer: Answer,
-) -> Answered:
+def of_entity(name: str, answer: Answer) -> Answered:
     """Returns the answer about an entity, by the name that the model used."""
     facts = answer["facts"]
     timeline = answer.get("timeline", ())
@@ -158,9 +136,7 @@ def of_entity(
         title += f", also {', '.join(answer['aliases'])}"
     profile_lines = [one_line(line) for line in (title, answer["summary"]) if line]
     profile = "\n".join(profile_lines)
-    fact_lines = [
-        f"{fact['id'] or 'follows'}  {_fact(fact)}" for fact in (*facts, *timeline)
-    ]
+    fact_lines = [f"{fact['id'] or 'follows'}  {_fact(fact)}" for fact in (*facts, *timeline)]
     text = "\n".join([profile, *fact_lines])
     entity = quotation("entity", {"name": answer["name"]}, text)
     data = _with_notice(profile) | {
@@ -175,10 +151,7 @@ def of_entity(
     return answered(Quoted(in_marks([entity, *map(_hit, answer["hits"])])), data)
 
 
-def answered(
-    text: str,
-    answer: Mapping[str, Any],
-) -> Answered:
+def answered(text: str, answer: Mapping[str, Any]) -> Answered:
     """Returns an answer that is safe in each of its fields."""
     data = {name: _safe_data(value) for name, value in answer.items()}
     return Answered(data, safe(text))
@@ -208,20 +181,13 @@ def in_marks(quotations: Iterable[str]) -> Quoted:
     return Quoted("\n\n".join([INTRO, *quotations]))
 
 
-def quotation(
-    kind: str,
-    about: Mapping[str, str],
-    text: str,
-) -> Quoted:
+def quotation(kind: str, about: Mapping[str, str], text: str) -> Quoted:
     """Returns lines between tags that name their source."""
     lines = quoted(lines_of(text), label=_label_in(kind, text))
     return Quoted("\n".join([opening(kind, **about), *lines, CLOSING]))
 
 
-def _label_in(
-    kind: str,
-    text: str,
-) -> str:
+def _label_in(kind: str, text: str) -> str:
     """Returns the name of the speaker with which the index begins what was said, or ""."""
     # Fault: each answer of the bot was flagged for its own label `**assistant**:`. In a note the
     # same letters are somebody's, and pose as a turn.

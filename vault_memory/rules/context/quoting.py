@@ -39,8 +39,7 @@ _PLAIN_LESS = r"""<(?![!"#$%'()*+,\-.0-9:;<=>?@\[\]^_{}~])"""
 _PLAIN_OPEN = r"""\[(?![!"#$%'()*+,\-.0-9:;<=>?@\[\]^_{}~|bd-hj-ru-z])"""
 """The signs in ASCII, except before letters that begin no tag: most signs of a long text cost nothing"""
 _OPENER = re.compile(
-    rf"[{_LESS}{_OPEN}]|{_PLAIN_LESS}|{_PLAIN_OPEN}|{_ENTITY}|{_JSON_ESCAPE}",
-    re.IGNORECASE,
+    rf"[{_LESS}{_OPEN}]|{_PLAIN_LESS}|{_PLAIN_OPEN}|{_ENTITY}|{_JSON_ESCAPE}", re.IGNORECASE
 )
 _ANY_ENTITY = re.compile(
     r"&(?:amp;)*(?:#\d{1,7}|#x[0-9a-f]{1,6}|[a-z][a-z0-9]{1,30});?"
@@ -101,10 +100,7 @@ def escaped(text: str) -> str:
     return _OPENER.sub(lambda sign: _harmless(text, sign), text)
 
 
-def _harmless(
-    text: str,
-    sign: re.Match[str],
-) -> str:
+def _harmless(text: str, sign: re.Match[str]) -> str:
     """Returns a sign, or its replacement where it may begin a tag."""
     less, bracket = HARMLESS
     if _is_bracket(sign[0]):
@@ -131,11 +127,7 @@ def _is_bracket(sign: str) -> bool:
     return skeleton(_decoded(sign)).startswith("[")
 
 
-def _letters_after(
-    text: str,
-    position: int,
-    first: re.Pattern[str],
-) -> tuple[str, str]:
+def _letters_after(text: str, position: int, first: re.Pattern[str]) -> tuple[str, str]:
     """Returns the next letters as a reader sees them, and the blanks before them.
 
     When the first letter does not match `first`, only that letter is returned.
@@ -145,9 +137,7 @@ def _letters_after(
 
 
 def _ascii_letters_after(
-    text: str,
-    position: int,
-    first: re.Pattern[str],
+    text: str, position: int, first: re.Pattern[str]
 ) -> tuple[str, str] | None:
     """Reads plain ASCII without escapes quickly; None for any other text."""
     # Fault (H122): a hostile note of 500,000 brackets took 18 seconds letter by letter.
@@ -166,11 +156,7 @@ def _ascii_letters_after(
     return letters, gap
 
 
-def _decoded_letters_after(
-    text: str,
-    position: int,
-    first: re.Pattern[str],
-) -> tuple[str, str]:
+def _decoded_letters_after(text: str, position: int, first: re.Pattern[str]) -> tuple[str, str]:
     """Reads any text letter by letter, with entities and escapes decoded."""
     letters = ""
     gap = ""
@@ -185,10 +171,7 @@ def _decoded_letters_after(
     return letters, gap
 
 
-def _next_character(
-    text: str,
-    position: int,
-) -> tuple[str, int]:
+def _next_character(text: str, position: int) -> tuple[str, int]:
     """Returns the decoded character at a position, and the position after it."""
     if text[position] in "&\\":
         entity = _ANY_ENTITY.match(text, position)
@@ -220,11 +203,7 @@ def one_line(text: str) -> str:
     return _BREAKS.sub(" ", text)
 
 
-def quoted(
-    lines: Sequence[str],
-    *,
-    label: str = "",
-) -> tuple[str, ...]:
+def quoted(lines: Sequence[str], *, label: str = "") -> tuple[str, ...]:
     """Returns lines of a note for a prompt: without tags, and with flags.
 
     `label` begins the first line, and is no word of the note: it says who speaks.
@@ -238,14 +217,8 @@ def quoted(
     return tuple(_add_flags(text.split("\n"), _suspicious(words)))
 
 
-def _add_flags(
-    lines: Iterable[str],
-    suspicious: Set[int],
-) -> list[str]:
-    return [
-        FLAG + line if number in suspicious else line
-        for number, line in enumerate(lines)
-    ]
+def _add_flags(lines: Iterable[str], suspicious: Set[int]) -> list[str]:
+    return [FLAG + line if number in suspicious else line for number, line in enumerate(lines)]
 
 
 def _suspicious(lines: Sequence[str]) -> frozenset[int]:

@@ -31,11 +31,7 @@ def time_of(text: str) -> datetime | None:
     return moment if moment.tzinfo else moment.replace(tzinfo=UTC)
 
 
-def rewound(
-    raw: bytes,
-    records: Sequence[Record],
-    moment: datetime,
-) -> Rewound:
+def rewound(raw: bytes, records: Sequence[Record], moment: datetime) -> Rewound:
     """Returns what a note said at `moment`, from a later version and the records of its edits.
 
     `records` are those of the note, oldest first. Between two records a person may have written,

@@ -3,13 +3,7 @@
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from vault_memory.rules.context.quotations import (
-    Answered,
-    Quoted,
-    answered,
-    in_marks,
-    quotation,
-)
+from vault_memory.rules.context.quotations import Answered, Quoted, answered, in_marks, quotation
 from vault_memory.rules.context.quoting import INTRO, one_line
 
 Answer = Mapping[str, Any]
@@ -38,11 +32,7 @@ def of_source(answer: Answer) -> Answered:
     return answered(Quoted(f"{in_marks(quotations)}\n\n{message}"), data)
 
 
-def of_summary(
-    id_: str,
-    note: str,
-    preview: str,
-) -> Answered:
+def of_summary(id_: str, note: str, preview: str) -> Answered:
     """Returns the answer about a conversation that was summed up."""
     message = f"summed up in {note}" if note else "there is nothing to sum up"
     text = quotation("episode", {"note": note}, preview) if preview else ""
@@ -71,18 +61,10 @@ def _turn_as_data(turn: Answer) -> dict[str, Any]:
         lines = [*turn["before"], turn["turn"], *turn["after"]]
         said = "\n".join(_lines(lines, turn["id"]))
         text = quotation("transcript", {"note": turn["note"]}, said)
-    return {
-        "id": turn["id"],
-        "gone": turn["gone"] or "",
-        "note": turn["note"],
-        "text": text,
-    }
+    return {"id": turn["id"], "gone": turn["gone"] or "", "note": turn["note"], "text": text}
 
 
-def _lines(
-    turns: Iterable[Answer],
-    turn_id: str,
-) -> Iterator[str]:
+def _lines(turns: Iterable[Answer], turn_id: str) -> Iterator[str]:
     """Yields a line for each turn; an arrow shows the one that was asked for."""
     for turn in turns:
         arrow = "→ " if turn["id"] == turn_id else "  "

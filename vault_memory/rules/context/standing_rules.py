@@ -20,18 +20,14 @@ from vault_memory.rules.sentences.sentence_splitter import split_sentences
 
 LONGEST_TURN = 600
 """Letters; a longer turn is a pasted document, not a request"""
-UNSAID_RULE = "it is a standing rule for the bot, and no recorded turn of its owner in this session says it"
+UNSAID_RULE = (
+    "it is a standing rule for the bot, and no recorded turn of its owner in this session says it"
+)
 
 _MARKER = re.compile(r"^(?:\[[\w ]{1,20}\]|[\s>#*+\-–—•\d.)(])*(?<!\w)")
-_DATED = re.compile(
-    r"(?<!\s)\s*+\((?:[^()]*\b\d{4}-\d{2}-\d{2}\b[^()]*|ref:[^()]*)\)\s*+$"
-)
-_LINK = re.compile(
-    r"!?\[([^\]\[]*)\]\([^)]*\)|\[\[(?:[^\]\[|]*\|)?([^\]\[|]*)\]\]|<[^<>\s]{1,40}>"
-)
-_CLAUSE = re.compile(
-    r":(?!\d|//)\s*|：|[.!?;…؟।]\s|[。！？｡；]|\s[–—-]+\s|[（(]|[»«“”\"]"
-)
+_DATED = re.compile(r"(?<!\s)\s*+\((?:[^()]*\b\d{4}-\d{2}-\d{2}\b[^()]*|ref:[^()]*)\)\s*+$")
+_LINK = re.compile(r"!?\[([^\]\[]*)\]\([^)]*\)|\[\[(?:[^\]\[|]*\|)?([^\]\[|]*)\]\]|<[^<>\s]{1,40}>")
+_CLAUSE = re.compile(r":(?!\d|//)\s*|：|[.!?;…؟।]\s|[。！？｡；]|\s[–—-]+\s|[（(]|[»«“”\"]")
 _COMMA = re.compile(r"[,，、]\s*")
 _WORD = re.compile(r"(?<![\w@.+/:'’&#%-])[\w@.+/:'’&#%-]*\w[\w@+/#%]*")
 _LEAD_INS = frozenset(
@@ -40,9 +36,7 @@ _LEAD_INS = frozenset(
     "de ahora en adelante s'il te vous plaît oui retiens règle désormais dorénavant à partir de maintenant "
     "пожалуйста и да запомни что правило отныне впредь".split()
 )
-_LEAD_OUT = frozenset(
-    "please thanks thank you ok okay bitte danke gracias merci спасибо".split()
-)
+_LEAD_OUT = frozenset("please thanks thank you ok okay bitte danke gracias merci спасибо".split())
 _CJK_LEAD_IN = re.compile(
     r"^(?:请|請|好的?|记住|記住|从现在(?:开始|起)|從現在(?:開始|起)|今后|今後|以后|以後)+"
 )
@@ -198,10 +192,7 @@ def _own_line(turn: str) -> str:
     return lines[0]
 
 
-def was_said(
-    line: str,
-    keys: Collection[str],
-) -> bool:
+def was_said(line: str, keys: Collection[str]) -> bool:
     """Returns whether the owner said each sentence of a line."""
     line_keys = [_key(sentence) for sentence in _plain_sentences(line)]
     return bool(line_keys) and all(key in keys for key in line_keys)

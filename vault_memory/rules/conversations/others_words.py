@@ -55,9 +55,7 @@ MOST_JSON = 8
 _FENCED = re.compile(
     r"```[^`\n]*\n.*?(?:```|\Z)|^~~~[^\n]*\n.*?(?:^~~~|\Z)", re.DOTALL | re.MULTILINE
 )
-_COMMENT = re.compile(
-    r"<!--.*?(?:-->|\Z)|\[quote\b.*?(?:\[/quote\]|\Z)", re.DOTALL | re.I
-)
+_COMMENT = re.compile(r"<!--.*?(?:-->|\Z)|\[quote\b.*?(?:\[/quote\]|\Z)", re.DOTALL | re.I)
 _CLOSING_TAG = re.compile(r"</([A-Za-z][\w:-]{0,40})\s*>")
 _TAG = re.compile(r"<(?:!doctype|/?([A-Za-z][\w:-]{0,40}))(?:\s[^<>]{0,400})?/?>", re.I)
 _JSON = re.compile(r"[\[{](?=\s*[\"{\[])")
@@ -96,10 +94,7 @@ class OwnWords(NamedTuple):
 class OthersWords:
     """The words of all languages by which texts of others are recognized."""
 
-    def __init__(
-        self,
-        tables: Iterable[Mapping[str, Any]],
-    ) -> None:
+    def __init__(self, tables: Iterable[Mapping[str, Any]]) -> None:
         """`tables` are tables `[others]`. Raises ConfigError for a missing list."""
         lists: dict[str, list[str]] = {name: [] for name in LISTS}
         for table in tables:
@@ -112,9 +107,7 @@ class OthersWords:
                 lists[name] += map(fold, table[name])
         any_of = {name: _any_of(phrases) for name, phrases in lists.items()}
         self._header = re.compile(rf"(?:{any_of['headers']})\s?[:：]")
-        self._prefix = re.compile(
-            rf"(?:^|[:：.!?。！？]\s*)(?:{any_of['forwards']})\s?[:：]"
-        )
+        self._prefix = re.compile(rf"(?:^|[:：.!?。！？]\s*)(?:{any_of['forwards']})\s?[:：]")
         self._announced = re.compile(any_of["forwarded"])
         self._wrote = re.compile(any_of["wrote"])
         self._begins_with_self = re.compile(rf"\A\W*+(?:{any_of['selves']})")
@@ -131,32 +124,21 @@ class OthersWords:
         self._greeting = re.compile(rf"(?:{any_of['greetings']})")
         self._closing = re.compile(rf"(?:{any_of['closings']})")
 
-    def own(
-        self,
-        text: str,
-    ) -> OwnWords:
+    def own(self, text: str) -> OwnWords:
         """Returns what the person says in a turn, and whether it is uncertain."""
         is_pasted = _PARAGRAPHS.search(text.strip()) is not None
         own = self._without_mails(_without_blocks(text))
         own, has_material = self._without_material(own)
         return OwnWords(own, is_pasted or has_material)
 
-    def spoken(
-        self,
-        text: str,
-    ) -> str:
+    def spoken(self, text: str) -> str:
         """Returns a text of the same length in which the words of others are hidden.
 
         Names and titles remain: "My cat is called 'Miro'."
         """
         return unquoted(text, shows=self._is_name)
 
-    def _is_name(
-        self,
-        text: str,
-        start: int,
-        end: int,
-    ) -> bool:
+    def _is_name(self, text: str, start: int, end: int) -> bool:
         before = fold(text[max(0, start - LONGEST_SAYING) : start])
         after = fold(text[end : end + LONGEST_SAYING])
         # Fault: in "Eve said 'I hate it'" the short quotation is no title.
@@ -206,11 +188,7 @@ class OthersWords:
         match = self._closing.match(folded)
         return match is not None and len(folded) - match.end() <= LONGEST_NAME
 
-    def _begins_mail(
-        self,
-        lines: list[str],
-        number: int,
-    ) -> bool:
+    def _begins_mail(self, lines: list[str], number: int) -> bool:
         """Returns whether a line begins a mail, or is the line above a signature."""
         line = lines[number]
         if line.rstrip() == "--":
@@ -223,9 +201,7 @@ class OthersWords:
             return False
         folded = fold(bare)
         if self._header.match(folded):
-            following = (
-                fold(row.strip(_MARKERS)) for row in lines[number + 1 : number + 3]
-            )
+            following = (fold(row.strip(_MARKERS)) for row in lines[number + 1 : number + 3])
             if "@" in bare or any(map(self._header.match, following)):
                 return True
         if not self._announced.search(folded):
@@ -345,11 +321,7 @@ START = r"\A\W*+"
 
 
 def _cut_material(
-    text: str,
-    paragraph: tuple[int, int],
-    request: _WorkRequest,
-    *,
-    is_last: bool,
+    text: str, paragraph: tuple[int, int], request: _WorkRequest, *, is_last: bool
 ) -> tuple[str, bool]:
     """Returns a turn without the text of a request, and whether the request means any.
 
@@ -446,11 +418,7 @@ def _without_json(text: str) -> str:
     return "".join([*segments, text[position:]])
 
 
-def _whole_lines(
-    text: str,
-    start: int,
-    end: int,
-) -> tuple[int, int]:
+def _whole_lines(text: str, start: int, end: int) -> tuple[int, int]:
     """Returns a span that leaves no half of a sentence before it or after it."""
     line = text.rfind("\n", 0, start) + 1
     before = text[line:start].rstrip()
@@ -465,11 +433,7 @@ def _whole_lines(
 
 def _without_html(text: str) -> str:
     closed = {name.lower() for name in _CLOSING_TAG.findall(text)}
-    tags = [
-        tag.span()
-        for tag in _TAG.finditer(text)
-        if not tag[1] or tag[1].lower() in closed
-    ]
+    tags = [tag.span() for tag in _TAG.finditer(text) if not tag[1] or tag[1].lower() in closed]
     if not tags:
         return text
     start, end = _whole_lines(text, tags[0][0], tags[-1][1])

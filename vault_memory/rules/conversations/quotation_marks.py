@@ -70,11 +70,7 @@ def quotations(text: str) -> list[tuple[int, int]]:
     return _outermost(spans)
 
 
-def unquoted(
-    text: str,
-    *,
-    shows: Callable[[str, int, int], bool] | None = None,
-) -> str:
+def unquoted(text: str, *, shows: Callable[[str, int, int], bool] | None = None) -> str:
     """Returns a text of the same length in which quotations are hidden.
 
     `shows` returns whether the quotation between two positions remains visible.
@@ -92,10 +88,7 @@ def unquoted(
     return "".join([*segments, text[position:]])
 
 
-def _closed_by(
-    sign: str,
-    open_marks: list[tuple[str, int]],
-) -> int | None:
+def _closed_by(sign: str, open_marks: list[tuple[str, int]]) -> int | None:
     """Returns the depth of the innermost open mark that a sign closes."""
     for depth in range(len(open_marks) - 1, -1, -1):
         if sign in _CLOSERS[open_marks[depth][0]]:
@@ -103,10 +96,7 @@ def _closed_by(
     return None
 
 
-def _may_close(
-    text: str,
-    position: int,
-) -> bool:
+def _may_close(text: str, position: int) -> bool:
     sign = text[position]
     before, after = text[position - 1], text[position + 1 : position + 2]
     # Fault: the apostrophe of "doesn't" ends no quotation.
@@ -116,10 +106,7 @@ def _may_close(
     return not (sign in _EVEN and _is_edge(before) and _is_letter(after))
 
 
-def _may_open(
-    text: str,
-    position: int,
-) -> bool:
+def _may_open(text: str, position: int) -> bool:
     sign = text[position]
     if sign not in _CLOSERS:
         return False
@@ -142,11 +129,7 @@ def _is_letter(char: str) -> bool:
     return char.isalnum() and not "\u3040" <= char <= "\u9fff"
 
 
-def is_title(
-    text: str,
-    start: int,
-    end: int,
-) -> bool:
+def is_title(text: str, start: int, end: int) -> bool:
     """Returns whether a quotation may be a title or a name, by its form."""
     if text[max(0, start - 3) : start].rstrip()[-1:] in (":", "："):
         return False

@@ -16,10 +16,7 @@ LEAST_ALIKE, MOST_ENDING = 4, 3
 """Letters that two forms of a word share at least, and those in which they differ at most"""
 
 
-def wished_part(
-    text: str,
-    query: Collection[str],
-) -> str:
+def wished_part(text: str, query: Collection[str]) -> str:
     """Returns what a sentence such as "I need the boiler pressure" asks for; else nothing.
 
     `query` has the words of the query.
@@ -71,18 +68,12 @@ def content_words(text: str) -> list[str]:
     return [word for word in words if word in answers or not tokens.is_stop_word(word)]
 
 
-def is_among(
-    word: str,
-    words: Collection[str],
-) -> bool:
+def is_among(word: str, words: Collection[str]) -> bool:
     """Returns whether a word, or another form of it, is among these words."""
     return word in words or any(_is_form_of(word, form) for form in words)
 
 
-def _is_form_of(
-    word: str,
-    form: str,
-) -> bool:
+def _is_form_of(word: str, form: str) -> bool:
     shorter, longer = sorted((word, form), key=len)
     stem = shorter[: max(LEAST_ALIKE, len(shorter) - 1)]
     if len(stem) < LEAST_ALIKE or not longer.startswith(stem):

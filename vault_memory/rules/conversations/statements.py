@@ -35,10 +35,7 @@ def without_speaker(text: str) -> str:
     return _speaker.sub("", text, count=1)
 
 
-def repeats(
-    text: str,
-    query: Collection[str],
-) -> bool:
+def repeats(text: str, query: Collection[str]) -> bool:
     """Returns whether a turn asks the same as the query, and states nothing else.
 
     `query` has the words of the query. A statement is never a repetition.
@@ -55,10 +52,7 @@ def repeats(
     return shared > 0 and shared >= ENOUGH * len(terms)
 
 
-def tells_nothing(
-    turn: str,
-    who: str,
-) -> bool:
+def tells_nothing(turn: str, who: str) -> bool:
     """Returns whether a turn with its speaker only asks or orders, or is an empty answer."""
     if not turn.startswith("**"):
         return False
@@ -76,11 +70,7 @@ def _speaker_of(turn: str) -> str:
     return match[0].strip("-+*: \n") if match else ""
 
 
-def only_serves(
-    turn: str,
-    query: Collection[str],
-    question: str,
-) -> bool:
+def only_serves(turn: str, query: Collection[str], question: str) -> bool:
     """Returns whether a turn of the bot has no word beyond the query, its question and its service.
 
     `query` has the words of the query; `question` is the turn before, or empty.
@@ -114,10 +104,7 @@ def asking_part(text: str) -> float:
     return float(_begins_as_question(text))
 
 
-def asked_part(
-    text: str,
-    who: str,
-) -> float:
+def asked_part(text: str, who: str) -> float:
     """Returns the share of a turn, by letters, that asks or orders something.
 
     An order of the bot is advice, and so an answer; a line of a note orders nothing.
@@ -128,9 +115,7 @@ def asked_part(
     sentences = split_sentences(text)
     letters = sum(map(len, sentences)) or 1
     questions_and_orders = [
-        sentence
-        for sentence in sentences
-        if tokens.is_question(sentence) or _is_order(sentence)
+        sentence for sentence in sentences if tokens.is_question(sentence) or _is_order(sentence)
     ]
     return max(asking, sum(map(len, questions_and_orders)) / letters)
 
@@ -223,10 +208,7 @@ def _question_words() -> frozenset[str]:
     return frozenset(stopwords.QUESTION_WORDS.split())
 
 
-def empty_part(
-    text: str,
-    who: str,
-) -> float:
+def empty_part(text: str, who: str) -> float:
     """Returns the share of a text, by letters, that answers nothing, such as `I do not know`.
 
     A sentence of the bot may name what it does not know. A person's sentence must say nothing else,
@@ -237,17 +219,11 @@ def empty_part(
         return 0.0
     sentences = split_sentences(text)
     letters = sum(len(sentence) for sentence in sentences)
-    empty = sum(
-        len(sentence) for sentence in sentences if _is_empty(sentence, by_bot=by_bot)
-    )
+    empty = sum(len(sentence) for sentence in sentences if _is_empty(sentence, by_bot=by_bot))
     return empty / letters if letters else 0.0
 
 
-def _is_empty(
-    sentence: str,
-    *,
-    by_bot: bool,
-) -> bool:
+def _is_empty(sentence: str, *, by_bot: bool) -> bool:
     plain = sentence.casefold().replace("’", "'")
     if len(plain) > LONGEST_EMPTY or tokens.is_question(plain):
         return False
@@ -265,9 +241,7 @@ def _may_be_empty(text: str) -> bool:
     """Returns quickly whether a text has any word of an empty answer; most have none."""
     if not _marks().isdisjoint(_non_words.sub(" ", text.lower()).split()):
         return True
-    return not text.isascii() and any(
-        phrase in text for phrase in _phrases_without_spaces()
-    )
+    return not text.isascii() and any(phrase in text for phrase in _phrases_without_spaces())
 
 
 _non_words = re.compile(r"[^\w\u0900-\u0963\u0966-\u097f]+")

@@ -113,20 +113,14 @@ class Turn(NamedTuple):
         return fields
 
 
-def new_id(
-    at: datetime,
-    chance: int,
-) -> str:
+def new_id(at: datetime, chance: int) -> str:
     """Returns an id that sorts by time; `chance` is 30 random bits, unique in a millisecond."""
     milliseconds = int(at.timestamp() * 1000)
     time_digits = _base_36(milliseconds % 36**9, 9).lstrip("0")
     return time_digits + _base_36(chance % 36**6, 6)
 
 
-def _base_36(
-    number: int,
-    length: int,
-) -> str:
+def _base_36(number: int, length: int) -> str:
     digits = ""
     for _ in range(length):
         number, digit = divmod(number, 36)
@@ -144,10 +138,7 @@ def read_turn(line: str | bytes) -> Turn | None:
     if not _is_turn(fields):
         return None
 
-    def field(
-        name: str,
-        default: str = "",
-    ) -> str:
+    def field(name: str, default: str = "") -> str:
         value = fields.get(name)
         return value if isinstance(value, str) and value else default
 
@@ -208,18 +199,12 @@ def read_turns(raw: bytes) -> tuple[Turn, ...]:
     return transcript.turns
 
 
-def _continues(
-    raw: bytes,
-    earlier: bytes,
-) -> bool:
+def _continues(raw: bytes, earlier: bytes) -> bool:
     # Fault (B42): another process may have written half of the last line by then.
     return earlier.endswith(b"\n") and raw.startswith(earlier)
 
 
-def _decoded(
-    raw: bytes,
-    earlier: tuple[Turn, ...] = (),
-) -> tuple[Turn, ...]:
+def _decoded(raw: bytes, earlier: tuple[Turn, ...] = ()) -> tuple[Turn, ...]:
     """Returns the earlier turns and those in `raw`, each id once."""
     ids = set(map(attrgetter("id"), earlier))
     new_turns = (turn for _, turn in _numbered_turns(raw, 1) if turn.id not in ids)
@@ -251,10 +236,7 @@ _DROPPED_FLAGS = ("silent", "automated")
 
 
 def read_dropped(
-    line: bytes,
-    *,
-    default_id: str,
-    default_time: datetime,
+    line: bytes, *, default_id: str, default_time: datetime
 ) -> dict[str, str | bool] | str:
     """Returns a line of the drop folder as arguments of a turn, or the reason why it is none.
 
@@ -267,16 +249,8 @@ def read_dropped(
     if not isinstance(value, dict):
         return "it is no JSON object"
     wrong_types = [
-        *(
-            name
-            for name in _DROPPED_TEXTS
-            if not isinstance(value.get(name) or "", str)
-        ),
-        *(
-            name
-            for name in _DROPPED_FLAGS
-            if not isinstance(value.get(name, False), bool)
-        ),
+        *(name for name in _DROPPED_TEXTS if not isinstance(value.get(name) or "", str)),
+        *(name for name in _DROPPED_FLAGS if not isinstance(value.get(name, False), bool)),
     ]
     if wrong_types:
         return f"`{wrong_types[0]}` is of the wrong type"
@@ -306,13 +280,9 @@ def _problem_of_dropped(texts: Mapping[str, str]) -> str:
 def checked(turn: Turn) -> Turn:
     """Returns the turn. Raises UsageError when it cannot be recorded."""
     if turn.role not in ROLES:
-        raise UsageError(
-            f"{turn.role!r} is no role", hint=f"known are {', '.join(ROLES)}"
-        )
+        raise UsageError(f"{turn.role!r} is no role", hint=f"known are {', '.join(ROLES)}")
     if turn.origin not in ORIGINS:
-        raise UsageError(
-            f"{turn.origin!r} is no origin", hint=f"known are {', '.join(ORIGINS)}"
-        )
+        raise UsageError(f"{turn.origin!r} is no origin", hint=f"known are {', '.join(ORIGINS)}")
     if not _WORD.fullmatch(turn.source):
         raise UsageError(
             f"{turn.source!r} is no source",
@@ -322,25 +292,16 @@ def checked(turn: Turn) -> Turn:
         raise UsageError("the turn has no text", hint="record only what was said")
     if len(turn.text) > LONGEST:
         raise UsageError(
-            f"a turn of {len(turn.text):,} letters is too long",
-            hint=f"up to {LONGEST:,} are taken",
+            f"a turn of {len(turn.text):,} letters is too long", hint=f"up to {LONGEST:,} are taken"
         )
     if not turn.session:
         raise UsageError(
-            "a turn belongs to a session",
-            hint="name one: any text that tells it from others",
+            "a turn belongs to a session", hint="name one: any text that tells it from others"
         )
     return turn
 
 
-def transcript_path(
-    layout: Layout,
-    *,
-    user: str,
-    channel: str,
-    day: date,
-    workspace: bool,
-) -> str:
+def transcript_path(layout: Layout, *, user: str, channel: str, day: date, workspace: bool) -> str:
     """Returns the file for a turn of this day. Raises UsageError for an impossible folder name.
 
     `workspace`: turns of the layout's own user go to the transcripts of the workspace.
@@ -356,27 +317,17 @@ def transcript_path(
     return f"Users/{user}/transcripts/{day}.jsonl"
 
 
-def _check_folder_name(
-    layout: Layout,
-    kind: str,
-    parent: str,
-    name: str,
-    day: date,
-) -> None:
+def _check_folder_name(layout: Layout, kind: str, parent: str, name: str, day: date) -> None:
     """Raises UsageError when the transcript of a name would be in another scope, or in none."""
     place = layout.place(f"{parent}/{name}/transcripts/{day}.jsonl")
     if place and place.kind == "transcript" and place.scope == f"{kind}:{name}":
         return
     raise UsageError(
-        f"{name!r} cannot be the name of a {kind}",
-        hint="it has to be one that a folder can have",
+        f"{name!r} cannot be the name of a {kind}", hint="it has to be one that a folder can have"
     )
 
 
-def own_scope(
-    turn: Turn,
-    scope: str,
-) -> str:
+def own_scope(turn: Turn, scope: str) -> str:
     """Returns the speaker's scope for a turn in a transcript of several people, or ``""``."""
     # A transcript of one person must not speak in the name of another.
     if scope.startswith("user:") or turn.role != PERSON or not turn.user:
@@ -392,12 +343,7 @@ class TurnChunk(NamedTuple):
     """its second scope besides that of the transcript; often empty"""
 
 
-def turn_chunks(
-    raw: bytes,
-    scope: str,
-    *,
-    first_line: int = 1,
-) -> list[TurnChunk]:
+def turn_chunks(raw: bytes, scope: str, *, first_line: int = 1) -> list[TurnChunk]:
     """Returns the chunks of a transcript, or of its end that begins with `first_line`."""
     return [
         chunk
@@ -406,11 +352,7 @@ def turn_chunks(
     ]
 
 
-def _chunks_of_turn(
-    turn: Turn,
-    line: int,
-    scope: str,
-) -> Iterator[TurnChunk]:
+def _chunks_of_turn(turn: Turn, line: int, scope: str) -> Iterator[TurnChunk]:
     speaker = turn.role
     if turn.role == PERSON and turn.user:
         speaker = turn.user
@@ -436,10 +378,7 @@ def _short_name(name: str) -> str:
     return line[:_LONGEST_NAME].strip()
 
 
-def _numbered_turns(
-    raw: bytes,
-    first_line: int,
-) -> Iterator[tuple[int, Turn]]:
+def _numbered_turns(raw: bytes, first_line: int) -> Iterator[tuple[int, Turn]]:
     """Yields the turns with their line numbers, each id once."""
     ids: set[str] = set()
     for number, line in enumerate(raw.split(b"\n"), start=first_line):

@@ -7,9 +7,7 @@ from typing import TYPE_CHECKING, assert_never
 
 from vault_memory.lazy import lazy_module
 from vault_memory.markdown.document import SectionedDoc, is_text, parse, render
-from vault_memory.markdown.editable_region import (
-    top_region,
-)
+from vault_memory.markdown.editable_region import top_region
 from vault_memory.markdown.item_text import (
     parts_of,
     rewritten,
@@ -82,11 +80,7 @@ class _BodyEdit:
     ops: tuple[Op, ...] = ()
     """the ops with the texts that they wrote, where these lack the marker of the list"""
 
-    def applied(
-        self,
-        ops: list[Op],
-        heading: str,
-    ) -> list[Applied]:
+    def applied(self, ops: list[Op], heading: str) -> list[Applied]:
         """Returns the result of each op, with the heading as the note has it."""
         return [
             Applied(replace(op, heading=heading), outcome, self.removed)
@@ -94,10 +88,7 @@ class _BodyEdit:
         ]
 
 
-def apply_ops(
-    doc: SectionedDoc,
-    ops: Iterable[object],
-) -> Outcome:
+def apply_ops(doc: SectionedDoc, ops: Iterable[object]) -> Outcome:
     """Applies ops in order, and collects those that cannot be applied. The input does not change.
 
     `ops` are JSON values or ops. Lines appended to one section in a row are checked together, and
@@ -125,10 +116,7 @@ def _group_appends(ops: Iterable[object]) -> Iterator[list[_Request]]:
         yield group
 
 
-def _appends_to_same_section(
-    previous: Op | OpRefused,
-    op: Op | OpRefused,
-) -> bool:
+def _appends_to_same_section(previous: Op | OpRefused, op: Op | OpRefused) -> bool:
     if not isinstance(previous, Append) or not isinstance(op, Append):
         return False
     return op.heading == previous.heading
@@ -142,8 +130,7 @@ def _read(value: object) -> Op | OpRefused:
 
 
 def _apply_group(
-    doc: SectionedDoc,
-    group: list[_Request],
+    doc: SectionedDoc, group: list[_Request]
 ) -> tuple[SectionedDoc, list[Applied | Rejected]]:
     try:
         new_doc, applied = _apply_all(doc, [request.op for request in group])
@@ -159,10 +146,7 @@ def _apply_group(
     return doc, first_results + second_results
 
 
-def _apply_all(
-    doc: SectionedDoc,
-    ops: list[Op | OpRefused],
-) -> tuple[SectionedDoc, list[Applied]]:
+def _apply_all(doc: SectionedDoc, ops: list[Op | OpRefused]) -> tuple[SectionedDoc, list[Applied]]:
     """Applies all ops of a group. Raises OpRefused when one of them cannot be applied."""
     op = ops[0]
     if isinstance(op, OpRefused):
@@ -178,9 +162,7 @@ def _apply_all(
 
 
 def _edit_section(
-    doc: SectionedDoc,
-    op: Append | Remove | Replace,
-    ops: list[Op],
+    doc: SectionedDoc, op: Append | Remove | Replace, ops: list[Op]
 ) -> tuple[SectionedDoc, list[Applied]]:
     raw = _text_of_note(doc)
     place = find_place(doc, op)
@@ -226,12 +208,7 @@ def _text_of_note(doc: SectionedDoc) -> bytes:
 # --- The ops ----------------------------------------------------------------------------------
 
 
-def _append(
-    doc: SectionedDoc,
-    place: OpPlace,
-    ops: list[Append],
-    eol: bytes,
-) -> _BodyEdit:
+def _append(doc: SectionedDoc, place: OpPlace, ops: list[Append], eol: bytes) -> _BodyEdit:
     existing: defaultdict[str, SeenTexts] = defaultdict(SeenTexts)
     marker = place.marker
     is_numbered = marker.strip()[:-1].isdigit()
@@ -264,9 +241,7 @@ def _append(
     between = eol * 2 if place.is_loose else eol
     heading, body = with_block(doc, place, between.join(new_items), eol)
     expected = _with_texts(place, new_texts)
-    return _BodyEdit(
-        tuple(outcomes), body, expected, heading=heading, ops=tuple(read_ops)
-    )
+    return _BodyEdit(tuple(outcomes), body, expected, heading=heading, ops=tuple(read_ops))
 
 
 def _with_texts(place: OpPlace, texts: Iterable[str]) -> tuple[str, ...]:
@@ -294,9 +269,7 @@ def _remove(doc: SectionedDoc, place: OpPlace, op: Remove | Archive) -> _BodyEdi
     old_body = doc.sections[place.number].body
     body = old_body[: removed.start] + old_body[removed.end :]
     remaining = tuple(
-        item.text
-        for item in place.all_items
-        if not removed.start <= item.start < removed.end
+        item.text for item in place.all_items if not removed.start <= item.start < removed.end
     )
     removed_bytes = old_body[removed.start : removed.end]
     return _BodyEdit(("applied",), body, remaining, removed_bytes)
@@ -323,17 +296,13 @@ def _replace(doc: SectionedDoc, place: OpPlace, op: Replace) -> _BodyEdit:
     body = doc.sections[place.number].body
     new_body = body[: item.start] + new_own + body[item.own_end :]
     expected = tuple(
-        text_of(new_own) if candidate == item else candidate.text
-        for candidate in place.all_items
+        text_of(new_own) if candidate == item else candidate.text for candidate in place.all_items
     )
     removed = item.own.removesuffix(old.below)
     return _BodyEdit(("applied",), new_body, expected, removed, ops=(op,))
 
 
-def _add_heading(
-    doc: SectionedDoc,
-    op: AddHeading,
-) -> tuple[SectionedDoc, Applied]:
+def _add_heading(doc: SectionedDoc, op: AddHeading) -> tuple[SectionedDoc, Applied]:
     raw = _text_of_note(doc)
     names = [section.name for section in doc.sections]
     # The title of a note may have the name of a section.
@@ -354,10 +323,7 @@ def _add_heading(
     return new_doc, Applied(op, "applied")
 
 
-def _archive(
-    doc: SectionedDoc,
-    op: Archive,
-) -> tuple[SectionedDoc, Applied]:
+def _archive(doc: SectionedDoc, op: Archive) -> tuple[SectionedDoc, Applied]:
     """Moves an item with its nested items to the archive, byte for byte."""
     if rule_archive.is_archive(op.heading):
         return doc, Applied(op, "noop_dup")
@@ -372,11 +338,7 @@ def _archive(
     return new_doc, Applied(op, "applied", removal.removed)
 
 
-def _with_archived(
-    doc: SectionedDoc,
-    block: bytes,
-    eol: bytes,
-) -> SectionedDoc:
+def _with_archived(doc: SectionedDoc, block: bytes, eol: bytes) -> SectionedDoc:
     """Returns the note with an item at the end of its archive."""
     names = [section.name for section in doc.sections]
     if rule_archive.ARCHIVED not in names:
@@ -393,10 +355,7 @@ def _with_archived(
     return _with_body(doc, place, edit)
 
 
-def _render_section(
-    raw: bytes,
-    op: AddHeading,
-) -> bytes:
+def _render_section(raw: bytes, op: AddHeading) -> bytes:
     """Returns the bytes to add to a note: a blank line, the heading and its items."""
     eol = line_end(raw)
     ended = not raw or raw.endswith(_NEWLINES)
@@ -415,11 +374,7 @@ def _render_section(
 # --- Sections and items -----------------------------------------------------------------------
 
 
-def _with_body(
-    doc: SectionedDoc,
-    place: OpPlace,
-    edit: _BodyEdit,
-) -> SectionedDoc:
+def _with_body(doc: SectionedDoc, place: OpPlace, edit: _BodyEdit) -> SectionedDoc:
     """Returns the note with another body in the section of a place.
 
     Raises OpRefused unless it parses to the same other sections, and the section to the items.
@@ -440,10 +395,7 @@ def _with_body(
     return new_doc
 
 
-def _find_item(
-    items: list[NoteItem],
-    op: ItemOp,
-) -> NoteItem | None:
+def _find_item(items: list[NoteItem], op: ItemOp) -> NoteItem | None:
     """Returns the item that an op names. Raises OpRefused when several match."""
     matches = matching_items(op, items)
     # Fault: which of the items is meant is unclear. To take the first could change a

@@ -53,36 +53,24 @@ def read_record(value: object) -> Record | None:
     )
 
 
-def _text(
-    value: JsonObject,
-    name: str,
-) -> str:
+def _text(value: JsonObject, name: str) -> str:
     text = value.get(name)
     return text if isinstance(text, str) else ""
 
 
-def _texts(
-    value: JsonObject,
-    name: str,
-) -> tuple[str, ...]:
+def _texts(value: JsonObject, name: str) -> tuple[str, ...]:
     texts = value.get(name)
     if not isinstance(texts, list):
         return ()
     return tuple(text for text in texts if isinstance(text, str))
 
 
-def _shared_text(
-    value: JsonObject,
-    name: str,
-) -> str:
+def _shared_text(value: JsonObject, name: str) -> str:
     """Returns a text that many records share, such as a path: it is in memory once."""
     return sys.intern(_text(value, name))
 
 
-def _entries(
-    value: JsonObject,
-    name: str,
-) -> list[JsonObject]:
+def _entries(value: JsonObject, name: str) -> list[JsonObject]:
     entries = value.get(name)
     if not isinstance(entries, list | tuple):
         return []
@@ -97,9 +85,7 @@ def _op(entry: JsonObject) -> dict[str, object]:
         fields = op
     elif isinstance(op, str):
         fields = entry
-    op_fields = {
-        sys.intern(key): value for key, value in fields.items() if isinstance(key, str)
-    }
+    op_fields = {sys.intern(key): value for key, value in fields.items() if isinstance(key, str)}
     # Many records share these texts, so each is in memory once.
     for key in ("op", "heading"):
         text = op_fields.get(key)
@@ -129,11 +115,7 @@ def _read_rejected(entry: JsonObject) -> Rejected:
     return Rejected(op, _text(entry, "reason"), names)
 
 
-def _read_proposal(
-    entry: JsonObject,
-    note: str,
-    ts: str,
-) -> Proposal:
+def _read_proposal(entry: JsonObject, note: str, ts: str) -> Proposal:
     state = _text(entry, "state")
     return Proposal(
         id=_text(entry, "id"),

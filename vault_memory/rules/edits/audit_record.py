@@ -196,16 +196,10 @@ def record_run(
 
 def as_done(applied: Applied) -> RecordedOp:
     """Returns an applied op in the form of the audit."""
-    return RecordedOp(
-        as_json(applied.op), applied.outcome, applied.removed, remark=applied.remark
-    )
+    return RecordedOp(as_json(applied.op), applied.outcome, applied.removed, remark=applied.remark)
 
 
-def summary(
-    note: str,
-    outcome: Outcome | Record,
-    proposed: int = 0,
-) -> str:
+def summary(note: str, outcome: Outcome | Record, proposed: int = 0) -> str:
     """Returns a line for the log: ``USER.md curated: +2 appended, -1 removed, +1 new heading``."""
     counts = Counter(
         _op_name(applied) for applied in outcome.applied if applied.outcome == "applied"
@@ -266,9 +260,7 @@ def union(*files: Iterable[Record]) -> tuple[Record, ...]:
 
 
 def timed_records(
-    records: Iterable[Record],
-    file: str,
-    earlier: Iterable[TimedRecord] = (),
+    records: Iterable[Record], file: str, earlier: Iterable[TimedRecord] = ()
 ) -> list[TimedRecord]:
     """Returns records of one file with their positions; `earlier` are those before them in the file."""
     latest = {timed.record.device: timed.position for timed in earlier}
@@ -326,10 +318,7 @@ def proposals_of(records: Iterable[Record]) -> dict[str, Proposal]:
     return by_id
 
 
-def known_proposals(
-    records: Iterable[Record],
-    note: str,
-) -> dict[str, Proposal]:
+def known_proposals(records: Iterable[Record], note: str) -> dict[str, Proposal]:
     """Returns all proposals of a note as `proposals_of` does, and also by the ids they would get now.
 
     The note may have had another name when they were made.
@@ -339,10 +328,7 @@ def known_proposals(
     return renamed | by_id
 
 
-def _with_previous(
-    proposal: Proposal,
-    previous: Proposal,
-) -> Proposal:
+def _with_previous(proposal: Proposal, previous: Proposal) -> Proposal:
     """Returns a later state of a proposal, which may leave out what was recorded before."""
     return replace(
         proposal,
@@ -353,31 +339,19 @@ def _with_previous(
     )
 
 
-def propose(
-    note: str,
-    op: Op,
-    why: str,
-    *,
-    suspicious: bool = False,
-) -> Proposal:
+def propose(note: str, op: Op, why: str, *, suspicious: bool = False) -> Proposal:
     """Returns a proposal to apply an op to a note."""
     fields = as_json(op)
     return Proposal(proposal_id(note, fields), note, fields, why, suspicious=suspicious)
 
 
-def proposal_id(
-    note: str,
-    fields: Mapping[str, object],
-) -> str:
+def proposal_id(note: str, fields: Mapping[str, object]) -> str:
     """Returns the id of a proposal, from its note and the JSON of its op."""
     return short_hash(note, json.dumps(dict(fields), sort_keys=True))
 
 
 def _rejected_json(rejected: Rejected) -> "RejectedJson":
-    entry: RejectedJson = {
-        "op": plain(rejected.op),
-        "reason": rejected.reason,
-    }
+    entry: RejectedJson = {"op": plain(rejected.op), "reason": rejected.reason}
     if rejected.headings:
         entry["headings"] = list(rejected.headings)
     return entry

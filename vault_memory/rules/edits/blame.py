@@ -35,28 +35,17 @@ def bots_lines(records: Iterable[Record]) -> Counter[bytes]:
     return written
 
 
-def of_people(
-    raw: bytes,
-    bots: Mapping[bytes, int],
-) -> frozenset[bytes]:
+def of_people(raw: bytes, bots: Mapping[bytes, int]) -> frozenset[bytes]:
     """Returns the lines of a note that it has more often than the bot wrote them."""
-    return frozenset(
-        line for line, count in _count_lines(raw).items() if count > bots.get(line, 0)
-    )
+    return frozenset(line for line, count in _count_lines(raw).items() if count > bots.get(line, 0))
 
 
-def taken_away(
-    before: bytes,
-    after: bytes,
-) -> frozenset[bytes]:
+def taken_away(before: bytes, after: bytes) -> frozenset[bytes]:
     """Returns the lines that a change removed."""
     return frozenset(_count_lines(before) - _count_lines(after))
 
 
-def added(
-    before: bytes,
-    after: bytes,
-) -> list[bytes]:
+def added(before: bytes, after: bytes) -> list[bytes]:
     """Returns the lines that a change added, in order."""
     remaining = _count_lines(after) - _count_lines(before)
     lines: list[bytes] = []
@@ -67,11 +56,7 @@ def added(
     return lines
 
 
-def were_deleted(
-    lines: Iterable[bytes],
-    before: bytes,
-    bots: Mapping[bytes, int],
-) -> bool:
+def were_deleted(lines: Iterable[bytes], before: bytes, bots: Mapping[bytes, int]) -> bool:
     """Returns whether a person deleted one of these lines of the bot. Headings do not count."""
     existing = _count_lines(before)
     return any(

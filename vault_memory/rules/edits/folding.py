@@ -8,33 +8,16 @@ proposals as before, in whatever order the records of two devices meet.
 """
 
 import json
-from collections.abc import (
-    Iterable,
-    Iterator,
-    Mapping,
-    Sequence,
-    Set,
-)
-from dataclasses import (
-    dataclass,
-    replace,
-)
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
+from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import partial
-from itertools import (
-    chain,
-    filterfalse,
-    takewhile,
-)
+from itertools import chain, filterfalse, takewhile
 from operator import attrgetter
 
 from vault_memory.markdown.document import parse
 from vault_memory.markdown.items import normalised_text
-from vault_memory.markdown.note_items import (
-    items_of,
-    text_of,
-    texts_in,
-)
+from vault_memory.markdown.note_items import items_of, text_of, texts_in
 from vault_memory.rules.edits.audit_reader import read_line
 from vault_memory.rules.edits.audit_record import (
     Proposal,
@@ -43,10 +26,7 @@ from vault_memory.rules.edits.audit_record import (
     moment_of,
     proposals_of,
 )
-from vault_memory.rules.edits.blame import (
-    bots_lines,
-    changed_lines,
-)
+from vault_memory.rules.edits.blame import bots_lines, changed_lines
 from vault_memory.rules.edits.ops import (
     AddHeading,
     Append,
@@ -63,15 +43,8 @@ from vault_memory.rules.edits.ownership import (
     replay,
     texts_of,
 )
-from vault_memory.rules.edits.skipped_duplicates import (
-    is_skip,
-    skips_of,
-    undone_ids,
-)
-from vault_memory.rules.edits.unified_diff import (
-    hunks_of,
-    lines_of,
-)
+from vault_memory.rules.edits.skipped_duplicates import is_skip, skips_of, undone_ids
+from vault_memory.rules.edits.unified_diff import hunks_of, lines_of
 
 _WAITING = frozenset({"open", "stale"})
 """States of a proposal that a person may still decide"""
@@ -99,12 +72,7 @@ class FoldPlan:
     """ids of settled records that are undone"""
 
 
-def plan_fold(
-    records: Sequence[Record],
-    device: str,
-    until: datetime,
-    note: bytes,
-) -> FoldPlan:
+def plan_fold(records: Sequence[Record], device: str, until: datetime, note: bytes) -> FoldPlan:
     """Returns the plan for the records of one note; `note` is its text now.
 
     Only records of this device up to a moment are folded.
@@ -132,10 +100,7 @@ def plan_fold(
     )
 
 
-def fold_lines(
-    raw: bytes,
-    plan: FoldPlan,
-) -> bytes:
+def fold_lines(raw: bytes, plan: FoldPlan) -> bytes:
     """Returns an audit file of the note with its old records folded. Other lines stay as they are."""
     lines = raw.split(b"\n")
     records = list(map(read_line, lines))
@@ -161,10 +126,7 @@ def fold_lines(
     return b"\n".join(folded_lines)
 
 
-def fold_record(
-    record: Record,
-    plan: FoldPlan,
-) -> Record:
+def fold_record(record: Record, plan: FoldPlan) -> Record:
     """Returns a record without what no later edit needs."""
     is_settled = record.undoes in plan.settled or record.id in plan.undone
     applied = record.applied
@@ -187,11 +149,7 @@ def fold_record(
 # --- Which records and texts ------------------------------------------------------------------
 
 
-def _old_records(
-    records: Iterable[Record],
-    device: str,
-    until: datetime,
-) -> list[Record]:
+def _old_records(records: Iterable[Record], device: str, until: datetime) -> list[Record]:
     """Returns the first records of a device, up to the first one that is not old."""
     own = (record for record in records if record.device == device)
     # Fault: the clock of the device was set back. Records after a younger one are
@@ -202,16 +160,10 @@ def _old_records(
 def _texts_in(record: Record) -> frozenset[str]:
     """Returns the normalised texts of all items that a record names."""
     ops = map(attrgetter("op"), (*record.rejected, *record.proposed))
-    return frozenset().union(
-        *map(mentioned_texts, record.applied),
-        *map(texts_of, ops),
-    )
+    return frozenset().union(*map(mentioned_texts, record.applied), *map(texts_of, ops))
 
 
-def _with_inseparable(
-    texts: Set[str],
-    records: Sequence[Record],
-) -> frozenset[str]:
+def _with_inseparable(texts: Set[str], records: Sequence[Record]) -> frozenset[str]:
     """Returns the texts with those that share bytes with them.
 
     Bytes of an op stay as they are, with all their items. So the later records about each of these
@@ -243,10 +195,7 @@ def _marked_texts(record: Record) -> Iterator[str]:
             yield from mentioned_texts(applied)
 
 
-def _settled_ids(
-    records: Sequence[Record],
-    ids: Set[str],
-) -> frozenset[str]:
+def _settled_ids(records: Sequence[Record], ids: Set[str]) -> frozenset[str]:
     """Returns the ids of old records of which no undo can take back or bring back anything."""
     settled = set(ids)
     # An undo comes after what it undoes.
@@ -259,10 +208,7 @@ def _settled_ids(
 # --- What stays of a record -------------------------------------------------------------------
 
 
-def _shorten(
-    applied: RecordedOp,
-    texts: Set[str],
-) -> RecordedOp | None:
+def _shorten(applied: RecordedOp, texts: Set[str]) -> RecordedOp | None:
     """Returns an op without the texts that matter no more; None when nothing of it matters."""
     if is_skip(applied):
         return applied
@@ -277,11 +223,7 @@ def _shorten(
     return replace(applied, op=op, removed=removed, added=added)
 
 
-def _shorten_op(
-    op: Mapping[str, object],
-    texts: Set[str],
-    removed: bytes,
-) -> Mapping[str, object]:
+def _shorten_op(op: Mapping[str, object], texts: Set[str], removed: bytes) -> Mapping[str, object]:
     undone = op.get("of")
     if op.get("op") == "undo" and isinstance(undone, Mapping):
         # The bytes of an undo say what it changed.
@@ -301,56 +243,34 @@ def _shorten_op(
     return op
 
 
-def _if_named(
-    raw: bytes,
-    texts: Set[str],
-) -> bytes:
+def _if_named(raw: bytes, texts: Set[str]) -> bytes:
     """Returns bytes of a note if they have an item whose text matters; else nothing."""
     is_relevant = not texts.isdisjoint(map(normalised_text, texts_in(raw)))
     return raw if is_relevant else b""
 
 
-def _pairs(
-    value: object,
-    texts: Set[str],
-) -> list[Sequence[str]]:
+def _pairs(value: object, texts: Set[str]) -> list[Sequence[str]]:
     """Returns the pairs of heading and text that matter."""
     return [key for key in sorted(listed_keys(value)) if key[1] in texts]
 
 
-def _buries(
-    rejected: Rejected,
-    *,
-    texts: Set[str],
-    by_bot: bool,
-) -> bool:
+def _buries(rejected: Rejected, *, texts: Set[str], by_bot: bool) -> bool:
     """Whether a refused op shows that a person deleted a text."""
     is_proof = by_bot and rejected.reason == DELETED
     return is_proof and not texts.isdisjoint(texts_of(rejected.op))
 
 
-def _shorten_proposal(
-    proposal: Proposal,
-    plan: FoldPlan,
-) -> Proposal:
+def _shorten_proposal(proposal: Proposal, plan: FoldPlan) -> Proposal:
     """Returns a proposal; of a decided one about a text that matters no more only the decision."""
     latest = plan.proposals.get(proposal.id, proposal)
     is_needed = not plan.texts.isdisjoint(texts_of(proposal.op))
     if latest.state in _WAITING or is_needed or not proposal.op:
         return proposal
     name = proposal.op.get("op")
-    return replace(
-        proposal,
-        op={"op": name},
-        why="",
-        reason="",
-    )
+    return replace(proposal, op={"op": name}, why="", reason="")
 
 
-def _shorten_diff(
-    diff: bytes,
-    plan: FoldPlan,
-) -> bytes:
+def _shorten_diff(diff: bytes, plan: FoldPlan) -> bytes:
     """Returns a diff of the lines that matter, without the lines around them."""
     rows: dict[bytes, list[bytes]] = {b"-": [], b"+": [], b" ": []}
     hunks = map(attrgetter("rows"), hunks_of(diff))

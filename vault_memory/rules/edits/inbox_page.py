@@ -36,9 +36,7 @@ _WHY = re.compile(rb"[ \t]+why: ")
 _FENCE = re.compile(rb"[ \t]*(`{3,}|~{3,})")
 _HEADING = re.compile(rb"[ \t]{0,3}#{1,6}(?:[ \t]|\Z)")
 _LINE = re.compile(rb"[^\r\n]*(?:\r\n|\r|\n)|[^\r\n]+\Z")
-_HIDDEN = re.compile(
-    "[\x00-\x1f\x7f-\x9f\u200b\u200e\u200f\u202a-\u202e\u2060-\u2069\ufeff]"
-)
+_HIDDEN = re.compile("[\x00-\x1f\x7f-\x9f\u200b\u200e\u200f\u202a-\u202e\u2060-\u2069\ufeff]")
 _ACTIVE = re.compile(r"(?<=!)\[|<(?=[a-zA-Z!/?])")
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 _LONGEST_WHY = 300
@@ -100,10 +98,7 @@ def lines_for(proposal: Proposal) -> tuple[str, str]:
     return f"- [ ] {describe(proposal)}", f"      why: {why} · id {proposal.id}"
 
 
-def add_to_inbox(
-    raw: bytes,
-    proposals: Iterable[Proposal],
-) -> bytes:
+def add_to_inbox(raw: bytes, proposals: Iterable[Proposal]) -> bytes:
     """Returns the page with these proposals at its end, except those that it has already."""
     existing_ids = {entry.id for entry in _entries(raw)}
     new = {proposal.id: proposal for proposal in proposals}
@@ -123,10 +118,7 @@ def add_to_inbox(
     return raw + gap + eol.join(lines) + eol
 
 
-def strike_in_inbox(
-    raw: bytes,
-    reasons: Mapping[str, str],
-) -> bytes:
+def strike_in_inbox(raw: bytes, reasons: Mapping[str, str]) -> bytes:
     """Returns the page with entries struck through, each with the reason for its id."""
     lines = _LINE.findall(raw)
     for entry in _entries(raw):
@@ -143,18 +135,12 @@ def strike_in_inbox(
     return b"".join(lines)
 
 
-def _struck(
-    line: bytes,
-    action: bytes,
-) -> bytes:
+def _struck(line: bytes, action: bytes) -> bytes:
     start = line.rindex(action)
     return line[:start] + _STRUCK + action + _STRUCK + line[start + len(action) :]
 
 
-def drop_from_inbox(
-    raw: bytes,
-    ids: Iterable[str],
-) -> bytes:
+def drop_from_inbox(raw: bytes, ids: Iterable[str]) -> bytes:
     """Returns the page without these proposals; the audit has the decisions."""
     dropped_ids = set(ids)
     lines = _LINE.findall(raw)
@@ -164,10 +150,7 @@ def drop_from_inbox(
     return b"".join(lines)
 
 
-def expired(
-    proposal: Proposal,
-    now: datetime,
-) -> bool:
+def expired(proposal: Proposal, now: datetime) -> bool:
     """Returns whether a proposal has waited for more than `LIFETIME`; `now` has a zone."""
     try:
         proposed_at = datetime.fromisoformat(proposal.ts)
@@ -181,10 +164,7 @@ def expired(
 # --- Reading decisions ------------------------------------------------------------------------
 
 
-def read_inbox(
-    raw: bytes | None,
-    proposals: Iterable[Proposal],
-) -> Decisions:
+def read_inbox(raw: bytes | None, proposals: Iterable[Proposal]) -> Decisions:
     """Returns the decisions of the page about the open proposals that were put there."""
     proposals = tuple(proposals)
     # Fault (A3): a missing or empty page may be half saved, or not yet synced. Taken
@@ -204,18 +184,12 @@ def read_inbox(
     )
 
 
-def _ids_in_state(
-    states: Mapping[str, _State],
-    state: _State,
-) -> tuple[str, ...]:
+def _ids_in_state(states: Mapping[str, _State], state: _State) -> tuple[str, ...]:
     return tuple(id for id, value in states.items() if value == state)
 
 
 def _entries_of(
-    proposal: Proposal,
-    description: bytes,
-    entries: list[_Entry],
-    descriptions: list[bytes],
+    proposal: Proposal, description: bytes, entries: list[_Entry], descriptions: list[bytes]
 ) -> list[_Entry]:
     """Returns the entries of a proposal: by its id, or by its words where the id is gone."""
     # Fault: words of another proposal above this id mean that the person mixed two
@@ -233,11 +207,7 @@ def _entries_of(
     return [entry for entry in entries if not entry.id and entry.action == description]
 
 
-def _state(
-    entries: list[_Entry],
-    proposal: Proposal,
-    raw: bytes,
-) -> _State:
+def _state(entries: list[_Entry], proposal: Proposal, raw: bytes) -> _State:
     """Returns a person's decision; without a clear one the proposal stays undecided."""
     proposal_id = proposal.id.encode()
     has_words = _encode(describe(proposal)) in raw
@@ -299,10 +269,7 @@ class _HiddenText:
         return self._in_comment
 
 
-def _is_second_line_alone(
-    lines: list[bytes],
-    index: int,
-) -> bool:
+def _is_second_line_alone(lines: list[bytes], index: int) -> bool:
     """Returns whether this is the second line of an entry whose first line was deleted."""
     if not _WHY.match(lines[index]) or not _ID.search(lines[index]):
         return False
@@ -317,10 +284,7 @@ def _id_in(lines: list[bytes]) -> str:
     return ids[0] if len(ids) == 1 and matches[-1] else ""
 
 
-def _end_of_item(
-    lines: list[bytes],
-    first: int,
-) -> int:
+def _end_of_item(lines: list[bytes], first: int) -> int:
     """Returns the index after the last line of the item that begins in line `first`."""
     index = first + 1
     while index < len(lines) and _continues_item(lines, first, index):
@@ -328,11 +292,7 @@ def _end_of_item(
     return index
 
 
-def _continues_item(
-    lines: list[bytes],
-    first: int,
-    index: int,
-) -> bool:
+def _continues_item(lines: list[bytes], first: int, index: int) -> bool:
     line = lines[index]
     if not line.strip():
         return False

@@ -16,12 +16,7 @@ LONGEST = 2_000
 DEEPEST = 8
 
 
-def plain(
-    value: object,
-    *,
-    longest: int = LONGEST,
-    depth: int = 0,
-) -> object:
+def plain(value: object, *, longest: int = LONGEST, depth: int = 0) -> object:
     """Returns a value that JSON can hold; texts are cut to `longest` characters, 0 cuts none."""
     if isinstance(value, str):
         # A record has many short texts in ASCII, and each stays as it is.
@@ -35,11 +30,7 @@ def plain(
     return _plain_container(value, longest, depth)
 
 
-def _plain_container(
-    value: object,
-    longest: int,
-    depth: int,
-) -> object:
+def _plain_container(value: object, longest: int, depth: int) -> object:
     """Returns an op, a mapping or a sequence; of any other value only the name of its type."""
     if isinstance(value, Op):
         value = as_json(value)
@@ -65,10 +56,7 @@ def _plain_number(value: float) -> object:
     return value if isfinite(value) else repr(value)
 
 
-def _plain_text(
-    value: str,
-    longest: int,
-) -> str:
+def _plain_text(value: str, longest: int) -> str:
     text = value
     # Half of a surrogate pair has no UTF-8 form. Most texts are ASCII, which has none.
     if not value.isascii():

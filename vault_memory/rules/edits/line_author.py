@@ -7,10 +7,7 @@ from vault_memory.markdown.note_items import text_of
 from vault_memory.rules.edits.audit_record import Record
 
 
-def record_of_line(
-    records: Sequence[Record],
-    text: str,
-) -> Record | None:
+def record_of_line(records: Sequence[Record], text: str) -> Record | None:
     """Returns the newest record that added an item with this text; None: a person wrote it."""
     wanted = normalised_text(text)
     for record in reversed(records):
@@ -28,9 +25,6 @@ def added_lines(record: Record) -> Iterator[str]:
                 yield text
 
 
-def with_id(
-    records: Iterable[Record],
-    prefix: str,
-) -> list[Record]:
+def with_id(records: Iterable[Record], prefix: str) -> list[Record]:
     """Returns the records whose ids begin so."""
     return [record for record in records if record.id.startswith(prefix)]

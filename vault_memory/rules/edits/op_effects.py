@@ -8,15 +8,7 @@ from vault_memory.lazy import lazy_module
 from vault_memory.markdown.item_text import written_item
 from vault_memory.markdown.note_items import archived_bytes
 from vault_memory.rules.edits.audit_record import RecordedOp
-from vault_memory.rules.edits.ops import (
-    AddHeading,
-    Append,
-    Archive,
-    Op,
-    Remove,
-    Replace,
-    op_of,
-)
+from vault_memory.rules.edits.ops import AddHeading, Append, Archive, Op, Remove, Replace, op_of
 
 if TYPE_CHECKING:
     from vault_memory.rules.context import rule_archive
@@ -57,10 +49,7 @@ def effects_of(applied: RecordedOp) -> tuple[Effect, ...]:
     return () if op is None else _effects_of_op(op, applied.removed)
 
 
-def undo_op(
-    applied: RecordedOp,
-    effect: Effect,
-) -> dict[str, object]:
+def undo_op(applied: RecordedOp, effect: Effect) -> dict[str, object]:
     """Returns the op that an undo of this effect has in the audit."""
     undone = _undone_by(applied) or applied.op
     return {"op": "undo", "of": {**undone, "heading": effect.heading}}
@@ -83,10 +72,7 @@ def _undone_by(applied: RecordedOp) -> Mapping[str, object] | None:
     return undone
 
 
-def _effects_of_op(
-    op: Op,
-    removed: bytes,
-) -> tuple[Effect, ...]:
+def _effects_of_op(op: Op, removed: bytes) -> tuple[Effect, ...]:
     match op:
         case Append(heading, line):
             return (Effect(heading, added=_item_bytes(line), lines=(line,)),)
@@ -99,10 +85,7 @@ def _effects_of_op(
             if not removed:
                 return ()
             added = archived_bytes(removed)
-            return (
-                Effect(heading, removed),
-                Effect(rule_archive.ARCHIVED, added=added),
-            )
+            return (Effect(heading, removed), Effect(rule_archive.ARCHIVED, added=added))
         case Replace(heading, _, line):
             if not removed:
                 return ()
@@ -115,9 +98,6 @@ def _item_bytes(line: str) -> bytes:
     return written_item(b"- ", line)
 
 
-def _section_bytes(
-    heading: str,
-    lines: Sequence[str],
-) -> bytes:
+def _section_bytes(heading: str, lines: Sequence[str]) -> bytes:
     items = [_item_bytes(line) + b"\n" for line in lines]
     return b"".join([f"## {heading}\n\n".encode(), *items])

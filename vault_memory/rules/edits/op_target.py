@@ -5,11 +5,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 
 from vault_memory.markdown.document import SectionedDoc, render
-from vault_memory.markdown.editable_region import (
-    marker_after,
-    needs_gap_before,
-    top_region,
-)
+from vault_memory.markdown.editable_region import marker_after, needs_gap_before, top_region
 from vault_memory.markdown.item_text import (
     MARKER,
     OwnParts,
@@ -32,15 +28,7 @@ from vault_memory.markdown.note_items import (
     section_items,
 )
 from vault_memory.markdown.visible_text import is_plain, visible
-from vault_memory.rules.edits.ops import (
-    Append,
-    ItemOp,
-    Op,
-    OpRefused,
-    Replace,
-    as_json,
-    op_of,
-)
+from vault_memory.rules.edits.ops import Append, ItemOp, Op, OpRefused, Replace, as_json, op_of
 from vault_memory.rules.edits.ownership import text_of_line
 
 _NEWLINES = (b"\n", b"\r")
@@ -68,10 +56,7 @@ class Target:
     """the item that the op names, and what is nested in it"""
 
 
-def matching_items(
-    op: ItemOp,
-    items: Sequence[NoteItem],
-) -> list[NoteItem]:
+def matching_items(op: ItemOp, items: Sequence[NoteItem]) -> list[NoteItem]:
     """Returns the items that an op names by their text, or by box and text: `[x] water plants`.
 
     Of a task that the section has done and open, a replacement means the open one.
@@ -87,10 +72,7 @@ def matching_items(
     return matches
 
 
-def _candidates(
-    op: ItemOp,
-    items: Sequence[NoteItem],
-) -> Sequence[NoteItem]:
+def _candidates(op: ItemOp, items: Sequence[NoteItem]) -> Sequence[NoteItem]:
     """Returns the items that an op may name: a plain text only if it has the words of the op.
 
     To compare each item of a long list in all forms would make each op slow.
@@ -101,25 +83,16 @@ def _candidates(
     # The words may begin with the marker of the item, which is no part of its text.
     marker = MARKER.match(named)
     words = folded_line(named[marker.end() :] if marker else named)
-    return [
-        item for item in items if words in item.text.lower() or not is_plain(item.text)
-    ]
+    return [item for item in items if words in item.text.lower() or not is_plain(item.text)]
 
 
-def is_named(
-    op: ItemOp,
-    item: NoteItem,
-) -> bool:
+def is_named(op: ItemOp, item: NoteItem) -> bool:
     """Returns whether an op names an item, as it is written, as a reader sees it, or by its line."""
     ways = (op, _without_marker(op, item))
     return any(_is_named(way, item, form) for way in ways for form in _FORMS)
 
 
-def _is_named(
-    op: ItemOp,
-    item: NoteItem,
-    form: _Form,
-) -> bool:
+def _is_named(op: ItemOp, item: NoteItem, form: _Form) -> bool:
     if _is_complete(op, item, form):
         return True
     if op.exact:
@@ -132,10 +105,7 @@ def _is_named(
     return any(words in page for words in named if words)
 
 
-def is_complete(
-    op: ItemOp,
-    item: NoteItem,
-) -> bool:
+def is_complete(op: ItemOp, item: NoteItem) -> bool:
     """Returns whether an op names all that an item says, or all that the op would rewrite."""
     ways = (op, _without_marker(op, item))
     return any(_is_complete(way, item, form) for way in ways for form in _FORMS)
@@ -148,22 +118,14 @@ def _without_marker(op: ItemOp, item: NoteItem) -> ItemOp:
     return replace(op, match=without_marker(without_dash(words), marker))
 
 
-def _is_complete(
-    op: ItemOp,
-    item: NoteItem,
-    form: _Form,
-) -> bool:
+def _is_complete(op: ItemOp, item: NoteItem, form: _Form) -> bool:
     rewrites = isinstance(op, Replace)
     texts = {form(item.text), form(item.paragraph) if rewrites else ""}
     # Fault: two pictures have no words, and are not the same.
     return not (texts - {""}).isdisjoint(_words_named(op, item, form))
 
 
-def _words_named(
-    op: ItemOp,
-    item: NoteItem,
-    form: _Form,
-) -> list[str]:
+def _words_named(op: ItemOp, item: NoteItem, form: _Form) -> list[str]:
     """Returns the words by which an op may name an item; with a box only an item with that box."""
     pattern = unescaped(op.match.strip())
     box, words = split_box(pattern)
@@ -172,10 +134,7 @@ def _words_named(
     return [form(pattern)]
 
 
-def touched_items(
-    op: ItemOp,
-    items: list[NoteItem],
-) -> list[NoteItem]:
+def touched_items(op: ItemOp, items: list[NoteItem]) -> list[NoteItem]:
     """Returns the item that an op names, and what is nested in it."""
     named = matching_items(op, items)[0]
     nested = (
@@ -186,11 +145,7 @@ def touched_items(
     return [named, *nested]
 
 
-def exact_op(
-    op: ItemOp,
-    touched: list[NoteItem],
-    items: list[NoteItem],
-) -> Op:
+def exact_op(op: ItemOp, touched: list[NoteItem], items: list[NoteItem]) -> Op:
     """Returns the op with the complete text of its item as match, where that is unique."""
     if op.exact:
         return op
@@ -215,10 +170,7 @@ def with_all_words(op: Replace, item: NoteItem) -> Replace:
     return replace(op, line=f"[{box}] {item.paragraph}")
 
 
-def has_loose_text(
-    doc: SectionedDoc,
-    touched: list[NoteItem],
-) -> bool:
+def has_loose_text(doc: SectionedDoc, touched: list[NoteItem]) -> bool:
     """Returns whether text below a nested item belongs to the outer item, but to no item's lines."""
     outer = touched[0]
     body = doc.sections[outer.section].body
@@ -229,10 +181,7 @@ def has_loose_text(
     )
 
 
-def end_of_appends(
-    ops: Sequence[object],
-    start: int,
-) -> int:
+def end_of_appends(ops: Sequence[object], start: int) -> int:
     """Returns the end of the appends of different texts to one section that begin at `start`."""
     first = op_of(ops[start])
     if not isinstance(first, Append):
@@ -294,9 +243,7 @@ def find_place(doc: SectionedDoc, op: Append | ItemOp) -> OpPlace:
         return _place_in_block(doc, op, means)
     if not means.sections:
         blocks = (item_heading(block.own) for block in block_headings(doc))
-        raise OpRefused(
-            "heading_missing", tuple(dict.fromkeys((*doc.headings, *blocks)))
-        )
+        raise OpRefused("heading_missing", tuple(dict.fromkeys((*doc.headings, *blocks))))
     all_items = {number: section_items(doc, number) for number in means.sections}
     items = [
         item
@@ -310,17 +257,12 @@ def find_place(doc: SectionedDoc, op: Append | ItemOp) -> OpPlace:
 
 
 def _section_of(
-    doc: SectionedDoc,
-    op: Append | ItemOp,
-    numbers: list[int],
-    items: list[NoteItem],
+    doc: SectionedDoc, op: Append | ItemOp, numbers: list[int], items: list[NoteItem]
 ) -> int:
     """Returns the section of several with one name that an op means. Raises OpRefused."""
     if len(numbers) == 1:
         return numbers[0]
-    lines = tuple(
-        f"{op.heading} (line {_line_of(doc, number)})" for number in sorted(numbers)
-    )
+    lines = tuple(f"{op.heading} (line {_line_of(doc, number)})" for number in sorted(numbers))
     if isinstance(op, Append):
         main = [number for number in numbers if doc.sections[number].level == 2]
         if len(main) != 1:
@@ -343,16 +285,11 @@ def _line_of(doc: SectionedDoc, number: int, start: int | None = None) -> int:
 
 
 def _place_in_section(
-    doc: SectionedDoc,
-    number: int,
-    items: list[NoteItem],
-    all_items: list[NoteItem],
+    doc: SectionedDoc, number: int, items: list[NoteItem], all_items: list[NoteItem]
 ) -> OpPlace:
     section = doc.sections[number]
     region = top_region(section.body)
-    top_items = [
-        item for item in region.items if item.depth == 1 and item.end <= region.place
-    ]
+    top_items = [item for item in region.items if item.depth == 1 and item.end <= region.place]
     # The last two items say how the next one begins.
     above = [section.body[item.start : item.end] for item in top_items[-2:]]
     last = list(map(parts_of, above))
@@ -377,9 +314,7 @@ def _place_in_block(doc: SectionedDoc, op: Append | ItemOp, means: Named) -> OpP
     blocks = means.blocks
     if len(blocks) > 1:
         matches = [] if isinstance(op, Append) else matching_items(op, items)
-        blocks = [
-            block for block in blocks if any(map(partial(_is_below, block), matches))
-        ]
+        blocks = [block for block in blocks if any(map(partial(_is_below, block), matches))]
     if len(blocks) != 1:
         lines = (_line_of(doc, block.section, block.start) for block in means.blocks)
         headings = tuple(f"{means.heading} (line {line})" for line in lines)
@@ -431,12 +366,7 @@ def _box_after(last: list[OwnParts]) -> bytes:
     return _OPEN_BOX if is_task else b""
 
 
-def with_block(
-    doc: SectionedDoc,
-    place: OpPlace,
-    block: bytes,
-    eol: bytes,
-) -> tuple[bytes, bytes]:
+def with_block(doc: SectionedDoc, place: OpPlace, block: bytes, eol: bytes) -> tuple[bytes, bytes]:
     """Returns the heading line and the body with new items at their place."""
     section = doc.sections[place.number]
     heading = section.heading

@@ -53,11 +53,7 @@ COUNTED = {
 """How the log counts the applied ops of each kind, in the order in which it lists them"""
 
 
-def explained(
-    code: str,
-    op: object,
-    headings: Sequence[str] = (),
-) -> str:
+def explained(code: str, op: object, headings: Sequence[str] = ()) -> str:
     """Returns why an op did nothing, as a sentence with the next step; empty where nothing helps.
 
     `code` is an outcome or the reason of a refusal, `headings` are those of the note.
@@ -75,9 +71,7 @@ def explained(
     # Fault: more words do not tell apart two items that say the same.
     if code == "multiple_matches" and headings:
         code = "several_headings"
-    return _NEXT_STEPS.get(code, "").format(
-        sections=sections, places=", ".join(headings)
-    )
+    return _NEXT_STEPS.get(code, "").format(sections=sections, places=", ".join(headings))
 
 
 def did_nothing(op: object, outcome: str) -> bool:
@@ -89,11 +83,7 @@ def did_nothing(op: object, outcome: str) -> bool:
 class _OpFields(dict[str, object]):
     """The fields of an op; a field that it lacks is None."""
 
-    def __init__(
-        self,
-        op: Mapping[str, object],
-        note: str = "",
-    ) -> None:
+    def __init__(self, op: Mapping[str, object], note: str = "") -> None:
         super().__init__(op)
         heading = self["heading"]
         self["note"] = note
@@ -125,10 +115,7 @@ def in_words(op: object) -> str:
     return str(name)
 
 
-def as_question(
-    op: Mapping[str, object],
-    note: str,
-) -> str:
+def as_question(op: Mapping[str, object], note: str) -> str:
     """Returns what a person is asked about a valid op for the note of this name."""
     template = _AS_QUESTION[str(op["op"])]
     fields = _OpFields(op, note)

@@ -254,9 +254,7 @@ def _read_replace(value: JsonObject) -> Op:
     match_ = _field_text(value, "match")
     line = _field_text(value, "line")
     exact = value.get("exact") is True
-    return Replace(
-        _clean_heading(heading), _clean_match(match_), _clean_line(line), exact
-    )
+    return Replace(_clean_heading(heading), _clean_match(match_), _clean_line(line), exact)
 
 
 def _read_archive(value: JsonObject) -> Op:
@@ -276,10 +274,7 @@ _READERS: dict[str, Callable[[JsonObject], Op]] = {
 OP_NAMES = frozenset(_READERS)
 
 
-def _field_text(
-    value: JsonObject,
-    name: str,
-) -> str:
+def _field_text(value: JsonObject, name: str) -> str:
     if name not in value:
         raise OpRefused("missing_field")
     return _single_line(value[name])

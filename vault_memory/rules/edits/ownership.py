@@ -62,12 +62,7 @@ class Ownership:
             if key in self.written and counts[key] == 1
         )
 
-    def deleted(
-        self,
-        doc: SectionedDoc,
-        heading: str,
-        line: str,
-    ) -> bool:
+    def deleted(self, doc: SectionedDoc, heading: str, line: str) -> bool:
         """Returns whether a person deleted or moved away the item that this line would write."""
         text = text_of_line(line)
         former_headings = {
@@ -100,12 +95,7 @@ class Ownership:
         buried = frozenset(key for key in self.buried if key[1] not in texts)
         return replace(self, written=written, buried=buried)
 
-    def after(
-        self,
-        applied: Iterable[RecordedOp],
-        *,
-        source: str,
-    ) -> "Ownership":
+    def after(self, applied: Iterable[RecordedOp], *, source: str) -> "Ownership":
         """Returns the ownership after some more ops of this source."""
         record = Record("", "", "", source, "", tuple(applied))
         return replay([record], since=self)
@@ -114,11 +104,7 @@ class Ownership:
 # --- Replaying --------------------------------------------------------------------------------
 
 
-def replay(
-    records: Iterable[Record],
-    *,
-    since: Ownership | None = None,
-) -> Ownership:
+def replay(records: Iterable[Record], *, since: Ownership | None = None) -> Ownership:
     """Returns the ownership after the records of one note, which are in the order of time."""
     if since is None and isinstance(records, tuple) and records:
         return _replay_cached(records)
@@ -144,18 +130,12 @@ def _replay_cached(records: tuple[Record, ...]) -> Ownership:
     return ownership
 
 
-def _continues(
-    records: tuple[Record, ...],
-    earlier: tuple[Record, ...],
-) -> bool:
+def _continues(records: tuple[Record, ...], earlier: tuple[Record, ...]) -> bool:
     """Returns whether the same objects begin both lists; comparing contents would take longer."""
     return len(earlier) <= len(records) and all(map(is_, earlier, records))
 
 
-def _replay(
-    records: Iterable[Record],
-    since: Ownership,
-) -> Ownership:
+def _replay(records: Iterable[Record], since: Ownership) -> Ownership:
     state = _Replay(set(since.written), set(since.buried), set(since.recorded))
     for record in records:
         for applied in record.applied:
@@ -165,9 +145,7 @@ def _replay(
                 state.bury(rejected)
         for proposal in record.proposed:
             state.propose(record, proposal)
-    return Ownership(
-        frozenset(state.written), frozenset(state.buried), frozenset(state.recorded)
-    )
+    return Ownership(frozenset(state.written), frozenset(state.buried), frozenset(state.recorded))
 
 
 @dataclass(slots=True)
@@ -178,11 +156,7 @@ class _Replay:
     buried: set[Key]
     recorded: set[Key]
 
-    def apply(
-        self,
-        record: Record,
-        applied: RecordedOp,
-    ) -> None:
+    def apply(self, record: Record, applied: RecordedOp) -> None:
         """Follows an op that changed the note."""
         removed, added = _keys_of_change(applied)
         if record.by_bot:
@@ -215,11 +189,7 @@ class _Replay:
         self.written -= keys
         self.buried |= keys
 
-    def propose(
-        self,
-        record: Record,
-        proposal: Proposal,
-    ) -> None:
+    def propose(self, record: Record, proposal: Proposal) -> None:
         """Leaves the decision about a proposed line to the person."""
         gave_back = record.source in _GAVE_BACK
         if proposal.state != "open":
@@ -275,10 +245,7 @@ def _new_text_of(value: object) -> NewText | None:
     return None if op is None else new_text(op)
 
 
-def _keys_of_lines(
-    heading: str,
-    lines: Iterable[str],
-) -> set[Key]:
+def _keys_of_lines(heading: str, lines: Iterable[str]) -> set[Key]:
     return {(heading, text_of_line(line)) for line in lines}
 
 
@@ -302,10 +269,7 @@ def _added_keys(effect: Effect) -> set[Key]:
     return _keys_in(effect.heading, effect.added)
 
 
-def _keys_in(
-    heading: str,
-    raw: bytes,
-) -> set[Key]:
+def _keys_in(heading: str, raw: bytes) -> set[Key]:
     if not raw:
         return set()
     return {(heading, normalised_text(text)) for text in texts_in(raw)}
@@ -316,15 +280,10 @@ def listed_keys(value: object) -> set[Key]:
     if not isinstance(value, list | tuple):
         return set()
     pairs = (pair for pair in value if isinstance(pair, list | tuple))
-    return {
-        (str(pair[0]), recognised(str(pair[1]))) for pair in pairs if len(pair) == 2
-    }
+    return {(str(pair[0]), recognised(str(pair[1]))) for pair in pairs if len(pair) == 2}
 
 
-def _deleted_keys(
-    rejected: Rejected,
-    written: set[Key],
-) -> set[Key]:
+def _deleted_keys(rejected: Rejected, written: set[Key]) -> set[Key]:
     """Returns the items that a rejection shows to be deleted by a person.
 
     When the item moved, all items with its text are returned.
@@ -336,10 +295,7 @@ def _deleted_keys(
     return keys & written or _with_texts(written, {text for _, text in keys})
 
 
-def _with_texts(
-    keys: set[Key],
-    texts: Set[str],
-) -> set[Key]:
+def _with_texts(keys: set[Key], texts: Set[str]) -> set[Key]:
     if not texts:
         return set()
     return {key for key in keys if key[1] in texts}
@@ -353,16 +309,11 @@ def _allowed_texts(applied: RecordedOp) -> set[str]:
     return {normalised_text(said(text))}
 
 
-def _renamed_keys(
-    written: Set[Key],
-    applied: RecordedOp,
-) -> set[Key]:
+def _renamed_keys(written: Set[Key], applied: RecordedOp) -> set[Key]:
     """Returns the bot's items under the new names that a merge gave their sections."""
     if applied.op.get("op") != "merge" or applied.outcome != "applied":
         return set()
     renamed = applied.op.get("renamed")
     if not isinstance(renamed, Mapping):
         return set()
-    return {
-        (str(renamed[heading]), text) for heading, text in written if heading in renamed
-    }
+    return {(str(renamed[heading]), text) for heading, text in written if heading in renamed}

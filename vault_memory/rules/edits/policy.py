@@ -10,11 +10,7 @@ from typing import Literal, assert_never
 
 from vault_memory.markdown.document import SectionedDoc
 from vault_memory.markdown.items import normalised_text, parse_item
-from vault_memory.markdown.note_items import (
-    NoteItem,
-    items_named,
-    items_of,
-)
+from vault_memory.markdown.note_items import NoteItem, items_named, items_of
 from vault_memory.rules.context.prompt_injection import shaped_like_instruction
 from vault_memory.rules.context.rule_archive import is_archive
 from vault_memory.rules.context.standing_rules import (
@@ -24,12 +20,7 @@ from vault_memory.rules.context.standing_rules import (
     was_said,
 )
 from vault_memory.rules.edits.apply_ops import apply_ops
-from vault_memory.rules.edits.audit_record import (
-    BOT_SOURCES,
-    Proposal,
-    as_done,
-    propose,
-)
+from vault_memory.rules.edits.audit_record import BOT_SOURCES, Proposal, as_done, propose
 from vault_memory.rules.edits.op_target import (
     Target,
     end_of_appends,
@@ -50,11 +41,7 @@ from vault_memory.rules.edits.ops import (
     op_of,
     takes_nested,
 )
-from vault_memory.rules.edits.ownership import (
-    DELETED,
-    Ownership,
-    texts_of,
-)
+from vault_memory.rules.edits.ownership import DELETED, Ownership, texts_of
 from vault_memory.rules.learning.rule_cap import archived_line, surplus_rules
 
 MOST_OF_A_NOTE = 0.3
@@ -229,9 +216,7 @@ class _PolicyRun:
         if len(allowed) < len(group):
             return False
         self.doc = trial.doc
-        self.ownership = self.ownership.after(
-            map(as_done, allowed), source=self.rules.source
-        )
+        self.ownership = self.ownership.after(map(as_done, allowed), source=self.rules.source)
         for item in allowed:
             self._accept(item, item.op)
         return True
@@ -254,9 +239,7 @@ class _PolicyRun:
 
         A half of the move would leave the rule twice in the note, or nowhere.
         """
-        removal, addition = sorted(
-            pair, key=lambda value: not isinstance(op_of(value), Remove)
-        )
+        removal, addition = sorted(pair, key=lambda value: not isinstance(op_of(value), Remove))
         trial = apply_ops(self.doc, [removal, addition])
         if trial.rejected or trial.applied[0].outcome != "applied":
             self._judge_alone(removal)
@@ -270,9 +253,7 @@ class _PolicyRun:
             self.rejected.append(Rejected(addition, WAITS_FOR_REMOVAL))
             return
         self.doc = trial.doc
-        self.ownership = self.ownership.after(
-            map(as_done, trial.applied), source=self.rules.source
-        )
+        self.ownership = self.ownership.after(map(as_done, trial.applied), source=self.rules.source)
         self._accept(removed, target.exact)
         self._accept(added, added.op)
 
@@ -310,9 +291,7 @@ class _PolicyRun:
             case _Do():
                 self._count_removals(target)
                 self.doc = after
-                self.ownership = self.ownership.after(
-                    [as_done(applied)], source=self.rules.source
-                )
+                self.ownership = self.ownership.after([as_done(applied)], source=self.rules.source)
                 self._accept(applied, target.exact)
             case _:
                 assert_never(verdict)
@@ -357,9 +336,7 @@ class _PolicyRun:
         """Returns the verdict of the first rule that applies."""
         text = new_text(target.exact)
         # Fault (A9): a line that a person deleted must not come back by the next night.
-        if any(
-            self.ownership.deleted(self.doc, text.heading, line) for line in text.lines
-        ):
+        if any(self.ownership.deleted(self.doc, text.heading, line) for line in text.lines):
             return _Refuse(DELETED)
         previous = self._proposed_before(target.exact)
         if previous is not None and previous.state == "rejected":
@@ -421,9 +398,7 @@ class _PolicyRun:
 
     def _without_retired_rules(self, lines: tuple[str, ...]) -> tuple[str, ...]:
         """Leaves out rules that retire into the archive: they were said when they were written."""
-        return tuple(
-            line for line in lines if normalised_text(line) not in self._existing_rules
-        )
+        return tuple(line for line in lines if normalised_text(line) not in self._existing_rules)
 
     def _contain_rule(self, text: NewText, unsaid: list[str]) -> bool:
         """Returns whether one of the unsaid texts of an op is a rule, or a part of one."""
@@ -485,9 +460,7 @@ def _existing_rules(doc: SectionedDoc, rules: Rules) -> frozenset[str]:
     return frozenset(item.key[1] for item in items_of(doc))
 
 
-def _proposals_by_text(
-    proposals: Mapping[str, Proposal],
-) -> dict[frozenset[str], Proposal]:
+def _proposals_by_text(proposals: Mapping[str, Proposal]) -> dict[frozenset[str], Proposal]:
     by_text = {texts_of(proposal.op): proposal for proposal in proposals.values()}
     by_text.pop(frozenset(), None)
     return by_text

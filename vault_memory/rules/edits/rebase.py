@@ -61,11 +61,7 @@ def rebase_ops(
     for value in ops:
         op = op_of(value)
         # The editor rejects an unknown op itself. A new section fits any text.
-        if (
-            op is None
-            or isinstance(op, AddHeading)
-            or section_named(base, op.heading) is None
-        ):
+        if op is None or isinstance(op, AddHeading) or section_named(base, op.heading) is None:
             rebase.ops.append(value)
         else:
             rebase.add(op)
@@ -106,11 +102,7 @@ class _Rebase:
             case _:
                 assert_never(op)
 
-    def _add_append(
-        self,
-        op: Append,
-        heading: str | None,
-    ) -> None:
+    def _add_append(self, op: Append, heading: str | None) -> None:
         if heading is not None:
             self.ops.append(replace(op, heading=heading))
             return
@@ -118,11 +110,7 @@ class _Rebase:
         why = f"its section {op.heading} was deleted while this was written"
         self.proposed.append(propose(self._note, Remove(op.heading, op.line), why))
 
-    def _add_replace(
-        self,
-        op: Replace,
-        heading: str | None,
-    ) -> None:
+    def _add_replace(self, op: Replace, heading: str | None) -> None:
         rewritten = _find_rewritten(op, heading, self._base, self._newer, self._of_bot)
         if rewritten is None or not self._is_in_conflict(op, rewritten):
             self.ops.append(self._follow_item(op, heading))
@@ -131,25 +119,15 @@ class _Rebase:
         new_op = Replace(rewritten.heading, rewritten.text, op.line)
         self.proposed.append(propose(self._note, new_op, REWRITTEN))
 
-    def _is_in_conflict(
-        self,
-        op: Replace,
-        rewritten: NoteItem,
-    ) -> bool:
+    def _is_in_conflict(self, op: Replace, rewritten: NoteItem) -> bool:
         return self._by_bot or not is_named(op, rewritten)
 
-    def _follow_item(
-        self,
-        op: ItemOp,
-        heading: str | None,
-    ) -> Op:
+    def _follow_item(self, op: ItemOp, heading: str | None) -> Op:
         return replace(op, heading=_section_of_item(op, heading, self._newer))
 
 
 def proposals_for_conflicts(
-    conflicts: Iterable[Conflict],
-    note: str,
-    why: str,
+    conflicts: Iterable[Conflict], note: str, why: str
 ) -> tuple[Proposal, ...]:
     """Returns a proposal for each item that both sides changed: it may become the other text."""
     proposals: list[Proposal] = []
@@ -166,11 +144,7 @@ def proposals_for_conflicts(
     return tuple(proposals)
 
 
-def renamed(
-    heading: str,
-    base: SectionedDoc,
-    newer: SectionedDoc,
-) -> str | None:
+def renamed(heading: str, base: SectionedDoc, newer: SectionedDoc) -> str | None:
     """Returns the new name of a section: that of a new section with the same text or most items."""
     index = section_named(base, heading)
     if index is None:
@@ -187,11 +161,7 @@ def renamed(
     return None
 
 
-def _has_most_items(
-    doc: SectionedDoc,
-    index: int,
-    texts: set[str],
-) -> bool:
+def _has_most_items(doc: SectionedDoc, index: int, texts: set[str]) -> bool:
     """Returns whether a section has most of these items."""
     shared = texts & {item.text for item in section_items(doc, index)}
     return bool(texts) and len(shared) > SAME_SECTION * len(texts)
@@ -211,14 +181,10 @@ def _find_rewritten(
     if target is None or target.text in {item.text for item in items}:
         return None
     old_texts = {item.text for item in old_items}
-    new_items = [
-        item for item in items if item.text not in old_texts and item not in of_bot
-    ]
+    new_items = [item for item in items if item.text not in old_texts and item not in of_bot]
     candidates = _items_below(heading, new_items) or new_items
     target_text = folded_line(target.text)
-    versions = [
-        item for item in candidates if alike(target_text, folded_line(item.text))
-    ]
+    versions = [item for item in candidates if alike(target_text, folded_line(item.text))]
     if not versions:
         section = _items_below(heading, items)
         versions = _in_same_position(target, old_items, section)
@@ -229,25 +195,17 @@ def _find_rewritten(
     return versions[0]
 
 
-def _items_below(
-    heading: str | None,
-    items: Sequence[NoteItem],
-) -> list[NoteItem]:
+def _items_below(heading: str | None, items: Sequence[NoteItem]) -> list[NoteItem]:
     return [item for item in items if item.heading == heading]
 
 
-def _only_match(
-    op: Replace,
-    items: Sequence[NoteItem],
-) -> NoteItem | None:
+def _only_match(op: Replace, items: Sequence[NoteItem]) -> NoteItem | None:
     matches = matching_items(op, _items_below(op.heading, items))
     return matches[0] if len(matches) == 1 else None
 
 
 def _in_same_position(
-    target: NoteItem,
-    old_items: Sequence[NoteItem],
-    section: Sequence[NoteItem],
+    target: NoteItem, old_items: Sequence[NoteItem], section: Sequence[NoteItem]
 ) -> list[NoteItem]:
     """Returns the item at the target's position, when the section has as many items as before."""
     old_section = [item for item in old_items if item.section == target.section]
@@ -256,11 +214,7 @@ def _in_same_position(
     return [section[old_section.index(target)]]
 
 
-def _section_of_item(
-    op: ItemOp,
-    heading: str | None,
-    newer: SectionedDoc,
-) -> str:
+def _section_of_item(op: ItemOp, heading: str | None, newer: SectionedDoc) -> str:
     """Returns the section to which an item moved; `heading` when it is still there, or gone."""
     headings = [
         section.name
@@ -272,10 +226,7 @@ def _section_of_item(
     return heading or op.heading
 
 
-def _with_section(
-    op: Append,
-    earlier_ops: list[object],
-) -> Op:
+def _with_section(op: Append, earlier_ops: list[object]) -> Op:
     """Returns an op that adds the section, too, unless an earlier op does that."""
     for earlier in earlier_ops:
         if isinstance(earlier, AddHeading) and earlier.heading == op.heading:

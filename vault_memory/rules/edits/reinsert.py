@@ -47,11 +47,7 @@ class _ItemLine:
 # --- Items ------------------------------------------------------------------------------------
 
 
-def exact_item(
-    doc: SectionedDoc,
-    heading: str,
-    block: bytes,
-) -> NoteItem | None:
+def exact_item(doc: SectionedDoc, heading: str, block: bytes) -> NoteItem | None:
     """Returns the item with exactly these bytes, or with this text and nothing nested.
 
     Of several the last. When the section is gone, it may have a new name: then the only such item
@@ -65,31 +61,20 @@ def exact_item(
     return matches[0] if len(matches) == 1 else None
 
 
-def _exact_items(
-    doc: SectionedDoc,
-    index: int,
-    block: bytes,
-) -> list[NoteItem]:
+def _exact_items(doc: SectionedDoc, index: int, block: bytes) -> list[NoteItem]:
     body = doc.sections[index].body
     items = section_items(doc, index)
     texts = texts_in(block)
     stripped = block.strip()
-    same_bytes = [
-        item for item in items if body[item.start : item.end].strip() == stripped
-    ]
+    same_bytes = [item for item in items if body[item.start : item.end].strip() == stripped]
     if same_bytes:
         return same_bytes
     box = parts_of(block).box
-    same_text = [
-        item for item in items if item.end == item.own_end and (item.text,) == texts
-    ]
+    same_text = [item for item in items if item.end == item.own_end and (item.text,) == texts]
     return [item for item in same_text if parts_of(item.own).box == box] or same_text
 
 
-def drop_item(
-    doc: SectionedDoc,
-    item: NoteItem,
-) -> ReinsertStep | None:
+def drop_item(doc: SectionedDoc, item: NoteItem) -> ReinsertStep | None:
     """Removes an item with its nested items; None when that changes other items."""
     body = doc.sections[item.section].body
     new_doc = _with_body(doc, item.section, body[: item.start] + body[item.end :])
@@ -100,11 +85,7 @@ def drop_item(
     return ReinsertStep(new_doc, removed=body[item.start : item.end])
 
 
-def swap_item(
-    doc: SectionedDoc,
-    item: NoteItem,
-    own: bytes,
-) -> ReinsertStep | None:
+def swap_item(doc: SectionedDoc, item: NoteItem, own: bytes) -> ReinsertStep | None:
     """Replaces an item's first paragraph; the rest of it stays. None when other items change."""
     body = doc.sections[item.section].body
     old = parts_of(item.own)
@@ -123,12 +104,7 @@ def swap_item(
     return ReinsertStep(new_doc, removed=old_own, added=new_own)
 
 
-def put_item(
-    doc: SectionedDoc,
-    index: int,
-    block: bytes,
-    diff: bytes = b"",
-) -> ReinsertStep | None:
+def put_item(doc: SectionedDoc, index: int, block: bytes, diff: bytes = b"") -> ReinsertStep | None:
     """Puts an item back at its place in the diff, else at the end of the top region.
 
     Returns None when the section has such an item, or when no place fits.
@@ -148,15 +124,9 @@ def put_item(
 # --- Sections ---------------------------------------------------------------------------------
 
 
-def drop_section(
-    doc: SectionedDoc,
-    heading: str,
-    block: bytes,
-) -> ReinsertStep | None:
+def drop_section(doc: SectionedDoc, heading: str, block: bytes) -> ReinsertStep | None:
     """Removes a section with these bytes; when it changed, removes those items that are left."""
-    indexes = [
-        index for index, section in enumerate(doc.sections) if section.name == heading
-    ]
+    indexes = [index for index, section in enumerate(doc.sections) if section.name == heading]
     if not indexes:
         return None
     old_doc = parse(block)
@@ -178,11 +148,7 @@ def drop_section(
     return ReinsertStep(new_doc, removed=doc.sections[indexes[0]].heading + dropped)
 
 
-def put_section(
-    doc: SectionedDoc,
-    heading: str,
-    block: bytes,
-) -> ReinsertStep | None:
+def put_section(doc: SectionedDoc, heading: str, block: bytes) -> ReinsertStep | None:
     """Puts a section back at the end of the note; into a section of that name, only its items."""
     index = section_named(doc, heading)
     if index is not None:
@@ -200,21 +166,14 @@ def put_section(
     return ReinsertStep(new_doc, added=block)
 
 
-def _gap_after(
-    raw: bytes,
-    eol: bytes,
-) -> bytes:
+def _gap_after(raw: bytes, eol: bytes) -> bytes:
     """Returns what a note lacks before a new heading: a line end, a blank line, or nothing."""
     if not raw.strip() or raw.endswith(eol * 2):
         return b""
     return eol if raw.endswith(_NEWLINES) else eol * 2
 
 
-def _put_items(
-    doc: SectionedDoc,
-    index: int,
-    block: bytes,
-) -> ReinsertStep | None:
+def _put_items(doc: SectionedDoc, index: int, block: bytes) -> ReinsertStep | None:
     old_doc = parse(block)
     if not old_doc.headings:
         return None
@@ -235,9 +194,7 @@ def _put_items(
 
 
 def without_section(
-    doc: SectionedDoc,
-    index: int,
-    read: Callable[[bytes], SectionedDoc] = parse,
+    doc: SectionedDoc, index: int, read: Callable[[bytes], SectionedDoc] = parse
 ) -> ReinsertStep | None:
     """Removes a complete section; None when that changes the other sections. `read` made `doc`."""
     section = doc.sections[index]
@@ -258,17 +215,12 @@ def without_section(
     return ReinsertStep(new_doc, removed=removed)
 
 
-def _is_whole(
-    doc: SectionedDoc,
-    index: int,
-    words: list[bytes],
-) -> bool:
+def _is_whole(doc: SectionedDoc, index: int, words: list[bytes]) -> bool:
     """Returns whether a section has these lines and no section below it."""
     section = doc.sections[index]
     # Fault: what a person wrote below it would belong to the section above.
     has_deeper = any(
-        following.level > section.level
-        for following in doc.sections[index + 1 : index + 2]
+        following.level > section.level for following in doc.sections[index + 1 : index + 2]
     )
     return not has_deeper and _stripped_lines(section.body) == words
 
@@ -281,10 +233,7 @@ def _stripped_lines(body: bytes) -> list[bytes]:
 
 
 def _with_body(
-    doc: SectionedDoc,
-    index: int,
-    body: bytes,
-    heading: bytes | None = None,
+    doc: SectionedDoc, index: int, body: bytes, heading: bytes | None = None
 ) -> SectionedDoc | None:
     """Returns the note with another body in a section; None when that changes other sections."""
     old = doc.sections[index]
@@ -299,18 +248,12 @@ def _outline(items: Sequence[NoteItem]) -> list[tuple[str, int]]:
 
 
 def _others_are_unchanged(
-    longer: SectionedDoc,
-    shorter: SectionedDoc,
-    index: int,
-    start: int,
-    end: int,
+    longer: SectionedDoc, shorter: SectionedDoc, index: int, start: int, end: int
 ) -> bool:
     """Returns whether a section without its items in `start:end` has the items of `shorter`."""
     longer_body = longer.sections[index].body
     shorter_body = shorter.sections[index].body
-    remaining = [
-        item for item in section_items(longer, index) if not start <= item.start < end
-    ]
+    remaining = [item for item in section_items(longer, index) if not start <= item.start < end]
     items = section_items(shorter, index)
     if _outline(remaining) != _outline(items):
         return False
@@ -325,12 +268,7 @@ def _others_are_unchanged(
 
 
 def _insert(
-    doc: SectionedDoc,
-    index: int,
-    position: int,
-    block: bytes,
-    *,
-    gap: bool = False,
+    doc: SectionedDoc, index: int, position: int, block: bytes, *, gap: bool = False
 ) -> ReinsertStep | None:
     """Inserts an item into a body; with `gap` after a blank line. None when it does not fit."""
     section = doc.sections[index]
@@ -360,12 +298,7 @@ def _insert(
     return ReinsertStep(new_doc, added=core + eol)
 
 
-def _texts_between(
-    doc: SectionedDoc,
-    index: int,
-    start: int,
-    end: int,
-) -> tuple[str, ...]:
+def _texts_between(doc: SectionedDoc, index: int, start: int, end: int) -> tuple[str, ...]:
     """Returns the texts of a section's items that begin in `start:end` of its body."""
     items = section_items(doc, index)
     return tuple(item.text for item in items if start <= item.start < end)
@@ -374,12 +307,7 @@ def _texts_between(
 # --- Finding the place ------------------------------------------------------------------------
 
 
-def _candidate_positions(
-    doc: SectionedDoc,
-    index: int,
-    block: bytes,
-    diff: bytes,
-) -> Iterator[int]:
+def _candidate_positions(doc: SectionedDoc, index: int, block: bytes, diff: bytes) -> Iterator[int]:
     """Yields places for an item: after lines that were above it, then before lines below it."""
     above, below = _neighbours(diff, block)
     body = doc.sections[index].body
@@ -392,9 +320,7 @@ def _candidate_positions(
 
 
 def _positions_below(
-    section: Section,
-    region_lines: Sequence[_ItemLine],
-    above: Sequence[bytes],
+    section: Section, region_lines: Sequence[_ItemLine], above: Sequence[bytes]
 ) -> Iterator[int]:
     """Yields the places after the lines that were above an item, the nearest first."""
     items = top_region(section.body).items
@@ -416,10 +342,7 @@ def _positions_below(
         blank_lines = 0
 
 
-def _neighbours(
-    diff: bytes,
-    block: bytes,
-) -> tuple[list[bytes], list[bytes]]:
+def _neighbours(diff: bytes, block: bytes) -> tuple[list[bytes], list[bytes]]:
     """Returns the lines above a removed block in a diff, nearest first, and those below it."""
     lines = [line.strip() for line in lines_of(block)]
     for hunk in hunks_of(diff):
@@ -445,11 +368,7 @@ def _text_lines(raw: bytes) -> list[_ItemLine]:
     return lines
 
 
-def _skip_blank_lines(
-    body: bytes,
-    position: int,
-    most: int,
-) -> int:
+def _skip_blank_lines(body: bytes, position: int, most: int) -> int:
     """Returns the position after at most `most` blank lines."""
     for line in body[position:].splitlines(keepends=True):
         if most <= 0 or line.strip():

@@ -55,8 +55,7 @@ def is_skip(op: RecordedOp) -> bool:
 def undone_skips(record: Record) -> tuple[RecordedOp, ...]:
     """Returns the ops of an undo of a record that has only skipped duplicates."""
     return tuple(
-        RecordedOp({"op": "undo", "of": dict(skip.op)}, SKIPPED)
-        for skip in skips_of(record)
+        RecordedOp({"op": "undo", "of": dict(skip.op)}, SKIPPED) for skip in skips_of(record)
     )
 
 
@@ -89,11 +88,7 @@ def _valid_skips(records: Iterable[Record]) -> Iterator[tuple[str, str, str]]:
                     yield twin, turn, record.ts
 
 
-def turns_of(
-    text: str,
-    key: str,
-    by_key: Mapping[str, frozenset[str]],
-) -> frozenset[str]:
+def turns_of(text: str, key: str, by_key: Mapping[str, frozenset[str]]) -> frozenset[str]:
     """Returns all turns that say an item: the one it cites, and those that repeated it."""
     ref = parse_item(text).ref
     return by_key.get(key, frozenset()) | ({ref} if ref else set())

@@ -6,22 +6,11 @@ from datetime import date
 
 from vault_memory.markdown.document import SectionedDoc
 from vault_memory.markdown.letters import folded_line
-from vault_memory.markdown.note_items import (
-    items_named,
-    items_of,
-)
+from vault_memory.markdown.note_items import items_named, items_of
 from vault_memory.rules.edits.apply_ops import apply_ops
 from vault_memory.rules.edits.audit_record import Proposal
 from vault_memory.rules.edits.op_target import is_complete
-from vault_memory.rules.edits.ops import (
-    AddHeading,
-    Append,
-    ItemOp,
-    Outcome,
-    Remove,
-    Replace,
-    op_of,
-)
+from vault_memory.rules.edits.ops import AddHeading, Append, ItemOp, Outcome, Remove, Replace, op_of
 from vault_memory.rules.edits.ownership import texts_of
 from vault_memory.rules.edits.stale_save import WHY as NO_LONGER_THERE
 from vault_memory.rules.facts.fact import Fact, folded_facts, unclear_mark
@@ -40,10 +29,7 @@ _LATER_LINE = "a later line of yours holds"
 _RIVAL_GONE = "the other value is gone or has ended"
 
 
-def why_settled(
-    proposal: Proposal,
-    facts: Collection[Fact],
-) -> str:
+def why_settled(proposal: Proposal, facts: Collection[Fact]) -> str:
     """Returns why a question about two facts is settled; ``""`` while both hold.
 
     `facts` are those of the page; empty for another note. The question names the other fact in
@@ -59,10 +45,7 @@ def why_settled(
 
 
 def why_settled_by_hand(
-    proposal: Proposal,
-    facts: Collection[Fact],
-    by_hand: Collection[Fact],
-    day: date,
+    proposal: Proposal, facts: Collection[Fact], by_hand: Collection[Fact], day: date
 ) -> str:
     """Returns why no fact needs to end: `facts` shows a line in its place that a person wrote.
 
@@ -82,10 +65,7 @@ def why_settled_by_hand(
     return _LATER_LINE if replaced & holding else ""
 
 
-def why_stale(
-    proposal: Proposal,
-    doc: SectionedDoc,
-) -> str:
+def why_stale(proposal: Proposal, doc: SectionedDoc) -> str:
     """Returns why a proposal no longer fits the note, or ``""`` when it fits."""
     outcome = apply_proposed(proposal, doc)
     if outcome.rejected:
@@ -108,10 +88,7 @@ def why_stale(
     return _STALE.get(applied.outcome, "")
 
 
-def apply_proposed(
-    proposal: Proposal,
-    doc: SectionedDoc,
-) -> Outcome:
+def apply_proposed(proposal: Proposal, doc: SectionedDoc) -> Outcome:
     """Applies the proposed op; lines for a section that has appeared since are appended to it."""
     outcome = apply_ops(doc, [dict(proposal.op)])
     op = op_of(proposal.op)
@@ -122,9 +99,6 @@ def apply_proposed(
     return outcome
 
 
-def _names_complete_item(
-    op: ItemOp,
-    doc: SectionedDoc,
-) -> bool:
+def _names_complete_item(op: ItemOp, doc: SectionedDoc) -> bool:
     """Returns whether an item of the section says what the op names, and no more."""
     return any(is_complete(op, item) for item in items_named(doc, op.heading))

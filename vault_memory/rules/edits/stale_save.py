@@ -14,12 +14,7 @@ from vault_memory.markdown.document import SectionedDoc, parse
 from vault_memory.markdown.items import normalised_text
 from vault_memory.markdown.merging.similarity import made_of
 from vault_memory.markdown.note_items import NoteItem, items_of, texts_in
-from vault_memory.rules.edits.audit_record import (
-    Proposal,
-    Record,
-    proposals_of,
-    propose,
-)
+from vault_memory.rules.edits.audit_record import Proposal, Record, proposals_of, propose
 from vault_memory.rules.edits.op_effects import effects_of
 from vault_memory.rules.edits.ops import AddHeading, Append, Op, Replace, op_of
 from vault_memory.rules.edits.ownership import Ownership, text_of_line, texts_of
@@ -49,11 +44,7 @@ ACCEPTED = Verdict("accepted")
 
 
 def classify_save(
-    saved: bytes,
-    since: Sequence[SeenVersion],
-    owned: Ownership,
-    *,
-    older: bool,
+    saved: bytes, since: Sequence[SeenVersion], owned: Ownership, *, older: bool
 ) -> Verdict:
     """Returns what became of the bot's items in a text that a person saved over ``since[0]``.
 
@@ -93,21 +84,14 @@ def _versions_of_people(since: Sequence[SeenVersion]) -> Iterator[bytes]:
         yield since[0].raw
 
 
-def classify_revert(
-    saved: bytes,
-    head: bytes,
-    owned: Ownership,
-) -> Verdict:
+def classify_revert(saved: bytes, head: bytes, owned: Ownership) -> Verdict:
     """Classifies a save that restores an earlier version exactly."""
     missing = _lacking(owned.bots_items(parse(head)), saved)
     return Verdict("undecided", missing) if missing else ACCEPTED
 
 
 def propose_missing(
-    note: str,
-    items: Iterable[NoteItem],
-    now: bytes,
-    records: Sequence[Record],
+    note: str, items: Iterable[NoteItem], now: bytes, records: Sequence[Record]
 ) -> tuple[Proposal, ...]:
     """Returns proposals to write these items again.
 
@@ -117,9 +101,7 @@ def propose_missing(
     proposed_texts: set[str] = set()
     for proposal in proposals_of(records).values():
         proposed_texts |= texts_of(proposal.op)
-    missing = [
-        item for item in _lacking(items, now) if item.key[1] not in proposed_texts
-    ]
+    missing = [item for item in _lacking(items, now) if item.key[1] not in proposed_texts]
     headings = {section.name for section in doc.sections}
     replaced = _replaced_texts(records)
     ops: list[Op] = []
@@ -133,10 +115,7 @@ def propose_missing(
 
 
 def _op_to_restore(
-    doc: SectionedDoc,
-    heading: str,
-    line: str,
-    replaced: dict[tuple[str, str], str],
+    doc: SectionedDoc, heading: str, line: str, replaced: dict[tuple[str, str], str]
 ) -> Op:
     """Returns an op to write a line again, over the text it had replaced when that came back."""
     old_text = replaced.get((heading, text_of_line(line)))
@@ -164,21 +143,13 @@ def _replaced_texts(records: Iterable[Record]) -> dict[tuple[str, str], str]:
     return replaced
 
 
-def _lacking(
-    items: Iterable[NoteItem],
-    raw: bytes,
-) -> tuple[NoteItem, ...]:
+def _lacking(items: Iterable[NoteItem], raw: bytes) -> tuple[NoteItem, ...]:
     """Returns the items whose texts are nowhere in a note."""
     texts = _texts(raw)
     return tuple(item for item in items if item.key[1] not in texts)
 
 
-def _is_reworded(
-    missing: Iterable[NoteItem],
-    saved: bytes,
-    head: bytes,
-    base: bytes,
-) -> bool:
+def _is_reworded(missing: Iterable[NoteItem], saved: bytes, head: bytes, base: bytes) -> bool:
     """Returns whether the saved text has a new wording of one of the missing items.
 
     A text that the editor had loaded is not a new wording. Neither is a text that is more similar
@@ -192,12 +163,7 @@ def _is_reworded(
     return any(made_of(text, lost_texts) in missing_texts for text in new_texts)
 
 
-def _lacks_people_too(
-    saved: bytes,
-    head: bytes,
-    base: bytes,
-    bots: Iterable[NoteItem],
-) -> bool:
+def _lacks_people_too(saved: bytes, head: bytes, base: bytes, bots: Iterable[NoteItem]) -> bool:
     """Returns whether all that people added since is missing, too: then the editor saw nothing."""
     bot_texts = Counter(item.key[1] for item in bots)
     added_by_people = _texts(head) - _texts(base) - bot_texts

@@ -22,9 +22,7 @@ else:
 
 NAMES = ("create", "str_replace", "insert", "delete", "rename")
 
-Reason = Literal[
-    "absent", "exists", "no_match", "several", "line_range", "moved", "not_text"
-]
+Reason = Literal["absent", "exists", "no_match", "several", "line_range", "moved", "not_text"]
 
 LARGEST = 256 << 10
 """Bytes of the largest note that a person edits as a whole text"""
@@ -51,10 +49,7 @@ class Unfit:
     """with `several`: the lines of the matches; with `line_range`: the number of lines"""
 
 
-def edit_text(
-    edit: Mapping[str, object],
-    before: bytes | None,
-) -> Edited | Unfit:
+def edit_text(edit: Mapping[str, object], before: bytes | None) -> Edited | Unfit:
     """Applies an edit to a note; `before` is None when there is no note."""
     if "file_text" in edit:
         if before is not None:
@@ -85,20 +80,13 @@ def text_of(raw: bytes) -> str:
     return text.replace("\r\n", "\n")
 
 
-def line_before(
-    text: str,
-    line: int,
-) -> str:
+def line_before(text: str, line: int) -> str:
     """Returns the line after which an insertion at `line` goes; ``""`` for the beginning."""
     lines = text.split("\n")
     return lines[line - 1] if 0 < line <= len(lines) else ""
 
 
-def _replace(
-    before: bytes,
-    old: str,
-    new: str,
-) -> Edited | Unfit:
+def _replace(before: bytes, old: str, new: str) -> Edited | Unfit:
     raw = _decode(before)
     if raw is None:
         return Unfit("not_text")
@@ -116,12 +104,7 @@ def _replace(
     return Edited(after.encode(), raw.count("\n", 0, start))
 
 
-def _insert(
-    before: bytes,
-    line: int,
-    text: str,
-    follows: str | None,
-) -> Edited | Unfit:
+def _insert(before: bytes, line: int, text: str, follows: str | None) -> Edited | Unfit:
     raw = _decode(before)
     if raw is None:
         return Unfit("not_text")
@@ -146,20 +129,14 @@ def _insert(
     return Edited((head + new_text + eol + tail).encode(), line)
 
 
-def _line_after(
-    lines: list[str],
-    line: int,
-    follows: str,
-) -> int | None:
+def _line_after(lines: list[str], line: int, follows: str) -> int | None:
     """Returns the line after the line `follows`; None when it is gone or not unique.
 
     A person may have moved it since the model read the note.
     """
     if lines[line - 1].rstrip("\r\n").removeprefix(_BYTE_ORDER_MARK) == follows:
         return line
-    matches = [
-        number for number, text in enumerate(lines, 1) if text.rstrip("\r\n") == follows
-    ]
+    matches = [number for number, text in enumerate(lines, 1) if text.rstrip("\r\n") == follows]
     return matches[0] if len(matches) == 1 else None
 
 
@@ -178,10 +155,7 @@ def _split_lines(raw: str) -> list[str]:
     return [*complete, last] if last else complete
 
 
-def _with_line_ends_of(
-    before: bytes,
-    text: str,
-) -> str:
+def _with_line_ends_of(before: bytes, text: str) -> str:
     """Returns a text with the line ends of the note that it goes into."""
     eol = line_end(before).decode()
     if eol == "\n":
@@ -189,10 +163,7 @@ def _with_line_ends_of(
     return text.replace("\r\n", "\n").replace("\n", eol)
 
 
-def _places(
-    raw: str,
-    old: str,
-) -> list[tuple[int, int]]:
+def _places(raw: str, old: str) -> list[tuple[int, int]]:
     """Returns where a note has a text, overlapping places included.
 
     A model types `'` and letters with their accents, where a note has `’` or the letters of macOS.

@@ -20,22 +20,9 @@ from vault_memory.markdown.note_items import (
     section_named,
     texts_in,
 )
-from vault_memory.rules.edits.audit_record import (
-    Proposal,
-    Record,
-    RecordedOp,
-    propose,
-    revision,
-)
+from vault_memory.rules.edits.audit_record import Proposal, Record, RecordedOp, propose, revision
 from vault_memory.rules.edits.op_effects import Effect, effects_of, undo_op
-from vault_memory.rules.edits.ops import (
-    AddHeading,
-    Append,
-    Op,
-    Remove,
-    as_json,
-    op_of,
-)
+from vault_memory.rules.edits.ops import AddHeading, Append, Op, Remove, as_json, op_of
 from vault_memory.rules.edits.reinsert import (
     ReinsertStep,
     drop_item,
@@ -59,11 +46,7 @@ class Folded(NotUndoable):
 
     exit_code = 2
 
-    def __init__(
-        self,
-        record_id: str,
-        note: str,
-    ) -> None:
+    def __init__(self, record_id: str, note: str) -> None:
         super().__init__(
             f"record {record_id} is folded: it is older than `audit_days`,"
             f" and no longer says what it changed in `{note}`",
@@ -91,17 +74,13 @@ class _UndoableOp:
     effects: tuple[Effect, ...]
 
 
-def undo(
-    record: Record,
-    now: bytes,
-) -> Undone:
+def undo(record: Record, now: bytes) -> Undone:
     """Returns the note without the record's changes. Raises NotUndoable when it says too little."""
     refuse_folded(record, record.id)
     # Fault: the undo would bring back what the user forgot.
     if record.redacted:
         raise NotUndoable(
-            f"what record {record.id} changed was forgotten",
-            hint="nothing brings it back",
+            f"what record {record.id} changed was forgotten", hint="nothing brings it back"
         )
     undoable = _undoable_ops(record)
     if not undoable and not record.diff:
@@ -124,10 +103,7 @@ def undo(
     return by_item
 
 
-def refuse_folded(
-    record: Record,
-    record_id: str,
-) -> None:
+def refuse_folded(record: Record, record_id: str) -> None:
     """Raises Folded for a record that is folded; `record_id` is the id that the user named."""
     # Fault: the undo of the half that is left would not give back what was there.
     if record.folded:
@@ -144,11 +120,7 @@ def _undoable_ops(record: Record) -> list[_UndoableOp]:
     return undoable
 
 
-def _undo_items(
-    record: Record,
-    undoable: Sequence[_UndoableOp],
-    now: bytes,
-) -> Undone:
+def _undo_items(record: Record, undoable: Sequence[_UndoableOp], now: bytes) -> Undone:
     """Undoes each op by itself."""
     doc = parse(now)
     applied: list[RecordedOp] = []
@@ -169,11 +141,7 @@ def _undo_items(
     return Undone(render(doc), False, tuple(applied), tuple(proposed))
 
 
-def _undo_effects(
-    doc: SectionedDoc,
-    undoable_op: _UndoableOp,
-    diff: bytes,
-) -> list[ReinsertStep]:
+def _undo_effects(doc: SectionedDoc, undoable_op: _UndoableOp, diff: bytes) -> list[ReinsertStep]:
     """Undoes all effects of an op, or none: half an undo could double an item, or lose it."""
     steps: list[ReinsertStep] = []
     for effect in undoable_op.effects:
@@ -185,11 +153,7 @@ def _undo_effects(
     return steps
 
 
-def _undo_effect(
-    doc: SectionedDoc,
-    effect: Effect,
-    diff: bytes,
-) -> ReinsertStep | None:
+def _undo_effect(doc: SectionedDoc, effect: Effect, diff: bytes) -> ReinsertStep | None:
     """Undoes one effect; None when there is nothing to undo, or it does not fit the note."""
     if effect.whole_section:
         if effect.added:
@@ -208,10 +172,7 @@ def _undo_effect(
     return drop_item(doc, item)
 
 
-def _with_nested(
-    doc: SectionedDoc,
-    effect: Effect,
-) -> NoteItem | None:
+def _with_nested(doc: SectionedDoc, effect: Effect) -> NoteItem | None:
     """Returns the only item with the text that a replacement wrote.
 
     What else belongs to it does not matter, because a replacement never touches that.
@@ -233,10 +194,7 @@ def _box_and_paragraph(added: bytes) -> tuple[str, str]:
     return (item[0].box, item[0].paragraph) if item else ("", "")
 
 
-def _ops_for_person(
-    doc: SectionedDoc,
-    effect: Effect,
-) -> list[Op]:
+def _ops_for_person(doc: SectionedDoc, effect: Effect) -> list[Op]:
     """Returns ops that a person can approve in place of an undo that was not possible."""
     index = section_named(doc, effect.heading)
     items = items_named(doc, effect.heading)

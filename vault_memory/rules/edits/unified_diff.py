@@ -35,11 +35,7 @@ def lines_of(raw: bytes) -> list[bytes]:
 # --- Making -----------------------------------------------------------------------------------
 
 
-def unified(
-    before: bytes,
-    after: bytes,
-    name: str,
-) -> bytes:
+def unified(before: bytes, after: bytes, name: str) -> bytes:
     """Returns a unified diff; ``b""`` for equal texts."""
     if before == after:
         return b""
@@ -61,10 +57,7 @@ def unified(
     return b"".join(blocks)
 
 
-def _equal_bytes(
-    before: bytes,
-    after: bytes,
-) -> tuple[int, int]:
+def _equal_bytes(before: bytes, after: bytes) -> tuple[int, int]:
     """Returns how many bytes at the start and at the end are equal.
 
     Both end at a line, and leave `CONTEXT` equal lines around the difference.
@@ -72,9 +65,7 @@ def _equal_bytes(
     shortest = min(len(before), len(after))
     equal_start = _greatest(shortest, lambda size: before.startswith(after[:size]))
     head = _line_start(before, equal_start)
-    tail = _greatest(
-        shortest - head, lambda size: before.endswith(after[len(after) - size :])
-    )
+    tail = _greatest(shortest - head, lambda size: before.endswith(after[len(after) - size :]))
     end = len(before) - tail
     if _is_inside_line(before, head, tail) or _is_inside_line(after, head, tail):
         end = _next_line(before, end)
@@ -85,35 +76,22 @@ def _equal_bytes(
     return head, len(before) - end
 
 
-def _is_inside_line(
-    text: bytes,
-    head: int,
-    tail: int,
-) -> bool:
+def _is_inside_line(text: bytes, head: int, tail: int) -> bool:
     """Returns whether the equal end of a text begins inside a line."""
     start = len(text) - tail
     return start > head and text[start - 1 : start] != b"\n"
 
 
-def _line_start(
-    text: bytes,
-    position: int,
-) -> int:
+def _line_start(text: bytes, position: int) -> int:
     return text.rfind(b"\n", 0, position) + 1
 
 
-def _next_line(
-    text: bytes,
-    position: int,
-) -> int:
+def _next_line(text: bytes, position: int) -> int:
     newline = text.find(b"\n", position)
     return len(text) if newline < 0 else newline + 1
 
 
-def _greatest(
-    most: int,
-    holds: Callable[[int], bool],
-) -> int:
+def _greatest(most: int, holds: Callable[[int], bool]) -> int:
     """Returns the greatest number up to `most` for which `holds` is true, by bisection."""
     least = 0
     while least < most:
@@ -125,10 +103,7 @@ def _greatest(
     return least
 
 
-def _hunk_head(
-    group: Sequence[_Opcode],
-    offset: int,
-) -> bytes:
+def _hunk_head(group: Sequence[_Opcode], offset: int) -> bytes:
     """Returns the line with the line numbers of a hunk."""
     _, old_start, _, new_start, _ = group[0]
     _, _, old_end, _, new_end = group[-1]
@@ -140,11 +115,7 @@ def _hunk_head(
     return b"@@ -%d,%d +%d,%d @@\n" % (old_line, old_count, new_line, new_count)
 
 
-def _rows(
-    group: Sequence[_Opcode],
-    old: Sequence[bytes],
-    new: Sequence[bytes],
-) -> Iterator[Row]:
+def _rows(group: Sequence[_Opcode], old: Sequence[bytes], new: Sequence[bytes]) -> Iterator[Row]:
     for tag, old_start, old_end, new_start, new_end in group:
         old_lines = old[old_start:old_end]
         if tag == "equal":
@@ -179,10 +150,7 @@ def hunks_of(diff: bytes) -> list[Hunk]:
 
 
 def _read_rows(
-    lines: list[bytes],
-    index: int,
-    old_count: int,
-    new_count: int,
+    lines: list[bytes], index: int, old_count: int, new_count: int
 ) -> tuple[list[Row], int]:
     """Returns the rows of a hunk with so many lines, and the index after them."""
     rows: list[Row] = []
@@ -206,10 +174,7 @@ def _read_rows(
     return rows, index
 
 
-def taken_back(
-    now: bytes,
-    diff: bytes,
-) -> bytes | None:
+def taken_back(now: bytes, diff: bytes) -> bytes | None:
     """Returns the older text, byte for byte; None when `now` is not the newer text of the diff."""
     lines = lines_of(now)
     older: list[bytes] = []

@@ -34,12 +34,7 @@ _TYPE_OF = {word: type_ for type_, words in _WORDS.items() for word in words.spl
 _MONTH = "jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec"
 _PATTERNS = (
     ("email", 0.98, "@", re.compile(r"(?<![\w.+-])[\w.+-]+@[\w-]+(?:\.[\w-]+)+")),
-    (
-        "url",
-        0.98,
-        "://",
-        re.compile(r"\bhttps?://[^\s<>\"'()\[\]]*[^\s<>\"'()\[\].,;:!?]"),
-    ),
+    ("url", 0.98, "://", re.compile(r"\bhttps?://[^\s<>\"'()\[\]]*[^\s<>\"'()\[\].,;:!?]")),
     ("person", 0.9, "@", re.compile(r"(?<![\w@/.])@(?P<name>[^\W_](?:[\w.-]*\w)?)")),
     ("concept", 0.85, "#", re.compile(r"(?<![\w#/&])#(?P<name>[^\W\d_][\w/-]*)")),
     (
@@ -98,11 +93,7 @@ class Entities:
                 by_alias.setdefault(folded(alias), entity)
         return cls(by_name, by_alias)
 
-    def resolve(
-        self,
-        name: str,
-        type_: str = "",
-    ) -> Entity:
+    def resolve(self, name: str, type_: str = "") -> Entity:
         """Returns the entity of a name: by name and type, else by alias, else a new entity."""
         key = folded(name.removeprefix("@"))
         for entity in self.by_name.get(key, ()):
@@ -121,10 +112,7 @@ class Entities:
         return names
 
 
-def _types_fit(
-    first: str,
-    second: str,
-) -> bool:
+def _types_fit(first: str, second: str) -> bool:
     """Returns whether two types may be of the same entity; ``other`` fits any type."""
     if not first or first == second:
         return True
@@ -160,10 +148,7 @@ def _entity(facts: list[Fact]) -> Entity:
     )
 
 
-def extract(
-    text: str,
-    entities: Entities | None = None,
-) -> list[Mention]:
+def extract(text: str, entities: Entities | None = None) -> list[Mention]:
     """Returns the mentions in a text, in order; of overlapping ones the surer, then the longer."""
     mentions: list[Mention] = []
     for type_, confidence, sign, pattern in _PATTERNS:
@@ -196,28 +181,19 @@ def _priority(mention: Mention) -> tuple[float, int, int, str, str]:
     return -mention.confidence, -length, mention.start, mention.type, mention.name
 
 
-def _overlap(
-    first: Mention,
-    second: Mention,
-) -> bool:
+def _overlap(first: Mention, second: Mention) -> bool:
     return first.start < second.end and second.start < first.end
 
 
 def _pattern_mentions(
-    pattern: re.Pattern[str],
-    type_: str,
-    confidence: float,
-    text: str,
+    pattern: re.Pattern[str], type_: str, confidence: float, text: str
 ) -> Iterable[Mention]:
     for match in pattern.finditer(text):
         name = match.groupdict().get("name") or match[0]
         yield Mention(name, type_, match.start(), match.end(), confidence)
 
 
-def _name_spans(
-    name: str,
-    text: str,
-) -> list[tuple[int, int]]:
+def _name_spans(name: str, text: str) -> list[tuple[int, int]]:
     """Returns the places of a name, as a complete word where its script has words."""
     normal_name = unicodedata.normalize("NFC", name.strip())
     if not normal_name:

@@ -136,13 +136,7 @@ def snake_case(predicate: str) -> str:
     return "_".join(folded(predicate).split())
 
 
-def fact_id(
-    scope: str,
-    subject: str,
-    predicate: str,
-    value: str,
-    since: date | None,
-) -> str:
+def fact_id(scope: str, subject: str, predicate: str, value: str, since: date | None) -> str:
     """Returns the id of a fact, computed from its content; case and blanks do not change it."""
     start = since.isoformat() if since else ""
     return short_hash(scope, _in_id(subject), predicate, _in_id(value), start)
@@ -155,9 +149,7 @@ def _in_id(text: str) -> str:
 
 def identified(fact: Fact) -> Fact:
     """Returns the fact with the id that follows from its content."""
-    new_id = fact_id(
-        fact.scope, fact.subject, fact.predicate, fact.object, fact.valid_from
-    )
+    new_id = fact_id(fact.scope, fact.subject, fact.predicate, fact.object, fact.valid_from)
     return replace(fact, id=new_id)
 
 
@@ -343,11 +335,7 @@ def begins(fact: Fact) -> date:
     return fact.valid_from or date.min
 
 
-def folded_facts(
-    facts: Iterable[Fact],
-    day: date,
-    single: Iterable[str] = SINGLE,
-) -> list[Fact]:
+def folded_facts(facts: Iterable[Fact], day: date, single: Iterable[str] = SINGLE) -> list[Fact]:
     """Returns the facts of one scope as they hold on this day, each once.
 
     Of several values of a single-valued predicate the latest holds. The others are returned as
@@ -365,11 +353,7 @@ def folded_facts(
     return list(by_id.values())
 
 
-def _rivals(
-    facts: Collection[Fact],
-    day: date,
-    single: frozenset[str],
-) -> list[list[Fact]]:
+def _rivals(facts: Collection[Fact], day: date, single: frozenset[str]) -> list[list[Fact]]:
     """Groups the facts that hold on this day by subject and single-valued predicate."""
     names = canonical(facts)
     unclear = unclear_ids(facts, day)
@@ -393,9 +377,7 @@ def unclear_ids(facts: Iterable[Fact], day: date) -> frozenset[str]:
     One mark is enough for both. A mark whose fact is gone or has ended does not count.
     """
     by_id = {fact.id: fact for fact in facts if not has_ended(fact, day)}
-    pairs = (
-        (fact.id, fact.unclear) for fact in by_id.values() if fact.unclear in by_id
-    )
+    pairs = ((fact.id, fact.unclear) for fact in by_id.values() if fact.unclear in by_id)
     return frozenset(id_ for pair in pairs for id_ in pair)
 
 
@@ -417,11 +399,7 @@ def _unique_facts(facts: Iterable[Fact]) -> dict[str, Fact]:
     return by_id
 
 
-def current(
-    facts: Iterable[Fact],
-    day: date,
-    single: Iterable[str] = SINGLE,
-) -> list[Fact]:
+def current(facts: Iterable[Fact], day: date, single: Iterable[str] = SINGLE) -> list[Fact]:
     """Returns the facts of one scope that hold on this day, and those that begin later.
 
     A fact that another fact replaced after this day still holds, although it is struck through now.
@@ -450,18 +428,12 @@ def _without_later_strikes(facts: list[Fact], day: date) -> list[Fact]:
     return unstruck
 
 
-def valid_on(
-    facts: Iterable[Fact],
-    day: date,
-    single: Iterable[str] = SINGLE,
-) -> list[Fact]:
+def valid_on(facts: Iterable[Fact], day: date, single: Iterable[str] = SINGLE) -> list[Fact]:
     """Returns the facts of one scope that held on this day, by what the page says today.
 
     A fact that is struck through counts within its days, and not at all without a last day.
     """
-    unstruck = [
-        replace(fact, struck=False) if _was_true(fact, day) else fact for fact in facts
-    ]
+    unstruck = [replace(fact, struck=False) if _was_true(fact, day) else fact for fact in facts]
     return [
         fact
         for fact in folded_facts(unstruck, day, single)

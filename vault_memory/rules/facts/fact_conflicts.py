@@ -18,10 +18,7 @@ OPPOSITES = (
 )
 """Predicates that cannot hold of one object at a time"""
 
-_OPPOSITE = {
-    **dict(OPPOSITES),
-    **{second: first for first, second in OPPOSITES},
-}
+_OPPOSITE = {**dict(OPPOSITES), **{second: first for first, second in OPPOSITES}}
 
 FactConflictKind = Literal["value", "opposite"]
 
@@ -36,11 +33,7 @@ class FactConflict:
     second: Fact
 
 
-def fact_conflicts(
-    facts: Iterable[Fact],
-    day: date,
-    single: frozenset[str],
-) -> list[FactConflict]:
+def fact_conflicts(facts: Iterable[Fact], day: date, single: frozenset[str]) -> list[FactConflict]:
     """Returns each contradiction among the facts that hold on a day, or begin later."""
     conflicts: list[FactConflict] = []
     for group in subjects(facts, day):
@@ -48,10 +41,7 @@ def fact_conflicts(
     return sorted(conflicts, key=_order)
 
 
-def subjects(
-    facts: Iterable[Fact],
-    day: date,
-) -> list[list[Fact]]:
+def subjects(facts: Iterable[Fact], day: date) -> list[list[Fact]]:
     """Groups the facts that have not ended by subject; each fact once."""
     by_id: dict[str, Fact] = {}
     for fact in facts:
@@ -67,10 +57,7 @@ def subjects(
     return list(groups.values())
 
 
-def overlap(
-    first: Fact,
-    second: Fact,
-) -> bool:
+def overlap(first: Fact, second: Fact) -> bool:
     """Returns whether there is a day on which both hold.
 
     The last day of a fact belongs to the fact that replaced it.
@@ -80,10 +67,7 @@ def overlap(
     return second.valid_until is None or begins(first) < second.valid_until
 
 
-def agree(
-    first: str,
-    second: str,
-) -> bool:
+def agree(first: str, second: str) -> bool:
     """Returns whether two values may be the same; one may say more than the other."""
     if same_value(first, second):
         return True
@@ -91,10 +75,7 @@ def agree(
     return ours <= theirs or theirs <= ours or are_alike(ours, theirs)
 
 
-def _conflicts_of_subject(
-    facts: Iterable[Fact],
-    single: frozenset[str],
-) -> Iterator[FactConflict]:
+def _conflicts_of_subject(facts: Iterable[Fact], single: frozenset[str]) -> Iterator[FactConflict]:
     by_predicate: dict[str, list[Fact]] = {}
     for fact in facts:
         by_predicate.setdefault(fact.predicate, []).append(fact)
@@ -113,10 +94,7 @@ def _rival_values(facts: Iterable[Fact]) -> Iterator[FactConflict]:
             yield _conflict("value", first, second)
 
 
-def _opposites(
-    facts: Iterable[Fact],
-    others: Iterable[Fact],
-) -> Iterator[FactConflict]:
+def _opposites(facts: Iterable[Fact], others: Iterable[Fact]) -> Iterator[FactConflict]:
     by_object: dict[frozenset[str], list[Fact]] = {}
     for other in others:
         by_object.setdefault(words_of(other.object), []).append(other)
@@ -126,11 +104,7 @@ def _opposites(
                 yield _conflict("opposite", fact, other)
 
 
-def _conflict(
-    kind: FactConflictKind,
-    first: Fact,
-    second: Fact,
-) -> FactConflict:
+def _conflict(kind: FactConflictKind, first: Fact, second: Fact) -> FactConflict:
     # Fault: two devices must report a conflict in the same order.
     first, second = sorted((first, second), key=_id)
     return FactConflict(kind, first, second)

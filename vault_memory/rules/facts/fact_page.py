@@ -178,9 +178,7 @@ def aliases_in(doc: SectionedDoc) -> dict[str, str]:
     """Returns the folded subject for each alias on the page."""
     alias_bytes = ALIAS.encode()
     # Most sections have no alias; a search in the bytes is cheaper than reading their facts.
-    sections = (
-        section for section in doc.sections if alias_bytes in section.body.lower()
-    )
+    sections = (section for section in doc.sections if alias_bytes in section.body.lower())
     return canonical(fact for section in sections for fact in section_facts(section))
 
 
@@ -208,9 +206,7 @@ def _as_written(statement: Fact, page: _SubjectPage, today: date) -> Fact:
 def _ended_before(page: _SubjectPage, new: Fact, today: date) -> bool:
     """Returns whether the page has an ended fact with the same value."""
     value = folded(new.object)
-    return any(
-        folded(fact.object) == value and has_ended(fact, today) for fact in page.same
-    )
+    return any(folded(fact.object) == value and has_ended(fact, today) for fact in page.same)
 
 
 def _without_replaced(page: _SubjectPage, new: Fact, rules: FactRules) -> _SubjectPage:
@@ -221,9 +217,7 @@ def _without_replaced(page: _SubjectPage, new: Fact, rules: FactRules) -> _Subje
     ids = {fact.id for fact in current(page.same, today, rules.single)}
     # Fault: a person who writes the new value below strikes the old one not through.
     comparable = (
-        fact
-        for fact in page.same
-        if fact.struck or begins(fact) > today or fact.id in ids
+        fact for fact in page.same if fact.struck or begins(fact) > today or fact.id in ids
     )
     return replace(page, same=tuple(comparable))
 
@@ -299,11 +293,7 @@ def _is_open_on(fact: Fact, day: date) -> bool:
 
 
 def _supersede(
-    page: _SubjectPage,
-    new: Fact,
-    rivals: list[Fact],
-    since: date,
-    today: date,
+    page: _SubjectPage, new: Fact, rivals: list[Fact], since: date, today: date
 ) -> Change:
     """Ends the rivals on the day on which the new value begins."""
     if not rivals:
@@ -312,19 +302,11 @@ def _supersede(
     ops = [_rewrite(fact, _ended(fact, since, today)) for fact in rivals]
     added = _added(page, new)
     return replace(
-        added,
-        outcome="superseded",
-        ops=(*ops, *added.ops),
-        ended=tuple(fact.id for fact in rivals),
+        added, outcome="superseded", ops=(*ops, *added.ops), ended=tuple(fact.id for fact in rivals)
     )
 
 
-def _resolve(
-    page: _SubjectPage,
-    new: Fact,
-    rivals: list[Fact],
-    rules: FactRules,
-) -> Change:
+def _resolve(page: _SubjectPage, new: Fact, rivals: list[Fact], rules: FactRules) -> Change:
     """Resolves a conflict as the setting `conflicts` says."""
     since = new.valid_from or rules.today
     mode = rules.mode_of(new.predicate)
@@ -350,9 +332,7 @@ def _keep_existing(page: _SubjectPage, new: Fact) -> Change:
     return replace(_added(page, rejected), outcome="kept")
 
 
-def _ask(
-    page: _SubjectPage, new: Fact, rivals: list[Fact], since: date, today: date
-) -> Change:
+def _ask(page: _SubjectPage, new: Fact, rivals: list[Fact], since: date, today: date) -> Change:
     """Adds the new value with a mark. A person decides which of the values ends."""
     marked = replace(new, unclear=rivals[-1].id)
     written = replace(marked, text=marked.line())
@@ -447,8 +427,7 @@ def confirm_fact(doc: SectionedDoc, fact: str, scope: str) -> Change:
     if not unconfirmed:
         return _unchanged(copies[0])
     ops = tuple(
-        _rewrite(copy, replace(copy, confirmed=True, confidence=1.0))
-        for copy in unconfirmed
+        _rewrite(copy, replace(copy, confirmed=True, confidence=1.0)) for copy in unconfirmed
     )
     return Change("confirmed", fact, ops)
 

@@ -16,11 +16,7 @@ from vault_memory.rules.learning import fading
 PREFERENCES = frozenset({"likes", "dislikes", "loves", "hates", "prefers", "avoids"})
 
 
-def strength_of(
-    fact: Fact,
-    today: date,
-    settings: LifecycleSettings,
-) -> float:
+def strength_of(fact: Fact, today: date, settings: LifecycleSettings) -> float:
     """Returns the strength of a fact, from 0 to 1."""
     learned = _day_learned(fact)
     # What a person wrote cites no turn, and what they confirmed does not fade.
@@ -31,10 +27,7 @@ def strength_of(
 
 
 def weak_facts(
-    facts: Iterable[Fact],
-    below: float,
-    today: date,
-    settings: LifecycleSettings,
+    facts: Iterable[Fact], below: float, today: date, settings: LifecycleSettings
 ) -> list[tuple[float, Fact]]:
     """Returns the facts whose strength is below a limit, the weakest first."""
     strengths = [(strength_of(fact, today, settings), fact) for fact in facts]

@@ -27,12 +27,7 @@ class FoundEntity:
     """the id of a turn or an item"""
 
 
-def read_entities(
-    answer: str,
-    evidence: Mapping[str, str],
-    *,
-    key: str,
-) -> list[FoundEntity]:
+def read_entities(answer: str, evidence: Mapping[str, str], *, key: str) -> list[FoundEntity]:
     """Returns the entities of an answer whose names stand in their evidence. Never raises.
 
     `evidence`: the texts of the turns or items by id. `key`: the key of the id in a row.
@@ -46,10 +41,7 @@ def read_entities(
     return [entity for entity in found if entity is not None]
 
 
-def read_verdicts(
-    answer: str,
-    pairs: Iterable[str],
-) -> frozenset[str]:
+def read_verdicts(answer: str, pairs: Iterable[str]) -> frozenset[str]:
     """Returns the ids of the pairs that contradict each other by an answer. Never raises."""
     match = json_in(without_thoughts(answer), ("verdicts",))
     value = match.value.get("verdicts") if match else None
@@ -64,11 +56,7 @@ def read_verdicts(
     )
 
 
-def _read(
-    row: Any,
-    evidence: Mapping[str, str],
-    key: str,
-) -> FoundEntity | None:
+def _read(row: Any, evidence: Mapping[str, str], key: str) -> FoundEntity | None:
     # Fault: a model returns a list of texts in place of objects.
     if not isinstance(row, Mapping):
         return None
@@ -89,11 +77,7 @@ def _read(
     )
 
 
-def _aliases(
-    value: Any,
-    name: str,
-    text: str,
-) -> Iterator[str]:
+def _aliases(value: Any, name: str, text: str) -> Iterator[str]:
     for entry in value if isinstance(value, list) else []:
         alias = _name(entry)
         # Fault: an alias that the evidence does not have would merge two entities.
@@ -112,10 +96,7 @@ def _name(value: Any) -> str:
     return name if is_name and len(name) <= LONGEST_NAME else ""
 
 
-def stands_in(
-    name: str,
-    text: str,
-) -> bool:
+def stands_in(name: str, text: str) -> bool:
     """Returns whether a text contains a name letter by letter, as complete words."""
     pattern = re.escape(unicodedata.normalize("NFC", name))
     if not is_run(name):

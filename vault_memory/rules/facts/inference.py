@@ -68,10 +68,7 @@ class Strength:
     strength: float
 
 
-def with_inverse(
-    facts: Iterable[Fact],
-    people: Collection[str] | None = None,
-) -> list[Fact]:
+def with_inverse(facts: Iterable[Fact], people: Collection[str] | None = None) -> list[Fact]:
     """Returns the facts and their inverses, except those that the page states itself.
 
     `people`: folded names of persons; only between them is `knows` symmetric. None: as the facts
@@ -94,28 +91,16 @@ def with_inverse(
     return stated
 
 
-def _is_invertible(
-    fact: Fact,
-    people: Collection[str],
-) -> bool:
+def _is_invertible(fact: Fact, people: Collection[str]) -> bool:
     """Returns whether the inverse follows: one may know a person, a town or a language."""
     if fact.predicate != "knows":
         return True
     return folded(fact.subject) in people and folded(fact.object) in people
 
 
-def _inverted(
-    fact: Fact,
-    predicate: str,
-) -> Fact:
+def _inverted(fact: Fact, predicate: str) -> Fact:
     return identified(
-        replace(
-            fact,
-            subject=fact.object,
-            predicate=predicate,
-            object=fact.subject,
-            text="",
-        )
+        replace(fact, subject=fact.object, predicate=predicate, object=fact.subject, text="")
     )
 
 
@@ -123,11 +108,7 @@ def _triple(fact: Fact) -> _Triple:
     return folded(fact.subject), fact.predicate, folded(fact.object)
 
 
-def strength(
-    count: int,
-    days: int,
-    confidence: float,
-) -> float:
+def strength(count: int, days: int, confidence: float) -> float:
     """Returns the strength after `count` mentions, the latest of them `days` ago."""
     # Fault: a wrong clock puts the last mention into the future.
     recency = 1 / (1 + math.log1p(max(0, days)))
@@ -146,9 +127,7 @@ class Together(NamedTuple):
 
 
 def strengths(
-    facts: Iterable[Fact],
-    today: date,
-    together: Mapping[frozenset[str], Together] | None = None,
+    facts: Iterable[Fact], today: date, together: Mapping[frozenset[str], Together] | None = None
 ) -> list[Strength]:
     """Returns the strength of each relationship in the facts, the strongest first.
 
@@ -168,11 +147,7 @@ def strengths(
     return relationships
 
 
-def _relationship(
-    mentions: list[Fact],
-    today: date,
-    together: Together,
-) -> Strength:
+def _relationship(mentions: list[Fact], today: date, together: Together) -> Strength:
     days = [_last_day(fact, today) for fact in mentions]
     if together.newest is not None:
         # Fault: a chunk with a date in the future would count as newer than today.
@@ -186,10 +161,7 @@ def _relationship(
     return Strength(latest.subject, latest.predicate, latest.object, round(value, 6))
 
 
-def _last_day(
-    fact: Fact,
-    today: date,
-) -> date:
+def _last_day(fact: Fact, today: date) -> date:
     """Returns the last day on which a fact held; today for a fact without a day."""
     last = fact.valid_until if fact.struck else None
     return min(last or fact.valid_from or today, today)

@@ -31,19 +31,13 @@ TITLES = frozenset(
 """Words before the name of a person"""
 
 
-def has_title(
-    name: str,
-    texts: Iterable[str],
-) -> bool:
+def has_title(name: str, texts: Iterable[str]) -> bool:
     """Returns whether a text names someone with a title, such as `Dr. Amara Bello` for `Bello`."""
     searched = tokens.words(name)
     return bool(searched) and any(_is_titled(searched, text) for text in texts)
 
 
-def _is_titled(
-    name: list[str],
-    text: str,
-) -> bool:
+def _is_titled(name: list[str], text: str) -> bool:
     words = tokens.words(text)
     size = len(name)
     for start in range(1, len(words) - size + 1):
@@ -77,16 +71,11 @@ def persons(facts: Iterable[Fact]) -> frozenset[str]:
         if fact.predicate in BETWEEN_PERSONS:
             likely.add(value)
     stated = {name for name, kinds in types.items() if "person" in kinds}
-    others = {
-        name for name, kinds in types.items() if kinds.isdisjoint({"person", "other"})
-    }
+    others = {name for name, kinds in types.items() if kinds.isdisjoint({"person", "other"})}
     return frozenset((likely - others) | stated)
 
 
-def person_called(
-    first_name: str,
-    facts: Iterable[Fact],
-) -> str:
+def person_called(first_name: str, facts: Iterable[Fact]) -> str:
     """Returns the folded name of the only person with this first name, or ``""``.
 
     A first name finds facts, and never merges two entities. `facts` are those about the names

@@ -61,11 +61,7 @@ def lead(name: str) -> str:
     return " ".join(words[:LEAD])
 
 
-def relevant(
-    facts: Iterable[Fact],
-    user: str,
-    most: int = 0,
-) -> list[Fact]:
+def relevant(facts: Iterable[Fact], user: str, most: int = 0) -> list[Fact]:
     """Returns at most `most` facts (0: all) in the order of a prompt: own ones, then the latest.
 
     Of the same day, facts that a person confirmed come first.

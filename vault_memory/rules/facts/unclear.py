@@ -30,10 +30,7 @@ def _values_of(rivals: Iterable[Fact]) -> tuple[str, ...]:
     return tuple(sorted(values if len(predicates) == 1 else predicates))
 
 
-def shown_line(
-    fact: Fact,
-    values: Mapping[str, tuple[str, ...]],
-) -> str:
+def shown_line(fact: Fact, values: Mapping[str, tuple[str, ...]]) -> str:
     """Returns the line of a fact; an unclear one names the values between which to decide."""
     # Fault: the mark of a settled choice would show an id that says nothing.
     line = replace(fact, unclear="").line()

@@ -21,10 +21,7 @@ _NAMED_MONTH = re.compile(r"[^\W\d_]+")
 _NUMBER = re.compile(r"(?<![\w.,])(?:\d{1,3}(?:,\d{3})+(?:\.\d+)?|\d+\.\d+)(?![.,]?\w)")
 
 
-def same_value(
-    first: str,
-    second: str,
-) -> bool:
+def same_value(first: str, second: str) -> bool:
     """Returns whether two values mean the same; a year includes the days in it."""
     ours, theirs = value_key(first), value_key(second)
     if ours == theirs:
@@ -62,9 +59,7 @@ def _date_in(text: str) -> str:
 
 def _date_with_month_name(text: str) -> str:
     """Reads dates such as `9 June 1980`, `June 9th, 1980` and `Juni 1980`."""
-    names = [
-        name for name in _NAMED_MONTH.findall(text) if name in stopwords.MONTH_NUMBERS
-    ]
+    names = [name for name in _NAMED_MONTH.findall(text) if name in stopwords.MONTH_NUMBERS]
     words = set(_NAMED_MONTH.findall(text)).difference(names, _DATE_WORDS)
     numbers = re.findall(r"\d+", text)
     years = [number for number in numbers if len(number) == 4]
@@ -73,19 +68,13 @@ def _date_with_month_name(text: str) -> str:
     # Fault: a text with another number is no date, even if it names a month.
     if not is_date or len(numbers) != len(years) + len(days):
         return ""
-    return _iso(
-        years[0], str(stopwords.MONTH_NUMBERS[names[0]]), days[0] if days else None
-    )
+    return _iso(years[0], str(stopwords.MONTH_NUMBERS[names[0]]), days[0] if days else None)
 
 
 _DATE_WORDS = frozenset("st nd rd th of the de del le la den am г года".split())
 
 
-def _iso(
-    year: str,
-    month: str | None,
-    day: str | None,
-) -> str:
+def _iso(year: str, month: str | None, day: str | None) -> str:
     parts = [year, *(part.zfill(2) for part in (month, day) if part)]
     return "-".join(parts)
 

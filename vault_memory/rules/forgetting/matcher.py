@@ -93,8 +93,7 @@ class TextMatcher:
             if self.needle in _BLANKS.sub(" ", marked):
                 return True
         return any(
-            self.rendered in rendered(text[start:end])
-            for start, end in self._candidate_parts(text)
+            self.rendered in rendered(text[start:end]) for start, end in self._candidate_parts(text)
         )
 
     def may_stand_in(self, text: str) -> bool:
@@ -112,11 +111,7 @@ class TextMatcher:
         words = words_alike(text)
         return sum(_spells_from(index, words, letters) for index in range(len(words)))
 
-    def _may_look_alike(
-        self,
-        text: str,
-        letters: str,
-    ) -> bool:
+    def _may_look_alike(self, text: str, letters: str) -> bool:
         if not text.isascii():
             text = "".join(map(letter_skeleton, text))
         return letters in letters_only(text)
@@ -137,19 +132,12 @@ class TextMatcher:
         most_lines = len(self.rendered) + 1
         candidates = []
         for start, end in paragraphs_of(text):
-            for part_start, part_end in _overlapping_parts(
-                text, start, end, most_lines
-            ):
+            for part_start, part_end in _overlapping_parts(text, start, end, most_lines):
                 if self._may_render_in(text[part_start:part_end]):
                     candidates.append((part_start, part_end))
         return candidates
 
-    def is_in_bytes(
-        self,
-        raw: bytes,
-        *,
-        escaped: bool = True,
-    ) -> bool:
+    def is_in_bytes(self, raw: bytes, *, escaped: bool = True) -> bool:
         """Returns whether any bytes contain it: as the text of a note, and as escaped JSON."""
         text = text_of(raw)
         if self.stands_in(text):
@@ -197,10 +185,7 @@ class TextMatcher:
 
 
 def _overlapping_parts(
-    text: str,
-    start: int,
-    end: int,
-    most_lines: int,
+    text: str, start: int, end: int, most_lines: int
 ) -> Iterator[tuple[int, int]]:
     """Yields parts of a paragraph, so that any `most_lines` lines in a row are together in one part.
 
@@ -217,11 +202,7 @@ def _overlapping_parts(
             return
 
 
-def _spells_from(
-    index: int,
-    words: list[str],
-    letters: str,
-) -> bool:
+def _spells_from(index: int, words: list[str], letters: str) -> bool:
     """Returns whether the words from `index` on, joined, are exactly these letters."""
     joined = ""
     while index < len(words) and len(joined) < len(letters):
@@ -231,10 +212,7 @@ def _spells_from(
 
 
 def _spans_of(
-    needle: str,
-    page: str,
-    edges: list[tuple[int, int]],
-    offset: int,
+    needle: str, page: str, edges: list[tuple[int, int]], offset: int
 ) -> Iterator[tuple[int, int]]:
     """Yields the places of `needle` in a folded page, as positions in its source."""
     index = page.find(needle)

@@ -8,27 +8,14 @@ from vault_memory.rules.edits.json_safe import plain
 from vault_memory.rules.edits.ops import OP_NAMES, Rejected
 from vault_memory.rules.edits.text_edits import NAMES as TEXT_EDITS
 
-NAMES = frozenset(
-    {
-        *OP_NAMES,
-        "undo",
-        "lift",
-        "restore",
-        "save",
-        "forget",
-        *TEXT_EDITS,
-    }
-)
+NAMES = frozenset({*OP_NAMES, "undo", "lift", "restore", "save", "forget", *TEXT_EDITS})
 """Names of ops that a redacted record may still show"""
 
 Hides = Callable[[str], bool]
 """Decides whether a text contains the words to forget"""
 
 
-def redact(
-    record: Record,
-    hides: Hides,
-) -> Record:
+def redact(record: Record, hides: Hides) -> Record:
     """Returns the record without the texts for which `hides` is true; itself when there are none.
 
     When only the diff contains the words, among the lines around the edit, only the diff goes.
@@ -97,36 +84,23 @@ def strings_in(value: object) -> Iterator[str]:
             yield from strings_in(item)
 
 
-def _redact_applied(
-    applied: RecordedOp,
-    hides: Hides,
-) -> RecordedOp:
+def _redact_applied(applied: RecordedOp, hides: Hides) -> RecordedOp:
     if not any(map(hides, _texts_of_applied(applied))):
         return applied
     return RecordedOp({"op": _name(applied.op)}, applied.outcome)
 
 
-def _redact_rejected(
-    rejected: Rejected,
-    hides: Hides,
-) -> Rejected:
+def _redact_rejected(rejected: Rejected, hides: Hides) -> Rejected:
     if not any(map(hides, _texts_of_rejected(rejected))):
         return rejected
     return Rejected({"op": _name(rejected.op)}, rejected.reason)
 
 
-def _redact_proposal(
-    proposal: Proposal,
-    hides: Hides,
-) -> Proposal:
+def _redact_proposal(proposal: Proposal, hides: Hides) -> Proposal:
     if not any(map(hides, _texts_of_proposal(proposal))):
         return proposal
     return replace(
-        proposal,
-        op={"op": _name(proposal.op)},
-        why="",
-        reason="forgotten",
-        state="expired",
+        proposal, op={"op": _name(proposal.op)}, why="", reason="forgotten", state="expired"
     )
 
 

@@ -8,10 +8,7 @@ from vault_memory.rules.forgetting.redact_notes import Redacted, cut_note
 from vault_memory.rules.paths.canvas import TEXT
 
 
-def cut_canvas(
-    raw: bytes,
-    matcher: TextMatcher,
-) -> Redacted:
+def cut_canvas(raw: bytes, matcher: TextMatcher) -> Redacted:
     """Returns a board without the text. Each of its cards is redacted like a note."""
     count = 0
 

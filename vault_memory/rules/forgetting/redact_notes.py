@@ -49,12 +49,7 @@ Revisions = Mapping[str, str]
 _LineRedactor = Callable[[bytes], bytes | None]
 
 
-def cut_note(
-    raw: bytes,
-    matcher: TextMatcher,
-    *,
-    facts: bool = False,
-) -> Redacted:
+def cut_note(raw: bytes, matcher: TextMatcher, *, facts: bool = False) -> Redacted:
     """Returns a note without the text; `facts` says that it is a page of facts."""
     if not matcher.may_stand_in(encodings.text_of(raw)):
         return Redacted(raw)
@@ -74,10 +69,7 @@ def cut_note(
     return Redacted(raw, count)
 
 
-def cut_transcript(
-    raw: bytes,
-    matcher: TextMatcher,
-) -> Redacted:
+def cut_transcript(raw: bytes, matcher: TextMatcher) -> Redacted:
     """Returns a transcript in which the turns with the text are empty; their other data stays."""
 
     def redact_line(line: bytes) -> bytes | None:
@@ -86,19 +78,12 @@ def cut_transcript(
     return _redact_lines(raw, redact_line, lambda line: _contains(line, matcher))
 
 
-def cut_ledger(
-    raw: bytes,
-    matcher: TextMatcher,
-) -> Redacted:
+def cut_ledger(raw: bytes, matcher: TextMatcher) -> Redacted:
     """Returns a ledger without the records that contain the text."""
     return _redact_lines(raw, lambda line: None, lambda line: _contains(line, matcher))
 
 
-def cut_audit(
-    raw: bytes,
-    matcher: TextMatcher,
-    revisions: Revisions,
-) -> Redacted:
+def cut_audit(raw: bytes, matcher: TextMatcher, revisions: Revisions) -> Redacted:
     """Returns an audit file without the text and without the revisions of notes that had it."""
 
     def redact_line(line: bytes) -> bytes | None:
@@ -107,18 +92,14 @@ def cut_audit(
             line = _dump(redact(record, matcher.hides).as_json())
         return _blank_texts(line, matcher)
 
-    redacted = _redact_lines(
-        raw, redact_line, lambda line: _record_contains(line, matcher)
-    )
+    redacted = _redact_lines(raw, redact_line, lambda line: _record_contains(line, matcher))
     if not revisions:
         return redacted
     return replace(redacted, raw=_replace_revisions(redacted.raw, revisions))
 
 
 def _redact_lines(
-    raw: bytes,
-    redact_line: _LineRedactor,
-    contains: Callable[[bytes], bool],
+    raw: bytes, redact_line: _LineRedactor, contains: Callable[[bytes], bool]
 ) -> Redacted:
     """Redacts the lines that contain the text; a line without a redacted form goes."""
     new_lines: list[bytes] = []
@@ -137,10 +118,7 @@ def _redact_lines(
 # --- Lines of JSON ----------------------------------------------------------------------------
 
 
-def _contains(
-    line: bytes,
-    matcher: TextMatcher,
-) -> bool:
+def _contains(line: bytes, matcher: TextMatcher) -> bool:
     """Returns whether a line of JSON contains the text; any other line is searched as bytes."""
     try:
         return any(map(matcher.hides, _texts(json.loads(line))))
@@ -148,10 +126,7 @@ def _contains(
         return matcher.is_in_bytes(line)
 
 
-def _record_contains(
-    line: bytes,
-    matcher: TextMatcher,
-) -> bool:
+def _record_contains(line: bytes, matcher: TextMatcher) -> bool:
     """Returns whether an audit record contains the text, also in its diff or its packed bytes."""
     if _contains(line, matcher):
         return True
@@ -171,10 +146,7 @@ def _texts(value: object) -> Iterator[str]:
             yield from _texts(item)
 
 
-def _blank_texts(
-    line: bytes,
-    matcher: TextMatcher,
-) -> bytes | None:
+def _blank_texts(line: bytes, matcher: TextMatcher) -> bytes | None:
     """Empties the texts of a JSON line that contain the text; None when it is no JSON object."""
     try:
         value = json.loads(line)
@@ -185,16 +157,11 @@ def _blank_texts(
     blanked = _without(value, matcher)
     blanked |= {key: value[key] for key in _UNTOUCHED & value.keys()}
     blanked |= {key: _masked(value[key], matcher) for key in _NAMES & value.keys()}
-    blanked |= {
-        key: value[key] for key in _IDS & value.keys() if _is_random(value[key])
-    }
+    blanked |= {key: value[key] for key in _IDS & value.keys() if _is_random(value[key])}
     return _dump(blanked)
 
 
-def _masked(
-    name: Any,
-    matcher: TextMatcher,
-) -> Any:
+def _masked(name: Any, matcher: TextMatcher) -> Any:
     """Returns a name without the text."""
     # No hash takes its place: a short name could be guessed from its hash.
     return matcher.masked(name) if isinstance(name, str) else name
@@ -204,10 +171,7 @@ def _is_random(value: Any) -> bool:
     return isinstance(value, str) and _RANDOM.fullmatch(value) is not None
 
 
-def _without(
-    value: Any,
-    matcher: TextMatcher,
-) -> Any:
+def _without(value: Any, matcher: TextMatcher) -> Any:
     """Returns a JSON value with empty strings in place of those that contain the text."""
     if isinstance(value, str):
         return "" if matcher.hides(value) else value
@@ -230,10 +194,7 @@ def _dump(value: object) -> bytes:
         return json.dumps(value, separators=(",", ":")).encode()
 
 
-def _replace_revisions(
-    raw: bytes,
-    revisions: Revisions,
-) -> bytes:
+def _replace_revisions(raw: bytes, revisions: Revisions) -> bytes:
     """Replaces revisions. A hash of a note with the text would confirm a guess of it."""
     hashes = b"|".join(map(str.encode, revisions))
     pattern = re.compile(rb'"(before|after)":"(' + hashes + rb')"')
@@ -251,13 +212,7 @@ def _replace_revisions(
 class _NoteRedaction:
     """The lines of a note to remove, and the lines to leave without their words."""
 
-    def __init__(
-        self,
-        page: Outline,
-        raw: bytes,
-        matcher: TextMatcher,
-        facts: bool,
-    ) -> None:
+    def __init__(self, page: Outline, raw: bytes, matcher: TextMatcher, facts: bool) -> None:
         self._page = page
         self._raw = raw
         self._matcher = matcher
@@ -332,20 +287,14 @@ class _NoteRedaction:
             self.count += 1
             if self._facts and heading.level == 2:
                 section_ends = (
-                    later.first
-                    for later in headings[index + 1 :]
-                    if later.level <= heading.level
+                    later.first for later in headings[index + 1 :] if later.level <= heading.level
                 )
                 end = next(section_ends, len(self._page.lines))
                 self.removed.update(range(heading.first, end))
             else:
                 self._empty_heading(heading.first, heading.end)
 
-    def _empty_heading(
-        self,
-        first: int,
-        end: int,
-    ) -> None:
+    def _empty_heading(self, first: int, end: int) -> None:
         line, line_end = self._line(first)
         hashes = _HASHES.fullmatch(line)
         marker = hashes[1] if hashes else b""

@@ -94,13 +94,7 @@ def _visible_letters(text: str) -> tuple[list[str], Edges]:
     return letters, edges
 
 
-def _add_letters(
-    text: str,
-    position: int,
-    end: int,
-    letters: list[str],
-    edges: Edges,
-) -> None:
+def _add_letters(text: str, position: int, end: int, letters: list[str], edges: Edges) -> None:
     """Appends the folded letters of `text[position:end]`, an accent with its letter."""
     while position < end:
         start = position
@@ -143,9 +137,7 @@ def letters_only(text: str) -> str:
     if text.isascii():
         return _NO_LETTERS.sub("", text.lower())
     text = unicodedata.normalize("NFKC", folded(text))
-    visible = (
-        letter for letter in text if letter < "\u0300" or not is_invisible(letter)
-    )
+    visible = (letter for letter in text if letter < "\u0300" or not is_invisible(letter))
     return _NO_LETTERS.sub("", "".join(visible))
 
 

@@ -7,16 +7,7 @@ from vault_memory.rules.learning.write_policy import LABELS
 
 CHANNEL_KEYS = ("decisions", "agreements", "actions")
 """Keys of an answer about a channel; it also has `memories`"""
-KEYS = (
-    "memories",
-    "episodes",
-    "facts",
-    "topics",
-    "ops",
-    *CHANNEL_KEYS,
-    "entities",
-    "verdicts",
-)
+KEYS = ("memories", "episodes", "facts", "topics", "ops", *CHANNEL_KEYS, "entities", "verdicts")
 TYPES = (
     "identity",
     "preference",
@@ -103,10 +94,7 @@ def _memory() -> dict[str, Any]:
 
 
 def _rows(
-    fields: dict[str, Any],
-    turn_ids: Sequence[str],
-    *,
-    rows_of_a_turn: int = ROWS_OF_A_TURN,
+    fields: dict[str, Any], turn_ids: Sequence[str], *, rows_of_a_turn: int = ROWS_OF_A_TURN
 ) -> dict[str, Any]:
     turn: dict[str, Any] = _TEXT
     if 0 < len(turn_ids) <= MOST_CHOICES:
@@ -123,9 +111,7 @@ def ops_schema() -> dict[str, Any]:
 
 
 def _ops() -> dict[str, Any]:
-    variants = [
-        _object({"op": _choice((name,)), **fields}) for name, fields in _OPS.items()
-    ]
+    variants = [_object({"op": _choice((name,)), **fields}) for name, fields in _OPS.items()]
     return {"type": "array", "items": {"anyOf": variants}, "maxItems": MOST_OPS}
 
 

@@ -15,9 +15,7 @@ MOST_OTHER_LETTERS = 5
 
 
 def fact_beside(
-    memory: Memory,
-    facts: Iterable[FoundFact],
-    phrase_words: Callable[[str], frozenset[str]],
+    memory: Memory, facts: Iterable[FoundFact], phrase_words: Callable[[str], frozenset[str]]
 ) -> FoundFact | None:
     """Returns a fact of the same turn that says what the memory says.
 
@@ -25,9 +23,7 @@ def fact_beside(
     """
     if memory.type not in ATTRIBUTES:
         return None
-    of_turn = [
-        fact for fact in facts if not set(memory.evidence).isdisjoint(fact.evidence)
-    ]
+    of_turn = [fact for fact in facts if not set(memory.evidence).isdisjoint(fact.evidence)]
     for fact in of_turn:
         # "Allergic to penicillin, latex and cats" is one sentence and three facts.
         listed = [other for other in of_turn if _is_beside(other, fact)]
@@ -36,10 +32,7 @@ def fact_beside(
     return None
 
 
-def _is_beside(
-    first: FoundFact,
-    second: FoundFact,
-) -> bool:
+def _is_beside(first: FoundFact, second: FoundFact) -> bool:
     return (first.subject, first.predicate) == (second.subject, second.predicate)
 
 
@@ -68,11 +61,7 @@ def says_no_more(
     return _are_few(content_words, of_phrases, MOST_OTHER_WORDS)
 
 
-def _are_few(
-    other_words: set[str],
-    of_phrases: frozenset[str],
-    most: int,
-) -> bool:
+def _are_few(other_words: set[str], of_phrases: frozenset[str], most: int) -> bool:
     """Returns whether words beside the fact add nothing to it."""
     # Fault: "I live in Bergen, alone" says more than "I live in Bergen".
     if not other_words.isdisjoint(of_phrases):

@@ -12,14 +12,9 @@ from vault_memory.rules.learning.candidate import Extraction, FoundFact, Memory
 from vault_memory.rules.learning.grounding import says_as_much
 
 
-def combined(
-    model: Extraction,
-    rules: Extraction,
-) -> Extraction:
+def combined(model: Extraction, rules: Extraction) -> Extraction:
     """Returns the model's extraction with what only the rules found."""
-    memories = [
-        memory for memory in rules.memories if not _has_memory(model.memories, memory)
-    ]
+    memories = [memory for memory in rules.memories if not _has_memory(model.memories, memory)]
     cited: dict[tuple[str, str, str], set[str]] = defaultdict(set)
     for fact in model.facts:
         cited[_key(fact)].update(fact.evidence)
@@ -33,10 +28,7 @@ def combined(
     )
 
 
-def _has_memory(
-    memories: tuple[Memory, ...],
-    wanted: Memory,
-) -> bool:
+def _has_memory(memories: tuple[Memory, ...], wanted: Memory) -> bool:
     """Returns whether a memory of the same turn says as much."""
     return any(
         (not wanted.section or memory.section == wanted.section)

@@ -24,10 +24,7 @@ _SIGNS = re.compile(
 )
 
 
-def content_key(
-    scope: str,
-    text: str,
-) -> str:
+def content_key(scope: str, text: str) -> str:
     """Returns the key of an item's text; it never equals a key of another scope."""
     content = f"{scope}\n{bare_statement(parse_text(text).text)}"
     return sha256(content.encode("utf-8", "replace")).hexdigest()[:KEY_LENGTH]

@@ -26,10 +26,7 @@ class DeletedStatements:
     """Sentences and facts that people deleted."""
 
     def __init__(
-        self,
-        sentences: Iterable[str],
-        facts: Iterable[Key],
-        phrase_words: PhraseWords,
+        self, sentences: Iterable[str], facts: Iterable[Key], phrase_words: PhraseWords
     ) -> None:
         """`facts` are subjects with statements such as ``lives_in: bergen``."""
         self._sentences = tuple(sentences)
@@ -46,11 +43,7 @@ class DeletedStatements:
         statement = parse_text(line).text
         return any(self._says_fact(statement, fact) for fact in self._facts)
 
-    def has_fact(
-        self,
-        subject: str,
-        line: str,
-    ) -> bool:
+    def has_fact(self, subject: str, line: str) -> bool:
         """Returns whether a line of a page of facts says again what a person deleted."""
         fact = read_fact(line, subject)
         if fact is None:
@@ -59,11 +52,7 @@ class DeletedStatements:
             return True
         return any(self._says_fact(sentence, fact) for sentence in self._sentences)
 
-    def _says_fact(
-        self,
-        sentence: str,
-        fact: Fact,
-    ) -> bool:
+    def _says_fact(self, sentence: str, fact: Fact) -> bool:
         statement = f"{fact.predicate} {fact.object}".replace("_", " ")
         # Fault: "hates tea" would be refused after "likes: tea" was deleted.
         if is_negated(sentence) != is_negated(statement):

@@ -12,11 +12,7 @@ from collections.abc import Iterable, Iterator
 from difflib import SequenceMatcher
 from functools import cache
 
-from vault_memory.rules.learning.days.weekdays import (
-    CHINESE_WEEKS,
-    weekday_pattern,
-    weekdays,
-)
+from vault_memory.rules.learning.days.weekdays import CHINESE_WEEKS, weekday_pattern, weekdays
 from vault_memory.rules.learning.wording.negations import count_negations
 from vault_memory.rules.learning.wording.number_words import NUMBER_WORDS
 from vault_memory.rules.search import stopwords
@@ -70,10 +66,7 @@ _TOKEN = re.compile(r"[^\W\d_][\w'’-]*")
 _SPEAKER = re.compile(r"\*\*([^*]+)\*\*:")
 
 
-def are_rivals(
-    first: str,
-    second: str,
-) -> bool:
+def are_rivals(first: str, second: str) -> bool:
     """Returns whether two similar texts are two statements. The order does not matter."""
     if _polarity(first) != _polarity(second):
         return True
@@ -99,9 +92,7 @@ def distinctions(text: str) -> tuple[Distinction, ...]:
     """Returns the distinctions of a text except negations, each once, in the order of the text."""
     text = unicodedata.normalize("NFKC", text)
     placed = [*_patterns_in(text), *_words_in(text), *_pieces_in(text)]
-    return tuple(
-        dict.fromkeys(_counted(distinction for _, distinction in sorted(placed)))
-    )
+    return tuple(dict.fromkeys(_counted(distinction for _, distinction in sorted(placed))))
 
 
 def _counted(distinctions: Iterable[Distinction]) -> Iterator[Distinction]:
@@ -116,25 +107,17 @@ def _counted(distinctions: Iterable[Distinction]) -> Iterator[Distinction]:
         yield class_, f"{value} ({counts[class_, value]})" if is_repeated else value
 
 
-def _lacked_by(
-    text: str,
-    own: Iterable[Distinction],
-    others: Iterable[Distinction],
-) -> bool:
+def _lacked_by(text: str, own: Iterable[Distinction], others: Iterable[Distinction]) -> bool:
     """Returns whether a text lacks one of another text's distinctions."""
     missing = set(others).difference(own)
     own_words = set(words(text))
     # A name may be written in lower case.
     return any(
-        class_ != "name" or not own_words.issuperset(words(value))
-        for class_, value in missing
+        class_ != "name" or not own_words.issuperset(words(value)) for class_, value in missing
     )
 
 
-def _order(
-    own: Iterable[Distinction],
-    others: Iterable[Distinction],
-) -> list[Distinction]:
+def _order(own: Iterable[Distinction], others: Iterable[Distinction]) -> list[Distinction]:
     """Returns the distinctions that both texts have, in the order of the first."""
     common = set(others)
     return [distinction for distinction in own if distinction in common]
@@ -200,10 +183,7 @@ def _polarity(text: str) -> tuple[int, frozenset[str]]:
     return count_negations(text), frozenset(signed_words)
 
 
-def _replaces_letters(
-    first: str,
-    second: str,
-) -> bool:
+def _replaces_letters(first: str, second: str) -> bool:
     """Returns whether the texts differ by a replaced word of a script without capital letters.
 
     Such a word may be a name. A word that was only added says more of the same.
@@ -221,9 +201,7 @@ def _replaces_letters(
 def _letters_without_case(text: str) -> str:
     text = unicodedata.normalize("NFKC", text)
     return "".join(
-        letter
-        for letter in text
-        if letter.isalpha() and letter.upper() == letter.lower()
+        letter for letter in text if letter.isalpha() and letter.upper() == letter.lower()
     )
 
 

@@ -92,11 +92,7 @@ class DuplicateFilter:
             case ExistingItem() as item:
                 self._meet(line, item, twin)
 
-    def _is_request(
-        self,
-        line: NewLine,
-        twin: Twin,
-    ) -> bool:
+    def _is_request(self, line: NewLine, twin: Twin) -> bool:
         """Returns whether a near text of the same turn is for another note."""
         # Fault: a memory "Remember that the rope is in the loft" would keep what is asked for
         # out of the profile.
@@ -123,9 +119,7 @@ class DuplicateFilter:
                 pairs[line.replaces.note].append((line.replaces, line.text))
         return dict(pairs)
 
-    def skipped(
-        self, scope_of: Callable[[str], str]
-    ) -> dict[str, list[SkippedDuplicate]]:
+    def skipped(self, scope_of: Callable[[str], str]) -> dict[str, list[SkippedDuplicate]]:
         """Returns the texts that are not written, by the note of their twins.
 
         `scope_of` returns the scope of a note, which its items' keys contain.
@@ -156,12 +150,7 @@ class DuplicateFilter:
         self._index.add(line.text)
         self._entries.append(line)
 
-    def _join(
-        self,
-        line: NewLine,
-        earlier: NewLine,
-        twin: Twin,
-    ) -> None:
+    def _join(self, line: NewLine, earlier: NewLine, twin: Twin) -> None:
         """Keeps the longer one of two new lines that say the same."""
         if not twin.replaces:
             self._skips.append(_Skip(line.text, line.turn, earlier))
@@ -171,12 +160,7 @@ class DuplicateFilter:
         earlier.turn = line.turn
         self._enter(earlier)
 
-    def _meet(
-        self,
-        line: NewLine,
-        item: ExistingItem,
-        twin: Twin,
-    ) -> None:
+    def _meet(self, line: NewLine, item: ExistingItem, twin: Twin) -> None:
         """Keeps an item, or replaces it when the line says more and the item is the bot's."""
         # Fault: a person's own line must not be replaced by that of the bot.
         if not twin.replaces or not self._is_replaceable(item):
@@ -187,12 +171,7 @@ class DuplicateFilter:
         self._write(line)
         self._skips.append(_Skip(item.text, parse_item(item.text).ref, line))
 
-    def _was_written(
-        self,
-        line: NewLine,
-        item: ExistingItem,
-        twin: Twin,
-    ) -> bool:
+    def _was_written(self, line: NewLine, item: ExistingItem, twin: Twin) -> bool:
         """Returns whether the item is this line, which the cycle wrote before it was killed."""
         # Fault: another turn says the same. Its line is a duplicate.
         if twin.relation != "same" or parse_item(item.text).ref != line.turn:

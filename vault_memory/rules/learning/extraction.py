@@ -63,9 +63,7 @@ LIKE_NO_WORD = 8
 """Characters from which on an id in a line cannot be a common word"""
 ROWS = ("memories", "episodes", "facts", "ops", *CHANNEL_KEYS, "entities")
 """Keys whose values are lists of objects"""
-PLACES = frozenset(
-    {"note", "path", "file", "user", "user_id", "channel", "scope", "vault"}
-)
+PLACES = frozenset({"note", "path", "file", "user", "user_id", "channel", "scope", "vault"})
 """Keys with which an answer tries to choose where a memory is written"""
 
 _WORD = re.compile(r"[^\W_]+")
@@ -79,11 +77,7 @@ _FACT_FIELDS = ("subject", "predicate", "object", "from", "until")
 
 
 def read_answer(
-    text: str,
-    turn_ids: Iterable[str],
-    *,
-    other_turns: Collection[str] = (),
-    rung: str = "",
+    text: str, turn_ids: Iterable[str], *, other_turns: Collection[str] = (), rung: str = ""
 ) -> Extraction:
     """Reads an answer in any form. Never raises.
 
@@ -131,11 +125,7 @@ def problem(text: str, turn_ids: Sequence[str], *, last: bool = False) -> str:
 
 
 def _problem_without_json(plain: str, turn_ids: Sequence[str]) -> str:
-    is_usable = (
-        sections_in(plain)
-        or _says_nothing(plain)
-        or read_answer(plain, turn_ids).memories
-    )
+    is_usable = sections_in(plain) or _says_nothing(plain) or read_answer(plain, turn_ids).memories
     if is_usable:
         return ""
     return "the answer holds no JSON object with the keys memories, facts, topics, ops"
@@ -153,10 +143,7 @@ def _shape_problems(answer: Row) -> list[str]:
 def cited_turns(text: str, turn_ids: Sequence[str]) -> list[str]:
     """Returns the turns that an answer cites, in the order of the question."""
     extraction = read_answer(text, turn_ids)
-    candidates: tuple[Memory | FoundFact, ...] = (
-        *extraction.memories,
-        *extraction.facts,
-    )
+    candidates: tuple[Memory | FoundFact, ...] = (*extraction.memories, *extraction.facts)
     cited = {turn_id for candidate in candidates for turn_id in candidate.evidence}
     return [turn_id for turn_id in turn_ids if turn_id in cited]
 
@@ -342,9 +329,7 @@ class _AnswerReader:
         evidence, doubt = self._citation(row)
         # What was summed up without a citation adds nothing to the turns.
         if text and evidence and not doubt and not self._names_a_place(row, text):
-            self.episodes.append(
-                Memory(text=shortened(text, LONGEST), evidence=evidence)
-            )
+            self.episodes.append(Memory(text=shortened(text, LONGEST), evidence=evidence))
 
     def _read_fact(self, row: Row) -> None:
         subject = text_field(row, "subject")
@@ -356,9 +341,7 @@ class _AnswerReader:
             self._drop(statement, "a fact without subject, predicate or object")
             return
         if max(len(subject), len(predicate)) > LONGEST_NAME:
-            reason = (
-                f"its subject or predicate is longer than {LONGEST_NAME} characters"
-            )
+            reason = f"its subject or predicate is longer than {LONGEST_NAME} characters"
             self._drop(statement, reason)
             return
         if self._names_a_place(row, statement):
@@ -369,36 +352,20 @@ class _AnswerReader:
         evidence, doubt = self._citation(row)
         since = _day(row, "from", "valid_from")
         until = _day(row, "until", "valid_until")
-        fact = FoundFact(
-            subject,
-            predicate,
-            value,
-            since,
-            until,
-            evidence,
-            doubt,
-            _labels(row),
-        )
+        fact = FoundFact(subject, predicate, value, since, until, evidence, doubt, _labels(row))
         if doubt:
             self.uncited.append(fact)
         else:
             self.facts.append(fact)
 
     def _read_op(self, row: Row) -> None:
-        text = (
-            text_field(row, "line")
-            or text_field(row, "match")
-            or text_field(row, "heading")
-        )
+        text = text_field(row, "line") or text_field(row, "match") or text_field(row, "heading")
         if not self._names_a_place(row, text):
             self.ops.append(row)
 
     def _read_topics(self, value: object) -> None:
         if isinstance(value, list):
-            value = {
-                text_field(row, "turn", "id"): row.get("topic")
-                for row in rows_in(value)
-            }
+            value = {text_field(row, "turn", "id"): row.get("topic") for row in rows_in(value)}
         if not isinstance(value, Mapping):
             return
         for turn, topic in value.items():
@@ -449,12 +416,7 @@ class _AnswerReader:
         return tuple(dict.fromkeys(cited))
 
     def _memory(
-        self,
-        text: str,
-        kind: str,
-        topic: str,
-        evidence: tuple[str, ...],
-        doubt: str = "",
+        self, text: str, kind: str, topic: str, evidence: tuple[str, ...], doubt: str = ""
     ) -> Memory:
         kind = folded_line(kind)
         topic = folded_line(topic)

@@ -58,43 +58,24 @@ def type_of(word: str) -> str:
     return folded if folded in TYPES else OTHERS
 
 
-def stability(
-    type_: str,
-    reads: int,
-    settings: LifecycleSettings,
-) -> float:
+def stability(type_: str, reads: int, settings: LifecycleSettings) -> float:
     """Returns the days after which an item's retention is 1/e."""
     base = float(getattr(settings.stability, type_of(type_)))
     return base * (1 + settings.growth * math.log1p(max(reads, 0)))
 
 
-def retention(
-    days: float,
-    type_: str,
-    reads: int,
-    settings: LifecycleSettings,
-) -> float:
+def retention(days: float, type_: str, reads: int, settings: LifecycleSettings) -> float:
     """Returns how much of an item is left after so many days, from 1 down to 0."""
     # A future day counts as today: the clock of a device may have been wrong.
     return math.exp(-max(days, 0.0) / stability(type_, reads, settings))
 
 
-def days_until(
-    level: float,
-    type_: str,
-    reads: int,
-    settings: LifecycleSettings,
-) -> float:
+def days_until(level: float, type_: str, reads: int, settings: LifecycleSettings) -> float:
     """Returns the days after which the retention falls below a level."""
     return -math.log(level) * stability(type_, reads, settings)
 
 
-def state(
-    days: float,
-    type_: str,
-    reads: int,
-    settings: LifecycleSettings,
-) -> ItemState:
+def state(days: float, type_: str, reads: int, settings: LifecycleSettings) -> ItemState:
     """Returns the state of an item that fades."""
     left = retention(days, type_, reads, settings)
     if left >= settings.stale:
@@ -109,37 +90,22 @@ def state(
     return "archived" if left < settings.archived or is_long_stale else "stale"
 
 
-def age(
-    vitality: Vitality,
-    today: date,
-) -> int:
+def age(vitality: Vitality, today: date) -> int:
     """Returns the days since an item was last learned, supported or read; at least 0."""
     return max(0, (today - vitality.last).days)
 
 
-def retention_on(
-    vitality: Vitality,
-    today: date,
-    settings: LifecycleSettings,
-) -> float:
+def retention_on(vitality: Vitality, today: date, settings: LifecycleSettings) -> float:
     """Returns the retention of an item on a day."""
     return retention(age(vitality, today), vitality.type, vitality.reads, settings)
 
 
-def state_on(
-    vitality: Vitality,
-    today: date,
-    settings: LifecycleSettings,
-) -> ItemState:
+def state_on(vitality: Vitality, today: date, settings: LifecycleSettings) -> ItemState:
     """Returns the state of an item on a day."""
     return state(age(vitality, today), vitality.type, vitality.reads, settings)
 
 
-def stale_before(
-    type_: str,
-    today: date,
-    settings: LifecycleSettings,
-) -> date:
+def stale_before(type_: str, today: date, settings: LifecycleSettings) -> date:
     """Returns the latest day on which an item that is not active may have been learned.
 
     Items with reads stay active longer, so not all items of that day have faded.
@@ -151,18 +117,13 @@ def stale_before(
         return date.min
 
 
-def purged_on(
-    vitality: Vitality,
-    settings: LifecycleSettings,
-) -> date | None:
+def purged_on(vitality: Vitality, settings: LifecycleSettings) -> date | None:
     """Returns the first day on which an item may go to the trash; None: never."""
     if not settings.purge_days or vitality.type in LASTING:
         return None
     days = days_until(settings.deleted, vitality.type, vitality.reads, settings)
     try:
-        return vitality.last + timedelta(
-            days=math.floor(days) + 1 + settings.purge_days
-        )
+        return vitality.last + timedelta(days=math.floor(days) + 1 + settings.purge_days)
     except OverflowError:
         return None
 
@@ -172,14 +133,7 @@ def recency(days: float) -> float:
     return 1 / (1 + math.log1p(max(days, 0.0)))
 
 
-def importance(
-    type_: str,
-    kind: str,
-    *,
-    confirmed: bool,
-    by_person: bool,
-    support: int,
-) -> float:
+def importance(type_: str, kind: str, *, confirmed: bool, by_person: bool, support: int) -> float:
     """Returns how important an item of a note of this kind is, from 0 to 1."""
     base = IMPORTANCE.get(type_of(type_), OTHER_IMPORTANCE)
     if kind in PROFILE_KINDS:

@@ -70,11 +70,7 @@ class OwnTurns:
         self._turns = turns
         self._words: dict[str, _TurnWords] = {}
 
-    def citation(
-        self,
-        statement: str,
-        cited: Iterable[str],
-    ) -> tuple[str, ...]:
+    def citation(self, statement: str, cited: Iterable[str]) -> tuple[str, ...]:
         """Returns the turns that say the statement: of the cited ones, else another own turn.
 
         Empty when none does.
@@ -87,16 +83,11 @@ class OwnTurns:
         other = [turn_id for turn_id in self._turns if turn_id not in known]
         matches = [turn_id for turn_id in other if self._carries(turn_id, claim)]
         best = max(
-            matches,
-            key=lambda turn_id: self._turn_words(turn_id).share(claim),
-            default=None,
+            matches, key=lambda turn_id: self._turn_words(turn_id).share(claim), default=None
         )
         return () if best is None else (best,)
 
-    def carriers_of_all(
-        self,
-        statement: str,
-    ) -> tuple[str, ...]:
+    def carriers_of_all(self, statement: str) -> tuple[str, ...]:
         """Returns the turns that carry each sentence of a statement, and each clause.
 
         Empty when one of these is carried by none.
@@ -107,9 +98,7 @@ class OwnTurns:
         claims = list(map(_Claim, (*sentences, *clauses)))
         turns = {turn_id: self._turn_words(turn_id) for turn_id in self._turns}
         to_carry = [
-            claim
-            for claim in claims
-            if any(turn.has_to_carry(claim) for turn in turns.values())
+            claim for claim in claims if any(turn.has_to_carry(claim) for turn in turns.values())
         ]
         carriers = [
             {turn_id for turn_id in turns if turns[turn_id].surely_carries(claim)}
@@ -136,33 +125,18 @@ class OwnTurns:
         # "In March" is a day of the year in which it was said.
         begin = first_day(first, self._turns[turn_id].day) if first else None
         return replace(
-            fact,
-            object=object_,
-            valid_from=begin.isoformat() if begin else first,
-            valid_until=last,
+            fact, object=object_, valid_from=begin.isoformat() if begin else first, valid_until=last
         )
 
-    def _resolved(
-        self,
-        text: str,
-        turn_id: str,
-    ) -> str:
+    def _resolved(self, text: str, turn_id: str) -> str:
         return resolve_days(text, self._turns[turn_id].day).text
 
-    def _day_said(
-        self,
-        text: str,
-        turn_id: str,
-    ) -> str:
+    def _day_said(self, text: str, turn_id: str) -> str:
         resolved = self._resolved(text, turn_id)
         is_said = self._turn_words(turn_id).has_numbers(_NUMBER.findall(resolved))
         return resolved if is_said else ""
 
-    def _carries(
-        self,
-        turn_id: str,
-        claim: "_Claim",
-    ) -> bool:
+    def _carries(self, turn_id: str, claim: "_Claim") -> bool:
         return self._turn_words(turn_id).carries(claim)
 
     def _turn_words(self, turn_id: str) -> "_TurnWords":
@@ -224,10 +198,7 @@ def grounded(
     )
 
 
-def _said_episodes(
-    extraction: Extraction,
-    turns: OwnTurns,
-) -> Iterator[Memory]:
+def _said_episodes(extraction: Extraction, turns: OwnTurns) -> Iterator[Memory]:
     """Yields the sentences about conversations that an own turn says; others are dropped."""
     for episode in extraction.episodes:
         citation = turns.citation(episode.text, episode.evidence)
@@ -242,10 +213,7 @@ def _claim_of(candidate: Memory | FoundFact) -> str:
     return f"{candidate.subject} {candidate.object}"
 
 
-def says_as_much(
-    text: str,
-    statement: str,
-) -> bool:
+def says_as_much(text: str, statement: str) -> bool:
     """Returns whether a text has most content words of a statement, and all its numbers."""
     claim = _Claim(statement)
     stems = stems_of(words(text))
@@ -253,10 +221,7 @@ def says_as_much(
     return has_numbers and carried_share(claim.content, stems) >= CARRIED_SHARE
 
 
-def has_numbers_of(
-    source: str,
-    text: str,
-) -> bool:
+def has_numbers_of(source: str, text: str) -> bool:
     """Returns whether a source has each number of a text, in digits or in words."""
     numbers = frozenset(_NUMBER.findall(source)) | _numbers_in_words(source)
     return _Claim(text).numbers <= numbers
@@ -349,22 +314,12 @@ class _TurnWords:
     def _to_carry(self, claim: _Claim) -> list[str]:
         return [word for word in claim.content if word not in self._who]
 
-    def _agrees_with(
-        self,
-        claim: _Claim,
-        content: list[str],
-    ) -> bool:
+    def _agrees_with(self, claim: _Claim, content: list[str]) -> bool:
         """Guards against "I do not eat meat" that became "Eats meat", and "hates" for "loves"."""
         # Fault: "Ole is vegan, no fish" is negated in one clause alone, and is quoted as it is.
-        return all(
-            self._agrees_with_clause(clause, content) for clause in claim.clauses
-        )
+        return all(self._agrees_with_clause(clause, content) for clause in claim.clauses)
 
-    def _agrees_with_clause(
-        self,
-        claimed: "_Clause",
-        content: list[str],
-    ) -> bool:
+    def _agrees_with_clause(self, claimed: "_Clause", content: list[str]) -> bool:
         content = [word for word in content if word in claimed.tokens]
         if not content:
             return True
@@ -372,8 +327,7 @@ class _TurnWords:
         most = max((count for count, _ in shares), default=0)
         closest = [clause for count, clause in shares if count == most]
         return any(
-            clause.is_negated == claimed.is_negated
-            and not are_opposites(clause.text, claimed.text)
+            clause.is_negated == claimed.is_negated and not are_opposites(clause.text, claimed.text)
             for clause in closest
         )
 
@@ -397,10 +351,7 @@ def _runs_of(text: str) -> list[str]:
     return _RUN.findall(_SPEAKER_RUN.sub(" ", normalise(text)))
 
 
-def _content_words(
-    tokens: list[str],
-    names: frozenset[str] = frozenset(),
-) -> list[str]:
+def _content_words(tokens: list[str], names: frozenset[str] = frozenset()) -> list[str]:
     stop = stop_words(tokens) - names
     content = (token for token in tokens if token not in stop and not token.isdecimal())
     return list(dict.fromkeys(content))
@@ -422,7 +373,5 @@ def _clauses(text: str) -> list[str]:
 def _numbers_in_words(text: str) -> frozenset[str]:
     spaced = normalise(text).lower().split()
     numbers = {NUMBER_WORDS[word] for word in spaced if word in NUMBER_WORDS}
-    signs = {
-        NUMBER_WORDS[sign] for sign in text if sign in NUMBER_WORDS and is_run(sign)
-    }
+    signs = {NUMBER_WORDS[sign] for sign in text if sign in NUMBER_WORDS and is_run(sign)}
     return frozenset(map(str, numbers | signs))

@@ -24,19 +24,13 @@ def ledger_of(name: str) -> str:
     return first if slash else first.partition(".")[0]
 
 
-def is_record(
-    ledger: str,
-    record: Record,
-) -> bool:
+def is_record(ledger: str, record: Record) -> bool:
     """Returns whether a line is a record of its ledger, with values of the right types."""
     check = _CHECKS.get(ledger)
     return _has_time(record) and (check is None or check(record))
 
 
-def day_of_record(
-    ts: str,
-    today: date,
-) -> date:
+def day_of_record(ts: str, today: date) -> date:
     """Returns the day of a record. A future day counts as today: a clock may have been wrong."""
     try:
         day = datetime.fromisoformat(ts).date()
@@ -106,9 +100,7 @@ def _is_safety(record: Record) -> bool:
 
 def _is_feedback(record: Record) -> bool:
     texts = (record.get(name, "") for name in ("user", "about", "text"))
-    return record.get("verdict") in ("good", "bad") and all(
-        isinstance(text, str) for text in texts
-    )
+    return record.get("verdict") in ("good", "bad") and all(isinstance(text, str) for text in texts)
 
 
 _CHECKS: dict[str, Callable[[Record], bool]] = {

@@ -21,9 +21,7 @@ _FENCE = re.compile(r"```[\w-]*[ \t]*\n(.*?)(?:\n[ \t]*```|\Z)", re.DOTALL)
 _NAME = r"(?:#{1,6}[ \t]*+)?+[*_=\-\[ \t]*+(MEMORIES|FACTS|TOPICS|OPS)[*_=\-\] \t]*+"
 _HEAD = re.compile(rf"[ \t]*+{_NAME}:[*_]*+[ \t]*+(.*)")
 _BARE_HEAD = re.compile(rf"[ \t]*+{_NAME}:?[*_ \t]*()", re.IGNORECASE)
-_TRIPLE = re.compile(
-    r"(.+?)(?<=\S)\s++([a-z]+(?:_[a-z]+)+|[a-z]+(?=:)):?\s+(.+)", re.DOTALL
-)
+_TRIPLE = re.compile(r"(.+?)(?<=\S)\s++([a-z]+(?:_[a-z]+)+|[a-z]+(?=:)):?\s+(.+)", re.DOTALL)
 _JSON_TOKEN = re.compile(r'"[^"\\]*(?:\\.[^"\\]*)*"?|[{}\[\]]', re.DOTALL)
 """A string, which may be cut off, or a bracket"""
 _CLOSING = {"{": "}", "[": "]"}
@@ -56,12 +54,7 @@ def without_thoughts(text: str) -> str:
     return _THOUGHTS.sub("", text[:LONGEST].removeprefix("\ufeff")).strip()
 
 
-def json_in(
-    text: str,
-    keys: Collection[str],
-    *,
-    lists: bool = False,
-) -> JsonMatch | None:
+def json_in(text: str, keys: Collection[str], *, lists: bool = False) -> JsonMatch | None:
     """Returns the first JSON object with one of the keys, or None.
 
     Without keys any object matches; with `lists`, also a list of objects.
@@ -110,11 +103,7 @@ def _parse(text: str) -> Iterator[Any]:
         return
 
 
-def _search_inside(
-    text: str,
-    keys: Collection[str],
-    lists: bool,
-) -> JsonMatch | None:
+def _search_inside(text: str, keys: Collection[str], lists: bool) -> JsonMatch | None:
     """Returns the first fitting JSON value among other words."""
     decoder = json.JSONDecoder()
     opening = re.compile(r"[{\[]" if lists else r"\{")
@@ -137,11 +126,7 @@ def _search_inside(
     return None
 
 
-def _fits(
-    value: object,
-    keys: Collection[str],
-    lists: bool,
-) -> bool:
+def _fits(value: object, keys: Collection[str], lists: bool) -> bool:
     if isinstance(value, list):
         return lists and (not value or any(isinstance(row, Mapping) for row in value))
     if not isinstance(value, dict):
@@ -198,10 +183,7 @@ def bare_id(turn: object) -> str:
     return str(turn).strip(" \t\n[]()`\"'").removeprefix("ref:").strip()
 
 
-def without_citations(
-    text: str,
-    ids: Iterable[str],
-) -> str:
+def without_citations(text: str, ids: Iterable[str]) -> str:
     """Returns the text without the ids that it cites."""
     for turn_id in filter(None, ids):
         # Fault: an id may have letters that mean something in a pattern.
@@ -225,10 +207,7 @@ def entries_of(value: object) -> list[object]:
     return value if isinstance(value, list) else [value]
 
 
-def text_field(
-    row: Row,
-    *names: str,
-) -> str:
+def text_field(row: Row, *names: str) -> str:
     """Returns the first of these fields that is a text, in one line and without a marker."""
     for name in names:
         value = row.get(name)

@@ -19,15 +19,7 @@ from vault_memory.rules.learning.answer_schema import (
 )
 from vault_memory.rules.search.tokens import clean
 
-Role = Literal[
-    "extraction",
-    "facts",
-    "channel",
-    "curation",
-    "conflicts",
-    "entities",
-    "reflection",
-]
+Role = Literal["extraction", "facts", "channel", "curation", "conflicts", "entities", "reflection"]
 """The task: what to remember, which facts hold, what a channel decided, edits of a note, which
 statements contradict each other, which entities items name, or a review of a week (as ops)"""
 
@@ -87,9 +79,7 @@ class Excerpt:
     def _cut(self, length: int) -> "Excerpt":
         head = int(length * HEAD_SHARE)
         tail = length - head
-        return self.with_text(
-            self.text[:head] + CUT + self.text[len(self.text) - tail :]
-        )
+        return self.with_text(self.text[:head] + CUT + self.text[len(self.text) - tail :])
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,9 +143,7 @@ class Prompt:
     def after(self, turn_id: str) -> "Prompt | None":
         """Returns the prompt for the own turns after this one; None when there are none."""
         positions = [
-            position
-            for position, excerpt in enumerate(self.excerpts)
-            if excerpt.id == turn_id
+            position for position, excerpt in enumerate(self.excerpts) if excerpt.id == turn_id
         ]
         if not positions:
             return None
@@ -182,9 +170,7 @@ class Prompt:
         return replace(self, excerpts=excerpts)
 
 
-def with_short_ids(
-    excerpts: Iterable[Excerpt],
-) -> tuple[tuple[Excerpt, ...], dict[str, str]]:
+def with_short_ids(excerpts: Iterable[Excerpt]) -> tuple[tuple[Excerpt, ...], dict[str, str]]:
     """Returns the excerpts with ids such as ``t1`` for the own turns, and the turns' ids by those.
 
     Small models copy a short id without mistakes.
@@ -199,10 +185,7 @@ def with_short_ids(
     return tuple(renamed), {short: turn_id for turn_id, short in short_ids.items()}
 
 
-def filled(
-    template: str,
-    values: Mapping[str, str],
-) -> str:
+def filled(template: str, values: Mapping[str, str]) -> str:
     """Returns the template with each ``{{name}}`` replaced; unknown names stay.
 
     Names inside of inserted values are not replaced.
@@ -215,10 +198,7 @@ def known_size(known: Iterable[tuple[str, str]]) -> int:
     return sum(len(_tagged(name, _safe(text))) + len(SEPARATOR) for name, text in known)
 
 
-def _fitted(
-    known: tuple[tuple[str, str], ...],
-    room: int,
-) -> tuple[tuple[str, str], ...]:
+def _fitted(known: tuple[tuple[str, str], ...], room: int) -> tuple[tuple[str, str], ...]:
     """Cuts each text to the greatest common length that fits; drops all when the tags do not fit."""
     room += len(SEPARATOR)  # none follows the last note
     if known_size(known) <= room:
@@ -234,17 +214,11 @@ def _fitted(
     return _cut_notes(known, low) if low else ()
 
 
-def _cut_notes(
-    known: tuple[tuple[str, str], ...],
-    length: int,
-) -> tuple[tuple[str, str], ...]:
+def _cut_notes(known: tuple[tuple[str, str], ...], length: int) -> tuple[tuple[str, str], ...]:
     return tuple((name, _beginning(text, length)) for name, text in known)
 
 
-def _beginning(
-    text: str,
-    length: int,
-) -> str:
+def _beginning(text: str, length: int) -> str:
     """Returns complete lines from the top, and a mark for the missing text."""
     if len(text) <= length:
         return text
@@ -257,10 +231,7 @@ _PLACEHOLDER = re.compile(r"\{\{ ?([a-z_]+) ?\}\}")
 _TAG_START = re.compile(r"<(?=/?[A-Za-z])")
 
 
-def _tagged(
-    name: str,
-    inner: str,
-) -> str:
+def _tagged(name: str, inner: str) -> str:
     return f"<{name}>\n{inner.rstrip()}\n</{name}>"
 
 

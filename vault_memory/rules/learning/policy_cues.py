@@ -13,11 +13,7 @@ from functools import lru_cache
 from typing import Any, NamedTuple
 
 from vault_memory.errors import ConfigError
-from vault_memory.rules.learning.policy import (
-    own_statements,
-    safety_orders,
-    self_beliefs,
-)
+from vault_memory.rules.learning.policy import own_statements, safety_orders, self_beliefs
 from vault_memory.rules.learning.policy.cue_folding import fold
 from vault_memory.rules.learning.policy.named_addresses import NamedAddresses
 from vault_memory.rules.learning.policy.own_statements import OwnStatements
@@ -72,14 +68,7 @@ WORD_LISTS = (
 LISTS = (*REASONS, *SECRET_LISTS, *WORD_LISTS)
 """The lists of the table `[policy]`; every language has all of them"""
 NEGATED = frozenset(
-    {
-        "memory_control",
-        "turn_scoped",
-        "self_belief",
-        "pattern",
-        "explicit",
-        "withdrawals",
-    }
+    {"memory_control", "turn_scoped", "self_belief", "pattern", "explicit", "withdrawals"}
 )
 """Lists whose phrases mean nothing after a negation: "don't forget that I …" """
 NEGATED_AFTER = frozenset({"self_belief", "pattern"})
@@ -138,10 +127,7 @@ class _Group(NamedTuple):
 class PolicyCues:
     """The phrases of all languages."""
 
-    def __init__(
-        self,
-        tables: Iterable[Mapping[str, Any]],
-    ) -> None:
+    def __init__(self, tables: Iterable[Mapping[str, Any]]) -> None:
         """`tables` are tables `[policy]`. Raises ConfigError for a list that is none."""
         lists: dict[str, list[str]] = {name: [] for name in LISTS}
         for table in tables:
@@ -158,9 +144,7 @@ class PolicyCues:
         self._negations = any_word(lists["negations"])
         self._openers = any_word(lists["openers"], closed=True)
         self._own_statements = OwnStatements(
-            {name: lists[name] for name in own_statements.LISTS},
-            phrase_pattern,
-            self._openers,
+            {name: lists[name] for name in own_statements.LISTS}, phrase_pattern, self._openers
         )
         self._addresses = NamedAddresses(lists["currencies"], lists["streets"])
         self._safety_orders = SafetyOrders(
@@ -169,18 +153,13 @@ class PolicyCues:
             self._own_statements,
         )
         self._self_beliefs = SelfBeliefs(
-            {name: lists[name] for name in self_beliefs.LISTS},
-            phrase_pattern,
-            self._is_negated,
+            {name: lists[name] for name in self_beliefs.LISTS}, phrase_pattern, self._is_negated
         )
         self._secrets = SecretWords({name: lists[name] for name in SECRET_LISTS})
         self.find = lru_cache(maxsize=1_000)(self._find)
         self.reasons = lru_cache(maxsize=1_000)(self._reasons)
 
-    def _reasons(
-        self,
-        sentence: str,
-    ) -> frozenset[str]:
+    def _reasons(self, sentence: str) -> frozenset[str]:
         """Returns the lists with a phrase in the sentence, `secret` and `address` if it tells one."""
         reasons = {cue.reason for cue in self.find(sentence)}
         if self._safety_orders.contains(fold(sentence)):
@@ -194,25 +173,15 @@ class PolicyCues:
             reasons.add("address")
         return frozenset(reasons)
 
-    def is_secret(
-        self,
-        sentence: str,
-    ) -> bool:
+    def is_secret(self, sentence: str) -> bool:
         """Returns whether a sentence tells a password, a key or a number of a card."""
         return self._secrets.tells(sentence, fold(sentence))
 
-    def is_own_statement(
-        self,
-        sentence: str,
-    ) -> bool:
+    def is_own_statement(self, sentence: str) -> bool:
         """Returns whether a sentence with the words of a wish tells about the speaker's life."""
         return self._own_statements.contains(fold(sentence))
 
-    def stands_alone(
-        self,
-        sentence: str,
-        reason: str,
-    ) -> bool:
+    def stands_alone(self, sentence: str, reason: str) -> bool:
         """Returns whether a sentence says nothing else: "Please don't save this." """
         folded = fold(sentence)
         for cue in self.find(sentence):
@@ -222,10 +191,7 @@ class PolicyCues:
                 return sum(map(_weight, words)) <= 1
         return False
 
-    def _find(
-        self,
-        sentence: str,
-    ) -> tuple[Cue, ...]:
+    def _find(self, sentence: str) -> tuple[Cue, ...]:
         """Returns the phrases in a sentence, the first one of each list."""
         folded = fold(sentence)
         cues: dict[str, Cue] = {}
@@ -246,13 +212,7 @@ class PolicyCues:
                         cues[group.reason] = Cue(group.reason, start, match.end())
         return tuple(cues.values())
 
-    def _counts(
-        self,
-        group: _Group,
-        folded: str,
-        start: int,
-        end: int,
-    ) -> bool:
+    def _counts(self, group: _Group, folded: str, start: int, end: int) -> bool:
         clause = folded[:start]
         for mark in _BREAK.finditer(folded, 0, start):
             clause = folded[mark.end() : start]
@@ -267,19 +227,11 @@ class PolicyCues:
         following = re.match(r"[ \t]+(\w+)", folded[end:])
         return not (following and self._negations.fullmatch(following[1]))
 
-    def _is_negated(
-        self,
-        before: str,
-    ) -> bool:
+    def _is_negated(self, before: str) -> bool:
         """Returns whether the last words before a phrase deny it."""
         return bool(self._negations.search(_last_words(before)))
 
-    def _is_excepted(
-        self,
-        group: _Group,
-        folded: str,
-        span: tuple[int, int],
-    ) -> bool:
+    def _is_excepted(self, group: _Group, folded: str, span: tuple[int, int]) -> bool:
         """Returns whether a phrase belongs to an exception, or to a statement about oneself."""
         if group.is_weak and not self._own_statements.speaks_to_bot(folded):
             return True
@@ -291,14 +243,10 @@ class PolicyCues:
             return False
         start, end = span
         return any(
-            match.start() < end and start < match.end()
-            for match in exceptions.finditer(folded)
+            match.start() < end and start < match.end() for match in exceptions.finditer(folded)
         )
 
-    def _exceptions_of(
-        self,
-        reason: str,
-    ) -> re.Pattern[str] | None:
+    def _exceptions_of(self, reason: str) -> re.Pattern[str] | None:
         phrases = self._exceptions.get(reason)
         if phrases is None:
             return None
@@ -307,10 +255,7 @@ class PolicyCues:
             self._compiled_exceptions[reason] = re.compile(pattern)
         return self._compiled_exceptions[reason]
 
-    def _groups_of(
-        self,
-        key: str,
-    ) -> tuple[_Group, ...]:
+    def _groups_of(self, key: str) -> tuple[_Group, ...]:
         groups = self._groups.get(key)
         if groups is not None:
             return groups
@@ -320,22 +265,13 @@ class PolicyCues:
             kind = (phrase.reason, phrase.is_opening, phrase.is_weak)
             patterns.setdefault(kind, []).append(phrase_pattern(phrase.text))
         groups = tuple(
-            _Group(
-                reason,
-                re.compile("|".join(alternatives)),
-                is_opening,
-                is_weak,
-            )
+            _Group(reason, re.compile("|".join(alternatives)), is_opening, is_weak)
             for (reason, is_opening, is_weak), alternatives in patterns.items()
         )
         self._groups[key] = groups
         return groups
 
-    def _add(
-        self,
-        reason: str,
-        phrase: str,
-    ) -> None:
+    def _add(self, reason: str, phrase: str) -> None:
         if phrase.startswith("!") and _WORD.search(phrase):
             self._exceptions.setdefault(reason, []).append(phrase[1:].strip())
             return
@@ -356,9 +292,7 @@ class PolicyCues:
 
 def phrase_pattern(phrase: str) -> str:
     """Returns the regular expression of a folded phrase."""
-    pattern = "".join(
-        _PIECES.get(token, re.escape(token)) for token in _TOKENS.split(phrase)
-    )
+    pattern = "".join(_PIECES.get(token, re.escape(token)) for token in _TOKENS.split(phrase))
     last = phrase.rstrip(")|~ ")[-1:]
     is_word = last.isalnum() and not is_run(last)
     if not is_word or phrase.endswith("~"):
@@ -375,10 +309,7 @@ def _folded_phrase(phrase: str) -> str:
     return "…".join(map(fold, phrase.split("…")))
 
 
-def _check(
-    name: str,
-    phrases: object,
-) -> None:
+def _check(name: str, phrases: object) -> None:
     is_list = isinstance(phrases, list) and all(
         isinstance(phrase, str) and phrase.strip() for phrase in phrases
     )
@@ -400,10 +331,7 @@ def _starts(folded: str) -> Iterable[int]:
                     yield position
 
 
-def _keys_at(
-    folded: str,
-    start: int,
-) -> Iterable[str]:
+def _keys_at(folded: str, start: int) -> Iterable[str]:
     if is_run(folded[start]):
         return (folded[start],)
     word = _WORD.match(folded, start)

@@ -33,17 +33,11 @@ def counts_in(records: Iterable[Record]) -> Counts:
         device = str(record["device"])
         for key, (days, last) in record["reads"].items():
             devices = counts.setdefault(key, {})
-            devices[device] = _later(
-                devices.get(device, _NEVER),
-                ReadCount(days, last),
-            )
+            devices[device] = _later(devices.get(device, _NEVER), ReadCount(days, last))
     return counts
 
 
-def merged(
-    first: Counts,
-    second: Counts,
-) -> Counts:
+def merged(first: Counts, second: Counts) -> Counts:
     """Returns the counts of both: of each device the maximum."""
     counts = {key: dict(devices) for key, devices in first.items()}
     for key, devices in second.items():
@@ -64,11 +58,7 @@ def totals(counts: Counts) -> dict[str, ReadCount]:
     }
 
 
-def folded(
-    counts: Counts,
-    device: str,
-    reads: Iterable[tuple[str, date]],
-) -> dict[str, ReadCount]:
+def folded(counts: Counts, device: str, reads: Iterable[tuple[str, date]]) -> dict[str, ReadCount]:
     """Returns the new counts of a device, by key, after reads of keys on days.
 
     A day counts once, and only after the latest counted day. So folding the same reads again
@@ -82,25 +72,15 @@ def folded(
         previous = counts.get(key, {}).get(device, _NEVER)
         new_days = [day for day in days if day > previous.last]
         if new_days:
-            new_counts[key] = ReadCount(
-                previous.days + len(new_days),
-                max(new_days),
-            )
+            new_counts[key] = ReadCount(previous.days + len(new_days), max(new_days))
     return new_counts
 
 
-def as_record(
-    moment: str,
-    device: str,
-    counts: Mapping[str, ReadCount],
-) -> dict[str, Any]:
+def as_record(moment: str, device: str, counts: Mapping[str, ReadCount]) -> dict[str, Any]:
     """Returns the record of a device's new counts; `moment` is ISO 8601 with an offset."""
     reads = {key: list(count) for key, count in sorted(counts.items())}
     return {"ts": moment, "device": device, "reads": reads}
 
 
-def _later(
-    first: ReadCount,
-    second: ReadCount,
-) -> ReadCount:
+def _later(first: ReadCount, second: ReadCount) -> ReadCount:
     return ReadCount(max(first.days, second.days), max(first.last, second.last))

@@ -15,11 +15,7 @@ MOST_ACTIVE = 20
 
 def active_rules(doc: SectionedDoc) -> list[NoteItem]:
     """Returns the rules that hold, in the order of the note. Nested items belong to their rule."""
-    return [
-        item
-        for item in items_of(doc)
-        if item.depth == 1 and not is_archive(item.heading)
-    ]
+    return [item for item in items_of(doc) if item.depth == 1 and not is_archive(item.heading)]
 
 
 def surplus_rules(doc: SectionedDoc) -> list[NoteItem]:
@@ -38,8 +34,7 @@ def surplus_rules(doc: SectionedDoc) -> list[NoteItem]:
     movable = [
         item
         for item in dated[:-1]
-        if item.own_end == item.end
-        and not (newest and parse_item(item.text).ref == newest)
+        if item.own_end == item.end and not (newest and parse_item(item.text).ref == newest)
     ]
     return movable[: max(0, len(active) - MOST_ACTIVE)]
 

@@ -14,12 +14,7 @@ from vault_memory.markdown.items import parse_item
 from vault_memory.markdown.note_items import NoteItem, section_items
 from vault_memory.rules.edits.audit_record import Record
 from vault_memory.rules.edits.ownership import replay, text_of_line, texts_of
-from vault_memory.rules.edits.skipped_duplicates import (
-    is_skip,
-    last_supported,
-    supports,
-    turns_of,
-)
+from vault_memory.rules.edits.skipped_duplicates import is_skip, last_supported, supports, turns_of
 from vault_memory.rules.facts.fact import read_facts
 from vault_memory.rules.learning import fading
 from vault_memory.rules.learning.content_key import content_key
@@ -52,11 +47,7 @@ class ItemStamp(NamedTuple):
     """`NEVER`, `ALWAYS` or `IF_FACTS_FADE`"""
 
 
-def stamps_of(
-    raw: bytes,
-    place: Place,
-    records: Sequence[Record],
-) -> list[ItemStamp]:
+def stamps_of(raw: bytes, place: Place, records: Sequence[Record]) -> list[ItemStamp]:
     """Returns the stamps of all items of a note, in its order. `records` are its audit."""
     doc = parse(raw)
     placed = list(_placed_items(doc))
@@ -87,11 +78,7 @@ class _StampReader:
     """Reads the stamps of one note."""
 
     def __init__(
-        self,
-        doc: SectionedDoc,
-        place: Place,
-        records: Sequence[Record],
-        items: Sequence[NoteItem],
+        self, doc: SectionedDoc, place: Place, records: Sequence[Record], items: Sequence[NoteItem]
     ) -> None:
         self._place = place
         self._records = records
@@ -104,12 +91,7 @@ class _StampReader:
             self._fact_ids = {(fact.subject, fact.text): fact.id for fact in facts}
         self._written: dict[str, str] | None = None
 
-    def stamp(
-        self,
-        item: NoteItem,
-        first: int,
-        last: int,
-    ) -> ItemStamp:
+    def stamp(self, item: NoteItem, first: int, last: int) -> ItemStamp:
         """Returns the stamp of an item on these lines."""
         fields = parse_item(item.text)
         key = content_key(self._place.scope, item.text)
@@ -136,11 +118,7 @@ class _StampReader:
             return ALWAYS
         return IF_FACTS_FADE if self._place.kind == fading.FACTS else NEVER
 
-    def _learned(
-        self,
-        item: NoteItem,
-        own_day: date | None,
-    ) -> str:
+    def _learned(self, item: NoteItem, own_day: date | None) -> str:
         """Returns the day of an item: its own, that of its note, or that of its record."""
         day = own_day or self._place.date
         if day is not None:

@@ -18,11 +18,7 @@ from vault_memory.markdown.letters import folded
 from vault_memory.markdown.visible_text import visible
 from vault_memory.rules.learning.content_key import bare_statement
 from vault_memory.rules.learning.distinctions import are_rivals, is_relative
-from vault_memory.rules.search.tokens import (
-    stop_words,
-    without_last_letters,
-    words,
-)
+from vault_memory.rules.search.tokens import stop_words, without_last_letters, words
 from vault_memory.rules.sentences.fillers import Fillers
 
 Relation = Literal["same", "near", "close", "larger", "rival"]
@@ -91,11 +87,7 @@ class TwinIndex:
     """Items of one scope; finds the twin of a new text without comparing it with each item."""
 
     def __init__(
-        self,
-        texts: Iterable[str] = (),
-        *,
-        jaccard: float = JACCARD,
-        contained: bool = True,
+        self, texts: Iterable[str] = (), *, jaccard: float = JACCARD, contained: bool = True
     ) -> None:
         """`contained`: a text that has all words of another one, and few more, repeats it."""
         self._jaccard = jaccard
@@ -121,11 +113,7 @@ class TwinIndex:
         self._enter(len(self._items) - 1, item)
         return len(self._items) - 1
 
-    def find(
-        self,
-        text: str,
-        cosines: Mapping[int, float] | None = None,
-    ) -> Twin | None:
+    def find(self, text: str, cosines: Mapping[int, float] | None = None) -> Twin | None:
         """Returns the best twin of a text; the first item wins among equal ones.
 
         `cosines`: of the text's vector and those of items, by position.
@@ -147,29 +135,17 @@ class TwinIndex:
         return best
 
     def _twin_at(
-        self,
-        position: int,
-        new: Compared,
-        item: Compared,
-        cosine: float | None,
+        self, position: int, new: Compared, item: Compared, cosine: float | None
     ) -> Twin | None:
         relation = relation_of(
-            new,
-            item,
-            jaccard=self._jaccard,
-            cosine=cosine,
-            contained=self._contained,
+            new, item, jaccard=self._jaccard, cosine=cosine, contained=self._contained
         )
         if relation is None:
             return None
         has_more = relation == "near" and _says_more(new, item)
         return Twin(position, relation, has_more or relation == "larger")
 
-    def _enter(
-        self,
-        position: int,
-        item: Compared,
-    ) -> None:
+    def _enter(self, position: int, item: Compared) -> None:
         self._by_bare[item.bare].append(position)
         for word in self._rarest(item.words):
             self._by_rare_word[word].append(position)
@@ -218,12 +194,7 @@ class TwinIndex:
         return by_rarity[: count - common + 1]
 
 
-def twin(
-    new: str,
-    items: Iterable[str],
-    *,
-    jaccard: float = JACCARD,
-) -> Twin | None:
+def twin(new: str, items: Iterable[str], *, jaccard: float = JACCARD) -> Twin | None:
     """Returns the best twin of a text among a few items of the same scope."""
     return TwinIndex(items, jaccard=jaccard).find(new)
 
@@ -259,11 +230,7 @@ def is_lost(text: str) -> bool:
     return "conf:" in text and parse_item(text).conf <= LOST
 
 
-def may_have_twin(
-    new: Compared,
-    note: str,
-    jaccard: float = JACCARD,
-) -> bool:
+def may_have_twin(new: Compared, note: str, jaccard: float = JACCARD) -> bool:
     """Returns whether a note has enough words of a text for an item that says the same."""
     if not new.words:
         return True
@@ -298,11 +265,7 @@ def relation_of(
     return "rival" if _is_another(new, item, similar) else similar
 
 
-def _is_another(
-    new: Compared,
-    item: Compared,
-    similar: Relation,
-) -> bool:
+def _is_another(new: Compared, item: Compared, similar: Relation) -> bool:
     """Returns whether a similar text is another statement, by its day or by what it names."""
     # Fault: "from today on, answer in grams" is the same rule on each day.
     if new.day != item.day and is_relative(new.spoken):
@@ -311,10 +274,7 @@ def _is_another(
 
 
 def _similarity(
-    new: Compared,
-    item: Compared,
-    jaccard: float,
-    cosine: float | None,
+    new: Compared, item: Compared, jaccard: float, cosine: float | None
 ) -> Relation | None:
     """Returns how alike two texts are, whatever distinguishes them."""
     if new.bare == item.bare:
@@ -327,11 +287,7 @@ def _similarity(
     return _similarity_of_vectors(new, item, cosine)
 
 
-def _similarity_of_vectors(
-    new: Compared,
-    item: Compared,
-    cosine: float | None,
-) -> Relation | None:
+def _similarity_of_vectors(new: Compared, item: Compared, cosine: float | None) -> Relation | None:
     common = len(new.words & item.words)
     if cosine is None or cosine < SIMILAR or not (new.words and item.words):
         return None
@@ -340,11 +296,7 @@ def _similarity_of_vectors(
     return "larger" if common >= MOST_WORDS * len(item.words) else None
 
 
-def _repetition(
-    new: Compared,
-    item: Compared,
-    jaccard: float,
-) -> Relation | None:
+def _repetition(new: Compared, item: Compared, jaccard: float) -> Relation | None:
     """Returns "near" when one statement has all words of the other in their order, and few more."""
     # Who asks for the same words gets no repetition in others.
     if jaccard >= 1:
@@ -359,18 +311,12 @@ def _repetition(
     return "near" if all(word in remaining for word in shorter) else None
 
 
-def _has_ended(
-    item: Compared,
-    new: Compared,
-) -> bool:
+def _has_ended(item: Compared, new: Compared) -> bool:
     """Returns whether an item's validity ended before the day of another one."""
     return bool(item.until and new.day and item.until < new.day)
 
 
-def _says_more(
-    new: Compared,
-    item: Compared,
-) -> bool:
+def _says_more(new: Compared, item: Compared) -> bool:
     """Returns whether a near text has all words of an item, and more that say something."""
     more = frozenset(new.core).difference(item.core)
     if not frozenset(item.core).issubset(new.core):

@@ -22,11 +22,7 @@ Embed = Callable[[Sequence[str]], Sequence[bytes]]
 class VectorTwins:
     """Embeds a line and the items that share its rarer words."""
 
-    def __init__(
-        self,
-        texts: Sequence[str],
-        embed: Embed,
-    ) -> None:
+    def __init__(self, texts: Sequence[str], embed: Embed) -> None:
         self._statements = [compared(text).statement for text in texts]
         self._embed = embed
         self._vectors: dict[str, array[float]] = {}
@@ -39,10 +35,7 @@ class VectorTwins:
         """Returns the cosines of a line's vector and those of items, by the items' positions."""
         statement = compared(text).statement
         positions = self._neighbours(text)
-        statements = [
-            statement,
-            *(self._statements[position] for position in positions),
-        ]
+        statements = [statement, *(self._statements[position] for position in positions)]
         if not positions or not self._embed_new(statements):
             return {}
         vector = self._vectors[statement]
@@ -78,8 +71,5 @@ class VectorTwins:
         return True
 
 
-def _dot(
-    first: "array[float]",
-    second: "array[float]",
-) -> float:
+def _dot(first: "array[float]", second: "array[float]") -> float:
     return sum(map(float.__mul__, first, second))

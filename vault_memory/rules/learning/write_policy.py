@@ -9,21 +9,13 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 from vault_memory.rules.learning.policy_cues import PolicyCues
-from vault_memory.rules.learning.wording.carried_words import (
-    CARRIED_SHARE,
-    carried_share,
-    stems_of,
-)
+from vault_memory.rules.learning.wording.carried_words import CARRIED_SHARE, carried_share, stems_of
 from vault_memory.rules.search import tokens
 from vault_memory.rules.sentences.sentence_splitter import split_sentences
 
 CandidateKind = Literal["memory", "fact", "rule", "remember"]
 PolicyClass = Literal[
-    "commit_now",
-    "commit_at_session_end",
-    "require_repetition",
-    "propose",
-    "drop",
+    "commit_now", "commit_at_session_end", "require_repetition", "propose", "drop"
 ]
 Doubtful = Literal["", "pasted", "too_many"]
 """whether a turn has several paragraphs, or more rules than a person says at once"""
@@ -83,13 +75,7 @@ LABELS: dict[str, tuple[str, ...]] = {
 }
 """The labels of a memory with their values, from the mildest to the strictest; the first one is
 that of a memory without the label"""
-_STRICTNESS: dict[PolicyClass, int] = {
-    NOW: 0,
-    SESSION_END: 1,
-    REPETITION: 3,
-    PROPOSE: 4,
-    DROP: 5,
-}
+_STRICTNESS: dict[PolicyClass, int] = {NOW: 0, SESSION_END: 1, REPETITION: 3, PROPOSE: 4, DROP: 5}
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,12 +90,7 @@ class Labels:
     """said or inferred"""
 
     @classmethod
-    def read(
-        cls,
-        care: object,
-        scope: object,
-        basis: object,
-    ) -> "Labels":
+    def read(cls, care: object, scope: object, basis: object) -> "Labels":
         """Returns the labels of an answer, whatever it contains."""
         return cls(
             # Fault: a model may answer with any value, or with none.
@@ -174,15 +155,9 @@ class Decision:
         return _STRICTNESS[self.policy_class] + extra
 
 
-def decide(
-    candidate: Candidate,
-    cues: PolicyCues,
-) -> Decision:
+def decide(candidate: Candidate, cues: PolicyCues) -> Decision:
     """Returns what becomes of a candidate. Defined for every candidate, and deterministic."""
-    plain = _decide(
-        replace(candidate, labels=NO_LABELS),
-        cues,
-    )
+    plain = _decide(replace(candidate, labels=NO_LABELS), cues)
     if candidate.labels == NO_LABELS:
         return plain
     labelled = _decide(candidate, cues)
@@ -190,17 +165,11 @@ def decide(
     return labelled if labelled.strictness >= plain.strictness else plain
 
 
-def _decide(
-    candidate: Candidate,
-    cues: PolicyCues,
-) -> Decision:
+def _decide(candidate: Candidate, cues: PolicyCues) -> Decision:
     # Fault: no own turn says it: a model invented it, or it is the text of others.
     if not candidate.turns:
         is_dropped = candidate.automated or candidate.kind in ("rule", "remember")
-        return Decision(
-            DROP if is_dropped else PROPOSE,
-            "not_own",
-        )
+        return Decision(DROP if is_dropped else PROPOSE, "not_own")
     reasons = _reasons(candidate, cues)
     for reason, classes in _ROWS:
         policy_class = classes.get(candidate.kind)
@@ -213,9 +182,7 @@ def _decide(
 
 
 def _row(
-    memory: PolicyClass | None,
-    rule: PolicyClass | None,
-    remember: PolicyClass | None,
+    memory: PolicyClass | None, rule: PolicyClass | None, remember: PolicyClass | None
 ) -> dict[CandidateKind, PolicyClass]:
     columns: dict[CandidateKind, PolicyClass | None] = {
         "memory": memory,
@@ -254,10 +221,7 @@ _ROWS: tuple[tuple[str, dict[CandidateKind, PolicyClass]], ...] = (
 """The table; `not_own` comes before it and `other` after it"""
 
 
-def _reasons(
-    candidate: Candidate,
-    cues: PolicyCues,
-) -> set[str]:
+def _reasons(candidate: Candidate, cues: PolicyCues) -> set[str]:
     """Returns the rows that the words and the labels of a candidate belong to."""
     reasons = set(cues.reasons(_in_words(candidate)))
     for turn in candidate.turns:
@@ -291,10 +255,7 @@ def _in_words(candidate: Candidate) -> str:
     return f"{predicate.replace('_', ' ')} {object_}"
 
 
-def _reasons_of_whole_turn(
-    turn: str,
-    cues: PolicyCues,
-) -> set[str]:
+def _reasons_of_whole_turn(turn: str, cues: PolicyCues) -> set[str]:
     """Returns the reasons of sentences that speak about the others: "Don't remember this." """
     reasons: set[str] = set()
     for sentence in split_sentences(turn):
@@ -304,10 +265,7 @@ def _reasons_of_whole_turn(
     return reasons
 
 
-def sentences_about(
-    text: str,
-    turn: str,
-) -> list[str]:
+def sentences_about(text: str, turn: str) -> list[str]:
     """Returns the sentences of a turn that say a text: those that share most words with it."""
     sentences = split_sentences(turn)
     if len(sentences) < 2:
@@ -318,11 +276,7 @@ def sentences_about(
     if not most:
         # A paraphrase may share no word: each sentence may be meant.
         return sentences
-    return [
-        sentence
-        for sentence, share in zip(sentences, shares, strict=True)
-        if share * 2 > most
-    ]
+    return [sentence for sentence, share in zip(sentences, shares, strict=True) if share * 2 > most]
 
 
 def _is_stable(candidate: Candidate) -> bool:
@@ -345,11 +299,7 @@ def _is_grounded(candidate: Candidate) -> bool:
     )
 
 
-def content_words(
-    text: str,
-    *,
-    without: Iterable[str] = (),
-) -> list[str]:
+def content_words(text: str, *, without: Iterable[str] = ()) -> list[str]:
     """Returns the words of a text that are no stop-words, and not its owner."""
     words = tokens.without_last_letters(tokens.words(text))
     omitted = _OWNERS | {word for name in without for word in tokens.words(name)}
@@ -358,9 +308,6 @@ def content_words(
     return [word for word in content if word not in stop]
 
 
-def _choice(
-    value: object,
-    choices: Sequence[str],
-) -> str:
+def _choice(value: object, choices: Sequence[str]) -> str:
     text = value.strip().casefold() if isinstance(value, str) else ""
     return text if text in choices else choices[0]

@@ -45,10 +45,7 @@ def relative(path: str) -> str:
     return name
 
 
-def _check_spellings(
-    path: str,
-    name: str,
-) -> None:
+def _check_spellings(path: str, name: str) -> None:
     """Checks a name, and the names that other programs may read: decoded, or in plain letters."""
     checked: set[str] = set()
     spellings = {name}
@@ -65,11 +62,7 @@ def _check_spellings(
     raise BadPath(path, "it is encoded again and again")
 
 
-def _check_spelling(
-    path: str,
-    name: str,
-    spelling: str,
-) -> None:
+def _check_spelling(path: str, name: str, spelling: str) -> None:
     inside(spelling)
     has_dot_segment = spelling.startswith(".") or "/." in spelling
     if has_dot_segment or spelling.count("/") != name.count("/"):

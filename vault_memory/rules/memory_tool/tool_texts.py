@@ -16,9 +16,7 @@ NOT_SEEN = "The path {path} does not exist. Please provide a valid path."
 EXISTS = "Error: File {path} already exists"
 CREATED = "File created successfully at: {path}"
 EDITED = "The memory file has been edited. Here is the snippet showing the change (with line numbers):\n{snippet}"
-NO_MATCH = (
-    "No replacement was performed, old_str `{old}` did not appear verbatim in {path}."
-)
+NO_MATCH = "No replacement was performed, old_str `{old}` did not appear verbatim in {path}."
 SEVERAL = (
     "No replacement was performed. Multiple occurrences of old_str `{old}` in lines: {lines}. "
     "Please ensure it is unique"
@@ -31,21 +29,12 @@ TAKEN = "Error: The destination {path} already exists"
 TOO_MANY_LINES = "File {path} exceeds maximum line limit of 999,999 lines."
 
 
-def numbered(
-    lines: Sequence[str],
-    first: int = 1,
-) -> str:
+def numbered(lines: Sequence[str], first: int = 1) -> str:
     """Returns lines with their numbers."""
-    return "\n".join(
-        f"{number:>{_WIDTH}}\t{line}" for number, line in enumerate(lines, first)
-    )
+    return "\n".join(f"{number:>{_WIDTH}}\t{line}" for number, line in enumerate(lines, first))
 
 
-def content(
-    path: str,
-    lines: Sequence[str],
-    view_range: Sequence[int] | None,
-) -> str:
+def content(path: str, lines: Sequence[str], view_range: Sequence[int] | None) -> str:
     """Returns the view of a file; `view_range` has the first and the last line, -1 for the end."""
     first, last = view_range or (1, -1)
     start = max(1, first) - 1
@@ -54,20 +43,14 @@ def content(
     return f"Here's the content of {path} with line numbers:\n{body}"
 
 
-def snippet(
-    text: str,
-    line: int,
-) -> str:
+def snippet(text: str, line: int) -> str:
     """Returns the lines around a line, which is counted from 0."""
     lines = text.split("\n")
     start = max(0, line - _AROUND)
     return numbered(with_flags(lines[start : line + _AROUND + 1]), start + 1)
 
 
-def listing(
-    path: str,
-    files: Mapping[str, int],
-) -> str:
+def listing(path: str, files: Mapping[str, int]) -> str:
     """Returns the view of a folder: its files by name with their sizes, and their folders."""
     path = path.rstrip("/")
     rows = [f"{_size(sum(files.values()))}\t{path}"]
@@ -87,10 +70,7 @@ def listing(
     return "\n".join([head, *rows])
 
 
-def _size_below(
-    folder: str,
-    files: Mapping[str, int],
-) -> int:
+def _size_below(folder: str, files: Mapping[str, int]) -> int:
     return sum(size for name, size in files.items() if name.startswith(folder))
 
 

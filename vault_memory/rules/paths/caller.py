@@ -26,16 +26,11 @@ class Caller(_CallerFields):
     __slots__ = ()
 
     def __new__(
-        cls,
-        user: str,
-        channel: str = "",
-        groups: tuple[str, ...] = (),
-        private: bool = False,
+        cls, user: str, channel: str = "", groups: tuple[str, ...] = (), private: bool = False
     ) -> Self:
         if not user:
             raise UsageError(
-                "a bot needs to know whom it serves",
-                hint="name the person: there is no default",
+                "a bot needs to know whom it serves", hint="name the person: there is no default"
             )
         return super().__new__(cls, user, channel, groups, private)
 
@@ -68,11 +63,7 @@ class Caller(_CallerFields):
         open_ = self.scopes(layout)
         return open_ if READ_BY_ALL in open_ else (*open_, READ_BY_ALL)
 
-    def warning(
-        self,
-        known: Collection[str],
-        layout: Layout,
-    ) -> str:
+    def warning(self, known: Collection[str], layout: Layout) -> str:
         """Returns that the person can read none of the notes; "" if some note can be read.
 
         `known` are the scopes that have a note.
@@ -85,24 +76,14 @@ class Caller(_CallerFields):
             return ""
         # Fault: a model must not read who else is in the vault, save the owner of all of it.
         owner = "others" if people - {f"user:{layout.user}"} else layout.user
-        return (
-            f"{self.user} can read no note of this vault: the notes belong to {owner}"
-        )
+        return f"{self.user} can read no note of this vault: the notes belong to {owner}"
 
-    def may_read(
-        self,
-        path: str,
-        layout: Layout,
-    ) -> bool:
+    def may_read(self, path: str, layout: Layout) -> bool:
         """Returns whether a note is in a readable scope and indexed (not INBOX, not the audit)."""
         place = layout.place(path)
         return place is not None and place.indexed and place.scope in self.reads(layout)
 
-    def shown(
-        self,
-        found: Mapping[str, Any],
-        layout: Layout,
-    ) -> dict[str, Any]:
+    def shown(self, found: Mapping[str, Any], layout: Layout) -> dict[str, Any]:
         """Returns an answer without names of stale notes that the caller may not read."""
         freshness = found["freshness"]
         stale = freshness["stale_files"]

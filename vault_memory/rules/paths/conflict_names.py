@@ -70,10 +70,7 @@ def _may_have_mark(name: str) -> bool:
     return any(word in folded for word in _WORDS)
 
 
-def copy_of(
-    name: str,
-    beside: Container[str] = (),
-) -> CopyName | None:
+def copy_of(name: str, beside: Container[str] = ()) -> CopyName | None:
     """Returns the contents of a copy's name, or None for any other name.
 
     A name that differs from another only by a number is a copy when the other is in `beside`.
@@ -98,8 +95,7 @@ def copy_of(
 
 
 def named_copies(
-    paths: Iterable[str],
-    is_known: Callable[[str], object],
+    paths: Iterable[str], is_known: Callable[[str], object]
 ) -> Iterator[tuple[str, CopyName]]:
     """Yields the conflict copies among these paths whose originals satisfy `is_known`."""
     for path in paths:
@@ -108,10 +104,7 @@ def named_copies(
             yield path, name
 
 
-def original_path(
-    path: str,
-    name: CopyName,
-) -> str:
+def original_path(path: str, name: CopyName) -> str:
     """Returns the path of the original of a copy."""
     folder, slash, _ = path.rpartition("/")
     return folder + slash + name.original
@@ -158,11 +151,7 @@ def _opening_bracket(stem: str) -> int:
     return -1
 
 
-def _guess(
-    stem: str,
-    extension: str,
-    beside: Container[str],
-) -> CopyName | None:
+def _guess(stem: str, extension: str, beside: Container[str]) -> CopyName | None:
     """Returns a copy that only a number marks, as Drive and iCloud write it."""
     counted = re.fullmatch(_COUNTED, stem)
     if counted is None or counted[1].startswith("."):

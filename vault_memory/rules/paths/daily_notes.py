@@ -23,26 +23,13 @@ _NAME_FORMATS = (
     ("YYYY-MM-DD ddd", re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2} [A-Z][a-z]{2}")),
     ("YYYY-MM-DD dddd", re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2} [A-Z][a-z]+day")),
 )
-_FOLDER_FORMATS = (
-    "YYYY",
-    "MM",
-    "YYYY-MM",
-    "YYYY_MM",
-    "MM-MMMM",
-    "MMMM",
-    "YYYY年",
-    "MM月",
-    "M月",
-)
+_FOLDER_FORMATS = ("YYYY", "MM", "YYYY-MM", "YYYY_MM", "MM-MMMM", "MMMM", "YYYY年", "MM月", "M月")
 _DATE = re.compile(r"\{date(?::([^{}]*))?\}")
 _NOT_OF_A_DAY = re.compile(r"\*|\{(?:name|path|bot)\}")
 _OWNER = re.compile(r"\{(?:user|channel|group)\}")
 
 
-def pattern_of(
-    folder: str,
-    date_format: str,
-) -> str:
+def pattern_of(folder: str, date_format: str) -> str:
     """Returns the path of a pattern; "" when a pattern cannot express the folder or the format."""
     # Obsidian stores an empty format for its default, and accepts one that ends in `.md`.
     date_format = date_format.removesuffix(".md") or date_formats.ISO
@@ -94,10 +81,7 @@ def _form_of(path: str) -> tuple[str, str] | None:
     return None
 
 
-def _day(
-    date_format: str,
-    text: str,
-) -> date | None:
+def _day(date_format: str, text: str) -> date | None:
     match = re.fullmatch(date_formats.expression(date_format), text)
     try:
         return date_formats.day_of(match) if match else None
@@ -106,11 +90,7 @@ def _day(
         return None
 
 
-def _with_folders(
-    folders: list[str],
-    date_format: str,
-    day: date,
-) -> tuple[str, str]:
+def _with_folders(folders: list[str], date_format: str, day: date) -> tuple[str, str]:
     """Extends the format to the folders above a note that name its year or month."""
     formats: dict[str, str] = {}
     for name in _FOLDER_FORMATS:
@@ -121,11 +101,7 @@ def _with_folders(
     return "/".join(folders), date_format
 
 
-def path_of_day(
-    patterns: Iterable[Pattern],
-    scope: str,
-    owner: str,
-) -> str:
+def path_of_day(patterns: Iterable[Pattern], scope: str, owner: str) -> str:
     """Returns the pattern of the daily notes of a scope, with a date as its only capture.
 
     "" without one. `owner` is the person of a pattern that names no other.
@@ -143,11 +119,6 @@ def path_of_day(
     return ""
 
 
-def render(
-    path: str,
-    day: date,
-) -> str:
+def render(path: str, day: date) -> str:
     """Returns the path of a day."""
-    return _DATE.sub(
-        lambda match: date_formats.render(match[1] or date_formats.ISO, day), path
-    )
+    return _DATE.sub(lambda match: date_formats.render(match[1] or date_formats.ISO, day), path)

@@ -10,19 +10,13 @@ from typing import Any
 
 ISO = "YYYY-MM-DD"
 _MONTHS = (
-    "January February March April May June July August September October November"
-    " December"
+    "January February March April May June July August September October November December"
 ).split()
 _WEEKDAYS = "Monday Tuesday Wednesday Thursday Friday Saturday Sunday".split()
 _TOKEN = re.compile(r"\[(?P<text>[^\[\]]*)\]|Do|(?P<letter>[A-Za-z])(?P=letter)*")
 """A text in brackets, or a run of one letter"""
 _YEAR = {"YYYY": r"[0-9]{4}", "YY": r"[0-9]{2}"}
-_MONTH = {
-    "MMMM": r"[^\W\d_]+",
-    "MMM": r"[^\W\d_]+\.?",
-    "MM": r"[0-9]{2}",
-    "M": r"[0-9]{1,2}",
-}
+_MONTH = {"MMMM": r"[^\W\d_]+", "MMM": r"[^\W\d_]+\.?", "MM": r"[0-9]{2}", "M": r"[0-9]{1,2}"}
 _DAY = {"Do": r"[0-9]{1,2}(?:st|nd|rd|th)", "DD": r"[0-9]{2}", "D": r"[0-9]{1,2}"}
 _UNITS = {"year": _YEAR, "month": _MONTH, "day": _DAY}
 _OTHERS = {
@@ -118,10 +112,7 @@ def _month_of(text: str) -> int:
     return beginnings.index(text[:3].casefold()) + 1
 
 
-def render(
-    date_format: str,
-    day: date,
-) -> str:
+def render(date_format: str, day: date) -> str:
     """Writes a day in a format."""
 
     def rendered(match: "re.Match[str]") -> str:

@@ -71,12 +71,7 @@ LONGEST_NAME = 255
 """In bytes of UTF-8."""
 
 
-def inside(
-    path: str,
-    *,
-    base: str = "",
-    encoded: bool = False,
-) -> str:
+def inside(path: str, *, base: str = "", encoded: bool = False) -> str:
     """Returns a name from outside as a path inside a vault. Raises BadPath.
 
     With ``encoded`` the name is percent-decoded once, as an ``href`` needs. ``base`` is the prefix
@@ -117,10 +112,7 @@ def unquoted(path: str) -> str:
     return raw.decode(errors="surrogateescape")
 
 
-def _without(
-    path: str,
-    base: str,
-) -> str:
+def _without(path: str, base: str) -> str:
     base = base.rstrip("/") + "/"
     if not path.startswith(base):
         raise BadPath(path, f"it does not begin with {base!r}")

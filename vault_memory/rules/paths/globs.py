@@ -81,19 +81,13 @@ def file_matcher(globs: Iterable[str]) -> Callable[[str], bool]:
     return _matcher((glob.rstrip("/") for glob in globs), _FILES)
 
 
-def _matcher(
-    globs: Iterable[str],
-    dialect: _Dialect,
-) -> Callable[[str], bool]:
+def _matcher(globs: Iterable[str], dialect: _Dialect) -> Callable[[str], bool]:
     expressions = [_expression(glob, dialect) for glob in globs]
     regex = re.compile(f"(?s:{'|'.join(expressions)})")
     return lambda path: regex.fullmatch(path) is not None
 
 
-def _expression(
-    glob: str,
-    dialect: _Dialect,
-) -> str:
+def _expression(glob: str, dialect: _Dialect) -> str:
     path = glob.strip("/").split("/")
     if "/" not in glob:
         path = [ANY_FOLDERS, *path]
@@ -116,13 +110,8 @@ def _expression(
     return expression + below if expression else ".*"
 
 
-def _name_expression(
-    name: str,
-    dialect: _Dialect,
-) -> str:
-    first, *behind_stars = (
-        _literal_expression(text, dialect) for text in _STARS.split(name)
-    )
+def _name_expression(name: str, dialect: _Dialect) -> str:
+    first, *behind_stars = (_literal_expression(text, dialect) for text in _STARS.split(name))
     if not behind_stars:
         return first + _END_OF_PART
     *between, last = behind_stars
@@ -131,10 +120,7 @@ def _name_expression(
     return f"{start}{middle}(?>{dialect.letter}*{last}{_END_OF_PART})"
 
 
-def _literal_expression(
-    text: str,
-    dialect: _Dialect,
-) -> str:
+def _literal_expression(text: str, dialect: _Dialect) -> str:
     if not dialect.one_letter:
         return re.escape(text)
     literals = text.split(dialect.one_letter)

@@ -18,12 +18,7 @@ from vault_memory.lazy import lazy_module
 from vault_memory.rules.paths.filenames import CANVAS, MARKDOWN, ignored
 
 if TYPE_CHECKING:
-    from vault_memory.rules.paths import (
-        date_formats,
-        globs,
-        pattern_check,
-        pattern_steps,
-    )
+    from vault_memory.rules.paths import date_formats, globs, pattern_check, pattern_steps
 else:
     date_formats = lazy_module("vault_memory.rules.paths.date_formats")
     globs = lazy_module("vault_memory.rules.paths.globs")
@@ -91,10 +86,7 @@ _BESIDE = (("FACTS.md", "facts"), ("INBOX.md", "inbox"))
 _CONFIG = "Users/{user}/{bot}/config/"
 
 
-def _notes(
-    folder: str,
-    scope: str,
-) -> list[Pattern]:
+def _notes(folder: str, scope: str) -> list[Pattern]:
     return [
         Pattern(f"{folder}/{{date}}.md", "dated", scope),
         Pattern(f"{folder}/reflections/{{week}}.md", "reflection", scope),
@@ -103,17 +95,11 @@ def _notes(
     ]
 
 
-def _episodes(
-    folder: str,
-    scope: str,
-) -> Pattern:
+def _episodes(folder: str, scope: str) -> Pattern:
     return Pattern(f"{folder}/sessions/{{date}}.md", "episode", scope)
 
 
-def _ledgers(
-    folder: str,
-    scope: str,
-) -> Pattern:
+def _ledgers(folder: str, scope: str) -> Pattern:
     return Pattern(f"{folder}learning/{{path}}.jsonl", "ledger", scope)
 
 
@@ -146,20 +132,13 @@ def _built_in() -> list[Pattern]:
         ),
         Pattern("Channels/{channel}/memories/{date}.md", "dated", "channel:{channel}"),
         _episodes("Channels/{channel}/memories", "channel:{channel}"),
-        Pattern(
-            "Channels/{channel}/transcripts/{turns}.jsonl",
-            "transcript",
-            "channel:{channel}",
-        ),
+        Pattern("Channels/{channel}/transcripts/{turns}.jsonl", "transcript", "channel:{channel}"),
         _ledgers("Channels/{channel}/", "channel:{channel}"),
         *(
             Pattern("groups/{group}/" + name, "memory", "group:{group}")
             for name in ("MEMORY.md", "memory.md")
         ),
-        *(
-            Pattern("groups/{group}/" + name, kind, "group:{group}")
-            for name, kind in _BESIDE
-        ),
+        *(Pattern("groups/{group}/" + name, kind, "group:{group}") for name, kind in _BESIDE),
         *_notes("groups/{group}/memory", "group:{group}"),
         _ledgers("groups/{group}/", "group:{group}"),
         *_notes("memory", "group:main"),
@@ -184,10 +163,7 @@ _EXPRESSIONS = {
     "week": r"(?P<week>[0-9]{4}-W[0-9]{2})",
     "turns": rf"{_DATE}(?:\.{_SEGMENT})?",
     "bot": rf"(?P<bot>(?!(?:memories|transcripts)/){_SEGMENT})",
-    **{
-        capture: rf"(?P<{capture}>{_SEGMENT})"
-        for capture in ("user", "channel", "group", "name")
-    },
+    **{capture: rf"(?P<{capture}>{_SEGMENT})" for capture in ("user", "channel", "group", "name")},
 }
 _DATE_AND_NAME = rf"{_DATE}(?:[-_](?P<name>{_LETTER}+))?"
 _CAPTURE = re.compile(r"\{([^{}]*)\}")
@@ -259,9 +235,7 @@ def _matcher(pattern: Pattern) -> tuple[frozenset[str], _Matcher]:
         for index, (literal, capture) in enumerate(tokens)
         if not literal
     }
-    names = frozenset(
-        name for regex in expressions.values() for name in regex.groupindex
-    )
+    names = frozenset(name for regex in expressions.values() for name in regex.groupindex)
     if "*" not in pattern.path and not _TWO_IN_A_NAME.search(pattern.path):
         texts = (
             re.escape(literal) or expressions[index].pattern
@@ -290,10 +264,7 @@ def _tokens(pattern: Pattern) -> list[tuple[str, str]]:
     return tokens
 
 
-def _capture_expression(
-    pattern: Pattern,
-    capture: str,
-) -> str:
+def _capture_expression(pattern: Pattern, capture: str) -> str:
     _, colon, date_format = capture.partition(":")
     if colon:
         return date_formats.expression(date_format)
@@ -381,11 +352,7 @@ class Layout:
         """Whether the configuration excludes a path, or a folder that it is in."""
         return self._is_excluded is not None and self._is_excluded(path)
 
-    def _candidate_rules(
-        self,
-        folder: str,
-        name: str,
-    ) -> Sequence[_Rule]:
+    def _candidate_rules(self, folder: str, name: str) -> Sequence[_Rule]:
         return (
             self._rules.get((folder, name))
             or self._rules.get((folder, ""))
@@ -393,12 +360,7 @@ class Layout:
             or self._rules["", ""]
         )
 
-    def _place_of_match(
-        self,
-        rule: _Rule,
-        match: "_Match",
-        name: str,
-    ) -> Place | None:
+    def _place_of_match(self, rule: _Rule, match: "_Match", name: str) -> Place | None:
         if ignored(name):
             return None
         captures = rule.captures
@@ -411,11 +373,7 @@ class Layout:
         title = _title(match, captures) or name[: name.rfind(".")]
         return Place(rule.kind, self._scope(rule, match), day, title, rule.indexed)
 
-    def _scope(
-        self,
-        rule: _Rule,
-        match: "_Match",
-    ) -> str:
+    def _scope(self, rule: _Rule, match: "_Match") -> str:
         if not rule.capture:
             return rule.prefix
         # A workspace has no folder of its user: the configuration names them.
@@ -433,8 +391,7 @@ class Layout:
 
 @lru_cache(maxsize=MOST_CACHED_RULES)
 def _by_folder_and_name(
-    added: tuple[Pattern, ...],
-    last: tuple[Pattern, ...],
+    added: tuple[Pattern, ...], last: tuple[Pattern, ...]
 ) -> Mapping[tuple[str, str], Sequence[_Rule]]:
     """Returns the rules that may match, in order, by first folder and file name.
 
@@ -458,10 +415,7 @@ def _by_folder_and_name(
     }
 
 
-def _title(
-    match: "_Match",
-    captures: frozenset[str],
-) -> str | None:
+def _title(match: "_Match", captures: frozenset[str]) -> str | None:
     if "path" in captures:
         return match["path"]
     return match["name"] if "name" in captures else None
@@ -470,10 +424,7 @@ def _title(
 _DAYS = frozenset({"date", "week", "day"})
 
 
-def _day(
-    match: "_Match",
-    captures: frozenset[str],
-) -> date | None:
+def _day(match: "_Match", captures: frozenset[str]) -> date | None:
     try:
         if "date" in captures:
             return date.fromisoformat(match["date"])

@@ -13,15 +13,7 @@ MOST_EXAMPLES = 3
 _TEMPLATES = frozenset({"templates", "_templates", "template", "vorlagen"})
 _INSTRUCTIONS = frozenset(
     f"{name}.md"
-    for name in (
-        "AGENTS",
-        "BOOTSTRAP",
-        "CLAUDE",
-        "GEMINI",
-        "HEARTBEAT",
-        "IDENTITY",
-        "TOOLS",
-    )
+    for name in ("AGENTS", "BOOTSTRAP", "CLAUDE", "GEMINI", "HEARTBEAT", "IDENTITY", "TOOLS")
 )
 """Files that agents have beside a USER.md and a MEMORY.md"""
 _UNTIDY_SHARE = 0.5
@@ -75,10 +67,7 @@ class LayoutProposal(NamedTuple):
     survey: Survey
 
 
-def survey(
-    paths: Iterable[str],
-    layout: Layout,
-) -> Survey:
+def survey(paths: Iterable[str], layout: Layout) -> Survey:
     """Counts the Markdown files that a layout claims."""
     claimed = excluded = 0
     unclaimed: list[str] = []
@@ -129,34 +118,20 @@ def proposals(
             more = _templates(paths, signs)
             # What a person excludes comes first, and the list stays within its limit.
             excluded = tuple(dict.fromkeys((*exclude, *more)))[: globs.MOST_GLOBS]
-        layout = Layout(
-            patterns, user=user, bot=bot, exclude=excluded, preset=preset(name, daily)
-        )
+        layout = Layout(patterns, user=user, bot=bot, exclude=excluded, preset=preset(name, daily))
         rows.append(LayoutProposal(name, daily, excluded, survey(paths, layout)))
     return sorted(rows, key=lambda proposal: _rank(proposal, signs))
 
 
-def _rank(
-    proposal: LayoutProposal,
-    signs: Signs,
-) -> tuple[bool, int, int]:
+def _rank(proposal: LayoutProposal, signs: Signs) -> tuple[bool, int, int]:
     has_other_program = proposal.name in ("obsidian", "logseq")
-    return (
-        proposal.name != signs.program,
-        has_other_program,
-        -proposal.survey.claimed,
-    )
+    return (proposal.name != signs.program, has_other_program, -proposal.survey.claimed)
 
 
-def _templates(
-    paths: Iterable[str],
-    signs: Signs,
-) -> tuple[str, ...]:
+def _templates(paths: Iterable[str], signs: Signs) -> tuple[str, ...]:
     """Returns globs of the folders of templates, by settings or by their usual names."""
     if signs.templates:
         by_settings = (f"{folder}/**" for folder in signs.templates)
         return tuple(glob for glob in by_settings if not globs.problem_of(glob))
     folders = {path.partition("/")[0] for path in paths if "/" in path}
-    return tuple(
-        f"{folder}/**" for folder in sorted(folders) if folder.casefold() in _TEMPLATES
-    )
+    return tuple(f"{folder}/**" for folder in sorted(folders) if folder.casefold() in _TEMPLATES)

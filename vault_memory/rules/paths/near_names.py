@@ -12,10 +12,7 @@ LONGEST = 64
 MOST_NAMES = 3
 
 
-def near_names(
-    name: str,
-    candidates: Iterable[str],
-) -> list[str]:
+def near_names(name: str, candidates: Iterable[str]) -> list[str]:
     """Return the candidates that `name` may be a misspelling of, the nearest first."""
     ranked = []
     for candidate in candidates:
@@ -25,10 +22,7 @@ def near_names(
     return [candidate for _, candidate in sorted(ranked)[:MOST_NAMES]]
 
 
-def _distance_if_near(
-    name: str,
-    candidate: str,
-) -> int | None:
+def _distance_if_near(name: str, candidate: str) -> int | None:
     """Return how many letters differ; None when the names are those of two people."""
     first = name.strip().casefold()
     second = candidate.strip().casefold()
@@ -51,10 +45,7 @@ def _distance_if_near(
     return distance if distance <= allowed else None
 
 
-def _edits(
-    first: str,
-    second: str,
-) -> int:
+def _edits(first: str, second: str) -> int:
     """Count the letters to insert, delete, replace or swap with a neighbour."""
     before_last: list[int] = []
     last = list(range(len(second) + 1))

@@ -28,11 +28,7 @@ def _literal(text: str) -> Step:
     return ends
 
 
-def _run(
-    expression: str,
-    *,
-    fewest: int,
-) -> Step:
+def _run(expression: str, *, fewest: int) -> Step:
     """Returns the step of a run of letters; each shorter run of at least `fewest` matches, too."""
     regex = re.compile(expression)
 
@@ -75,18 +71,13 @@ def _exact(expression: str) -> Step:
     def ends(path: str, start: int) -> Iterable[int]:
         match = regex.match(path, start)
         last = match.end() if match else start - 1
-        return [
-            end
-            for end in range(last, start - 1, -1)
-            if regex.fullmatch(path, start, end)
-        ]
+        return [end for end in range(last, start - 1, -1) if regex.fullmatch(path, start, end)]
 
     return ends
 
 
 def steps_of(
-    tokens: Sequence[tuple[str, str]],
-    expressions: Mapping[int, re.Pattern[str]],
+    tokens: Sequence[tuple[str, str]], expressions: Mapping[int, re.Pattern[str]]
 ) -> list[Step]:
     """Returns the steps of a pattern: each literal, each glob and each capture is one.
 
@@ -109,10 +100,7 @@ def steps_of(
     return steps
 
 
-def _step_of_capture(
-    capture: str,
-    expression: str,
-) -> Step:
+def _step_of_capture(capture: str, expression: str) -> Step:
     match capture.partition(":")[0]:
         case "path":
             return _parts(expression)
@@ -122,10 +110,7 @@ def _step_of_capture(
             return _run(expression, fewest=1)
 
 
-def match(
-    steps: Sequence[Step],
-    path: str,
-) -> list[str] | None:
+def match(steps: Sequence[Step], path: str) -> list[str] | None:
     """Returns the text of each step; None when the path does not match."""
     # Fault: a request may name a path that no file system holds, to make this take long.
     if max(map(len, path.split("/"))) > LONGEST_NAME:
@@ -148,10 +133,7 @@ def match(
     return None
 
 
-def groups(
-    texts: Sequence[str],
-    expressions: Mapping[int, "re.Pattern[str]"],
-) -> dict[str, Any]:
+def groups(texts: Sequence[str], expressions: Mapping[int, "re.Pattern[str]"]) -> dict[str, Any]:
     """Returns the groups of the expressions that belong to some of the texts."""
     result: dict[str, Any] = {}
     for index, regex in expressions.items():

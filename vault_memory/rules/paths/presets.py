@@ -17,10 +17,7 @@ OF_OTHER_PROGRAMS = frozenset({"obsidian", "logseq", "plain"})
 BOT_FOLDER = "Bot"
 
 
-def preset(
-    name: str,
-    daily: str,
-) -> Preset:
+def preset(name: str, daily: str) -> Preset:
     """Returns a layout by its name. `daily` is the pattern of the daily notes; "" for none."""
     first = (Pattern(daily, "dated", OWNER),) if daily else ()
     match name:

@@ -63,11 +63,7 @@ class Places:
         return f"{self.reflections}{year}-W{week:02}.md"
 
 
-def places_of(
-    scope: str,
-    paths: Iterable[str],
-    layout: Layout,
-) -> Places:
+def places_of(scope: str, paths: Iterable[str], layout: Layout) -> Places:
     """Returns the notes of a scope; missing notes get a path beside the existing ones."""
     places = _places_of(scope, paths, layout)
     if not layout.added:
@@ -76,11 +72,7 @@ def places_of(
     return replace(places, daily=daily)
 
 
-def _places_of(
-    scope: str,
-    paths: Iterable[str],
-    layout: Layout,
-) -> Places:
+def _places_of(scope: str, paths: Iterable[str], layout: Layout) -> Places:
     kind, _, name = scope.partition(":")
     paths = list(paths)
     placed = _placed(paths, layout)
@@ -106,10 +98,7 @@ def _places_of(
 
 
 def _places_at_root(
-    scope: str,
-    profile: str | None,
-    paths: Sequence[str],
-    layout: Layout,
+    scope: str, profile: str | None, paths: Sequence[str], layout: Layout
 ) -> Places | None:
     """Returns the notes of the person whose notes are at the root; None for another person."""
     is_owner = scope == f"user:{layout.user}"
@@ -121,18 +110,12 @@ def _places_at_root(
     return None
 
 
-def _placed(
-    paths: Iterable[str],
-    layout: Layout,
-) -> list[Placed]:
+def _placed(paths: Iterable[str], layout: Layout) -> list[Placed]:
     candidates = ((layout.place(path), path) for path in paths)
     return [(place, path) for place, path in candidates if place is not None]
 
 
-def _places_of_channel(
-    scope: str,
-    name: str,
-) -> Places:
+def _places_of_channel(scope: str, name: str) -> Places:
     folder = f"Channels/{name}/"
     return Places(
         scope=scope,
@@ -144,11 +127,7 @@ def _places_of_channel(
     )
 
 
-def _places_of_group(
-    scope: str,
-    name: str,
-    profile: str | None,
-) -> Places:
+def _places_of_group(scope: str, name: str, profile: str | None) -> Places:
     folder = "" if name == "main" else f"groups/{name}/"
     return Places(
         scope=scope,
@@ -171,10 +150,7 @@ def _places_of_workspace(scope: str) -> Places:
     )
 
 
-def _places_in(
-    folder: str,
-    scope: str,
-) -> Places:
+def _places_in(folder: str, scope: str) -> Places:
     """Returns the notes of the owner in the folder of the bot's files."""
     notes = f"{folder}/memory/"
     return Places(
@@ -187,11 +163,7 @@ def _places_in(
     )
 
 
-def _places_of_person(
-    scope: str,
-    name: str,
-    folder: str,
-) -> Places:
+def _places_of_person(scope: str, name: str, folder: str) -> Places:
     notes = f"Users/{name}/memories/"
     return Places(
         scope=scope,
@@ -203,10 +175,7 @@ def _places_of_person(
     )
 
 
-def scopes_in(
-    paths: Iterable[str],
-    layout: Layout,
-) -> list[str]:
+def scopes_in(paths: Iterable[str], layout: Layout) -> list[str]:
     """Returns the scopes that learn: all persons, and channels with a transcript."""
     scopes: set[str] = set()
     for place, _ in _placed(paths, layout):
@@ -216,10 +185,7 @@ def scopes_in(
     return sorted(scopes)
 
 
-def _bot(
-    placed: Sequence[Placed],
-    layout: Layout,
-) -> str:
+def _bot(placed: Sequence[Placed], layout: Layout) -> str:
     """Returns the bot for a new folder of a person: the configured one, or that of others."""
     if layout.bot:
         return layout.bot
@@ -229,10 +195,7 @@ def _bot(
     return "bot"
 
 
-def _with_dates(
-    places: Places,
-    placed: Sequence[Placed],
-) -> Places:
+def _with_dates(places: Places, placed: Sequence[Placed]) -> Places:
     """Returns places with the existing dated notes and transcripts."""
     return replace(
         places,
@@ -243,13 +206,6 @@ def _with_dates(
     )
 
 
-def _dated(
-    placed: Iterable[Placed],
-    kind: str,
-) -> tuple[tuple[date, str], ...]:
-    dated = [
-        (place.date, path)
-        for place, path in placed
-        if place.kind == kind and place.date
-    ]
+def _dated(placed: Iterable[Placed], kind: str) -> tuple[tuple[date, str], ...]:
+    dated = [(place.date, path) for place, path in placed if place.kind == kind and place.date]
     return tuple(sorted(dated))

@@ -42,10 +42,7 @@ def of(text: str) -> dict[str, tuple[str, ...]]:
     return joined
 
 
-def _join_word(
-    word: str,
-    joined: dict[str, tuple[str, ...]],
-) -> None:
+def _join_word(word: str, joined: dict[str, tuple[str, ...]]) -> None:
     """Adds a word without its hyphens and apostrophes."""
     stem, _, ending = word.rpartition("'")
     if ending in _ENDINGS:
@@ -77,10 +74,7 @@ def _numbers_in(text: str) -> Iterator[list[str]]:
     yield groups
 
 
-def _continues(
-    group: str,
-    groups: list[str],
-) -> bool:
+def _continues(group: str, groups: list[str]) -> bool:
     """Returns whether letters and digits are the next group of a number."""
     if not group.isalpha():
         return True
@@ -91,10 +85,7 @@ def _continues(
     return group.isupper() and len(group) == (4 if groups else 2)
 
 
-def _may_be_inside(
-    gap: str,
-    groups: list[str],
-) -> bool:
+def _may_be_inside(gap: str, groups: list[str]) -> bool:
     """Returns whether a number may go on after a gap."""
     if len(gap) > 3 or gap.strip(" .()/+-"):
         return False
@@ -103,10 +94,7 @@ def _may_be_inside(
     return not (is_wide and sum(map(len, groups)) >= FEWEST_DIGITS)
 
 
-def _join_groups(
-    groups: list[str],
-    joined: dict[str, tuple[str, ...]],
-) -> None:
+def _join_groups(groups: list[str], joined: dict[str, tuple[str, ...]]) -> None:
     """Adds a number in one piece, and without its first groups, as it is dialled nearby."""
     # Most groups of digits are short numbers.
     if sum(map(len, groups)) < FEWEST_DIGITS:

@@ -62,10 +62,7 @@ def fingerprint(chunk: str) -> str:
     return text.casefold().translate(_IGNORED)
 
 
-def may_begin_with(
-    chunk: str,
-    beginnings: frozenset[str],
-) -> bool:
+def may_begin_with(chunk: str, beginnings: frozenset[str]) -> bool:
     """Returns whether the fingerprint of a chunk may begin so; cheaper than the fingerprint."""
     text = chunk.strip("-*+ \t\n")
     beginning = text[:BEGINNING]
@@ -74,14 +71,7 @@ def may_begin_with(
     return not is_plain or beginning.casefold()[:BEGINNING] in beginnings
 
 
-def copy_key(
-    chunk: str,
-    *,
-    scope: str,
-    kind: str,
-    heading: str,
-    day: str | None,
-) -> CopyKey:
+def copy_key(chunk: str, *, scope: str, kind: str, heading: str, day: str | None) -> CopyKey:
     """Returns the key of a chunk at its place."""
     plain = without_speaker(chunk)
     speaker = chunk[: len(chunk) - len(plain)].strip("-+*: \t\n").casefold()

@@ -28,15 +28,7 @@ _month_in_run = re.compile(
     r"(?:(?P<d>\d{1,2}|[一二三四五六七八九十]{1,3})[日号號일])?"
 )
 """A month of scripts without blanks, which may lack its year: "5月", "去年十一月3日", "5월" """
-_YEARS_BACK = {
-    "今年": 0,
-    "올해": 0,
-    "去年": 1,
-    "昨年": 1,
-    "작년": 1,
-    "지난해": 1,
-    "前年": 2,
-}
+_YEARS_BACK = {"今年": 0, "올해": 0, "去年": 1, "昨年": 1, "작년": 1, "지난해": 1, "前年": 2}
 _DIGITS_IN_RUNS = "零一二三四五六七八九"
 _NUMBERS = {
     "a": 1,
@@ -79,11 +71,7 @@ class Days(NamedTuple):
         return Days(_shift(self.first, -BEFORE), _shift(self.last, AFTER))
 
 
-def named(
-    query: str,
-    *,
-    now: datetime,
-) -> tuple[Days, ...]:
+def named(query: str, *, now: datetime) -> tuple[Days, ...]:
     """Returns the ranges of days that a query names; `now` is the time of the query."""
     today = now.date()
     text = query[-4000:].casefold()
@@ -121,10 +109,7 @@ def _date_words() -> frozenset[str]:
     )
 
 
-def _shift(
-    day: date,
-    by: timedelta,
-) -> date:
+def _shift(day: date, by: timedelta) -> date:
     try:
         return day + by
     except OverflowError:
@@ -149,10 +134,7 @@ def _numeric_dates(text: str) -> Iterator[Days]:
             yield from _range(year, first, second)
 
 
-def _months_in_runs(
-    text: str,
-    today: date,
-) -> Iterator[Days]:
+def _months_in_runs(text: str, today: date) -> Iterator[Days]:
     """Yields months and days of scripts without blanks; without a year the latest ones."""
     for match in _month_in_run.finditer(text):
         month = _number(match["m"])
@@ -178,11 +160,7 @@ def _number(text: str) -> int:
     )
 
 
-def _range(
-    year: int,
-    month: int | None = None,
-    day: int | None = None,
-) -> Iterator[Days]:
+def _range(year: int, month: int | None = None, day: int | None = None) -> Iterator[Days]:
     """Yields the day, month or year; nothing for an impossible one."""
     try:
         if month is None:
@@ -196,10 +174,7 @@ def _range(
         return
 
 
-def _dates_in_words(
-    tokens: list[str],
-    today: date,
-) -> Iterator[Days]:
+def _dates_in_words(tokens: list[str], today: date) -> Iterator[Days]:
     """Yields months with the day or year beside them, and years alone."""
     years_of_months: set[int] = set()
     months = stopwords.MONTH_NUMBERS
@@ -220,10 +195,7 @@ def _dates_in_words(
             yield from _range(int(token))
 
 
-def _is_month(
-    tokens: list[str],
-    index: int,
-) -> bool:
+def _is_month(tokens: list[str], index: int) -> bool:
     """Returns whether a name of a month without a number is meant as a month."""
     # "may" and "march" are mostly verbs, but not in "in may".
     if tokens[index] not in _UNSURE:
@@ -238,10 +210,7 @@ def _is_year(token: str) -> bool:
     return token.isascii() and token.isdigit()
 
 
-def _numbers_beside(
-    tokens: list[str],
-    month_index: int,
-) -> tuple[int | None, int | None, int]:
+def _numbers_beside(tokens: list[str], month_index: int) -> tuple[int | None, int | None, int]:
     """Returns the day and the year beside the name of a month, and the index of the year."""
     day = year = None
     year_index = -1
@@ -262,20 +231,13 @@ def _is_day(token: str) -> bool:
     return len(token) <= 2 and 1 <= int(token) <= 31
 
 
-def _latest_year(
-    today: date,
-    month: int,
-    day: int | None,
-) -> int:
+def _latest_year(today: date, month: int, day: int | None) -> int:
     """Returns the year in which that month or day last began."""
     has_begun = (month, day or 1) <= (today.month, today.day)
     return today.year if has_begun else today.year - 1
 
 
-def _relative_days(
-    text: str,
-    today: date,
-) -> Iterator[Days]:
+def _relative_days(text: str, today: date) -> Iterator[Days]:
     words = _apart(text).split()
     tokens = [word.strip('.,;:!?¿¡()"') for word in words]
     if not _near_now().isdisjoint(tokens):
@@ -315,16 +277,10 @@ def _days_in_runs() -> tuple[str, ...]:
 @cache
 def _near_now() -> frozenset[str]:
     """Returns the words of which a query needs one to name a day relative to today, except "ago"."""
-    return frozenset(
-        [*stopwords.DAYS, *stopwords.LAST, *stopwords.NEXT, *stopwords.THIS]
-    )
+    return frozenset([*stopwords.DAYS, *stopwords.LAST, *stopwords.NEXT, *stopwords.THIS])
 
 
-def _adjacent_range(
-    word: str,
-    next_word: str,
-    today: date,
-) -> Iterator[Days]:
+def _adjacent_range(word: str, next_word: str, today: date) -> Iterator[Days]:
     """Yields the range of "last week", "this month" or "next year", in either order of words."""
     for first, second in ((word, next_word), (next_word, word)):
         step = _step(first)

@@ -16,11 +16,7 @@ LONGEST = 100
 """Letters of a date in words"""
 
 
-def days_of(
-    text: str,
-    *,
-    now: datetime,
-) -> Days | None:
+def days_of(text: str, *, now: datetime) -> Days | None:
     """Return the days that a text means at a moment; None when it means none, or several."""
     # Fault: a text of a megabyte would be read by a hundred expressions.
     text = " ".join(text.split())
@@ -47,10 +43,7 @@ def _in_digits(text: str) -> Days | None:
     return None
 
 
-def _in_words(
-    text: str,
-    now: datetime,
-) -> Days | None:
+def _in_words(text: str, now: datetime) -> Days | None:
     today = now.date()
     weekday = weekdays().get(text.casefold())
     if weekday is not None:

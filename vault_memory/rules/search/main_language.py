@@ -33,8 +33,5 @@ def is_english(texts: Iterable[str]) -> bool:
     return max(counts.values(), default=0) <= MARGIN * english
 
 
-def _common_words(
-    words: Iterable[str],
-    listed: frozenset[str],
-) -> int:
+def _common_words(words: Iterable[str], listed: frozenset[str]) -> int:
     return sum(word in listed for word in words)

@@ -46,10 +46,7 @@ class QueryFeatures(NamedTuple):
         return frozenset(first for first, last in self.named_days if first == last)
 
 
-def asked(
-    query: str,
-    days: Iterable[Days],
-) -> QueryFeatures:
+def asked(query: str, days: Iterable[Days]) -> QueryFeatures:
     """Returns the features of a query; `days` are the days that it names."""
     ranges = tuple(days)
     return QueryFeatures(
@@ -85,9 +82,7 @@ def _event_words() -> frozenset[str]:
 
 def names_in(query: str) -> frozenset[str]:
     """Returns the names that a note may have which is named like the query."""
-    return frozenset(
-        name for sentence in tokens.sentences(query) for name in _names_in(sentence)
-    )
+    return frozenset(name for sentence in tokens.sentences(query) for name in _names_in(sentence))
 
 
 def _names_in(sentence: str) -> Iterator[str]:
@@ -122,35 +117,23 @@ def _spellings(words: Sequence[str]) -> Iterator[str]:
         yield name[:-1] if name.endswith("s") else f"{name}s"
 
 
-def is_near(
-    date: str | None,
-    days: Iterable[tuple[str, str]],
-) -> bool:
+def is_near(date: str | None, days: Iterable[tuple[str, str]]) -> bool:
     """Returns whether a day (ISO 8601) is in one of these ranges."""
     if date is None:
         return False
     return any(first <= date <= last for first, last in days)
 
 
-def names_speaker(
-    who: str,
-    names: frozenset[str],
-) -> bool:
+def names_speaker(who: str, names: frozenset[str]) -> bool:
     """Returns whether the query has a word of the speaker's name."""
     words = [word for word in tokens.words(who) if len(word) > 1]
     # Fault: a label such as "To find all notes" would be the name of a speaker.
-    is_label = len(words) > LONGEST_SPEAKER or (
-        len(words) > 1 and tokens.stop_words(words)
-    )
+    is_label = len(words) > LONGEST_SPEAKER or (len(words) > 1 and tokens.stop_words(words))
     return not is_label and not names.isdisjoint(words)
 
 
 def of_text(
-    text: str,
-    query: QueryFeatures,
-    weights: Weights,
-    *,
-    who: str = "",
+    text: str, query: QueryFeatures, weights: Weights, *, who: str = ""
 ) -> dict[str, float]:
     """Returns the weighted features of a text for a query; `who` is its speaker."""
     scores: dict[str, float] = {}
@@ -168,28 +151,18 @@ def of_text(
     return scores
 
 
-def _question_weight(
-    text: str,
-    query: QueryFeatures,
-    weights: Weights,
-) -> float:
+def _question_weight(text: str, query: QueryFeatures, weights: Weights) -> float:
     """Returns the weight of a question: one that repeats the query answers nothing."""
     return weights.question + weights.asked_again * _similarity(text, query)
 
 
 @lru_cache(CACHED_TEXTS)
-def _asking_share(
-    text: str,
-    who: str,
-) -> float:
+def _asking_share(text: str, who: str) -> float:
     """Returns the share of questions in a text, and of orders in the turn of a person."""
     return statements.asked_part(_spoken(text), who)
 
 
-def _similarity(
-    text: str,
-    query: QueryFeatures,
-) -> float:
+def _similarity(text: str, query: QueryFeatures) -> float:
     """Returns how far a question repeats the query, from 0 to 1.
 
     1 when one of them has no new word, 0 when half of the words of each are new.
@@ -201,10 +174,7 @@ def _similarity(
     return max(0.0, 2 * max(text_share, query_share) - 1)
 
 
-def _share_in(
-    terms: frozenset[str],
-    words: frozenset[str],
-) -> float:
+def _share_in(terms: frozenset[str], words: frozenset[str]) -> float:
     """Returns the share of terms that are among these words."""
     if not terms:
         return 0.0
@@ -222,10 +192,7 @@ def _terms_in(text: str) -> frozenset[str]:
 
 
 @lru_cache(CACHED_TEXTS)
-def _empty_share(
-    text: str,
-    who: str,
-) -> float:
+def _empty_share(text: str, who: str) -> float:
     """Returns the share of a text that answers nothing."""
     return statements.empty_part(_spoken(text), who)
 
@@ -256,10 +223,7 @@ def _fact() -> re.Pattern[str]:
 
 
 @cache
-def _asking(
-    source: str,
-    plain: bool,
-) -> re.Pattern[str]:
+def _asking(source: str, plain: bool) -> re.Pattern[str]:
     """Returns a pattern for complete words, or for any place in scripts without spaces.
 
     `plain`: for a text in ASCII.
@@ -301,10 +265,7 @@ def asks_how_many(query: str) -> bool:
     return _asks_for(stopwords.HOW_MANY, query)
 
 
-def _asks_for(
-    source: str,
-    query: str,
-) -> bool:
+def _asks_for(source: str, query: str) -> bool:
     pattern = _asking(source, query.isascii())
     return pattern.search(query[-2000:].casefold()) is not None
 

@@ -42,9 +42,7 @@ class Weights(NamedTuple):
 
 
 WEIGHTS = Weights()
-PROSE = Weights(
-    speaker=0.0, when=0.0, number=0.0, question=0.0, asked_again=0.0, empty=0.0
-)
+PROSE = Weights(speaker=0.0, when=0.0, number=0.0, question=0.0, asked_again=0.0, empty=0.0)
 """The weights without features of conversations"""
 
 BESIDE, FAR, AGAIN = 0.5, 0.25, 0.2
@@ -65,10 +63,7 @@ BEFORE_FIRST = 2
 """Leaves room for the two places before the first chunk of a note"""
 
 
-def place(
-    note: int,
-    ordinal: int,
-) -> int:
+def place(note: int, ordinal: int) -> int:
     """Returns the place of a chunk: a number for its note and ordinal; the next chunk has the next."""
     return note * ORDINALS + ordinal + BEFORE_FIRST
 
@@ -96,17 +91,10 @@ class QueryTerms(NamedTuple):
     def terms(self, place: int) -> TextTerms:
         """Returns the three scores of a place."""
         note = place // ORDINALS
-        return (
-            self.text.get(place, 0.0),
-            self.note.get(note, 0.0),
-            self.best.get(note, 0.0),
-        )
+        return (self.text.get(place, 0.0), self.note.get(note, 0.0), self.best.get(note, 0.0))
 
 
-def said(
-    by_word: Sequence[Mapping[int, float]],
-    apart: Set[int] = frozenset(),
-) -> QueryTerms:
+def said(by_word: Sequence[Mapping[int, float]], apart: Set[int] = frozenset()) -> QueryTerms:
     """Returns the scores by words for each place with a word in it or beside it.
 
     `by_word` has for each word its BM25 score by place, the higher the better. Places that are
@@ -130,14 +118,10 @@ def said(
     )
 
 
-def _covered_words(
-    by_word: Sequence[Mapping[int, float]],
-    apart: Set[int],
-) -> dict[int, float]:
+def _covered_words(by_word: Sequence[Mapping[int, float]], apart: Set[int]) -> dict[int, float]:
     """Returns for each note the sum of the rarities of its words."""
     notes_by_word = [
-        {place // ORDINALS for place in scores if place not in apart}
-        for scores in by_word
+        {place // ORDINALS for place in scores if place not in apart} for scores in by_word
     ]
     all_notes = set[int]().union(*notes_by_word)
     covered: dict[int, float] = {}
@@ -170,10 +154,7 @@ def _with_neighbours(by_word: Sequence[Mapping[int, float]]) -> dict[int, float]
     return text
 
 
-def _subtract_repetitions(
-    text: dict[int, float],
-    scores: Mapping[int, float],
-) -> None:
+def _subtract_repetitions(text: dict[int, float], scores: Mapping[int, float]) -> None:
     """Subtracts most of a neighbour's score for a word that the chunk has itself."""
     steps = ((1, BESIDE - BESIDE * AGAIN), (2, FAR - FAR * AGAIN))
     for place in sorted(scores):
@@ -185,19 +166,14 @@ def _subtract_repetitions(
                 text[neighbour] -= score * share
 
 
-def _divided(
-    values: dict[int, float],
-    divisor: float,
-) -> dict[int, float]:
+def _divided(values: dict[int, float], divisor: float) -> dict[int, float]:
     if not divisor:
         return values
     return {key: value / divisor for key, value in values.items()}
 
 
 def fused(
-    questions: Sequence[QueryTerms],
-    places: Iterable[int],
-    weights: Weights = WEIGHTS,
+    questions: Sequence[QueryTerms], places: Iterable[int], weights: Weights = WEIGHTS
 ) -> dict[int, TextTerms]:
     """Returns for each place its scores for the question that it answers best."""
     if not questions:
@@ -215,10 +191,7 @@ def fused(
     }
 
 
-def weigh(
-    terms: TextTerms,
-    weights: Weights,
-) -> float:
+def weigh(terms: TextTerms, weights: Weights) -> float:
     """Returns the weighted sum of the scores by words."""
     return weights.text * terms[0] + weights.note * terms[1] + weights.best * terms[2]
 
@@ -231,10 +204,7 @@ def scaled(values: Sequence[float]) -> Callable[[float], float]:
     return lambda value: max(LOWEST, (value - middle) / span)
 
 
-def span_of(
-    middle: float,
-    highest: float,
-) -> float:
+def span_of(middle: float, highest: float) -> float:
     """Returns the difference of cosines that becomes 1 on the scale."""
     return max(highest - middle, LEAST_SPAN)
 
@@ -253,10 +223,7 @@ def length_term(letters: int) -> float:
     return math.log1p(letters / 5.5)
 
 
-def means_beside(
-    places: Sequence[int],
-    values: Sequence[float],
-) -> list[float]:
+def means_beside(places: Sequence[int], values: Sequence[float]) -> list[float]:
     """Returns for each place the mean of its value and its neighbours', which count half.
 
     `places` are in ascending order.

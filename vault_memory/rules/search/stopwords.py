@@ -157,9 +157,7 @@ MONTHS: tuple[str, ...] = (
 )
 """The names of the months, January first"""
 MONTH_NUMBERS: dict[str, int] = {
-    name: number
-    for number, names in enumerate(MONTHS, start=1)
-    for name in names.split()
+    name: number for number, names in enumerate(MONTHS, start=1) for name in names.split()
 }
 """The number of the month by each of its names"""
 
@@ -176,9 +174,7 @@ DAYS: dict[str, int] = {
         "tomorrow morgen demain mañana amanhã domani imorgon jutro завтра yarın besok 明天 明日 내일".split(),
         1,
     ),
-    **dict.fromkeys(
-        "vorgestern anteayer avant-hier eergisteren позавчера 前天".split(), -2
-    ),
+    **dict.fromkeys("vorgestern anteayer avant-hier eergisteren позавчера 前天".split(), -2),
     **dict.fromkeys("übermorgen 后天".split(), 2),
 }
 """Words that name a day by its distance from today"""
@@ -302,9 +298,7 @@ ORDER_OBJECTS = """
 """
 ORDERS_IN_RUNS = "帮我 请帮 给我 告诉我 查一下 翻译 列出 解释 总结 写一 找一"
 """The same in scripts without spaces"""
-POLITE = (
-    "please bitte por favor svp пожалуйста hey ok okay and und et y и now so also just"
-)
+POLITE = "please bitte por favor svp пожалуйста hey ok okay and und et y и now so also just"
 """Words before an order"""
 
 NO_ANSWER = """

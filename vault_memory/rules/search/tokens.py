@@ -43,16 +43,16 @@ _RUN = (
     "\ua960-\ua97c\uac00-\ud7fb\uf900-\ufaff\uff66-\uff9d\U00020000-\U0003ffff"
 )
 # Marks that belong to a word although Python does not count them as letters.
-_MARKS = "\u0300-\u036f\u0483-\u0487\u0900-\u0963\u0970-\u0dff\u0e31-\u0e4e\u135d-\u135f\u1dc0-\u1dff"
+_MARKS = (
+    "\u0300-\u036f\u0483-\u0487\u0900-\u0963\u0970-\u0dff\u0e31-\u0e4e\u135d-\u135f\u1dc0-\u1dff"
+)
 _POINTS = "\u0591-\u05bd\u05bf\u05c1\u05c2\u05c4\u05c5\u05c7\u0610-\u061a\u064b-\u065f\u0670\u06d6-\u06dc\u0640"
 
 _plain_word = re.compile("[a-z0-9]+")
 _inner_sign = re.compile(r"['-](?<=[^\W_].)(?=[^\W_])")
 """What a divided word has. The sign is first: a search for it is quick"""
 _accents = re.compile("[\u0300-\u036f]")
-_entity = re.compile(
-    "&(?:#[0-9]{1,7}|#[xX][0-9a-fA-F]{1,6}|[A-Za-z][A-Za-z0-9]{1,30});"
-)
+_entity = re.compile("&(?:#[0-9]{1,7}|#[xX][0-9a-fA-F]{1,6}|[A-Za-z][A-Za-z0-9]{1,30});")
 # A reader sees one word in `**un**likely`.
 _emphasised_part = re.compile(r"(?<![\w*])(\w*)(\*{1,2})(\w+)\2(\w*)(?![\w*])")
 # Letters that Unicode does not take apart, and those that two keyboards type for one.
@@ -63,9 +63,7 @@ _PLAIN_LETTERS = """
 """
 _LATIN = range(0x80, 0x180)
 _PUNCTUATION = range(0x2000, 0x2070)
-_FOLDED = str.maketrans(
-    {"\x00": " ", **dict(pair.split("=") for pair in _PLAIN_LETTERS.split())}
-)
+_FOLDED = str.maketrans({"\x00": " ", **dict(pair.split("=") for pair in _PLAIN_LETTERS.split())})
 _PICTURE = "emoji"
 """Begins the word for a picture. FTS5 does not take pictures for letters"""
 _SIGN = "sign"
@@ -139,10 +137,7 @@ def clean(text: str) -> str:
     return text.replace("\x00", " ")
 
 
-def shortened(
-    text: str,
-    most: int,
-) -> str:
+def shortened(text: str, most: int) -> str:
     """Returns at most `most` letters of a text; a cut text ends with a complete word and ``…``."""
     if len(text) <= most:
         return text
@@ -153,11 +148,7 @@ def shortened(
     return beginning.rstrip() + "…"
 
 
-def normalise(
-    text: str,
-    *,
-    divided: bool = False,
-) -> str:
+def normalise(text: str, *, divided: bool = False) -> str:
     """Returns text in the form of the full-text index.
 
     `divided` adds its divided words and numbers in one piece.
@@ -290,10 +281,7 @@ def _searched_sentences(query: str) -> tuple[str, ...]:
     return tuple(searched or questions[-MOST_SENTENCES:] or all_sentences[-2:])
 
 
-def _last_with_content(
-    candidates: list[str],
-    most: int,
-) -> list[str]:
+def _last_with_content(candidates: list[str], most: int) -> list[str]:
     """Returns the last sentences that have another word than stop-words."""
     last: list[str] = []
     for sentence in reversed(candidates):
@@ -337,10 +325,7 @@ def without_last_letters(tokens: list[str]) -> list[str]:
     ]
 
 
-def _ends_pair(
-    previous: str,
-    token: str,
-) -> bool:
+def _ends_pair(previous: str, token: str) -> bool:
     """Returns whether a token is the last letter of a run, and the pair before it ends so."""
     if len(token) != 1 or len(previous) != 2:
         return False
@@ -359,9 +344,7 @@ def stop_words(sentence_words: list[str]) -> frozenset[str]:
     if not frequent:
         return frozenset(pictures)
     best = language_of(frequent)
-    return frozenset(
-        {*pictures, *(word for word in frequent if best in languages[word])}
-    )
+    return frozenset({*pictures, *(word for word in frequent if best in languages[word])})
 
 
 def is_stop_word(word: str) -> bool:
@@ -382,9 +365,7 @@ def language_of(sentence_words: list[str]) -> str:
 def _most_frequent(counts: dict[str, int]) -> str:
     """Returns the language with most stop-words; of equal ones the first in the table."""
     most = max(counts.values())
-    best = (
-        language for language in stopwords.STOP_WORDS if counts.get(language) == most
-    )
+    best = (language for language in stopwords.STOP_WORDS if counts.get(language) == most)
     return next(best)
 
 

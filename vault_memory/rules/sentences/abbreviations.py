@@ -14,9 +14,7 @@ _FIRST_SIGNS = "\"'“”„«»‹›「『《([{*_~`¿¡"
 _GOES_ON = frozenset("–—-&+/%§$€£¥=×")
 """Signs that begin no sentence"""
 
-SPACED = re.compile(
-    r"(?<![^\s(\[\"'“„«])(?:[^\W\d_]\.[ \u00a0\u202f]){1,4}[^\W\d_]{1,3}\Z"
-)
+SPACED = re.compile(r"(?<![^\s(\[\"'“„«])(?:[^\W\d_]\.[ \u00a0\u202f]){1,4}[^\W\d_]{1,3}\Z")
 """`z. B` and `p. ej`, without their last point"""
 _WORD = re.compile(r"[\w'’]+")
 _DOTTED = re.compile(r"(?:[^\W\d_]{1,2}\.)+[^\W\d_]{1,2}")
@@ -113,11 +111,7 @@ def continues_quotation(following: str) -> bool:
     word = match[0].replace("’", "'") if match else ""
     if word in table.starters or word.startswith(table.runs):
         return False
-    return (
-        first in ",;:–—-"
-        or first.isdigit()
-        or (first.isalpha() and not first.isupper())
-    )
+    return first in ",;:–—-" or first.isdigit() or (first.isalpha() and not first.isupper())
 
 
 def follows_ordinal(word: str) -> bool:
@@ -132,10 +126,7 @@ def _name(word: str) -> str:
     return re.sub(r"[ \u00a0\u202f]", "", bare)
 
 
-def _is_short_form(
-    word: str,
-    name: str,
-) -> bool:
+def _is_short_form(word: str, name: str) -> bool:
     bare = word.strip(_FIRST_SIGNS)
     if len(name) == 1:
         # Fault: "J. R. R. Tolkien", "z. B." and "a. m." are cut at their points.

@@ -25,26 +25,18 @@ def filler_tables() -> Mapping[str, Mapping[str, Any]]:
 class Fillers:
     """Takes fillers and tails off statements that are folded and have no punctuation."""
 
-    def __init__(
-        self,
-        fold: Callable[[str], str],
-    ) -> None:
+    def __init__(self, fold: Callable[[str], str]) -> None:
         """`fold` gives a phrase the form of the statements."""
         tables = filler_tables().values()
         fillers = [fold(phrase) for table in tables for phrase in table["fillers"]]
         tails = [
-            fold(phrase)
-            for table in tables
-            for phrase in table["tails"]
-            if OPEN not in phrase
+            fold(phrase) for table in tables for phrase in table["tails"] if OPEN not in phrase
         ]
         self._at_begin = _by_word(fillers, 0)
         self._at_end = _by_word(tails, -1)
         self._runs_at_begin = tuple(filter(_is_run, fillers))
         self._runs = tuple(filter(_is_run, tails))
-        self.words = frozenset(
-            phrase for phrase in (*fillers, *tails) if len(phrase.split()) == 1
-        )
+        self.words = frozenset(phrase for phrase in (*fillers, *tails) if len(phrase.split()) == 1)
         """phrases of one word"""
 
     def without_fillers(self, bare: str) -> str:
@@ -79,10 +71,7 @@ class Fillers:
         return next(counts, 0)
 
 
-def _by_word(
-    phrases: Iterable[str],
-    position: int,
-) -> dict[str, list[Phrase]]:
+def _by_word(phrases: Iterable[str], position: int) -> dict[str, list[Phrase]]:
     """Returns the phrases of scripts with spaces by one of their words, the longest first."""
     by_word: dict[str, list[Phrase]] = defaultdict(list)
     for phrase in sorted(phrases, key=len, reverse=True):

@@ -57,9 +57,7 @@ def sentence_spans(text: str) -> Iterator[tuple[int, int]]:
             nearest = bisect_right(starts, match.start()) - 1
             last = quoted[nearest][1] if nearest >= 0 else 0
             # Fault: points within a quotation cut the sentence around it.
-            if match.end() < last or _goes_on(
-                text, start, match, is_quoted=match.start() < last
-            ):
+            if match.end() < last or _goes_on(text, start, match, is_quoted=match.start() < last):
                 continue
         yield start, match.end()
         start = _after_marker(text, match.end()) if is_line_end else match.end()
@@ -82,10 +80,7 @@ def without_end(sentence: str, ends: str = ".。 ") -> str:
     return with_point(sentence.rstrip(ends), sentence)
 
 
-def with_point(
-    words: str,
-    sentence: str,
-) -> str:
+def with_point(words: str, sentence: str) -> str:
     """Returns the last words of a sentence, with the point that belongs to the last one."""
     last = words.rpartition(" ")[2]
     start = sentence.rfind(words)
@@ -95,10 +90,7 @@ def with_point(
     return words
 
 
-def _after_marker(
-    text: str,
-    start: int,
-) -> int:
+def _after_marker(text: str, start: int) -> int:
     """Returns where the text of a line begins, after the marker of an item of a list."""
     marker = _MARKER.match(text, start)
     if marker is None:
@@ -109,13 +101,7 @@ def _after_marker(
     return marker.end()
 
 
-def _goes_on(
-    text: str,
-    start: int,
-    match: re.Match[str],
-    *,
-    is_quoted: bool,
-) -> bool:
+def _goes_on(text: str, start: int, match: re.Match[str], *, is_quoted: bool) -> bool:
     """Returns whether the sentence goes on after what may be its end."""
     end = match.end()
     following = text[end : end + LONGEST_FOLLOWING].lstrip(" \t")
@@ -130,11 +116,7 @@ def _goes_on(
     return _goes_on_after(match["signs"] + closing, before, following)
 
 
-def _goes_on_after(
-    signs: str,
-    before: str,
-    following: str,
-) -> bool:
+def _goes_on_after(signs: str, before: str, following: str) -> bool:
     if signs == ".":
         return _is_abbreviated(before, following)
     if signs == "!":
@@ -144,10 +126,7 @@ def _goes_on_after(
     return is_ellipsis and abbreviations.continues_quotation(following)
 
 
-def _is_abbreviated(
-    before: str,
-    following: str,
-) -> bool:
+def _is_abbreviated(before: str, following: str) -> bool:
     point = _BEFORE.search(before)
     if point is None:
         return False

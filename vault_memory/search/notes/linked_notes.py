@@ -7,12 +7,7 @@ from vault_memory.index.properties import link_queries
 from vault_memory.index.store import Index
 from vault_memory.search.notes.note_lookup import depth_and_path, within
 
-DAYS = frozenset(
-    {
-        "dated",
-        "transcript",
-    }
-)
+DAYS = frozenset({"dated", "transcript"})
 """Kinds of notes of a day, where a link belongs to its own lines alone"""
 
 
@@ -27,11 +22,7 @@ class _Link(NamedTuple):
     """The link as it is written"""
 
 
-def linked_notes(
-    index: Index,
-    scope_ids: Sequence[int],
-    hits: Mapping[int, str],
-) -> frozenset[int]:
+def linked_notes(index: Index, scope_ids: Sequence[int], hits: Mapping[int, str]) -> frozenset[int]:
     """Return the notes of these scopes that other notes among the hits link to.
 
     `hits` has the text of the hits by their notes.

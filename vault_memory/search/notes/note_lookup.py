@@ -42,18 +42,13 @@ class NoteLinks(NamedTuple):
         """Return the links as the JSON contract has them."""
         return {
             "note": self.note,
-            "outgoing": [
-                {"target": link.target, "note": link.note} for link in self.outgoing
-            ],
+            "outgoing": [{"target": link.target, "note": link.note} for link in self.outgoing],
             "incoming": list(self.incoming),
             "broken": list(self.broken),
         }
 
 
-def find_note(
-    index: Index,
-    name: str,
-) -> str:
+def find_note(index: Index, name: str) -> str:
     """Return the path of the only note with a name or an alias.
 
     Raises UsageError when there are several, NoteNotFound when there is none.
@@ -75,10 +70,7 @@ def find_note(
     raise error
 
 
-def links_of(
-    index: Index,
-    path: str,
-) -> NoteLinks:
+def links_of(index: Index, path: str) -> NoteLinks:
     """Return the links of an indexed note, and the notes that link to it."""
     outgoing = [
         OutgoingLink(target, _target_of(index, target))
@@ -87,10 +79,7 @@ def links_of(
     return NoteLinks(path, tuple(outgoing), _linking_to(index, path))
 
 
-def links_to_name(
-    index: Index,
-    name: str,
-) -> NoteLinks | None:
+def links_to_name(index: Index, name: str) -> NoteLinks | None:
     """Return the notes that link to a name which no note has; None when a note has it or none links."""
     if _leading_to(index, name):
         return None
@@ -105,20 +94,14 @@ def links_to_name(
     return NoteLinks(links[0].value, (), tuple(paths))
 
 
-def _linking_to(
-    index: Index,
-    path: str,
-) -> tuple[str, ...]:
+def _linking_to(index: Index, path: str) -> tuple[str, ...]:
     """Return the paths of the other notes whose links lead to a note."""
     links = link_queries.links_with_name_of(index, path)
     sources = [link.path for link in links if _target_of(index, link.value) == path]
     return tuple(dict.fromkeys(sources))
 
 
-def _target_of(
-    index: Index,
-    target: str,
-) -> str | None:
+def _target_of(index: Index, target: str) -> str | None:
     """Return the path that a link leads to: of several notes the one with the shortest path."""
     paths = _leading_to(index, target)
     return min(paths, key=depth_and_path, default=None)
@@ -129,10 +112,7 @@ def depth_and_path(path: str) -> tuple[int, str]:
     return path.count("/"), path
 
 
-def _leading_to(
-    index: Index,
-    name: str,
-) -> list[str]:
+def _leading_to(index: Index, name: str) -> list[str]:
     """Return the paths of the notes with a name, else of those with the alias."""
     named = link_queries.paths_named(index, link_key(name))
     paths = within(name, named)
@@ -141,25 +121,15 @@ def _leading_to(
     return link_queries.paths_with_alias(index, folded_value(name))
 
 
-def within(
-    name: str,
-    paths: Iterable[str],
-) -> list[str]:
+def within(name: str, paths: Iterable[str]) -> list[str]:
     """Return the paths whose folders end with those of a name, such as `boats/Home`."""
     # Fault: a link such as `../boats/Home.md` is relative to the folder of its note.
     below = name.removeprefix("./").replace("../", "").strip("/")
     folders = folded_value(f"/{below}".rpartition("/")[0])
-    return [
-        path
-        for path in paths
-        if folded_value(f"/{path}").rpartition("/")[0].endswith(folders)
-    ]
+    return [path for path in paths if folded_value(f"/{path}").rpartition("/")[0].endswith(folders)]
 
 
-def _near(
-    index: Index,
-    name: str,
-) -> list[str]:
+def _near(index: Index, name: str) -> list[str]:
     """Return the paths of notes with similar names."""
     by_name = {note.name: note.path for note in link_queries.named_notes(index)}
     return [by_name[near] for near in near_names(link_key(name), by_name)]

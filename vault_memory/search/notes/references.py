@@ -57,12 +57,7 @@ class _Target(NamedTuple):
 class References:
     """The references in the notes of some scopes."""
 
-    def __init__(
-        self,
-        index: Index,
-        scope_ids: Sequence[int],
-        without: Collection[int],
-    ) -> None:
+    def __init__(self, index: Index, scope_ids: Sequence[int], without: Collection[int]) -> None:
         """`without` are chunks that no hit shows, because they have faded."""
         self._index = index
         self._scope_ids = scope_ids
@@ -72,20 +67,13 @@ class References:
         """Return a hit whose text has what it refers to."""
         if hit.kind == "transcript" or not may_refer(hit.text):
             return hit
-        references = self._references(
-            hit.text, hit.note, frozenset({(hit.note, hit.lines[0])})
-        )
+        references = self._references(hit.text, hit.note, frozenset({(hit.note, hit.lines[0])}))
         if not references:
             return hit
         text = shown(hit.text, references)
         return replace(hit, text=text, written=hit.text, references=tuple(references))
 
-    def _references(
-        self,
-        text: str,
-        path: str,
-        above: frozenset[_Place],
-    ) -> list[Reference]:
+    def _references(self, text: str, path: str, above: frozenset[_Place]) -> list[Reference]:
         """Return the references of a text in the note `path`; `above` are the chunks that refer to it."""
         # Fault: two notes that embed each other would be shown without end.
         if len(above) > MOST_DEPTH:
@@ -97,11 +85,7 @@ class References:
             is_code = any(first <= start < last for first, last in code)
             if is_code or len(references) == MOST:
                 continue
-            targets = [
-                target
-                for target in self._targets(match, path)
-                if target.place not in above
-            ]
+            targets = [target for target in self._targets(match, path) if target.place not in above]
             if targets:
                 indent = _indent(text, start)
                 references.append(self._reference(match, targets, above, indent))
@@ -117,9 +101,7 @@ class References:
         texts: list[str] = []
         sources = {(target.details.kind, target.details.scope) for target in targets}
         for target in targets:
-            nested = self._references(
-                target.text, target.details.path, above | {target.place}
-            )
+            nested = self._references(target.text, target.details.path, above | {target.place})
             texts.append(shown(target.text, nested))
             sources.update(source for each in nested for source in each.sources)
         text = "\n".join(texts)
@@ -127,11 +109,7 @@ class References:
             text = " ".join(text.split())
         return Reference(*match.span(), text.replace("\n", f"\n{indent}"), sources)
 
-    def _targets(
-        self,
-        match: re.Match[str],
-        path: str,
-    ) -> list[_Target]:
+    def _targets(self, match: re.Match[str], path: str) -> list[_Target]:
         if id_ := match["embedded"] or match["block"]:
             return self._block_of_outliner(id_, with_children=bool(match["embedded"]))
         link = (match["page"] or match["note"]).partition("|")[0].rstrip("\\").strip()
@@ -147,16 +125,10 @@ class References:
             chunks = [chunk for chunk in chunks if heading in _headings(chunk)]
         return _beginning(chunks)
 
-    def _chunks_of(
-        self,
-        name: str,
-        path: str,
-    ) -> list[_Target]:
+    def _chunks_of(self, name: str, path: str) -> list[_Target]:
         """Return the chunks of the note that a link in the note `path` leads to."""
         if name:
-            notes = reference_queries.notes_named(
-                self._index, self._scope_ids, link_key(name)
-            )
+            notes = reference_queries.notes_named(self._index, self._scope_ids, link_key(name))
             nearest = min(within(name, notes), key=depth_and_path, default="")
             note = notes.get(nearest)
         else:
@@ -165,20 +137,13 @@ class References:
             return []
         return self._read(reference_queries.chunks_of_body(self._index, note))
 
-    def _block_of_outliner(
-        self,
-        id_: str,
-        *,
-        with_children: bool,
-    ) -> list[_Target]:
+    def _block_of_outliner(self, id_: str, *, with_children: bool) -> list[_Target]:
         """Return the block that has an id of Logseq."""
         line = re.compile(rf"[ \t]*(?:[-*+][ \t]+)?id::[ \t]*{re.escape(id_)}[ \t]*")
         chunks = reference_queries.chunks_saying(self._index, self._scope_ids, id_)
         for chunk in self._read(chunks):
             lines = chunk.text.split("\n")
-            number = next(
-                (n for n, each in enumerate(lines) if line.fullmatch(each)), -1
-            )
+            number = next((n for n, each in enumerate(lines) if line.fullmatch(each)), -1)
             if number < 0:
                 continue
             text = _outlined(lines, number, with_children=with_children)
@@ -203,10 +168,7 @@ def may_refer(text: str) -> bool:
     return "((" in text or "![[" in text or "{{embed" in text
 
 
-def shown(
-    written: str,
-    references: Iterable[Reference],
-) -> str:
+def shown(written: str, references: Iterable[Reference]) -> str:
     """Return a text with what it refers to in the place of these references."""
     stretches: list[str] = []
     place = 0
@@ -233,10 +195,7 @@ def _beginning(chunks: Iterable[_Target]) -> list[_Target]:
     return beginning
 
 
-def _block_of(
-    chunks: Sequence[_Target],
-    id_: str,
-) -> list[_Target]:
+def _block_of(chunks: Sequence[_Target], id_: str) -> list[_Target]:
     """Return the paragraph or item that ends with a block id of Obsidian."""
     end = re.compile(rf"(?:^|[ \t])\^{re.escape(id_)}[ \t]*$", re.IGNORECASE)
     before: _Target | None = None
@@ -267,12 +226,7 @@ def _ended(lines: Sequence[str]) -> str:
     return _unmarked(block)
 
 
-def _outlined(
-    lines: Sequence[str],
-    number: int,
-    *,
-    with_children: bool,
-) -> str:
+def _outlined(lines: Sequence[str], number: int, *, with_children: bool) -> str:
     """Return the block of an outliner that has a line."""
     start = number
     while start and not _BULLET.match(lines[start]):
@@ -306,10 +260,7 @@ def _holds(text: str) -> bool:
     return not text[bullet.end() if bullet else 0 :].startswith("~~")
 
 
-def _indent(
-    text: str,
-    place: int,
-) -> str:
+def _indent(text: str, place: int) -> str:
     """Return the blanks at the begin of the line that has a place."""
     line = text[text.rfind("\n", 0, place) + 1 : place]
     return line[: len(line) - len(line.lstrip(" \t"))]

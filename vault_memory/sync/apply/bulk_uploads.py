@@ -9,12 +9,7 @@ from functools import partial
 from typing import NoReturn, Protocol, TypeVar
 
 from vault_memory.remote.contract import PutResult
-from vault_memory.remote.remote_errors import (
-    OutcomeUnknown,
-    Refused,
-    RemoteBusy,
-    RemoteError,
-)
+from vault_memory.remote.remote_errors import OutcomeUnknown, Refused, RemoteBusy, RemoteError
 from vault_memory.sync.actions import Action, Upload
 from vault_memory.sync.apply.session import SyncSession
 from vault_memory.vault.reader import Note
@@ -36,11 +31,7 @@ T = TypeVar("T")
 class Attempt(Protocol):
     """Runs a step of an action and records its error; returns None when the step failed."""
 
-    def __call__(
-        self,
-        action: Action,
-        work: Callable[[], T],
-    ) -> T | None: ...
+    def __call__(self, action: Action, work: Callable[[], T]) -> T | None: ...
 
 
 class BulkUploads:
@@ -49,11 +40,7 @@ class BulkUploads:
     def __init__(self, session: SyncSession) -> None:
         self._session = session
 
-    def batches(
-        self,
-        ready: Sequence[tuple[Upload, Note]],
-        now: datetime,
-    ) -> Iterator[Batch]:
+    def batches(self, ready: Sequence[tuple[Upload, Note]], now: datetime) -> Iterator[Batch]:
         """Yield the notes of one request after another, as long as the server takes bulk uploads."""
         session = self._session
         if not (session.scanned_server and session.remote.traits.bulk):
@@ -64,12 +51,7 @@ class BulkUploads:
             yield new_notes[:count]
             new_notes = new_notes[count:]
 
-    def send(
-        self,
-        batch: Batch,
-        attempt: Attempt,
-        now: datetime,
-    ) -> Answers:
+    def send(self, batch: Batch, attempt: Attempt, now: datetime) -> Answers:
         """Upload a batch. A path that the answers lack was not stored."""
         files = [(action.path, note.raw) for action, note in batch]
         try:
@@ -107,9 +89,7 @@ class BulkUploads:
             return action.tag is None and not is_listed and folder in folders
 
         return [
-            (action, note)
-            for action, note in ready
-            if is_new(action) and len(note.raw) <= LARGEST
+            (action, note) for action, note in ready if is_new(action) and len(note.raw) <= LARGEST
         ]
 
     def _is_paused(self, now: datetime) -> bool:
@@ -144,11 +124,7 @@ def _all_unknown(batch: Batch) -> Answers:
     return {action.path: None for action, _ in batch}
 
 
-def _record_unknown(
-    batch: Batch,
-    reason: str,
-    attempt: Attempt,
-) -> None:
+def _record_unknown(batch: Batch, reason: str, attempt: Attempt) -> None:
     for action, _ in batch:
         error = OutcomeUnknown(action.path, reason)
         attempt(action, partial(_fail, error))

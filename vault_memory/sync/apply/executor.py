@@ -72,10 +72,7 @@ class LocalFolderNotEmpty(Exception):
     """A folder stays, since it contains files that are not synced."""
 
 
-def no_progress(
-    completed: int,
-    total: int,
-) -> None:
+def no_progress(completed: int, total: int) -> None:
     """Ignores the progress."""
 
 
@@ -108,12 +105,7 @@ class Executor:
         uploads = [action for action in actions if isinstance(action, Upload)]
         other_actions = [action for action in actions if not isinstance(action, Upload)]
         first_upload = next(
-            (
-                index
-                for index, action in enumerate(actions)
-                if isinstance(action, Upload)
-            ),
-            0,
+            (index for index, action in enumerate(actions) if isinstance(action, Upload)), 0
         )
         self._begin_uploads(uploads)
         total = len(actions)
@@ -132,9 +124,7 @@ class Executor:
         """Record the uploads, so that a pass after a crash finds out their outcome."""
         if not uploads:
             return
-        rows = [
-            OpenUpload(action.path, action.hash, 0, action.tag) for action in uploads
-        ]
+        rows = [OpenUpload(action.path, action.hash, 0, action.tag) for action in uploads]
         with self._session.state.transaction():
             self._session.state.begin_uploads(rows)
 
@@ -154,12 +144,7 @@ class Executor:
             group = uploads[start : start + TOGETHER]
             self._uploads.upload(group, attempt, result, now)
 
-    def _execute_one(
-        self,
-        action: Action,
-        result: PassResult,
-        now: datetime,
-    ) -> None:
+    def _execute_one(self, action: Action, result: PassResult, now: datetime) -> None:
         """Execute one action, or the deletion of a whole folder that begins with it."""
         deletion = self._folder_deletes.of(action)
         if deletion is None:
@@ -167,12 +152,7 @@ class Executor:
         elif action is deletion.contents[0]:
             self._delete_whole(deletion, result, now)
 
-    def _execute_alone(
-        self,
-        action: Action,
-        result: PassResult,
-        now: datetime,
-    ) -> None:
+    def _execute_alone(self, action: Action, result: PassResult, now: datetime) -> None:
         """Execute one action, and record its error."""
 
         def work() -> None:
@@ -183,12 +163,7 @@ class Executor:
 
         self._attempt(action, work, result=result, now=now)
 
-    def _delete_whole(
-        self,
-        deletion: FolderDeletion,
-        result: PassResult,
-        now: datetime,
-    ) -> None:
+    def _delete_whole(self, deletion: FolderDeletion, result: PassResult, now: datetime) -> None:
         """Delete a folder of the server in one request, or else one file after another."""
 
         def work() -> bool:
@@ -198,20 +173,13 @@ class Executor:
         if is_gone:
             result.acted += len(deletion.contents)
             result.deleted_remote += [action.path for action in deletion.files]
-            result.notes += [
-                (each.path, each.note) for each in deletion.files if each.note
-            ]
+            result.notes += [(each.path, each.note) for each in deletion.files if each.note]
         elif is_gone is False:
             for action in deletion.contents:
                 self._execute_alone(action, result, now)
 
     def _attempt(
-        self,
-        action: Action,
-        work: Callable[[], T],
-        *,
-        result: PassResult,
-        now: datetime,
+        self, action: Action, work: Callable[[], T], *, result: PassResult, now: datetime
     ) -> T | None:
         """Run a step of an action. Records an error that concerns only its path, and returns None then."""
         path = action.path
@@ -240,21 +208,13 @@ class Executor:
             self._end_upload(action)
         return None
 
-    def _record_outdated(
-        self,
-        action: Action,
-        result: PassResult,
-    ) -> None:
+    def _record_outdated(self, action: Action, result: PassResult) -> None:
         result.outdated.add(action.path)
         if not may_have_arrived(self._session, action.path):
             self._end_upload(action)
 
     def _record_refusal(
-        self,
-        action: Action,
-        error: Refused,
-        result: PassResult,
-        now: datetime,
+        self, action: Action, error: Refused, result: PassResult, now: datetime
     ) -> None:
         if error.lasting and is_new_there(action):
             self._refusals.note(action, error.reason, now)
@@ -262,18 +222,11 @@ class Executor:
         else:
             result.failed[action.path] = error.message
 
-    def _run(
-        self,
-        action: Action,
-        result: PassResult,
-        now: datetime,
-    ) -> None:
+    def _run(self, action: Action, result: PassResult, now: datetime) -> None:
         match action:
             case Download() | Merge() | KeepBoth() | TrashLocal() | DeleteRemote():
                 self._run_on_file(action, result, now)
-            case (
-                MakeRemoteDir() | MakeLocalDir() | RemoveRemoteDir() | RemoveLocalDir()
-            ):
+            case MakeRemoteDir() | MakeLocalDir() | RemoveRemoteDir() | RemoveLocalDir():
                 self._run_on_folder(action)
             case MoveRemote() | MoveLocal() | MoveBase():
                 self._move(action, result)
@@ -308,12 +261,7 @@ class Executor:
                 self._session.forget_deleted([action.path])
                 result.deleted_remote.append(action.path)
 
-    def _refetch(
-        self,
-        action: Refetch,
-        result: PassResult,
-        now: datetime,
-    ) -> None:
+    def _refetch(self, action: Refetch, result: PassResult, now: datetime) -> None:
         """Fetch a file to find out whether its tag hides other bytes."""
         session = self._session
         fetched = session.remote.get(action.path, max_bytes=session.largest)
@@ -356,11 +304,7 @@ class Executor:
                     raise LocalFolderNotEmpty
                 self._session.forget(action.path)
 
-    def _move(
-        self,
-        action: MoveRemote | MoveLocal | MoveBase,
-        result: PassResult,
-    ) -> None:
+    def _move(self, action: MoveRemote | MoveLocal | MoveBase, result: PassResult) -> None:
         state = self._session.state
         tag = ""
         if isinstance(action, MoveRemote):
@@ -386,16 +330,10 @@ class Executor:
 
     def _move_remote(self, action: MoveRemote) -> str:
         """Rename on the server. Returns the new tag of an unedited file, else ""."""
-        stored = self._session.remote.move(
-            action.path, action.to, expected=action.tag or None
-        )
+        stored = self._session.remote.move(action.path, action.to, expected=action.tag or None)
         return stored.etag if action.tag and action.unedited else ""
 
-    def _record_in_sync(
-        self,
-        action: RecordInSync | Refresh,
-        now: datetime,
-    ) -> None:
+    def _record_in_sync(self, action: RecordInSync | Refresh, now: datetime) -> None:
         session, state, path = self._session, self._session.state, action.path
         if isinstance(action.base, BaseFile) and isinstance(action, RecordInSync):
             note = session.local.read(path)
@@ -413,9 +351,7 @@ class Executor:
 
 
 def _count_renamed(
-    action: MoveRemote | MoveLocal,
-    files: Sequence[str],
-    result: PassResult,
+    action: MoveRemote | MoveLocal, files: Sequence[str], result: PassResult
 ) -> None:
     """Count a rename. A folder counts as the files in it."""
     is_local = isinstance(action, MoveLocal)
@@ -424,10 +360,7 @@ def _count_renamed(
     result.acted += max(0, len(files) - 1)
 
 
-def _files_at(
-    top: str,
-    base: Base,
-) -> list[str]:
+def _files_at(top: str, base: Base) -> list[str]:
     """The file at a path, or the files below it."""
     paths = (path for path, node in base.items() if isinstance(node, BaseFile))
     return [path for path in paths if within(path, top)]

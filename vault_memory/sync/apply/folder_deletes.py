@@ -68,11 +68,7 @@ class FolderDeletes:
         """The whole folder that an action belongs to."""
         return self._by_path.get(action.path) if isinstance(action, Removal) else None
 
-    def delete(
-        self,
-        deletion: FolderDeletion,
-        now: datetime,
-    ) -> bool:
+    def delete(self, deletion: FolderDeletion, now: datetime) -> bool:
         """Delete a folder with everything in it. False: it has to go file by file.
 
         Raises ActionOutdated.

@@ -20,12 +20,7 @@ from vault_memory.remote.remote_errors import (
 from vault_memory.sync.apply.overwrite_check import OverwriteCheck
 from vault_memory.sync.apply.own_writes import NOTHING, FinishedWrite
 from vault_memory.sync.apply.progress import PassResult
-from vault_memory.sync.apply.session import (
-    SECOND_LOOK,
-    ActionOutdated,
-    SyncSession,
-    as_stored,
-)
+from vault_memory.sync.apply.session import SECOND_LOOK, ActionOutdated, SyncSession, as_stored
 from vault_memory.sync.apply.unread_uploads import SentUpload, stored_upload
 from vault_memory.sync.state_db import OpenUpload
 from vault_memory.sync.trees import BaseFile, hash_of
@@ -37,11 +32,7 @@ logger = logging.getLogger(__name__)
 CUT_SHORT = "its last upload was cut short; it is sent again in a few seconds"
 
 
-def repair(
-    session: SyncSession,
-    result: PassResult,
-    now: datetime,
-) -> dict[str, str]:
+def repair(session: SyncSession, result: PassResult, now: datetime) -> dict[str, str]:
     """Settle the uploads without an answer, then check what all recent writes have overwritten.
 
     Returns the paths that are still open, with the reasons.
@@ -54,13 +45,7 @@ def repair(
             still_open[upload.path] = error.message
         except ActionOutdated:
             still_open[upload.path] = CUT_SHORT
-        except (
-            RemoteChanged,
-            RemoteMissing,
-            ParentMissing,
-            Refused,
-            RemoteFull,
-        ) as error:
+        except (RemoteChanged, RemoteMissing, ParentMissing, Refused, RemoteFull) as error:
             logger.info("%s; the next pass compares it again", error.message)
             # Fault: the server has a part of the text, and refuses the complete one. Lines that the
             # part lacks would count as removed, or lines that others based on the part.
@@ -74,21 +59,13 @@ def repair(
 class _InterruptedUpload:
     """One upload whose outcome is unknown."""
 
-    def __init__(
-        self,
-        session: SyncSession,
-        upload: OpenUpload,
-    ) -> None:
+    def __init__(self, session: SyncSession, upload: OpenUpload) -> None:
         self._session = session
         self._upload = upload
         self._path = upload.path
         self._overwrites = OverwriteCheck(session)
 
-    def settle(
-        self,
-        result: PassResult,
-        now: datetime,
-    ) -> None:
+    def settle(self, result: PassResult, now: datetime) -> None:
         """Record the outcome; a part of our text is uploaded again, and never counts as an edit.
 
         Raises RemoteErrors, and ActionOutdated when it has to wait.
@@ -119,13 +96,7 @@ class _InterruptedUpload:
             _record_unanswered(session, self._upload, now)
         session.end_upload(path)
 
-    def _complete(
-        self,
-        ours: bytes,
-        fetched: Fetched,
-        result: PassResult,
-        now: datetime,
-    ) -> None:
+    def _complete(self, ours: bytes, fetched: Fetched, result: PassResult, now: datetime) -> None:
         """Upload our text again over its first part. Raises ActionOutdated, RemoteBusy."""
         session, path = self._session, self._path
         was = session.state.base_of(path)
@@ -141,21 +112,14 @@ class _InterruptedUpload:
         self._overwrites.list_first_part(path, self._upload.hash, first_part.hash)
         stored = session.upload(path, ours, fetched.etag, after=fetched.modified)
         # Fault: another write passed the precondition together with this one, too.
-        write = FinishedWrite(
-            path=path, raw=ours, replaced=first_part, stored=stored, young=True
-        )
+        write = FinishedWrite(path=path, raw=ours, replaced=first_part, stored=stored, young=True)
         with session.state.transaction():
             self._overwrites.remember(write, now)
         session.record_base(path, ours, stored, now)
         sent = stored_upload(path, ours, hash_of(was), now)
         session.unread.record(replace(sent, in_parts=True))
 
-    def _remember(
-        self,
-        ours: bytes | None,
-        fetched: Fetched,
-        now: datetime,
-    ) -> None:
+    def _remember(self, ours: bytes | None, fetched: Fetched, now: datetime) -> None:
         """Store the upload for a check of what it may have replaced unseen."""
         session, tag = self._session, self._upload.tag
         was = session.state.base_of(self._path)
@@ -183,11 +147,7 @@ class _InterruptedUpload:
         return self._session.sent_bytes(self._upload.hash)
 
 
-def _record_unanswered(
-    session: SyncSession,
-    upload: OpenUpload,
-    now: datetime,
-) -> None:
+def _record_unanswered(session: SyncSession, upload: OpenUpload, now: datetime) -> None:
     """Record that the outcome of an upload is unknown, and that the server has another text.
 
     The other text may be based on a part of ours.
@@ -203,10 +163,7 @@ def _record_unanswered(
     session.unread.record(sent)
 
 
-def may_have_arrived(
-    session: SyncSession,
-    path: str,
-) -> bool:
+def may_have_arrived(session: SyncSession, path: str) -> bool:
     """Whether the server may have stored an upload although it refused it."""
     # Fault: a proxy sends an upload twice. The server stores the first and refuses the second, since
     # the tag has changed.
@@ -229,10 +186,7 @@ def may_have_arrived(
         return not is_certain  # else the next pass asks again
 
 
-def _fetch(
-    session: SyncSession,
-    path: str,
-) -> Fetched:
+def _fetch(session: SyncSession, path: str) -> Fetched:
     """Fetch the server's file. Raises RemoteMissing once two answers say so.
 
     Raises RootMissing where the server calls everything missing.
@@ -247,17 +201,11 @@ def _fetch(
         return session.remote.get(path, max_bytes=session.largest)
 
 
-def _is_among_versions(
-    session: SyncSession,
-    upload: OpenUpload,
-    size: int,
-) -> bool:
+def _is_among_versions(session: SyncSession, upload: OpenUpload, size: int) -> bool:
     """Whether a version of this size came after the text that an upload was to replace."""
     entry = session.state.entry_of(upload.path)
     if entry is None:
         return False
     versions = session.remote.versions(upload.path, fileid=entry.fileid)
-    newer_sizes = [
-        version.size for version in versions if version.modified > entry.modified
-    ]
+    newer_sizes = [version.size for version in versions if version.modified > entry.modified]
     return size in newer_sizes

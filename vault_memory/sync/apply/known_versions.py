@@ -35,11 +35,7 @@ class KnownVersions:
     def __init__(self, state: SyncState) -> None:
         self._state = state
 
-    def of(
-        self,
-        path: str,
-        revision: str,
-    ) -> KnownList | None:
+    def of(self, path: str, revision: str) -> KnownList | None:
         """The list that was made while this revision was the last one; None when none was made."""
         fact = self._state.meta(_FACT + path)
         if not isinstance(fact, dict) or "sizes" not in fact:
@@ -48,19 +44,11 @@ class KnownVersions:
             return None
         return KnownList(**fact)
 
-    def begin(
-        self,
-        path: str,
-        revision: str,
-    ) -> None:
+    def begin(self, path: str, revision: str) -> None:
         """Record an empty list: the file is new on the server, and none of its versions was ever here."""
         self._state.set_meta(_FACT + path, asdict(KnownList(revision, {})))
 
-    def save(
-        self,
-        path: str,
-        known_list: KnownList,
-    ) -> None:
+    def save(self, path: str, known_list: KnownList) -> None:
         """Store a list of the versions whose bytes this device knows."""
         with self._state.transaction():
             self._state.set_meta(_FACT + path, asdict(known_list))

@@ -12,11 +12,7 @@ MOST = 20
 """Texts of a note that are compared"""
 
 
-def recent_forms(
-    session: SyncSession,
-    path: str,
-    now: datetime,
-) -> LineForms:
+def recent_forms(session: SyncSession, path: str, now: datetime) -> LineForms:
     """Which lines of a note became other ones within the last minutes."""
     since = now.timestamp() - RECENT_SECONDS
     versions = session.versions_here(path)[:MOST]

@@ -43,32 +43,17 @@ class Disk:
             self._files.fsync(folder)
         return True
 
-    def rename(
-        self,
-        path: str,
-        to: str,
-        *,
-        hashed: str | None,
-    ) -> None:
+    def rename(self, path: str, to: str, *, hashed: str | None) -> None:
         """Rename a file with this hash, or a folder, to a free name. Raises FileExistsError."""
         self.make_folder(to.rpartition("/")[0])
-        with (
-            self._parent(path) as (old_folder, name),
-            self._parent(to) as (new_folder, new_name),
-        ):
+        with self._parent(path) as (old_folder, name), self._parent(to) as (new_folder, new_name):
             if hashed is not None and self._hash(old_folder, name) != hashed:
-                raise FileNotFoundError(
-                    errno.ENOENT, "it is no longer what it was", path
-                )
+                raise FileNotFoundError(errno.ENOENT, "it is no longer what it was", path)
             move_between(old_folder, name, new_folder, new_name)
             self._files.fsync(new_folder)
             self._files.fsync(old_folder)
 
-    def _hash(
-        self,
-        folder: int,
-        name: str,
-    ) -> str:
+    def _hash(self, folder: int, name: str) -> str:
         fd = self._files.open(folder, name)
         try:
             return revision_of(self._files.read(fd))

@@ -22,20 +22,9 @@ from vault_memory.remote.remote_errors import (
     RemoteMissing,
 )
 from vault_memory.sync.apply.known_versions import KnownList, KnownVersions, sizes_of
-from vault_memory.sync.apply.own_writes import (
-    FinishedWrite,
-    Overwrite,
-    before_ours,
-    short_size,
-)
+from vault_memory.sync.apply.own_writes import FinishedWrite, Overwrite, before_ours, short_size
 from vault_memory.sync.apply.progress import COMPARED_AGAIN, PassResult
-from vault_memory.sync.apply.session import (
-    RECORDS,
-    SHORT,
-    TEXT,
-    ActionOutdated,
-    SyncSession,
-)
+from vault_memory.sync.apply.session import RECORDS, SHORT, TEXT, ActionOutdated, SyncSession
 from vault_memory.sync.apply.unread_uploads import stored_upload
 from vault_memory.sync.apply.unseen_merge import UnseenMerge
 from vault_memory.sync.apply.unseen_texts import OVERWROTE, UnseenTexts
@@ -83,11 +72,7 @@ class OverwriteCheck:
         theirs = {rewrite.path for rewrite in rewrites if rewrite.by == "them"}
         return state.racy() | self._session.young | theirs
 
-    def remember(
-        self,
-        write: FinishedWrite,
-        now: datetime,
-    ) -> None:
+    def remember(self, write: FinishedWrite, now: datetime) -> None:
         """Store a finished write for a later check."""
         if not self._session.remote.traits.versions:
             return
@@ -123,20 +108,12 @@ class OverwriteCheck:
         listed = self._known.of(write.path, replaced.hash)
         return -1, listed.modified if listed else 0
 
-    def begin(
-        self,
-        path: str,
-        revision: str,
-    ) -> None:
+    def begin(self, path: str, revision: str) -> None:
         """Record that a file is new on the server: none of its versions was ever here."""
         if self._session.remote.traits.versions:
             self._known.begin(path, revision)
 
-    def list_before(
-        self,
-        path: str,
-        now: datetime,
-    ) -> None:
+    def list_before(self, path: str, now: datetime) -> None:
         """List the versions of a file before a text of another program is overwritten."""
         # Fault: clients give files any time they like. Only a list from before the write shows
         # which versions were added in between.
@@ -151,12 +128,7 @@ class OverwriteCheck:
         modified = entry.modified if entry and entry.etag == was.tag else 0
         self._known.save(path, KnownList(was.hash, sizes_of(versions), modified))
 
-    def list_first_part(
-        self,
-        path: str,
-        whole: str,
-        part: str,
-    ) -> None:
+    def list_first_part(self, path: str, whole: str, part: str) -> None:
         """Record that the versions which were listed after an upload are those of its first part.
 
         `whole`, `part`: revisions of the upload and of what the server kept of it.
@@ -166,12 +138,7 @@ class OverwriteCheck:
         if listed is not None:
             self._known.save(path, replace(listed, revision=part))
 
-    def is_next(
-        self,
-        path: str,
-        ours: bytes,
-        fetched: Fetched,
-    ) -> bool:
+    def is_next(self, path: str, ours: bytes, fetched: Fetched) -> bool:
         """Whether a device wrote the server's text directly over an upload of ours, which it had read.
 
         A device sends a precondition, and the versions show that nobody else wrote in between.
@@ -185,20 +152,14 @@ class OverwriteCheck:
         if fetched.modified in times or listed.modified == 0:
             return False
         versions = self._session.remote.versions(path, fileid=was.remote_id)
-        earlier = [
-            version for version in versions if version.modified != fetched.modified
-        ]
+        earlier = [version for version in versions if version.modified != fetched.modified]
         ours_is_there = any(version.modified == listed.modified for version in earlier)
         return ours_is_there and all(map(listed.has, earlier))
 
     # --- The check ---
 
     def search(
-        self,
-        result: PassResult,
-        now: datetime,
-        *,
-        only: str | None = None,
+        self, result: PassResult, now: datetime, *, only: str | None = None
     ) -> dict[str, str]:
         """Check what the stored writes replaced, or only that of one path.
 
@@ -218,12 +179,7 @@ class OverwriteCheck:
                     self._session.state.delete_meta(name)
         return waiting
 
-    def _try_check(
-        self,
-        overwrite: Overwrite,
-        result: PassResult,
-        now: datetime,
-    ) -> _CheckOutcome:
+    def _try_check(self, overwrite: Overwrite, result: PassResult, now: datetime) -> _CheckOutcome:
         """Check one write. Raises RemoteErrors that concern the whole server."""
         path = overwrite.path
         try:
@@ -247,12 +203,7 @@ class OverwriteCheck:
             return _CheckOutcome(is_done=False)
         return _CheckOutcome(is_done=True)
 
-    def _check(
-        self,
-        overwrite: Overwrite,
-        result: PassResult,
-        now: datetime,
-    ) -> None:
+    def _check(self, overwrite: Overwrite, result: PassResult, now: datetime) -> None:
         path, session = overwrite.path, self._session
         versions = session.remote.versions(path, fileid=overwrite.fileid)
         # Fault: the next write could delete a version. So the versions are read first of all.
@@ -271,9 +222,7 @@ class OverwriteCheck:
         # chance. The server may have kept only a part of ours: its entry is the one of our time.
         for version in versions:
             if version.modified == overwrite.ours_modified:
-                session.unread.confirm(
-                    path, overwrite.ours, version.size, version.modified
-                )
+                session.unread.confirm(path, overwrite.ours, version.size, version.modified)
         unseen = self._still_unseen(overwrite, unseen)
         if unseen:
             self._merge.take_over(overwrite, unseen, result, now)
@@ -284,11 +233,7 @@ class OverwriteCheck:
         listed = KnownList(overwrite.ours, sizes_of(read), overwrite.ours_modified)
         self._known.save(path, listed)
 
-    def _still_unseen(
-        self,
-        overwrite: Overwrite,
-        unseen: Sequence[bytes],
-    ) -> list[bytes]:
+    def _still_unseen(self, overwrite: Overwrite, unseen: Sequence[bytes]) -> list[bytes]:
         """The unseen texts, the oldest first, without those that another author has gone on with."""
         path = overwrite.path
         if not unseen or not path.endswith(TEXT):
@@ -309,11 +254,7 @@ class OverwriteCheck:
         ]
 
     def _upload_again(
-        self,
-        overwrite: Overwrite,
-        size: int,
-        result: PassResult,
-        now: datetime,
+        self, overwrite: Overwrite, size: int, result: PassResult, now: datetime
     ) -> Overwrite:
         """Upload our text again over its first part, which the server kept. Returns the write since then."""
         path, session = overwrite.path, self._session
@@ -344,12 +285,7 @@ class OverwriteCheck:
         return again
 
 
-def upload_again(
-    session: SyncSession,
-    note: Note,
-    expected: str,
-    now: datetime,
-) -> bool:
+def upload_again(session: SyncSession, note: Note, expected: str, now: datetime) -> bool:
     """Upload a text again of which the server kept the first part. False: it repeats that."""
     path = note.path
     was = session.state.base_of(path)
@@ -367,10 +303,7 @@ def upload_again(
     return tries <= TRIES
 
 
-def _with_earlier(
-    overwrite: Overwrite,
-    earlier: Mapping[str, Any],
-) -> Overwrite:
+def _with_earlier(overwrite: Overwrite, earlier: Mapping[str, Any]) -> Overwrite:
     """A write together with the stored ones before it: one check covers all of them."""
     writes = earlier.get("writes") or [(earlier["ours"], earlier["base"])]
     return replace(

@@ -82,10 +82,7 @@ def earliest(write: Overwrite) -> int:
     return min(write.modified or lately, lately)
 
 
-def short_size(
-    write: Overwrite,
-    versions: Sequence[FileVersion],
-) -> int | None:
+def short_size(write: Overwrite, versions: Sequence[FileVersion]) -> int | None:
     """Bytes of the version with the time of our write, if the server kept only a part of it."""
     if not write.ours_modified or write.ours_modified == write.modified:
         return None
@@ -96,18 +93,12 @@ def short_size(
     return None
 
 
-def is_ours(
-    write: Overwrite,
-    version: FileVersion,
-) -> bool:
+def is_ours(write: Overwrite, version: FileVersion) -> bool:
     """Whether a version has the time and the length of our write."""
     return (version.size, version.modified) == (write.ours_size, write.ours_modified)
 
 
-def before_ours(
-    ours: Overwrite,
-    versions: Sequence[FileVersion],
-) -> list[FileVersion]:
+def before_ours(ours: Overwrite, versions: Sequence[FileVersion]) -> list[FileVersion]:
     """The versions of an earlier time than our write.
 
     A later one may share the entry of the current text.
@@ -116,11 +107,7 @@ def before_ours(
     return [version for version in versions if version.modified < until]
 
 
-def is_later(
-    write: Overwrite,
-    version: FileVersion,
-    passed: float,
-) -> bool:
+def is_later(write: Overwrite, version: FileVersion, passed: float) -> bool:
     """Whether the time of a version proves that it came after our write.
 
     `passed` are the seconds since our write.
@@ -134,11 +121,7 @@ def is_later(
 
 
 def candidates(
-    write: Overwrite,
-    versions: Sequence[FileVersion],
-    listed: KnownList | None,
-    *,
-    passed: float,
+    write: Overwrite, versions: Sequence[FileVersion], listed: KnownList | None, *, passed: float
 ) -> list[FileVersion]:
     """The versions that may hold an unseen text, the newest first.
 
@@ -159,10 +142,7 @@ def candidates(
     return new
 
 
-def _is_replaced_text(
-    write: Overwrite,
-    version: FileVersion,
-) -> bool:
+def _is_replaced_text(write: Overwrite, version: FileVersion) -> bool:
     """Whether a version is the text that we replaced."""
     # Fault: another text of its length takes its entry in the same second: a young entry proves
     # nothing.
@@ -170,11 +150,7 @@ def _is_replaced_text(
     return is_same and not write.young
 
 
-def _was_listed(
-    write: Overwrite,
-    version: FileVersion,
-    listed: KnownList | None,
-) -> bool:
+def _was_listed(write: Overwrite, version: FileVersion, listed: KnownList | None) -> bool:
     """Whether a version was listed before our write, and is not the one that we replaced."""
     if listed is None or version.modified == write.modified:
         return False
@@ -182,10 +158,7 @@ def _was_listed(
 
 
 def _may_be_unseen(
-    write: Overwrite,
-    version: FileVersion,
-    listed: KnownList | None,
-    passed: float,
+    write: Overwrite, version: FileVersion, listed: KnownList | None, passed: float
 ) -> bool:
     """Whether a version that is neither listed nor the replaced one may hold an unseen text."""
     is_alone = has_time_of_its_own(write) and not write.crossed

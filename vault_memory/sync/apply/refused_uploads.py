@@ -16,9 +16,7 @@ _FACT = "refused "
 
 def is_new_there(action: Action) -> bool:
     """Whether the action creates a file or folder on the server."""
-    return isinstance(action, MakeRemoteDir) or (
-        isinstance(action, Upload) and action.tag is None
-    )
+    return isinstance(action, MakeRemoteDir) or (isinstance(action, Upload) and action.tag is None)
 
 
 class Refusals:
@@ -27,25 +25,15 @@ class Refusals:
     def __init__(self, state: SyncState) -> None:
         self._state = state
 
-    def note(
-        self,
-        action: Action,
-        reason: str,
-        now: datetime,
-    ) -> None:
+    def note(self, action: Action, reason: str, now: datetime) -> None:
         """Record that the server refused this."""
         revision = action.hash if isinstance(action, Upload) else ""
         with self._state.transaction():
             self._state.set_meta(
-                _FACT + action.path,
-                {"hash": revision, "reason": reason, "at": now.timestamp()},
+                _FACT + action.path, {"hash": revision, "reason": reason, "at": now.timestamp()}
             )
 
-    def lasting(
-        self,
-        nodes: Mapping[str, Node],
-        now: float,
-    ) -> dict[str, str]:
+    def lasting(self, nodes: Mapping[str, Node], now: float) -> dict[str, str]:
         """Paths that the server would refuse again, and why. Forgets the paths that have changed since."""
         lasting = {}
         for name, fact in self._state.metas_with_prefix(_FACT).items():

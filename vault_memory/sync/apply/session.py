@@ -71,12 +71,7 @@ class SyncSession:
 
     # --- Reading the server ---
 
-    def fetch(
-        self,
-        path: str,
-        tag: str,
-        now: datetime,
-    ) -> Fetched:
+    def fetch(self, path: str, tag: str, now: datetime) -> Fetched:
         """Fetch the server's file, which was listed under this tag. Raises ActionOutdated."""
         if self.may_be_half(path, tag, now.timestamp()):
             raise ActionOutdated
@@ -93,21 +88,12 @@ class SyncSession:
         self.remember_fetched(path, fetched)
         return fetched
 
-    def may_be_half(
-        self,
-        path: str,
-        tag: str,
-        at: float,
-    ) -> bool:
+    def may_be_half(self, path: str, tag: str, at: float) -> bool:
         """Whether the bytes under this tag were fetched and may be part of an unfinished upload."""
         since = self.state.doubted_since(path, tag, why=HALF)
         return since is not None and 0 <= at - since < HOLD_SECONDS
 
-    def _is_unfinished(
-        self,
-        path: str,
-        fetched: Fetched,
-    ) -> bool:
+    def _is_unfinished(self, path: str, fetched: Fetched) -> bool:
         """Whether a text may be the first part of another device's upload."""
         was = self.state.base_of(path)
         last = self.sent_bytes(was.hash) if isinstance(was, BaseFile) else None
@@ -115,31 +101,19 @@ class SyncSession:
             return False
         return not self.is_cut_short(path, fetched)
 
-    def _has_checksum(
-        self,
-        path: str,
-        fetched: Fetched,
-    ) -> bool:
+    def _has_checksum(self, path: str, fetched: Fetched) -> bool:
         """Whether the sender's checksum proves that nothing is missing."""
         entry = self.state.entry_of(path)
         if entry is None or entry.etag != fetched.etag:
             return False
         return entry.checksum == revision_of(fetched.raw)
 
-    def is_cut_short(
-        self,
-        path: str,
-        fetched: Fetched,
-    ) -> bool:
+    def is_cut_short(self, path: str, fetched: Fetched) -> bool:
         """Whether the server kept only the first part of our last upload, though it reported success."""
         was = self.state.base_of(path)
         upload = self.unread.last(path, was)
         # Once a listing has shown the complete upload, a shorter text is an edit.
-        if (
-            upload is None
-            or upload.evidence == "whole"
-            or not isinstance(was, BaseFile)
-        ):
+        if upload is None or upload.evidence == "whole" or not isinstance(was, BaseFile):
             return False
         # Fault: taken for an edit, the first part would remove the other lines here, too.
         sent = self.sent_bytes(upload.revision)
@@ -150,23 +124,14 @@ class SyncSession:
         # An earlier version under another tag was restored by a person.
         return not self.was_here(path, revision_of(fetched.raw))
 
-    def remember_fetched(
-        self,
-        path: str,
-        fetched: Fetched,
-    ) -> None:
+    def remember_fetched(self, path: str, fetched: Fetched) -> None:
         """Remember which bytes a tag means, unless other bytes may get it, too."""
         if fetched.confirmed:
             with self.state.transaction():
                 self.state.store_fetched(path, fetched.etag, revision_of(fetched.raw))
 
     def check_unchanged(
-        self,
-        path: str,
-        tag: str,
-        now: datetime,
-        *,
-        replaceable: bool = False,
+        self, path: str, tag: str, now: datetime, *, replaceable: bool = False
     ) -> None:
         """Check a file of the base before it is overwritten or deleted. Raises ActionOutdated.
 
@@ -192,12 +157,7 @@ class SyncSession:
         with self.state.transaction():
             self.state.clear_racy(path)
 
-    def is_doubtful(
-        self,
-        path: str,
-        tag: str,
-        now: datetime,
-    ) -> bool:
+    def is_doubtful(self, path: str, tag: str, now: datetime) -> bool:
         """Whether another write may still get a tag that was just fetched.
 
         This device's clock measures how long the tag was seen: a file may have a time in the future,
@@ -209,35 +169,21 @@ class SyncSession:
 
     # --- The vault ---
 
-    def read_unchanged(
-        self,
-        path: str,
-        hashed: str,
-    ) -> Note:
+    def read_unchanged(self, path: str, hashed: str) -> Note:
         """Read a note that has this hash. Raises ActionOutdated when it changed or is being saved."""
         note = self.local.read(path)
         if not isinstance(note, Note) or note.revision != hashed or not note.stable:
             raise ActionOutdated
         return note
 
-    def write_local(
-        self,
-        path: str,
-        raw: bytes,
-        expected: str | None,
-        now: datetime,
-    ) -> str:
+    def write_local(self, path: str, raw: bytes, expected: str | None, now: datetime) -> str:
         """Write a file of the vault; an edit since `expected` is merged or kept in a copy.
 
         Returns the outcome. Raises ActionOutdated for a write that has to wait. If an editor has
         the file open, the write waits in the journal; else the next pass plans again.
         """
 
-        def on_newer(
-            base: bytes | None,
-            ours: bytes,
-            theirs: bytes,
-        ) -> bytes | None:
+        def on_newer(base: bytes | None, ours: bytes, theirs: bytes) -> bytes | None:
             if path.endswith(RECORDS):
                 return join_records([ours, theirs])
             if path.endswith(TEXT):
@@ -251,9 +197,7 @@ class SyncSession:
             # has closed the file.
             if any(write.op_id == op_id for write in writer.pending()):
                 writer.tend(now)
-            new = Replacement(
-                path, raw, expected=expected, op_id=op_id, quiet=0.0, by="sync"
-            )
+            new = Replacement(path, raw, expected=expected, op_id=op_id, quiet=0.0, by="sync")
             written = writer.write(new, now=now, merge=on_newer)
             if written.outcome == "pending":
                 if written.reason == "in_editor":
@@ -285,11 +229,7 @@ class SyncSession:
                 versions += writer.snapshots.before(path, was.hash)
         return versions[: VERSIONS + 1]
 
-    def was_here(
-        self,
-        path: str,
-        revision: str,
-    ) -> bool:
+    def was_here(self, path: str, revision: str) -> bool:
         """Whether a revision is one of these versions."""
         return any(version.revision == revision for version in self.versions_here(path))
 
@@ -298,28 +238,15 @@ class SyncSession:
         with self.writing() as writer:
             return writer.snapshots.bytes_of(revision)
 
-    def record_version(
-        self,
-        path: str,
-        raw: bytes,
-        now: datetime,
-        *,
-        by: By = "person",
-    ) -> None:
+    def record_version(self, path: str, raw: bytes, now: datetime, *, by: By = "person") -> None:
         """Record a version of a note or log: the next merge starts from it."""
         if path.endswith((*TEXT, *RECORDS)):
             with self.writing() as writer:
                 writer.snapshots.record(path, raw, at=now.timestamp(), by=by)
 
-    def record_versions(
-        self,
-        versions: Sequence[tuple[str, bytes]],
-        now: datetime,
-    ) -> None:
+    def record_versions(self, versions: Sequence[tuple[str, bytes]], now: datetime) -> None:
         """Record versions of several files at once."""
-        texts = [
-            (path, raw) for path, raw in versions if path.endswith((*TEXT, *RECORDS))
-        ]
+        texts = [(path, raw) for path, raw in versions if path.endswith((*TEXT, *RECORDS))]
         with self.writing() as writer:
             heads = {path: writer.snapshots.head(path) for path, _ in texts}
             new = [(path, raw) for path, raw in texts if not _is_head(heads[path], raw)]
@@ -328,14 +255,7 @@ class SyncSession:
 
     # --- Uploads ---
 
-    def upload(
-        self,
-        path: str,
-        raw: bytes,
-        expected: str | None,
-        *,
-        after: int = 0,
-    ) -> PutResult:
+    def upload(self, path: str, raw: bytes, expected: str | None, *, after: int = 0) -> PutResult:
         """Write to the server, over the file with that tag, or where nothing exists.
 
         `after`: the server's time of that file, where the caller knows it.
@@ -357,13 +277,7 @@ class SyncSession:
     # --- The sync state ---
 
     def record_base(
-        self,
-        path: str,
-        raw: bytes,
-        stored: PutResult,
-        now: datetime,
-        *,
-        made: bool = False,
+        self, path: str, raw: bytes, stored: PutResult, now: datetime, *, made: bool = False
     ) -> None:
         """Record that both sides have these bytes. `made`: this device created the file.
 
@@ -386,26 +300,15 @@ class SyncSession:
             self.state.set_base(path, base, racy=racy)
             modified = stored.modified or last.modified
             checksum = stored.checksum or last.checksum
-            self.state.store_entry(
-                Entry(path, False, tag, len(raw), modified, fileid, checksum)
-            )
+            self.state.store_entry(Entry(path, False, tag, len(raw), modified, fileid, checksum))
             self.state.end_upload(path)
 
-    def _listed(
-        self,
-        path: str,
-        tag: str,
-    ) -> Entry:
+    def _listed(self, path: str, tag: str) -> Entry:
         """What the last listing has for a tag; an entry without properties when it has nothing."""
         last = self.state.entry_of(path)
         return last if last and last.etag == tag else Entry(path, False, tag)
 
-    def _keep_bytes(
-        self,
-        path: str,
-        raw: bytes,
-        now: datetime,
-    ) -> None:
+    def _keep_bytes(self, path: str, raw: bytes, now: datetime) -> None:
         """Record a version of a note or log, unless it is one already."""
         if not path.endswith((*TEXT, *RECORDS)):
             return
@@ -415,24 +318,14 @@ class SyncSession:
             if revision_of(raw) not in [version.revision for version in versions]:
                 writer.snapshots.record(path, raw, at=now.timestamp(), by="sync")
 
-    def _why_racy(
-        self,
-        stored: PutResult,
-        *,
-        made: bool,
-    ) -> int:
+    def _why_racy(self, stored: PutResult, *, made: bool) -> int:
         """Why the bytes of a tag must be fetched again."""
         if not made:
             return YOUNG
         is_unsigned = self.remote.traits.checksums and not stored.checksum
         return UNSIGNED if is_unsigned else NEW
 
-    def record_rewrite(
-        self,
-        path: str,
-        by: str,
-        now: datetime,
-    ) -> None:
+    def record_rewrite(self, path: str, by: str, now: datetime) -> None:
         with self.state.transaction():
             self.state.record_rewrite(path, by, now.timestamp())
 
@@ -463,31 +356,19 @@ def as_stored(fetched: Fetched) -> PutResult:
     )
 
 
-def _is_head(
-    head: Version | None,
-    raw: bytes,
-) -> bool:
+def _is_head(head: Version | None, raw: bytes) -> bool:
     return head is not None and head.revision == revision_of(raw)
 
 
-def _has_bytes(
-    was: BaseNode | None,
-    raw: bytes,
-) -> bool:
+def _has_bytes(was: BaseNode | None, raw: bytes) -> bool:
     return isinstance(was, BaseFile) and was.hash == revision_of(raw)
 
 
-def _is_first_part(
-    raw: bytes,
-    complete: bytes,
-) -> bool:
+def _is_first_part(raw: bytes, complete: bytes) -> bool:
     return len(raw) < len(complete) and complete.startswith(raw)
 
 
-def _is_cut_off(
-    raw: bytes,
-    last: bytes | None,
-) -> bool:
+def _is_cut_off(raw: bytes, last: bytes | None) -> bool:
     """Whether another device's upload of this text may have been cut off within a line.
 
     A text of complete lines is an edit, even a short one: a person removed the other lines, or

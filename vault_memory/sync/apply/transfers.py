@@ -20,11 +20,7 @@ from vault_memory.sync.apply.session import (
     SyncSession,
     as_stored,
 )
-from vault_memory.sync.apply.unread_uploads import (
-    UNNOTICED_SECONDS,
-    SentUpload,
-    stored_upload,
-)
+from vault_memory.sync.apply.unread_uploads import UNNOTICED_SECONDS, SentUpload, stored_upload
 from vault_memory.sync.plan.awareness import (
     SentText,
     common_text,
@@ -49,12 +45,7 @@ class FileTransfers:
         self._session = session
         self._overwrites = OverwriteCheck(session)
 
-    def download(
-        self,
-        action: Download,
-        result: PassResult,
-        now: datetime,
-    ) -> None:
+    def download(self, action: Download, result: PassResult, now: datetime) -> None:
         """Download a file. Raises ActionOutdated."""
         fetched = self._session.fetch(action.path, action.tag, now)
         if action.hash is not None and self._session.is_cut_short(action.path, fetched):
@@ -79,11 +70,7 @@ class FileTransfers:
         result.downloaded.append(action.path)
 
     def _upload_again(
-        self,
-        note: Note,
-        fetched: Fetched,
-        result: PassResult,
-        now: datetime,
+        self, note: Note, fetched: Fetched, result: PassResult, now: datetime
     ) -> None:
         """Upload the current text over the first part of the last one, which the server kept."""
         if upload_again(self._session, note, fetched.etag, now):
@@ -93,10 +80,7 @@ class FileTransfers:
         result.failed[note.path] = reason
 
     def _merged_with_unread(
-        self,
-        action: Download,
-        fetched: Fetched,
-        now: datetime,
+        self, action: Download, fetched: Fetched, now: datetime
     ) -> bytes | None:
         """Both texts merged, if the author of the server's text had not read our last upload; else None."""
         was = self._session.state.base_of(action.path)
@@ -110,12 +94,7 @@ class FileTransfers:
         forms = recent_forms(self._session, action.path, now)
         return _merged_beside(action.path, unread, ours, fetched.raw, forms, now)
 
-    def _unread(
-        self,
-        path: str,
-        fetched: Fetched,
-        sent: Sequence[SentText],
-    ) -> SentText | None:
+    def _unread(self, path: str, fetched: Fetched, sent: Sequence[SentText]) -> SentText | None:
         """The upload of this device that the author of the server's text had not read."""
         unread = first_unread(fetched.raw, sent)
         if unread is None:
@@ -127,11 +106,7 @@ class FileTransfers:
         is_read = self._overwrites.is_next(path, newest.raw, fetched)
         return None if is_read else unread
 
-    def _has_own_lines(
-        self,
-        path: str,
-        upload: SentText,
-    ) -> bool:
+    def _has_own_lines(self, path: str, upload: SentText) -> bool:
         """Whether an upload adds a line that a text of this device was the first to have."""
         session = self._session
         added = items_of(upload.raw) - items_of(upload.before)
@@ -142,13 +117,7 @@ class FileTransfers:
             added -= lines
         return False
 
-    def _doubted(
-        self,
-        path: str,
-        was: BaseFile,
-        fetched: Fetched,
-        now: datetime,
-    ) -> list[SentText]:
+    def _doubted(self, path: str, was: BaseFile, fetched: Fetched, now: datetime) -> list[SentText]:
         """The uploads that the author of the server's text may not have read, the newest first."""
         session = self._session
         entry = session.state.entry_of(path)
@@ -164,11 +133,7 @@ class FileTransfers:
             return []
         return [self._sent_text(upload, chain) for upload in chain]
 
-    def _sent_text(
-        self,
-        upload: SentUpload,
-        chain: Sequence[SentUpload],
-    ) -> SentText:
+    def _sent_text(self, upload: SentUpload, chain: Sequence[SentUpload]) -> SentText:
         session = self._session
         versions = session.versions_here(upload.path)
         revisions = [version.revision for version in versions]
@@ -191,11 +156,7 @@ class FileTransfers:
             upload.was_at_once,
         )
 
-    def _is_restored(
-        self,
-        path: str,
-        fetched: Fetched,
-    ) -> bool:
+    def _is_restored(self, path: str, fetched: Fetched) -> bool:
         """Whether a person restored an earlier version on the server. A device never does."""
         revision = revision_of(fetched.raw)
         if fetched.checksum == revision:
@@ -203,12 +164,7 @@ class FileTransfers:
         return self._session.was_here(path, revision)
 
     def _store_merged(
-        self,
-        path: str,
-        expected: str | None,
-        merged: bytes,
-        fetched: Fetched,
-        now: datetime,
+        self, path: str, expected: str | None, merged: bytes, fetched: Fetched, now: datetime
     ) -> None:
         """Write the merged text to the vault, and record it as the version after the server's text."""
         outcome = "unchanged"
@@ -227,33 +183,19 @@ class FileTransfers:
         if outcome == "merged":
             self._record_note(path, now)
 
-    def _record_note(
-        self,
-        path: str,
-        now: datetime,
-    ) -> None:
+    def _record_note(self, path: str, now: datetime) -> None:
         """Record the note as the latest version."""
         note = self._session.local.read(path)
         if isinstance(note, Note):
             self._session.record_version(path, note.raw, now)
 
-    def _record_theirs(
-        self,
-        path: str,
-        fetched: Fetched,
-        now: datetime,
-    ) -> None:
+    def _record_theirs(self, path: str, fetched: Fetched, now: datetime) -> None:
         """Record the server's text as the base, and as a rewrite by another program."""
         with self._session.state.transaction():
             self._session.record_base(path, fetched.raw, as_stored(fetched), now)
             self._session.record_rewrite(path, "them", now)
 
-    def merge(
-        self,
-        action: Merge,
-        result: PassResult,
-        now: datetime,
-    ) -> None:
+    def merge(self, action: Merge, result: PassResult, now: datetime) -> None:
         """Merge both texts and upload the result, or write a copy. Raises ActionOutdated."""
         path = action.path
         young = path in self._overwrites.suspects(now)
@@ -278,13 +220,7 @@ class FileTransfers:
         result.merged.append(path)
 
     def _upload_merged(
-        self,
-        path: str,
-        merged: bytes,
-        fetched: Fetched,
-        now: datetime,
-        *,
-        young: bool,
+        self, path: str, merged: bytes, fetched: Fetched, now: datetime, *, young: bool
     ) -> None:
         """Upload a merged text over the fetched one. Raises ActionOutdated."""
         session = self._session
@@ -308,29 +244,17 @@ class FileTransfers:
             session.unread.record(sent)
 
     def _move_local_aside(
-        self,
-        action: Merge,
-        fetched: Fetched,
-        result: PassResult,
-        now: datetime,
+        self, action: Merge, fetched: Fetched, result: PassResult, now: datetime
     ) -> None:
         """Give the name to the server's text, and make the local one a copy: they cannot be merged."""
         path, copy = action.path, action.copy
         self._session.disk.rename(path, copy, hashed=action.hash)
         result.conflicts.append(copy)
-        result.notes.append(
-            (path, f"both sides changed it; the local text is in `{copy}`")
-        )
+        result.notes.append((path, f"both sides changed it; the local text is in `{copy}`"))
         self._session.write_local(path, fetched.raw, None, now)
         self._session.record_base(path, fetched.raw, as_stored(fetched), now)
 
-    def _merged(
-        self,
-        action: Merge,
-        ours: bytes,
-        fetched: Fetched,
-        now: datetime,
-    ) -> bytes | None:
+    def _merged(self, action: Merge, ours: bytes, fetched: Fetched, now: datetime) -> bytes | None:
         """Both texts merged; None where that is impossible."""
         if action.path.endswith(RECORDS):
             return join_records([ours, fetched.raw])
@@ -345,19 +269,13 @@ class FileTransfers:
             sent = self._doubted(action.path, was, fetched, now)
             unread = self._unread(action.path, fetched, sent)
             if unread is not None:
-                return _merged_beside(
-                    action.path, unread, ours, fetched.raw, forms, now
-                )
+                return _merged_beside(action.path, unread, ours, fetched.raw, forms, now)
             base = last_read(fetched.raw, sent)
         if base is None:
             base = self._common_text(action, fetched.raw)
         return forms.merge(base, ours, fetched.raw, f"{now:%Y-%m-%d}")
 
-    def _common_text(
-        self,
-        action: Merge,
-        theirs: bytes,
-    ) -> bytes | None:
+    def _common_text(self, action: Merge, theirs: bytes) -> bytes | None:
         """The text that both sides are based on; None when unknown."""
         base = self._session.sent_bytes(action.base) if action.base else None
         if base is not None:
@@ -366,8 +284,7 @@ class FileTransfers:
             snapshots = writer.snapshots
             earlier = snapshots.chain(action.path)[1 : VERSIONS + 1]
             texts = {
-                version.revision: snapshots.bytes_of(version.revision) or b""
-                for version in earlier
+                version.revision: snapshots.bytes_of(version.revision) or b"" for version in earlier
             }
         # The server has an earlier version of the vault, which people have edited here since.
         revision = revision_of(theirs)
@@ -375,24 +292,14 @@ class FileTransfers:
             return texts[revision]
         return None
 
-    def _is_another_note(
-        self,
-        action: Merge,
-        revision: str,
-    ) -> bool:
+    def _is_another_note(self, action: Merge, revision: str) -> bool:
         """Whether a note with another name has this text: then it is not a version of this note."""
         return any(
             path != action.path and isinstance(was, BaseFile) and was.hash == revision
             for path, was in self._session.state.base().items()
         )
 
-    def trash(
-        self,
-        action: TrashLocal,
-        now: datetime,
-        *,
-        again: bool,
-    ) -> None:
+    def trash(self, action: TrashLocal, now: datetime, *, again: bool) -> None:
         """Move a note that the server has lost to the trash. Raises ActionOutdated.
 
         `again`: ask the server for the file again.
@@ -403,10 +310,7 @@ class FileTransfers:
             raise ActionOutdated
         with self._session.writing() as writer:
             written = writer.trash(
-                action.path,
-                expected=action.hash,
-                now=now,
-                op_id=f"sync-{secrets.token_hex(8)}",
+                action.path, expected=action.hash, now=now, op_id=f"sync-{secrets.token_hex(8)}"
             )
             if written.outcome == "pending":
                 writer.discard(written.op_id)
@@ -423,19 +327,12 @@ class FileTransfers:
             return False
         return True
 
-    def keep_both(
-        self,
-        action: KeepBoth,
-        result: PassResult,
-        now: datetime,
-    ) -> None:
+    def keep_both(self, action: KeepBoth, result: PassResult, now: datetime) -> None:
         """Rename the file of one side, so that both stay."""
         if action.side == "local":
             self._session.disk.rename(action.path, action.copy, hashed=action.hash)
         else:
-            self._session.remote.move(
-                action.path, action.copy, expected=action.tag or None
-            )
+            self._session.remote.move(action.path, action.copy, expected=action.tag or None)
         with self._session.state.transaction():
             if isinstance(self._session.state.base_of(action.path), BaseFile):
                 self._session.state.forget(action.path)
@@ -445,9 +342,7 @@ class FileTransfers:
 
 
 def _was_read(
-    upload: SentUpload,
-    chain: Sequence[SentUpload],
-    of_others: Sequence[Version],
+    upload: SentUpload, chain: Sequence[SentUpload], of_others: Sequence[Version]
 ) -> bool:
     """Whether everybody who writes over an upload has read the text that it replaced.
 
@@ -463,12 +358,7 @@ def _was_read(
 
 
 def _merged_beside(
-    path: str,
-    unread: SentText,
-    ours: bytes,
-    theirs: bytes,
-    forms: LineForms,
-    now: datetime,
+    path: str, unread: SentText, ours: bytes, theirs: bytes, forms: LineForms, now: datetime
 ) -> bytes | None:
     """Our text with what an author adds who had not read an upload of ours; None: not mergeable."""
     if path.endswith(RECORDS):

@@ -48,11 +48,7 @@ class SentUpload:
         """Whether no other device can have read a part of it alone, as this device knows."""
         return self.evidence == "whole" and not self.in_parts
 
-    def may_be_unread(
-        self,
-        modified: int,
-        now: float,
-    ) -> bool:
+    def may_be_unread(self, modified: int, now: float) -> bool:
         """Whether the author of a later text may not have read it.
 
         `modified`: the server's time of the later text.
@@ -66,19 +62,10 @@ class SentUpload:
         return not TRUSTED_GAP <= gap <= now - self.at + UNNOTICED_SECONDS
 
 
-def stored_upload(
-    path: str,
-    raw: bytes,
-    before: str,
-    now: datetime,
-) -> SentUpload:
+def stored_upload(path: str, raw: bytes, before: str, now: datetime) -> SentUpload:
     """An upload that the server reports as stored, and that replaced the revision `before`."""
     return SentUpload(
-        path=path,
-        revision=revision_of(raw),
-        before=before,
-        size=len(raw),
-        at=now.timestamp(),
+        path=path, revision=revision_of(raw), before=before, size=len(raw), at=now.timestamp()
     )
 
 
@@ -107,11 +94,7 @@ class UnreadUploads:
             if upload.evidence != "unanswered":
                 self._state.clear_folder_tags(upload.path)
 
-    def chain(
-        self,
-        path: str,
-        was: BaseNode | None,
-    ) -> list[SentUpload]:
+    def chain(self, path: str, was: BaseNode | None) -> list[SentUpload]:
         """The uploads that led to the base of a path, the newest first.
 
         The newest one may be unanswered. Then the base is the text before it.
@@ -123,11 +106,7 @@ class UnreadUploads:
         last = newest.before if newest.evidence == "unanswered" else newest.revision
         return chain if last == was.hash else []
 
-    def last(
-        self,
-        path: str,
-        was: BaseNode | None,
-    ) -> SentUpload | None:
+    def last(self, path: str, was: BaseNode | None) -> SentUpload | None:
         """The upload that is the base of a path."""
         chain = self.chain(path, was)
         return chain[0] if chain and chain[0].evidence != "unanswered" else None
@@ -166,13 +145,7 @@ class UnreadUploads:
                 with self._state.transaction():
                     self._store(path, [])
 
-    def confirm(
-        self,
-        path: str,
-        revision: str,
-        size: int,
-        modified: int,
-    ) -> None:
+    def confirm(self, path: str, revision: str, size: int, modified: int) -> None:
         """Record the size and the time that the server's list of versions shows for an upload."""
         for newest in self._chains(path)[path][:1]:
             if newest.revision != revision:
@@ -182,23 +155,14 @@ class UnreadUploads:
             elif size == newest.size:
                 self._update(replace(newest, evidence="whole", modified=modified))
 
-    def correct_before(
-        self,
-        path: str,
-        revision: str,
-        before: str,
-    ) -> None:
+    def correct_before(self, path: str, revision: str, before: str) -> None:
         """Record which text an upload has replaced, if that is another one than this device believed."""
         for newest in self._chains(path)[path][:1]:
             # The text before an unanswered upload is the base, which links it to the uploads before it.
             if newest.revision == revision and newest.evidence != "unanswered":
                 self._update(replace(newest, before=before))
 
-    def _observe_size(
-        self,
-        upload: SentUpload,
-        entry: Entry,
-    ) -> SentUpload:
+    def _observe_size(self, upload: SentUpload, entry: Entry) -> SentUpload:
         """Record that the server lists the complete file."""
         # Fault: another text has the size of ours. Its checksum shows that.
         is_same = entry.size == upload.size and entry.checksum in ("", upload.revision)
@@ -218,17 +182,7 @@ class UnreadUploads:
             (path,),
         )
         chains: defaultdict[str, list[SentUpload]] = defaultdict(list)
-        for (
-            of_path,
-            revision,
-            before,
-            size,
-            at,
-            modified,
-            evidence,
-            parts,
-            tries,
-        ) in rows:
+        for of_path, revision, before, size, at, modified, evidence, parts, tries in rows:
             upload = SentUpload(
                 path=of_path,
                 revision=revision,
@@ -248,11 +202,7 @@ class UnreadUploads:
         with self._state.transaction():
             self._store(newest.path, [newest, *chain[1:]])
 
-    def _store(
-        self,
-        path: str,
-        chain: Sequence[SentUpload],
-    ) -> None:
+    def _store(self, path: str, chain: Sequence[SentUpload]) -> None:
         connection = self._state.connection
         connection.execute("DELETE FROM sent WHERE path = ?", (path,))
         connection.executemany(
@@ -261,10 +211,7 @@ class UnreadUploads:
         )
 
 
-def _unread_before(
-    upload: SentUpload,
-    chain: Sequence[SentUpload],
-) -> Sequence[SentUpload]:
+def _unread_before(upload: SentUpload, chain: Sequence[SentUpload]) -> Sequence[SentUpload]:
     """The uploads before an upload that others may not have read."""
     if not chain or chain[0].revision != upload.before:
         return ()
@@ -272,15 +219,10 @@ def _unread_before(
     if upload.evidence == "unanswered":
         return chain
     # Each program that writes from now on has read the texts from before the last minute.
-    return [
-        earlier for earlier in chain if 0 <= upload.at - earlier.at < UNNOTICED_SECONDS
-    ]
+    return [earlier for earlier in chain if 0 <= upload.at - earlier.at < UNNOTICED_SECONDS]
 
 
-def _has_other_bytes(
-    was: BaseFile,
-    fetched: tuple[str, str] | None,
-) -> bool:
+def _has_other_bytes(was: BaseFile, fetched: tuple[str, str] | None) -> bool:
     """Whether bytes that differ from the base were fetched under its tag."""
     if fetched is None:
         return False

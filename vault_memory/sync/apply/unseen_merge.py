@@ -28,11 +28,7 @@ class UnseenMerge:
         self._session = session
 
     def take_over(
-        self,
-        overwrite: Overwrite,
-        unseen: Sequence[bytes],
-        result: PassResult,
-        now: datetime,
+        self, overwrite: Overwrite, unseen: Sequence[bytes], result: PassResult, now: datetime
     ) -> None:
         """Merge unseen texts into the note, or write a copy of each. Raises ActionOutdated."""
         path = overwrite.path
@@ -61,11 +57,7 @@ class UnseenMerge:
         result.notes.append((path, JOINED))
 
     def _merged(
-        self,
-        overwrite: Overwrite,
-        local: bytes,
-        unseen: Sequence[bytes],
-        now: datetime,
+        self, overwrite: Overwrite, local: bytes, unseen: Sequence[bytes], now: datetime
     ) -> bytes | None:
         """The local text with all unseen ones; None when they cannot be merged."""
         merged: bytes | None = local
@@ -76,11 +68,7 @@ class UnseenMerge:
         return merged
 
     def _merged_with(
-        self,
-        overwrite: Overwrite,
-        local: bytes,
-        theirs: bytes,
-        now: datetime,
+        self, overwrite: Overwrite, local: bytes, theirs: bytes, now: datetime
     ) -> bytes | None:
         """Two texts merged; None when they cannot be."""
         if overwrite.path.endswith(RECORDS):
@@ -97,11 +85,7 @@ class UnseenMerge:
         return forms.merge(base, local, theirs, date)
 
     def _write_copies(
-        self,
-        path: str,
-        unseen: Sequence[bytes],
-        result: PassResult,
-        now: datetime,
+        self, path: str, unseen: Sequence[bytes], result: PassResult, now: datetime
     ) -> None:
         state = self._session.state
         for text in unseen:

@@ -42,19 +42,12 @@ class _Reading:
 class UnseenTexts:
     """For one vault and one remote."""
 
-    def __init__(
-        self,
-        session: SyncSession,
-        known_versions: KnownVersions,
-    ) -> None:
+    def __init__(self, session: SyncSession, known_versions: KnownVersions) -> None:
         self._session = session
         self._known = known_versions
 
     def look(
-        self,
-        write: Overwrite,
-        versions: Sequence[FileVersion],
-        now: datetime,
+        self, write: Overwrite, versions: Sequence[FileVersion], now: datetime
     ) -> tuple[list[bytes], list[FileVersion]]:
         """The unseen texts that our write replaced, the oldest first; the versions that are read.
 
@@ -101,16 +94,10 @@ class UnseenTexts:
                 self._store_unseen(write, unseen, raw, now)
         return _Reading(unseen, unread)
 
-    def _bytes_of(
-        self,
-        path: str,
-        version: FileVersion,
-    ) -> bytes | None:
+    def _bytes_of(self, path: str, version: FileVersion) -> bytes | None:
         """The bytes of a version; None where the server does not give them."""
         try:
-            return self._session.remote.get_version(
-                path, version, max_bytes=self._session.largest
-            )
+            return self._session.remote.get_version(path, version, max_bytes=self._session.largest)
         except (RemoteMissing, Refused):
             return None
 
@@ -124,11 +111,7 @@ class UnseenTexts:
         return texts
 
     def _store_unseen(
-        self,
-        write: Overwrite,
-        unseen: dict[str, tuple[int, bytes]],
-        raw: bytes,
-        now: datetime,
+        self, write: Overwrite, unseen: dict[str, tuple[int, bytes]], raw: bytes, now: datetime
     ) -> None:
         """Store an unseen text at once."""
         # Fault: this check is interrupted, and the server deletes the version before the next one.
@@ -136,18 +119,12 @@ class UnseenTexts:
         if not write.path.endswith((*TEXT, *RECORDS)):
             return
         self._session.record_version(write.path, raw, now, by="sync")
-        revisions = tuple(
-            (modified, revision) for revision, (modified, _) in unseen.items()
-        )
+        revisions = tuple((modified, revision) for revision, (modified, _) in unseen.items())
         stored = replace(write, unseen=revisions)
         with self._session.state.transaction():
             self._session.state.set_meta(OVERWROTE + write.path, asdict(stored))
 
-    def _seen_revisions(
-        self,
-        write: Overwrite,
-        unseen: Collection[str],
-    ) -> list[str]:
+    def _seen_revisions(self, write: Overwrite, unseen: Collection[str]) -> list[str]:
         """Revisions that were here, the latest first, without the unseen ones."""
         unchecked = [revision for pair in write.writes for revision in pair]
         with self._session.writing() as writer:
@@ -156,11 +133,7 @@ class UnseenTexts:
         revisions = dict.fromkeys([write.ours, write.base, *unchecked, *chain])
         return [revision for revision in revisions if revision not in unseen]
 
-    def _is_seen(
-        self,
-        raw: bytes,
-        seen: Sequence[str],
-    ) -> bool:
+    def _is_seen(self, raw: bytes, seen: Sequence[str]) -> bool:
         """Whether a text was here, or is the first part of one whose upload was cut off."""
         if revision_of(raw) in seen:
             return True
@@ -173,10 +146,7 @@ def _ids(versions: Sequence[FileVersion]) -> set[str]:
 
 
 def _ids_of_later(
-    write: Overwrite,
-    versions: Sequence[FileVersion],
-    listed: KnownList | None,
-    passed: float,
+    write: Overwrite, versions: Sequence[FileVersion], listed: KnownList | None, passed: float
 ) -> set[str]:
     """The ids of the versions that came after our write and were not listed before it."""
     later = [version for version in versions if is_later(write, version, passed)]
@@ -185,19 +155,13 @@ def _ids_of_later(
     return _ids([version for version in later if not listed.has(version)])
 
 
-def _is_replaced_text(
-    write: Overwrite,
-    raw: bytes,
-) -> bool:
+def _is_replaced_text(write: Overwrite, raw: bytes) -> bool:
     """Whether these are the bytes that our write replaced, and nothing older is in question."""
     return revision_of(raw) == write.base and earliest(write) in (0, write.modified)
 
 
 def _was_listed_before(
-    write: Overwrite,
-    version: FileVersion,
-    raw: bytes,
-    listed: KnownList | None,
+    write: Overwrite, version: FileVersion, raw: bytes, listed: KnownList | None
 ) -> bool:
     """Whether the bytes of a version are those that were listed before our write."""
     # Fault: a later write of that second is listed in their place, with its own size.

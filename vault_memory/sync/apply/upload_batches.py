@@ -57,11 +57,7 @@ class UploadBatches:
         self._suspects: frozenset[str] = frozenset()
 
     def upload(
-        self,
-        actions: Sequence[Upload],
-        attempt: Attempt,
-        result: PassResult,
-        now: datetime,
+        self, actions: Sequence[Upload], attempt: Attempt, result: PassResult, now: datetime
     ) -> None:
         """Upload a group of files, and record what the server has stored."""
         self._suspects = self._overwrites.suspects(now)
@@ -82,19 +78,13 @@ class UploadBatches:
             raise
         self._record_all(list(self._with_tags(uploads, attempt)), result, now)
 
-    def _read(
-        self,
-        action: Upload,
-        now: datetime,
-    ) -> Note:
+    def _read(self, action: Upload, now: datetime) -> Note:
         """Read a note, and check that what it replaces is unchanged. Raises ActionOutdated."""
         try:
             note = self._session.read_unchanged(action.path, action.hash)
             if action.tag is not None:
                 replaceable = self._session.remote.traits.versions
-                self._session.check_unchanged(
-                    action.path, action.tag, now, replaceable=replaceable
-                )
+                self._session.check_unchanged(action.path, action.tag, now, replaceable=replaceable)
         except ActionOutdated:
             self._session.end_upload(action.path)
             raise
@@ -127,14 +117,7 @@ class UploadBatches:
             if stored:
                 uploads.append(_StoredUpload(action, note, stored))
 
-    def _put(
-        self,
-        action: Upload,
-        note: Note,
-        now: datetime,
-        *,
-        is_tried: bool,
-    ) -> PutResult:
+    def _put(self, action: Upload, note: Note, now: datetime, *, is_tried: bool) -> PutResult:
         """Send one note.
 
         `is_tried`: it was in a bulk upload, and the server did not report it as stored.
@@ -151,9 +134,7 @@ class UploadBatches:
             raise ActionOutdated from None
 
     def _with_tags(
-        self,
-        uploads: Sequence[_StoredUpload],
-        attempt: Attempt,
+        self, uploads: Sequence[_StoredUpload], attempt: Attempt
     ) -> Iterable[_StoredUpload]:
         """Yield the uploads with their tags; those that the server did not report are asked for by folder."""
         yield from (upload for upload in uploads if upload.stored.etag)
@@ -170,20 +151,13 @@ class UploadBatches:
                     yield tagged
 
     def _list(
-        self,
-        folder: str,
-        attempt: Attempt,
-        group: Sequence[_StoredUpload],
+        self, folder: str, attempt: Attempt, group: Sequence[_StoredUpload]
     ) -> dict[str, Entry]:
         """List a folder with several uploads; empty when that fails."""
         listing = attempt(group[0].action, partial(self._session.remote.list, folder))
         return {entry.path: entry for entry in listing.entries} if listing else {}
 
-    def _tagged(
-        self,
-        upload: _StoredUpload,
-        entries: dict[str, Entry],
-    ) -> _StoredUpload:
+    def _tagged(self, upload: _StoredUpload, entries: dict[str, Entry]) -> _StoredUpload:
         """An upload with the tag that the server lists. Raises ActionOutdated."""
         path, note = upload.path, upload.note
         entry = entries.get(path) or self._session.remote.look(path)
@@ -198,10 +172,7 @@ class UploadBatches:
         return _StoredUpload(upload.action, note, stored)
 
     def _record_all(
-        self,
-        uploads: Sequence[_StoredUpload],
-        result: PassResult,
-        now: datetime,
+        self, uploads: Sequence[_StoredUpload], result: PassResult, now: datetime
     ) -> None:
         with self._session.state.transaction():
             for upload in uploads:
@@ -211,11 +182,7 @@ class UploadBatches:
                 if upload.action.note:
                     result.notes.append((upload.path, upload.action.note))
 
-    def _record(
-        self,
-        upload: _StoredUpload,
-        now: datetime,
-    ) -> None:
+    def _record(self, upload: _StoredUpload, now: datetime) -> None:
         session, path = self._session, upload.path
         raw, stored = upload.note.raw, upload.stored
         was = session.state.base_of(path)
@@ -228,11 +195,7 @@ class UploadBatches:
         session.unread.record(replace(sent, modified=stored.modified))
         session.record_rewrite(path, "us", now)
 
-    def _finished_write(
-        self,
-        upload: _StoredUpload,
-        was: BaseNode | None,
-    ) -> FinishedWrite:
+    def _finished_write(self, upload: _StoredUpload, was: BaseNode | None) -> FinishedWrite:
         tag = upload.action.tag
         # A tag of an earlier pass does not prove that the server still has these bytes.
         young = upload.path in self._suspects or not self._session.scanned_server

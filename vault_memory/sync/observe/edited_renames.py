@@ -10,10 +10,7 @@ from vault_memory.sync.trees import Base, BaseFile, File, Node, Unknown
 
 
 def find_edited_renames(
-    base: Base,
-    nodes: Mapping[str, Node],
-    scanner: LocalScanner,
-    writing: Writing,
+    base: Base, nodes: Mapping[str, Node], scanner: LocalScanner, writing: Writing
 ) -> frozenset[tuple[str, str]]:
     """Return pairs of an old and a new path whose texts share half of the old lines or more."""
     missing = {
@@ -35,10 +32,7 @@ def find_edited_renames(
     return frozenset(matches)
 
 
-def _new_notes(
-    base: Base,
-    nodes: Mapping[str, Node],
-) -> list[str]:
+def _new_notes(base: Base, nodes: Mapping[str, Node]) -> list[str]:
     return [
         path
         for path, node in nodes.items()
@@ -46,10 +40,7 @@ def _new_notes(
     ]
 
 
-def _similar(
-    old_text: bytes,
-    new_texts: Mapping[str, bytes],
-) -> list[str]:
+def _similar(old_text: bytes, new_texts: Mapping[str, bytes]) -> list[str]:
     """The paths of the texts that have enough lines of an old one."""
     old_lines = line_counts(old_text)
     return [
@@ -59,10 +50,7 @@ def _similar(
     ]
 
 
-def _read(
-    paths: list[str],
-    scanner: LocalScanner,
-) -> dict[str, bytes]:
+def _read(paths: list[str], scanner: LocalScanner) -> dict[str, bytes]:
     texts = {}
     for path in paths:
         note = scanner.read(path)

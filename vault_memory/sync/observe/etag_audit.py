@@ -49,13 +49,7 @@ def recheck_racy(
     return tuple(refetches)
 
 
-def _is_proven(
-    was: BaseFile,
-    entry: Entry,
-    local: Node | None,
-    *,
-    is_own: bool,
-) -> bool:
+def _is_proven(was: BaseFile, entry: Entry, local: Node | None, *, is_own: bool) -> bool:
     """Whether the server's file has the bytes of the base, judged by checksum or by size."""
     if entry.checksum == was.hash:
         return True
@@ -68,11 +62,7 @@ def _is_proven(
 
 
 def sweep(
-    state: SyncState,
-    remote_scan: RemoteScan,
-    base: Base,
-    busy: Set[str],
-    at: float,
+    state: SyncState, remote_scan: RemoteScan, base: Base, busy: Set[str], at: float
 ) -> tuple[Refetch, ...]:
     """Fetch files that have another size under the same tag, and a sample of all files.
 
@@ -92,11 +82,7 @@ def sweep(
     return tuple(refetches)
 
 
-def _is_due(
-    state: SyncState,
-    at: float,
-    every: float,
-) -> bool:
+def _is_due(state: SyncState, at: float, every: float) -> bool:
     last = state.meta(LAST)
     # Fault (B50): a clock that was set back would put the next audit off until the old
     # time is reached.
@@ -107,10 +93,7 @@ def _is_due(
     return isinstance(last, float)
 
 
-def _sample(
-    state: SyncState,
-    base: Base,
-) -> list[str]:
+def _sample(state: SyncState, base: Base) -> list[str]:
     """The next paths of the rotation."""
     files = sorted(path for path, was in base.items() if isinstance(was, BaseFile))
     start = str(state.meta(NEXT) or "")

@@ -36,11 +36,7 @@ class _HashCache:
     previous: dict[str, FileHash]
     new: dict[str, FileHash] = field(default_factory=dict)
 
-    def hash_of(
-        self,
-        path: str,
-        stat: Stat,
-    ) -> str | None:
+    def hash_of(self, path: str, stat: Stat) -> str | None:
         """The hash of a file whose metadata did not change; None otherwise."""
         cached = self.previous.get(path)
         metadata = (stat.size, stat.mtime_ns, stat.ctime_ns, stat.ino)
@@ -58,13 +54,7 @@ class _HashCache:
 class LocalScanner:
     """Scans the folder of one vault."""
 
-    def __init__(
-        self,
-        folder: Folder,
-        state: SyncState,
-        *,
-        largest: int,
-    ) -> None:
+    def __init__(self, folder: Folder, state: SyncState, *, largest: int) -> None:
         self._folder = folder
         self._state = state
         self._largest = largest
@@ -98,13 +88,7 @@ class LocalScanner:
         except OSError:
             return ""
 
-    def _file(
-        self,
-        path: str,
-        stat: Stat | None,
-        cache: _HashCache,
-        now: float,
-    ) -> Node | None:
+    def _file(self, path: str, stat: Stat | None, cache: _HashCache, now: float) -> Node | None:
         """The node of a file, from the cache if possible; None when it is absent."""
         if stat is not None:
             hashed = cache.hash_of(path, stat)
@@ -122,12 +106,7 @@ class LocalScanner:
             cache.add(note)
         return File(note.revision, "", str(note.stat.ino), len(note.raw))
 
-    def _is_being_saved(
-        self,
-        path: str,
-        note: Note,
-        age: float,
-    ) -> bool:
+    def _is_being_saved(self, path: str, note: Note, age: float) -> bool:
         """Whether a program may still be saving a file. `age`: seconds since its last change."""
         # Fault (A4): an editor saves in several steps, and the first ones are uploaded.
         if not note.stable:
@@ -138,11 +117,7 @@ class LocalScanner:
         is_young = 0 <= age < quiet_seconds
         return is_young and not self._is_base(path, note)
 
-    def _is_base(
-        self,
-        path: str,
-        note: Note,
-    ) -> bool:
+    def _is_base(self, path: str, note: Note) -> bool:
         """Whether a file is as the last pass left it, so that a fresh download does not wait."""
         was = self._state.base_of(path)
         return isinstance(was, BaseFile) and was.hash == note.revision

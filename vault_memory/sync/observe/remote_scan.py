@@ -47,11 +47,7 @@ class RemoteScan:
 class RemoteScanner:
     """Scans one remote folder."""
 
-    def __init__(
-        self,
-        remote: Remote,
-        state: SyncState,
-    ) -> None:
+    def __init__(self, remote: Remote, state: SyncState) -> None:
         self._remote = remote
         self._state = state
 
@@ -82,11 +78,7 @@ class RemoteScanner:
         """The server as it was last listed, without a request. Preconditions guard actions based on it."""
         return RemoteScan(self._state.entries(), listed=False)
 
-    def _list_folders(
-        self,
-        previous: Mapping[str, Entry],
-        recheck: frozenset[str],
-    ) -> RemoteScan:
+    def _list_folders(self, previous: Mapping[str, Entry], recheck: frozenset[str]) -> RemoteScan:
         """List each folder that has no tag, another tag, or a path of `recheck`."""
         scan = RemoteScan({})
         queue = [""]
@@ -116,12 +108,7 @@ class RemoteScanner:
                     queue.append(entry.path)
         return scan
 
-    def _is_unchanged(
-        self,
-        folder: Entry,
-        last: Entry | None,
-        recheck: frozenset[str],
-    ) -> bool:
+    def _is_unchanged(self, folder: Entry, last: Entry | None, recheck: frozenset[str]) -> bool:
         """Whether the tag of a folder proves that nothing below it changed."""
         if not self._remote.traits.recursive_etags or last is None:
             return False
@@ -130,11 +117,7 @@ class RemoteScanner:
             return False
         return not any(within(path, folder.path) for path in recheck)
 
-    def _compare(
-        self,
-        scan: RemoteScan,
-        previous: Mapping[str, Entry],
-    ) -> None:
+    def _compare(self, scan: RemoteScan, previous: Mapping[str, Entry]) -> None:
         """Note what changed since the last listing."""
         is_deleted = not previous.keys() <= scan.entries.keys()
         scan.moved = is_deleted or any(
@@ -142,23 +125,14 @@ class RemoteScanner:
             for path, entry in scan.entries.items()
         )
         scan.resized = frozenset(
-            path
-            for path, entry in scan.entries.items()
-            if _is_resized(entry, previous.get(path))
+            path for path, entry in scan.entries.items() if _is_resized(entry, previous.get(path))
         )
 
-    def _store(
-        self,
-        scan: RemoteScan,
-        previous: Mapping[str, Entry],
-        last_tag: str,
-    ) -> None:
+    def _store(self, scan: RemoteScan, previous: Mapping[str, Entry], last_tag: str) -> None:
         """Record a listing, and which of its tags may hide other bytes."""
         base = self._state.base()
         doubtful = hidden_writes(previous, last_tag, scan.entries, base)
-        is_certain = not scan.unknown and all(
-            entry.confirmed for entry in scan.entries.values()
-        )
+        is_certain = not scan.unknown and all(entry.confirmed for entry in scan.entries.values())
         root_tag = ""
         # Fault (E102): a tag that is younger than two seconds may stay the same after
         # another write. It must not stand for the whole tree.
@@ -175,10 +149,7 @@ class RemoteScanner:
             self._state.mark_racy(doubtful)
 
 
-def _below(
-    folder: str,
-    entries: Mapping[str, Entry],
-) -> dict[str, Entry]:
+def _below(folder: str, entries: Mapping[str, Entry]) -> dict[str, Entry]:
     return {path: entry for path, entry in entries.items() if within(path, folder)}
 
 
@@ -197,9 +168,7 @@ def hidden_writes(
     of the earlier upload, and it changes the tags of the folders above without a visible reason.
     """
     last = {**previous, "": Entry("", True, root_tag)}
-    unexplained = {
-        path for path, entry in entries.items() if _has_new_tag(entry, last.get(path))
-    }
+    unexplained = {path for path, entry in entries.items() if _has_new_tag(entry, last.get(path))}
     for path in entries.keys() | previous.keys():
         if path and _differs(entries.get(path), previous.get(path)):
             unexplained.discard(path.rpartition("/")[0])
@@ -220,60 +189,40 @@ def hidden_writes(
     return frozenset(doubtful)
 
 
-def _has_new_tag(
-    entry: Entry,
-    last: Entry | None,
-) -> bool:
+def _has_new_tag(entry: Entry, last: Entry | None) -> bool:
     """Whether a folder has another tag than before."""
     if not entry.is_folder or last is None or not last.etag:
         return False
     return entry.etag != last.etag
 
 
-def _differs(
-    entry: Entry | None,
-    last: Entry | None,
-) -> bool:
+def _differs(entry: Entry | None, last: Entry | None) -> bool:
     """Whether an entry is new, deleted, or has another tag. A folder that we wrote to has no known tag."""
     if entry is None or last is None:
         return True
     return entry.etag != last.etag
 
 
-def _is_resized(
-    entry: Entry,
-    last: Entry | None,
-) -> bool:
+def _is_resized(entry: Entry, last: Entry | None) -> bool:
     if last is None or entry.is_folder or entry.etag != last.etag:
         return False
     return entry.size != last.size
 
 
-def _lost_checksum(
-    entry: Entry,
-    last: Entry | None,
-) -> bool:
+def _lost_checksum(entry: Entry, last: Entry | None) -> bool:
     if last is None or not last.checksum or entry.etag != last.etag:
         return False
     return entry.checksum != last.checksum
 
 
-def _came_back(
-    entry: Entry,
-    last: Entry | None,
-    was: BaseNode | None,
-) -> bool:
+def _came_back(entry: Entry, last: Entry | None, was: BaseNode | None) -> bool:
     """Whether a file has the tag of the base again: a write with the time of that text gives it, too."""
     if not isinstance(was, BaseFile) or (last is not None and entry.etag == last.etag):
         return False
     return entry.etag == was.tag and entry.checksum != was.hash
 
 
-def _latest(
-    folder: str,
-    entries: Mapping[str, Entry],
-    base: Mapping[str, BaseNode],
-) -> set[str]:
+def _latest(folder: str, entries: Mapping[str, Entry], base: Mapping[str, BaseNode]) -> set[str]:
     """The latest files of a folder, without those whose checksum proves that they are unchanged."""
     files = [
         entry
@@ -293,9 +242,7 @@ def _latest(
 
 
 def nodes_of(
-    scan: RemoteScan,
-    base: Mapping[str, BaseNode],
-    fetched: Mapping[str, tuple[str, str]],
+    scan: RemoteScan, base: Mapping[str, BaseNode], fetched: Mapping[str, tuple[str, str]]
 ) -> dict[str, Node]:
     """The tree for the planner, with hashes where the bytes behind a tag are known.
 
@@ -311,11 +258,7 @@ def nodes_of(
     return nodes | {path: Unknown(reason) for path, reason in scan.unknown.items()}
 
 
-def _known_hash(
-    entry: Entry,
-    was: BaseNode | None,
-    fetched: tuple[str, str] | None,
-) -> str | None:
+def _known_hash(entry: Entry, was: BaseNode | None, fetched: tuple[str, str] | None) -> str | None:
     if fetched is not None and fetched[0] == entry.etag:
         return fetched[1]
     if isinstance(was, BaseFile) and was.tag == entry.etag:

@@ -22,14 +22,7 @@ from vault_memory.sync.apply.session import ActionOutdated, SyncSession
 from vault_memory.sync.plan import safety_limits
 from vault_memory.sync.plan.returned_folders import FEWEST, returned_together
 from vault_memory.sync.settings import MERGED
-from vault_memory.sync.trees import (
-    Base,
-    BaseFile,
-    File,
-    Tree,
-    View,
-    hash_of,
-)
+from vault_memory.sync.trees import Base, BaseFile, File, Tree, View, hash_of
 from vault_memory.vault.snapshots import revision_of
 
 FACT = "gone back"
@@ -61,20 +54,12 @@ class BackupDetector:
         self._session = session
         self._state = session.state
 
-    def find_reverted(
-        self,
-        base: Base,
-        local: Tree,
-        remote: Tree,
-        at: float,
-    ) -> RevertedNotes:
+    def find_reverted(self, base: Base, local: Tree, remote: Tree, at: float) -> RevertedNotes:
         """Find the reverted notes, unless too few notes differ to matter."""
         changed = safety_limits.changed_there(base, remote)
         vanished = safety_limits.vanished_there(base, local, remote)
         stopped = {
-            path: text
-            for path, text in self._stopped_before(FACT, base).items()
-            if path in changed
+            path: text for path, text in self._stopped_before(FACT, base).items() if path in changed
         }
         has_stopped = self._state.meta(FACT) is not None
         # In a storm of new tags every file is fetched anyway (B3).
@@ -88,11 +73,7 @@ class BackupDetector:
         is_folder = bool(returned_together(notes, reverted.texts.keys()))
         return replace(reverted, is_folder=is_folder)
 
-    def _notes_with_earlier_texts(
-        self,
-        changed: list[str],
-        remote: Tree,
-    ) -> set[str]:
+    def _notes_with_earlier_texts(self, changed: list[str], remote: Tree) -> set[str]:
         """The notes on the server that may return to an earlier text, the changed ones among them."""
         if len(changed) < FEWEST:
             return set()
@@ -101,11 +82,7 @@ class BackupDetector:
         notes = {path for path in edited if path.endswith(MERGED)}
         return set(changed) | (notes & remote.nodes.keys())
 
-    def find_older_here(
-        self,
-        base: Base,
-        local: Tree,
-    ) -> dict[str, str]:
+    def find_older_here(self, base: Base, local: Tree) -> dict[str, str]:
         """The notes of the vault that a person restored, each with its earlier text."""
         changed = dict(_edited_here(base, local))
         stopped = self._stopped_before(FACT_HERE, base)
@@ -113,20 +90,13 @@ class BackupDetector:
         new = {path: text for path, text in changed.items() if path not in older}
         if len(new) < FEWEST:
             return older
-        returned = {
-            path: text for path, text in new.items() if self._is_older(path, text, base)
-        }
+        returned = {path: text for path, text in new.items() if self._is_older(path, text, base)}
         together = returned_together(new, returned.keys())
         if len(returned) >= safety_limits.BACK and 2 * len(returned) >= len(new):
             together = frozenset(returned)
         return older | {path: returned[path] for path in together}
 
-    def _is_older(
-        self,
-        path: str,
-        hashed: str,
-        base: Base,
-    ) -> bool:
+    def _is_older(self, path: str, hashed: str, base: Base) -> bool:
         """Whether a person put a text in place that is older than that of the base."""
         was = base[path]
         assert isinstance(was, BaseFile)
@@ -143,12 +113,7 @@ class BackupDetector:
         return hashed in older
 
     def _compare_texts(
-        self,
-        changed: list[str],
-        stopped: dict[str, str],
-        base: Base,
-        remote: Tree,
-        at: float,
+        self, changed: list[str], stopped: dict[str, str], base: Base, remote: Tree, at: float
     ) -> RevertedNotes:
         """Fetch the changed notes until it is clear whether they were reverted."""
         texts, nodes, new_texts = dict(stopped), dict(remote.nodes), 0
@@ -169,12 +134,7 @@ class BackupDetector:
         return RevertedNotes(texts, replace(remote, nodes=nodes), before=has_stopped)
 
     def remember_held(
-        self,
-        texts: Mapping[str, str],
-        base: Base,
-        reason: str,
-        *,
-        fact_name: str = FACT,
+        self, texts: Mapping[str, str], base: Base, reason: str, *, fact_name: str = FACT
     ) -> None:
         """Remember which notes B9 stops.
 
@@ -197,12 +157,7 @@ class BackupDetector:
             else:
                 self._state.set_meta(fact_name, fact)
 
-    def prefer_local_texts(
-        self,
-        reverted: RevertedNotes,
-        base: Base,
-        local: Tree,
-    ) -> None:
+    def prefer_local_texts(self, reverted: RevertedNotes, base: Base, local: Tree) -> None:
         """Let the next plan upload our texts again: a person rejected the earlier ones."""
         with self._state.transaction():
             for path in safety_limits.vanished_there(base, local, reverted.remote):
@@ -220,12 +175,7 @@ class BackupDetector:
             self._state.delete_meta(FACT)
 
     def bring_newer_back(
-        self,
-        older: Mapping[str, str],
-        base: Base,
-        local: Tree,
-        remote: Tree,
-        now: datetime,
+        self, older: Mapping[str, str], base: Base, local: Tree, remote: Tree, now: datetime
     ) -> None:
         """Write the newer texts into the vault again: a person rejected the earlier ones.
 
@@ -241,11 +191,7 @@ class BackupDetector:
                 with suppress(ActionOutdated):
                     self._session.write_local(path, newer, text, now)
 
-    def _stopped_before(
-        self,
-        fact_name: str,
-        base: Base,
-    ) -> dict[str, str]:
+    def _stopped_before(self, fact_name: str, base: Base) -> dict[str, str]:
         """The earlier texts that B9 stopped in the last pass, for notes whose base is still the same."""
         fact = self._state.meta(fact_name)
         stopped: dict[str, str] = {}
@@ -257,12 +203,7 @@ class BackupDetector:
                 stopped[path] = text
         return stopped
 
-    def _is_earlier(
-        self,
-        path: str,
-        hashed: str,
-        was: BaseFile,
-    ) -> bool:
+    def _is_earlier(self, path: str, hashed: str, was: BaseFile) -> bool:
         """Whether a text is a version of a note from before its base."""
         if hashed == was.hash:
             return False
@@ -270,12 +211,7 @@ class BackupDetector:
             versions = writer.snapshots.chain(path)
             return any(version.revision == hashed for version in versions)
 
-    def _hash(
-        self,
-        path: str,
-        node: File,
-        at: float,
-    ) -> str | None:
+    def _hash(self, path: str, node: File, at: float) -> str | None:
         """The hash of the server's text; None when it is not available."""
         if node.hash is not None:
             return node.hash
@@ -297,10 +233,7 @@ class BackupDetector:
         return revision_of(fetched.raw)
 
 
-def _edited_here(
-    base: Base,
-    local: Tree,
-) -> Iterator[tuple[str, str]]:
+def _edited_here(base: Base, local: Tree) -> Iterator[tuple[str, str]]:
     """Yield the notes and logs of the vault that differ from the base, with their hashes."""
     for path, node in local.nodes.items():
         if not isinstance(node, File) or not path.endswith(MERGED):

@@ -31,14 +31,7 @@ TIDIED = "tidied"
 class ServerIdentityCheck:
     """Checks the identity of one remote: with each listing, and again before a plan takes over much from it."""
 
-    def __init__(
-        self,
-        remote: Remote,
-        state: SyncState,
-        mode: Mode,
-        *,
-        insist: bool,
-    ) -> None:
+    def __init__(self, remote: Remote, state: SyncState, mode: Mode, *, insist: bool) -> None:
         self._remote = remote
         self._state = state
         self._mode = mode
@@ -68,12 +61,7 @@ class ServerIdentityCheck:
         self._has_capabilities = True
 
     def difference(
-        self,
-        at: float,
-        entries: Mapping[str, Entry],
-        root: Entry | None,
-        *,
-        approved: bool,
+        self, at: float, entries: Mapping[str, Entry], root: Entry | None, *, approved: bool
     ) -> str:
         """The reason to do nothing with this server, or nothing.
 
@@ -93,11 +81,7 @@ class ServerIdentityCheck:
             self._tidy(at)
         return ""
 
-    def must_ask_again(
-        self,
-        at: float,
-        plan: SyncPlan,
-    ) -> bool:
+    def must_ask_again(self, at: float, plan: SyncPlan) -> bool:
         """Whether a plan takes over so much that the server's identity is asked again; forgets the last answer."""
         # Fault (E94, E95): the server is replaced or restored between the question and
         # the listing.
@@ -120,20 +104,12 @@ class ServerIdentityCheck:
         with self._state.transaction():
             self._state.set_meta(TIDIED, at)
 
-    def _ask(
-        self,
-        entries: Mapping[str, Entry],
-        root: Entry | None,
-        *,
-        approved: bool,
-    ) -> None:
+    def _ask(self, entries: Mapping[str, Entry], root: Entry | None, *, approved: bool) -> None:
         """Compare the server's identity with the stored one."""
         identity = asdict(self._remote.identity(root))
         stored = self._state.meta("identity")
         previous = stored if isinstance(stored, dict) else identity
-        self._changed = [
-            name for name, value in identity.items() if previous.get(name) != value
-        ]
+        self._changed = [name for name, value in identity.items() if previous.get(name) != value]
         if self._changed == [RESTORED]:
             # Fault (E94): files that the restored server lost would count as deleted.
             logger.warning(
@@ -157,8 +133,5 @@ class ServerIdentityCheck:
                     self._state.forget(path)
 
 
-def _is_edited(
-    was: BaseNode,
-    entry: Entry,
-) -> bool:
+def _is_edited(was: BaseNode, entry: Entry) -> bool:
     return isinstance(was, BaseFile) and entry.etag != was.tag

@@ -31,10 +31,7 @@ def batches(actions: Sequence[Action]) -> tuple[tuple[Action, ...], ...]:
     return tuple(tuple(by_place[place]) for place in sorted(by_place))
 
 
-def _place(
-    action: Action,
-    number: int,
-) -> tuple[int, int]:
+def _place(action: Action, number: int) -> tuple[int, int]:
     """The batch of an action: its kind, and its place among batches of that kind."""
     match action:
         case MakeLocalDir() | MakeRemoteDir():

@@ -9,12 +9,7 @@ import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
-from vault_memory.markdown.merging.similarity import (
-    MAX_PAIRS,
-    alike,
-    made_of,
-    words_in,
-)
+from vault_memory.markdown.merging.similarity import MAX_PAIRS, alike, made_of, words_in
 from vault_memory.markdown.merging.three_way import merge
 from vault_memory.vault.jsonl_log import merge_records
 
@@ -35,10 +30,7 @@ class SentText:
     """whether no other program can have read a part of it alone"""
 
 
-def first_unread(
-    raw: bytes,
-    sent: Sequence[SentText],
-) -> SentText | None:
+def first_unread(raw: bytes, sent: Sequence[SentText]) -> SentText | None:
     """The earliest upload that the author of a text had not read; None when it is based on the last one.
 
     `sent`: uploads of this device without a text of others between them, the newest first. Uploads
@@ -54,10 +46,7 @@ def first_unread(
     return unread
 
 
-def last_read(
-    raw: bytes,
-    sent: Sequence[SentText],
-) -> bytes | None:
+def last_read(raw: bytes, sent: Sequence[SentText]) -> bytes | None:
     """The last upload, if a text shows that its author had read it."""
     # Fault: the server stored an upload, and its answer was lost. The base is the text before it, but
     # the server's text is based on the upload.
@@ -70,10 +59,7 @@ def last_read(
     return None
 
 
-def _has_read(
-    raw: bytes,
-    upload: SentText,
-) -> bool | None:
+def _has_read(raw: bytes, upload: SentText) -> bool | None:
     """Whether the author of a text had read an upload; None when the text does not show it."""
     lines = items_of(raw)
     ours, before = items_of(upload.raw), items_of(upload.before)
@@ -93,11 +79,7 @@ def _has_read(
     return False if removed & lines or may_lack_lines else None
 
 
-def _typed(
-    new: set[bytes],
-    ours: set[bytes],
-    removed: set[bytes],
-) -> set[bytes]:
+def _typed(new: set[bytes], ours: set[bytes], removed: set[bytes]) -> set[bytes]:
     """The new lines of a text that may be longer forms of ours; none where there are too many."""
     if len(new) * (len(ours) + len(removed)) > MAX_PAIRS:
         return set()
@@ -105,19 +87,13 @@ def _typed(
     return {line for line in new if not any(_grew(old, [line]) for old in removed)}
 
 
-def _grew(
-    line: bytes,
-    typed: Iterable[bytes],
-) -> bool:
+def _grew(line: bytes, typed: Iterable[bytes]) -> bool:
     """Whether one of the typed lines is a longer form of a line: it has all words of it."""
     old = line.decode(errors="replace")
     return any(_is_longer_form(old, new.decode(errors="replace")) for new in typed)
 
 
-def _is_longer_form(
-    old: str,
-    new: str,
-) -> bool:
+def _is_longer_form(old: str, new: str) -> bool:
     # Fault: another author wrote a line that is only alike, e.g. with another name. Taken for an
     # edit of ours, it would replace it. A longer form has every word of ours.
     if new.startswith(old):
@@ -125,11 +101,7 @@ def _is_longer_form(
     return alike(old, new) and words_in(old) <= words_in(new)
 
 
-def common_text(
-    upload: SentText,
-    theirs: bytes,
-    date: str,
-) -> bytes:
+def common_text(upload: SentText, theirs: bytes, date: str) -> bytes:
     """What our side and an author who had not read our upload have in common.
 
     Such an author may have read an even older text than `before`. So a line that the text lacks
@@ -144,21 +116,13 @@ def common_text(
         known_lines |= before
 
     def is_unread(line: bytes) -> bool:
-        return (
-            bool(line.strip())
-            and not _is_heading(line)
-            and line.strip() not in known_lines
-        )
+        return bool(line.strip()) and not _is_heading(line) and line.strip() not in known_lines
 
     earlier, sent = _without(upload.before, is_unread), _without(upload.raw, is_unread)
     return merge(None, earlier, sent, between_people=True, date=date).result or sent
 
 
-def is_superseded(
-    raw: bytes,
-    later: bytes,
-    base: bytes,
-) -> bool:
+def is_superseded(raw: bytes, later: bytes, base: bytes) -> bool:
     """Whether a later text has each line that a text adds to its base, or an edit of it."""
     # Fault: the server kept the first part of an upload of another device, which uploads it again.
     if later.startswith(raw):
@@ -169,10 +133,7 @@ def is_superseded(
     return _edited(dropped, later_lines - lines - base_lines) == dropped
 
 
-def _edited(
-    lost: set[bytes],
-    typed: set[bytes],
-) -> set[bytes]:
+def _edited(lost: set[bytes], typed: set[bytes]) -> set[bytes]:
     """The lost lines that became one of the typed lines."""
     if len(lost) * len(typed) > MAX_PAIRS:
         return set()
@@ -193,11 +154,7 @@ def items_of(raw: bytes) -> set[bytes]:
     return {line for line in lines if line and not _is_heading(line)}
 
 
-def without_torn(
-    raw: bytes,
-    complete: bytes,
-    older: Iterable[bytes],
-) -> bytes:
+def without_torn(raw: bytes, complete: bytes, older: Iterable[bytes]) -> bytes:
     """Remove the lines that are only the beginning of a line of a text that the server cut short.
 
     `older`: earlier texts; a line that was in one of them is not torn.
@@ -206,9 +163,7 @@ def without_torn(
     complete_lines = set(lines).union(*(text.splitlines() for text in older))
     # The text of a server that cut it short ends with the torn line.
     items = items_of(raw)
-    last_known = max(
-        (at for at, line in enumerate(lines) if line.strip() in items), default=-1
-    )
+    last_known = max((at for at, line in enumerate(lines) if line.strip() in items), default=-1)
     candidates = lines[last_known + 1 :]
 
     def is_torn(line: bytes) -> bool:
@@ -235,10 +190,7 @@ def join_records(texts: Sequence[bytes]) -> bytes:
     return _without(joined, is_torn)
 
 
-def _without(
-    raw: bytes,
-    is_dropped: Callable[[bytes], bool],
-) -> bytes:
+def _without(raw: bytes, is_dropped: Callable[[bytes], bool]) -> bytes:
     """A text without some lines. `is_dropped` gets each line without its ending."""
     lines = raw.splitlines(keepends=True)
     return b"".join(line for line in lines if not is_dropped(line.rstrip(b"\r\n")))

@@ -102,26 +102,12 @@ DIR: dict[tuple[str, str], Cell] = {
 }
 
 
-EQUAL: dict[Was, Cell] = {
-    "file": ("4", O.ADOPT),
-    "none": ("23", O.ADOPT),
-    "dir": ("34b", O.ADOPT),
-}
+EQUAL: dict[Was, Cell] = {"file": ("4", O.ADOPT), "none": ("23", O.ADOPT), "dir": ("34b", O.ADOPT)}
 """Instead of a merge, where both sides hold the same bytes"""
-TABLES: dict[Was, dict[tuple[str, str], Cell]] = {
-    "file": FILE,
-    "none": NONE,
-    "dir": DIR,
-}
+TABLES: dict[Was, dict[tuple[str, str], Cell]] = {"file": FILE, "none": NONE, "dir": DIR}
 
 
-def cell(
-    was: Was,
-    local: Now,
-    remote: Now,
-    *,
-    equal: bool = False,
-) -> Cell:
+def cell(was: Was, local: Now, remote: Now, *, equal: bool = False) -> Cell:
     """The row and the outcome. Links and unknown states come before everything else (rows 18 to 20).
 
     `equal`: both sides hold the same bytes.

@@ -26,10 +26,7 @@ from vault_memory.sync.trees import Dir, Side, Tree, ancestors, depth, within
 PARENT_MISSING = "its directory cannot be made yet"
 
 
-def remove_emptied(
-    planner: PathPlanner,
-    busy: Collection[str],
-) -> list[Action]:
+def remove_emptied(planner: PathPlanner, busy: Collection[str]) -> list[Action]:
     """Remove directories whose complete content is deleted, the deepest first. All others stay."""
     deleted: dict[Side, set[str]] = {
         "remote": _paths_of(planner, DeleteRemote),
@@ -57,10 +54,7 @@ def remove_emptied(
     return removals
 
 
-def _paths_of(
-    planner: PathPlanner,
-    kind: type[DeleteRemote | TrashLocal],
-) -> set[str]:
+def _paths_of(planner: PathPlanner, kind: type[DeleteRemote | TrashLocal]) -> set[str]:
     return {action.path for action in planner.actions if isinstance(action, kind)}
 
 
@@ -68,20 +62,12 @@ def _deepest_first(emptied: tuple[str, str, Decision]) -> int:
     return -depth(emptied[0])
 
 
-def _has_remaining(
-    planner: PathPlanner,
-    top: str,
-    side: Side,
-    deleted: Collection[str],
-) -> bool:
+def _has_remaining(planner: PathPlanner, top: str, side: Side, deleted: Collection[str]) -> bool:
     nodes = planner.view.side(side).nodes
     return any(path in nodes and path not in deleted for path in planner.below(top))
 
 
-def with_parents(
-    planner: PathPlanner,
-    moves: Iterable[Move | MoveBase],
-) -> list[Action]:
+def with_parents(planner: PathPlanner, moves: Iterable[Move | MoveBase]) -> list[Action]:
     """Return all actions, preceded by the directories they need.
 
     A path whose directory cannot be made yet waits.
@@ -127,10 +113,7 @@ def _new_name(action: Action) -> tuple[Side, str] | None:
 
 
 def _missing_parents(
-    path: str,
-    tree: Tree,
-    arrivals: Collection[str],
-    made: Collection[str],
+    path: str, tree: Tree, arrivals: Collection[str], made: Collection[str]
 ) -> list[str] | None:
     """The directories above a path that have to be made; None when that has to wait."""
     missing: list[str] = []
@@ -147,10 +130,7 @@ def _missing_parents(
     return missing
 
 
-def _make_dir(
-    path: str,
-    side: Side,
-) -> Action:
+def _make_dir(path: str, side: Side) -> Action:
     match side:
         case "local":
             return MakeLocalDir(path=path, row="29")
@@ -160,11 +140,7 @@ def _make_dir(
             assert_never(side)
 
 
-def _remove_dir(
-    path: str,
-    side: Side,
-    row: str,
-) -> Action:
+def _remove_dir(path: str, side: Side, row: str) -> Action:
     match side:
         case "local":
             return RemoveLocalDir(path=path, row=row)

@@ -10,13 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, field
 from itertools import pairwise, product
 
-from vault_memory.markdown.merging.similarity import (
-    LIKE,
-    MAX_PAIRS,
-    best_pairs,
-    likeness,
-    words_in,
-)
+from vault_memory.markdown.merging.similarity import LIKE, MAX_PAIRS, best_pairs, likeness, words_in
 from vault_memory.markdown.merging.three_way import merge
 
 _is_heading = re.compile(rb"#{1,6}(\s|$)").match
@@ -38,13 +32,7 @@ class LineForms:
 
     next_forms: Mapping[bytes, bytes] = field(default_factory=dict)
 
-    def merge(
-        self,
-        base: bytes | None,
-        ours: bytes,
-        theirs: bytes,
-        date: str,
-    ) -> bytes | None:
+    def merge(self, base: bytes | None, ours: bytes, theirs: bytes, date: str) -> bytes | None:
         """Merge two versions, in which each line has its latest form; None when that is impossible."""
         base_lines = _lines_of(base or b"")
         new_base = None if base is None else self.renew(base, ours + b"\n" + theirs)
@@ -57,10 +45,7 @@ class LineForms:
         ).result
 
     def renew(
-        self,
-        text: bytes,
-        second: bytes = b"",
-        base_lines: Set[bytes] = frozenset(),
+        self, text: bytes, second: bytes = b"", base_lines: Set[bytes] = frozenset()
     ) -> bytes:
         """Replace each line by its latest form that is in the text itself or in the second one.
 
@@ -82,11 +67,7 @@ class LineForms:
                 lines.add(latest)
         return b"".join(rows)
 
-    def _latest(
-        self,
-        line: bytes,
-        lines: set[bytes],
-    ) -> bytes | None:
+    def _latest(self, line: bytes, lines: set[bytes]) -> bytes | None:
         """The latest form of a line that is among these lines; None for a line without a later form there."""
         latest, form, passed = None, self.next_forms.get(line), {line}
         while form is not None and form not in passed:
@@ -119,10 +100,7 @@ def forms_in(texts: Sequence[SeenText]) -> LineForms:
     return LineForms(next_forms)
 
 
-def _pairs(
-    removed: Iterable[bytes],
-    added: Iterable[bytes],
-) -> list[tuple[bytes, bytes]]:
+def _pairs(removed: Iterable[bytes], added: Iterable[bytes]) -> list[tuple[bytes, bytes]]:
     """The removed lines, each with the added one that it may have become."""
     olds, news = sorted(removed), sorted(added)
     if not olds or not news or len(olds) * len(news) > MAX_PAIRS:
@@ -135,10 +113,7 @@ def _pairs(
     return [(olds[number], news[place]) for number, place in best_pairs(likes)]
 
 
-def _likeness(
-    old: bytes,
-    new: bytes,
-) -> float:
+def _likeness(old: bytes, new: bytes) -> float:
     like = likeness(_words(old), _words(new))
     return max(like, LIKE) if new.startswith(old) else like
 

@@ -11,25 +11,13 @@ from vault_memory.rules.paths.filenames import clashes
 from vault_memory.sync.actions import KeepBoth, MoveLocal, MoveRemote
 from vault_memory.sync.plan.sync_exclusions import LONGEST_NAME
 from vault_memory.sync.settings import Names, Settings
-from vault_memory.sync.trees import (
-    BaseFile,
-    File,
-    Side,
-    Tree,
-    View,
-    unchanged,
-    within,
-)
+from vault_memory.sync.trees import BaseFile, File, Side, Tree, View, unchanged, within
 
 MOVING = "memory move"
 """Part of the name that a file has between two renames; such a name never wins a clash"""
 
 
-def beside(
-    path: str,
-    mark: str,
-    used_names: Container[str],
-) -> str:
+def beside(path: str, mark: str, used_names: Container[str]) -> str:
     """A free name next to `path` with `` (mark)`` before its ending.
 
     A long stem is shortened, a used name gets a number.
@@ -48,10 +36,7 @@ def beside(
     raise AssertionError("a million copies")
 
 
-def _shortened(
-    stem: str,
-    size: int,
-) -> str:
+def _shortened(stem: str, size: int) -> str:
     """The beginning of a stem that fits into so many bytes of UTF-8."""
     # Fault (F109): a name grows by the mark. Cut inside a character, it would be no
     # text on other systems.
@@ -60,11 +45,7 @@ def _shortened(
 
 
 def copy_of(
-    path: str,
-    settings: Settings,
-    used_names: Container[str],
-    *,
-    was_file: bool = False,
+    path: str, settings: Settings, used_names: Container[str], *, was_file: bool = False
 ) -> str:
     """``a.md`` gives ``a (memory copy 2026-11-21 203312 laptop).md``, or ``… was a file)``."""
     why = "was a file" if was_file else settings.device
@@ -84,10 +65,7 @@ def composed(path: str) -> str:
 # --- One name in two Unicode forms ------------------------------------------------------------
 
 
-def same_form(
-    view: View,
-    settings: Settings,
-) -> list[MoveLocal | MoveRemote]:
+def same_form(view: View, settings: Settings) -> list[MoveLocal | MoveRemote]:
     """Rename files that one side stores in another Unicode form only (§5.5).
 
     A name in the base wins. A new name is composed where the server stores composed names.
@@ -106,27 +84,17 @@ def same_form(
     return moves
 
 
-def _rename_to_base_form(
-    path: str,
-    base_name: str,
-    view: View,
-) -> MoveLocal | MoveRemote | None:
+def _rename_to_base_form(path: str, base_name: str, view: View) -> MoveLocal | MoveRemote | None:
     match view.local.nodes.get(path), view.remote.nodes.get(path):
         case File() as local, None if _is_base_file(base_name, view, view.local, local):
             return MoveLocal(path=path, to=base_name, hash=local.hash, row="5.5")
-        case None, File() as remote if _is_base_file(
-            base_name, view, view.remote, remote
-        ):
+        case None, File() as remote if _is_base_file(base_name, view, view.remote, remote):
             return MoveRemote(path=path, to=base_name, tag=remote.tag, row="5.5")
         case _:
             return None
 
 
-def _rename_to_composed_form(
-    path: str,
-    view: View,
-    settings: Settings,
-) -> MoveLocal | None:
+def _rename_to_composed_form(path: str, view: View, settings: Settings) -> MoveLocal | None:
     if not settings.remote_names.folds_unicode:
         return None
     local, name = view.local.nodes.get(path), composed(path)
@@ -137,12 +105,7 @@ def _rename_to_composed_form(
     return MoveLocal(path=path, to=name, hash=local.hash, row="5.5")
 
 
-def _is_base_file(
-    base_name: str,
-    view: View,
-    side: Tree,
-    node: File,
-) -> bool:
+def _is_base_file(base_name: str, view: View, side: Tree, node: File) -> bool:
     """Whether the file is the one of the base, which its side has under no other name."""
     was = view.base.get(base_name)
     if not isinstance(was, BaseFile) or base_name in side.nodes:
@@ -163,11 +126,7 @@ class Clashes:
     """paths that wait until another one is gone"""
 
 
-def find_clashes(
-    view: View,
-    settings: Settings,
-    used_names: set[str],
-) -> Clashes:
+def find_clashes(view: View, settings: Settings, used_names: set[str]) -> Clashes:
     """Find names that one side cannot hold beside each other.
 
     The name in the base stays; without one, the name that the weaker side has.
@@ -184,25 +143,16 @@ def find_clashes(
     return Clashes(tuple(renames), frozenset(waiting))
 
 
-def _weaker_side(
-    view: View,
-    settings: Settings,
-) -> tuple[Tree, Names] | None:
+def _weaker_side(view: View, settings: Settings) -> tuple[Tree, Names] | None:
     """The side that cannot hold all names; the server where neither can."""
-    for tree, names in (
-        (view.remote, settings.remote_names),
-        (view.local, settings.local_names),
-    ):
+    for tree, names in ((view.remote, settings.remote_names), (view.local, settings.local_names)):
         if names.folds_case or names.folds_unicode:
             return tree, names
     return None
 
 
 def _losers(
-    group: tuple[str, ...],
-    view: View,
-    weaker: tuple[Tree, Names],
-    waiting: set[str],
+    group: tuple[str, ...], view: View, weaker: tuple[Tree, Names], waiting: set[str]
 ) -> list[str]:
     """The names of a group that have to change. Adds names to `waiting` that wait for a deletion."""
     tree, names = weaker
@@ -218,27 +168,17 @@ def _losers(
     if any(_is_leaving(path, view) for path in clashing):
         waiting.update(path for path in clashing if path not in view.base)
         return []
-    winner = min(
-        clashing,
-        key=lambda path: (path not in view.base, path not in tree.nodes, path),
-    )
+    winner = min(clashing, key=lambda path: (path not in view.base, path not in tree.nodes, path))
     return [path for path in clashing if path != winner and path not in view.base]
 
 
-def _is_leaving(
-    path: str,
-    view: View,
-) -> bool:
+def _is_leaving(path: str, view: View) -> bool:
     """Whether both sides had the path, and one of them has deleted it."""
     is_on_both = path in view.local.nodes and path in view.remote.nodes
     return path in view.base and not is_on_both
 
 
-def _is_same_name(
-    first: str,
-    second: str,
-    names: Names,
-) -> bool:
+def _is_same_name(first: str, second: str, names: Names) -> bool:
     """Whether a side with such names takes the two for one."""
     if composed(first) == composed(second):
         return names.folds_unicode
@@ -250,11 +190,7 @@ def _is_same_name(
 
 
 def _rename(
-    path: str,
-    group: tuple[str, ...],
-    view: View,
-    settings: Settings,
-    used_names: set[str],
+    path: str, group: tuple[str, ...], view: View, settings: Settings, used_names: set[str]
 ) -> list[KeepBoth]:
     """Rename a file on each side that has it."""
     form = composed(path)
@@ -262,10 +198,7 @@ def _rename(
     unicode_only = any(composed(rival) == form for rival in rivals)
     mark = "unicode clash" if unicode_only else "case clash"
     copy = beside(path, f"{mark} {settings.stamp} {settings.device}", used_names)
-    note = (
-        f"`{path}` differs from another name only in case or Unicode form;"
-        f" it is now `{copy}`"
-    )
+    note = f"`{path}` differs from another name only in case or Unicode form; it is now `{copy}`"
     renames: list[KeepBoth] = []
     sides: tuple[Side, ...] = ("local", "remote")
     for side in sides:
@@ -275,13 +208,7 @@ def _rename(
         used_names.add(copy)
         renames.append(
             KeepBoth(
-                path=path,
-                side=side,
-                copy=copy,
-                hash=node.hash,
-                tag=node.tag,
-                row="5.5",
-                note=note,
+                path=path, side=side, copy=copy, hash=node.hash, tag=node.tag, row="5.5", note=note
             )
         )
     return renames

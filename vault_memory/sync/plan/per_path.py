@@ -92,11 +92,7 @@ class PathPlanner:
                 return
             yield path
 
-    def changed_below(
-        self,
-        top: str,
-        side: Tree,
-    ) -> bool:
+    def changed_below(self, top: str, side: Tree) -> bool:
         """Whether a path below a directory is new, changed or immovable on one side."""
         # Fault (F111): what takes no part in the pass still needs its directory.
         if any(path.startswith(top + "/") for path in self.immovable):
@@ -110,12 +106,7 @@ class PathPlanner:
     def _nodes(self, path: str) -> tuple[Node | None, Node | None]:
         return self.view.local.nodes.get(path), self.view.remote.nodes.get(path)
 
-    def _action(
-        self,
-        path: str,
-        row: str,
-        outcome: Decision,
-    ) -> Action | None:
+    def _action(self, path: str, row: str, outcome: Decision) -> Action | None:
         local, remote = self._nodes(path)
         if self._needs_fetch(path, outcome, remote):
             assert isinstance(remote, File)
@@ -146,12 +137,7 @@ class PathPlanner:
             case _:
                 assert_never(outcome)
 
-    def _needs_fetch(
-        self,
-        path: str,
-        outcome: Decision,
-        remote: Node | None,
-    ) -> bool:
+    def _needs_fetch(self, path: str, outcome: Decision, remote: Node | None) -> bool:
         """Whether the decision needs the bytes of the server's file, and only its tag is known."""
         if not isinstance(remote, File) or remote.hash is not None:
             return False
@@ -162,11 +148,7 @@ class PathPlanner:
         was = self.view.base.get(path)
         return isinstance(was, BaseFile) and not unchanged(was, remote)
 
-    def _refresh(
-        self,
-        path: str,
-        row: str,
-    ) -> Refresh | None:
+    def _refresh(self, path: str, row: str) -> Refresh | None:
         """Record a new tag or id; None when the record is up to date."""
         was = self.view.base.get(path)
         current = _record(*self._nodes(path), was)
@@ -174,12 +156,7 @@ class PathPlanner:
             return None
         return Refresh(path=path, base=current, row=row)
 
-    def _send(
-        self,
-        path: str,
-        row: str,
-        outcome: Decision,
-    ) -> Action:
+    def _send(self, path: str, row: str, outcome: Decision) -> Action:
         """Bring a local file or directory to the server."""
         local, remote = self._nodes(path)
         if isinstance(local, Dir):
@@ -194,12 +171,7 @@ class PathPlanner:
             tag = remote.tag
         return Upload(path=path, hash=local.hash or "", tag=tag, row=row, note=note)
 
-    def _receive(
-        self,
-        path: str,
-        row: str,
-        outcome: Decision,
-    ) -> Action:
+    def _receive(self, path: str, row: str, outcome: Decision) -> Action:
         """Bring a file or directory of the server to the vault."""
         local, remote = self._nodes(path)
         if isinstance(remote, Dir):
@@ -214,12 +186,7 @@ class PathPlanner:
             local_hash = local.hash
         return Download(path=path, hash=local_hash, tag=remote.tag, row=row, note=note)
 
-    def _note_of_kept_rename(
-        self,
-        path: str,
-        id: str,
-        deleted_on: Tree,
-    ) -> str:
+    def _note_of_kept_rename(self, path: str, id: str, deleted_on: Tree) -> str:
         """A note when one side renamed what the other side deleted, or nothing.
 
         A rename shows the intent to keep (§5.4).
@@ -230,13 +197,11 @@ class PathPlanner:
         origin = self._path_by_id(side, id)
         if origin is None or any(node is not None for node in self._nodes(origin)):
             return ""
-        return f"`{origin}` was deleted on one side and renamed to `{path}` on the other: it is kept"
+        return (
+            f"`{origin}` was deleted on one side and renamed to `{path}` on the other: it is kept"
+        )
 
-    def _path_by_id(
-        self,
-        side: str,
-        id: str,
-    ) -> str | None:
+    def _path_by_id(self, side: str, id: str) -> str | None:
         """The path in the base of the file that has this id on one side."""
         if not self._base_by_id:
             for path, was in self.view.base.items():
@@ -244,12 +209,7 @@ class PathPlanner:
                 self._base_by_id["remote", was.remote_id] = path
         return self._base_by_id.get((side, id))
 
-    def _remove(
-        self,
-        path: str,
-        row: str,
-        outcome: Decision,
-    ) -> Action | None:
+    def _remove(self, path: str, row: str, outcome: Decision) -> Action | None:
         """Delete or forget a path whose absence was seen twice; else it waits."""
         local, remote = self._nodes(path)
         if not self._is_absence_certain(path):
@@ -273,25 +233,15 @@ class PathPlanner:
                 return False
         return True
 
-    def _copy_remote(
-        self,
-        path: str,
-        row: str,
-    ) -> KeepBoth:
+    def _copy_remote(self, path: str, row: str) -> KeepBoth:
         """Rename the server's file to a copy: the vault has a directory of that name."""
         _, remote = self._nodes(path)
         assert isinstance(remote, File)
         copy = self._reserve_copy(path, was_file=True)
         note = f"`{path}` is a directory here; the file of the server is now `{copy}`"
-        return KeepBoth(
-            path=path, side="remote", copy=copy, tag=remote.tag, row=row, note=note
-        )
+        return KeepBoth(path=path, side="remote", copy=copy, tag=remote.tag, row=row, note=note)
 
-    def _copy_local(
-        self,
-        path: str,
-        row: str,
-    ) -> KeepBoth | None:
+    def _copy_local(self, path: str, row: str) -> KeepBoth | None:
         """Rename the local file to a copy; None until the server's directory is understood."""
         local, remote = self._nodes(path)
         assert isinstance(local, File)
@@ -303,9 +253,7 @@ class PathPlanner:
         copy = self._reserve_copy(path, was_file=is_folder)
         rival = "a directory" if is_folder else "another text"
         note = f"`{path}` is {rival} on the server; the local file is now `{copy}`"
-        return KeepBoth(
-            path=path, side="local", copy=copy, hash=local.hash, row=row, note=note
-        )
+        return KeepBoth(path=path, side="local", copy=copy, hash=local.hash, row=row, note=note)
 
     def _has_unfetched_below(self, top: str) -> bool:
         """Whether a file below has a new tag, and its bytes are not known yet."""
@@ -318,12 +266,7 @@ class PathPlanner:
                 return True
         return False
 
-    def _reserve_copy(
-        self,
-        path: str,
-        *,
-        was_file: bool = False,
-    ) -> str:
+    def _reserve_copy(self, path: str, *, was_file: bool = False) -> str:
         """A free name for a copy; of a copy, the name of the original is used."""
         folder, slash, name = path.rpartition("/")
         # Fault (D71): the copy of a copy would get a longer name in each pass.
@@ -332,11 +275,7 @@ class PathPlanner:
         self.used_names.add(copy)
         return copy
 
-    def _merge(
-        self,
-        path: str,
-        row: str,
-    ) -> Action | None:
+    def _merge(self, path: str, row: str) -> Action | None:
         """Merge two texts; of other kinds of files both copies stay."""
         if not path.endswith(MERGED):
             return self._copy_local(path, row)
@@ -366,10 +305,7 @@ def _was(was: BaseNode | None) -> Was:
             assert_never(was)
 
 
-def state(
-    was: BaseNode | None,
-    node: Node | None,
-) -> Now:
+def state(was: BaseNode | None, node: Node | None) -> Now:
     """Compare a node with the base; of a directory, without its contents."""
     match node:
         case None:
@@ -384,20 +320,13 @@ def state(
             return "?"
 
 
-def _holds_same_bytes(
-    local: Node | None,
-    remote: Node | None,
-) -> bool:
+def _holds_same_bytes(local: Node | None, remote: Node | None) -> bool:
     if not isinstance(local, File) or not isinstance(remote, File):
         return False
     return local.hash == remote.hash
 
 
-def _record(
-    local: Node | None,
-    remote: Node | None,
-    was: BaseNode | None,
-) -> BaseFile | BaseDir:
+def _record(local: Node | None, remote: Node | None, was: BaseNode | None) -> BaseFile | BaseDir:
     """The new base of a path; an id that a side does not report stays as it was."""
     assert isinstance(local, File | Dir)
     assert isinstance(remote, File | Dir)

@@ -62,12 +62,7 @@ class SyncPlan:
     """why earlier texts of the vault are not uploaded (B9); `approve_restore` allows them"""
 
 
-def plan(
-    base: Base,
-    local: Tree,
-    remote: Tree,
-    settings: Settings | None = None,
-) -> SyncPlan:
+def plan(base: Base, local: Tree, remote: Tree, settings: Settings | None = None) -> SyncPlan:
     """Compare the three trees and plan how both sides become the same without losing a text."""
     settings = settings or Settings()
     view, exclusions = exclude(base, local, remote, settings)
@@ -100,9 +95,7 @@ def plan(
         older_here=safety_limits.older_here(settings),
     )
     allowed, stopped = _split(actions, settings, limits)
-    has_stopped_deletes = any(
-        isinstance(entry.action, safety_limits.DELETES) for entry in stopped
-    )
+    has_stopped_deletes = any(isinstance(entry.action, safety_limits.DELETES) for entry in stopped)
     return replace(
         empty,
         actions=in_order(allowed),
@@ -150,9 +143,7 @@ def _refetch_changed(view: View) -> list[Action]:
 
 
 def _split(
-    actions: Iterable[Action],
-    settings: Settings,
-    limits: safety_limits.HoldReasons,
+    actions: Iterable[Action], settings: Settings, limits: safety_limits.HoldReasons
 ) -> tuple[list[Action], list[HeldAction]]:
     """Separate the allowed actions from those that the mode or a safety limit stops."""
     allowed: list[Action] = []
@@ -160,9 +151,7 @@ def _split(
     for action in actions:
         if settings.mode == "pull" and isinstance(action, Merge):
             action = replace(action, upload=False)
-        reason = _forbidden_by_mode(action, settings) or limits.why_held(
-            action, settings
-        )
+        reason = _forbidden_by_mode(action, settings) or limits.why_held(action, settings)
         if reason:
             stopped.append(HeldAction(action, reason))
         else:
@@ -170,10 +159,7 @@ def _split(
     return allowed, stopped
 
 
-def _forbidden_by_mode(
-    action: Action,
-    settings: Settings,
-) -> str:
+def _forbidden_by_mode(action: Action, settings: Settings) -> str:
     """The reason why the mode forbids an action, or nothing."""
     match settings.mode:
         case "read-only":
@@ -186,10 +172,7 @@ def _forbidden_by_mode(
             return ""
 
 
-def _notes(
-    base: Base,
-    exclusions: Exclusions,
-) -> tuple[PlanRemark, ...]:
+def _notes(base: Base, exclusions: Exclusions) -> tuple[PlanRemark, ...]:
     return tuple(
         PlanRemark(path, "20", f"`{path}` was a note and is not one now: {reason}")
         for path, reason in sorted(exclusions.links.items())

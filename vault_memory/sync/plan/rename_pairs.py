@@ -32,11 +32,7 @@ class Pair:
     dst: str
 
 
-def pairs(
-    view: View,
-    side: Side,
-    settings: Settings,
-) -> Renamed:
+def pairs(view: View, side: Side, settings: Settings) -> Renamed:
     """Find what one side has renamed."""
     tree = view.side(side)
     by_id = _paths_by_id(tree)
@@ -53,11 +49,7 @@ def pairs(
     return _topmost(_onto_nothing(renamed, view))
 
 
-def _saved_under_new_names(
-    renamed: Renamed,
-    view: View,
-    settings: Settings,
-) -> Renamed:
+def _saved_under_new_names(renamed: Renamed, view: View, settings: Settings) -> Renamed:
     """Find the notes that have another name and another inode, by their texts.
 
     Many programs save a new file in place of the old one. Of several notes that are alike, none counts.
@@ -74,8 +66,7 @@ def _saved_under_new_names(
     return {
         src: dst
         for src, dst in sorted(alike)
-        if olds[src] == news[dst] == 1
-        and _is_same_thing(Pair(src, dst), view, "local", settings)
+        if olds[src] == news[dst] == 1 and _is_same_thing(Pair(src, dst), view, "local", settings)
     }
 
 
@@ -90,11 +81,7 @@ def _paths_by_id(tree: Tree) -> dict[str, str | None]:
     return paths
 
 
-def _has_left(
-    src: str,
-    view: View,
-    side: Side,
-) -> bool:
+def _has_left(src: str, view: View, side: Side) -> bool:
     """Whether the old name is free, or has something else."""
     was, node = view.base[src], view.side(side).nodes.get(src)
     if isinstance(was, BaseFile):
@@ -107,46 +94,29 @@ def _has_left(
     )
 
 
-def _is_in_place(
-    path: str,
-    view: View,
-    side: Side,
-) -> bool:
+def _is_in_place(path: str, view: View, side: Side) -> bool:
     """Whether a file of the base is still under its name, with its bytes."""
     was, node = view.base[path], view.side(side).nodes.get(path)
     return isinstance(was, BaseFile) and isinstance(node, File) and unchanged(was, node)
 
 
-def _id_on(
-    side: Side,
-    was: BaseNode,
-) -> str:
+def _id_on(side: Side, was: BaseNode) -> str:
     return was.local_id if side == "local" else was.remote_id
 
 
-def files_below(
-    top: str,
-    base: Base,
-) -> Iterator[str]:
+def files_below(top: str, base: Base) -> Iterator[str]:
     """Yield the files of the base below a directory."""
     for path, was in base.items():
         if isinstance(was, BaseFile) and path.startswith(top + "/"):
             yield path
 
 
-def _is_same_thing(
-    pair: Pair,
-    view: View,
-    side: Side,
-    settings: Settings,
-) -> bool:
+def _is_same_thing(pair: Pair, view: View, side: Side, settings: Settings) -> bool:
     """Whether what has the new name is what left the old one."""
     was, node = view.base[pair.src], view.side(side).nodes[pair.dst]
     # Fault: a move would take away a note that the bot needs at this path, such as
     # USER.md.
-    if any(
-        within(path, pair.src) or within(path, pair.dst) for path in settings.must_exist
-    ):
+    if any(within(path, pair.src) or within(path, pair.dst) for path in settings.must_exist):
         return False
     match was, node:
         case (BaseFile(), File()) | (BaseDir(), Dir()) if side == "remote":
@@ -160,10 +130,7 @@ def _is_same_thing(
             return False
 
 
-def _has_brought_a_file(
-    pair: Pair,
-    view: View,
-) -> bool:
+def _has_brought_a_file(pair: Pair, view: View) -> bool:
     """Whether a directory has a file of the one that left, by its inode or its bytes."""
     # Fault: a new directory gets the inode of a deleted one. Moved, it would take over
     # the shares and tags of the deleted one.
@@ -177,14 +144,9 @@ def _has_brought_a_file(
     return False
 
 
-def _onto_nothing(
-    renamed: Renamed,
-    view: View,
-) -> Renamed:
+def _onto_nothing(renamed: Renamed, view: View) -> Renamed:
     """Drop pairs whose new name was another note: that note was changed, not renamed."""
-    while wrong := [
-        src for src, dst in renamed.items() if dst in view.base and dst not in renamed
-    ]:
+    while wrong := [src for src, dst in renamed.items() if dst in view.base and dst not in renamed]:
         for src in wrong:
             del renamed[src]
     return renamed

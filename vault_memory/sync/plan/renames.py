@@ -43,11 +43,7 @@ class Renames:
         return path in self.busy or not self.busy.isdisjoint(ancestors(path))
 
 
-def plan_renames(
-    view: View,
-    settings: Settings,
-    used_names: set[str],
-) -> Renames:
+def plan_renames(view: View, settings: Settings, used_names: set[str]) -> Renames:
     """Plan all moves of this pass.
 
     The server's moves come first. Local moves that overlap with them come in the next pass.
@@ -69,32 +65,17 @@ def plan_renames(
     return Renames(moves, frozenset(ends | late))
 
 
-def _not_below(
-    moves: list[Move | MoveBase],
-    arrivals: Collection[str],
-) -> list[Move | MoveBase]:
+def _not_below(moves: list[Move | MoveBase], arrivals: Collection[str]) -> list[Move | MoveBase]:
     """Drop the moves that end in a directory that another move brings."""
-    return [
-        move
-        for move in moves
-        if not any(within(move.to, arrival) for arrival in arrivals)
-    ]
+    return [move for move in moves if not any(within(move.to, arrival) for arrival in arrivals)]
 
 
-def _clear_of(
-    blocked: Collection[str],
-    renamed: Renamed,
-) -> Renamed:
+def _clear_of(blocked: Collection[str], renamed: Renamed) -> Renamed:
     """What was renamed without touching a blocked path."""
-    return {
-        src: dst for src, dst in renamed.items() if not _overlaps((src, dst), blocked)
-    }
+    return {src: dst for src, dst in renamed.items() if not _overlaps((src, dst), blocked)}
 
 
-def _without(
-    renamed: Renamed,
-    opposite: Renamed,
-) -> Renamed:
+def _without(renamed: Renamed, opposite: Renamed) -> Renamed:
     """What only this side has renamed."""
     return {src: dst for src, dst in renamed.items() if src not in opposite}
 
@@ -112,11 +93,7 @@ def _all_ends(moves: Iterable[Move | MoveBase]) -> set[str]:
 # --- Renames of both sides --------------------------------------------------------------------
 
 
-def _undo_of_mutual_move(
-    local: Renamed,
-    remote: Renamed,
-    view: View,
-) -> MoveLocal | None:
+def _undo_of_mutual_move(local: Renamed, remote: Renamed, view: View) -> MoveLocal | None:
     """Undo a local move of A into B while the server moved B into A: the server's move stays."""
     for src, dst in local.items():
         for remote_src, remote_dst in remote.items():
@@ -140,10 +117,7 @@ def _undo_of_mutual_move(
 
 
 def _moves_of_doubles(
-    local: Renamed,
-    remote: Renamed,
-    view: View,
-    used_names: set[str],
+    local: Renamed, remote: Renamed, view: View, used_names: set[str]
 ) -> list[Move | MoveBase]:
     """The moves for what both sides renamed: to the same name, or the server's name wins."""
     moves: list[Move | MoveBase] = []
@@ -170,20 +144,14 @@ def _moves_of_doubles(
     return moves
 
 
-def _is_placeable(
-    path: str,
-    tree: Tree,
-) -> bool:
+def _is_placeable(path: str, tree: Tree) -> bool:
     """Whether something can be moved to this name: it is free, and no file is above it."""
     if path in tree.nodes:
         return False
     return all(isinstance(tree.nodes.get(up, Dir()), Dir) for up in ancestors(path))
 
 
-def _overlaps(
-    ends: Collection[str],
-    paths: Iterable[str],
-) -> bool:
+def _overlaps(ends: Collection[str], paths: Iterable[str]) -> bool:
     """Whether a path is below one of the ends, or the other way round."""
     return any(within(end, path) or within(path, end) for path in paths for end in ends)
 
@@ -199,11 +167,7 @@ class _MovePlanner:
     settings: Settings
     used_names: set[str]
 
-    def plan_both(
-        self,
-        local: Renamed,
-        remote: Renamed,
-    ) -> tuple[Move | MoveBase, ...]:
+    def plan_both(self, local: Renamed, remote: Renamed) -> tuple[Move | MoveBase, ...]:
         """The moves of both sides, those of the server first."""
         doubles = _moves_of_doubles(local, remote, self.view, self.used_names)
         to_local = self.plan(_without(remote, local), "local")
@@ -214,11 +178,7 @@ class _MovePlanner:
         to_remote = self.plan(only_local, "remote")
         return (*doubles, *to_local, *to_remote)
 
-    def plan(
-        self,
-        renamed: Renamed,
-        to: Side,
-    ) -> list[Move]:
+    def plan(self, renamed: Renamed, to: Side) -> list[Move]:
         """The moves that a side has to make, in order."""
         tree, settings = self.view.side(to), self.settings
         names = settings.local_names if to == "local" else settings.remote_names
@@ -234,11 +194,7 @@ class _MovePlanner:
             moves.append(_as_move(step, to, node, was))
         return moves
 
-    def _movable(
-        self,
-        renamed: Renamed,
-        to: Side,
-    ) -> Renamed:
+    def _movable(self, renamed: Renamed, to: Side) -> Renamed:
         """The renames that a side can repeat."""
         tree = self.view.side(to)
         opposite = self.view.side("remote" if to == "local" else "local")
@@ -257,19 +213,11 @@ class _MovePlanner:
         return movable
 
 
-def _is_same_kind(
-    was: BaseNode,
-    node: Node | None,
-) -> bool:
+def _is_same_kind(was: BaseNode, node: Node | None) -> bool:
     return isinstance(node, File if isinstance(was, BaseFile) else Dir)
 
 
-def _has_room(
-    pair: Pair,
-    movable: Mapping[str, str],
-    tree: Tree,
-    opposite: Tree,
-) -> bool:
+def _has_room(pair: Pair, movable: Mapping[str, str], tree: Tree, opposite: Tree) -> bool:
     """Whether the new name will be free, below directories that exist, move along or can be made."""
     src, dst = pair.src, pair.dst
     if (dst in tree.nodes and dst not in movable) or within(dst, src):
@@ -285,11 +233,7 @@ def _has_room(
     return True
 
 
-def _is_possible_dir(
-    path: str,
-    tree: Tree,
-    opposite: Tree,
-) -> bool:
+def _is_possible_dir(path: str, tree: Tree, opposite: Tree) -> bool:
     """Whether a side has this directory, or can make it since the other side has it."""
     node = tree.nodes.get(path)
     if node is None:
@@ -297,12 +241,7 @@ def _is_possible_dir(
     return isinstance(node, Dir)
 
 
-def _ordered(
-    waiting: list[Pair],
-    used_names: set[str],
-    *,
-    fold: bool,
-) -> list[Pair]:
+def _ordered(waiting: list[Pair], used_names: set[str], *, fold: bool) -> list[Pair]:
     """Order moves so that a name is left before it is taken; a temporary name breaks a cycle.
 
     `fold`: names that differ only in case are one file on that side.
@@ -334,10 +273,7 @@ def _next_ready(waiting: list[Pair]) -> Pair | None:
     return None
 
 
-def _precedes(
-    first: Pair,
-    second: Pair,
-) -> bool:
+def _precedes(first: Pair, second: Pair) -> bool:
     """Whether one move has to be made before another one can be."""
     if within(second.dst, first.src):
         return True
@@ -346,24 +282,13 @@ def _precedes(
     return within(first.src, second.src) and first.src != second.src
 
 
-def _as_move(
-    pair: Pair,
-    to: Side,
-    node: Node | None,
-    was: BaseNode | None,
-) -> Move:
+def _as_move(pair: Pair, to: Side, node: Node | None, was: BaseNode | None) -> Move:
     file = node if isinstance(node, File) else None
     if to == "local":
         return MoveLocal(
-            path=pair.src,
-            to=pair.dst,
-            hash=file.hash if file else None,
-            record=pair.src,
-            row="5.4",
+            path=pair.src, to=pair.dst, hash=file.hash if file else None, record=pair.src, row="5.4"
         )
-    is_unedited = (
-        isinstance(was, BaseFile) and file is not None and unchanged(was, file)
-    )
+    is_unedited = isinstance(was, BaseFile) and file is not None and unchanged(was, file)
     return MoveRemote(
         path=pair.src,
         to=pair.dst,

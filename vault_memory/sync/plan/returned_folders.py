@@ -9,10 +9,7 @@ FEWEST = 2
 """A single note that returns to an earlier text is an edit"""
 
 
-def returned_together(
-    notes: Iterable[str],
-    returned: Set[str],
-) -> frozenset[str]:
+def returned_together(notes: Iterable[str], returned: Set[str]) -> frozenset[str]:
     """The returned notes of the folders in which all of `notes` returned, two or more.
 
     A folder has the notes of the folders below it, too.

@@ -57,10 +57,7 @@ FROM_BACKUP = TrashLocal | RemoveLocalDir | MoveLocal
 """What a plan does here when the server was set back to an earlier state"""
 
 
-def halted(
-    view: View,
-    settings: Settings,
-) -> str:
+def halted(view: View, settings: Settings) -> str:
     """B2: the reason to do nothing, since one side is empty and both were in step; or nothing."""
     # Fault (C57, E95): a disk is not mounted, or the server's folder was replaced by an
     # empty one.
@@ -89,29 +86,19 @@ def _was_replaced(view: View) -> bool:
     same_names = list(_remote_files(view.base, view.remote))
     if any(unchanged(was, node) or _has_id(was, node) for _, was, node in same_names):
         return False
-    others = [
-        node
-        for path, node in remote.items()
-        if isinstance(node, File) and path not in files
-    ]
+    others = [node for path, node in remote.items() if isinstance(node, File) and path not in files]
     # A person edits one note and deletes another. Most homes share a name such as `USER.md`.
     if not others and len(same_names) >= len(vanished):
         return False
     return not _are_moved([files[path] for path in vanished], others)
 
 
-def _has_id(
-    was: BaseFile,
-    node: File,
-) -> bool:
+def _has_id(was: BaseFile, node: File) -> bool:
     """Whether a file on the server has the id of one of the base."""
     return bool(was.remote_id) and was.remote_id == node.id
 
 
-def _are_moved(
-    vanished: Sequence[BaseFile],
-    others: Sequence[File],
-) -> bool:
+def _are_moved(vanished: Sequence[BaseFile], others: Sequence[File]) -> bool:
     """Whether other files on the server are vanished ones under new names.
 
     One id proves that. Texts prove it when there are all of them: two homes may share some.
@@ -128,21 +115,13 @@ def _has_files(tree: Tree) -> bool:
     return any(isinstance(node, File) for node in tree.nodes.values())
 
 
-def too_many(
-    base: Base,
-    actions: Iterable[Action],
-    settings: Settings,
-) -> str:
+def too_many(base: Base, actions: Iterable[Action], settings: Settings) -> str:
     """B1: the reason why the deletions of this plan are not made, or nothing."""
     if settings.no_deletes:
         return settings.no_deletes
     if settings.approve_deletes:
         return ""
-    deleted = {
-        action.path
-        for action in actions
-        if isinstance(action, DeleteRemote | TrashLocal)
-    }
+    deleted = {action.path for action in actions if isinstance(action, DeleteRemote | TrashLocal)}
     files = [path for path, was in base.items() if isinstance(was, BaseFile)]
     # Fault (E95): a wrong folder on one side looks like many deletions on the other.
     if len(deleted) > max(FEW, SHARE * len(files)):
@@ -165,10 +144,7 @@ def _by_section(files: Iterable[str]) -> dict[str, list[str]]:
     return sections
 
 
-def _remote_files(
-    base: Base,
-    remote: Tree,
-) -> Iterator[tuple[str, BaseFile, File]]:
+def _remote_files(base: Base, remote: Tree) -> Iterator[tuple[str, BaseFile, File]]:
     """Yield the files of the base that the server has, with what it has."""
     for path, was in base.items():
         node = remote.nodes.get(path)
@@ -184,10 +160,7 @@ def storm(view: View) -> bool:
     return all(node.hash is None and node.tag != was.tag for _, was, node in files)
 
 
-def changed_there(
-    base: Base,
-    remote: Tree,
-) -> list[str]:
+def changed_there(base: Base, remote: Tree) -> list[str]:
     """The notes and logs whose bytes on the server differ from the base, judged by hash or tag."""
     return [
         path
@@ -196,11 +169,7 @@ def changed_there(
     ]
 
 
-def vanished_there(
-    base: Base,
-    local: Tree,
-    remote: Tree,
-) -> list[str]:
+def vanished_there(base: Base, local: Tree, remote: Tree) -> list[str]:
     """The files that the vault has and the server has lost, seen once or twice."""
 
     def is_readable(path: str) -> bool:
@@ -217,18 +186,12 @@ def vanished_there(
     ]
 
 
-def may_be_restored(
-    changed: int,
-    vanished: int,
-) -> bool:
+def may_be_restored(changed: int, vanished: int) -> bool:
     """Whether enough differs on the server to find out whether texts returned to earlier versions."""
     return changed > 0 and changed + vanished >= BACK
 
 
-def restored(
-    view: View,
-    settings: Settings,
-) -> str:
+def restored(view: View, settings: Settings) -> str:
     """B9: the reason why earlier texts and deletions of the server are not taken over, or nothing."""
     # Fault (E94): a server is restored from a backup and does not report it. To take
     # that over would undo all edits since. A person restores only one or two notes at
@@ -247,12 +210,7 @@ def restored(
     return f"{notes} would go back to earlier texts{deletions}, {OLDER}"
 
 
-def _looks_restored(
-    settings: Settings,
-    changed: int,
-    reverted: int,
-    vanished: int,
-) -> bool:
+def _looks_restored(settings: Settings, changed: int, reverted: int, vanished: int) -> bool:
     """Whether so many notes were reverted or lost that a person must answer."""
     # Fault (E94): another device edits one of the notes while they wait. The others
     # must still wait.
@@ -276,20 +234,14 @@ def older_here(settings: Settings) -> str:
     return f"{notes} would go back to earlier texts on the server, {OLDER_HERE}"
 
 
-def is_from_older_files(
-    action: Action,
-    settings: Settings,
-) -> bool:
+def is_from_older_files(action: Action, settings: Settings) -> bool:
     """Whether B9 holds this action, since the vault has earlier texts."""
     if isinstance(action, Upload | Merge):
         return action.path in settings.older_here
     return isinstance(action, DeleteRemote | RemoveRemoteDir)
 
 
-def is_from_backup(
-    action: Action,
-    settings: Settings,
-) -> bool:
+def is_from_backup(action: Action, settings: Settings) -> bool:
     """Whether B9 holds this action."""
     if isinstance(action, Download) and _is_picture(action):
         # Fault: pictures have no stored versions. So it is unknown whether this one was reverted, and
@@ -311,11 +263,7 @@ class HoldReasons:
     older_here: str
     """B9 for the vault"""
 
-    def why_held(
-        self,
-        action: Action,
-        settings: Settings,
-    ) -> str:
+    def why_held(self, action: Action, settings: Settings) -> str:
         """The reason why an action is not done, or nothing."""
         if self.restored and is_from_backup(action, settings):
             return self.restored
@@ -340,18 +288,13 @@ class Rewrite:
     """the writer: `us`, or `them` for what came from the server"""
 
 
-def fights(
-    rewrites: Sequence[Rewrite],
-    now: float,
-) -> frozenset[str]:
+def fights(rewrites: Sequence[Rewrite], now: float) -> frozenset[str]:
     """B6: paths that writers in turns rewrote more than six times within a minute."""
     recent: dict[str, list[Rewrite]] = defaultdict(list)
     for rewrite in sorted(rewrites, key=lambda rewrite: rewrite.at):
         if now - WITHIN <= rewrite.at <= now:
             recent[rewrite.path].append(rewrite)
-    return frozenset(
-        path for path, history in recent.items() if _turns(history) >= REWRITES
-    )
+    return frozenset(path for path, history in recent.items() if _turns(history) >= REWRITES)
 
 
 def _turns(history: Sequence[Rewrite]) -> int:
@@ -359,18 +302,12 @@ def _turns(history: Sequence[Rewrite]) -> int:
     return sum(first.by != second.by for first, second in pairwise(history))
 
 
-def stamp(
-    now: datetime,
-    last: datetime | None,
-) -> str:
+def stamp(now: datetime, last: datetime | None) -> str:
     """B7: the date in the names of copies."""
     # Fault (B50): the clock goes back. A new copy would seem older than the last one.
     return max(now, last or now).strftime("%Y-%m-%d %H%M%S")
 
 
-def missing(
-    nodes: Mapping[str, Node],
-    must_exist: Iterable[str],
-) -> frozenset[str]:
+def missing(nodes: Mapping[str, Node], must_exist: Iterable[str]) -> frozenset[str]:
     """B4: notes that must exist and do not; the engine has to see that twice, 60 s apart."""
     return frozenset(path for path in must_exist if path not in nodes)

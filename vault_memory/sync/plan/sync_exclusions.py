@@ -55,10 +55,7 @@ def _matcher(patterns: tuple[str, ...]) -> Callable[[str], bool]:
     return globs.file_matcher(patterns)
 
 
-def matches(
-    path: str,
-    patterns: Iterable[str],
-) -> bool:
+def matches(path: str, patterns: Iterable[str]) -> bool:
     """Whether a pattern names the path or a directory above it; one without ``/`` fits at any depth."""
     patterns = tuple(patterns)
     return bool(patterns) and _matcher(patterns)(path)
@@ -69,10 +66,7 @@ def junk(name: str) -> bool:
     return ignored(name) and conflict_copy(name) is None
 
 
-def unfit(
-    path: str,
-    names: Names,
-) -> str | None:
+def unfit(path: str, names: Names) -> str | None:
     """The reason why one side cannot hold this path; None when it can."""
     name = path.rpartition("/")[2]
     if names.strict:
@@ -92,12 +86,7 @@ def unfit(
 # --- What is excluded -------------------------------------------------------------------------
 
 
-def exclude(
-    base: Base,
-    local: Tree,
-    remote: Tree,
-    settings: Settings,
-) -> tuple[View, Exclusions]:
+def exclude(base: Base, local: Tree, remote: Tree, settings: Settings) -> tuple[View, Exclusions]:
     """Return the trees without what is excluded, and the reasons."""
     exclusions = Exclusions()
     passive: set[str] = set()
@@ -123,12 +112,7 @@ def exclude(
     return view, exclusions
 
 
-def excluded(
-    path: str,
-    local: Node | None,
-    remote: Node | None,
-    settings: Settings,
-) -> str:
+def excluded(path: str, local: Node | None, remote: Node | None, settings: Settings) -> str:
     """The reason why a path is left out by its kind or by the configuration, or nothing."""
     if junk(path.rpartition("/")[2]) and path:
         return "files of this kind are never synced"
@@ -144,13 +128,7 @@ def _size(node: Node | None) -> int:
     return node.size if isinstance(node, File) else 0
 
 
-def _why_unclear(
-    path: str,
-    base: Base,
-    local: Tree,
-    remote: Tree,
-    settings: Settings,
-) -> str:
+def _why_unclear(path: str, base: Base, local: Tree, remote: Tree, settings: Settings) -> str:
     """The reason why a path cannot be decided in this pass, or nothing."""
     if path in settings.fights:
         # Fault (D80): two programs overwrite each other's text without end (B6).
@@ -174,11 +152,7 @@ def _why_unclear(
     return ""
 
 
-def _why_node_is_unclear(
-    node: Node,
-    *,
-    needs_tag: bool,
-) -> str:
+def _why_node_is_unclear(node: Node, *, needs_tag: bool) -> str:
     match node:
         case Unknown(reason):
             return reason
@@ -191,11 +165,7 @@ def _why_node_is_unclear(
             return ""
 
 
-def _why_absence_is_unclear(
-    path: str,
-    tree: Tree,
-    settings: Settings,
-) -> str:
+def _why_absence_is_unclear(path: str, tree: Tree, settings: Settings) -> str:
     if path in settings.must_exist and path not in tree.long_gone:
         # Fault (C23): an editor removes a note for a moment while it saves (B4).
         return "it must exist, and is missing: not believed before a minute has passed"
@@ -203,11 +173,7 @@ def _why_absence_is_unclear(
 
 
 def _without(
-    roots: frozenset[str],
-    base: Base,
-    local: Tree,
-    remote: Tree,
-    passive: frozenset[str],
+    roots: frozenset[str], base: Base, local: Tree, remote: Tree, passive: frozenset[str]
 ) -> View:
     """The trees without the paths of `roots` and everything below them."""
 
@@ -217,12 +183,8 @@ def _without(
         return path not in roots and roots.isdisjoint(("", *ancestors(path)))
 
     base = {path: was for path, was in base.items() if is_included(path)}
-    local_nodes = {
-        path: node for path, node in local.nodes.items() if is_included(path)
-    }
-    remote_nodes = {
-        path: node for path, node in remote.nodes.items() if is_included(path)
-    }
+    local_nodes = {path: node for path, node in local.nodes.items() if is_included(path)}
+    remote_nodes = {path: node for path, node in remote.nodes.items() if is_included(path)}
     paths = {*base, *local_nodes, *remote_nodes}
     return View(
         base=base,
@@ -233,14 +195,9 @@ def _without(
     )
 
 
-def forgotten(
-    base: Base,
-    exclusions: Exclusions,
-) -> list[str]:
+def forgotten(base: Base, exclusions: Exclusions) -> list[str]:
     """The paths of the base that are excluded now, or are below an excluded directory."""
     excluded_paths = exclusions.excluded
     if not excluded_paths:
         return []
-    return sorted(
-        path for path in base if not excluded_paths.isdisjoint((path, *ancestors(path)))
-    )
+    return sorted(path for path in base if not excluded_paths.isdisjoint((path, *ancestors(path))))

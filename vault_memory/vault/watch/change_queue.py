@@ -58,12 +58,7 @@ class ChangeQueue:
 
     # --- Producers ---
 
-    def dirty(
-        self,
-        path: str,
-        *,
-        closed: bool | None,
-    ) -> None:
+    def dirty(self, path: str, *, closed: bool | None) -> None:
         """Adds a note that may have changed; `closed`: whether the save ended, None if unclear."""
         with self._ready:
             # Fault: a change of attributes must not end the wait for a save that is
@@ -83,23 +78,13 @@ class ChangeQueue:
                 self._rescan("a great many folders changed at once")
             self._ready.notify()
 
-    def rescan(
-        self,
-        reason: str,
-        *,
-        sweep: bool = False,
-    ) -> None:
+    def rescan(self, reason: str, *, sweep: bool = False) -> None:
         """Requests a look at everything."""
         with self._ready:
             self._rescan(reason, sweep=sweep)
             self._ready.notify()
 
-    def _rescan(
-        self,
-        reason: str,
-        *,
-        sweep: bool = False,
-    ) -> None:
+    def _rescan(self, reason: str, *, sweep: bool = False) -> None:
         # Fault: a routine sweep must not hide that another rescan has a cause.
         has_cause = bool(self._reason)
         self._sweep = sweep and (self._sweep or not has_cause)
@@ -111,11 +96,7 @@ class ChangeQueue:
         if len(self._paths) > MOST_PATHS:
             self._paths.clear()
 
-    def lose(
-        self,
-        reason: str,
-        error: OSError | None = None,
-    ) -> None:
+    def lose(self, reason: str, error: OSError | None = None) -> None:
         """Reports that events were lost, or will be."""
         with self._ready:
             self.lost = self.lost or reason
@@ -150,12 +131,7 @@ class ChangeQueue:
             requested, self._requested = self._requested, []
             return requested
 
-    def wait(
-        self,
-        seconds: float,
-        *,
-        heed_lost: bool,
-    ) -> bool:
+    def wait(self, seconds: float, *, heed_lost: bool) -> bool:
         """Waits for a hint, a wake-up or the time-out. Returns whether it was a wake-up."""
         with self._ready:
             if not self._has_work(heed_lost=heed_lost):

@@ -84,13 +84,7 @@ class DebounceTable:
     def __init__(self) -> None:
         self._states: dict[str, _State] = {}
 
-    def hint(
-        self,
-        path: str,
-        *,
-        now: float,
-        closed: bool,
-    ) -> None:
+    def hint(self, path: str, *, now: float, closed: bool) -> None:
         """Notes that a file may have changed; `closed` when no more writing is expected."""
         state = self._states.get(path)
         if state is None:
@@ -123,12 +117,7 @@ class DebounceTable:
         """Forgets a note, because it is settled, parked or outside the index."""
         self._states.pop(path, None)
 
-    def unreadable(
-        self,
-        path: str,
-        *,
-        now: float,
-    ) -> None:
+    def unreadable(self, path: str, *, now: float) -> None:
         """Notes that a look failed. That proves nothing; the next tries come ever later."""
         state = self._state_at_look(path, now)
         state.revision = None
@@ -164,11 +153,7 @@ class DebounceTable:
             return DebounceDecision.SETTLED
         return self._decide(path, state, note, settled, now)
 
-    def _state_at_look(
-        self,
-        path: str,
-        now: float,
-    ) -> _State:
+    def _state_at_look(self, path: str, now: float) -> _State:
         state = self._states.get(path)
         if state is None:
             state = self._states[path] = _State(since=now, changed=now, due=None)
@@ -176,11 +161,7 @@ class DebounceTable:
         return state
 
     def _note_revision(
-        self,
-        state: _State,
-        note: "Note | None",
-        now: float,
-        quiet: float | None,
+        self, state: _State, note: "Note | None", now: float, quiet: float | None
     ) -> None:
         state.failures = 0
         since = now
@@ -193,11 +174,7 @@ class DebounceTable:
         elif revision != state.revision:
             state.revision, state.agreed, state.changed = revision, now, now
 
-    def _decide_torn(
-        self,
-        state: _State,
-        now: float,
-    ) -> DebounceDecision:
+    def _decide_torn(self, state: _State, now: float) -> DebounceDecision:
         """Decides about a file that was written while it was read: look again soon."""
         state.revision, state.changed = None, now
         # Fault (A22): a program that writes without a pause must not keep its note from
@@ -213,12 +190,7 @@ class DebounceTable:
         return DebounceDecision.KEEP
 
     def _decide(
-        self,
-        path: str,
-        state: _State,
-        note: "Note | None",
-        settled: Settled | None,
-        now: float,
+        self, path: str, state: _State, note: "Note | None", settled: Settled | None, now: float
     ) -> DebounceDecision:
         is_empty = note is None or not note.raw
         # Fault (C23, C64): editors and sync programs make a note disappear or shrink
@@ -233,10 +205,7 @@ class DebounceTable:
         return DebounceDecision.KEEP if is_empty else DebounceDecision.INDEX
 
 
-def _is_cut_off(
-    note: "Note | None",
-    settled: Settled | None,
-) -> bool:
+def _is_cut_off(note: "Note | None", settled: Settled | None) -> bool:
     """Whether a note looks like the first part of a save.
 
     That is: less than half, a true beginning, or an unfinished character at the end.

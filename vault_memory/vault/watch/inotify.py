@@ -34,15 +34,9 @@ _CONTENT = (
 )
 _BELOW = Mask(_CONTENT | Event.IN_ONLYDIR | Event.IN_DONT_FOLLOW | Event.IN_EXCL_UNLINK)
 _ROOT = Mask(
-    _CONTENT
-    | Event.IN_ONLYDIR
-    | Event.IN_EXCL_UNLINK
-    | Event.IN_DELETE_SELF
-    | Event.IN_MOVE_SELF
+    _CONTENT | Event.IN_ONLYDIR | Event.IN_EXCL_UNLINK | Event.IN_DELETE_SELF | Event.IN_MOVE_SELF
 )
-ROOT_GONE = (
-    Event.IN_DELETE_SELF | Event.IN_MOVE_SELF | Event.IN_UNMOUNT | Event.IN_IGNORED
-)
+ROOT_GONE = Event.IN_DELETE_SELF | Event.IN_MOVE_SELF | Event.IN_UNMOUNT | Event.IN_IGNORED
 WENT = Event.IN_DELETE | Event.IN_MOVED_FROM
 _SAVED = Event.IN_CLOSE_WRITE | Event.IN_MOVED_TO | WENT
 """Events that end a save"""
@@ -53,22 +47,13 @@ _NO_MORE = (errno.ENOSPC, errno.ENOMEM, errno.EMFILE, errno.ENFILE)
 class HintReceiver(Protocol):
     """Receives the hints, from the thread that reads events; see `ChangeQueue` for their meaning."""
 
-    def dirty(
-        self,
-        path: str,
-        *,
-        closed: bool | None,
-    ) -> None: ...
+    def dirty(self, path: str, *, closed: bool | None) -> None: ...
 
     def subtree(self, path: str) -> None: ...
 
     def rescan(self, reason: str) -> None: ...
 
-    def lose(
-        self,
-        reason: str,
-        error: OSError | None = None,
-    ) -> None: ...
+    def lose(self, reason: str, error: OSError | None = None) -> None: ...
 
     def reach(self, marks: list[QueueMarker]) -> None: ...
 
@@ -88,12 +73,7 @@ class EventReader(InotifyFD):
     def report_loss(self, reason: str) -> None:
         """Reports that events of all folders were lost."""
 
-    def add_watch(
-        self,
-        path: str,
-        mask: Mask,
-        owner: "FolderWatches",
-    ) -> int:
+    def add_watch(self, path: str, mask: Mask, owner: "FolderWatches") -> int:
         """Watches a folder for `owner`, and returns the watch. Raises OSError."""
         if not self.should_keep_running():
             raise OSError(errno.EBADF, os.strerror(errno.EBADF), path)
@@ -116,11 +96,7 @@ class EventReader(InotifyFD):
         if self.should_keep_running():
             inotify_c.inotify_rm_watch(self._inotify_fd, watch)  # type: ignore[arg-type]
 
-    def place(
-        self,
-        mark: QueueMarker,
-        receiver: HintReceiver,
-    ) -> bool:
+    def place(self, mark: QueueMarker, receiver: HintReceiver) -> bool:
         """Puts a marker behind all events so far. Returns False when no watch is free.
 
         The end of a watch is an event too, and comes in order. So a watch is set on a file that
@@ -141,11 +117,7 @@ class EventReader(InotifyFD):
     def take_marks(self, receiver: HintReceiver) -> list[QueueMarker]:
         """Returns the markers that were not reached, and forgets them."""
         with self.lock:
-            watches = [
-                watch
-                for watch, (_, target) in self._marks.items()
-                if target is receiver
-            ]
+            watches = [watch for watch, (_, target) in self._marks.items() if target is receiver]
             return [self._marks.pop(watch)[0] for watch in watches]
 
     def shut(self) -> None:
@@ -164,9 +136,7 @@ class EventReader(InotifyFD):
             # Fault (C58): without its thread a watcher would be deaf, and say that all
             # is well.
             if self.should_keep_running():
-                self.report_loss(
-                    f"the thread that watches ended ({type(error).__name__}: {error})"
-                )
+                self.report_loss(f"the thread that watches ended ({type(error).__name__}: {error})")
 
     def handle_event(self, event: InotifyEvent) -> None:
         """Gives one event to the folders it belongs to."""
@@ -194,12 +164,7 @@ class FolderWatches:
 
     __slots__ = ("_prefixes", "_watches", "reader", "receiver", "root")
 
-    def __init__(
-        self,
-        reader: EventReader,
-        root: str,
-        receiver: HintReceiver,
-    ) -> None:
+    def __init__(self, reader: EventReader, root: str, receiver: HintReceiver) -> None:
         self.reader = reader
         self.root = root
         self.receiver = receiver
@@ -254,11 +219,7 @@ class FolderWatches:
             return False
         return True
 
-    def _register(
-        self,
-        watch: int,
-        prefix: str,
-    ) -> None:
+    def _register(self, watch: int, prefix: str) -> None:
         # Fault (C55): the system returns the old watch of a folder that was renamed.
         previous = self._prefixes.get(watch, prefix)
         if previous != prefix and self._watches.get(previous) == watch:
@@ -275,22 +236,14 @@ class FolderWatches:
     def remove(self, prefix: str = "") -> None:
         """Removes the watches of a folder that was moved away, and of all below it."""
         with self.reader.lock:
-            below = [
-                watch
-                for watch, path in self._prefixes.items()
-                if path.startswith(prefix)
-            ]
+            below = [watch for watch, path in self._prefixes.items() if path.startswith(prefix)]
             for watch in below:
                 self.forget(watch)
                 self.reader.remove_watch(watch)
 
     # --- Events ---
 
-    def handle(
-        self,
-        prefix: str,
-        event: InotifyEvent,
-    ) -> None:
+    def handle(self, prefix: str, event: InotifyEvent) -> None:
         """Turns one event of the folder `prefix` into a hint."""
         mask = event.mask
         # Fault (C56, C57): the watch follows the old folder. Events of the folder that
@@ -302,23 +255,13 @@ class FolderWatches:
         elif event.name:
             self._handle_file(prefix, os.fsdecode(event.name), mask)
 
-    def _handle_file(
-        self,
-        prefix: str,
-        name: str,
-        mask: int,
-    ) -> None:
+    def _handle_file(self, prefix: str, name: str, mask: int) -> None:
         if name.endswith(SUFFIXES):
             self._handle_note(prefix, name, mask)
         elif name == NAME and not prefix and mask & _MARKER_CHANGED:
             self.receiver.rescan("the vault's marker changed")
 
-    def _handle_note(
-        self,
-        prefix: str,
-        name: str,
-        mask: int,
-    ) -> None:
+    def _handle_note(self, prefix: str, name: str, mask: int) -> None:
         # Fault (C58): only a listing can report a name that is not valid text.
         if unreadable(name):
             self.receiver.subtree(prefix[:-1])
@@ -328,12 +271,7 @@ class FolderWatches:
             closed = None if mask & Event.IN_ATTRIB else bool(mask & _SAVED)
             self.receiver.dirty(prefix + name, closed=closed)
 
-    def _handle_folder(
-        self,
-        prefix: str,
-        name: str,
-        mask: int,
-    ) -> None:
+    def _handle_folder(self, prefix: str, name: str, mask: int) -> None:
         if name.startswith("."):
             return
         path = prefix + name
@@ -351,19 +289,13 @@ class FolderWatches:
             self.arm(prefix)
         except OSError as error:
             if self.reader.should_keep_running():
-                self.receiver.lose(
-                    f"a new folder could not be watched: {error.strerror}", error
-                )
+                self.receiver.lose(f"a new folder could not be watched: {error.strerror}", error)
 
 
 class FolderEvents(EventReader):
     """The watches of one vault, with an inotify instance and a thread of their own."""
 
-    def __init__(
-        self,
-        root: str,
-        receiver: HintReceiver,
-    ) -> None:
+    def __init__(self, root: str, receiver: HintReceiver) -> None:
         super().__init__("vault-watch")
         self._receiver = receiver
         self._folders = FolderWatches(self, root, receiver)

@@ -24,11 +24,7 @@ _VALID_SECONDS = 10.0
 """How long `MountKinds` believes what it read"""
 
 
-def watchable(
-    path: str | os.PathLike[str],
-    *,
-    mounts: str = MOUNTS,
-) -> str | None:
+def watchable(path: str | os.PathLike[str], *, mounts: str = MOUNTS) -> str | None:
     """Returns why events may be missing below this path; None when the system reports all."""
     # A sandbox may hide the table of mounts. Sweeps notice it when events are missing.
     kind = _kind_of(path, mounts)
@@ -37,11 +33,7 @@ def watchable(
     return f"it is on a file system ({kind}) that does not report all changes"
 
 
-def network_file_system(
-    path: str | os.PathLike[str],
-    *,
-    mounts: str = MOUNTS,
-) -> str:
+def network_file_system(path: str | os.PathLike[str], *, mounts: str = MOUNTS) -> str:
     """Returns the type of a file system that other computers share; "" for one of this computer.
 
     Returns "" where the system does not say, too.
@@ -50,10 +42,7 @@ def network_file_system(
     return kind if _OF_NETWORK(kind) else ""
 
 
-def _kind_of(
-    path: str | os.PathLike[str],
-    mounts: str,
-) -> str:
+def _kind_of(path: str | os.PathLike[str], mounts: str) -> str:
     if not sys.platform.startswith("linux"):
         return ""
     try:
@@ -63,10 +52,7 @@ def _kind_of(
         return ""
 
 
-def file_system(
-    path: str,
-    mountinfo: str,
-) -> str:
+def file_system(path: str, mountinfo: str) -> str:
     """Returns the type of a real path's file system, from the text of ``/proc/self/mountinfo``.
 
     Returns "" when the text does not say.
@@ -92,12 +78,7 @@ def _unescape(match: re.Match[str]) -> str:
 class MountKinds:
     """Answers `watchable` for many folders: reads the table of mounts once for a device."""
 
-    def __init__(
-        self,
-        *,
-        mounts: str = MOUNTS,
-        now: Callable[[], float] = time.monotonic,
-    ) -> None:
+    def __init__(self, *, mounts: str = MOUNTS, now: Callable[[], float] = time.monotonic) -> None:
         self._mounts = mounts
         self._now = now
         self._until = float("-inf")

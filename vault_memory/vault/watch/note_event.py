@@ -18,10 +18,6 @@ class NoteEvent(NamedTuple):
         return self.place is not None and self.place.indexed
 
     @classmethod
-    def of(
-        cls,
-        path: str,
-        layout: Layout,
-    ) -> "NoteEvent":
+    def of(cls, path: str, layout: Layout) -> "NoteEvent":
         """Returns the event of a path."""
         return cls(path, layout.place(path))

@@ -47,12 +47,7 @@ class SharedWatcher:
         self._reader: SharedReader | None = None
         self._watches: set[VaultWatch] = set()
 
-    def add(
-        self,
-        root: str,
-        settings: Watch,
-        tell_change: Callable[[], None],
-    ) -> VaultWatch:
+    def add(self, root: str, settings: Watch, tell_change: Callable[[], None]) -> VaultWatch:
         """Watches a vault, which is closed at first.
 
         `tell_change` is called in the thread that reads events: when an open vault has hints to

@@ -14,13 +14,7 @@ from watchdog.observers.inotify_c import InotifyEvent
 from vault_memory.config.sections import Watch
 from vault_memory.vault.watch.change_queue import ChangeHints, ChangeQueue, QueueMarker
 from vault_memory.vault.watch.inotify import EventReader, FolderWatches
-from vault_memory.vault.watch.watcher import (
-    EventSource,
-    Mode,
-    Watcher,
-    root_identity,
-    trouble_of,
-)
+from vault_memory.vault.watch.watcher import EventSource, Mode, Watcher, root_identity, trouble_of
 
 
 class WatchEnded(Exception):
@@ -45,11 +39,7 @@ class VaultEvents(FolderWatches):
 
     __slots__ = ("identity", "watch")
 
-    def __init__(
-        self,
-        reader: EventReader,
-        watch: "VaultWatch",
-    ) -> None:
+    def __init__(self, reader: EventReader, watch: "VaultWatch") -> None:
         super().__init__(reader, watch.root, watch)
         self.watch = watch
         self.identity: tuple[int, int] | None = None
@@ -99,11 +89,7 @@ class VaultEvents(FolderWatches):
         # wait for ever.
         return self.reader.take_marks(self.watch)
 
-    def handle(
-        self,
-        prefix: str,
-        event: InotifyEvent,
-    ) -> None:
+    def handle(self, prefix: str, event: InotifyEvent) -> None:
         """Turns one event into a hint."""
         # A closed vault that changed is read again when it is opened. Until then one
         # busy vault must not slow down the events of the others.
@@ -143,11 +129,7 @@ class VaultWatch:
     )
 
     def __init__(
-        self,
-        root: str,
-        settings: Watch,
-        shared: SharedEvents,
-        tell_change: Callable[[], None],
+        self, root: str, settings: Watch, shared: SharedEvents, tell_change: Callable[[], None]
     ) -> None:
         self.root = root
         self.settings = settings
@@ -224,11 +206,7 @@ class VaultWatch:
             if self.is_removed:
                 raise WatchEnded(f"`{self.root}` is not watched any more")
             watcher = Watcher(
-                self.root,
-                self.settings,
-                now=self._shared.now,
-                wall=self._shared.wall,
-                system=self,
+                self.root, self.settings, now=self._shared.now, wall=self._shared.wall, system=self
             )
             with self._hinting:
                 # From here on, the queue gets all events. One that came before has set
@@ -236,9 +214,7 @@ class VaultWatch:
                 self._watcher, self._queue = watcher, watcher.queue
                 was_changed, self.is_changed = self.is_changed, False
             events = self._events
-            is_unchanged = (
-                events is not None and not was_changed and events.is_current()
-            )
+            is_unchanged = events is not None and not was_changed and events.is_current()
             self._is_reusable = is_unchanged
             watcher.start(is_unchanged=is_unchanged)
             self._is_reusable = False
@@ -364,11 +340,7 @@ class VaultWatch:
         """Returns why the vault has no reliable events; None when it has."""
         return self._obstacle or self._shared.obstacle(root)
 
-    def open(
-        self,
-        root: str,
-        queue: ChangeQueue,
-    ) -> EventSource:
+    def open(self, root: str, queue: ChangeQueue) -> EventSource:
         """Returns the watches of the vault: new ones, or those that are current. Raises OSError."""
         if self._is_reusable and self._events is not None:
             return self._events
@@ -388,12 +360,7 @@ class VaultWatch:
         with self._hinting:
             return self._queue is not None or not self.is_changed
 
-    def dirty(
-        self,
-        path: str,
-        *,
-        closed: bool | None,
-    ) -> None:
+    def dirty(self, path: str, *, closed: bool | None) -> None:
         """A note may have changed."""
         self._put(lambda queue: queue.dirty(path, closed=closed))
 
@@ -405,11 +372,7 @@ class VaultWatch:
         """Anything may have changed."""
         self._put(lambda queue: queue.rescan(reason))
 
-    def lose(
-        self,
-        reason: str,
-        error: OSError | None = None,
-    ) -> None:
+    def lose(self, reason: str, error: OSError | None = None) -> None:
         """Events are lost; the watches are set again by `take`, or by the next `start`."""
         self._put(lambda queue: queue.lose(reason, error))
 

@@ -48,8 +48,7 @@ _DEFAULTS = Watch()
 Mode = Literal["inotify", "polling"]
 
 _WORDS = {
-    errno.ENOSPC: "the system's limit of inotify watches is reached"
-    " (fs.inotify.max_user_watches)",
+    errno.ENOSPC: "the system's limit of inotify watches is reached (fs.inotify.max_user_watches)",
     errno.EMFILE: "the limit of open files or inotify instances is reached"
     " (fs.inotify.max_user_instances)",
     errno.ENFILE: "the system has no more open files to give",
@@ -86,11 +85,7 @@ class EventSystem(Protocol):
     def obstacle(self, root: str) -> str | None:
         """Returns why a vault has no reliable events; None when it has."""
 
-    def open(
-        self,
-        root: str,
-        queue: ChangeQueue,
-    ) -> EventSource:
+    def open(self, root: str, queue: ChangeQueue) -> EventSource:
         """Returns the events of a vault, before they start. Raises OSError."""
 
 
@@ -104,11 +99,7 @@ class OwnEvents:
         """Returns why a vault has no reliable events; None when it has."""
         return watchable(root, mounts=self._mounts)
 
-    def open(
-        self,
-        root: str,
-        queue: ChangeQueue,
-    ) -> EventSource:
+    def open(self, root: str, queue: ChangeQueue) -> EventSource:
         """Returns the events of a vault, before they start. Raises OSError."""
         return inotify.FolderEvents(root, queue)
 
@@ -173,11 +164,7 @@ class Watcher:
 
     # --- For the consumer ---
 
-    def start(
-        self,
-        *,
-        is_unchanged: bool = False,
-    ) -> None:
+    def start(self, *, is_unchanged: bool = False) -> None:
         """Sets the watches. The first hints ask for a rescan, unless the vault `is_unchanged`.
 
         A vault is unchanged when its events of all the time before are known, and none came.
@@ -237,11 +224,7 @@ class Watcher:
 
     def _place(self, marks: list[QueueMarker]) -> None:
         """Places markers behind the events so far; without events, behind a rescan."""
-        unplaced = [
-            mark
-            for mark in marks
-            if self._events is None or not self._events.mark(mark)
-        ]
+        unplaced = [mark for mark in marks if self._events is None or not self._events.mark(mark)]
         if unplaced:
             self._queue.rescan("a caller waits for the index")
             self._queue.reach(unplaced)
@@ -253,9 +236,7 @@ class Watcher:
             self._last_rescan = now
         if len(self._recent) > _MOST_RECENT:
             self._recent = {
-                path: moment
-                for path, moment in self._recent.items()
-                if moment > now - _MEMORY
+                path: moment for path, moment in self._recent.items() if moment > now - _MEMORY
             }
 
     # --- What is due besides waiting ---
@@ -311,9 +292,7 @@ class Watcher:
 
     def _root_moved(self) -> bool:
         try:
-            return (
-                self._events is not None and root_identity(self.root) != self._root_id
-            )
+            return self._events is not None and root_identity(self.root) != self._root_id
         except OSError:
             # The folder disappeared: its disk was unmounted, or a program replaces it.
             return True
@@ -321,13 +300,9 @@ class Watcher:
     def _judge_missed(self, now: float) -> None:
         """Counts the sweeps that found changes without events; polls after some of them."""
         overdue = {
-            path: moment
-            for path, moment in self._missed.items()
-            if moment + _PATIENCE <= now
+            path: moment for path, moment in self._missed.items() if moment + _PATIENCE <= now
         }
-        unheard = [
-            path for path, moment in overdue.items() if not self._has_hint(path, moment)
-        ]
+        unheard = [path for path, moment in overdue.items() if not self._has_hint(path, moment)]
         for path in overdue:
             del self._missed[path]
         if not unheard or self.mode != "inotify":
@@ -337,16 +312,11 @@ class Watcher:
         self._deaf += 1
         if self.is_deaf:
             self._never = (
-                f"{self._deaf} times changes came without an event,"
-                f" last of `{unheard[0]}`"
+                f"{self._deaf} times changes came without an event, last of `{unheard[0]}`"
             )
         self._queue.lose(f"`{unheard[0]}` changed without an event")
 
-    def _has_hint(
-        self,
-        path: str,
-        moment: float,
-    ) -> bool:
+    def _has_hint(self, path: str, moment: float) -> bool:
         """Whether a hint at this path, or at a folder above it, came about that moment."""
         since = moment - min(_MEMORY, self._sweep_seconds / 2)
         if self._last_rescan > since:

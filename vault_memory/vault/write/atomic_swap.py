@@ -46,10 +46,7 @@ def why(error: OSError) -> Reason:
     return _REASONS.get(error.errno or 0, "io_error")
 
 
-def temporary(
-    name: str,
-    token: str,
-) -> str:
+def temporary(name: str, token: str) -> str:
     """Returns a name for a temporary, which sync programs ignore; leaves room for a letter."""
     room = _LONGEST - len(f"..~{token}".encode()) - 1
     return f".{name.encode()[:room].decode(errors='ignore')}.~{token}"
@@ -74,12 +71,7 @@ class TargetChanged:
 
 
 def swap_in(
-    files: Files,
-    folder: int,
-    name: str,
-    temp: str,
-    new: bytes,
-    live: CurrentFile | None,
+    files: Files, folder: int, name: str, temp: str, new: bytes, live: CurrentFile | None
 ) -> Swapped | TargetChanged | Reason:
     """Replaces the note that was just read as `live` by `new`; None for a note that did not exist.
 
@@ -117,10 +109,7 @@ def swap_in(
 
 
 def _status_of(
-    files: Files,
-    folder: int,
-    name: str,
-    complete: FileStatus | None,
+    files: Files, folder: int, name: str, complete: FileStatus | None
 ) -> FileStatus | None:
     """Returns the status of the note; None unless it is the file with the new text."""
     try:
@@ -136,23 +125,14 @@ def _status_of(
 
 
 def _put_in_place(
-    files: Files,
-    folder: int,
-    name: str,
-    temp: str,
-    live: CurrentFile | None,
+    files: Files, folder: int, name: str, temp: str, live: CurrentFile | None
 ) -> Swapped | TargetChanged:
     if live is None:
         return _create(files, folder, name, temp)
     return _exchange(files, folder, name, temp, live)
 
 
-def _undo(
-    files: Files,
-    folder: int,
-    temp: str,
-    error: OSError,
-) -> TargetChanged | Reason:
+def _undo(files: Files, folder: int, temp: str, error: OSError) -> TargetChanged | Reason:
     """Removes the temporary of a swap that failed. Raises the error when the outcome is unknown."""
     # The note may still have the ``.t`` name: only recovery can decide what to do with it.
     if files.look(folder, temp + MOVED) is not None:
@@ -165,12 +145,7 @@ def _undo(
     return "file_system" if error.errno in UNSUPPORTED else why(error)
 
 
-def _create(
-    files: Files,
-    folder: int,
-    name: str,
-    temp: str,
-) -> Swapped | TargetChanged:
+def _create(files: Files, folder: int, name: str, temp: str) -> Swapped | TargetChanged:
     try:
         move_new(files, folder, temp, name)
     except FileExistsError:
@@ -181,11 +156,7 @@ def _create(
 
 
 def _exchange(
-    files: Files,
-    folder: int,
-    name: str,
-    temp: str,
-    live: CurrentFile,
+    files: Files, folder: int, name: str, temp: str, live: CurrentFile
 ) -> Swapped | TargetChanged:
     try:
         files.exchange(folder, temp, name)
@@ -199,11 +170,7 @@ def _exchange(
 
 
 def _move_verify_put(
-    files: Files,
-    folder: int,
-    name: str,
-    temp: str,
-    live: CurrentFile,
+    files: Files, folder: int, name: str, temp: str, live: CurrentFile
 ) -> Swapped | TargetChanged:
     """Replaces the note without exchange. No byte is lost, but for an instant there is no note.
 
@@ -231,12 +198,7 @@ def _move_verify_put(
     return TargetChanged()
 
 
-def move_new(
-    files: Files,
-    folder: int,
-    old: str,
-    new: str,
-) -> None:
+def move_new(files: Files, folder: int, old: str, new: str) -> None:
     """Renames a file on any file system. Raises FileExistsError when the new name is taken."""
     try:
         files.rename_new(folder, old, new)
@@ -249,12 +211,7 @@ def move_new(
         files.unlink(folder, old)
 
 
-def _holds(
-    files: Files,
-    folder: int,
-    name: str,
-    revision: str,
-) -> bool:
+def _holds(files: Files, folder: int, name: str, revision: str) -> bool:
     fd = files.open(folder, name)
     try:
         return revision_of(files.read(fd)) == revision
@@ -267,13 +224,7 @@ class _AttributesLost(OSError):
 
 
 def write_whole(
-    files: Files,
-    folder: int,
-    temp: str,
-    new: bytes,
-    live: CurrentFile | None,
-    *,
-    private: bool,
+    files: Files, folder: int, temp: str, new: bytes, live: CurrentFile | None, *, private: bool
 ) -> None:
     """Writes a complete, durable file with the metadata of the note that it will replace.
 
@@ -292,11 +243,7 @@ def write_whole(
         files.close(fd)
 
 
-def _copy_metadata(
-    files: Files,
-    fd: int,
-    live: CurrentFile,
-) -> None:
+def _copy_metadata(files: Files, fd: int, live: CurrentFile) -> None:
     """Copies owner, group, mode, attributes and access control lists."""
     mine = files.stat(fd)
     old = live.info
@@ -319,21 +266,13 @@ def _copy_metadata(
         files.set_mtime(fd, mine.mtime_ns + _SECOND_NS)
 
 
-def unlink_durably(
-    files: Files,
-    folder: int,
-    name: str,
-) -> None:
+def unlink_durably(files: Files, folder: int, name: str) -> None:
     """Removes a temporary and syncs its folder, because the journal is about to forget it."""
     files.unlink(folder, name)
     files.fsync(folder)
 
 
-def try_unlink(
-    files: Files,
-    folder: int,
-    name: str,
-) -> bool:
+def try_unlink(files: Files, folder: int, name: str) -> bool:
     """Removes a temporary if it exists. Returns False when it cannot be removed now."""
     try:
         unlink_durably(files, folder, name)

@@ -60,22 +60,10 @@ class WriteResult:
         """Returns the state of a write."""
         is_done = write.phase == "done"
         outcome = (write.outcome or "unchanged") if is_done else "pending"
-        return cls(
-            write.op_id,
-            write.path,
-            outcome,
-            write.reason,
-            write.expected,
-            write.after,
-        )
+        return cls(write.op_id, write.path, outcome, write.reason, write.expected, write.after)
 
 
-def carry_out(
-    context: WriteContext,
-    write: PendingWrite,
-    merge: Merge,
-    now: float,
-) -> PendingWrite:
+def carry_out(context: WriteContext, write: PendingWrite, merge: Merge, now: float) -> PendingWrite:
     """Returns the write, done or pending."""
     # Fault (A27): two devices that curate at once write the same facts twice. A
     # person's late save never waits for another device's lease.
@@ -102,10 +90,7 @@ def carry_out(
     return context.postpone(write, "busy")
 
 
-def _open_folder(
-    files: Files,
-    write: PendingWrite,
-) -> int:
+def _open_folder(files: Files, write: PendingWrite) -> int:
     """Opens the folder of the note; creates it for a new note."""
     try:
         return files.open_folder(write.folder)
@@ -116,10 +101,7 @@ def _open_folder(
     return make_folders(files, write.folder)
 
 
-def make_folders(
-    files: Files,
-    path: str,
-) -> int:
+def make_folders(files: Files, path: str) -> int:
     """Opens a folder, and creates it and its parents where they are missing. Raises OSError."""
     with suppress(FileNotFoundError):
         return files.open_folder(path)
@@ -138,11 +120,7 @@ def make_folders(
 
 
 def _attempt(
-    context: WriteContext,
-    folder: int,
-    write: PendingWrite,
-    merge: Merge,
-    now: float,
+    context: WriteContext, folder: int, write: PendingWrite, merge: Merge, now: float
 ) -> PendingWrite:
     """Returns the write done, pending, or still planned when the note changed during the swap."""
     live, head = context.current(folder, write)
@@ -188,11 +166,7 @@ def _must_wait(
 
 
 def _must_wait_for_absent(
-    context: WriteContext,
-    folder: int,
-    write: PendingWrite,
-    head: Version | None,
-    now: float,
+    context: WriteContext, folder: int, write: PendingWrite, head: Version | None, now: float
 ) -> Reason | None:
     """Decides about a note that does not exist at the moment."""
     if write.side == "theirs":
@@ -203,9 +177,7 @@ def _must_wait_for_absent(
     # and never brings back a note that a person deleted.
     if write.base is not None:
         return "absent"
-    existed = head is not None and not context.journal.threw_away(
-        write.path, head.revision
-    )
+    existed = head is not None and not context.journal.threw_away(write.path, head.revision)
     # Fault (C23): the note existed, and its folder changed seconds ago: a save by
     # rename may be under way.
     if existed and came_or_went(context.files, folder, now):
@@ -214,10 +186,7 @@ def _must_wait_for_absent(
 
 
 def _new_text(
-    context: WriteContext,
-    write: PendingWrite,
-    live: CurrentFile | None,
-    merge: Merge,
+    context: WriteContext, write: PendingWrite, live: CurrentFile | None, merge: Merge
 ) -> bytes | None:
     """Returns the bytes that the note shall have; None when they cannot be merged."""
     content = context.content(write)
@@ -267,10 +236,7 @@ def _swap(
             return context.postpone(write, reason)
 
 
-def _leave_to_recovery(
-    write: PendingWrite,
-    reason: Reason,
-) -> PendingWrite:
+def _leave_to_recovery(write: PendingWrite, reason: Reason) -> PendingWrite:
     """Returns a waiting write whose row stays planned.
 
     The outcome of the attempt is unknown. A planned row makes recovery examine the folder.
@@ -279,21 +245,12 @@ def _leave_to_recovery(
 
 
 def finish_swap(
-    context: WriteContext,
-    write: PendingWrite,
-    displaced: str | None,
-    now: float,
+    context: WriteContext, write: PendingWrite, displaced: str | None, now: float
 ) -> PendingWrite:
     """Records that the note has the new text."""
     outcome: Outcome = "written" if write.fresh == write.content else "merged"
     try:
-        return context.finish(
-            write,
-            outcome,
-            now,
-            after=write.fresh,
-            displaced=displaced,
-        )
+        return context.finish(write, outcome, now, after=write.fresh, displaced=displaced)
     except JournalUnavailable:
         # Fault (B39): the journal's disk is full. The note is written, and recovery
         # will find that out.
@@ -302,11 +259,7 @@ def finish_swap(
 
 
 def _conflict(
-    context: WriteContext,
-    folder: int,
-    write: PendingWrite,
-    live: CurrentFile | None,
-    now: float,
+    context: WriteContext, folder: int, write: PendingWrite, live: CurrentFile | None, now: float
 ) -> PendingWrite:
     """Keeps both texts: the person's under the note's name, the other one in a conflict copy."""
     assert live is not None, "where there is no note, there is no conflict"

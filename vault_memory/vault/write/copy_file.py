@@ -5,12 +5,7 @@ The name of a copy is one that sync programs carry along, and never the name of 
 
 from vault_memory.rules.paths.filenames import is_private
 from vault_memory.vault.fs import Files
-from vault_memory.vault.write.atomic_swap import (
-    UNFINISHED,
-    move_new,
-    try_unlink,
-    write_whole,
-)
+from vault_memory.vault.write.atomic_swap import UNFINISHED, move_new, try_unlink, write_whole
 from vault_memory.vault.write.journal import PendingWrite
 from vault_memory.vault.write.preconditions import CurrentFile, read_live
 
@@ -20,12 +15,7 @@ MOST = 1000
 """Copies of one note in one second"""
 
 
-def copy_name(
-    name: str,
-    stamp: str,
-    by: str = "bot",
-    number: int = 1,
-) -> str:
+def copy_name(name: str, stamp: str, by: str = "bot", number: int = 1) -> str:
     """``USER.md`` gives ``USER (memory copy 2026-11-21 203312 bot).md``; a long stem is cut."""
     stem, dot, ending = name.rpartition(".")
     if not stem:
@@ -38,11 +28,7 @@ def copy_name(
 
 
 def put_copy(
-    files: Files,
-    folder: int,
-    write: PendingWrite,
-    raw: bytes,
-    live: CurrentFile | None,
+    files: Files, folder: int, write: PendingWrite, raw: bytes, live: CurrentFile | None
 ) -> str | None:
     """Writes a durable copy beside the note. Returns its name, or None when no name is free.
 
@@ -67,13 +53,7 @@ def put_copy(
     return None
 
 
-def _claim_name(
-    files: Files,
-    folder: int,
-    unfinished: str,
-    candidate: str,
-    raw: bytes,
-) -> bool:
+def _claim_name(files: Files, folder: int, unfinished: str, candidate: str, raw: bytes) -> bool:
     """Gives the copy this name, unless a different file has it."""
     try:
         move_new(files, folder, unfinished, candidate)

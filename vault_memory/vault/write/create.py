@@ -10,11 +10,7 @@ from vault_memory.vault.write.atomic_swap import move_new, try_unlink
 from vault_memory.vault.write.attempt import make_folders
 
 
-def add_file(
-    root: str | os.PathLike[str],
-    path: str,
-    raw: bytes,
-) -> bool:
+def add_file(root: str | os.PathLike[str], path: str, raw: bytes) -> bool:
     """Puts a new, durable file into the vault. Returns False when the name is taken.
 
     Raises BadPath, OSError.
@@ -42,12 +38,7 @@ def add_file(
 
 
 def _write_temporary(
-    files: RealFiles,
-    folder: int,
-    temp: str,
-    raw: bytes,
-    *,
-    private: bool,
+    files: RealFiles, folder: int, temp: str, raw: bytes, *, private: bool
 ) -> None:
     fd = files.create(folder, temp, private=private)
     try:
@@ -57,20 +48,14 @@ def _write_temporary(
         files.close(fd)
 
 
-def write_copy(
-    file: Path,
-    raw: bytes,
-) -> None:
+def write_copy(file: Path, raw: bytes) -> None:
     """Writes a copy of a file below a folder that is not in use yet, and the folders above it."""
     file.parent.mkdir(parents=True, exist_ok=True)
     with open(file, "wb", opener=open_by_name) as copy:
         copy.write(raw)
 
 
-def open_by_name(
-    path: str,
-    flags: int,
-) -> int:
+def open_by_name(path: str, flags: int) -> int:
     """Opens a file; its name decides who can read a new one. Is the `opener` of `open`."""
     private = is_private(os.path.basename(path))
     return os.open(path, flags, 0o600 if private else 0o666)

@@ -37,10 +37,7 @@ class DisplacedSample:
 
 
 def poll_displaced(
-    context: WriteContext,
-    entry: DisplacedFile,
-    stamp: str,
-    now: float,
+    context: WriteContext, entry: DisplacedFile, stamp: str, now: float
 ) -> PendingWrite | None:
     """Looks once. Returns the write that brings late text into the note, if there is any."""
     folder_path, _, name = entry.place.rpartition("/")
@@ -62,12 +59,7 @@ def poll_displaced(
 
 
 def _poll_in_folder(
-    context: WriteContext,
-    folder: int,
-    name: str,
-    entry: DisplacedFile,
-    stamp: str,
-    now: float,
+    context: WriteContext, folder: int, name: str, entry: DisplacedFile, stamp: str, now: float
 ) -> PendingWrite | None:
     if context.files.look(folder, name) is None:
         context.purged.add(entry.place)
@@ -84,10 +76,7 @@ def _poll_in_folder(
 
 
 def _is_safe_to_remove(
-    context: WriteContext,
-    entry: DisplacedFile,
-    sample: DisplacedSample,
-    now: float,
+    context: WriteContext, entry: DisplacedFile, sample: DisplacedSample, now: float
 ) -> bool:
     # Fault (A6): an editor that has the file open may write to it after an hour.
     # Without the name, that save is lost.
@@ -99,11 +88,7 @@ def _is_safe_to_remove(
     return entry.is_stored or context.journal.is_forgotten(sample.revision)
 
 
-def _sample(
-    files: Files,
-    folder: int,
-    name: str,
-) -> DisplacedSample:
+def _sample(files: Files, folder: int, name: str) -> DisplacedSample:
     """Reads the bytes, and asks before and after whether another process has the file open."""
     fd = files.open(folder, name)
     try:
@@ -122,11 +107,7 @@ def _sample(
 
 
 def _bring_in(
-    context: WriteContext,
-    entry: DisplacedFile,
-    sample: DisplacedSample,
-    stamp: str,
-    now: float,
+    context: WriteContext, entry: DisplacedFile, sample: DisplacedSample, stamp: str, now: float
 ) -> PendingWrite | None:
     """Returns the write for text that an editor saved late, as soon as it looks complete."""
     if not _is_settled(context, entry, sample, now):
@@ -162,10 +143,7 @@ def _bring_in(
 
 
 def _is_settled(
-    context: WriteContext,
-    entry: DisplacedFile,
-    sample: DisplacedSample,
-    now: float,
+    context: WriteContext, entry: DisplacedFile, sample: DisplacedSample, now: float
 ) -> bool:
     """Whether the save into the file is complete."""
     previous = context.snapshots.bytes_of(entry.incorporated)
@@ -178,9 +156,7 @@ def _is_settled(
 
 
 def _next_look(
-    entry: DisplacedFile,
-    now: float,
-    sample: DisplacedSample | None = None,
+    entry: DisplacedFile, now: float, sample: DisplacedSample | None = None
 ) -> DisplacedFile:
     delay = LOOKS[entry.looks] if entry.looks < len(LOOKS) else LAST_DELAY
     entry = replace(entry, looks=entry.looks + 1, next_look=now + delay)

@@ -136,8 +136,7 @@ _DISPLACED_FIELDS = tuple(field.name for field in fields(DisplacedFile))[:-1]
 _WRITE_COLUMNS = ", ".join(_WRITE_FIELDS)
 _DISPLACED_COLUMNS = ", ".join(_DISPLACED_FIELDS)
 _PUT_WRITE = (
-    f"INSERT OR REPLACE INTO ops({_WRITE_COLUMNS})"
-    f" VALUES ({', '.join('?' * len(_WRITE_FIELDS))})"
+    f"INSERT OR REPLACE INTO ops({_WRITE_COLUMNS}) VALUES ({', '.join('?' * len(_WRITE_FIELDS))})"
 )
 _PUT_DISPLACED = (
     f"INSERT OR REPLACE INTO displaced({_DISPLACED_COLUMNS})"
@@ -257,8 +256,7 @@ class Journal:
         """Returns all writes and displaced files."""
         writes, displaced = self.read_all((_ALL_WRITES, ()), (_ALL_DISPLACED, ()))
         return Backlog(
-            [PendingWrite(*row) for row in writes],
-            [DisplacedFile(*row) for row in displaced],
+            [PendingWrite(*row) for row in writes], [DisplacedFile(*row) for row in displaced]
         )
 
     def remove(self, op_id: str) -> None:
@@ -286,8 +284,7 @@ class Journal:
 
     def _select_writes(self, condition: str, value: str) -> list[PendingWrite]:
         rows = self.execute(
-            f"SELECT {_WRITE_COLUMNS} FROM ops WHERE {condition} ORDER BY since, rowid",
-            (value,),
+            f"SELECT {_WRITE_COLUMNS} FROM ops WHERE {condition} ORDER BY since, rowid", (value,)
         )
         return [PendingWrite(*row) for row in rows]
 
@@ -338,9 +335,7 @@ class Journal:
 
     def entry(self, place: str) -> DisplacedFile | None:
         """Returns a displaced file by its present path."""
-        rows = self.execute(
-            f"SELECT {_DISPLACED_COLUMNS} FROM displaced WHERE place = ?", (place,)
-        )
+        rows = self.execute(f"SELECT {_DISPLACED_COLUMNS} FROM displaced WHERE place = ?", (place,))
         return next((DisplacedFile(*row) for row in rows), None)
 
     def forget_displaced(self, place: str) -> None:
@@ -374,9 +369,7 @@ class Journal:
 
     def states(self, start: str) -> dict[str, str]:
         """Returns the values whose names begin with `start`, by the rest of the name."""
-        rows = self.execute(
-            "SELECT name, value FROM state WHERE name LIKE ?", (f"{start}%",)
-        )
+        rows = self.execute("SELECT name, value FROM state WHERE name LIKE ?", (f"{start}%",))
         return {str(name).removeprefix(start): str(value) for name, value in rows}
 
     def drop_state(self, name: str) -> None:
@@ -452,16 +445,10 @@ def _salvage(damaged: Path, connection: Connection) -> None:
     ).fetchall()
     # Fault (B45): the text of such a write is nowhere any more. It is dropped, and its
     # note is named.
-    connection.executemany(
-        "DELETE FROM ops WHERE op_id = ?", [(op_id,) for op_id, _ in lost]
-    )
+    connection.executemany("DELETE FROM ops WHERE op_id = ?", [(op_id,) for op_id, _ in lost])
     # Fault: an entry of the trash without bytes would restore an empty note.
-    connection.execute(
-        "DELETE FROM trash WHERE revision NOT IN (SELECT revision FROM blobs)"
-    )
-    connection.execute(
-        "INSERT OR REPLACE INTO state VALUES (?, ?)", (SALVAGED, damaged.name)
-    )
+    connection.execute("DELETE FROM trash WHERE revision NOT IN (SELECT revision FROM blobs)")
+    connection.execute("INSERT OR REPLACE INTO state VALUES (?, ?)", (SALVAGED, damaged.name))
     logger.warning(
         "a damaged journal was read: %d versions, %d texts, %d writes, %d notes in the trash",
         counts["versions"],

@@ -46,10 +46,7 @@ class LoadedNote(NamedTuple):
         return Note(self.path, self.file.raw, self.file.revision, stat, stable=True)
 
 
-def load(
-    files: Files,
-    path: str,
-) -> LoadedNote:
+def load(files: Files, path: str) -> LoadedNote:
     """Resolves the links of a note and reads it."""
     real = real_path(files, path)
     if real is None:
@@ -68,10 +65,7 @@ def load(
     return LoadedNote(real, live if isinstance(live, CurrentFile) else None)
 
 
-def real_path(
-    files: Files,
-    path: str,
-) -> str | None:
+def real_path(files: Files, path: str) -> str | None:
     """Resolves the links of a note within the vault; None when they lead out of it."""
     # Fault (A30): two links that lead to each other would never end.
     for _ in range(_LINKS):
@@ -89,11 +83,7 @@ def real_path(
     return None
 
 
-def _link_target(
-    files: Files,
-    folder_path: str,
-    name: str,
-) -> str | None:
+def _link_target(files: Files, folder_path: str, name: str) -> str | None:
     try:
         folder = files.open_folder(folder_path)
     except OSError:

@@ -50,11 +50,7 @@ class WriteRequest:
 
 
 def read_live(
-    files: Files,
-    folder: int,
-    name: str,
-    *,
-    max_bytes: int | None = None,
+    files: Files, folder: int, name: str, *, max_bytes: int | None = None
 ) -> CurrentFile | Reason | None:
     """Reads a note. Returns a reason when it cannot be read now, None when it does not exist."""
     status = files.look(folder, name)
@@ -89,11 +85,7 @@ def read_live(
 
 
 def reason_to_wait(
-    files: Files,
-    folder: int,
-    name: str,
-    live: CurrentFile,
-    request: WriteRequest,
+    files: Files, folder: int, name: str, live: CurrentFile, request: WriteRequest
 ) -> Reason | None:
     """Returns why this note may not be replaced now, or None."""
     if reason := _unkeepable(files, live.info):
@@ -113,11 +105,7 @@ def reason_to_wait(
 
 
 def _reason_in_last_change(
-    files: Files,
-    folder: int,
-    name: str,
-    live: CurrentFile,
-    request: WriteRequest,
+    files: Files, folder: int, name: str, live: CurrentFile, request: WriteRequest
 ) -> Reason | None:
     """Returns the sign that another program's save into the note may still be under way."""
     age = request.now - live.info.ctime_ns / 1e9
@@ -134,10 +122,7 @@ def _reason_in_last_change(
     return "hot" if _is_open_for_writing(files, folder, name) else None
 
 
-def _unkeepable(
-    files: Files,
-    status: FileStatus,
-) -> Reason | None:
+def _unkeepable(files: Files, status: FileStatus) -> Reason | None:
     """Returns the property of a file that a swap would destroy."""
     # Fault (A29): a swap gives the note a new inode. The second name would keep the old
     # text, and the two would part without a sign.
@@ -154,11 +139,7 @@ def _unkeepable(
     return None
 
 
-def _is_locked(
-    files: Files,
-    folder: int,
-    name: str,
-) -> bool:
+def _is_locked(files: Files, folder: int, name: str) -> bool:
     """Whether an editor's lock file says that the note is open."""
     return any(files.look(folder, lock) is not None for lock in editor_locks(name))
 
@@ -168,11 +149,7 @@ def editor_locks(name: str) -> tuple[str, ...]:
     return f".{name}.swp", f".#{name}", f".~lock.{name}#", f".{name}.kate-swp"
 
 
-def _is_open_for_writing(
-    files: Files,
-    folder: int,
-    name: str,
-) -> bool:
+def _is_open_for_writing(files: Files, folder: int, name: str) -> bool:
     try:
         fd = files.open(folder, name)
     except OSError:
@@ -184,21 +161,14 @@ def _is_open_for_writing(
         files.close(fd)
 
 
-def came_or_went(
-    files: Files,
-    folder: int,
-    now: float,
-) -> bool:
+def came_or_went(files: Files, folder: int, now: float) -> bool:
     """Whether a name in this folder changed so recently that a save by rename may be under way."""
     # Fault (B50): with a clock that was set back, the folder's time is in the future.
     # The absolute difference ends that wait, too.
     return abs(now - files.stat(folder).mtime_ns / 1e9) < HOLD
 
 
-def half_saved(
-    raw: bytes,
-    last: bytes | None,
-) -> bool:
+def half_saved(raw: bytes, last: bytes | None) -> bool:
     """Whether the bytes look like the first part of a save, given the version before.
 
     That is: empty, less than half, a true beginning, or an unfinished character at the end.

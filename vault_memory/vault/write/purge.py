@@ -70,26 +70,17 @@ Changes = Mapping[tuple[str, str], str]
 """Path and revision of a text to redact → its revision afterwards"""
 
 
-def look_through(
-    journal: Journal,
-    eraser: Eraser,
-) -> Erased:
+def look_through(journal: Journal, eraser: Eraser) -> Erased:
     """Returns what `erase` would redact. Changes nothing."""
     return _count(journal, eraser, _changes(journal, eraser))
 
 
-def names_kept(
-    context: WriteContext,
-    eraser: Eraser,
-) -> int:
+def names_kept(context: WriteContext, eraser: Eraser) -> int:
     """Returns how many names of notes that do not exist any more contain the text."""
     return len(_masked_names(context, eraser))
 
 
-def erase(
-    context: WriteContext,
-    eraser: Eraser,
-) -> Erased:
+def erase(context: WriteContext, eraser: Eraser) -> Erased:
     """Redacts the text, and rewrites the journal's file."""
     # Fault: an acknowledged write still has its record in the journal. Until it is
     # flushed, the record has the text.
@@ -115,15 +106,9 @@ def erase(
     return erased
 
 
-def _count(
-    journal: Journal,
-    eraser: Eraser,
-    changes: Changes,
-) -> Erased:
+def _count(journal: Journal, eraser: Eraser, changes: Changes) -> Erased:
     tables = [
-        table
-        for path, revision, table in _named_revisions(journal)
-        if (path, revision) in changes
+        table for path, revision, table in _named_revisions(journal) if (path, revision) in changes
     ]
     revisions = {revision: new for (_, revision), new in changes.items()}
     waiting = len(_affected_writes(journal, eraser, revisions))
@@ -140,10 +125,7 @@ def _named_revisions(journal: Journal) -> Iterator[tuple[str, str, str]]:
             yield from ((str(path), str(revision), table) for path, revision in rows)
 
 
-def _changes(
-    journal: Journal,
-    eraser: Eraser,
-) -> Changes:
+def _changes(journal: Journal, eraser: Eraser) -> Changes:
     snapshots = Snapshots(journal)
     changes = {}
     places = ((path, revision) for path, revision, _ in _named_revisions(journal))
@@ -157,11 +139,7 @@ def _changes(
     return changes
 
 
-def _redact_writes(
-    journal: Journal,
-    eraser: Eraser,
-    revisions: Mapping[str, str],
-) -> None:
+def _redact_writes(journal: Journal, eraser: Eraser, revisions: Mapping[str, str]) -> None:
     for write, record in _affected_writes(journal, eraser, revisions):
         if record is None:
             journal.remove(write.op_id)
@@ -170,20 +148,14 @@ def _redact_writes(
 
 
 def _affected_writes(
-    journal: Journal,
-    eraser: Eraser,
-    revisions: Mapping[str, str],
+    journal: Journal, eraser: Eraser, revisions: Mapping[str, str]
 ) -> list[tuple[PendingWrite, bytes | None]]:
     """Returns the writes whose record or text contains it, each with its redacted record.
 
     None means a write of which nothing remains, b"" for a record that needs no change.
     """
     affected: list[tuple[PendingWrite, bytes | None]] = []
-    for write in (
-        *journal.ops("pending"),
-        *journal.ops("planned"),
-        *journal.ops("done"),
-    ):
+    for write in (*journal.ops("pending"), *journal.ops("planned"), *journal.ops("done")):
         record = eraser.redact_record(write.record) if write.record else write.record
         if record != write.record:
             affected.append((write, record))
@@ -192,12 +164,7 @@ def _affected_writes(
     return affected
 
 
-def _replace_revision(
-    journal: Journal,
-    path: str,
-    revision: str,
-    new: str,
-) -> None:
+def _replace_revision(journal: Journal, path: str, revision: str, new: str) -> None:
     for table, columns in _REVISION_COLUMNS:
         for column in columns:
             journal.execute(
@@ -216,10 +183,7 @@ _NAME_COLUMNS = (
 _NAME_STATES = (RECORDED, GAP, GONE, RENAMED)
 
 
-def _masked_names(
-    context: WriteContext,
-    eraser: Eraser,
-) -> dict[str, str]:
+def _masked_names(context: WriteContext, eraser: Eraser) -> dict[str, str]:
     """Returns each path without a file whose name contains the text, and its masked path."""
     masked_names = {}
     for path in sorted(_kept_paths(context.journal)):
@@ -243,10 +207,7 @@ def _kept_paths(journal: Journal) -> set[str]:
     return paths
 
 
-def _exists(
-    context: WriteContext,
-    path: str,
-) -> bool:
+def _exists(context: WriteContext, path: str) -> bool:
     """Whether a file has this path; true where that cannot be determined."""
     folder_path, _, name = path.rpartition("/")
     try:
@@ -268,16 +229,12 @@ def _exists(
         context.files.close(folder)
 
 
-def _mask_names(
-    journal: Journal,
-    names: Mapping[str, str],
-) -> None:
+def _mask_names(journal: Journal, names: Mapping[str, str]) -> None:
     """Moves the history of deleted notes to masked names; discards writes to the old names."""
     for path, masked in names.items():
         for table, column in _NAME_COLUMNS:
             journal.execute(
-                f"UPDATE OR REPLACE {table} SET {column} = ? WHERE {column} = ?",
-                (masked, path),
+                f"UPDATE OR REPLACE {table} SET {column} = ? WHERE {column} = ?", (masked, path)
             )
         journal.execute("DELETE FROM ops WHERE path = ? OR entry = ?", (path, path))
         for prefix in _NAME_STATES:
@@ -288,14 +245,10 @@ def _mask_names(
         )
 
 
-def _join_equal_versions(
-    journal: Journal,
-    path: str,
-) -> None:
+def _join_equal_versions(journal: Journal, path: str) -> None:
     """Joins versions that became equal to the one before; the author of the last one remains."""
     cursor = journal.execute(
-        "SELECT id, revision, by, kept FROM versions WHERE path = ? ORDER BY id",
-        (path,),
+        "SELECT id, revision, by, kept FROM versions WHERE path = ? ORDER BY id", (path,)
     )
     # Fault: the loop changes the table that the cursor reads, and SQLite may then skip
     # rows.
@@ -307,21 +260,14 @@ def _join_equal_versions(
             first, previous = version, revision
             continue
         journal.execute(
-            "UPDATE versions SET kept = max(kept, ?), by = ? WHERE id = ?",
-            (is_pinned, by, first),
+            "UPDATE versions SET kept = max(kept, ?), by = ? WHERE id = ?", (is_pinned, by, first)
         )
         journal.execute("DELETE FROM versions WHERE id = ?", (version,))
         # A joined version is no save of a person any more, and must not be judged as one.
-        journal.execute(
-            "DELETE FROM unjudged WHERE version IN (?, ?)", (first, version)
-        )
+        journal.execute("DELETE FROM unjudged WHERE version IN (?, ?)", (first, version))
 
 
-def _drop_bytes(
-    journal: Journal,
-    snapshots: Snapshots,
-    revisions: Mapping[str, str],
-) -> None:
+def _drop_bytes(journal: Journal, snapshots: Snapshots, revisions: Mapping[str, str]) -> None:
     """Deletes the bytes that no row names, and those of displaced files that contain the text."""
     snapshots.drop_unused()
     named = {revision for _, revision, _ in _named_revisions(journal)}
@@ -335,24 +281,13 @@ def _drop_bytes(
             journal.set_state(FORGOTTEN + entry.incorporated, "")
 
 
-def _purge_displaced(
-    context: WriteContext,
-    eraser: Eraser,
-) -> list[str]:
+def _purge_displaced(context: WriteContext, eraser: Eraser) -> list[str]:
     """Removes displaced files that contain the text. Returns those that an editor may have open."""
-    entries = [
-        entry
-        for entry in context.journal.displaced()
-        if entry.place not in context.purged
-    ]
+    entries = [entry for entry in context.journal.displaced() if entry.place not in context.purged]
     return [entry.place for entry in entries if not _purge(context, entry, eraser)]
 
 
-def _purge(
-    context: WriteContext,
-    entry: DisplacedFile,
-    eraser: Eraser,
-) -> bool:
+def _purge(context: WriteContext, entry: DisplacedFile, eraser: Eraser) -> bool:
     """Removes one displaced file. Returns whether its name leads to the text no longer."""
     folder_path, _, name = entry.place.rpartition("/")
     files = context.files

@@ -21,10 +21,7 @@ else:
     version_distance = lazy_module("vault_memory.vault.version_distance")
 
 
-def recover(
-    context: WriteContext,
-    now: float,
-) -> Backlog:
+def recover(context: WriteContext, now: float) -> Backlog:
     """Makes every interrupted write done or waiting. Returns the journal's rows afterwards.
 
     A write whose folder cannot be examined stays planned.
@@ -38,11 +35,7 @@ def recover(
     return context.journal.backlog()
 
 
-def _recover(
-    context: WriteContext,
-    write: PendingWrite,
-    now: float,
-) -> PendingWrite:
+def _recover(context: WriteContext, write: PendingWrite, now: float) -> PendingWrite:
     try:
         folder = context.files.open_folder(write.folder)
     except (FileNotFoundError, NotADirectoryError):
@@ -63,10 +56,7 @@ def _recover(
 
 
 def _recover_in_folder(
-    context: WriteContext,
-    folder: int,
-    write: PendingWrite,
-    now: float,
+    context: WriteContext, folder: int, write: PendingWrite, now: float
 ) -> PendingWrite:
     files = context.files
     unfinished, moved = write.temp + UNFINISHED, write.temp + MOVED
@@ -82,9 +72,7 @@ def _recover_in_folder(
     if temp_revision is not None and temp_revision != write.fresh:
         displaced: str | None = write.temp
         # Or a new note has both names still, and an editor wrote through the note's name.
-        if write.expected is None and _is_same_file(
-            files, folder, write.temp, write.name
-        ):
+        if write.expected is None and _is_same_file(files, folder, write.temp, write.name):
             _drop_second_name(files, folder, write.temp)
             displaced = None
         return _complete(context, folder, write, displaced, now)
@@ -97,12 +85,7 @@ def _recover_in_folder(
     return context.postpone(write, "interrupted")
 
 
-def _is_same_file(
-    files: Files,
-    folder: int,
-    first: str,
-    second: str,
-) -> bool:
+def _is_same_file(files: Files, folder: int, first: str, second: str) -> bool:
     first_status = files.look(folder, first)
     second_status = files.look(folder, second)
     if first_status is None or second_status is None:
@@ -110,22 +93,14 @@ def _is_same_file(
     return first_status.ino == second_status.ino
 
 
-def _drop_second_name(
-    files: Files,
-    folder: int,
-    name: str,
-) -> None:
+def _drop_second_name(files: Files, folder: int, name: str) -> None:
     """Removes a second name of the note, once the note's own name is on the disk."""
     files.fsync(folder)
     files.unlink(folder, name)
 
 
 def _recover_moved(
-    context: WriteContext,
-    folder: int,
-    write: PendingWrite,
-    moved: str,
-    now: float,
+    context: WriteContext, folder: int, write: PendingWrite, moved: str, now: float
 ) -> PendingWrite:
     """Recovers a write that moved the note away, and perhaps put the new text in its place."""
     files = context.files
@@ -162,11 +137,7 @@ def _recover_moved(
     return context.postpone(write, "interrupted")
 
 
-def _was_read(
-    context: WriteContext,
-    folder: int,
-    write: PendingWrite,
-) -> bool:
+def _was_read(context: WriteContext, folder: int, write: PendingWrite) -> bool:
     """Whether a person saved the note after reading this attempt: it has one of its lines.
 
     A note without such a line proves nothing: the person may have deleted it.
@@ -184,11 +155,7 @@ def _was_read(
 
 
 def _restore_moved(
-    context: WriteContext,
-    folder: int,
-    write: PendingWrite,
-    moved: str,
-    now: float,
+    context: WriteContext, folder: int, write: PendingWrite, moved: str, now: float
 ) -> None:
     """Gives the note its name again, or watches it when an editor made a new note."""
     files = context.files
@@ -204,12 +171,7 @@ def _restore_moved(
         context.watch(write, moved, now)
 
 
-def _was_put(
-    context: WriteContext,
-    folder: int,
-    write: PendingWrite,
-    moved: str,
-) -> bool:
+def _was_put(context: WriteContext, folder: int, write: PendingWrite, moved: str) -> bool:
     """Whether the temporary became the note.
 
     The temporary existed before the note was moved away. It loses its name when it becomes the
@@ -228,11 +190,7 @@ def _was_put(
 
 
 def _complete(
-    context: WriteContext,
-    folder: int,
-    write: PendingWrite,
-    displaced: str | None,
-    now: float,
+    context: WriteContext, folder: int, write: PendingWrite, displaced: str | None, now: float
 ) -> PendingWrite:
     """Records a write that reached the folder before the crash."""
     # The crash may have come before the folder's sync; the record must not precede it.
@@ -243,11 +201,7 @@ def _complete(
     return finish_swap(context, write, displaced, now)
 
 
-def _revision(
-    files: Files,
-    folder: int,
-    name: str,
-) -> str | None:
+def _revision(files: Files, folder: int, name: str) -> str | None:
     """Returns the revision of a file; None when there is no such name, "" when it is no file."""
     status = files.look(folder, name)
     if status is None:
@@ -259,11 +213,7 @@ def _revision(
     return revision_of(_bytes(files, folder, name))
 
 
-def _bytes(
-    files: Files,
-    folder: int,
-    name: str,
-) -> bytes:
+def _bytes(files: Files, folder: int, name: str) -> bytes:
     fd = files.open(folder, name)
     try:
         return files.read(fd)

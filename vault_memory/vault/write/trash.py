@@ -27,11 +27,7 @@ class TrashedNote:
     at: float
 
 
-def throw_away(
-    context: WriteContext,
-    write: PendingWrite,
-    now: float,
-) -> PendingWrite:
+def throw_away(context: WriteContext, write: PendingWrite, now: float) -> PendingWrite:
     """Moves the note to the trash if it still is the version that the write was based on."""
     try:
         folder = context.files.open_folder(write.folder)
@@ -44,10 +40,7 @@ def throw_away(
 
 
 def _throw_away_in_folder(
-    context: WriteContext,
-    folder: int,
-    write: PendingWrite,
-    now: float,
+    context: WriteContext, folder: int, write: PendingWrite, now: float
 ) -> PendingWrite:
     try:
         live = read_live(context.files, folder, write.name)
@@ -64,11 +57,7 @@ def _throw_away_in_folder(
 
 
 def _move_away(
-    context: WriteContext,
-    folder: int,
-    write: PendingWrite,
-    live: CurrentFile,
-    now: float,
+    context: WriteContext, folder: int, write: PendingWrite, live: CurrentFile, now: float
 ) -> PendingWrite:
     named = replace(write, temp=temporary(write.name, context.token()))
     write = context.plan(named, live, None)
@@ -98,11 +87,7 @@ def _move_away(
     return context.finish(write, "trashed", now, after=None, displaced=moved)
 
 
-def _revision(
-    context: WriteContext,
-    folder: int,
-    name: str,
-) -> str:
+def _revision(context: WriteContext, folder: int, name: str) -> str:
     fd = context.files.open(folder, name)
     try:
         return revision_of(context.files.read(fd))
@@ -112,25 +97,17 @@ def _revision(
 
 def list_trash(context: WriteContext) -> list[TrashedNote]:
     """Returns the notes in the trash, the newest first."""
-    rows = context.journal.execute(
-        "SELECT id, path, revision, at FROM trash ORDER BY at DESC, id"
-    )
+    rows = context.journal.execute("SELECT id, path, revision, at FROM trash ORDER BY at DESC, id")
     return [TrashedNote(*row) for row in rows]
 
 
-def empty(
-    context: WriteContext,
-    now: float,
-) -> None:
+def empty(context: WriteContext, now: float) -> None:
     """Deletes what has been in the trash for longer than `KEPT_FOR`."""
     with context.journal.transaction():
         context.journal.change("DELETE FROM trash WHERE at < ?", (now - KEPT_FOR,))
 
 
-def take_out(
-    context: WriteContext,
-    note: TrashedNote,
-) -> None:
+def take_out(context: WriteContext, note: TrashedNote) -> None:
     """Removes a note that is in the vault again from the trash."""
     with context.journal.transaction():
         context.journal.change("DELETE FROM trash WHERE id = ?", (note.id,))

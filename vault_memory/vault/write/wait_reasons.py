@@ -58,10 +58,7 @@ LASTING: tuple[Reason, ...] = (
 """The reasons that stay until a person removes them"""
 
 
-def refuse_lasting(
-    path: str,
-    reason: str,
-) -> None:
+def refuse_lasting(path: str, reason: str) -> None:
     """Raise NoteNotWritable for a reason that only a person can remove."""
     # Fault: a read-only note is fetched in each pass, and nothing says why it waits.
     for lasting in LASTING:

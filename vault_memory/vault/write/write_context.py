@@ -7,12 +7,7 @@ from typing import Literal, NamedTuple
 
 from vault_memory.vault.fs import Files
 from vault_memory.vault.snapshots import Snapshots, Version
-from vault_memory.vault.write.journal import (
-    DisplacedFile,
-    Journal,
-    Outcome,
-    PendingWrite,
-)
+from vault_memory.vault.write.journal import DisplacedFile, Journal, Outcome, PendingWrite
 from vault_memory.vault.write.loaded_note import LoadedNote
 from vault_memory.vault.write.preconditions import CurrentFile, read_live
 from vault_memory.vault.write.wait_reasons import Reason
@@ -25,10 +20,7 @@ Barred = Callable[[str, float], Reason | Literal[""]]
 """(path, now) → why nothing may be written to this vault now, or "" """
 
 
-def never(
-    path: str,
-    now: float,
-) -> Literal[""]:
+def never(path: str, now: float) -> Literal[""]:
     """Bars no write: for a vault that no other device edits."""
     return ""
 
@@ -78,26 +70,16 @@ class WriteContext:
     _loaded: dict[str, LoadedNote] = field(default_factory=dict)
     """Op id → note as the caller read it, for the first attempt of the write"""
 
-    def stage_content(
-        self,
-        op_id: str,
-        raw: bytes,
-    ) -> None:
+    def stage_content(self, op_id: str, raw: bytes) -> None:
         """Remembers the text of a write that is not in the journal yet."""
         self._staged[op_id] = raw
 
-    def stage_loaded(
-        self,
-        op_id: str,
-        loaded: LoadedNote,
-    ) -> None:
+    def stage_loaded(self, op_id: str, loaded: LoadedNote) -> None:
         """Remembers the note as the caller of a write has just read it."""
         self._loaded[op_id] = loaded
 
     def current(
-        self,
-        folder: int,
-        write: PendingWrite,
+        self, folder: int, write: PendingWrite
     ) -> tuple[CurrentFile | Reason | None, Version | None]:
         """Returns the note of a write and its newest version that was seen.
 
@@ -127,10 +109,7 @@ class WriteContext:
         }
 
     def plan(
-        self,
-        write: PendingWrite,
-        live: CurrentFile | None,
-        new: bytes | None,
+        self, write: PendingWrite, live: CurrentFile | None, new: bytes | None
     ) -> PendingWrite:
         """Journals an attempt with all its bytes, before its first trace in the vault.
 
@@ -149,11 +128,7 @@ class WriteContext:
         self._staged.pop(write.op_id, None)
         return write
 
-    def postpone(
-        self,
-        write: PendingWrite,
-        reason: Reason | Literal[""],
-    ) -> PendingWrite:
+    def postpone(self, write: PendingWrite, reason: Reason | Literal[""]) -> PendingWrite:
         """Makes a write wait."""
         self._loaded.pop(write.op_id, None)
         waiting = replace(write, phase="pending", reason=reason)
@@ -199,12 +174,7 @@ class WriteContext:
             self.done.append(write)
         return write
 
-    def _extend_chain(
-        self,
-        write: PendingWrite,
-        after: str | None,
-        now: float,
-    ) -> None:
+    def _extend_chain(self, write: PendingWrite, after: str | None, now: float) -> None:
         """Adds the versions that this write replaced and made to the note's history.
 
         This waits until the write is done: a version that it met may be merged away unseen.
@@ -219,11 +189,7 @@ class WriteContext:
             self.snapshots.note_file(write.path, after, ino)
 
     def displace(
-        self,
-        write: PendingWrite,
-        name: str,
-        now: float,
-        revision: str | None = None,
+        self, write: PendingWrite, name: str, now: float, revision: str | None = None
     ) -> None:
         """Watches a file that had the note's name; call it within a transaction.
 
@@ -235,12 +201,7 @@ class WriteContext:
         place = f"{write.folder}/{name}" if write.folder else name
         self._watch_now(DisplacedFile(place, write.path, revision, since=now), now)
 
-    def watch(
-        self,
-        write: PendingWrite,
-        name: str,
-        now: float,
-    ) -> None:
+    def watch(self, write: PendingWrite, name: str, now: float) -> None:
         """Watches a file that lost the note's name although nothing was put in its place.
 
         Its version stays in the history.
@@ -251,16 +212,9 @@ class WriteContext:
             chain = self.snapshots.chain(write.path)
             revisions = {version.revision for version in chain}
             if write.expected is not None and write.expected not in revisions:
-                self.snapshots.add(
-                    write.path, write.expected, at=now, by="person", kept=True
-                )
+                self.snapshots.add(write.path, write.expected, at=now, by="person", kept=True)
 
-    def watch_ours(
-        self,
-        write: PendingWrite,
-        name: str,
-        now: float,
-    ) -> None:
+    def watch_ours(self, write: PendingWrite, name: str, now: float) -> None:
         """Watches a file of ours that had the note's name, and that an editor wrote into."""
         with self._transaction():
             self.displace(write, name, now, write.fresh)
@@ -270,22 +224,13 @@ class WriteContext:
         with self.journal.transaction():
             self.journal.displace(entry)
 
-    def incorporated(
-        self,
-        entry: DisplacedFile,
-        raw: bytes,
-        now: float,
-    ) -> None:
+    def incorporated(self, entry: DisplacedFile, raw: bytes, now: float) -> None:
         """Records that the note contains everything of these bytes."""
         with self._transaction():
             revision = self.snapshots.keep(raw)
             self._watch_now(replace(entry, incorporated=revision), now)
 
-    def _watch_now(
-        self,
-        entry: DisplacedFile,
-        now: float,
-    ) -> None:
+    def _watch_now(self, entry: DisplacedFile, now: float) -> None:
         """Saves a displaced file that has to be looked at now; its bytes are stored."""
         entry = replace(entry, next_look=now, is_stored=True)
         self.journal.displace(entry)

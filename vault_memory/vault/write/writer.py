@@ -37,13 +37,7 @@ from vault_memory.vault.write.loaded_note import LoadedNote, Unsettled, load, re
 from vault_memory.vault.write.recovery import recover
 from vault_memory.vault.write.replacement import Replacement, stamp
 from vault_memory.vault.write.trash import TrashedNote, empty, list_trash, take_out
-from vault_memory.vault.write.write_context import (
-    Barred,
-    Merge,
-    RenamedNotes,
-    WriteContext,
-    never,
-)
+from vault_memory.vault.write.write_context import Barred, Merge, RenamedNotes, WriteContext, never
 
 if TYPE_CHECKING:
     from vault_memory.vault.write import purge
@@ -62,13 +56,7 @@ _ROUNDS = 40
 class Writer:
     """All writes to one vault. A lock orders the writers of several processes."""
 
-    def __init__(
-        self,
-        context: WriteContext,
-        merge: Merge,
-        *,
-        lock: Path | None = None,
-    ) -> None:
+    def __init__(self, context: WriteContext, merge: Merge, *, lock: Path | None = None) -> None:
         self._context = context
         self._merge = merge
         self._lock = lock
@@ -170,13 +158,7 @@ class Writer:
         return WriteResult.of(write)
 
     def trash(
-        self,
-        path: str,
-        *,
-        expected: str,
-        now: datetime,
-        op_id: str,
-        record: bytes = b"",
+        self, path: str, *, expected: str, now: datetime, op_id: str, record: bytes = b""
     ) -> WriteResult:
         """Moves a note to the trash if it still has this revision; an edit beats a deletion."""
         inside(path)
@@ -184,18 +166,12 @@ class Writer:
         with self._transaction(at) as backlog:
             if previous := backlog.write(op_id):
                 return WriteResult.of(previous)
-            write = PendingWrite(
-                op_id, path, "ours", expected, "", at, stamp(now), record=record
-            )
+            write = PendingWrite(op_id, path, "ours", expected, "", at, stamp(now), record=record)
             write = self._carry_out_in_order(write, self._merge, at, backlog)
             self._poll_displaced(now, self.journal.displaced())
         return WriteResult.of(write)
 
-    def is_ours(
-        self,
-        path: str,
-        revision: str,
-    ) -> bool:
+    def is_ours(self, path: str, revision: str) -> bool:
         """Whether a write put this version in place, and not a person; also during the write."""
         [is_ours] = self.journal.first(IS_OURS, (path, revision))
         return bool(is_ours)
@@ -229,11 +205,7 @@ class Writer:
         writes, context.done = context.done, []
         return [write for write in writes if write.op_id not in context.acknowledged]
 
-    def acknowledge(
-        self,
-        op_ids: Iterable[str],
-        note: str = "",
-    ) -> None:
+    def acknowledge(self, op_ids: Iterable[str], note: str = "") -> None:
         """Notes that the records of these writes are safe in the audit of a note.
 
         After a crash `finished` may return such a write again.
@@ -290,13 +262,7 @@ class Writer:
         """Returns the notes in the trash, the newest first."""
         return list_trash(self._context)
 
-    def untrash(
-        self,
-        thrown_id: str,
-        *,
-        now: datetime,
-        op_id: str,
-    ) -> WriteResult:
+    def untrash(self, thrown_id: str, *, now: datetime, op_id: str) -> WriteResult:
         """Restores a note; beside the note that has its name by now, if there is one.
 
         Raises KeyError when it is not in the trash.
@@ -311,13 +277,7 @@ class Writer:
             take_out(self._context, trashed)
         return result
 
-    def erase(
-        self,
-        eraser: "Eraser",
-        now: datetime,
-        *,
-        dry_run: bool = False,
-    ) -> "Erased":
+    def erase(self, eraser: "Eraser", now: datetime, *, dry_run: bool = False) -> "Erased":
         """Redacts a text from everything that is kept outside the vault, or only counts it."""
         if dry_run:
             erased = purge.look_through(self.journal, eraser)
@@ -373,11 +333,7 @@ class Writer:
             yield backlog
 
     def _carry_out_in_order(
-        self,
-        write: PendingWrite,
-        merge: Merge,
-        now: float,
-        backlog: Backlog,
+        self, write: PendingWrite, merge: Merge, now: float, backlog: Backlog
     ) -> PendingWrite:
         """Carries out a write after the earlier writes to the same note; waits while they wait.
 
@@ -391,11 +347,7 @@ class Writer:
                     return self._context.postpone(write, earlier.reason)
         return carry_out(self._context, write, merge, now)
 
-    def _retry_pending(
-        self,
-        now: float,
-        path: str | None = None,
-    ) -> list[WriteResult]:
+    def _retry_pending(self, now: float, path: str | None = None) -> list[WriteResult]:
         """Tries waiting writes again, of one note or of all; for each note the oldest first."""
         results = []
         blocked: set[str] = set()
@@ -413,11 +365,7 @@ class Writer:
                 results.append(WriteResult.of(attempted))
         return results
 
-    def _poll_displaced(
-        self,
-        now: datetime,
-        displaced: Iterable[DisplacedFile],
-    ) -> bool:
+    def _poll_displaced(self, now: datetime, displaced: Iterable[DisplacedFile]) -> bool:
         """Looks at displaced files until none is due: merging late text displaces other files.
 
         Returns whether any was due.
@@ -463,20 +411,14 @@ class Writer:
         self._context.flush()
 
 
-def _is_due(
-    entry: DisplacedFile,
-    at: float,
-) -> bool:
+def _is_due(entry: DisplacedFile, at: float) -> bool:
     # Fault (B50): the clock was set back since the last look. The next one would be far
     # in the future.
     is_beyond_reach = entry.next_look > at + FARTHEST
     return entry.next_look <= at or is_beyond_reach
 
 
-def _sync_folder(
-    files: Files,
-    path: str,
-) -> None:
+def _sync_folder(files: Files, path: str) -> None:
     folder = files.open_folder(path)
     try:
         files.fsync(folder)

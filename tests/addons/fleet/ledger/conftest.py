@@ -24,10 +24,7 @@ def postgres() -> Iterator[PostgresServer]:
 
 
 @pytest.fixture(params=["local", "postgres"])
-def book(
-    request: pytest.FixtureRequest,
-    tmp_path: Path,
-) -> Book:
+def book(request: pytest.FixtureRequest, tmp_path: Path) -> Book:
     """An empty database, which several ledgers may open."""
     if request.param == "local":
         return LocalBook(tmp_path)

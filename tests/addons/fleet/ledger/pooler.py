@@ -41,20 +41,14 @@ pool_mode = {mode}
 
 
 @contextmanager
-def pooler(
-    server: PostgresServer,
-    mode: str,
-    more: str = "",
-) -> Iterator[int]:
+def pooler(server: PostgresServer, mode: str, more: str = "") -> Iterator[int]:
     """Run a pooler before a server; yield its port."""
     assert PROGRAM is not None
     folder = Path(tempfile.mkdtemp(prefix="vault-pooler-"))
     port = free_port()
     (folder / "users.txt").write_text(f'"{USER}" "{PASSWORD}"\n')
     (folder / "pgbouncer.ini").write_text(
-        CONFIGURATION.format(
-            server=server.port, port=port, folder=folder, mode=mode, more=more
-        )
+        CONFIGURATION.format(server=server.port, port=port, folder=folder, mode=mode, more=more)
     )
     command = [PROGRAM, str(folder / "pgbouncer.ini")]
     if os.getuid() == 0:
@@ -62,9 +56,7 @@ def pooler(
         for path in (folder, *folder.iterdir()):
             shutil.chown(path, UNPRIVILEGED)
         command += ["--user", UNPRIVILEGED]
-    process = subprocess.Popen(
-        command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
-    )
+    process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     try:
         _wait_for(server.url().replace(f":{server.port}/", f":{port}/"))
         yield port

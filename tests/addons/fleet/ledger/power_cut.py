@@ -14,10 +14,7 @@ class _File(apsw.VFSFile):
     """A file whose content counts as stored when it is synced."""
 
     def __init__(
-        self,
-        stored: dict[str, bytes],
-        name: str | apsw.URIFilename | None,
-        flags: list[int],
+        self, stored: dict[str, bytes], name: str | apsw.URIFilename | None, flags: list[int]
     ) -> None:
         super().__init__(USUAL, name, flags)
         self._stored = stored
@@ -37,11 +34,7 @@ class Disk(apsw.VFS):
         """path → what a power cut leaves of the file"""
         super().__init__("forgetful", USUAL, makedefault=True)
 
-    def xOpen(
-        self,
-        name: str | apsw.URIFilename | None,
-        flags: list[int],
-    ) -> apsw.VFSFile:
+    def xOpen(self, name: str | apsw.URIFilename | None, flags: list[int]) -> apsw.VFSFile:
         return _File(self.stored, name, flags)
 
     def xDelete(self, filename: str, syncdir: bool) -> None:

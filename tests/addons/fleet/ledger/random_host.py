@@ -74,10 +74,7 @@ class RandomHost:
     def keep(self) -> None:
         for _ in range(self.chance.randrange(3)):
             self.count += 1
-            vault, op_id = (
-                self.chance.choice(self.vaults),
-                f"{self.host[0]}-{self.count}",
-            )
+            vault, op_id = (self.chance.choice(self.vaults), f"{self.host[0]}-{self.count}")
             self.ledger.keep(vault, op_id.encode(), op_id)
             self.diary.kept.append((vault, op_id))
 
@@ -128,9 +125,7 @@ def main(kind: str, database: str, seed: str, seconds: str) -> None:
     ledger = open_ledger(kind, database)
     vaults = [vault.id for vault in ledger.vaults()]
     hosts = [RandomHost(ledger, f"{seed}-{n}", vaults) for n in range(THREADS)]
-    threads = [
-        threading.Thread(target=host.run, args=(float(seconds),)) for host in hosts
-    ]
+    threads = [threading.Thread(target=host.run, args=(float(seconds),)) for host in hosts]
     for thread in threads:
         thread.start()
     for thread in threads:

@@ -116,16 +116,10 @@ class PostgresServer:
         """Make an empty database and return its URL."""
         name = f"fleet{next(NAMES)}"
         with self.admin() as connection:
-            connection.execute(
-                f"CREATE DATABASE {name} TEMPLATE template0 ENCODING '{encoding}'"
-            )
+            connection.execute(f"CREATE DATABASE {name} TEMPLATE template0 ENCODING '{encoding}'")
         return self.url(name)
 
-    def url(
-        self,
-        database: str = "postgres",
-        password: str = PASSWORD,
-    ) -> str:
+    def url(self, database: str = "postgres", password: str = PASSWORD) -> str:
         """The URL over TCP, with the password."""
         login = f"{USER}:{quote(password, safe='')}"
         return f"postgresql://{login}@127.0.0.1:{self.port}/{database}"

@@ -32,10 +32,7 @@ def place(book: Book) -> tuple[str, str]:
 
 
 def start(
-    book: Book,
-    project: Path,
-    seed: str,
-    seconds: float = SECONDS,
+    book: Book, project: Path, seed: str, seconds: float = SECONDS
 ) -> "subprocess.Popen[bytes]":
     program = [sys.executable, "-m", "tests.addons.fleet.ledger.random_host"]
     arguments = [*place(book), seed, str(seconds)]
@@ -59,9 +56,7 @@ def check(book: Book, parts: list[dict[str, Any]]) -> None:
         for span in part["spans"]:
             vault, epoch = span["vault"], span["epoch"]
             assert owners.setdefault((vault, epoch), owner) == owner
-            begin, end = spans.setdefault(vault, {}).get(
-                epoch, (span["begin"], span["end"])
-            )
+            begin, end = spans.setdefault(vault, {}).get(epoch, (span["begin"], span["end"]))
             spans[vault][epoch] = (min(begin, span["begin"]), max(end, span["end"]))
     for epochs in spans.values():
         for earlier, later in pairwise(sorted(epochs)):
@@ -128,9 +123,7 @@ def test_two_processes_share_one_new_file(tmp_path: Path, project: Path) -> None
         "print(LocalLedger(Path(sys.argv[1]), create=True).fleet)"
     )
     command = [sys.executable, "-c", program, str(path)]
-    processes = [
-        subprocess.Popen(command, cwd=project, stdout=subprocess.PIPE) for _ in range(4)
-    ]
+    processes = [subprocess.Popen(command, cwd=project, stdout=subprocess.PIPE) for _ in range(4)]
     fleets = {process.communicate(timeout=60)[0] for process in processes}
 
     assert len(fleets) == 1
@@ -152,9 +145,7 @@ def test_an_operation_in_sqlite_survives_kill_9(tmp_path: Path, project: Path) -
         "    print(number, flush=True)\n"
     )
     process = subprocess.Popen(
-        [sys.executable, "-c", program, str(path), vault],
-        cwd=project,
-        stdout=subprocess.PIPE,
+        [sys.executable, "-c", program, str(path), vault], cwd=project, stdout=subprocess.PIPE
     )
     assert process.stdout is not None
     lines = [process.stdout.readline() for _ in range(20)]

@@ -9,12 +9,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from tests.addons.fleet.ledger.books import Book
-from vault_memory.addons.fleet.ledger.contract import (
-    Holder,
-    Lease,
-    Ledger,
-    LedgerCaller,
-)
+from vault_memory.addons.fleet.ledger.contract import Holder, Lease, Ledger, LedgerCaller
 from vault_memory.addons.fleet.ledger.ledger_errors import (
     LeaseLost,
     LedgerTooNew,
@@ -101,9 +96,7 @@ def test_an_added_vault_is_found_by_its_name_and_its_id(ledger: Ledger) -> None:
 
 
 @pytest.mark.parametrize("same", ["id", "name", "home"])
-def test_a_vault_added_twice_is_refused_and_the_first_stays(
-    ledger: Ledger, same: str
-) -> None:
+def test_a_vault_added_twice_is_refused_and_the_first_stays(ledger: Ledger, same: str) -> None:
     vault = add(ledger, "ann")
     row = {"id": str(uuid.uuid4()), "name": "bo", "home": "s3://homes/bo"}
     row[same] = {"id": vault, "name": "ann", "home": "s3://homes/ann"}[same]
@@ -124,9 +117,7 @@ def test_a_vault_needs_a_uuid(ledger: Ledger) -> None:
 
 
 @pytest.mark.parametrize("name", ["bo", "", "'; --", str(uuid.UUID(int=1))])
-def test_each_call_names_a_vault_that_the_fleet_lacks(
-    ledger: Ledger, name: str
-) -> None:
+def test_each_call_names_a_vault_that_the_fleet_lacks(ledger: Ledger, name: str) -> None:
     add(ledger, "ann")
     calls: list[Callable[[], object]] = [
         lambda: ledger.vault(name),
@@ -193,9 +184,7 @@ def test_a_due_vault_is_claimed_by_one_host(open_ledger: Open) -> None:
     assert (holder.host, holder.address) == NORTH
 
 
-def test_a_claim_takes_no_more_than_asked_and_the_longest_due_first(
-    ledger: Ledger,
-) -> None:
+def test_a_claim_takes_no_more_than_asked_and_the_longest_due_first(ledger: Ledger) -> None:
     vaults = []
     for number in range(5):
         vaults.append(add(ledger, f"vault{number}"))
@@ -293,9 +282,7 @@ def test_renewed_leases_go_on_and_the_others_run_out(open_ledger: Open) -> None:
     assert claimed(south, SOUTH) == {vaults[2]}
 
 
-def test_a_lease_that_ran_out_and_that_no_host_took_can_be_renewed(
-    open_ledger: Open,
-) -> None:
+def test_a_lease_that_ran_out_and_that_no_host_took_can_be_renewed(open_ledger: Open) -> None:
     vault = add(open_ledger())
     lease = take(open_ledger(lease_seconds=SHORT_LEASE), vault)
     let_run_out()
@@ -424,9 +411,7 @@ def test_a_host_whose_clock_is_wrong_neither_keeps_nor_loses_a_lease(
 # --- Acknowledged operations ---
 
 
-def test_kept_operations_come_in_their_order_until_they_are_folded(
-    ledger: Ledger,
-) -> None:
+def test_kept_operations_come_in_their_order_until_they_are_folded(ledger: Ledger) -> None:
     vault, other = add(ledger, "ann"), add(ledger, "bo")
     seqs = [ledger.keep(vault, b"op %d" % number, str(number)) for number in range(3)]
     ledger.keep(other, b"op of bo", "0")
@@ -503,9 +488,7 @@ def test_a_poisoned_vault_waits_for_its_back_off(ledger: Ledger) -> None:
     assert claimed(ledger) == set()
 
 
-def test_a_forgotten_vault_has_no_operations_and_no_tokens(
-    book: Book, ledger: Ledger
-) -> None:
+def test_a_forgotten_vault_has_no_operations_and_no_tokens(book: Book, ledger: Ledger) -> None:
     vault, other = add(ledger, "ann"), add(ledger, "bo")
     for owner, secret in ((vault, b"heliotrope"), (other, b"marigold")):
         seq = ledger.keep(owner, secret, "id")
@@ -523,9 +506,7 @@ def test_a_forgotten_vault_has_no_operations_and_no_tokens(
     assert b"marigold" in book.text()
 
 
-def test_words_of_an_operation_are_gone_when_it_is_folded(
-    book: Book, ledger: Ledger
-) -> None:
+def test_words_of_an_operation_are_gone_when_it_is_folded(book: Book, ledger: Ledger) -> None:
     vault = add(ledger)
     seq = ledger.keep(vault, b"heliotrope", "id")
     lease = take(ledger, vault)
@@ -589,9 +570,7 @@ def test_dropped_tokens_open_nothing(ledger: Ledger) -> None:
 # --- Hosts ---
 
 
-def test_hosts_are_listed_with_their_address_and_their_leases(
-    open_ledger: Open,
-) -> None:
+def test_hosts_are_listed_with_their_address_and_their_leases(open_ledger: Open) -> None:
     north, south = open_ledger(), open_ledger()
     vault = add(north)
     assert north.hosts() == []
@@ -632,9 +611,7 @@ def test_a_draining_host_claims_nothing_until_it_may_again(open_ledger: Open) ->
     assert claimed(north) == {vault}
 
 
-def test_each_host_that_had_the_vault_is_asked_to_erase_its_copy(
-    open_ledger: Open,
-) -> None:
+def test_each_host_that_had_the_vault_is_asked_to_erase_its_copy(open_ledger: Open) -> None:
     ledger = open_ledger()
     vault, other = add(ledger, "ann"), add(ledger, "bo")
     ledger.give_back(take(ledger, vault, NORTH), now())

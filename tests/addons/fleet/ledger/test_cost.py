@@ -103,9 +103,7 @@ def test_a_claim_in_postgresql_reads_a_few_rows_of_the_index(
 
         cost = cpu_milliseconds(lambda: claim(ledger), [backend])
         plan = plan_of_claim(ledger)
-        postgres_book.execute(
-            "UPDATE vault_memory.vault SET due = now() + interval '1 hour'"
-        )
+        postgres_book.execute("UPDATE vault_memory.vault SET due = now() + interval '1 hour'")
         idle_cost = cpu_milliseconds(lambda: claim_nothing(ledger), [backend])
 
     print(f"{MOST} of {VAULTS}: {cost:.2f} CPU ms; none: {idle_cost:.2f}\n{plan}")
@@ -126,9 +124,7 @@ def test_a_claim_in_sqlite_reads_a_few_rows_of_the_index(tmp_path: Path) -> None
         connection = apsw.Connection(str(book.path))
         plan = [
             row[3]
-            for row in connection.execute(
-                f"EXPLAIN QUERY PLAN {local_queries.CLAIM}", values
-            )
+            for row in connection.execute(f"EXPLAIN QUERY PLAN {local_queries.CLAIM}", values)
         ]
         connection.execute("UPDATE vault SET due = unixepoch() + 3600")
         connection.close()

@@ -17,11 +17,7 @@ import pytest
 
 from tests.addons.fleet.ledger.power_cut import forgetful_disk
 from vault_memory.addons.fleet.ledger.contract import Holder, Lease
-from vault_memory.addons.fleet.ledger.ledger_errors import (
-    LedgerAway,
-    LedgerMissing,
-    LedgerRefused,
-)
+from vault_memory.addons.fleet.ledger.ledger_errors import LedgerAway, LedgerMissing, LedgerRefused
 from vault_memory.addons.fleet.ledger.local import LocalLedger
 from vault_memory.database import connection
 from vault_memory.database.connection import DatabaseDamaged
@@ -168,11 +164,7 @@ def test_a_power_cut_loses_no_kept_operation(tmp_path: Path, path: Path) -> None
             folder = tmp_path / f"cut-{number}"
             folder.mkdir()
             disk.after_power_cut(folder)
-        ledger._file.change(
-            "UPDATE kept SET op = x'00'",
-            (),
-            durable=False,
-        )
+        ledger._file.change("UPDATE kept SET op = x'00'", (), durable=False)
         last = tmp_path / "last"
         last.mkdir()
         disk.after_power_cut(last)
@@ -249,9 +241,7 @@ def test_a_request_for_a_vault_of_another_host_waits_for_no_write(
     assert holder.host == "north"
 
 
-def test_reads_go_on_while_a_thread_waits_to_write(
-    path: Path, ledger: LocalLedger
-) -> None:
+def test_reads_go_on_while_a_thread_waits_to_write(path: Path, ledger: LocalLedger) -> None:
     with closing(apsw.Connection(str(path))) as other:
         other.execute("BEGIN IMMEDIATE")
         writer = threading.Thread(target=ledger.keep, args=(ANN, b"op", "1"))

@@ -158,9 +158,7 @@ def test_operations_of_many_threads_commit_in_the_order_of_their_numbers(
 # --- A cut connection ---
 
 
-def test_a_connection_that_was_cut_between_calls_is_replaced(
-    postgres_book: PostgresBook,
-) -> None:
+def test_a_connection_that_was_cut_between_calls_is_replaced(postgres_book: PostgresBook) -> None:
     with closing(postgres_book.open()) as ledger:
         vault = add(ledger)
         cut_connections(postgres_book)
@@ -197,9 +195,7 @@ def test_a_server_that_is_away_is_a_temporary_error(own_server: PostgresServer) 
             assert error.value.exit_code == 1
 
 
-def test_more_threads_than_connections_wait_for_each_other(
-    postgres_book: PostgresBook,
-) -> None:
+def test_more_threads_than_connections_wait_for_each_other(postgres_book: PostgresBook) -> None:
     with closing(postgres_book.open()) as ledger, ThreadPoolExecutor(20) as pool:
         vaults = list(pool.map(lambda number: add(ledger, f"v{number}"), range(60)))
         names = list(pool.map(lambda vault: ledger.vault(vault).name, vaults))
@@ -212,9 +208,7 @@ def test_more_threads_than_connections_wait_for_each_other(
     assert connections[0][0] <= 8
 
 
-def test_a_server_without_a_free_connection_is_named(
-    own_server: PostgresServer,
-) -> None:
+def test_a_server_without_a_free_connection_is_named(own_server: PostgresServer) -> None:
     with own_server.admin() as connection:
         connection.execute("CREATE ROLE guest LOGIN PASSWORD 'guest'")
     url = f"postgresql://guest:guest@127.0.0.1:{own_server.port}/postgres"
@@ -233,9 +227,7 @@ def test_a_claim_passes_by_a_vault_that_another_host_is_writing(
     with closing(postgres_book.open()) as ledger:
         vault, free = add(ledger, "ann"), add(ledger, "bo")
         with psycopg.connect(postgres_book.url) as writer:
-            writer.execute(
-                "SELECT 1 FROM vault_memory.vault WHERE id = %s FOR UPDATE", (vault,)
-            )
+            writer.execute("SELECT 1 FROM vault_memory.vault WHERE id = %s FOR UPDATE", (vault,))
 
             [lease] = ledger.claim(*NORTH, 5)
 
@@ -252,9 +244,7 @@ def test_a_database_without_a_ledger_is_named(postgres_book: PostgresBook) -> No
     assert "fleet init" in error.value.hint
 
 
-def test_two_hosts_that_make_the_ledger_at_once_make_one_fleet(
-    postgres_book: PostgresBook,
-) -> None:
+def test_two_hosts_that_make_the_ledger_at_once_make_one_fleet(postgres_book: PostgresBook) -> None:
     def fleet(_: int) -> str:
         with closing(postgres_book.open()) as ledger:
             return ledger.fleet
@@ -269,9 +259,7 @@ def test_a_user_without_rights_is_told_so(postgres_book: PostgresBook) -> None:
     with closing(postgres_book.open()):
         pass
     postgres_book.execute("CREATE ROLE guest LOGIN PASSWORD 'guest'")
-    url = postgres_book.url.replace(
-        postgres_book.url.split("@")[0], "postgresql://guest:guest"
-    )
+    url = postgres_book.url.replace(postgres_book.url.split("@")[0], "postgresql://guest:guest")
 
     with pytest.raises(LedgerRefused, match="may not use"):
         PostgresLedger(url)
@@ -292,16 +280,7 @@ def wrong_settings(server: PostgresServer) -> dict[str, str]:
 
 @pytest.mark.parametrize(
     "wrong",
-    [
-        "password",
-        "no password",
-        "user",
-        "database",
-        "unquoted",
-        "unreadable",
-        "port",
-        "empty",
-    ],
+    ["password", "no password", "user", "database", "unquoted", "unreadable", "port", "empty"],
 )
 def test_wrong_settings_are_an_error_that_does_not_show_the_password(
     postgres: PostgresServer,
@@ -338,9 +317,7 @@ def test_wrong_settings_are_an_error_that_does_not_show_the_password(
         ("channel_binding=require", "encryption"),
     ],
 )
-def test_a_wrong_setting_is_no_outage(
-    postgres: PostgresServer, setting: str, reason: str
-) -> None:
+def test_a_wrong_setting_is_no_outage(postgres: PostgresServer, setting: str, reason: str) -> None:
     with pytest.raises(LedgerRefused, match=reason):
         PostgresLedger(f"{postgres.url()}?{setting}", create=True)
 
@@ -348,10 +325,7 @@ def test_a_wrong_setting_is_no_outage(
 @pytest.mark.parametrize("encoding", ["SQL_ASCII", "LATIN1"])
 @pytest.mark.parametrize("variable", ["", "SQL_ASCII", "LATIN1"])
 def test_texts_are_texts_in_a_database_of_another_encoding(
-    postgres: PostgresServer,
-    encoding: str,
-    variable: str,
-    monkeypatch: pytest.MonkeyPatch,
+    postgres: PostgresServer, encoding: str, variable: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("PGCLIENTENCODING", variable)
     url = postgres.database(encoding)

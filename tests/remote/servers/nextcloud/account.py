@@ -38,9 +38,7 @@ class Account:
             held = nodes.pop()
             if held.locked_until > self.clock():
                 raise Refused(
-                    423,
-                    r"OCA\DAV\Connector\Sabre\Exception\FileLocked",
-                    f'"{path}" is locked',
+                    423, r"OCA\DAV\Connector\Sabre\Exception\FileLocked", f'"{path}" is locked'
                 )
             if isinstance(held, Folder):
                 nodes.extend(held.children.values())
@@ -53,16 +51,12 @@ class Account:
                 return
             node = node.children.get(name)
             if isinstance(node, Folder) and node.unavailable:
-                raise Refused(
-                    503, "ServiceUnavailable", "Storage is temporarily not available"
-                )
+                raise Refused(503, "ServiceUnavailable", "Storage is temporarily not available")
 
     def check_quota(self, length: int) -> None:
         """507 where a body of this length does not fit."""
         if self.quota is not None and length > self.quota - self.tree.used():
-            raise Refused(
-                507, "InsufficientStorage", "Insufficient space in /, no file written"
-            )
+            raise Refused(507, "InsufficientStorage", "Insufficient space in /, no file written")
 
 
 class Door:
@@ -92,16 +86,12 @@ class Door:
         """No cookie is good any more."""
         self._cookies.clear()
 
-    def enter(
-        self, headers: Mapping[str, str], address: str
-    ) -> tuple[str, dict[str, str]]:
+    def enter(self, headers: Mapping[str, str], address: str) -> tuple[str, dict[str, str]]:
         """The user, and what the answer must carry so that the next request is let in by cookie."""
         if user := self._cookies.get(_session(headers.get("cookie", ""))):
             return user, {}
         if self.braked(address):
-            raise Refused(
-                429, r"OC\Security\Bruteforce\MaxDelayReached", "Reached maximum delay"
-            )
+            raise Refused(429, r"OC\Security\Bruteforce\MaxDelayReached", "Reached maximum delay")
         if "authorization" not in headers:
             raise self._unauthorized(
                 "No public access to this resource., No 'Authorization: Basic' header found."
@@ -111,9 +101,7 @@ class Door:
             raise self._unauthorized("Username or password was incorrect")
         cookie = self._token("session")
         self._cookies[cookie] = user
-        return user, {
-            "Set-Cookie": f"{INSTANCE}={cookie}; path=/; HttpOnly; SameSite=Lax"
-        }
+        return user, {"Set-Cookie": f"{INSTANCE}={cookie}; path=/; HttpOnly; SameSite=Lax"}
 
     def braked(self, address: str) -> bool:
         """Whether an address has tried too many wrong passwords."""
@@ -173,6 +161,4 @@ def _session(cookies: str) -> str:
 
 def json_response(status: int, text: str) -> Response:
     """An answer in JSON."""
-    return Response(
-        status, {"Content-Type": "application/json; charset=utf-8"}, text.encode()
-    )
+    return Response(status, {"Content-Type": "application/json; charset=utf-8"}, text.encode())

@@ -40,9 +40,7 @@ _VERBS: dict[str, Callable[[Call], Response]] = {
     "COPY": verbs.copy,
     "PROPFIND": propfind,
 }
-_ALLOWED = (
-    "OPTIONS, GET, HEAD, DELETE, PROPFIND, PUT, PROPPATCH, COPY, MOVE, REPORT, MKCOL"
-)
+_ALLOWED = "OPTIONS, GET, HEAD, DELETE, PROPFIND, PUT, PROPPATCH, COPY, MOVE, REPORT, MKCOL"
 
 
 class FakeNextcloud(Controls):
@@ -84,9 +82,7 @@ class FakeNextcloud(Controls):
     def add_user(self, user: str, password: str) -> None:
         """One more account, empty."""
         self.door.passwords[user] = password
-        self.accounts[user] = Account(
-            user, Tree(self.clock, f"{self.seed}:{user}"), self.clock
-        )
+        self.accounts[user] = Account(user, Tree(self.clock, f"{self.seed}:{user}"), self.clock)
 
     @property
     def dav_path(self) -> str:
@@ -150,9 +146,7 @@ class FakeNextcloud(Controls):
                 "X-Nextcloud-Maintenance-Mode": "1",
                 "Content-Type": "text/html",
             }
-            return Response(
-                503, waiting, b"<!DOCTYPE html><title>Maintenance mode</title>\n"
-            )
+            return Response(503, waiting, b"<!DOCTYPE html><title>Maintenance mode</title>\n")
         match method, path:
             case "POST", "/index.php/login/v2":
                 return self.flow.begin(_origin(headers))
@@ -166,38 +160,22 @@ class FakeNextcloud(Controls):
         return json_response(404, "[]")
 
     def _dav(
-        self,
-        method: str,
-        path: str,
-        headers: dict[str, str],
-        body: bytes,
-        account: Account,
+        self, method: str, path: str, headers: dict[str, str], body: bytes, account: Account
     ) -> Response:
         place = place_of(path, account.user)
         if place is None or not place.collection:
             place = Place("", account.user, "")
         if not place.collection and method == "REPORT":
             raise Refused(415, "ReportNotSupported", "The report is not known here")
-        base = (
-            LEGACY
-            if path.startswith(LEGACY)
-            else f"{DAV}/{place.collection}/{place.user}"
-        )
+        base = LEGACY if path.startswith(LEGACY) else f"{DAV}/{place.collection}/{place.user}"
         return self._called(
-            Call(
-                method, place, headers, body, account, base, self._death(method, place)
-            )
+            Call(method, place, headers, body, account, base, self._death(method, place))
         )
 
     def _called(self, call: Call) -> Response:
         if call.method == "OPTIONS":
             return Response(
-                200,
-                {
-                    "Allow": _ALLOWED,
-                    "DAV": "1, 3, extended-mkcol",
-                    "MS-Author-Via": "DAV",
-                },
+                200, {"Allow": _ALLOWED, "DAV": "1, 3, extended-mkcol", "MS-Author-Via": "DAV"}
             )
         if call.place.collection == "versions" and not self.keeps_versions:
             raise not_found(call.path)
@@ -252,11 +230,7 @@ class FakeNextcloud(Controls):
             place = place_of(path, self.user) if method == "PUT" else None
         except Refused:
             place = None
-        account = (
-            self.accounts.get(place.user)
-            if place and place.collection == "files"
-            else None
-        )
+        account = self.accounts.get(place.user) if place and place.collection == "files" else None
         if account is None or place is None or account.tree.find(place.path) is None:
             yield
             return

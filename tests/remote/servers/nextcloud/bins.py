@@ -5,14 +5,7 @@ from collections.abc import Iterator
 from tests.remote.servers.exchange import Response, http_date
 from tests.remote.servers.nextcloud.account import Account
 from tests.remote.servers.nextcloud.call import Call, Place, Refused, not_found, quoted
-from tests.remote.servers.nextcloud.listing import (
-    NC,
-    OC,
-    D,
-    entry,
-    multistatus,
-    requested,
-)
+from tests.remote.servers.nextcloud.listing import NC, OC, D, entry, multistatus, requested
 from tests.remote.servers.nextcloud.tree import Binned, File, Folder, walk
 
 
@@ -23,10 +16,7 @@ def trashbin(call: Call) -> Response:
         raise not_found(call.path)
     if call.method == "PROPFIND":
         return multistatus(
-            [
-                _area(call, "trash"),
-                *(_binned(call, each) for each in tree.trash.values()),
-            ]
+            [_area(call, "trash"), *(_binned(call, each) for each in tree.trash.values())]
         )
     if call.method == "DELETE" and not name:
         tree.trash.clear()
@@ -35,9 +25,7 @@ def trashbin(call: Call) -> Response:
         raise not_found(call.path)
     match call.method:
         case "GET" if isinstance(binned.node, File):
-            return Response(
-                200, {"Content-Type": "application/octet-stream"}, binned.node.raw
-            )
+            return Response(200, {"Content-Type": "application/octet-stream"}, binned.node.raw)
         case "DELETE":
             del tree.trash[name]
             return Response(204)
@@ -52,11 +40,7 @@ def versions(call: Call) -> Response:
     """``versions/USER/versions/FILEID``, and MOVE to ``versions/USER/restore``."""
     area, _, rest = call.path.partition("/")
     number, _, stamp = rest.partition("/")
-    file = (
-        _by_id(call.account, int(number))
-        if area == "versions" and number.isdecimal()
-        else None
-    )
+    file = _by_id(call.account, int(number)) if area == "versions" and number.isdecimal() else None
     if file is None:
         raise not_found(call.path)
     if call.method == "PROPFIND" and not stamp:
@@ -137,15 +121,9 @@ _TRASH = (
 
 
 def _binned(call: Call, binned: Binned) -> str:
-    known = dict(
-        zip(_TRASH, (binned.node.name, binned.origin, str(binned.deleted)), strict=True)
-    )
+    known = dict(zip(_TRASH, (binned.node.name, binned.origin, str(binned.deleted)), strict=True))
     slash = "/" if isinstance(binned.node, Folder) else ""
     where = quoted(f"{call.base}/trash/{binned.name}") + slash
     return entry(
-        where,
-        requested(call.body) or (*_WANTED, *_TRASH),
-        binned.node,
-        call.account,
-        known.get,
+        where, requested(call.body) or (*_WANTED, *_TRASH), binned.node, call.account, known.get
     )

@@ -22,11 +22,7 @@ class Refused(Exception):
     """The request ends in an error, in the form that sabre/dav gives it."""
 
     def __init__(
-        self,
-        status: int,
-        kind: str,
-        message: str = "",
-        headers: Mapping[str, str] | None = None,
+        self, status: int, kind: str, message: str = "", headers: Mapping[str, str] | None = None
     ) -> None:
         super().__init__(message or kind)
         self.status, self.kind, self.message, self.headers = (
@@ -92,9 +88,9 @@ class Call:
     @property
     def whole(self) -> bool:
         """Whether all of the body arrives, and the server lives."""
-        return self.dies_at is None and int(
-            self.headers.get("content-length") or 0
-        ) <= len(self.body)
+        return self.dies_at is None and int(self.headers.get("content-length") or 0) <= len(
+            self.body
+        )
 
     def destination(self) -> Place:
         """Where MOVE and COPY go."""
@@ -102,9 +98,7 @@ class Call:
             raise Refused(400, "BadRequest", "The destination header was not supplied")
         place = place_of(urlsplit(url).path, self.account.user)
         if place is None or place.user != self.account.user:
-            raise Refused(
-                502, "BadGateway", "The destination url is not under this server"
-            )
+            raise Refused(502, "BadGateway", "The destination url is not under this server")
         return place
 
 
@@ -134,21 +128,10 @@ def _decoded(quoted: str) -> str:
 def check_name(path: str) -> None:
     """Names that no file or folder may be given."""
     name = path.rpartition("/")[2]
-    bad = (
-        "\\" in name
-        or any(ord(letter) < 32 for letter in name)
-        or len(name.encode()) > 250
-    )
-    if (
-        bad
-        or name.lower().endswith(".part")
-        or name.lower() == ".htaccess"
-        or name in (".", "..")
-    ):
+    bad = "\\" in name or any(ord(letter) < 32 for letter in name) or len(name.encode()) > 250
+    if bad or name.lower().endswith(".part") or name.lower() == ".htaccess" or name in (".", ".."):
         raise Refused(
-            400,
-            r"OCA\DAV\Connector\Sabre\Exception\InvalidPath",
-            "File name is not allowed",
+            400, r"OCA\DAV\Connector\Sabre\Exception\InvalidPath", "File name is not allowed"
         )
 
 

@@ -37,26 +37,20 @@ def uploads(call: Call) -> Response:
             del call.account.uploads[upload]
             return Response(204)
         case "PROPFIND", "":
-            return multistatus(
-                _part_entry(call, name, raw) for name, raw in parts.items()
-            )
+            return multistatus(_part_entry(call, name, raw) for name, raw in parts.items())
     raise Refused(405, "MethodNotAllowed", f"{call.method} is not for uploads")
 
 
 def _begin(call: Call, upload: str) -> Response:
     if upload in call.account.uploads:
-        raise Refused(
-            405, "MethodNotAllowed", "The resource you tried to create already exists"
-        )
+        raise Refused(405, "MethodNotAllowed", "The resource you tried to create already exists")
     call.account.uploads[upload] = {}
     return Response(201)
 
 
 def _put_part(call: Call, parts: dict[str, bytes], name: str) -> Response:
     if not name.isdecimal() or not 1 <= int(name) <= 10000:
-        raise Refused(
-            400, "BadRequest", "Invalid chunk name, must be numeric between 1 and 10000"
-        )
+        raise Refused(400, "BadRequest", "Invalid chunk name, must be numeric between 1 and 10000")
     if not call.whole:
         raise ConnectionLost
     call.account.check_quota(len(call.body))
@@ -121,9 +115,7 @@ def _part(rest: bytes, opening: bytes) -> tuple[dict[str, str], bytes, bytes] | 
     head, blank, rest = rest.partition(b"\r\n\r\n")
     if not head.startswith(opening) or not blank:
         return None
-    lines = (
-        line.partition(":") for line in head[len(opening) :].decode().split("\r\n")
-    )
+    lines = (line.partition(":") for line in head[len(opening) :].decode().split("\r\n"))
     headers = {name.strip().lower(): value.strip() for name, _, value in lines}
     if not {"content-length", "x-file-md5", "x-file-path"} <= headers.keys():
         return None
@@ -145,9 +137,7 @@ def _store_part(call: Call, headers: dict[str, str], raw: bytes) -> dict[str, ob
             raise Refused(409, "Conflict", "There is a folder of this name")
         call.account.check_lock(path, node)
         mtime = headers.get("x-file-mtime") or headers.get("x-oc-mtime")
-        file, _ = call.account.tree.write(
-            path, raw, mtime=int(mtime) if mtime else None
-        )
+        file, _ = call.account.tree.write(path, raw, mtime=int(mtime) if mtime else None)
     except (Refused, Missing) as error:
         return {"error": True, "message": str(error) or f"{parent_of(path)} is missing"}
     return {

@@ -9,9 +9,7 @@ from tests.remote.servers.nextcloud.tree import File, Node
 
 _CONDITION = re.compile(r"(?:<(?P<uri>[^>]*)>\s*)?(?P<lists>(?:\([^)]*\)\s*)+)")
 _LIST = re.compile(r"\(([^)]*)\)")
-_TERM = re.compile(
-    r"(?P<not>Not\s+)?(?:<(?P<token>[^>]*)>|\[(?P<tag>[^\]]*)\])", re.IGNORECASE
-)
+_TERM = re.compile(r"(?P<not>Not\s+)?(?:<(?P<token>[^>]*)>|\[(?P<tag>[^\]]*)\])", re.IGNORECASE)
 
 
 class NotModified(Exception):
@@ -48,10 +46,7 @@ def _tags(value: str) -> list[str]:
 
 def _failed(header: str, why: str, headers: dict[str, str] | None = None) -> Refused:
     return Refused(
-        412,
-        "PreconditionFailed",
-        f"An {header} header was specified, but {why}",
-        headers,
+        412, "PreconditionFailed", f"An {header} header was specified, but {why}", headers
     )
 
 
@@ -63,9 +58,7 @@ def _if_match(value: str, node: Node | None) -> None:
     tag = tag_of(node)
     if tag not in _tags(value):
         raise _failed(
-            "If-Match",
-            "none of the specified ETags matched",
-            {"ETag": tag} if tag else None,
+            "If-Match", "none of the specified ETags matched", {"ETag": tag} if tag else None
         )
 
 

@@ -56,19 +56,11 @@ class Controls:
 
     def files(self) -> dict[str, bytes]:
         """All files with their contents."""
-        return {
-            path: node.raw
-            for path, node in walk(self.tree.root)
-            if isinstance(node, File)
-        }
+        return {path: node.raw for path, node in walk(self.tree.root) if isinstance(node, File)}
 
     def folders(self) -> set[str]:
         """All folders."""
-        return {
-            path
-            for path, node in walk(self.tree.root)
-            if isinstance(node, Folder) and path
-        }
+        return {path for path, node in walk(self.tree.root) if isinstance(node, Folder) and path}
 
     def requests(self, method: str | None = None) -> list[Seen]:
         """The log, of one method or all."""
@@ -126,9 +118,7 @@ class Controls:
 
     def back_up(self) -> None:
         """Remember everything as it is."""
-        self._backups = {
-            user: account.tree.backup() for user, account in self.accounts.items()
-        }
+        self._backups = {user: account.tree.backup() for user, account in self.accounts.items()}
 
     def restore_from_backup(self, *, tells: bool = True) -> None:
         """Everything is as it was when backed up; the data-fingerprint says so, unless that is forgotten."""

@@ -7,13 +7,7 @@ from xml.sax.saxutils import escape
 
 from tests.remote.servers.exchange import Response, http_date
 from tests.remote.servers.nextcloud.account import Account
-from tests.remote.servers.nextcloud.call import (
-    Call,
-    Refused,
-    file_id,
-    not_found,
-    quoted,
-)
+from tests.remote.servers.nextcloud.call import Call, Refused, file_id, not_found, quoted
 from tests.remote.servers.nextcloud.tree import File, Folder, Node, size_of
 
 PREFIXES = {
@@ -52,25 +46,15 @@ def _checksums(node: Node, _: Account) -> str | None:
 def _available(node: Node, account: Account) -> str | None:
     if isinstance(node, File):
         return None
-    return (
-        "-3"
-        if account.quota is None
-        else str(max(0, account.quota - account.tree.used()))
-    )
+    return "-3" if account.quota is None else str(max(0, account.quota - account.tree.used()))
 
 
 PROPERTIES: dict[str, Property] = {
     D + "getlastmodified": lambda node, _: http_date(node.mtime),
-    D + "getcontentlength": lambda node, _: (
-        str(node.size) if isinstance(node, File) else None
-    ),
-    D + "resourcetype": lambda node, _: (
-        "<d:collection/>" if isinstance(node, Folder) else ""
-    ),
+    D + "getcontentlength": lambda node, _: str(node.size) if isinstance(node, File) else None,
+    D + "resourcetype": lambda node, _: "<d:collection/>" if isinstance(node, Folder) else "",
     D + "getetag": lambda node, _: f"&quot;{node.etag}&quot;",
-    D + "getcontenttype": lambda node, _: (
-        _content_type(node) if isinstance(node, File) else None
-    ),
+    D + "getcontenttype": lambda node, _: _content_type(node) if isinstance(node, File) else None,
     D + "displayname": lambda node, _: escape(node.name),
     D + "quota-used-bytes": lambda node, _: (
         str(size_of(node)) if isinstance(node, Folder) else None
@@ -127,8 +111,7 @@ def _below(call: Call, node: Node, depth: int) -> Iterator[tuple[str, Node]]:
         if deeper and isinstance(each, Folder) and not each.unavailable:
             start = f"{path}/" if path else ""
             stack.extend(
-                (start + name, child, deeper - 1)
-                for name, child in reversed(each.children.items())
+                (start + name, child, deeper - 1) for name, child in reversed(each.children.items())
             )
 
 
@@ -140,9 +123,7 @@ def requested(body: bytes) -> tuple[str, ...] | None:
     try:
         asked = ElementTree.fromstring(body)
     except ElementTree.ParseError as error:
-        raise Refused(
-            400, "BadRequest", f"The body is not well-formed XML: {error}"
-        ) from None
+        raise Refused(400, "BadRequest", f"The body is not well-formed XML: {error}") from None
     named = asked.find(D + "prop")
     return None if named is None else tuple(element.tag for element in named)
 
@@ -183,10 +164,7 @@ def multistatus(entries: Iterable[str]) -> Response:
     body = "".join([_OPENING, *entries, "</d:multistatus>\n"])
     return Response(
         207,
-        {
-            "Content-Type": "application/xml; charset=utf-8",
-            "DAV": "1, 3, extended-mkcol",
-        },
+        {"Content-Type": "application/xml; charset=utf-8", "DAV": "1, 3, extended-mkcol"},
         body.encode(),
     )
 
@@ -204,9 +182,7 @@ def _tag(name: str) -> str:
 
 @lru_cache(maxsize=256)
 def _absent(name: str) -> str:
-    namespace, _, local = (
-        name[1:].partition("}") if name.startswith("{") else ("", "", name)
-    )
+    namespace, _, local = name[1:].partition("}") if name.startswith("{") else ("", "", name)
     if namespace in PREFIXES:
         return f"<{PREFIXES[namespace]}:{local}/>"
     return f'<x:{local} xmlns:x="{escape(namespace)}"/>'

@@ -44,10 +44,7 @@ def capabilities(pollinterval: int, *, undelete: bool = True) -> Response:
             "versioning": True,
             "forbidden_filenames": [".htaccess"],
         },
-        "checksums": {
-            "supportedTypes": ["SHA1", "MD5", "ADLER32"],
-            "preferredUploadType": "SHA1",
-        },
+        "checksums": {"supportedTypes": ["SHA1", "MD5", "ADLER32"], "preferredUploadType": "SHA1"},
     }
     return ocs({"version": VERSION, "capabilities": features})
 
@@ -96,9 +93,7 @@ class LoginFlow:
         return json_response(200, json.dumps(said))
 
 
-def cloud(
-    path: str, method: str, user: str, door: Door, headers: Mapping[str, str]
-) -> Response:
+def cloud(path: str, method: str, user: str, door: Door, headers: Mapping[str, str]) -> Response:
     """What the OCS interface says to somebody who is let in."""
     if "ocs-apirequest" not in headers:
         return json_response(412, json.dumps({"message": "CSRF check failed"}))
@@ -108,8 +103,5 @@ def cloud(
         door.app_passwords.pop(door.password_of(headers), None)
         return ocs([])
     return json_response(
-        404,
-        json.dumps(
-            {"ocs": {"meta": {"status": "failure", "statuscode": 404}, "data": []}}
-        ),
+        404, json.dumps({"ocs": {"meta": {"status": "failure", "statuscode": 404}, "data": []}})
     )

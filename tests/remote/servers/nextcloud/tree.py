@@ -208,9 +208,7 @@ class Tree:
     def mkdir(self, path: str) -> Folder:
         """A new folder in an existing one."""
         parent = self.folder(parent_of(path))
-        folder = Folder(
-            self._next(), name_of(path), parent, self._unique(), int(self._clock())
-        )
+        folder = Folder(self._next(), name_of(path), parent, self._unique(), int(self._clock()))
         parent.children[folder.name] = folder
         self.touched(folder)
         return folder
@@ -268,18 +266,11 @@ class Tree:
     def _twin(self, node: Node) -> Node:
         if isinstance(node, File):
             twin = File(
-                self._next(),
-                node.name,
-                node.parent,
-                self._mark(),
-                node.raw,
-                int(self._clock()),
+                self._next(), node.name, node.parent, self._mark(), node.raw, int(self._clock())
             )
             self.scan(twin)
             return twin
-        folder = Folder(
-            self._next(), node.name, None, self._unique(), int(self._clock())
-        )
+        folder = Folder(self._next(), node.name, None, self._unique(), int(self._clock()))
         for child in node.children.values():
             own = self._twin(child)
             own.parent = folder

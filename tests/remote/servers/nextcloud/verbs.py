@@ -7,22 +7,9 @@ from collections.abc import Callable
 from threading import get_ident
 
 from tests.remote.servers.exchange import ConnectionLost, Response, http_date
-from tests.remote.servers.nextcloud.call import (
-    Call,
-    Refused,
-    check_name,
-    file_id,
-    not_found,
-)
+from tests.remote.servers.nextcloud.call import Call, Refused, check_name, file_id, not_found
 from tests.remote.servers.nextcloud.listing import content_type
-from tests.remote.servers.nextcloud.tree import (
-    File,
-    Folder,
-    Missing,
-    Node,
-    name_of,
-    parent_of,
-)
+from tests.remote.servers.nextcloud.tree import File, Folder, Missing, Node, name_of, parent_of
 
 _RANGE = re.compile(r"bytes=(\d*)-(\d*)$")
 
@@ -73,9 +60,7 @@ def _part(call: Call, raw: bytes, headers: dict[str, str]) -> Response:
         start, end = max(0, len(raw) - int(last or 0)), len(raw) - 1
     if start > end:
         raise Refused(
-            416,
-            "RequestedRangeNotSatisfiable",
-            "The start offset exceeded the size of the entity",
+            416, "RequestedRangeNotSatisfiable", "The start offset exceeded the size of the entity"
         )
     headers["Content-Range"] = f"bytes {start}-{end}/{len(raw)}"
     return Response(206, headers, raw[start : end + 1])
@@ -140,11 +125,7 @@ def store(call: Call, path: str, raw: bytes) -> tuple[int, dict[str, str]]:
 
 def identity_headers(file: File) -> dict[str, str]:
     """Tag and id."""
-    return {
-        "ETag": f'"{file.etag}"',
-        "OC-ETag": f'"{file.etag}"',
-        "OC-FileId": file_id(file.id),
-    }
+    return {"ETag": f'"{file.etag}"', "OC-ETag": f'"{file.etag}"', "OC-FileId": file_id(file.id)}
 
 
 def _is_mtime(value: str) -> bool:
@@ -157,9 +138,7 @@ def _is_mtime(value: str) -> bool:
 def _refuse_while_written(call: Call) -> None:
     if call.account.being_written.get(call.path, get_ident()) != get_ident():
         raise Refused(
-            423,
-            r"OCA\DAV\Connector\Sabre\Exception\FileLocked",
-            f'"{call.path}" is locked',
+            423, r"OCA\DAV\Connector\Sabre\Exception\FileLocked", f'"{call.path}" is locked'
         )
 
 
@@ -179,9 +158,9 @@ def delete(call: Call) -> Response:
 def mkcol(call: Call) -> Response:
     """A new folder."""
     check_name(call.path)
-    if call.headers.get("content-type", "").startswith(
-        ("text/", "application/octet")
-    ) or (call.body and not _xml(call)):
+    if call.headers.get("content-type", "").startswith(("text/", "application/octet")) or (
+        call.body and not _xml(call)
+    ):
         raise Refused(
             415,
             "UnsupportedMediaType",
@@ -189,9 +168,7 @@ def mkcol(call: Call) -> Response:
         )
     call.account.check_storage(parent_of(call.path))
     if call.account.tree.find(call.path) is not None:
-        raise Refused(
-            405, "MethodNotAllowed", "The resource you tried to create already exists"
-        )
+        raise Refused(405, "MethodNotAllowed", "The resource you tried to create already exists")
     try:
         folder = call.account.tree.mkdir(call.path)
     except Missing:
@@ -233,9 +210,7 @@ def _to_destination(call: Call, act: Callable[[str, str], Node]) -> Response:
     call.account.check_lock(call.path, source)
     moved = act(call.path, target.path)
     headers = (
-        identity_headers(moved)
-        if isinstance(moved, File)
-        else {"OC-FileId": file_id(moved.id)}
+        identity_headers(moved) if isinstance(moved, File) else {"OC-FileId": file_id(moved.id)}
     )
     return Response(204 if existing else 201, headers)
 
@@ -248,10 +223,7 @@ def check_target(call: Call, path: str) -> Node | None:
     existing = tree.find(path)
     if existing is None and not isinstance(tree.find(parent_of(path)), Folder):
         raise Refused(409, "Conflict", "The parent node does not exist")
-    if (
-        existing is not None
-        and call.headers.get("overwrite", "T").strip().upper() == "F"
-    ):
+    if existing is not None and call.headers.get("overwrite", "T").strip().upper() == "F":
         raise Refused(
             412,
             "PreconditionFailed",

@@ -155,12 +155,7 @@ class Ledger(Protocol):
 
     # --- Vaults ---
 
-    def add(
-        self,
-        vault: str,
-        name: str,
-        home: str,
-    ) -> None:
+    def add(self, vault: str, name: str, home: str) -> None:
         """Add a vault, due at once. `home` is a URL.
 
         Raises VaultAddedTwice when the ledger has its id, name or home, UsageError when `vault`
@@ -172,31 +167,21 @@ class Ledger(Protocol):
         """Return all vaults by name."""
         ...
 
-    def vault(
-        self,
-        name: str,
-    ) -> LedgerVault:
+    def vault(self, name: str) -> LedgerVault:
         """Return the vault of that name or id. Raises UnknownVault."""
         ...
 
     def counts(self) -> LedgerCounts:
         """Return totals."""
 
-    def wake(
-        self,
-        vault: str,
-        at: datetime,
-    ) -> None:
+    def wake(self, vault: str, at: datetime) -> None:
         """Make the vault due at `at` if that is sooner, also when its holder gives it back.
 
         Raises UnknownVault.
         """
         ...
 
-    def forget(
-        self,
-        vault: str,
-    ) -> None:
+    def forget(self, vault: str) -> None:
         """Remove the kept operations and the tokens of a vault.
 
         Its row stays, with its epoch, so that a paused holder cannot come back.
@@ -210,24 +195,14 @@ class Ledger(Protocol):
 
     # --- Leases ---
 
-    def claim(
-        self,
-        host: str,
-        address: str,
-        most: int,
-    ) -> list[Lease]:
+    def claim(self, host: str, address: str, most: int) -> list[Lease]:
         """Lease up to `most` vaults that are due and free, those longest due first.
 
         Returns none to a draining host.
         """
         ...
 
-    def take(
-        self,
-        vault: str,
-        host: str,
-        address: str,
-    ) -> Lease | Holder:
+    def take(self, vault: str, host: str, address: str) -> Lease | Holder:
         """Lease one vault for a request, or return its holder.
 
         The holder may be `host` itself: an earlier process of that name, whose lease has to run
@@ -235,22 +210,14 @@ class Ledger(Protocol):
         """
         ...
 
-    def renew(
-        self,
-        leases: Sequence[Lease],
-    ) -> set[str]:
+    def renew(self, leases: Sequence[Lease]) -> set[str]:
         """Prolong leases, with one statement. Return the ids of the vaults still held.
 
         The others are lost: their holder stops without a write.
         """
         ...
 
-    def give_back(
-        self,
-        lease: Lease,
-        due: datetime,
-        trouble: str = "",
-    ) -> None:
+    def give_back(self, lease: Lease, due: datetime, trouble: str = "") -> None:
         """End a lease; the vault is next due at `due`, by this host's clock.
 
         An operation that waits, or a `wake` during the lease, makes it due sooner. `trouble` says
@@ -261,13 +228,7 @@ class Ledger(Protocol):
 
     # --- Acknowledged operations ---
 
-    def keep(
-        self,
-        vault: str,
-        op: bytes,
-        op_id: str,
-        lease: Lease | None = None,
-    ) -> int:
+    def keep(self, vault: str, op: bytes, op_id: str, lease: Lease | None = None) -> int:
         """Store an operation and return its `seq`. It is durable when this returns.
 
         The vault becomes due at once if no host holds it. The same `op_id` again, within a day
@@ -276,30 +237,18 @@ class Ledger(Protocol):
         """
         ...
 
-    def kept(
-        self,
-        lease: Lease,
-    ) -> list[KeptOp]:
+    def kept(self, lease: Lease) -> list[KeptOp]:
         """Return the operations that wait, by `seq`. A later `keep` gets a higher one.
 
         Raises LeaseLost.
         """
         ...
 
-    def outcome(
-        self,
-        lease: Lease,
-        seq: int,
-        outcome: bytes,
-    ) -> None:
+    def outcome(self, lease: Lease, seq: int, outcome: bytes) -> None:
         """Note what the execution of an operation wrote, durably. Raises LeaseLost."""
         ...
 
-    def folded(
-        self,
-        lease: Lease,
-        until: int,
-    ) -> None:
+    def folded(self, lease: Lease, until: int) -> None:
         """Remove the operations up to and including the seq `until`: the home has their effect.
 
         Their ids are remembered for a day. Raises LeaseLost.
@@ -308,29 +257,18 @@ class Ledger(Protocol):
 
     # --- Tokens ---
 
-    def caller(
-        self,
-        token_hash: bytes,
-    ) -> LedgerCaller | None:
+    def caller(self, token_hash: bytes) -> LedgerCaller | None:
         """Return what the token with this SHA-256 digest opens; None for an unknown one."""
         ...
 
-    def set_token(
-        self,
-        vault: str,
-        token_hash: bytes,
-        caller: Caller,
-    ) -> None:
+    def set_token(self, vault: str, token_hash: bytes, caller: Caller) -> None:
         """Let a token open a vault as `caller`, in place of an earlier caller.
 
         Raises UnknownVault, TokenTaken when it opens another vault.
         """
         ...
 
-    def drop_tokens(
-        self,
-        vault: str,
-    ) -> None:
+    def drop_tokens(self, vault: str) -> None:
         """Remove all tokens of a vault. Raises UnknownVault."""
         ...
 
@@ -340,11 +278,7 @@ class Ledger(Protocol):
         """Return the hosts of the last week, by name."""
         ...
 
-    def set_draining(
-        self,
-        host: str,
-        draining: bool,
-    ) -> None:
+    def set_draining(self, host: str, draining: bool) -> None:
         """Ask a host to give back its vaults and to claim no others, or to claim again."""
         ...
 
@@ -354,17 +288,11 @@ class Ledger(Protocol):
 
     # --- Scratch ---
 
-    def scratches(
-        self,
-        vault: str,
-    ) -> list[str]:
+    def scratches(self, vault: str) -> list[str]:
         """Return the hosts that may have a local copy of the vault: each that leased it."""
         ...
 
-    def ask_to_erase(
-        self,
-        vault: str,
-    ) -> None:
+    def ask_to_erase(self, vault: str) -> None:
         """Ask each host that may have a local copy of the vault to erase it."""
         ...
 
@@ -372,10 +300,6 @@ class Ledger(Protocol):
         """Return the ids of the vaults whose local copy the host was asked to erase."""
         ...
 
-    def erased(
-        self,
-        vault: str,
-        host: str,
-    ) -> None:
+    def erased(self, vault: str, host: str) -> None:
         """Note that the host has no local copy of the vault."""
         ...

@@ -9,10 +9,7 @@ class VaultAddedTwice(UsageError):
 
     http_status = 409
 
-    def __init__(
-        self,
-        name: str,
-    ) -> None:
+    def __init__(self, name: str) -> None:
         super().__init__(
             f"the fleet has the vault `{name}` or its home already; nothing was changed",
             hint="run `vault-memory fleet status` to list the vaults;"
@@ -26,10 +23,7 @@ class UnknownVault(VaultMemoryError):
 
     http_status = 404
 
-    def __init__(
-        self,
-        vault: str,
-    ) -> None:
+    def __init__(self, vault: str) -> None:
         super().__init__(
             f"the fleet has no vault `{vault}`",
             hint="run `vault-memory fleet status` to list the vaults",
@@ -53,10 +47,7 @@ class LeaseLost(VaultMemoryError):
 
     http_status = 503
 
-    def __init__(
-        self,
-        lease: Lease,
-    ) -> None:
+    def __init__(self, lease: Lease) -> None:
         super().__init__(
             "this host does not hold the vault any more",
             hint="try again: the request then reaches the host that holds it",
@@ -70,10 +61,7 @@ class LedgerAway(VaultMemoryError):
 
     http_status = 503
 
-    def __init__(
-        self,
-        reason: str,
-    ) -> None:
+    def __init__(self, reason: str) -> None:
         super().__init__(
             f"the ledger of the fleet does not answer: {reason}",
             hint="try again in a moment, and check the database if it stays so",
@@ -87,15 +75,9 @@ CHECK_DATABASE = "check `fleet.database`, and the user, password or file that it
 class LedgerRefused(ConfigError):
     """The database of the fleet refuses this host: its user, password, name or rights."""
 
-    def __init__(
-        self,
-        reason: str,
-        hint: str = CHECK_DATABASE,
-    ) -> None:
+    def __init__(self, reason: str, hint: str = CHECK_DATABASE) -> None:
         super().__init__(
-            f"the database of the fleet refuses this host: {reason}",
-            hint=hint,
-            reason=reason,
+            f"the database of the fleet refuses this host: {reason}", hint=hint, reason=reason
         )
 
 
@@ -104,19 +86,14 @@ class LedgerMissing(ConfigError):
 
     def __init__(self) -> None:
         super().__init__(
-            "the database has no ledger yet",
-            hint="make one with `vault-memory fleet init`",
+            "the database has no ledger yet", hint="make one with `vault-memory fleet init`"
         )
 
 
 class LedgerTooNew(ConfigError):
     """The ledger was made or migrated by a newer version of the program. Nothing was changed."""
 
-    def __init__(
-        self,
-        version: int,
-        newest: int,
-    ) -> None:
+    def __init__(self, version: int, newest: int) -> None:
         super().__init__(
             f"the ledger has format {version}, and this version reads formats up to {newest}",
             hint="use the newer version of vault-memory on each host",

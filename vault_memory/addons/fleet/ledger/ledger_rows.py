@@ -37,11 +37,7 @@ class SeenHosts:
         self._noted: dict[str, float] = {}
         """host → when it was noted, by the monotonic clock"""
 
-    def note(
-        self,
-        host: str,
-        store: Callable[[], object],
-    ) -> None:
+    def note(self, host: str, store: Callable[[], object]) -> None:
         """Call `store`, but once in `SEEN_SECONDS` for each host."""
         now = time.monotonic()
         noted = self._noted.get(host)
@@ -64,10 +60,7 @@ def caller_of(text: str) -> Caller:
     return Caller(**fields)
 
 
-def distance(
-    moment: datetime,
-    now: datetime,
-) -> float:
+def distance(moment: datetime, now: datetime) -> float:
     """Return the seconds from `now` until `moment`, both by one host's clock; 0 for the past."""
     ahead = moment - now
     return max(0.0, min(ahead, FURTHEST).total_seconds())
@@ -86,8 +79,7 @@ def new_vault_id(text: str) -> str:
     normal = vault_id(text)
     if not normal:
         raise UsageError(
-            f"`{text}` is not the id of a vault",
-            hint="give the UUID in the marker of the vault",
+            f"`{text}` is not the id of a vault", hint="give the UUID in the marker of the vault"
         )
     return normal
 
@@ -112,8 +104,7 @@ def refusing_texts() -> Iterator[None]:
 def unstorable() -> UsageError:
     """Return the error about a text that no ledger stores."""
     return UsageError(
-        "a text has characters that the ledger cannot store",
-        hint="remove the control characters",
+        "a text has characters that the ledger cannot store", hint="remove the control characters"
     )
 
 

@@ -86,12 +86,7 @@ class LocalLedger:
 
     # --- Vaults ---
 
-    def add(
-        self,
-        vault: str,
-        name: str,
-        home: str,
-    ) -> None:
+    def add(self, vault: str, name: str, home: str) -> None:
         rows = self._file.change(
             "INSERT INTO vault(id, name, home, due)"
             " VALUES (?, ?, ?, unixepoch('subsec'))"
@@ -105,13 +100,9 @@ class LocalLedger:
         rows = self._file.read(f"{local_queries.VAULTS} ORDER BY vault.name")
         return [local_queries.listed_vault(row) for row in rows]
 
-    def vault(
-        self,
-        name: str,
-    ) -> LedgerVault:
+    def vault(self, name: str) -> LedgerVault:
         rows = self._file.read(
-            f"{local_queries.VAULTS} WHERE vault.id = ? OR vault.name = ?",
-            (vault_id(name), name),
+            f"{local_queries.VAULTS} WHERE vault.id = ? OR vault.name = ?", (vault_id(name), name)
         )
         if not rows:
             raise UnknownVault(name)
@@ -121,19 +112,12 @@ class LocalLedger:
         [row] = self._file.read(local_queries.COUNTS)
         return LedgerCounts(*row)
 
-    def wake(
-        self,
-        vault: str,
-        at: datetime,
-    ) -> None:
+    def wake(self, vault: str, at: datetime) -> None:
         seconds = distance(at, self._clock())
         if not self._file.change(local_queries.WAKE, (seconds, vault), durable=False):
             raise UnknownVault(vault)
 
-    def forget(
-        self,
-        vault: str,
-    ) -> None:
+    def forget(self, vault: str) -> None:
         with self._file.transaction() as connection:
             _need_vault(connection, vault)
             for table in ("kept", "token"):
@@ -146,12 +130,7 @@ class LocalLedger:
 
     # --- Leases ---
 
-    def claim(
-        self,
-        host: str,
-        address: str,
-        most: int,
-    ) -> list[Lease]:
+    def claim(self, host: str, address: str, most: int) -> list[Lease]:
         self._note_seen(host, address)
         # A poll of an idle host reads one row of the index, and writes nothing.
         # Fault: a negative limit of SQLite is none.
@@ -167,12 +146,7 @@ class LocalLedger:
             )
         return leases
 
-    def take(
-        self,
-        vault: str,
-        host: str,
-        address: str,
-    ) -> Lease | Holder:
+    def take(self, vault: str, host: str, address: str) -> Lease | Holder:
         self._note_seen(host, address)
         # Fault: each request that is passed on to the holder would wait for those that write.
         holders = self._file.read(local_queries.HOLDER, (vault,))
@@ -190,17 +164,12 @@ class LocalLedger:
             holders = rows_of(connection, local_queries.HOLDER, (vault,))
             return local_queries.holder_of(*holders[0])
 
-    def renew(
-        self,
-        leases: Sequence[Lease],
-    ) -> set[str]:
+    def renew(self, leases: Sequence[Lease]) -> set[str]:
         if not leases:
             return set()
         pairs = json.dumps([[lease.vault, lease.epoch] for lease in leases])
         with self._file.transaction(durable=False) as connection:
-            rows = rows_of(
-                connection, local_queries.RENEW, (self._stored_seconds, pairs)
-            )
+            rows = rows_of(connection, local_queries.RENEW, (self._stored_seconds, pairs))
             renewed = {vault for vault, _ in rows}
             connection.executemany(
                 "UPDATE host SET seen = unixepoch('subsec') WHERE name = ?",
@@ -208,12 +177,7 @@ class LocalLedger:
             )
         return renewed
 
-    def give_back(
-        self,
-        lease: Lease,
-        due: datetime,
-        trouble: str = "",
-    ) -> None:
+    def give_back(self, lease: Lease, due: datetime, trouble: str = "") -> None:
         values = {
             "vault": lease.vault,
             "epoch": lease.epoch,
@@ -225,18 +189,10 @@ class LocalLedger:
 
     # --- Acknowledged operations ---
 
-    def keep(
-        self,
-        vault: str,
-        op: bytes,
-        op_id: str,
-        lease: Lease | None = None,
-    ) -> int:
+    def keep(self, vault: str, op: bytes, op_id: str, lease: Lease | None = None) -> int:
         with self._file.transaction() as connection:
             stored = rows_of(
-                connection,
-                "SELECT seq FROM kept WHERE vault = ? AND op_id = ?",
-                (vault, op_id),
+                connection, "SELECT seq FROM kept WHERE vault = ? AND op_id = ?", (vault, op_id)
             )
             if stored:
                 return int(stored[0][0])
@@ -252,62 +208,37 @@ class LocalLedger:
             )
             return int(seq)
 
-    def kept(
-        self,
-        lease: Lease,
-    ) -> list[KeptOp]:
+    def kept(self, lease: Lease) -> list[KeptOp]:
         with self._file.transaction(durable=False) as connection:
             _need_lease(connection, lease)
             rows = rows_of(connection, local_queries.KEPT, (lease.vault,))
             return [KeptOp(*row) for row in rows]
 
-    def outcome(
-        self,
-        lease: Lease,
-        seq: int,
-        outcome: bytes,
-    ) -> None:
+    def outcome(self, lease: Lease, seq: int, outcome: bytes) -> None:
         with self._file.transaction() as connection:
             _need_lease(connection, lease)
             connection.execute(
-                "UPDATE kept SET outcome = ?"
-                " WHERE vault = ? AND seq = ? AND folded_at IS NULL",
+                "UPDATE kept SET outcome = ? WHERE vault = ? AND seq = ? AND folded_at IS NULL",
                 (outcome, lease.vault, seq),
             )
 
-    def folded(
-        self,
-        lease: Lease,
-        until: int,
-    ) -> None:
+    def folded(self, lease: Lease, until: int) -> None:
         with self._file.transaction() as connection:
             _need_lease(connection, lease)
             # Fault: a client repeats a request whose answer was lost. The id of the
             # operation must be known for a while, without its words.
             connection.execute(local_queries.FOLDED, (lease.vault, until))
-            connection.execute(
-                local_queries.DROP_TOMBSTONES, (lease.vault, TOMBSTONE_SECONDS)
-            )
+            connection.execute(local_queries.DROP_TOMBSTONES, (lease.vault, TOMBSTONE_SECONDS))
 
     # --- Tokens ---
 
-    def caller(
-        self,
-        token_hash: bytes,
-    ) -> LedgerCaller | None:
-        rows = self._file.read(
-            "SELECT vault, caller FROM token WHERE hash = ?", (token_hash,)
-        )
+    def caller(self, token_hash: bytes) -> LedgerCaller | None:
+        rows = self._file.read("SELECT vault, caller FROM token WHERE hash = ?", (token_hash,))
         for vault, text in rows:
             return LedgerCaller(vault, caller_of(text))
         return None
 
-    def set_token(
-        self,
-        vault: str,
-        token_hash: bytes,
-        caller: Caller,
-    ) -> None:
+    def set_token(self, vault: str, token_hash: bytes, caller: Caller) -> None:
         with self._file.transaction() as connection:
             _need_vault(connection, vault)
             values = (token_hash, vault, caller_text(caller))
@@ -315,80 +246,48 @@ class LocalLedger:
             if not rows_of(connection, local_queries.SET_TOKEN, values):
                 raise TokenTaken
 
-    def drop_tokens(
-        self,
-        vault: str,
-    ) -> None:
+    def drop_tokens(self, vault: str) -> None:
         with self._file.transaction() as connection:
             _need_vault(connection, vault)
             connection.execute("DELETE FROM token WHERE vault = ?", (vault,))
 
     # --- Hosts ---
 
-    def _note_seen(
-        self,
-        host: str,
-        address: str,
-    ) -> None:
+    def _note_seen(self, host: str, address: str) -> None:
         """Store that the host uses the ledger, once in `SEEN_SECONDS`."""
         values = (host, address)
         self._seen.note(
-            host,
-            lambda: self._file.change(local_queries.NOTE_HOST, values, durable=False),
+            host, lambda: self._file.change(local_queries.NOTE_HOST, values, durable=False)
         )
 
     def hosts(self) -> list[LedgerHost]:
         rows = self._file.read(local_queries.HOSTS, (HOST_SECONDS,))
         return [local_queries.listed_host(row) for row in rows]
 
-    def set_draining(
-        self,
-        host: str,
-        draining: bool,
-    ) -> None:
+    def set_draining(self, host: str, draining: bool) -> None:
         self._file.change(local_queries.SET_DRAINING, (host, draining))
 
-    def draining(
-        self,
-        host: str,
-    ) -> bool:
+    def draining(self, host: str) -> bool:
         rows = self._file.read("SELECT draining FROM host WHERE name = ?", (host,))
         return bool(rows and rows[0][0])
 
     # --- Scratch ---
 
-    def scratches(
-        self,
-        vault: str,
-    ) -> list[str]:
-        rows = self._file.read(
-            "SELECT host FROM scratch WHERE vault = ? ORDER BY host", (vault,)
-        )
+    def scratches(self, vault: str) -> list[str]:
+        rows = self._file.read("SELECT host FROM scratch WHERE vault = ? ORDER BY host", (vault,))
         return [host for (host,) in rows]
 
-    def ask_to_erase(
-        self,
-        vault: str,
-    ) -> None:
+    def ask_to_erase(self, vault: str) -> None:
         self._file.change("UPDATE scratch SET erase = 1 WHERE vault = ?", (vault,))
 
-    def to_erase(
-        self,
-        host: str,
-    ) -> list[str]:
+    def to_erase(self, host: str) -> list[str]:
         rows = self._file.read(
             "SELECT vault FROM scratch WHERE host = ? AND erase ORDER BY vault", (host,)
         )
         return [vault for (vault,) in rows]
 
-    def erased(
-        self,
-        vault: str,
-        host: str,
-    ) -> None:
-        self._file.change(
-            "DELETE FROM scratch WHERE vault = ? AND host = ?", (vault, host)
-        )
+    def erased(self, vault: str, host: str) -> None:
+        self._file.change("DELETE FROM scratch WHERE vault = ? AND host = ?", (vault, host))
 
 
 def _lease(row: tuple[Any, ...]) -> Lease:
@@ -397,19 +296,13 @@ def _lease(row: tuple[Any, ...]) -> Lease:
     return Lease(vault, home, epoch, moment, name, tries)
 
 
-def _need_vault(
-    connection: Connection,
-    vault: str,
-) -> None:
+def _need_vault(connection: Connection, vault: str) -> None:
     """Raise UnknownVault unless the ledger has the vault."""
     if not rows_of(connection, "SELECT 1 FROM vault WHERE id = ?", (vault,)):
         raise UnknownVault(vault)
 
 
-def _need_lease(
-    connection: Connection,
-    lease: Lease,
-) -> None:
+def _need_lease(connection: Connection, lease: Lease) -> None:
     """Raise LeaseLost unless the lease is current."""
     values = (lease.vault, lease.epoch)
     if not rows_of(connection, local_queries.CURRENT_LEASE, values):

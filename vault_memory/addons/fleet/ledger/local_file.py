@@ -38,8 +38,7 @@ OTHERS = 0o077
 ENDINGS = ("", "-wal", "-shm")
 """Of the file, its write-ahead log and its shared memory"""
 DAMAGED_HINT = (
-    "check `fleet.database`; keep the file,"
-    " it may be the only copy of acknowledged operations"
+    "check `fleet.database`; keep the file, it may be the only copy of acknowledged operations"
 )
 REPLACED = "its file was moved or replaced, and this process has to be started again"
 
@@ -49,12 +48,7 @@ Values = Sequence[object] | dict[str, object]
 class LedgerFile:
     """An open file. Threads may use it at once: one of them writes at a time, and one reads."""
 
-    def __init__(
-        self,
-        path: Path,
-        *,
-        create: bool,
-    ) -> None:
+    def __init__(self, path: Path, *, create: bool) -> None:
         """Open the file; `create` makes or migrates it.
 
         Raises LedgerMissing, LedgerRefused, LedgerTooNew, LedgerAway, DatabaseDamaged.
@@ -80,11 +74,7 @@ class LedgerFile:
             self._writer.close()
 
     @contextmanager
-    def transaction(
-        self,
-        *,
-        durable: bool = True,
-    ) -> Iterator[Connection]:
+    def transaction(self, *, durable: bool = True) -> Iterator[Connection]:
         """Run statements in one transaction. Without `durable`, a power cut may undo it.
 
         Raises LedgerAway, DatabaseDamaged.
@@ -106,22 +96,12 @@ class LedgerFile:
                     connection.execute("ROLLBACK")
                 raise
 
-    def change(
-        self,
-        sql: str,
-        values: Values,
-        *,
-        durable: bool = True,
-    ) -> list[Any]:
+    def change(self, sql: str, values: Values, *, durable: bool = True) -> list[Any]:
         """Run one statement in a transaction, and return its rows."""
         with self.transaction(durable=durable) as connection:
             return rows_of(connection, sql, values)
 
-    def read(
-        self,
-        sql: str,
-        values: Sequence[object] = (),
-    ) -> list[Any]:
+    def read(self, sql: str, values: Sequence[object] = ()) -> list[Any]:
         """Run one statement that changes nothing, and return its rows."""
         with self._reading, self._reporting_errors():
             return rows_of(self._reader, sql, tuple(values))
@@ -145,8 +125,7 @@ class LedgerFile:
                 raise LedgerAway(reason) from error
             if is_damage(error):
                 raise DatabaseDamaged(
-                    f"the ledger `{self._path}` is damaged: {error}",
-                    hint=DAMAGED_HINT,
+                    f"the ledger `{self._path}` is damaged: {error}", hint=DAMAGED_HINT
                 ) from error
             raise
 
@@ -163,11 +142,7 @@ def _patiently(lock: threading.Lock) -> Iterator[None]:
         lock.release()
 
 
-def rows_of(
-    connection: Connection,
-    sql: str,
-    values: Values,
-) -> list[Any]:
+def rows_of(connection: Connection, sql: str, values: Values) -> list[Any]:
     """Run a statement to its end and return its rows."""
     bindings: Any = values
     with refusing_texts():
@@ -214,11 +189,7 @@ def _close_to_others(path: Path) -> None:
             file.chmod(PRIVATE)
 
 
-def _check(
-    path: Path,
-    *,
-    create: bool,
-) -> None:
+def _check(path: Path, *, create: bool) -> None:
     """Check what the file has, and change nothing.
 
     Raises LedgerMissing, LedgerRefused, LedgerTooNew.

@@ -164,12 +164,7 @@ def moment(seconds: float) -> datetime:
     return datetime.fromtimestamp(seconds, UTC)
 
 
-def holder_of(
-    host: str,
-    address: str,
-    until: float,
-    seconds: float,
-) -> Holder:
+def holder_of(host: str, address: str, until: float, seconds: float) -> Holder:
     """Return the holder of a row."""
     return Holder(host, address, moment(until), seconds)
 

@@ -44,10 +44,7 @@ from vault_memory.addons.fleet.ledger.ledger_rows import (
     utc_now,
     vault_id,
 )
-from vault_memory.addons.fleet.ledger.postgres_connections import (
-    Connections,
-    with_password,
-)
+from vault_memory.addons.fleet.ledger.postgres_connections import Connections, with_password
 from vault_memory.rules.paths.caller import Caller
 
 TRACES = "the write-ahead log of the database, and rows that it has not vacuumed yet"
@@ -86,10 +83,7 @@ class PostgresLedger:
             raise
 
     def _create(self) -> None:
-        with (
-            self._connections.connection(checked=False) as connection,
-            connection.transaction(),
-        ):
+        with self._connections.connection(checked=False) as connection, connection.transaction():
             connection.execute(postgres_schema.LOCK)
             version = _format_of(connection)
             for step in postgres_schema.STEPS[version:]:
@@ -116,21 +110,12 @@ class PostgresLedger:
     def lease_seconds(self) -> float:
         return self._lease_seconds
 
-    def _rows(
-        self,
-        sql: str,
-        *values: object,
-    ) -> list[Any]:
+    def _rows(self, sql: str, *values: object) -> list[Any]:
         return self._connections.rows(sql, values)
 
     # --- Vaults ---
 
-    def add(
-        self,
-        vault: str,
-        name: str,
-        home: str,
-    ) -> None:
+    def add(self, vault: str, name: str, home: str) -> None:
         if not self._rows(postgres_queries.ADD, new_vault_id(vault), name, home):
             raise VaultAddedTwice(name)
 
@@ -138,10 +123,7 @@ class PostgresLedger:
         rows = self._rows(postgres_queries.ALL_VAULTS)
         return [postgres_queries.listed_vault(row) for row in rows]
 
-    def vault(
-        self,
-        name: str,
-    ) -> LedgerVault:
+    def vault(self, name: str) -> LedgerVault:
         rows = self._rows(postgres_queries.VAULT, vault_id(name) or None, name)
         if not rows:
             raise UnknownVault(name)
@@ -151,19 +133,12 @@ class PostgresLedger:
         [row] = self._rows(postgres_queries.COUNTS)
         return LedgerCounts(*row)
 
-    def wake(
-        self,
-        vault: str,
-        at: datetime,
-    ) -> None:
+    def wake(self, vault: str, at: datetime) -> None:
         seconds = distance(at, self._clock())
         if not self._rows(postgres_queries.WAKE, seconds, _known_id(vault)):
             raise UnknownVault(vault)
 
-    def forget(
-        self,
-        vault: str,
-    ) -> None:
+    def forget(self, vault: str) -> None:
         if not self._rows(postgres_queries.FORGET, _known_id(vault)):
             raise UnknownVault(vault)
 
@@ -172,23 +147,13 @@ class PostgresLedger:
 
     # --- Leases ---
 
-    def claim(
-        self,
-        host: str,
-        address: str,
-        most: int,
-    ) -> list[Lease]:
+    def claim(self, host: str, address: str, most: int) -> list[Lease]:
         self._note_seen(host, address)
         values = {"host": host, "address": address, "seconds": self._lease_seconds}
         rows = self._connections.rows(postgres_queries.claim(most), values)
         return [postgres_queries.leased(row) for row in rows]
 
-    def take(
-        self,
-        vault: str,
-        host: str,
-        address: str,
-    ) -> Lease | Holder:
+    def take(self, vault: str, host: str, address: str) -> Lease | Holder:
         self._note_seen(host, address)
         values = {
             "vault": _known_id(vault),
@@ -208,10 +173,7 @@ class PostgresLedger:
             if holder.seconds > 0:
                 return holder
 
-    def renew(
-        self,
-        leases: Sequence[Lease],
-    ) -> set[str]:
+    def renew(self, leases: Sequence[Lease]) -> set[str]:
         if not leases:
             return set()
         ids = [lease.vault for lease in leases]
@@ -219,12 +181,7 @@ class PostgresLedger:
         rows = self._rows(postgres_queries.RENEW, self._lease_seconds, ids, epochs)
         return {vault for (vault,) in rows}
 
-    def give_back(
-        self,
-        lease: Lease,
-        due: datetime,
-        trouble: str = "",
-    ) -> None:
+    def give_back(self, lease: Lease, due: datetime, trouble: str = "") -> None:
         values = {
             "vault": lease.vault,
             "epoch": lease.epoch,
@@ -236,13 +193,7 @@ class PostgresLedger:
 
     # --- Acknowledged operations ---
 
-    def keep(
-        self,
-        vault: str,
-        op: bytes,
-        op_id: str,
-        lease: Lease | None = None,
-    ) -> int:
+    def keep(self, vault: str, op: bytes, op_id: str, lease: Lease | None = None) -> int:
         epoch = None if lease is None else lease.epoch
         values = {"vault": _known_id(vault), "op": op, "op_id": op_id, "epoch": epoch}
         rows = self._connections.rows(postgres_queries.KEEP, values)
@@ -255,42 +206,22 @@ class PostgresLedger:
             raise UnknownVault(vault)
         return int(rows[0][0])
 
-    def kept(
-        self,
-        lease: Lease,
-    ) -> list[KeptOp]:
+    def kept(self, lease: Lease) -> list[KeptOp]:
         rows = self._rows(postgres_queries.KEPT, lease.vault, lease.epoch)
         if not rows:
             raise LeaseLost(lease)
         # A vault without operations has one row, of nothing.
         return [KeptOp(*row) for row in rows if row[0] is not None]
 
-    def outcome(
-        self,
-        lease: Lease,
-        seq: int,
-        outcome: bytes,
-    ) -> None:
+    def outcome(self, lease: Lease, seq: int, outcome: bytes) -> None:
         self._write_with(lease, postgres_queries.OUTCOME, seq=seq, outcome=outcome)
 
-    def folded(
-        self,
-        lease: Lease,
-        until: int,
-    ) -> None:
+    def folded(self, lease: Lease, until: int) -> None:
         self._write_with(
-            lease,
-            postgres_queries.FOLDED,
-            seq=until,
-            tombstone=float(TOMBSTONE_SECONDS),
+            lease, postgres_queries.FOLDED, seq=until, tombstone=float(TOMBSTONE_SECONDS)
         )
 
-    def _write_with(
-        self,
-        lease: Lease,
-        sql: str,
-        **values: object,
-    ) -> None:
+    def _write_with(self, lease: Lease, sql: str, **values: object) -> None:
         """Run a statement that the lease allows. Raises LeaseLost."""
         fence = {"vault": lease.vault, "epoch": lease.epoch}
         if not self._connections.rows(sql, {**fence, **values}):
@@ -298,90 +229,52 @@ class PostgresLedger:
 
     # --- Tokens ---
 
-    def caller(
-        self,
-        token_hash: bytes,
-    ) -> LedgerCaller | None:
+    def caller(self, token_hash: bytes) -> LedgerCaller | None:
         for vault, text in self._rows(postgres_queries.CALLER, token_hash):
             return LedgerCaller(vault, caller_of(text))
         return None
 
-    def set_token(
-        self,
-        vault: str,
-        token_hash: bytes,
-        caller: Caller,
-    ) -> None:
+    def set_token(self, vault: str, token_hash: bytes, caller: Caller) -> None:
         row = self.vault(_known_id(vault))
         text = caller_text(caller)
         # Fault: a token that moved would open one person's notes to another.
         if not self._rows(postgres_queries.SET_TOKEN, token_hash, row.id, text):
             raise TokenTaken
 
-    def drop_tokens(
-        self,
-        vault: str,
-    ) -> None:
+    def drop_tokens(self, vault: str) -> None:
         if not self._rows(postgres_queries.DROP_TOKENS, _known_id(vault)):
             raise UnknownVault(vault)
 
     # --- Hosts ---
 
-    def _note_seen(
-        self,
-        host: str,
-        address: str,
-    ) -> None:
+    def _note_seen(self, host: str, address: str) -> None:
         """Store that the host uses the ledger, once in `SEEN_SECONDS`."""
-        self._seen.note(
-            host,
-            lambda: self._rows(postgres_queries.NOTE_HOST, host, address),
-        )
+        self._seen.note(host, lambda: self._rows(postgres_queries.NOTE_HOST, host, address))
 
     def hosts(self) -> list[LedgerHost]:
         rows = self._rows(postgres_queries.HOSTS, float(HOST_SECONDS))
         return [postgres_queries.listed_host(row) for row in rows]
 
-    def set_draining(
-        self,
-        host: str,
-        draining: bool,
-    ) -> None:
+    def set_draining(self, host: str, draining: bool) -> None:
         self._rows(postgres_queries.SET_DRAINING, host, draining)
 
-    def draining(
-        self,
-        host: str,
-    ) -> bool:
+    def draining(self, host: str) -> bool:
         return bool(self._rows(postgres_queries.DRAINING, host))
 
     # --- Scratch ---
 
-    def scratches(
-        self,
-        vault: str,
-    ) -> list[str]:
+    def scratches(self, vault: str) -> list[str]:
         rows = self._rows(postgres_queries.SCRATCHES, _known_id(vault))
         return [host for (host,) in rows]
 
-    def ask_to_erase(
-        self,
-        vault: str,
-    ) -> None:
+    def ask_to_erase(self, vault: str) -> None:
         self._rows(postgres_queries.ASK_TO_ERASE, _known_id(vault))
 
-    def to_erase(
-        self,
-        host: str,
-    ) -> list[str]:
+    def to_erase(self, host: str) -> list[str]:
         rows = self._rows(postgres_queries.TO_ERASE, host)
         return [vault for (vault,) in rows]
 
-    def erased(
-        self,
-        vault: str,
-        host: str,
-    ) -> None:
+    def erased(self, vault: str, host: str) -> None:
         self._rows(postgres_queries.ERASED, _known_id(vault), host)
 
 

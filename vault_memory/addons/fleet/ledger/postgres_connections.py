@@ -14,11 +14,7 @@ import psycopg
 from psycopg import Connection
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
 
-from vault_memory.addons.fleet.ledger.ledger_errors import (
-    LedgerAway,
-    LedgerMissing,
-    LedgerRefused,
-)
+from vault_memory.addons.fleet.ledger.ledger_errors import LedgerAway, LedgerMissing, LedgerRefused
 from vault_memory.addons.fleet.ledger.ledger_rows import refusing_texts, unstorable
 from vault_memory.errors import ConfigError, VaultMemoryError
 
@@ -106,10 +102,7 @@ class Connections:
     """Open connections, each used by one thread at a time."""
 
     def __init__(
-        self,
-        settings: str,
-        check: Callable[[Connection], object],
-        most: int = MOST_CONNECTIONS,
+        self, settings: str, check: Callable[[Connection], object], most: int = MOST_CONNECTIONS
     ) -> None:
         """`settings` is a URL or ``host=… dbname=…``; `check` gets each new connection.
 
@@ -128,22 +121,14 @@ class Connections:
         for connection in idle:
             connection.close()
 
-    def rows(
-        self,
-        sql: str,
-        values: Values = (),
-    ) -> list[Any]:
+    def rows(self, sql: str, values: Values = ()) -> list[Any]:
         """Run one prepared statement as a transaction; return its rows."""
         with self.connection() as connection, refusing_texts():
             cursor = connection.execute(sql, values, prepare=True, binary=True)
             return cursor.fetchall() if cursor.description else []
 
     @contextmanager
-    def connection(
-        self,
-        *,
-        checked: bool = True,
-    ) -> Iterator[Connection]:
+    def connection(self, *, checked: bool = True) -> Iterator[Connection]:
         """Lend a connection. Errors of PostgreSQL leave it as errors of the program."""
         if not self._free.acquire(timeout=WAIT_SECONDS):
             raise LedgerAway("all connections are in use")
@@ -196,11 +181,7 @@ class Connections:
         with self._lock:
             self._idle.append(connection)
 
-    def _reported(
-        self,
-        error: psycopg.Error,
-        connection: Connection,
-    ) -> Exception:
+    def _reported(self, error: psycopg.Error, connection: Connection) -> Exception:
         reported = error_of(error)
         if connection.broken or error.sqlstate == "25006":
             # Fault: the server restarted or became a standby. The other connections
@@ -211,10 +192,7 @@ class Connections:
         return reported
 
 
-def with_password(
-    settings: str,
-    password: str,
-) -> str:
+def with_password(settings: str, password: str) -> str:
     """Return the settings with the password. Raises ConfigError."""
     _own_settings(settings)
     return make_conninfo(settings, password=password) if password else settings

@@ -6,12 +6,7 @@ against a new lease, so that an earlier holder changes nothing after it.
 
 from typing import Any
 
-from vault_memory.addons.fleet.ledger.contract import (
-    Holder,
-    Lease,
-    LedgerHost,
-    LedgerVault,
-)
+from vault_memory.addons.fleet.ledger.contract import Holder, Lease, LedgerHost, LedgerVault
 
 ADD = """
     INSERT INTO vault_memory.vault(id, name, home) VALUES (%s, %s, %s)

@@ -17,24 +17,14 @@ logger = logging.getLogger(__name__)
 class AwayHomes:
     """Opens the vaults of one host. Any thread may call it."""
 
-    def __init__(
-        self,
-        ledger: Ledger,
-        settings: VisitSettings,
-        host: str,
-    ) -> None:
+    def __init__(self, ledger: Ledger, settings: VisitSettings, host: str) -> None:
         """`host`: the name of this host in the ledger."""
         self._ledger = ledger
         self._settings = settings
         self._host = host
         self._silent = SilentServers()
 
-    def visit(
-        self,
-        lease: Lease,
-        *,
-        is_asked: bool,
-    ) -> Visit:
+    def visit(self, lease: Lease, *, is_asked: bool) -> Visit:
         """Visit a vault. Where its home is away, a request gets the local copy of before.
 
         `is_asked`: a request waits for the vault. Raises as `Visit.open`.
@@ -83,11 +73,7 @@ class AwayHomes:
             self._silent.forget(home)
         return True
 
-    def _note(
-        self,
-        home: str,
-        error: RemoteError,
-    ) -> None:
+    def _note(self, home: str, error: RemoteError) -> None:
         """Note whether the server of a home answered."""
         if is_away(error):
             self._silent.note(home, error)

@@ -17,11 +17,7 @@ class NoThread(Exception):
 class FairThreads:
     """Runs calls in threads. Only the event loop may ask it."""
 
-    def __init__(
-        self,
-        most: int,
-        most_of_a_kind: int,
-    ) -> None:
+    def __init__(self, most: int, most_of_a_kind: int) -> None:
         """At most so many calls run at once, and so many of one kind."""
         self._most = most
         self._most_of_a_kind = most_of_a_kind
@@ -49,10 +45,7 @@ class FairThreads:
             if waiting.cancelled_caught:
                 raise NoThread
             try:
-                return await anyio.to_thread.run_sync(
-                    partial(call, *arguments),
-                    limiter=self._all,
-                )
+                return await anyio.to_thread.run_sync(partial(call, *arguments), limiter=self._all)
             finally:
                 of_a_kind.release_on_behalf_of(owner)
         finally:

@@ -19,18 +19,11 @@ from vault_memory.addons.fleet.ledger.contract import Holder, Lease, Ledger
 from vault_memory.addons.fleet.ledger.ledger_errors import LeaseLost, LedgerAway
 from vault_memory.addons.fleet.scratch_room import ScratchRoom
 from vault_memory.addons.fleet.serving.away_homes import AwayHomes
-from vault_memory.addons.fleet.serving.held_vault import (
-    HeldLease,
-    HeldVault,
-    longest_unused,
-)
+from vault_memory.addons.fleet.serving.held_vault import HeldLease, HeldVault, longest_unused
 from vault_memory.addons.fleet.serving.host_counts import HostCounts
 from vault_memory.addons.fleet.serving.host_name import HostName
 from vault_memory.addons.fleet.serving.night_pool import NightPool
-from vault_memory.addons.fleet.serving.troubled_vault import (
-    give_back_troubled,
-    logged_trouble,
-)
+from vault_memory.addons.fleet.serving.troubled_vault import give_back_troubled, logged_trouble
 from vault_memory.addons.fleet.serving.vault_locks import VaultLocks
 from vault_memory.addons.fleet.serving.vault_work import VaultWork
 from vault_memory.addons.fleet.visit_settings import VisitSettings
@@ -72,9 +65,7 @@ class FleetHost:
         """leases of vaults that are being opened"""
         self._changed = threading.Condition()
         self._room = ScratchRoom(
-            settings.scratch,
-            self._changed,
-            lambda: {*self._leased, *self._arriving},
+            settings.scratch, self._changed, lambda: {*self._leased, *self._arriving}
         )
         self._locks = VaultLocks(self._changed)
         self._work = VaultWork(self._changed)
@@ -170,13 +161,7 @@ class FleetHost:
         if entry is not None:
             self._give_back(entry.lease.vault)
 
-    def _opened(
-        self,
-        lease: Lease,
-        began: float,
-        *,
-        is_asked: bool,
-    ) -> HeldVault:
+    def _opened(self, lease: Lease, began: float, *, is_asked: bool) -> HeldVault:
         """Open a vault that was leased after `began`. Raises VaultUnavailable.
 
         `is_asked`: a request waits for it. Without its home, it is opened for requests only.
@@ -205,11 +190,7 @@ class FleetHost:
         for vault in self._room.make():
             self.ledger.erased(vault, self.own.name)
 
-    def _give_up(
-        self,
-        lease: Lease,
-        error: Exception,
-    ) -> None:
+    def _give_up(self, lease: Lease, error: Exception) -> None:
         """Give a vault back that cannot be opened; it is tried again later."""
         if not isinstance(error, VaultMemoryError):
             logger.exception("a vault cannot be opened")
@@ -273,11 +254,7 @@ class FleetHost:
         elif not self._leased and not self._locks.taken and not self._work.busy:
             self._drained()
 
-    def _tend(
-        self,
-        vault: str,
-        entry: HeldVault,
-    ) -> None:
+    def _tend(self, vault: str, entry: HeldVault) -> None:
         """Decide what a vault needs, and let the pool do it."""
         if entry.visit.lost or not entry.is_current():
             self._drop_if_lost(vault, entry)
@@ -295,10 +272,7 @@ class FleetHost:
             self._submit(vault, partial(self._flush, entry, follow=True))
 
     def _submit(
-        self,
-        vault: str,
-        work: Callable[[], None],
-        pool: ThreadPoolExecutor | None = None,
+        self, vault: str, work: Callable[[], None], pool: ThreadPoolExecutor | None = None
     ) -> bool:
         """Let a pool work for a vault. Return False when one does so already."""
         return self._work.submit(vault, work, pool or self._pool)
@@ -333,11 +307,7 @@ class FleetHost:
                 # renew or use this lease until it runs out.
                 self.ledger.give_back(lease, datetime.now(UTC))
 
-    def _visit(
-        self,
-        lease: Lease,
-        began: float,
-    ) -> None:
+    def _visit(self, lease: Lease, began: float) -> None:
         """Do what is due in a vault: sessions that end, and nights."""
         with self._locks.lock(lease.vault):
             try:
@@ -374,11 +344,7 @@ class FleetHost:
         self.release(entry)
         self._give_back(entry.lease.vault)
 
-    def _return_home(
-        self,
-        vault: str,
-        entry: HeldVault,
-    ) -> None:
+    def _return_home(self, vault: str, entry: HeldVault) -> None:
         """Open a vault again whose home answers again, under the same lease."""
         if not self._homes.has_returned(entry):
             return
@@ -403,12 +369,7 @@ class FleetHost:
             except Exception:
                 logger.exception("a vault is not brought back to its home")
 
-    def _flush(
-        self,
-        entry: HeldVault,
-        *,
-        follow: bool = False,
-    ) -> None:
+    def _flush(self, entry: HeldVault, *, follow: bool = False) -> None:
         try:
             entry.flush(follow=follow)
             self.counts.add("flushed")
@@ -423,11 +384,7 @@ class FleetHost:
         else:
             logger.exception("a vault is not flushed")
 
-    def _drop_if_lost(
-        self,
-        vault: str,
-        entry: HeldVault,
-    ) -> None:
+    def _drop_if_lost(self, vault: str, entry: HeldVault) -> None:
         """Forget a vault whose lease is another host's. Without the ledger, it stays."""
         row = self.ledger.vault(vault)
         is_ours = row.epoch == entry.visit.lease.epoch
@@ -436,11 +393,7 @@ class FleetHost:
             return
         self._forget_held(vault, entry)
 
-    def _forget_held(
-        self,
-        vault: str,
-        entry: HeldVault,
-    ) -> None:
+    def _forget_held(self, vault: str, entry: HeldVault) -> None:
         with self._changed:
             # Fault: a request may have taken the vault again meanwhile. Its new entry must
             # stay, or nothing would renew that lease.
@@ -448,11 +401,7 @@ class FleetHost:
                 del self._leased[vault]
         entry.visit.close()
 
-    def _give_back(
-        self,
-        vault: str,
-        patience: float = 0.0,
-    ) -> None:
+    def _give_back(self, vault: str, patience: float = 0.0) -> None:
         """Flush a vault that no request uses, and give it back."""
         with self._locks.lock(vault):
             try:
@@ -474,11 +423,7 @@ class FleetHost:
             except Exception:
                 logger.exception("a vault cannot be given back")
 
-    def _is_unused(
-        self,
-        entry: HeldVault,
-        patience: float,
-    ) -> bool:
+    def _is_unused(self, entry: HeldVault, patience: float) -> bool:
         """Wait for the requests that use a vault, at most so many seconds."""
         with self._changed:
             return self._changed.wait_for(lambda: not entry.users, patience)

@@ -57,10 +57,7 @@ def when_it_answers(ask: Callable[[], Answer]) -> Answer:
 
 
 def serve(
-    fleet: FleetConfig,
-    ledger: Ledger,
-    listening: socket.socket,
-    ready: Callable[[str], None],
+    fleet: FleetConfig, ledger: Ledger, listening: socket.socket, ready: Callable[[str], None]
 ) -> None:
     """Hold and serve vaults until SIGTERM, SIGINT or a drain. `ready` gets the address.
 
@@ -93,10 +90,7 @@ def _serve(
     settings = _with_address(fleet.config.serve, own.address)
     requests = Requests()
     numbers = routes_of_numbers(
-        lambda: fleet_families(host),
-        requests,
-        fleet.config.host.metrics_token_file,
-        fleet.scratch,
+        lambda: fleet_families(host), requests, fleet.config.host.metrics_token_file, fleet.scratch
     )
     routes = HostRoutes(mounts=_mounts(), own=numbers)
     app = many_vaults_application(HeldVaults(), tokens, settings, routes, requests)
@@ -113,10 +107,7 @@ def _serve(
         host.close()
 
 
-def warn_of_address(
-    ledger: Ledger,
-    own: HostName,
-) -> None:
+def warn_of_address(ledger: Ledger, own: HostName) -> None:
     """Log a warning when a running host of another name has the address of this one."""
     for host in ledger.hosts():
         is_other = host.name != own.name and host.silent_seconds < ALIVE_SECONDS
@@ -146,10 +137,7 @@ def _address_of(listening: socket.socket) -> str:
     return listen.url_of(host, port)
 
 
-def _with_address(
-    settings: Serve,
-    address: str,
-) -> Serve:
+def _with_address(settings: Serve, address: str) -> Serve:
     """Accept the name under which the other hosts pass requests on."""
     name = urlsplit(address).hostname or ""
     return settings._replace(allowed_hosts=(*settings.allowed_hosts, name))

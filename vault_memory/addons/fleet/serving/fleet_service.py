@@ -11,12 +11,7 @@ from vault_memory.addons.fleet.ledger.contract import Ledger
 from vault_memory.addons.fleet.ledger.ledger_errors import LeaseLost
 from vault_memory.addons.fleet.serving.held_vault import AcknowledgedMemory, HeldVault
 from vault_memory.api.vault_memory import VaultMemory
-from vault_memory.api.vault_service import (
-    VAULT,
-    RequestState,
-    VaultUnavailable,
-    VaultUnknown,
-)
+from vault_memory.api.vault_service import VAULT, RequestState, VaultUnavailable, VaultUnknown
 from vault_memory.errors import VaultMemoryError
 from vault_memory.http.tokens import TokenOwner
 
@@ -49,11 +44,7 @@ class LedgerTokens:
         if self._lookups is None:
             self._lookups = anyio.CapacityLimiter(MOST_LOOKUPS)
         try:
-            row = await anyio.to_thread.run_sync(
-                self._ledger.caller,
-                digest,
-                limiter=self._lookups,
-            )
+            row = await anyio.to_thread.run_sync(self._ledger.caller, digest, limiter=self._lookups)
         except VaultMemoryError:
             # Fault: the database is away. Reads go on until the leases end.
             if cached and now - asked_at < self._ledger.lease_seconds:

@@ -41,12 +41,7 @@ class FleetService:
         path = os.path.realpath(self.config).encode("utf-8", "surrogateescape")
         return hashlib.sha256(b"fleet\0" + path).hexdigest()[:32]
 
-    def job(
-        self,
-        context: Context,
-        place: "UnitPlace",
-        environment: Mapping[str, str],
-    ) -> "Job":
+    def job(self, context: Context, place: "UnitPlace", environment: Mapping[str, str]) -> "Job":
         """Return what the unit runs. Raises ConfigError, ExtraMissing."""
         need("web")
         loaded = fleet_commands.load_fleet(context, environment)
@@ -73,10 +68,7 @@ class FleetService:
         )
 
 
-def _scratch_folder(
-    loaded: "FleetConfig",
-    place: "UnitPlace",
-) -> Path:
+def _scratch_folder(loaded: "FleetConfig", place: "UnitPlace") -> Path:
     """Return the folder for local copies, which must exist before the service starts."""
     scratch = Path(os.path.abspath(loaded.scratch))
     if scratch.is_dir():

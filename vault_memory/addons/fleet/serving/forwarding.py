@@ -15,11 +15,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from vault_memory.addons.fleet.ledger.contract import Holder
 from vault_memory.addons.fleet.serving import passed_request
-from vault_memory.addons.fleet.serving.fair_threads import (
-    WAIT_SECONDS,
-    FairThreads,
-    NoThread,
-)
+from vault_memory.addons.fleet.serving.fair_threads import WAIT_SECONDS, FairThreads, NoThread
 from vault_memory.addons.fleet.serving.fleet_host import FleetHost
 from vault_memory.addons.fleet.serving.fleet_service import HELD, WRITES, LedgerTokens
 from vault_memory.addons.fleet.serving.held_vault import HeldVault
@@ -56,11 +52,7 @@ class Forwarding:
     """Around the ASGI app of a host."""
 
     def __init__(
-        self,
-        app: ASGIApp,
-        host: FleetHost,
-        tokens: LedgerTokens,
-        longest_body: int,
+        self, app: ASGIApp, host: FleetHost, tokens: LedgerTokens, longest_body: int
     ) -> None:
         self._app = app
         self._host = host
@@ -72,12 +64,7 @@ class Forwarding:
         self._arrivals = FairThreads(MOST_ARRIVALS, MOST_OF_A_VAULT)
         self._passed = FairThreads(MOST_PASSED, MOST_OF_A_HOST)
 
-    async def __call__(
-        self,
-        scope: Scope,
-        receive: Receive,
-        send: Send,
-    ) -> None:
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         try:
             vault = await self._vault_of(scope) if scope["type"] == "http" else None
         except VaultUnavailable as error:
@@ -125,9 +112,7 @@ class Forwarding:
 
     async def _acquire(self, vault: str) -> HeldVault | Holder | None:
         place: HeldVault | Holder | None = await self._arrivals.run(
-            vault,
-            self._host.acquire,
-            vault,
+            vault, self._host.acquire, vault
         )
         return place
 
@@ -142,10 +127,7 @@ class Forwarding:
         owner = await self._tokens.owner(token_digest(token.strip()))
         return None if owner is None else owner.vault
 
-    async def _read_body(
-        self,
-        receive: Receive,
-    ) -> tuple[bytes, Receive, bool]:
+    async def _read_body(self, receive: Receive) -> tuple[bytes, Receive, bool]:
         """Return the body, how the app gets it once more, and whether it is complete."""
         messages: list[Message] = []
         size = 0
@@ -174,12 +156,7 @@ class Forwarding:
         return passed_request.mark_of(self._secret, request.target, tokens[0])
 
     async def _answer(
-        self,
-        entry: HeldVault,
-        kind: RequestKind,
-        scope: Scope,
-        receive: Receive,
-        send: Send,
+        self, entry: HeldVault, kind: RequestKind, scope: Scope, receive: Receive, send: Send
     ) -> None:
         """Answer a request here. An answer about a write waits until the write is safe.
 
@@ -208,10 +185,7 @@ class Forwarding:
             await send(message)
 
     async def _passed_on(
-        self,
-        holder: Holder | None,
-        request: PassedRequest,
-        mark: bytes,
+        self, holder: Holder | None, request: PassedRequest, mark: bytes
     ) -> PassedAnswer | None:
         """Return the answer of the holder; None when it has not seen the request."""
         address = holder.address if holder else await self._other_address()
@@ -219,12 +193,7 @@ class Forwarding:
             return None
         try:
             answer: PassedAnswer = await self._passed.run(
-                address,
-                passed_request.pass_on,
-                address,
-                request,
-                mark,
-                patience=WAIT_SECONDS,
+                address, passed_request.pass_on, address, request, mark, patience=WAIT_SECONDS
             )
         except (HolderAway, NoThread):
             return None
@@ -252,36 +221,24 @@ class Forwarding:
         return ""
 
 
-def _request_of(
-    scope: Scope,
-    body: bytes,
-) -> PassedRequest:
+def _request_of(scope: Scope, body: bytes) -> PassedRequest:
     target = scope.get("raw_path", scope["path"].encode()).decode("latin-1")
     if scope["query_string"]:
         target += "?" + scope["query_string"].decode("latin-1")
     return PassedRequest(scope["method"], target, scope["headers"], body)
 
 
-async def _send_answer(
-    send: Send,
-    answer: PassedAnswer,
-) -> None:
+async def _send_answer(send: Send, answer: PassedAnswer) -> None:
     headers = list(answer.headers)
     status = answer.status
     await send({"type": "http.response.start", "status": status, "headers": headers})
     await send({"type": "http.response.body", "body": answer.body})
 
 
-async def _refuse(
-    send: Send,
-    code: str,
-    message: str,
-    mark: bytes = b"",
-) -> None:
+async def _refuse(send: Send, code: str, message: str, mark: bytes = b"") -> None:
     headers = {"retry-after": str(RETRY_SECONDS)}
     response = refusal(503, code, message, "try again in a moment", headers)
     marks = [(mark, b"1")] if mark else []
     await _send_answer(
-        send,
-        PassedAnswer(503, [*response.raw_headers, *marks], bytes(response.body)),
+        send, PassedAnswer(503, [*response.raw_headers, *marks], bytes(response.body))
     )

@@ -28,11 +28,7 @@ LONGEST_RETURN = 30.0
 class HeldLease:
     """A lease of this host, and its end by the monotonic clock."""
 
-    def __init__(
-        self,
-        lease: Lease,
-        deadline: float,
-    ) -> None:
+    def __init__(self, lease: Lease, deadline: float) -> None:
         self.lease = lease
         self.deadline = deadline
 
@@ -40,11 +36,7 @@ class HeldLease:
 class HeldVault:
     """One vault of a host."""
 
-    def __init__(
-        self,
-        visit: Visit,
-        deadline: float,
-    ) -> None:
+    def __init__(self, visit: Visit, deadline: float) -> None:
         """`deadline` is the end of the lease, by the monotonic clock of this host."""
         self.visit = visit
         self.lease = visit.lease
@@ -107,11 +99,7 @@ class HeldVault:
         """Whether the home was not asked for edits of people for so long."""
         return time.monotonic() - self._followed_at >= seconds
 
-    def flush(
-        self,
-        *,
-        follow: bool = False,
-    ) -> None:
+    def flush(self, *, follow: bool = False) -> None:
         """Bring everything home. With `follow`, look for edits of people there."""
         if follow:
             self._followed_at = time.monotonic()
@@ -136,15 +124,10 @@ class HeldVault:
             raise Pending("a file waits")
 
 
-def longest_unused(
-    entries: Mapping[str, HeldVault],
-    occupied: Collection[str],
-) -> HeldVault | None:
+def longest_unused(entries: Mapping[str, HeldVault], occupied: Collection[str]) -> HeldVault | None:
     """Return the vault that no request has used for longest, among those not occupied."""
     unused = [
-        entry
-        for vault, entry in entries.items()
-        if not entry.users and vault not in occupied
+        entry for vault, entry in entries.items() if not entry.users and vault not in occupied
     ]
     return min(unused, key=lambda entry: entry.used_at, default=None)
 
@@ -185,11 +168,7 @@ class AcknowledgedMemory:
         answer: Edit = self._run("apply", {"note": note, "ops": list(ops), **keywords})
         return answer
 
-    def _run(
-        self,
-        call: Call,
-        keywords: Mapping[str, Any],
-    ) -> Any:
+    def _run(self, call: Call, keywords: Mapping[str, Any]) -> Any:
         now = keywords.get("now") or datetime.now(UTC)
         ignored = ("now", "dry_run", "chance", "again")
         arguments = {

@@ -16,14 +16,7 @@ if TYPE_CHECKING:
     from vault_memory.addons.fleet.serving.fleet_host import FleetHost
 
 Event = Literal[
-    "claimed",
-    "opened",
-    "open_failed",
-    "flushed",
-    "flush_failed",
-    "night",
-    "forwarded",
-    "came_home",
+    "claimed", "opened", "open_failed", "flushed", "flush_failed", "night", "forwarded", "came_home"
 ]
 _TOTALS: tuple[tuple[Event, str, str], ...] = (
     ("claimed", "claims_total", "Due vaults that this host claimed"),
@@ -58,8 +51,7 @@ class HostCounts:
         with self._lock:
             counts = dict(self._counts)
         return [
-            _family(name, "counter", words, counts.get(event, 0))
-            for event, name, words in _TOTALS
+            _family(name, "counter", words, counts.get(event, 0)) for event, name, words in _TOTALS
         ]
 
 
@@ -89,10 +81,7 @@ def fleet_families(host: "FleetHost") -> list[Family]:
         ),
         *host.counts.families(),
         Family(
-            "host_memory_bytes",
-            "gauge",
-            "Memory of the process",
-            (Sample(memory_in_use(), {}),),
+            "host_memory_bytes", "gauge", "Memory of the process", (Sample(memory_in_use(), {}),)
         ),
     ]
     try:
@@ -112,12 +101,7 @@ def _of_ledger(totals: LedgerCounts) -> list[Family]:
         _family("ledger_up", "gauge", LEDGER_UP, 1),
         _family("vaults", "gauge", "Vaults of the fleet", totals.vaults),
         _family("vaults_leased", "gauge", "Vaults that a host holds", totals.leased),
-        _family(
-            "vaults_due",
-            "gauge",
-            "Vaults that are due, and that no host holds",
-            totals.due,
-        ),
+        _family("vaults_due", "gauge", "Vaults that are due, and that no host holds", totals.due),
         _family(
             "vaults_troubled",
             "gauge",
@@ -133,10 +117,5 @@ def _of_ledger(totals: LedgerCounts) -> list[Family]:
     ]
 
 
-def _family(
-    name: str,
-    kind: Literal["counter", "gauge"],
-    words: str,
-    number: int,
-) -> Family:
+def _family(name: str, kind: Literal["counter", "gauge"], words: str, number: int) -> Family:
     return Family(f"fleet_{name}", kind, words, (Sample(number, {}),))

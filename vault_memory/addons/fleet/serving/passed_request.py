@@ -63,22 +63,14 @@ class PassedAnswer(NamedTuple):
         return self.status == 503 and any(name == MOVED for name, _ in self.headers)
 
 
-def mark_of(
-    secret: str,
-    target: str,
-    authorization: bytes,
-) -> bytes:
+def mark_of(secret: str, target: str, authorization: bytes) -> bytes:
     """Return the mark that only a host of the fleet can make for this request."""
     # Fault: a client could pretend that its request was passed on already.
     text = b"\0".join((b"forwarded", target.encode(), authorization))
     return hmac.new(secret.encode(), text, hashlib.sha256).hexdigest().encode()
 
 
-def pass_on(
-    address: str,
-    request: PassedRequest,
-    mark: bytes,
-) -> PassedAnswer:
+def pass_on(address: str, request: PassedRequest, mark: bytes) -> PassedAnswer:
     """Send a request to the host at `address`. Raises HolderAway, HolderBroke."""
     connection = _connection(address)
     try:
@@ -109,11 +101,7 @@ def _connection(address: str) -> HTTPConnection:
     return kind(url.hostname or "", url.port, timeout=SECONDS)
 
 
-def _send(
-    connection: HTTPConnection,
-    request: PassedRequest,
-    mark: bytes,
-) -> None:
+def _send(connection: HTTPConnection, request: PassedRequest, mark: bytes) -> None:
     connection.putrequest(request.method, request.target, skip_accept_encoding=True)
     for name, value in request.headers:
         if name.lower() not in _OF_CONNECTION:

@@ -18,11 +18,7 @@ class SilentServers:
         self._silent: dict[str, tuple[float, RemoteError]] = {}
         """Server → when it was asked last, and what came of it"""
 
-    def note(
-        self,
-        home: str,
-        error: RemoteError,
-    ) -> None:
+    def note(self, home: str, error: RemoteError) -> None:
         """The server of a home did not answer."""
         # A server may be busy for one account only, and it says so at once.
         if isinstance(error, RemoteBusy):

@@ -17,11 +17,7 @@ LONGEST_AWAY = timedelta(minutes=5)
 """For a home that does not answer: operations may wait for it"""
 
 
-def give_back_troubled(
-    ledger: Ledger,
-    lease: Lease,
-    error: Exception,
-) -> None:
+def give_back_troubled(ledger: Ledger, lease: Lease, error: Exception) -> None:
     """End a lease that ends with trouble. The vault is due again later."""
     trouble = getattr(error, "code", "internal")
     longest = LONGEST_AWAY if is_away(error) else LONGEST_BACKOFF

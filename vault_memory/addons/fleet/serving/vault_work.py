@@ -17,12 +17,7 @@ class VaultWork:
         self.busy: set[str] = set()
         """vaults with work in a pool"""
 
-    def submit(
-        self,
-        vault: str,
-        work: Callable[[], None],
-        pool: ThreadPoolExecutor,
-    ) -> bool:
+    def submit(self, vault: str, work: Callable[[], None], pool: ThreadPoolExecutor) -> bool:
         """Let a pool work for a vault. Return False when one does so already."""
         with self._changed:
             if vault in self.busy:

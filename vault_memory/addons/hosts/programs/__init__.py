@@ -14,9 +14,7 @@ class NoSuchHost(UsageError):
     """No host has this name."""
 
     def __init__(self, name: str) -> None:
-        super().__init__(
-            f"there is no host `{name}`", hint=f"the hosts are {', '.join(names())}"
-        )
+        super().__init__(f"there is no host `{name}`", hint=f"the hosts are {', '.join(names())}")
 
 
 def names() -> tuple[str, ...]:

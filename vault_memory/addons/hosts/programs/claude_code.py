@@ -8,12 +8,7 @@ from vault_memory.addons.hosts.host import CONVERSATION_EVENTS, Host, Transcript
 from vault_memory.lazy import lazy_module
 
 if TYPE_CHECKING:
-    from vault_memory.addons.hosts import (
-        config_edits,
-        host_transcripts,
-        install_plan,
-        jsonc_edit,
-    )
+    from vault_memory.addons.hosts import config_edits, host_transcripts, install_plan, jsonc_edit
     from vault_memory.addons.hosts.config_edits import Edit, Entry, JsonEdit
     from vault_memory.addons.hosts.host import Trust
     from vault_memory.addons.hosts.install_plan import InstallPlan, InstallRequest
@@ -38,22 +33,14 @@ class ClaudeCode(Host):
     can_allow = True
     takes_project = True
 
-    def plan(
-        self,
-        request: "InstallRequest",
-        environment: Mapping[str, str],
-    ) -> "InstallPlan":
+    def plan(self, request: "InstallRequest", environment: Mapping[str, str]) -> "InstallPlan":
         folder = install_plan.folder_named_by(environment, FOLDER_VARIABLE, ".claude")
         commands = install_plan.hook_commands(self.name, request, self.events)
         hooks = install_plan.hook_groups(self.name, request, commands)
         permission = config_edits.ListedText(
-            ("permissions", "allow"),
-            f"mcp__{config_edits.SERVER_NAME}",
-            is_wanted=request.allow,
+            ("permissions", "allow"), f"mcp__{config_edits.SERVER_NAME}", is_wanted=request.allow
         )
-        server = install_plan.server_edit(
-            self.name, request, ["mcpServers"], type="stdio"
-        )
+        server = install_plan.server_edit(self.name, request, ["mcpServers"], type="stdio")
         if request.project is not None:
             return _plan_for_project(
                 request.project,
@@ -62,30 +49,20 @@ class ClaudeCode(Host):
                 (permission,),
                 (folder / "settings.json", config_edits.JsonEdit(hooks)),
             )
-        next_steps = [
-            "start a new session of Claude Code; `/hooks` and `/mcp` show what it knows"
-        ]
+        next_steps = ["start a new session of Claude Code; `/hooks` and `/mcp` show what it knows"]
         if not request.allow:
             next_steps.append(
-                "for `claude -p`, which uses no tool that is not allowed:"
-                " install with `--allow`"
+                "for `claude -p`, which uses no tool that is not allowed: install with `--allow`"
             )
         return install_plan.InstallPlan(
             (
-                (
-                    folder / "settings.json",
-                    config_edits.JsonEdit((*hooks, permission)),
-                ),
+                (folder / "settings.json", config_edits.JsonEdit((*hooks, permission))),
                 (_servers_file(environment), server),
             ),
             tuple(next_steps),
         )
 
-    def trust(
-        self,
-        request: "InstallRequest",
-        environment: Mapping[str, str],
-    ) -> "Trust":
+    def trust(self, request: "InstallRequest", environment: Mapping[str, str]) -> "Trust":
         if request.project is None:
             return "not_needed"
         settings = jsonc_edit.plain_in(request.project / LOCAL_SETTINGS)
@@ -107,9 +84,7 @@ class ClaudeCode(Host):
         if is_report or record.get("type") not in ("assistant", "user"):
             return TranscriptLine(turn)
         role, text = host_transcripts.message_of(record.get("message"))
-        return TranscriptLine(
-            turn, role, text, host_transcripts.text_in(record, "uuid")
-        )
+        return TranscriptLine(turn, role, text, host_transcripts.text_in(record, "uuid"))
 
 
 def _plan_for_project(

@@ -19,18 +19,12 @@ class ClaudeDesktop(Host):
 
     name = "claude-desktop"
 
-    def plan(
-        self,
-        request: "InstallRequest",
-        environment: Mapping[str, str],
-    ) -> "InstallPlan":
+    def plan(self, request: "InstallRequest", environment: Mapping[str, str]) -> "InstallPlan":
         if sys.platform == "darwin":
             home = install_plan.home(environment)
             folder = home / "Library" / "Application Support"
         else:
-            folder = install_plan.folder_named_by(
-                environment, "XDG_CONFIG_HOME", ".config"
-            )
+            folder = install_plan.folder_named_by(environment, "XDG_CONFIG_HOME", ".config")
         file = folder / "Claude" / "claude_desktop_config.json"
         edit = install_plan.server_edit(self.name, request, ["mcpServers"])
         return install_plan.InstallPlan(

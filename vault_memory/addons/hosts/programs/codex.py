@@ -33,12 +33,7 @@ EVENT_KEYS = {
     "SessionEnd": "session_end",
 }
 """How Codex names each event where it keeps which hooks the person trusts"""
-PLACES = [
-    "VAULT_MEMORY_STATE",
-    "VAULT_MEMORY_CACHE",
-    "XDG_STATE_HOME",
-    "XDG_CACHE_HOME",
-]
+PLACES = ["VAULT_MEMORY_STATE", "VAULT_MEMORY_CACHE", "XDG_STATE_HOME", "XDG_CACHE_HOME"]
 """Variables that name our folders"""
 
 
@@ -50,16 +45,11 @@ class Codex(Host):
     can_allow = True
     takes_project = True
 
-    def plan(
-        self,
-        request: "InstallRequest",
-        environment: Mapping[str, str],
-    ) -> "InstallPlan":
+    def plan(self, request: "InstallRequest", environment: Mapping[str, str]) -> "InstallPlan":
         folder = install_plan.folder_named_by(environment, "CODEX_HOME", ".codex")
         commands = install_plan.hook_commands(self.name, request, self.events)
         next_steps = [
-            "start Codex, run `/hooks` there, and trust the five commands:"
-            " before that it runs none"
+            "start Codex, run `/hooks` there, and trust the five commands: before that it runs none"
         ]
         if not request.allow:
             next_steps.append(
@@ -74,11 +64,7 @@ class Codex(Host):
         edits = _hook_edits(folder, request, commands, with_server=True)
         return install_plan.InstallPlan(edits, tuple(next_steps))
 
-    def trust(
-        self,
-        request: "InstallRequest",
-        environment: Mapping[str, str],
-    ) -> "Trust":
+    def trust(self, request: "InstallRequest", environment: Mapping[str, str]) -> "Trust":
         folder = install_plan.folder_named_by(environment, "CODEX_HOME", ".codex")
         settings = toml_block.plain_in(folder / "config.toml")
         hooks_file = folder / "hooks.json"
@@ -155,9 +141,7 @@ def _block(
         tables.append(f"[[hooks.{event}]]")
         tables.append(toml_block.format_table(f"[[hooks.{event}.hooks]]", command))
     if commands:
-        values["hooks"] = {
-            event: [{"hooks": [command]}] for event, command in commands.items()
-        }
+        values["hooks"] = {event: [{"hooks": [command]}] for event, command in commands.items()}
     only = request.mark if commands else ""
     return config_edits.TomlEdit(tuple(tables), values, only)
 

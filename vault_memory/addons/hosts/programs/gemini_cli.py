@@ -34,11 +34,7 @@ class GeminiCli(Host):
     can_allow = True
     takes_project = True
 
-    def plan(
-        self,
-        request: "InstallRequest",
-        environment: Mapping[str, str],
-    ) -> "InstallPlan":
+    def plan(self, request: "InstallRequest", environment: Mapping[str, str]) -> "InstallPlan":
         folder = install_plan.folder_named_by(environment, "GEMINI_CLI_HOME", "")
         server = install_plan.server_entry(self.name, request)
         if request.allow:
@@ -51,8 +47,7 @@ class GeminiCli(Host):
         next_steps = ["start Gemini CLI again; `gemini mcp list` shows what it knows"]
         if not request.allow:
             next_steps.append(
-                "for `gemini -p`, which offers its model no tool that asks:"
-                " install with `--allow`"
+                "for `gemini -p`, which offers its model no tool that asks: install with `--allow`"
             )
         file = folder / SETTINGS
         if request.project is not None:
@@ -60,9 +55,7 @@ class GeminiCli(Host):
             shared = config_edits.JsonEdit(groups, strict=False)
             next_steps.insert(0, f"trust the folder {request.project} in Gemini CLI")
             return install_plan.InstallPlan(
-                ((request.project / SETTINGS, own),),
-                tuple(next_steps),
-                ((file, shared),),
+                ((request.project / SETTINGS, own),), tuple(next_steps), ((file, shared),)
             )
         settings = config_edits.JsonEdit((*groups, entry), strict=False)
         return install_plan.InstallPlan(((file, settings),), tuple(next_steps))

@@ -27,10 +27,7 @@ EVENTS: Mapping[str, EventKind] = {
 MARK = "# Written by `vault-memory install hermes`; `--uninstall` takes it out."
 CHOSEN = re.compile(r"""\bprovider["']?\s*:\s*["']?vault-memory\b""")
 """The choice of our provider in YAML, or in JSON, which is YAML too"""
-TEMPLATES = {
-    "__init__.py": "hermes_provider.py",
-    "plugin.yaml": "hermes_plugin.yaml",
-}
+TEMPLATES = {"__init__.py": "hermes_provider.py", "plugin.yaml": "hermes_plugin.yaml"}
 """The template of each file of the provider"""
 
 
@@ -40,11 +37,7 @@ class Hermes(Host):
     name = "hermes"
     events = EVENTS
 
-    def plan(
-        self,
-        request: "InstallRequest",
-        environment: Mapping[str, str],
-    ) -> "InstallPlan":
+    def plan(self, request: "InstallRequest", environment: Mapping[str, str]) -> "InstallPlan":
         home = install_plan.folder_named_by(environment, "HERMES_HOME", ".hermes")
         folder = home / "plugins" / config_edits.SERVER_NAME
         hook = _python_list(request.command("hook", self.name))
@@ -60,11 +53,7 @@ class Hermes(Host):
         )
         return install_plan.InstallPlan(tuple(edits), next_steps)
 
-    def trust(
-        self,
-        request: "InstallRequest",
-        environment: Mapping[str, str],
-    ) -> "Trust":
+    def trust(self, request: "InstallRequest", environment: Mapping[str, str]) -> "Trust":
         home = install_plan.folder_named_by(environment, "HERMES_HOME", ".hermes")
         try:
             settings = (home / "config.yaml").read_text(encoding="utf-8")
@@ -73,12 +62,7 @@ class Hermes(Host):
         # Hermes loads the one provider that its configuration names.
         return "yes" if CHOSEN.search(settings) else "no"
 
-    def format_answer(
-        self,
-        event: str,
-        text: str,
-        notice: str = "",
-    ) -> str:
+    def format_answer(self, event: str, text: str, notice: str = "") -> str:
         return text
 
 

@@ -34,11 +34,7 @@ class OpenClaw(Host):
     name = "openclaw"
     events = CONVERSATION_EVENTS
 
-    def plan(
-        self,
-        request: "InstallRequest",
-        environment: Mapping[str, str],
-    ) -> "InstallPlan":
+    def plan(self, request: "InstallRequest", environment: Mapping[str, str]) -> "InstallPlan":
         name = config_edits.SERVER_NAME
         folder = _state_folder(environment) / "extensions" / name
         values = {
@@ -53,12 +49,7 @@ class OpenClaw(Host):
             text = install_plan.template(template)
             for mark, value in values.items():
                 text = text.replace(mark, json.dumps(value, ensure_ascii=False))
-            edits.append(
-                (
-                    folder / file,
-                    config_edits.OwnFile(text, MARKS.get(file, JSON_MARK)),
-                )
-            )
+            edits.append((folder / file, config_edits.OwnFile(text, MARKS.get(file, JSON_MARK))))
         edits.append((_config_file(environment), _settings()))
         next_steps = (
             "restart the gateway: openclaw gateway restart",
@@ -66,12 +57,7 @@ class OpenClaw(Host):
         )
         return install_plan.InstallPlan(tuple(edits), next_steps)
 
-    def format_answer(
-        self,
-        event: str,
-        text: str,
-        notice: str = "",
-    ) -> str:
+    def format_answer(self, event: str, text: str, notice: str = "") -> str:
         return text
 
 
@@ -89,9 +75,7 @@ def _settings() -> "JsonEdit":
         (
             # Earlier versions gave OpenClaw the server; its tools would be there twice.
             config_edits.Member(("mcp", "servers", name), {}, is_wanted=False),
-            config_edits.ListedText(
-                ("plugins", "allow"), name, is_wanted=True, only_in_list=True
-            ),
+            config_edits.ListedText(("plugins", "allow"), name, is_wanted=True, only_in_list=True),
             config_edits.Member(("plugins", "entries", name), entry),
             config_edits.Choice(("plugins", "slots", "memory"), name),
         ),

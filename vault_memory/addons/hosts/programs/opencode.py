@@ -27,14 +27,8 @@ class Opencode(Host):
     events = CONVERSATION_EVENTS
     takes_project = True
 
-    def plan(
-        self,
-        request: "InstallRequest",
-        environment: Mapping[str, str],
-    ) -> "InstallPlan":
-        configurations = install_plan.folder_named_by(
-            environment, "XDG_CONFIG_HOME", ".config"
-        )
+    def plan(self, request: "InstallRequest", environment: Mapping[str, str]) -> "InstallPlan":
+        configurations = install_plan.folder_named_by(environment, "XDG_CONFIG_HOME", ".config")
         folder = configurations / "opencode"
         command = install_plan.server_command(self.name, request)
         entry = {"type": "local", "command": command}
@@ -51,9 +45,7 @@ class Opencode(Host):
             return install_plan.InstallPlan(
                 ((_settings_file(request.project), settings),), next_steps, (plugin,)
             )
-        return install_plan.InstallPlan(
-            ((_settings_file(folder), settings), plugin), next_steps
-        )
+        return install_plan.InstallPlan(((_settings_file(folder), settings), plugin), next_steps)
 
     def common_payload(self, payload: Mapping[str, Any]) -> Mapping[str, Any]:
         # `opencode run` puts a prompt with a blank into quotation marks. Words in quotation marks
@@ -63,12 +55,7 @@ class Opencode(Host):
             return payload
         return {**payload, "prompt": without_quotes(prompt)}
 
-    def format_answer(
-        self,
-        event: str,
-        text: str,
-        notice: str = "",
-    ) -> str:
+    def format_answer(self, event: str, text: str, notice: str = "") -> str:
         return text
 
 

@@ -31,9 +31,7 @@ class VsCode(EditorHost):
         if sys.platform == "darwin":
             root = install_plan.home(environment) / "Library" / "Application Support"
         else:
-            root = install_plan.folder_named_by(
-                environment, "XDG_CONFIG_HOME", ".config"
-            )
+            root = install_plan.folder_named_by(environment, "XDG_CONFIG_HOME", ".config")
         return root / "Code" / "User"
 
 

@@ -18,18 +18,12 @@ class Windsurf(Host):
 
     name = "windsurf"
 
-    def plan(
-        self,
-        request: "InstallRequest",
-        environment: Mapping[str, str],
-    ) -> "InstallPlan":
+    def plan(self, request: "InstallRequest", environment: Mapping[str, str]) -> "InstallPlan":
         folder = install_plan.home(environment) / ".codeium" / "windsurf"
         edit = install_plan.server_edit(self.name, request, ["mcpServers"])
         return install_plan.InstallPlan(
             ((folder / "mcp_config.json", edit),),
-            (
-                "start Windsurf again, or refresh the servers in its settings of Cascade",
-            ),
+            ("start Windsurf again, or refresh the servers in its settings of Cascade",),
         )
 
 

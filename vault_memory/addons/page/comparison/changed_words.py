@@ -33,25 +33,16 @@ class WordMarker:
         self._letters = 0
 
     def marked(
-        self,
-        old_lines: Sequence[str],
-        new_lines: Sequence[str],
+        self, old_lines: Sequence[str], new_lines: Sequence[str]
     ) -> tuple[list[Line], list[Line]]:
         """Return the removed and the added lines of one block, in parts."""
         removed = [unmarked(line) for line in old_lines]
         added = [unmarked(line) for line in new_lines]
         for old, new in self._versions(old_lines, new_lines):
-            removed[old], added[new] = _compared(
-                old_lines[old],
-                new_lines[new],
-            )
+            removed[old], added[new] = _compared(old_lines[old], new_lines[new])
         return removed, added
 
-    def _versions(
-        self,
-        old_lines: Sequence[str],
-        new_lines: Sequence[str],
-    ) -> Iterator[Pair]:
+    def _versions(self, old_lines: Sequence[str], new_lines: Sequence[str]) -> Iterator[Pair]:
         """Yield the lines that are versions of each other, in order."""
         next_new = 0
         for old_index, old in enumerate(old_lines):
@@ -62,11 +53,7 @@ class WordMarker:
                     next_new = new_index + 1
                     break
 
-    def _is_version(
-        self,
-        old: str,
-        new: str,
-    ) -> bool:
+    def _is_version(self, old: str, new: str) -> bool:
         # Lines that are compared in vain count too.
         letters = len(old) + len(new)
         self._letters += letters
@@ -76,10 +63,7 @@ class WordMarker:
         return _likeness(old, new) >= LEAST_LIKENESS
 
 
-def _likeness(
-    old: str,
-    new: str,
-) -> float:
+def _likeness(old: str, new: str) -> float:
     """Return the share of letters in words that both lines have."""
     old_words = set(_WORD.findall(old))
     new_words = set(_WORD.findall(new))
@@ -106,10 +90,7 @@ def _line_end(end: str) -> Line:
     return ()
 
 
-def _compared(
-    old: str,
-    new: str,
-) -> tuple[Line, Line]:
+def _compared(old: str, new: str) -> tuple[Line, Line]:
     """Return a changed line before and after, in parts."""
     old_text, old_end = _split_end(old)
     new_text, new_end = _split_end(new)
@@ -126,10 +107,7 @@ def _compared(
     return old_line, new_line
 
 
-def _marked(
-    tokens: Sequence[str],
-    equal: set[int],
-) -> Line:
+def _marked(tokens: Sequence[str], equal: set[int]) -> Line:
     """Return tokens joined to parts, each equal or changed."""
     changed = [index not in equal for index in range(len(tokens))]
     # A blank between two changed words belongs to them.

@@ -12,10 +12,7 @@ Pair = tuple[int, int]
 """The indexes of an equal element in the old and in the new sequence"""
 
 
-def common_pairs(
-    old: Sequence[Hashable],
-    new: Sequence[Hashable],
-) -> list[Pair]:
+def common_pairs(old: Sequence[Hashable], new: Sequence[Hashable]) -> list[Pair]:
     """Return equal elements in the order of both sequences.
 
     Elements that each sequence has once are anchors; between two anchors the longest common
@@ -33,10 +30,7 @@ def common_pairs(
     return pairs[:-1]
 
 
-def _anchors(
-    old: Sequence[Hashable],
-    new: Sequence[Hashable],
-) -> list[Pair]:
+def _anchors(old: Sequence[Hashable], new: Sequence[Hashable]) -> list[Pair]:
     """Return the longest increasing row of elements that each sequence has once."""
     old_counts = Counter(old)
     new_counts = Counter(new)
@@ -70,10 +64,7 @@ def _longest_increasing(candidates: Sequence[Pair]) -> list[Pair]:
 
 
 def _pairs_between(
-    old: Sequence[Hashable],
-    new: Sequence[Hashable],
-    old_range: range,
-    new_range: range,
+    old: Sequence[Hashable], new: Sequence[Hashable], old_range: range, new_range: range
 ) -> list[Pair]:
     """Return the pairs within two ranges, without elements that only one of them has."""
     new_elements = {new[index] for index in new_range}
@@ -93,10 +84,7 @@ def _pairs_between(
 
 
 def _equal_ends(
-    old: Sequence[Hashable],
-    new: Sequence[Hashable],
-    old_range: range,
-    new_range: range,
+    old: Sequence[Hashable], new: Sequence[Hashable], old_range: range, new_range: range
 ) -> list[Pair]:
     """Return the equal elements at the start, and those at the end."""
     shortest = min(len(old_range), len(new_range))
@@ -111,10 +99,7 @@ def _equal_ends(
 
 
 def _equal_count(
-    old: Sequence[Hashable],
-    new: Sequence[Hashable],
-    old_range: range,
-    new_range: range,
+    old: Sequence[Hashable], new: Sequence[Hashable], old_range: range, new_range: range
 ) -> int:
     for count, (first, second) in enumerate(zip(old_range, new_range, strict=True)):
         if old[first] != new[second]:
@@ -122,10 +107,7 @@ def _equal_count(
     return len(old_range)
 
 
-def _longest_common(
-    old: Sequence[Hashable],
-    new: Sequence[Hashable],
-) -> list[Pair]:
+def _longest_common(old: Sequence[Hashable], new: Sequence[Hashable]) -> list[Pair]:
     """Return a longest common subsequence, by Hyyrö's bit-parallel algorithm.
 
     A row of the usual table is one integer. Its bit is 0 where the table grows from the column
@@ -148,10 +130,7 @@ def _longest_common(
     return pairs[::-1]
 
 
-def _bit_rows(
-    old: Sequence[Hashable],
-    new: Sequence[Hashable],
-) -> list[int]:
+def _bit_rows(old: Sequence[Hashable], new: Sequence[Hashable]) -> list[int]:
     """Return a row for each number of elements of `old`, from none to all."""
     places: dict[Hashable, int] = {}
     for index, element in enumerate(new):

@@ -125,10 +125,7 @@ def hand_text(copy: "ConflictCopy") -> HandText | None:
     return hand_text_of(text, note.raw)
 
 
-def hand_text_of(
-    text: bytes,
-    base: bytes,
-) -> HandText:
+def hand_text_of(text: bytes, base: bytes) -> HandText:
     """Return a text for the text field; `base` is the note that it will replace."""
     return HandText(form_text(text), b64encode(text).decode(), b64encode(base).decode())
 
@@ -159,9 +156,7 @@ def _place(conflict: "Conflict") -> ConflictPlace:
     section = conflict.section or "at the top"
     if conflict.kind == "front matter":
         section = "front matter"
-    return ConflictPlace(
-        section, _text(conflict.kept).strip(), _text(conflict.other).strip()
-    )
+    return ConflictPlace(section, _text(conflict.kept).strip(), _text(conflict.other).strip())
 
 
 def _text(raw: bytes) -> str:

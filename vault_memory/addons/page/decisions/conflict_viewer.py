@@ -16,11 +16,7 @@ if TYPE_CHECKING:
 class ConflictViewer:
     """The conflicts and the trash of a vault, as one session may see them."""
 
-    def __init__(
-        self,
-        memory: VaultMemory,
-        scopes: Sequence[str],
-    ) -> None:
+    def __init__(self, memory: VaultMemory, scopes: Sequence[str]) -> None:
         self._memory = memory
         self._scopes = scopes
 
@@ -32,12 +28,7 @@ class ConflictViewer:
         """Return the only copy whose id begins so. Raises UnclearId."""
         return find_copy(self.copies(), copy_id)
 
-    def merge(
-        self,
-        copy_id: str,
-        *,
-        both: bool = False,
-    ) -> "list[ResolvedConflict]":
+    def merge(self, copy_id: str, *, both: bool = False) -> "list[ResolvedConflict]":
         """Merge a copy into its note. Raises UnclearId."""
         calls = self._memory.conflicts
         return calls.merge([copy_id], both=both, scopes=self._scopes)
@@ -50,12 +41,7 @@ class ConflictViewer:
         """Move a copy to the trash. Raises UnclearId."""
         return self._memory.conflicts.discard([copy_id], scopes=self._scopes)
 
-    def save(
-        self,
-        copy: "ConflictCopy",
-        text: bytes,
-        base: bytes,
-    ) -> "Edit":
+    def save(self, copy: "ConflictCopy", text: bytes, base: bytes) -> "Edit":
         """Save the note of a copy as a person wrote it. Raises SaveConflict, NoteGone."""
         return self._memory.edits.save(copy.note, text, base=base)
 

@@ -54,10 +54,7 @@ def unread_note(trouble: str) -> NoteBefore:
     return NoteBefore("", parse(b""), trouble)
 
 
-def row_of_open(
-    proposal: Proposal,
-    note: NoteBefore,
-) -> ProposalRow:
+def row_of_open(proposal: Proposal, note: NoteBefore) -> ProposalRow:
     """Return an open proposal with what it would change."""
     reason = note.trouble or why_stale(proposal, note.doc)
     row = row_of_closed(proposal)._replace(reason=reason)

@@ -29,10 +29,7 @@ class ProposalViewer:
     """The inbox of a vault, as one session may see it."""
 
     def __init__(
-        self,
-        memory: VaultMemory,
-        scopes: Sequence[str],
-        sees: Callable[[str], bool],
+        self, memory: VaultMemory, scopes: Sequence[str], sees: Callable[[str], bool]
     ) -> None:
         """`sees` says whether a note is in a scope of the session."""
         self._memory = memory
@@ -43,10 +40,7 @@ class ProposalViewer:
         """Return the proposals that wait for a person, the oldest first."""
         return list(self._memory.inbox(self._scopes))
 
-    def open_rows(
-        self,
-        proposals: "Sequence[Proposal]",
-    ) -> list[ProposalRow]:
+    def open_rows(self, proposals: "Sequence[Proposal]") -> list[ProposalRow]:
         """Return the first proposals with what they would change."""
         notes: dict[str, NoteBefore] = {}
         rows = []

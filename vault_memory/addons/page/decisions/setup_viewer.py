@@ -45,11 +45,7 @@ class LayoutRow(NamedTuple):
 class SetupViewer:
     """The setup of a vault. Only a session that sees and may change all of it gets one."""
 
-    def __init__(
-        self,
-        memory: VaultMemory,
-        offer: SetupOffer,
-    ) -> None:
+    def __init__(self, memory: VaultMemory, offer: SetupOffer) -> None:
         self._memory = memory
         self.hosts = offer.hosts
         self._always = offer.always
@@ -69,10 +65,7 @@ class SetupViewer:
         paths = list(vault.folder.listing().entries)
         owner = vault.config.layout.user
         settings = self.written().layout._replace(user=owner)
-        return [
-            row_of(proposal, settings, paths)
-            for proposal in layout_setup.proposals(vault)
-        ]
+        return [row_of(proposal, settings, paths) for proposal in layout_setup.proposals(vault)]
 
     def used(self) -> "Config":
         """Return the configuration with which the page was started."""
@@ -111,17 +104,12 @@ class SetupViewer:
         file = self._memory.vault.config_file
         if file is None:
             raise ConfigError(
-                "there is no configuration file to write to",
-                hint="name one with `--config`",
+                "there is no configuration file to write to", hint="name one with `--config`"
             )
         return file
 
 
-def row_of(
-    proposal: LayoutProposal,
-    settings: LayoutSettings,
-    paths: Iterable[str],
-) -> LayoutRow:
+def row_of(proposal: LayoutProposal, settings: LayoutSettings, paths: Iterable[str]) -> LayoutRow:
     """Return a layout for a template; `settings` are those of the configuration."""
     layout = Layout(
         patterns_of(settings),
@@ -142,10 +130,7 @@ def row_of(
     )
 
 
-def _owners(
-    layout: Layout,
-    paths: Iterable[str],
-) -> Counter[str]:
+def _owners(layout: Layout, paths: Iterable[str]) -> Counter[str]:
     """Count the claimed files of each scope."""
     places = (layout.place(path) for path in paths if path.endswith(MARKDOWN))
     return Counter(place.scope for place in places if place is not None)

@@ -49,10 +49,7 @@ def fact_rows(facts: Iterable[Fact]) -> list[FactRow]:
     return [_row(fact, choices.get(fact.id, ())) for fact in facts]
 
 
-def _row(
-    fact: Fact,
-    choices: tuple[str, ...],
-) -> FactRow:
+def _row(fact: Fact, choices: tuple[str, ...]) -> FactRow:
     return FactRow(
         id=fact.id,
         subject=fact.subject,
@@ -77,10 +74,7 @@ def sentence_of(fact: Fact) -> str:
     return f"{fact.subject} {predicate} {fact.object}"
 
 
-def _remarks(
-    fact: Fact,
-    choices: tuple[str, ...],
-) -> Iterator[str]:
+def _remarks(fact: Fact, choices: tuple[str, ...]) -> Iterator[str]:
     if choices:
         yield f"unclear: {' or '.join(choices)}"
     if fact.confirmed:

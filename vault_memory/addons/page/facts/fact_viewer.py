@@ -6,12 +6,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from markupsafe import Markup
 
 from vault_memory.addons.page.facts.fact_sentences import FactRow, fact_rows
-from vault_memory.addons.page.pictures.graph import (
-    Edge,
-    Neighbour,
-    neighbours,
-    neighbours_svg,
-)
+from vault_memory.addons.page.pictures.graph import Edge, Neighbour, neighbours, neighbours_svg
 from vault_memory.api.vault_memory import VaultMemory
 from vault_memory.rules.facts.entities import Entities
 from vault_memory.rules.facts.fact import ALIAS, SUMMARY, TYPE, Fact
@@ -55,11 +50,7 @@ class Neighbourhood(NamedTuple):
 class FactViewer:
     """The facts of a vault, as one session may see them."""
 
-    def __init__(
-        self,
-        memory: VaultMemory,
-        scopes: Sequence[str],
-    ) -> None:
+    def __init__(self, memory: VaultMemory, scopes: Sequence[str]) -> None:
         self._memory = memory
         self._scopes = scopes
 
@@ -100,11 +91,7 @@ class FactViewer:
 
     # ---- changing ----------------------------------------------------------------------
 
-    def add(
-        self,
-        fact: Mapping[str, Any],
-        scope: str,
-    ) -> "Edit":
+    def add(self, fact: Mapping[str, Any], scope: str) -> "Edit":
         """Add a fact to a scope; an empty scope is chosen by the subject. Raises UsageError."""
         # Fault: without the scopes, the fact might go to the page of another person.
         if not scope:
@@ -116,15 +103,9 @@ class FactViewer:
         """Mark a fact as right. Raises UnclearId."""
         return self._memory.facts.confirm(fact_id, scopes=self._scopes).edit
 
-    def correct(
-        self,
-        fact_id: str,
-        right: Mapping[str, Any],
-    ) -> "Edit":
+    def correct(self, fact_id: str, right: Mapping[str, Any]) -> "Edit":
         """Replace a fact that was never true. Raises UnclearId, UsageError."""
-        change = self._memory.correct_fact(
-            fact_id, scopes=self._scopes, source=PERSON, **right
-        )
+        change = self._memory.correct_fact(fact_id, scopes=self._scopes, source=PERSON, **right)
         return change.edit
 
     def end(self, fact_id: str) -> "Edit":

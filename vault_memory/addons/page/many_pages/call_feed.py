@@ -16,11 +16,7 @@ class CallFeed:
         self._socket = memory.vault.state.socket
         self._is_closed = False
 
-    def ask(
-        self,
-        since: str = "",
-        wait: float = 0.0,
-    ) -> Changes | None:
+    def ask(self, since: str = "", wait: float = 0.0) -> Changes | None:
         """Returns the changes after `since`; waits for one, at most `wait` seconds."""
         if self._is_closed:
             return None

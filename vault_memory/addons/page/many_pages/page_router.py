@@ -21,17 +21,9 @@ from vault_memory.addons.page.browser_sessions import BrowserSessions, vault_of_
 from vault_memory.addons.page.guard import READING, Guard
 from vault_memory.addons.page.many_pages.resident_pages import ResidentPages
 from vault_memory.addons.page.page_answers import NotHere
-from vault_memory.addons.page.page_app import (
-    PageFailed,
-    PageSettings,
-    error_view,
-    guard_of,
-)
+from vault_memory.addons.page.page_app import PageFailed, PageSettings, error_view, guard_of
 from vault_memory.addons.page.signing import LinkSpent, WrongLinks
-from vault_memory.api.vault_service import (
-    RETRY_SECONDS,
-    VaultUnknown,
-)
+from vault_memory.api.vault_service import RETRY_SECONDS, VaultUnknown
 from vault_memory.errors import VaultMemoryError
 
 logger = logging.getLogger(__name__)
@@ -54,24 +46,14 @@ class StateFolders(Protocol):
 class PageRouter:
     """The ASGI app of all pages of a host."""
 
-    def __init__(
-        self,
-        folders: StateFolders,
-        pages: ResidentPages,
-        settings: PageSettings,
-    ) -> None:
+    def __init__(self, folders: StateFolders, pages: ResidentPages, settings: PageSettings) -> None:
         self._folders = folders
         self._pages = pages
         self._settings = settings
         self._wrong_links = WrongLinks(_refusal)
         self._life = Starlette(lifespan=self._lifespan)
 
-    async def __call__(
-        self,
-        scope: Scope,
-        receive: Receive,
-        send: Send,
-    ) -> None:
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         match scope["type"]:
             case "lifespan":
                 await self._life(scope, receive, send)
@@ -89,11 +71,7 @@ class PageRouter:
         finally:
             await self._pages.close_all()
 
-    async def _app(
-        self,
-        request: Request,
-        stack: AsyncExitStack,
-    ) -> ASGIApp:
+    async def _app(self, request: Request, stack: AsyncExitStack) -> ASGIApp:
         """Returns the page for a request, or the refusal. The stack closes the request."""
         path = request.scope["path"]
         is_link = path.startswith(LINKS)
@@ -152,20 +130,13 @@ class PageRouter:
         guard.find_session(request)
         return vault
 
-    def _check_source(
-        self,
-        guard: Guard,
-        request: Request,
-    ) -> None:
+    def _check_source(self, guard: Guard, request: Request) -> None:
         """Checks what the page of the vault checks again. Raises WrongHost, WrongOrigin."""
         guard.check_host(request)
         guard.check_origin(request)
 
 
-def _refusal(
-    error: VaultMemoryError,
-    request: Request,
-) -> Response:
+def _refusal(error: VaultMemoryError, request: Request) -> Response:
     """Returns the view of an error, which names no folder and no vault."""
     response = error_view(error, request)
     response.headers.update(render.HEADERS)

@@ -34,9 +34,7 @@ class PagesBusy(VaultMemoryError):
     http_status = 503
 
     def __init__(self) -> None:
-        super().__init__(
-            "too many pages are open at once", hint="try again in a minute"
-        )
+        super().__init__("too many pages are open at once", hint="try again in a minute")
 
 
 class ResidentPage:
@@ -90,12 +88,7 @@ class ResidentPages:
         return list(self._pages)
 
     @asynccontextmanager
-    async def page(
-        self,
-        vault: str,
-        *,
-        is_stream: bool,
-    ) -> AsyncIterator[ASGIApp]:
+    async def page(self, vault: str, *, is_stream: bool) -> AsyncIterator[ASGIApp]:
         """Gives the page of a vault for one request.
 
         Raises VaultUnknown, VaultUnavailable, PagesBusy.
@@ -148,11 +141,7 @@ class ResidentPages:
         for vault in self.vaults():
             await self._close(vault)
 
-    def _new_page(
-        self,
-        vault: str,
-        is_stream: bool,
-    ) -> ResidentPage:
+    def _new_page(self, vault: str, is_stream: bool) -> ResidentPage:
         self._make_room(is_stream)
         page = ResidentPage(vault)
         page.task = asyncio.create_task(self._live(page))
@@ -183,9 +172,7 @@ class ResidentPages:
             page.is_over.set()
         elif is_resident and page.requests == 0 and page.streams == 0:
             loop = asyncio.get_running_loop()
-            page.closing = loop.call_later(
-                self._idle_seconds, self._end_if_unused, page
-            )
+            page.closing = loop.call_later(self._idle_seconds, self._end_if_unused, page)
 
     def _end_if_unused(self, page: ResidentPage) -> None:
         if page.requests == 0 and page.streams == 0:

@@ -39,10 +39,7 @@ def code_point(letter: str) -> str:
     return f"U+{ord(letter):04X}"
 
 
-def replace_hidden(
-    text: str,
-    mark: Callable[[str], str],
-) -> str:
+def replace_hidden(text: str, mark: Callable[[str], str]) -> str:
     """Return a text with `mark(letter)` in place of each hidden letter."""
     # Most texts are plain, and this look is the fastest.
     if text.isascii() and text.isprintable():

@@ -2,11 +2,7 @@
 
 from html import escape
 
-from vault_memory.addons.page.note_html.hidden_letters import (
-    code_point,
-    replace_hidden,
-    visible,
-)
+from vault_memory.addons.page.note_html.hidden_letters import code_point, replace_hidden, visible
 from vault_memory.addons.page.note_html.note_parser import TooLong
 
 MOST_HTML = 4 * 1024 * 1024
@@ -18,10 +14,7 @@ def escaped(text: str) -> str:
     return replace_hidden(escape(text), _mark)
 
 
-def attribute(
-    name: str,
-    value: object,
-) -> str:
+def attribute(name: str, value: object) -> str:
     """Return an attribute, with the blank before it. Marks in it are plain text."""
     text = visible(str(value))
     return f' {name}="{escape(text)}"'
@@ -60,21 +53,11 @@ class HtmlOutput:
         """Add a text of the note."""
         self.add(escaped(text))
 
-    def open(
-        self,
-        tag: str,
-        attributes: str = "",
-        *,
-        after: str = "",
-    ) -> None:
+    def open(self, tag: str, attributes: str = "", *, after: str = "") -> None:
         """Open an element. `after` follows its end, such as a line break."""
         self.open_between(f"<{tag}{attributes}>", f"</{tag}>{after}")
 
-    def open_between(
-        self,
-        start: str,
-        end: str,
-    ) -> None:
+    def open_between(self, start: str, end: str) -> None:
         """Add the start, and later, when it is closed, the end."""
         self.add(start)
         self._ends.append(end)

@@ -50,11 +50,7 @@ class LinkResolver:
         target, _, heading = destination.partition("#")
         return self.note_url(unquote(target), unquote(heading))
 
-    def note_url(
-        self,
-        target: str,
-        heading: str,
-    ) -> str | None:
+    def note_url(self, target: str, heading: str) -> str | None:
         """Return the URL of a heading in a note; without a target, in this note."""
         if not target:
             return fragment(heading) if heading else None

@@ -50,11 +50,7 @@ class Limit:
 class NoteParser:
     """Parses the text of one note."""
 
-    def __init__(
-        self,
-        links: LinkResolver,
-        limit: Limit,
-    ) -> None:
+    def __init__(self, links: LinkResolver, limit: Limit) -> None:
         self._env: dict[str, Any] = {"references": {}, "links": links, "limit": limit}
 
     def blocks(self, text: str) -> list[Token]:
@@ -105,12 +101,7 @@ def _parser(nesting: int) -> MarkdownIt:
 # --- Rules of the parsers ---------------------------------------------------------------------
 
 
-def _guard_block(
-    state: StateBlock,
-    start: int,
-    end: int,
-    silent: bool,
-) -> bool:
+def _guard_block(state: StateBlock, start: int, end: int, silent: bool) -> bool:
     """Stop at a limit. The rule never matches."""
     state.env["limit"].check()
     if state.level >= DEEPEST_BLOCK:
@@ -118,20 +109,12 @@ def _guard_block(
     return False
 
 
-def _guard_inline(
-    state: StateInline,
-    silent: bool,
-) -> bool:
+def _guard_inline(state: StateInline, silent: bool) -> bool:
     state.env["limit"].check()
     return False
 
 
-def _definition(
-    state: StateBlock,
-    start: int,
-    end: int,
-    silent: bool,
-) -> bool:
+def _definition(state: StateBlock, start: int, end: int, silent: bool) -> bool:
     """Read link definitions as usual, and show them too."""
     if not reference(state, start, end, silent):
         return False
@@ -143,12 +126,7 @@ def _definition(
     return True
 
 
-def _table(
-    state: StateBlock,
-    start: int,
-    end: int,
-    silent: bool,
-) -> bool:
+def _table(state: StateBlock, start: int, end: int, silent: bool) -> bool:
     """Read a table. One that has cells without a column is left as text."""
     count = len(state.tokens)
     if not table(state, start, end, silent):
@@ -161,19 +139,13 @@ def _table(
     return True
 
 
-def _has_extra_cells(
-    state: StateBlock,
-    start: int,
-) -> bool:
+def _has_extra_cells(state: StateBlock, start: int) -> bool:
     columns = _cell_count(state, start)
     rows = range(start + 2, state.line)
     return any(_cell_count(state, row) > columns for row in rows)
 
 
-def _cell_count(
-    state: StateBlock,
-    line: int,
-) -> int:
+def _cell_count(state: StateBlock, line: int) -> int:
     text = state.getLines(line, line + 1, state.blkIndent, False)
     cells = escapedSplit(text.strip(" \t"))
     if cells and cells[0] == "":
@@ -183,10 +155,7 @@ def _cell_count(
     return len(cells)
 
 
-def _wiki_link(
-    state: StateInline,
-    silent: bool,
-) -> bool:
+def _wiki_link(state: StateInline, silent: bool) -> bool:
     """Read `[[Note]]`, `[[Note|text]]` and `[[Note#Heading]]` where the note can be opened."""
     link = _WIKI_LINK.match(state.src, state.pos, state.posMax)
     if link is None:

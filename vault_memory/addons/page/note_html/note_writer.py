@@ -10,25 +10,10 @@ from vault_memory.addons.page.note_html.link_resolver import HeadingIds, LinkRes
 from vault_memory.addons.page.note_html.note_parser import Limit, NoteParser
 from vault_memory.addons.page.note_html.text_writer import TextWriter
 
-_BLOCKS = {
-    "blockquote_open": "blockquote",
-    "table_open": "table",
-}
-_GROUPS = {
-    "bullet_list_open": "ul",
-    "thead_open": "thead",
-    "tbody_open": "tbody",
-    "tr_open": "tr",
-}
-_CELLS = {
-    "th_open": "th",
-    "td_open": "td",
-}
-_ALIGNED = {
-    "text-align:left": "left",
-    "text-align:center": "center",
-    "text-align:right": "right",
-}
+_BLOCKS = {"blockquote_open": "blockquote", "table_open": "table"}
+_GROUPS = {"bullet_list_open": "ul", "thead_open": "thead", "tbody_open": "tbody", "tr_open": "tr"}
+_CELLS = {"th_open": "th", "td_open": "td"}
+_ALIGNED = {"text-align:left": "left", "text-align:center": "center", "text-align:right": "right"}
 _LOWEST_HEADING = 6
 _TASK = re.compile(r"^\[([ xX])\](?=\s)")
 
@@ -118,11 +103,7 @@ class NoteWriter:
         self._is_item_start = False
         self._text.write(tokens)
 
-    def _heading(
-        self,
-        token: Token,
-        text: str,
-    ) -> None:
+    def _heading(self, token: Token, text: str) -> None:
         """Write a heading one level lower: the page has the first level."""
         level = int(token.tag[1:]) + 1
         tag = f"h{min(level, _LOWEST_HEADING)}"
@@ -156,11 +137,7 @@ class NoteWriter:
             attributes += attribute("data-info", language)
         self._preformatted(attributes, token.content)
 
-    def _preformatted(
-        self,
-        attributes: str,
-        text: str,
-    ) -> None:
+    def _preformatted(self, attributes: str, text: str) -> None:
         self._output.open("pre", attributes, after="\n")
         self._output.open("code")
         self._output.text(text)
@@ -210,12 +187,7 @@ class NoteWriter:
 
     # --- Lines --------------------------------------------------------------------------------
 
-    def _open(
-        self,
-        tag: str,
-        token: Token,
-        attributes: str = "",
-    ) -> None:
+    def _open(self, tag: str, token: Token, attributes: str = "") -> None:
         """Open a block with its line in the note."""
         self._output.open(tag, attributes + self._line(token), after="\n")
 

@@ -5,19 +5,11 @@ from typing import NamedTuple
 
 from markdown_it.token import Token
 
-from vault_memory.addons.page.note_html.html_output import (
-    HtmlOutput,
-    attribute,
-    escaped,
-)
+from vault_memory.addons.page.note_html.html_output import HtmlOutput, attribute, escaped
 from vault_memory.addons.page.note_html.link_resolver import LinkResolver
 from vault_memory.addons.page.note_html.note_parser import DEEPEST_TEXT
 
-_EMPHASIS = {
-    "em_open": "em",
-    "strong_open": "strong",
-    "s_open": "s",
-}
+_EMPHASIS = {"em_open": "em", "strong_open": "strong", "s_open": "s"}
 _OF_THE_WEB = attribute("rel", "noreferrer nofollow")
 
 
@@ -34,11 +26,7 @@ class _OpenLink(NamedTuple):
 class TextWriter:
     """Writes tokens of text into the HTML of a note."""
 
-    def __init__(
-        self,
-        output: HtmlOutput,
-        links: LinkResolver,
-    ) -> None:
+    def __init__(self, output: HtmlOutput, links: LinkResolver) -> None:
         self._output = output
         self._links = links
         self._depth = 0
@@ -110,12 +98,7 @@ class TextWriter:
         link = _OpenLink(destination, self._output.size, is_text)
         self._open_links.append(link)
 
-    def _open_as_text(
-        self,
-        token: Token,
-        destination: str,
-        title: str,
-    ) -> None:
+    def _open_as_text(self, token: Token, destination: str, title: str) -> None:
         """Show a link as it is written."""
         if token.markup == "autolink":
             self._output.open_between("&lt;", "&gt;")
@@ -152,10 +135,7 @@ class TextWriter:
         self._output.close()
 
 
-def _link_attributes(
-    url: str,
-    title: str,
-) -> str:
+def _link_attributes(url: str, title: str) -> str:
     attributes = attribute("href", url)
     if not url.startswith(("#", "/")):
         attributes += _OF_THE_WEB

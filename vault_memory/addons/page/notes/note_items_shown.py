@@ -35,10 +35,7 @@ class ShownItem(NamedTuple):
     """of the change that added it; empty for a line of a person's editor"""
 
 
-def shown_items(
-    raw: bytes,
-    records: "Iterable[Record]",
-) -> list[ShownItem]:
+def shown_items(raw: bytes, records: "Iterable[Record]") -> list[ShownItem]:
     """Returns the items of a note that ops can address; `records` are those of the note."""
     doc = parse(raw)
     lines = list(_first_lines(doc))
@@ -47,10 +44,7 @@ def shown_items(
 
 
 def _shown(
-    item: NoteItem,
-    doc: SectionedDoc,
-    lines: list[int],
-    added_by: "Mapping[str, Record]",
+    item: NoteItem, doc: SectionedDoc, lines: list[int], added_by: "Mapping[str, Record]"
 ) -> ShownItem:
     body = doc.sections[item.section].body
     line = lines[item.section] + count_lines(body[: item.start])

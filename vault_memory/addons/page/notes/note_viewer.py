@@ -33,11 +33,7 @@ class NotePlace(NamedTuple):
 class NoteViewer:
     """The notes of a vault, as one session may see them."""
 
-    def __init__(
-        self,
-        memory: VaultMemory,
-        scopes: Sequence[str],
-    ) -> None:
+    def __init__(self, memory: VaultMemory, scopes: Sequence[str]) -> None:
         self._memory = memory
         self._scopes = scopes
 
@@ -100,11 +96,7 @@ class NoteViewer:
     def _paths(self) -> set[str]:
         return {info.note for info in self.all()}
 
-    def editor_link(
-        self,
-        note: str,
-        line: int = 1,
-    ) -> str:
+    def editor_link(self, note: str, line: int = 1) -> str:
         """Return the link that opens a note in the configured editor; empty without one."""
         pattern = self._memory.vault.config.web.editor_url
         # The only place of the machine that the page shows: the person asked for the link.
@@ -117,46 +109,25 @@ class NoteViewer:
         """Return the stored versions, newest first. Raises NoteNotFound."""
         return self._memory.history(self.path(note))
 
-    def version(
-        self,
-        note: str,
-        revision: str,
-    ) -> "NoteText":
+    def version(self, note: str, revision: str) -> "NoteText":
         """Return a stored version. Raises UnclearId, NoteNotFound."""
         return self._memory.edits.read_version(self.path(note), revision)
 
     def restore(
-        self,
-        note: str,
-        revision: str,
-        *,
-        expected: str | None = None,
-        dry_run: bool = False,
+        self, note: str, revision: str, *, expected: str | None = None, dry_run: bool = False
     ) -> "Edit":
         """Write a version again. Raises UnclearId, NoteChanged."""
-        return self._memory.restore(
-            self.path(note), revision, expected=expected, dry_run=dry_run
-        )
+        return self._memory.restore(self.path(note), revision, expected=expected, dry_run=dry_run)
 
     # ---- changing ----------------------------------------------------------------------
 
-    def apply(
-        self,
-        note: str,
-        op: Mapping[str, object],
-        expected: str,
-    ) -> "Edit":
+    def apply(self, note: str, op: Mapping[str, object], expected: str) -> "Edit":
         """Apply one op as a person's act, also to a note that changed. Raises NoteChanged."""
         return self._memory.apply(
             self.path(note), [op], source="cli", expected=expected, merge=True
         )
 
-    def save(
-        self,
-        note: str,
-        text: bytes,
-        base: bytes,
-    ) -> "Edit":
+    def save(self, note: str, text: bytes, base: bytes) -> "Edit":
         """Write a whole note. Raises SaveConflict, NoteGone, NotSavable."""
         return self._memory.edits.save(self.path(note), text, base=base)
 

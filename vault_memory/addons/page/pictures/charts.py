@@ -20,19 +20,10 @@ _LEFT = 60
 _LEAST_WIDTH = 240
 _MOST_WIDTH = 4000
 _LABEL_WIDTH = 80
-_FILLED: Attributes = {
-    "fill": "currentColor",
-    "stroke": "currentColor",
-}
-_HOLLOW: Attributes = {
-    "fill": "none",
-    "stroke": "currentColor",
-}
+_FILLED: Attributes = {"fill": "currentColor", "stroke": "currentColor"}
+_HOLLOW: Attributes = {"fill": "none", "stroke": "currentColor"}
 _SOLID: Attributes = {"stroke": "currentColor"}
-_DASHED: Attributes = {
-    "stroke": "currentColor",
-    "stroke-dasharray": "4 3",
-}
+_DASHED: Attributes = {"stroke": "currentColor", "stroke-dasharray": "4 3"}
 
 
 class Week(NamedTuple):
@@ -104,10 +95,7 @@ def search_days(samples: Iterable[tuple[datetime.date, float]]) -> list[SearchDa
     return rows
 
 
-def _percentile(
-    times: Sequence[float],
-    share: float,
-) -> float:
+def _percentile(times: Sequence[float], share: float) -> float:
     """Return the least of the sorted times that this share of them does not exceed."""
     index = math.ceil(share * len(times)) - 1
     return times[index]
@@ -116,19 +104,13 @@ def _percentile(
 # --- Pictures ---------------------------------------------------------------------------------
 
 
-def weeks_svg(
-    rows: Sequence[Week],
-    width: int = WIDTH,
-) -> str:
+def weeks_svg(rows: Sequence[Week], width: int = WIDTH) -> str:
     """Return a chart with two bars for each week: notes are filled, facts are hollow."""
     columns = [_BarPair(row.name, row.notes, row.facts) for row in rows]
     return _pairs_svg("Notes and facts of each week", "week", "notes", columns, width)
 
 
-def nights_svg(
-    rows: Sequence[LearnedNight],
-    width: int = WIDTH,
-) -> str:
+def nights_svg(rows: Sequence[LearnedNight], width: int = WIDTH) -> str:
     """Return a chart with two bars for each night: lines are filled, facts are hollow."""
     columns = [_BarPair(row.name, row.lines, row.facts) for row in rows]
     return _pairs_svg("What the nights learned", "night", "lines", columns, width)
@@ -142,13 +124,7 @@ class _BarPair(NamedTuple):
     facts: int
 
 
-def _pairs_svg(
-    title: str,
-    period: str,
-    unit: str,
-    rows: Sequence[_BarPair],
-    width: int,
-) -> str:
+def _pairs_svg(title: str, period: str, unit: str, rows: Sequence[_BarPair], width: int) -> str:
     """Return a chart with two bars for each period; `unit` names what the filled ones count."""
     chart = _Chart(f"{period}s", [row.name for row in rows], width)
     rows = rows[-MOST_COLUMNS:]
@@ -164,10 +140,7 @@ def _pairs_svg(
     return chart.picture.svg(title, f"{len(rows)} {period}s. {counts}")
 
 
-def latency_svg(
-    rows: Sequence[SearchDay],
-    width: int = WIDTH,
-) -> str:
+def latency_svg(rows: Sequence[SearchDay], width: int = WIDTH) -> str:
     """Return a chart with two lines over the days: median, and the slowest twentieth."""
     chart = _Chart("latency", [row.name for row in rows], width)
     rows = rows[-MOST_COLUMNS:]
@@ -199,23 +172,14 @@ def _number(value: float) -> str:
 class _Chart:
     """Columns over an axis of time."""
 
-    def __init__(
-        self,
-        name: str,
-        columns: Sequence[str],
-        width: int,
-    ) -> None:
+    def __init__(self, name: str, columns: Sequence[str], width: int) -> None:
         self._columns = columns[-MOST_COLUMNS:]
         self._width = min(max(width, _LEAST_WIDTH), _MOST_WIDTH)
         self._column_width = (self._width - _LEFT) / max(len(self._columns), 1)
         self._most = 1.0
         self.picture = Picture(name, self._width, _HEIGHT)
 
-    def draw_axes(
-        self,
-        most: float,
-        unit: str,
-    ) -> None:
+    def draw_axes(self, most: float, unit: str) -> None:
         """Draw the axes, up to the greatest value."""
         # Without any value, the division by the greatest one would fail.
         self._most = float(most) or 1.0
@@ -234,29 +198,15 @@ class _Chart:
                 self.picture.label(x, _BOTTOM + 18.0, self._columns[column])
 
     def draw_legend(
-        self,
-        first: str,
-        first_look: Attributes,
-        second: str,
-        second_look: Attributes,
+        self, first: str, first_look: Attributes, second: str, second_look: Attributes
     ) -> None:
         """Name both kinds of shapes."""
-        for x, name, look in (
-            (_LEFT, first, first_look),
-            (_LEFT + 90, second, second_look),
-        ):
+        for x, name, look in ((_LEFT, first, first_look), (_LEFT + 90, second, second_look)):
             box = {"x": x, "y": 4, "width": 12, "height": 10}
             self.picture.add("rect", {**box, "fill": "none", **look})
             self.picture.label(x + 18.0, 14.0, name)
 
-    def draw_bar(
-        self,
-        column: int,
-        place: int,
-        value: float,
-        look: Attributes,
-        words: str,
-    ) -> None:
+    def draw_bar(self, column: int, place: int, value: float, look: Attributes, words: str) -> None:
         """Draw the first or the second bar of a column; nothing for 0."""
         if value <= 0:
             return
@@ -270,30 +220,17 @@ class _Chart:
         }
         self.picture.add("rect", {**bar, **look}, title(words))
 
-    def draw_line(
-        self,
-        values: Sequence[float],
-        look: Attributes,
-    ) -> None:
+    def draw_line(self, values: Sequence[float], look: Attributes) -> None:
         """Draw a line through the values of all columns."""
         points: list[str] = []
         for column, value in enumerate(values):
             x = self._x(column)
             y = self._y(value)
             points.append(f"{x:.1f},{y:.1f}")
-        line: Attributes = {
-            "points": " ".join(points),
-            "fill": "none",
-            "stroke-width": 2,
-        }
+        line: Attributes = {"points": " ".join(points), "fill": "none", "stroke-width": 2}
         self.picture.add("polyline", {**line, **look})
 
-    def draw_dot(
-        self,
-        column: int,
-        value: float,
-        words: str,
-    ) -> None:
+    def draw_dot(self, column: int, value: float, words: str) -> None:
         """Draw the point of a line that says its numbers."""
         dot: Attributes = {
             "cx": self._x(column),

@@ -58,10 +58,7 @@ class _Place(NamedTuple):
     """How long its name may be"""
 
 
-def neighbours(
-    entity: str,
-    edges: Iterable[Edge],
-) -> list[Neighbour]:
+def neighbours(entity: str, edges: Iterable[Edge]) -> list[Neighbour]:
     """Return all neighbours of an entity, the strongest first."""
     by_name: defaultdict[str, list[Edge]] = defaultdict(list)
     for edge in edges:
@@ -73,26 +70,17 @@ def neighbours(
     return sorted(rows, key=lambda row: (-row.strength, row.name))
 
 
-def _other_end(
-    entity: str,
-    edge: Edge,
-) -> str:
+def _other_end(entity: str, edge: Edge) -> str:
     if _are_same(edge.object, entity):
         return edge.subject
     return edge.object
 
 
-def _are_same(
-    first: str,
-    second: str,
-) -> bool:
+def _are_same(first: str, second: str) -> bool:
     return first.casefold() == second.casefold()
 
 
-def _neighbour(
-    name: str,
-    edges: Sequence[Edge],
-) -> Neighbour:
+def _neighbour(name: str, edges: Sequence[Edge]) -> Neighbour:
     sentences = [f"{edge.subject} {edge.predicate} {edge.object}" for edge in edges]
     relations = tuple(dict.fromkeys(sentences))
     strength = max(_share(edge.strength) for edge in edges)
@@ -106,11 +94,7 @@ def _share(number: float) -> float:
     return min(float(number), 1.0)
 
 
-def neighbours_svg(
-    entity: str,
-    edges: Iterable[Edge],
-    width: int = WIDTH,
-) -> str:
+def neighbours_svg(entity: str, edges: Iterable[Edge], width: int = WIDTH) -> str:
     """Return the picture of an entity with its strongest neighbours. The table has them all."""
     rows = neighbours(entity, edges)
     # Fault: an entity of a hostile note has ten thousand neighbours.
@@ -126,10 +110,7 @@ def neighbours_svg(
     return picture.svg(f"Neighbours of {cut(entity, 80)}", _description(rows, drawn))
 
 
-def _description(
-    rows: Sequence[Neighbour],
-    drawn: Sequence[Neighbour],
-) -> str:
+def _description(rows: Sequence[Neighbour], drawn: Sequence[Neighbour]) -> str:
     if not rows:
         return "No relationship is recorded."
     names = ", ".join(cut(row.name, 40) for row in drawn[:5])
@@ -150,11 +131,7 @@ def _rings(count: int) -> list[int]:
     return rings or [0]
 
 
-def _places(
-    rings: Sequence[int],
-    width: int,
-    height: int,
-) -> Iterator[_Place]:
+def _places(rings: Sequence[int], width: int, height: int) -> Iterator[_Place]:
     """Yield the places ring by ring: on each side from the top, at equal steps of height."""
     margin = min(140.0, width / 4)
     step = (width / 2 - margin) / len(rings)
@@ -178,12 +155,7 @@ def _places(
 # --- Shapes -----------------------------------------------------------------------------------
 
 
-def _draw(
-    picture: Picture,
-    row: Neighbour,
-    place: _Place,
-    middle: tuple[float, float],
-) -> None:
+def _draw(picture: Picture, row: Neighbour, place: _Place, middle: tuple[float, float]) -> None:
     line: Attributes = {
         "class": "edge",
         "x1": middle[0],
@@ -194,12 +166,7 @@ def _draw(
         "stroke-opacity": "0.4",
         "stroke-width": 1 + 3 * row.strength,
     }
-    dot: Attributes = {
-        "cx": place.x,
-        "cy": place.y,
-        "r": 5,
-        "fill": "currentColor",
-    }
+    dot: Attributes = {"cx": place.x, "cy": place.y, "r": 5, "fill": "currentColor"}
     shapes = [
         title(f"{row.name}: {'; '.join(row.relations)}"),
         element("line", line),
@@ -209,28 +176,15 @@ def _draw(
     picture.add("g", {"class": "neighbour"}, "".join(shapes))
 
 
-def _name(
-    name: str,
-    place: _Place,
-) -> str:
+def _name(name: str, place: _Place) -> str:
     anchor = "start" if place.is_right else "end"
     x = place.x + (9 if place.is_right else -9)
     attributes = label_attributes(x, place.y + 4, anchor)
     return element("text", attributes, plain(cut(name, place.letters)))
 
 
-def _draw_middle(
-    picture: Picture,
-    entity: str,
-    x: float,
-    y: float,
-) -> None:
-    dot: Attributes = {
-        "cx": x,
-        "cy": y,
-        "r": 9,
-        "fill": "currentColor",
-    }
+def _draw_middle(picture: Picture, entity: str, x: float, y: float) -> None:
+    dot: Attributes = {"cx": x, "cy": y, "r": 9, "fill": "currentColor"}
     attributes = label_attributes(x, y - 14, "middle")
     attributes["font-weight"] = "bold"
     name = element("text", attributes, plain(cut(entity, 30)))

@@ -17,11 +17,7 @@ LETTER_WIDTH = 7.0
 Attributes = Mapping[str, str | int | float]
 
 
-def element(
-    tag: str,
-    attributes: Attributes,
-    content: str = "",
-) -> str:
+def element(tag: str, attributes: Attributes, content: str = "") -> str:
     """Return an element. `content` is SVG, all else is text."""
     pairs = [f' {name}="{_value(value)}"' for name, value in attributes.items()]
     return f"<{tag}{''.join(pairs)}>{content}</{tag}>"
@@ -37,10 +33,7 @@ def title(text: str) -> str:
     return element("title", {}, plain(cut(text, LONGEST_TITLE)))
 
 
-def cut(
-    text: str,
-    letters: int,
-) -> str:
+def cut(text: str, letters: int) -> str:
     """Return the start of a long text, with an ellipsis."""
     # Fault: a name of ten thousand letters would be all of the picture.
     single_line = " ".join(text.split())
@@ -59,44 +52,24 @@ def _value(value: str | int | float) -> str:
 class Picture:
     """A picture as it grows."""
 
-    def __init__(
-        self,
-        name: str,
-        width: int,
-        height: int,
-    ) -> None:
+    def __init__(self, name: str, width: int, height: int) -> None:
         self._name = name
         """Its class, and the start of its ids: a page has one picture of a name"""
         self._width = width
         self._height = height
         self._shapes: list[str] = []
 
-    def add(
-        self,
-        tag: str,
-        attributes: Attributes,
-        content: str = "",
-    ) -> None:
+    def add(self, tag: str, attributes: Attributes, content: str = "") -> None:
         """Add a shape."""
         shape = element(tag, attributes, content)
         self._shapes.append(shape)
 
-    def label(
-        self,
-        x: float,
-        y: float,
-        text: str,
-        anchor: str = "start",
-    ) -> None:
+    def label(self, x: float, y: float, text: str, anchor: str = "start") -> None:
         """Add a text. `anchor` says which end of the text is at x: start, middle or end."""
         attributes = label_attributes(x, y, anchor)
         self.add("text", attributes, plain(text))
 
-    def svg(
-        self,
-        heading: str,
-        description: str,
-    ) -> str:
+    def svg(self, heading: str, description: str) -> str:
         """Return the picture, with a name and a description for people who do not see it."""
         heading_id = f"{self._name}-title"
         description_id = f"{self._name}-desc"
@@ -114,16 +87,6 @@ class Picture:
         return element("svg", attributes, f"{named}{described}\n{shapes}\n")
 
 
-def label_attributes(
-    x: float,
-    y: float,
-    anchor: str,
-) -> dict[str, str | int | float]:
+def label_attributes(x: float, y: float, anchor: str) -> dict[str, str | int | float]:
     """Return the attributes of a text."""
-    return {
-        "x": x,
-        "y": y,
-        "text-anchor": anchor,
-        "font-size": 12,
-        "fill": "currentColor",
-    }
+    return {"x": x, "y": y, "text-anchor": anchor, "font-size": 12, "fill": "currentColor"}

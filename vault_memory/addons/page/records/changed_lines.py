@@ -9,12 +9,7 @@ SHORT_LETTERS = 1_500
 LONG_LINES = 5_000
 """Lines of a diff that is alone in its view"""
 LONG_LETTERS = 262_144
-_WORDS = {
-    "+": "added",
-    "-": "removed",
-    "@": "place",
-    "\\": "remark",
-}
+_WORDS = {"+": "added", "-": "removed", "@": "place", "\\": "remark"}
 """First letter of a line of the diff → what became of the line"""
 
 
@@ -39,11 +34,7 @@ class ChangedLines(NamedTuple):
 NO_CHANGES = ChangedLines()
 
 
-def read_diff(
-    diff: str,
-    *,
-    complete: bool = False,
-) -> ChangedLines:
+def read_diff(diff: str, *, complete: bool = False) -> ChangedLines:
     """Return the lines of a unified diff; `complete` or the first of them."""
     lines = list(_lines(diff))
     most_lines = LONG_LINES if complete else SHORT_LINES

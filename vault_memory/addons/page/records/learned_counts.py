@@ -35,8 +35,7 @@ class LearnedCounts:
 
 
 def count_learned(
-    records: Iterable[tuple[Record, str]],
-    kind_of: Callable[[str], str],
+    records: Iterable[tuple[Record, str]], kind_of: Callable[[str], str]
 ) -> LearnedCounts:
     """Count records, each with the id of the record that undid it.
 
@@ -64,12 +63,7 @@ def _added(record: Record) -> int:
     return sum(1 for applied in ops if applied.op.get("op") in ADDING_OPS)
 
 
-def _count_day(
-    counts: LearnedCounts,
-    record: Record,
-    is_facts: bool,
-    lines: int,
-) -> None:
+def _count_day(counts: LearnedCounts, record: Record, is_facts: bool, lines: int) -> None:
     try:
         day = datetime.fromisoformat(record.ts).astimezone().date()
     except (ValueError, OverflowError):

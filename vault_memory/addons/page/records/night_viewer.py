@@ -25,11 +25,7 @@ class StoredNight(NamedTuple):
 class NightViewer:
     """The nights of a vault, as one session may see them."""
 
-    def __init__(
-        self,
-        memory: VaultMemory,
-        scopes: Collection[str],
-    ) -> None:
+    def __init__(self, memory: VaultMemory, scopes: Collection[str]) -> None:
         self._memory = memory
         self._scopes = scopes
 

@@ -5,11 +5,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from vault_memory.addons.page.records.changed_lines import (
-    NO_CHANGES,
-    ChangedLines,
-    read_diff,
-)
+from vault_memory.addons.page.records.changed_lines import NO_CHANGES, ChangedLines, read_diff
 from vault_memory.rules.edits.audit_record import Record, summary
 from vault_memory.rules.edits.line_author import added_lines
 from vault_memory.rules.edits.op_words import in_words
@@ -75,12 +71,7 @@ class Undoing:
         return undone_by
 
 
-def row_of(
-    record: Record,
-    undone_by: str,
-    *,
-    complete: bool = False,
-) -> RecordRow:
+def row_of(record: Record, undone_by: str, *, complete: bool = False) -> RecordRow:
     """Return a record for a template; with `complete`, all lines of its diff."""
     diff = record.diff.decode("utf-8", "replace")
     return RecordRow(
@@ -104,10 +95,7 @@ def row_of(
     )
 
 
-def _can_undo(
-    record: Record,
-    undone_by: str,
-) -> bool:
+def _can_undo(record: Record, undone_by: str) -> bool:
     has_changed = record.before != record.after
     is_readable = not record.redacted and not record.folded
     return has_changed and is_readable and not undone_by

@@ -25,11 +25,7 @@ class RecordViewer:
     """The audit of a vault, as one session may see it."""
 
     def __init__(
-        self,
-        memory: VaultMemory,
-        scopes: Sequence[str],
-        *,
-        sees_all: bool = False,
+        self, memory: VaultMemory, scopes: Sequence[str], *, sees_all: bool = False
     ) -> None:
         """`sees_all`: also records of notes that are in no scope any more."""
         self._memory = memory
@@ -72,12 +68,7 @@ class RecordViewer:
             raise UnclearId("record", prefix, match.candidates, HINT)
         return records[match.id]
 
-    def undo(
-        self,
-        prefix: str,
-        *,
-        dry_run: bool = False,
-    ) -> "Edit":
+    def undo(self, prefix: str, *, dry_run: bool = False) -> "Edit":
         """Take back what a record did. Raises UnclearId, NotUndoable, Folded."""
         return self._memory.undo(prefix, dry_run=dry_run, scopes=self._chosen_scopes)
 

@@ -26,11 +26,7 @@ class SeenMarks:
         """Return the id of the newest record that was seen; empty before the first mark."""
         return self._marks().get(_digest(scopes), "")
 
-    def move(
-        self,
-        scopes: Collection[str],
-        record_id: str,
-    ) -> None:
+    def move(self, scopes: Collection[str], record_id: str) -> None:
         """Move the mark forward to a record."""
         key = _digest(scopes)
         places.make_private(self._lock.parent)

@@ -9,11 +9,7 @@ import msgspec
 from vault_memory.addons.page.facts.fact_sentences import fact_rows
 from vault_memory.addons.page.facts.note_sentences import NoteSentences, sentences_of
 from vault_memory.addons.page.page_answers import PageView, page_path
-from vault_memory.addons.page.shell_commands import (
-    forget_command,
-    scope_options,
-    shell_command,
-)
+from vault_memory.addons.page.shell_commands import forget_command, scope_options, shell_command
 from vault_memory.addons.page.viewer import Viewer
 from vault_memory.rules.edits.op_words import in_words
 
@@ -53,10 +49,7 @@ class OpenProposal(NamedTuple):
     why: str
 
 
-def show(
-    viewer: Viewer,
-    query: AboutFields,
-) -> PageView:
+def show(viewer: Viewer, query: AboutFields) -> PageView:
     people = viewer.names("user")
     name = query.name.strip()
     if not name and len(people) == 1:
@@ -76,10 +69,7 @@ def show(
     return PageView("about.html", f"About {name}", data)
 
 
-def _known_of(
-    viewer: Viewer,
-    name: str,
-) -> dict[str, Any]:
+def _known_of(viewer: Viewer, name: str) -> dict[str, Any]:
     """Returns what the session may see of a person or a thing."""
     knowledge = viewer.facts.about(name)
     entity = knowledge.entity
@@ -107,21 +97,14 @@ def _known_of(
     }
 
 
-def _own_scopes(
-    viewer: Viewer,
-    names: Iterable[str],
-) -> list[str]:
+def _own_scopes(viewer: Viewer, names: Iterable[str]) -> list[str]:
     """Returns the scope of a person; nothing for a thing."""
     # People write a name in any case, or an alias.
     scopes = {f"user:{name}".casefold() for name in names}
     return [own for own in viewer.scopes if own.casefold() in scopes]
 
 
-def _about_note(
-    viewer: Viewer,
-    note: "KnownNote",
-    title: str = "",
-) -> AboutNote:
+def _about_note(viewer: Viewer, note: "KnownNote", title: str = "") -> AboutNote:
     file_name = note.note.rpartition("/")[2]
     return AboutNote(
         note.note,
@@ -135,8 +118,5 @@ def _proposal(proposal: "Proposal") -> OpenProposal:
     return OpenProposal(proposal.id, proposal.note, in_words(proposal.op), proposal.why)
 
 
-def _held_command(
-    candidate_id: str,
-    scope: str,
-) -> str:
+def _held_command(candidate_id: str, scope: str) -> str:
     return shell_command("held", "promote", candidate_id, *scope_options([scope]))

@@ -49,57 +49,33 @@ class HandFields(msgspec.Struct):
     """the bytes of the note, in base64"""
 
 
-def show_all(
-    viewer: Viewer,
-    query: ConflictsFields,
-) -> PageView:
-    rows = [
-        _clean(viewer, copy)._replace(diff=diff_of(copy))
-        for copy in viewer.conflicts.copies()
-    ]
+def show_all(viewer: Viewer, query: ConflictsFields) -> PageView:
+    rows = [_clean(viewer, copy)._replace(diff=diff_of(copy)) for copy in viewer.conflicts.copies()]
     return PageView("conflicts.html", "Conflicts", {"rows": rows})
 
 
-def show(
-    viewer: Viewer,
-    query: ConflictFields,
-) -> PageView:
+def show(viewer: Viewer, query: ConflictFields) -> PageView:
     copy = viewer.conflicts.find(query.id)
     return _view(viewer, copy, hand_text(copy))
 
 
-def merge(
-    viewer: Viewer,
-    form: ConflictFields,
-) -> Answer:
+def merge(viewer: Viewer, form: ConflictFields) -> Answer:
     return _answer(viewer, viewer.conflicts.merge(form.id))
 
 
-def keep_both(
-    viewer: Viewer,
-    form: ConflictFields,
-) -> Answer:
+def keep_both(viewer: Viewer, form: ConflictFields) -> Answer:
     return _answer(viewer, viewer.conflicts.merge(form.id, both=True))
 
 
-def take(
-    viewer: Viewer,
-    form: ConflictFields,
-) -> Answer:
+def take(viewer: Viewer, form: ConflictFields) -> Answer:
     return _answer(viewer, viewer.conflicts.take(form.id))
 
 
-def discard(
-    viewer: Viewer,
-    form: ConflictFields,
-) -> Answer:
+def discard(viewer: Viewer, form: ConflictFields) -> Answer:
     return _answer(viewer, viewer.conflicts.discard(form.id))
 
 
-def save_by_hand(
-    viewer: Viewer,
-    form: HandFields,
-) -> Answer:
+def save_by_hand(viewer: Viewer, form: HandFields) -> Answer:
     copy = viewer.conflicts.find(form.id)
     text = textarea.bytes_of(form.text, decoded(form.shown))
     try:
@@ -116,10 +92,7 @@ def save_by_hand(
 
 
 def _view(
-    viewer: Viewer,
-    copy: "ConflictCopy",
-    hand: HandText | None,
-    error: SaveConflict | None = None,
+    viewer: Viewer, copy: "ConflictCopy", hand: HandText | None, error: SaveConflict | None = None
 ) -> PageView:
     disk = error.on_disk.decode("utf-8", "replace") if error else ""
     yours = error.yours.decode("utf-8", "replace") if error else ""
@@ -135,11 +108,7 @@ def _view(
     return PageView("conflict.html", f"Conflict in {copy.note}", data, status)
 
 
-def _answer(
-    viewer: Viewer,
-    results: "Sequence[ResolvedConflict]",
-    record_id: str = "",
-) -> Answer:
+def _answer(viewer: Viewer, results: "Sequence[ResolvedConflict]", record_id: str = "") -> Answer:
     for result in results:
         if result.edit is not None:
             record_id = result.edit.audit_id or record_id
@@ -149,10 +118,7 @@ def _answer(
     return Redirect(CONFLICTS, record_id)
 
 
-def _unresolved(
-    viewer: Viewer,
-    result: "ResolvedConflict",
-) -> PageView:
+def _unresolved(viewer: Viewer, result: "ResolvedConflict") -> PageView:
     waits = result.outcome == "pending"
     reason = viewer.conflicts.clean(result.why or result.copy.why)
     data = {
@@ -165,9 +131,6 @@ def _unresolved(
     return PageView("unresolved.html", title, data, WAITS if waits else REFUSED)
 
 
-def _clean(
-    viewer: Viewer,
-    copy: "ConflictCopy",
-) -> ConflictRow:
+def _clean(viewer: Viewer, copy: "ConflictCopy") -> ConflictRow:
     row = row_of(copy)
     return row._replace(why=viewer.conflicts.clean(row.why))

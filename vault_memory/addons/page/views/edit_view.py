@@ -42,10 +42,7 @@ class SaveFields(msgspec.Struct):
     """their SHA-256; empty for a new note"""
 
 
-def show(
-    viewer: Viewer,
-    query: EditFields,
-) -> PageView:
+def show(viewer: Viewer, query: EditFields) -> PageView:
     note = viewer.notes.read(query.note)
     reason = viewer.notes.why_not_editable(note.raw)
     if reason:
@@ -55,10 +52,7 @@ def show(
     return PageView("edit.html", _title(note.note), data)
 
 
-def save(
-    viewer: Viewer,
-    form: SaveFields,
-) -> Answer:
+def save(viewer: Viewer, form: SaveFields) -> Answer:
     path = viewer.notes.path(form.note)
     base = _base(form)
     text = bytes_of(form.text, base)
@@ -89,11 +83,7 @@ def _base(form: SaveFields) -> bytes:
     return base
 
 
-def _conflict(
-    path: str,
-    form: SaveFields,
-    conflict: SaveConflict,
-) -> PageView:
+def _conflict(path: str, form: SaveFields, conflict: SaveConflict) -> PageView:
     """Returns the three texts; the box has what was typed, based on what is on disk now."""
     data = _form(path, conflict.on_disk, _typed(form))
     data |= {
@@ -107,18 +97,10 @@ def _conflict(
     return PageView("edit_conflict.html", _title(path), data, CONFLICT)
 
 
-def _gone(
-    path: str,
-    form: SaveFields,
-    error: NoteGone,
-) -> PageView:
+def _gone(path: str, form: SaveFields, error: NoteGone) -> PageView:
     """Returns what was typed in a form that saves it as a new note."""
     data = _form(path, b"", _typed(form))
-    data |= {
-        "message": error.message,
-        "hint": error.hint,
-        "disk_change": None,
-    }
+    data |= {"message": error.message, "hint": error.hint, "disk_change": None}
     return PageView("edit_gone.html", _title(path), data, CONFLICT)
 
 
@@ -127,11 +109,7 @@ def _typed(form: SaveFields) -> str:
     return form_text(form.text.encode("utf-8", "replace"))
 
 
-def _form(
-    path: str,
-    base: bytes,
-    text: str,
-) -> dict[str, Any]:
+def _form(path: str, base: bytes, text: str) -> dict[str, Any]:
     """Returns what the form with the box needs."""
     return {
         "note": path,
@@ -141,11 +119,7 @@ def _form(
     }
 
 
-def _disk_change(
-    viewer: Viewer,
-    note: "NoteText",
-    base: str,
-) -> list[diffs.DiffLine] | None:
+def _disk_change(viewer: Viewer, note: "NoteText", base: str) -> list[diffs.DiffLine] | None:
     """Returns what changed on disk since an open tab read the note; None for no change."""
     if base in ("", note.revision):
         return None
@@ -157,10 +131,7 @@ def _disk_change(
     return diffs.lines(opened.text, note.text)
 
 
-def _frame(
-    note: "NoteText",
-    reason: str,
-) -> dict[str, Any]:
+def _frame(note: "NoteText", reason: str) -> dict[str, Any]:
     return {"note": note.note, "reason": reason}
 
 

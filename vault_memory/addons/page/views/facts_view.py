@@ -75,10 +75,7 @@ class FactTable(NamedTuple):
     next: str
 
 
-def show(
-    viewer: Viewer,
-    query: FactsFields,
-) -> PageView:
+def show(viewer: Viewer, query: FactsFields) -> PageView:
     entity = query.entity.strip()
     current = viewer.facts.current(entity)
     timeline = viewer.facts.timeline(entity) if entity else []
@@ -98,10 +95,7 @@ def show(
     return PageView("facts.html", title, data)
 
 
-def _ended(
-    timeline: list[FactRow],
-    current: list[FactRow],
-) -> list[FactRow]:
+def _ended(timeline: list[FactRow], current: list[FactRow]) -> list[FactRow]:
     """Returns the facts that hold no longer, or not yet, oldest first."""
     # A fact that a newer one replaced is not struck through on its page, and one of next
     # month holds later: only the list of current facts tells both.
@@ -109,11 +103,7 @@ def _ended(
     return [row for row in timeline if row.id not in ids]
 
 
-def _table(
-    rows: list[FactRow],
-    entity: str,
-    start: int,
-) -> FactTable:
+def _table(rows: list[FactRow], entity: str, start: int) -> FactTable:
     end = start + TABLE_LENGTH
     previous = following = ""
     if start:
@@ -123,27 +113,19 @@ def _table(
     return FactTable(rows[start:end], len(rows), start + 1, previous, following)
 
 
-def _path_of(
-    entity: str,
-    start: int,
-) -> str:
+def _path_of(entity: str, start: int) -> str:
     return page_path("/facts", entity=entity, start=start or "")
 
 
 # ---- buttons ---------------------------------------------------------------------------
 
 
-def add(
-    viewer: Viewer,
-    form: AddFactFields,
-) -> Answer:
+def add(viewer: Viewer, form: AddFactFields) -> Answer:
     # Fault: after the call, an error about the path would hide what was done.
     own_path(form.to)
     # Fault: a fact in a scope of others would be read by them.
     if form.scope and form.scope not in viewer.scopes:
-        raise NotHere(
-            f"there are no notes of {form.scope!r}", hint="choose a page of the list"
-        )
+        raise NotHere(f"there are no notes of {form.scope!r}", hint="choose a page of the list")
     fact = {
         "subject": form.subject,
         "predicate": form.predicate,
@@ -155,31 +137,19 @@ def add(
     return answer_of(viewer.facts.add(fact, form.scope), form.to)
 
 
-def confirm(
-    viewer: Viewer,
-    form: FactButtonFields,
-) -> Answer:
+def confirm(viewer: Viewer, form: FactButtonFields) -> Answer:
     return _press(viewer.facts.confirm, form)
 
 
-def end(
-    viewer: Viewer,
-    form: FactButtonFields,
-) -> Answer:
+def end(viewer: Viewer, form: FactButtonFields) -> Answer:
     return _press(viewer.facts.end, form)
 
 
-def delete(
-    viewer: Viewer,
-    form: FactButtonFields,
-) -> Answer:
+def delete(viewer: Viewer, form: FactButtonFields) -> Answer:
     return _press(viewer.facts.delete, form)
 
 
-def correct(
-    viewer: Viewer,
-    form: CorrectFactFields,
-) -> Answer:
+def correct(viewer: Viewer, form: CorrectFactFields) -> Answer:
     own_path(form.to)
     right: dict[str, Any] = {
         "object": form.object.strip() or None,
@@ -189,16 +159,12 @@ def correct(
     }
     if all(value is None for value in right.values()):
         raise UsageError(
-            "the form does not say what is right",
-            hint="write the right value, or press Delete",
+            "the form does not say what is right", hint="write the right value, or press Delete"
         )
     return answer_of(viewer.facts.correct(form.id, right), form.to)
 
 
-def _press(
-    call: "Callable[[str], Edit]",
-    form: FactButtonFields,
-) -> Answer:
+def _press(call: "Callable[[str], Edit]", form: FactButtonFields) -> Answer:
     # Fault: after the call, an error about the path would hide what was done.
     own_path(form.to)
     return answer_of(call(form.id), form.to)
@@ -211,6 +177,4 @@ def _day(text: str) -> date | None:
     try:
         return date.fromisoformat(text.strip())
     except ValueError:
-        raise UsageError(
-            f"{text!r} is not a date", hint="write it like 2026-01-31"
-        ) from None
+        raise UsageError(f"{text!r} is not a date", hint="write it like 2026-01-31") from None

@@ -30,10 +30,7 @@ class RestoreVersionFields(msgspec.Struct):
     sure: str = ""
 
 
-def show(
-    viewer: Viewer,
-    query: HistoryFields,
-) -> PageView:
+def show(viewer: Viewer, query: HistoryFields) -> PageView:
     versions = viewer.notes.history(query.note)
     note = viewer.notes.path(query.note)
     first, second = query.first, query.second
@@ -51,12 +48,7 @@ def show(
     return PageView("history.html", f"History of {note}", data)
 
 
-def _diff(
-    viewer: Viewer,
-    note: str,
-    first: str,
-    second: str,
-) -> list[diffs.DiffLine] | None:
+def _diff(viewer: Viewer, note: str, first: str, second: str) -> list[diffs.DiffLine] | None:
     if not (first and second):
         return None
     older = viewer.notes.version(note, first)
@@ -64,10 +56,7 @@ def _diff(
     return diffs.lines(older.text, newer.text)
 
 
-def restore(
-    viewer: Viewer,
-    form: RestoreVersionFields,
-) -> Answer:
+def restore(viewer: Viewer, form: RestoreVersionFields) -> Answer:
     note = viewer.notes.path(form.note)
     # Fault: a version that was chosen by mistake would replace the note at once.
     if form.sure == "yes":

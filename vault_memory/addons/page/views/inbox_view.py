@@ -46,10 +46,7 @@ class DecisionStep(NamedTuple):
     can_undo: bool = False
 
 
-def show(
-    viewer: Viewer,
-    query: InboxFields,
-) -> PageView:
+def show(viewer: Viewer, query: InboxFields) -> PageView:
     proposals = viewer.proposals.open_proposals()
     rows = viewer.proposals.open_rows(proposals)
     data = {
@@ -62,31 +59,18 @@ def show(
     return PageView("inbox.html", "Inbox", data)
 
 
-def approve(
-    viewer: Viewer,
-    form: DecisionFields,
-) -> Answer:
+def approve(viewer: Viewer, form: DecisionFields) -> Answer:
     return _decide(viewer, form, "Approved", viewer.proposals.approve)
 
 
-def reject(
-    viewer: Viewer,
-    form: DecisionFields,
-) -> Answer:
+def reject(viewer: Viewer, form: DecisionFields) -> Answer:
     return _decide(viewer, form, "Rejected", viewer.proposals.reject)
 
 
-def _decide(
-    viewer: Viewer,
-    form: DecisionFields,
-    title: str,
-    decide: Decide,
-) -> Answer:
+def _decide(viewer: Viewer, form: DecisionFields, title: str, decide: Decide) -> Answer:
     ids = list(dict.fromkeys(form.id))
     if not ids:
-        raise UsageError(
-            NOT_CHECKED, hint="check some, or press the button below a proposal"
-        )
+        raise UsageError(NOT_CHECKED, hint="check some, or press the button below a proposal")
     by_id = {proposal.id: proposal for proposal in viewer.proposals.open_proposals()}
     steps = []
     for proposal_id in ids:
@@ -105,22 +89,13 @@ def _decide(
     return _outcome(title, steps)
 
 
-def _failed(
-    proposal: "Proposal | None",
-    proposal_id: str,
-    reason: str,
-) -> DecisionStep:
+def _failed(proposal: "Proposal | None", proposal_id: str, reason: str) -> DecisionStep:
     if proposal is None:
         return DecisionStep(proposal_id, "", reason=reason)
     return DecisionStep(words_of(proposal), proposal.note, reason=reason)
 
 
-def _step(
-    viewer: Viewer,
-    proposal: "Proposal | None",
-    edit: "Edit",
-    title: str,
-) -> DecisionStep:
+def _step(viewer: Viewer, proposal: "Proposal | None", edit: "Edit", title: str) -> DecisionStep:
     step = DecisionStep(
         words_of(proposal) if proposal else edit.summary,
         edit.note,
@@ -137,10 +112,7 @@ def _step(
     return step
 
 
-def _why_stale(
-    viewer: Viewer,
-    edit: "Edit",
-) -> str:
+def _why_stale(viewer: Viewer, edit: "Edit") -> str:
     if not edit.audit_id:
         return NO_LONGER_FITS
     decided = viewer.records.find(edit.audit_id).proposed
@@ -148,19 +120,12 @@ def _why_stale(
     return ": ".join([NO_LONGER_FITS, *reasons[:1]])
 
 
-def _outcome(
-    title: str,
-    steps: Sequence[DecisionStep],
-) -> PageView:
+def _outcome(title: str, steps: Sequence[DecisionStep]) -> PageView:
     done = [step for step in steps if not step.reason]
     waiting = [step for step in steps if step.waits]
     refused = [step for step in steps if step.reason and not step.waits]
     status = 200 if done else REFUSED
     if waiting and not done and not refused:
         status = WAITS
-    data = {
-        "done": done,
-        "waiting": waiting,
-        "refused": refused,
-    }
+    data = {"done": done, "waiting": waiting, "refused": refused}
     return PageView("decided.html", title if done else "Not done", data, status)

@@ -44,42 +44,26 @@ class LogPart(NamedTuple):
     """the id with which the next part begins; empty after the last record"""
 
 
-def show(
-    viewer: Viewer,
-    query: LogFields,
-) -> PageView:
+def show(viewer: Viewer, query: LogFields) -> PageView:
     if query.id:
         return _show_one(viewer, query.id)
-    data = {
-        "query": query,
-        "sources": WHO,
-        "part": _part(viewer, query),
-    }
+    data = {"query": query, "sources": WHO, "part": _part(viewer, query)}
     title = f"Log of {query.note}" if query.note else "Log"
     return PageView("log.html", title, data)
 
 
-def undo(
-    viewer: Viewer,
-    form: UndoFields,
-) -> Answer:
+def undo(viewer: Viewer, form: UndoFields) -> Answer:
     own_path(form.to)
     edit = viewer.records.undo(form.id)
     return answer_of(edit, form.to)
 
 
-def _show_one(
-    viewer: Viewer,
-    record_id: str,
-) -> PageView:
+def _show_one(viewer: Viewer, record_id: str) -> PageView:
     row = viewer.records.row(record_id)
     return PageView("record.html", row.summary, {"record": row})
 
 
-def _part(
-    viewer: Viewer,
-    query: LogFields,
-) -> LogPart:
+def _part(viewer: Viewer, query: LogFields) -> LogPart:
     rows: list[RecordRow] = []
     for record, undone_by in _matches(viewer, query):
         if len(rows) == PART:
@@ -88,10 +72,7 @@ def _part(
     return LogPart(rows)
 
 
-def _matches(
-    viewer: Viewer,
-    query: LogFields,
-) -> "Iterator[tuple[Record, str]]":
+def _matches(viewer: Viewer, query: LogFields) -> "Iterator[tuple[Record, str]]":
     """Yield the records of a part and all older ones, with the ids of those that undid them."""
     is_older = not query.before
     # A record of this part may be undone by a newer one.
@@ -101,10 +82,7 @@ def _matches(
         is_older = is_older or record.id == query.before
 
 
-def _is_wanted(
-    record: "Record",
-    query: LogFields,
-) -> bool:
+def _is_wanted(record: "Record", query: LogFields) -> bool:
     if query.source and record.source != query.source:
         return False
     if not query.note:

@@ -42,10 +42,7 @@ class NightStep(NamedTuple):
     """why it is not undone; empty if it is"""
 
 
-def undo_night(
-    viewer: Viewer,
-    form: NightUndoFields,
-) -> PageView:
+def undo_night(viewer: Viewer, form: NightUndoFields) -> PageView:
     rows = _rows(viewer, form.night)
     if not form.sure:
         return _preview(viewer, form.night, rows)
@@ -61,10 +58,7 @@ def undo_night(
     return PageView("night_undone.html", f"The night of {form.night}: undone", data)
 
 
-def _rows(
-    viewer: Viewer,
-    night: str,
-) -> list[RecordRow]:
+def _rows(viewer: Viewer, night: str) -> list[RecordRow]:
     """Return the records of a night, newest first."""
     return [
         row_of(record, undone_by)
@@ -73,27 +67,14 @@ def _rows(
     ]
 
 
-def _preview(
-    viewer: Viewer,
-    night: str,
-    rows: list[RecordRow],
-) -> PageView:
+def _preview(viewer: Viewer, night: str, rows: list[RecordRow]) -> PageView:
     changes = [row for row in rows if row.can_undo]
     steps = [_undo(viewer, row, dry_run=True) for row in changes[:MOST_RECORDS]]
-    data = {
-        "night": night,
-        "steps": steps,
-        "more": max(0, len(changes) - MOST_RECORDS),
-    }
+    data = {"night": night, "steps": steps, "more": max(0, len(changes) - MOST_RECORDS)}
     return PageView("undo_night.html", f"Undo the night of {night}?", data)
 
 
-def _undo(
-    viewer: Viewer,
-    row: RecordRow,
-    *,
-    dry_run: bool,
-) -> NightStep:
+def _undo(viewer: Viewer, row: RecordRow, *, dry_run: bool) -> NightStep:
     # Fault: the form may be sent twice. The second undo would bring everything back.
     if not row.can_undo:
         return NightStep(row, reason=GONE)

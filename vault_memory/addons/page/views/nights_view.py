@@ -41,10 +41,7 @@ class NightRow(NamedTuple):
     learned: NightCounts
 
 
-def show_all(
-    viewer: Viewer,
-    query: NightsFields,
-) -> PageView:
+def show_all(viewer: Viewer, query: NightsFields) -> PageView:
     reports = viewer.nights.reports()
     learned = _learned(viewer)
     next_begins = viewer.nights.next_begins()
@@ -63,10 +60,7 @@ def show_all(
     return PageView("nights.html", "Nights", data)
 
 
-def show(
-    viewer: Viewer,
-    query: NightFields,
-) -> PageView:
+def show(viewer: Viewer, query: NightFields) -> PageView:
     reports = viewer.nights.reports()
     nights = [report.night for report in reports]
     if query.night not in nights:
@@ -84,10 +78,7 @@ def show(
     return PageView("night.html", f"The night of {report.night}", data)
 
 
-def _is_late(
-    reports: list[StoredNight],
-    next_begins: datetime | None,
-) -> bool:
+def _is_late(reports: list[StoredNight], next_begins: datetime | None) -> bool:
     """Return whether a night has begun since the last one that has a report."""
     if next_begins is None or not reports:
         return False
@@ -95,10 +86,7 @@ def _is_late(
     return reports[0].night < last_begun.isoformat()
 
 
-def _row(
-    report: StoredNight,
-    learned: LearnedCounts,
-) -> NightRow:
+def _row(report: StoredNight, learned: LearnedCounts) -> NightRow:
     counts = learned.nights.get(report.night, NightCounts())
     return NightRow(report.night, report.scopes, report.unfinished, counts)
 

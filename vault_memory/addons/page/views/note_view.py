@@ -33,10 +33,7 @@ class ItemButtonFields(AskedFields):
     line: str = ""
 
 
-def show(
-    viewer: Viewer,
-    query: NoteFields,
-) -> PageView:
+def show(viewer: Viewer, query: NoteFields) -> PageView:
     note = viewer.notes.read(query.note)
     items = viewer.notes.items(note)
     data = {
@@ -56,10 +53,7 @@ def show(
     return PageView("note.html", note.note, data)
 
 
-def _copies(
-    viewer: Viewer,
-    note: str,
-) -> list[str]:
+def _copies(viewer: Viewer, note: str) -> list[str]:
     """Returns the ids of the conflict copies beside a note."""
     # To look for conflict copies is to list all folders, and the count is remembered.
     if not viewer.counts().conflicts:
@@ -67,11 +61,7 @@ def _copies(
     return viewer.notes.copies(note)
 
 
-def _html(
-    viewer: Viewer,
-    note: "NoteText",
-    items: "list[ShownItem]",
-) -> str:
+def _html(viewer: Viewer, note: "NoteText", items: "list[ShownItem]") -> str:
     """Returns the note as HTML; empty when it is too long for that."""
     beside = {item.line: _beside(viewer, note, item) for item in items}
     link = viewer.notes.link_from(note.note)
@@ -82,11 +72,7 @@ def _html(
         return ""
 
 
-def _beside(
-    viewer: Viewer,
-    note: "NoteText",
-    item: "ShownItem",
-) -> str:
+def _beside(viewer: Viewer, note: "NoteText", item: "ShownItem") -> str:
     """Returns the author and the buttons of an item, as HTML."""
     data = {
         "note": note.note,
@@ -98,48 +84,27 @@ def _beside(
     return render.fragment("note_item.html", data)
 
 
-def append(
-    viewer: Viewer,
-    form: ItemButtonFields,
-) -> Answer:
+def append(viewer: Viewer, form: ItemButtonFields) -> Answer:
     op = {"op": "append", "heading": form.heading, "line": form.line}
     return _apply(viewer, form, op)
 
 
-def add_section(
-    viewer: Viewer,
-    form: ItemButtonFields,
-) -> Answer:
+def add_section(viewer: Viewer, form: ItemButtonFields) -> Answer:
     lines = [line for line in form.line.splitlines() if line.strip()]
     op = {"op": "add_heading", "heading": form.heading, "lines": lines}
     return _apply(viewer, form, op)
 
 
-def change(
-    viewer: Viewer,
-    form: ItemButtonFields,
-) -> Answer:
-    op = {
-        "op": "replace",
-        "heading": form.heading,
-        "match": form.match,
-        "line": form.line,
-    }
+def change(viewer: Viewer, form: ItemButtonFields) -> Answer:
+    op = {"op": "replace", "heading": form.heading, "match": form.match, "line": form.line}
     return _apply(viewer, form, op)
 
 
-def remove(
-    viewer: Viewer,
-    form: ItemButtonFields,
-) -> Answer:
+def remove(viewer: Viewer, form: ItemButtonFields) -> Answer:
     op = {"op": "remove", "heading": form.heading, "match": form.match}
     return _apply(viewer, form, op)
 
 
-def _apply(
-    viewer: Viewer,
-    form: ItemButtonFields,
-    op: dict[str, Any],
-) -> Answer:
+def _apply(viewer: Viewer, form: ItemButtonFields, op: dict[str, Any]) -> Answer:
     edit = viewer.notes.apply(form.note, op, form.expected)
     return answer_of(edit, note_path(edit.note))

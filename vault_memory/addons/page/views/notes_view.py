@@ -31,10 +31,7 @@ class NoteGroup(NamedTuple):
     notes: "list[NoteInfo]"
 
 
-def show(
-    viewer: Viewer,
-    query: NotesFields,
-) -> PageView:
+def show(viewer: Viewer, query: NotesFields) -> PageView:
     notes = [note for note in viewer.notes.all() if _is_wanted(note, query)]
     notes.sort(key=lambda note: (note.scope, note.kind, note.note))
     start = (query.part - 1) * PART
@@ -49,10 +46,7 @@ def show(
     return PageView("notes.html", "Notes", data)
 
 
-def _is_wanted(
-    note: "NoteInfo",
-    query: NotesFields,
-) -> bool:
+def _is_wanted(note: "NoteInfo", query: NotesFields) -> bool:
     return query.scope in ("", note.scope) and query.kind in ("", note.kind)
 
 
@@ -61,11 +55,7 @@ def _groups(notes: "list[NoteInfo]") -> list[NoteGroup]:
     return [NoteGroup(scope, kind, list(group)) for (scope, kind), group in grouped]
 
 
-def _part_path(
-    query: NotesFields,
-    number: int,
-    last: int,
-) -> str:
+def _part_path(query: NotesFields, number: int, last: int) -> str:
     """Returns the path of another part of the list; empty when there is none."""
     if not 1 <= number <= last:
         return ""

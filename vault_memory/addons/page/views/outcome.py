@@ -22,18 +22,12 @@ _REFUSALS: Mapping[str, tuple[str, str]] = {
         "the note has no such section",
         "open the note, and choose one of its sections",
     ),
-    "a person wrote the item": (
-        "a person wrote the item",
-        "change it in the note itself",
-    ),
+    "a person wrote the item": ("a person wrote the item", "change it in the note itself"),
     "deleted_by_person": (
         "a person deleted this on purpose",
         "write it into the note itself to have it again",
     ),
-    "not_text": (
-        "the note is no text",
-        "open the file in the program that made it",
-    ),
+    "not_text": ("the note is no text", "open the file in the program that made it"),
     "would_change_structure": (
         "the text would change the sections around it",
         "write it on one line, and begin it with a word",
@@ -58,10 +52,7 @@ _SECRET = Refusal(
 )
 
 
-def answer_of(
-    edit: "Edit",
-    to: str,
-) -> Answer:
+def answer_of(edit: "Edit", to: str) -> Answer:
     """Return the next view: `to` with the notice of the record, or why nothing was changed.
 
     Raises UsageError for a `to` that leads away from the page.
@@ -88,11 +79,7 @@ def own_path(to: str) -> str:
     return to
 
 
-def secret_question(
-    viewer: Viewer,
-    action: str,
-    form: object,
-) -> PageView | None:
+def secret_question(viewer: Viewer, action: str, form: object) -> PageView | None:
     """Return the question whether to keep a secret, if there is one."""
     if not isinstance(form, AskedFields) or form.keep_secret:
         return None
@@ -113,12 +100,7 @@ def _outcome(
     to: str,
     again: Mapping[str, Any] | None = None,
 ) -> PageView:
-    data = {
-        "note": note,
-        "refusals": refusals,
-        "to": own_path(to),
-        "again": again,
-    }
+    data = {"note": note, "refusals": refusals, "to": own_path(to), "again": again}
     return PageView("outcome.html", title, data, status)
 
 

@@ -32,10 +32,7 @@ class PersonFields(msgspec.Struct):
     name: str
 
 
-def show_all(
-    viewer: Viewer,
-    query: PeopleFields,
-) -> PageView:
+def show_all(viewer: Viewer, query: PeopleFields) -> PageView:
     entities = viewer.facts.entities()
     matches = [entity for entity in entities if _is_wanted(entity, query)]
     end = query.start + TABLE_LENGTH
@@ -52,10 +49,7 @@ def show_all(
     return PageView("people.html", "People", data)
 
 
-def _is_wanted(
-    entity: "EntityInfo",
-    query: PeopleFields,
-) -> bool:
+def _is_wanted(entity: "EntityInfo", query: PeopleFields) -> bool:
     if query.type and entity.type != query.type:
         return False
     word = query.q.strip().casefold()
@@ -63,10 +57,7 @@ def _is_wanted(
     return any(word in name.casefold() for name in names)
 
 
-def _path_of(
-    query: PeopleFields,
-    start: int,
-) -> str:
+def _path_of(query: PeopleFields, start: int) -> str:
     first = max(0, start)
     return page_path("/people", q=query.q, type=query.type, start=first or "")
 
@@ -79,10 +70,7 @@ def person_path(name: str) -> str:
     return page_path(f"/people/{name}")
 
 
-def show(
-    viewer: Viewer,
-    query: PersonFields,
-) -> PageView:
+def show(viewer: Viewer, query: PersonFields) -> PageView:
     name = query.name.strip()
     if not name:
         raise NotHere("there is no name in the path", hint="choose a name of the list")

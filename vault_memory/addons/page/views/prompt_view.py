@@ -51,10 +51,7 @@ class RoomBlock(NamedTuple):
     """the command that prints the same text; empty when there is none"""
 
 
-def show(
-    viewer: Viewer,
-    query: PromptFields,
-) -> PageView:
+def show(viewer: Viewer, query: PromptFields) -> PageView:
     people = viewer.names("user")
     channels = viewer.names("channel")
     user = _chosen(query.user, people) or _first_person(viewer, people)
@@ -74,24 +71,16 @@ def show(
     return PageView("prompt.html", "Prompt", data)
 
 
-def _chosen(
-    name: str,
-    names: list[str],
-) -> str:
+def _chosen(name: str, names: list[str]) -> str:
     """Returns a name of the form. Raises NotHere for a name that the session does not see."""
     # Fault: without this check, a channel of others would be left out, and the block
     # would be that of a private talk.
     if name and name not in names:
-        raise NotHere(
-            f"there are no notes of {name!r}", hint="choose a name of the list"
-        )
+        raise NotHere(f"there are no notes of {name!r}", hint="choose a name of the list")
     return name
 
 
-def _first_person(
-    viewer: Viewer,
-    people: list[str],
-) -> str:
+def _first_person(viewer: Viewer, people: list[str]) -> str:
     """Returns the owner of the vault, else the first person, else an empty text."""
     owner = viewer.owner()
     if owner in people:
@@ -121,11 +110,7 @@ def _budget(text: str) -> int | None:
     return int(text)
 
 
-def _rooms(
-    viewer: Viewer,
-    user: str,
-    channel: str,
-) -> list[Room]:
+def _rooms(viewer: Viewer, user: str, channel: str) -> list[Room]:
     rooms = []
     if user:
         scopes = viewer.readable_by(Caller(user))
@@ -141,30 +126,17 @@ def _rooms(
     return rooms
 
 
-def _block(
-    viewer: Viewer,
-    query: PromptFields,
-    options: ContextOptions,
-    room: Room,
-) -> RoomBlock:
+def _block(viewer: Viewer, query: PromptFields, options: ContextOptions, room: Room) -> RoomBlock:
     answer = viewer.context(query.prompt, room.scopes, options)
     text = answer["text"]
     # Fault: letters that turn a line around would hide what a note tells the bot.
     marked = str(visible(text))
     return RoomBlock(
-        room,
-        answer,
-        Exact(text),
-        "" if marked == text else marked,
-        _command(query, options, room),
+        room, answer, Exact(text), "" if marked == text else marked, _command(query, options, room)
     )
 
 
-def _command(
-    query: PromptFields,
-    options: ContextOptions,
-    room: Room,
-) -> str:
+def _command(query: PromptFields, options: ContextOptions, room: Room) -> str:
     """Returns the command that prints this block; a hook's request has none."""
     if options.automatic:
         return ""

@@ -22,10 +22,7 @@ class SearchFields(msgspec.Struct):
     entity: str = ""
 
 
-def show(
-    viewer: Viewer,
-    query: SearchFields,
-) -> PageView:
+def show(viewer: Viewer, query: SearchFields) -> PageView:
     data: dict[str, Any] = {
         "query": query,
         "kinds": get_args(SearchedKind),

@@ -25,10 +25,7 @@ class MeaningFields(msgspec.Struct):
     state: str
 
 
-def show(
-    viewer: Viewer,
-    query: SetupFields,
-) -> PageView:
+def show(viewer: Viewer, query: SetupFields) -> PageView:
     setup = viewer.setup()
     used, written = setup.used(), setup.written()
     data = {
@@ -45,20 +42,14 @@ def show(
     return PageView("setup.html", "Set up", data)
 
 
-def set_layout(
-    viewer: Viewer,
-    form: LayoutFields,
-) -> Redirect:
+def set_layout(viewer: Viewer, form: LayoutFields) -> Redirect:
     viewer.setup().set_layout(form.name)
     # Fault: with a layout in the configuration, the view that says so would be absent.
     viewer.shared.keep_setup()
     return Redirect(SETUP)
 
 
-def switch_meaning(
-    viewer: Viewer,
-    form: MeaningFields,
-) -> Redirect:
+def switch_meaning(viewer: Viewer, form: MeaningFields) -> Redirect:
     viewer.setup().switch_meaning(form.state)
     return Redirect(SETUP)
 

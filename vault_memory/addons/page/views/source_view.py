@@ -21,10 +21,7 @@ class SourceFields(msgspec.Struct):
     """how many turns before and after"""
 
 
-def show(
-    viewer: Viewer,
-    query: SourceFields,
-) -> PageView:
+def show(viewer: Viewer, query: SourceFields) -> PageView:
     ref = query.ref.strip()
     data = {
         "ref": ref,

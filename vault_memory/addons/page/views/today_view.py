@@ -62,10 +62,7 @@ class NewProposal(NamedTuple):
     suspicious: bool
 
 
-def show(
-    viewer: Viewer,
-    query: TodayFields,
-) -> PageView:
+def show(viewer: Viewer, query: TodayFields) -> PageView:
     new = _new_records(viewer)
     data = {
         "new": new,
@@ -77,10 +74,7 @@ def show(
     return PageView("today.html", "Today", data)
 
 
-def see_all(
-    viewer: Viewer,
-    form: SeenFields,
-) -> Redirect:
+def see_all(viewer: Viewer, form: SeenFields) -> Redirect:
     record = viewer.records.find(form.id)
     viewer.records.mark_seen(record.id)
     return Redirect("/")
@@ -116,10 +110,7 @@ def _new_records(viewer: Viewer) -> NewRecords:
     )
 
 
-def _new_proposals(
-    viewer: Viewer,
-    ids: frozenset[str],
-) -> list[NewProposal]:
+def _new_proposals(viewer: Viewer, ids: frozenset[str]) -> list[NewProposal]:
     if not ids:
         return []
     waiting = viewer.records.proposals()
@@ -127,10 +118,7 @@ def _new_proposals(
     return [_proposal(proposal) for proposal in proposals[:MOST_PROPOSALS]]
 
 
-def _reports(
-    viewer: Viewer,
-    groups: list[RecordGroup],
-) -> dict[str, Markup]:
+def _reports(viewer: Viewer, groups: list[RecordGroup]) -> dict[str, Markup]:
     """Return the reports of the newest nights, by night."""
     nights = [group.night for group in groups if group.night]
     return {night: viewer.nights.report_html(night) for night in nights[:MOST_REPORTS]}
@@ -145,9 +133,5 @@ def _conflicts(viewer: Viewer) -> "list[ConflictCopy]":
 
 def _proposal(proposal: "Proposal") -> NewProposal:
     return NewProposal(
-        proposal.id,
-        proposal.note,
-        in_words(proposal.op),
-        proposal.why,
-        proposal.suspicious,
+        proposal.id, proposal.note, in_words(proposal.op), proposal.why, proposal.suspicious
     )

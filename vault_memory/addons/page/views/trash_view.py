@@ -27,10 +27,7 @@ class RestoreFields(msgspec.Struct):
     id: str
 
 
-def show(
-    viewer: Viewer,
-    query: TrashFields,
-) -> PageView:
+def show(viewer: Viewer, query: TrashFields) -> PageView:
     notes = viewer.conflicts.trash()
     # Fault: a forged link would put any words onto the page.
     is_seen = viewer.notes.sees(query.restored) if query.restored else False
@@ -42,10 +39,7 @@ def show(
     return PageView("trash.html", "Trash", data)
 
 
-def restore(
-    viewer: Viewer,
-    form: RestoreFields,
-) -> Answer:
+def restore(viewer: Viewer, form: RestoreFields) -> Answer:
     note = viewer.conflicts.untrash(form.id)
     if note.outcome != "restored":
         return _elsewhere(viewer, note)
@@ -55,17 +49,10 @@ def restore(
     return Redirect(page_path("/trash", restored=note.note))
 
 
-def _elsewhere(
-    viewer: Viewer,
-    note: "ThrownNote",
-) -> PageView:
+def _elsewhere(viewer: Viewer, note: "ThrownNote") -> PageView:
     """Return why a note is not back under its name."""
     waits = note.outcome == "pending"
-    data = {
-        "note": note,
-        "waits": waits,
-        "reason": viewer.conflicts.clean(note.why),
-    }
+    data = {"note": note, "waits": waits, "reason": viewer.conflicts.clean(note.why)}
     if waits:
         return PageView("restored.html", "Not done yet", data, WAITS)
     return PageView("restored.html", "Restored under another name", data)

@@ -16,10 +16,7 @@ class UpkeepFields(msgspec.Struct):
     """The fields of `/doctor` and `/sync`: none."""
 
 
-def show_doctor(
-    viewer: Viewer,
-    query: UpkeepFields,
-) -> PageView:
+def show_doctor(viewer: Viewer, query: UpkeepFields) -> PageView:
     viewer.check_sees_all()
     days = charts.search_days(viewer.shared.search_times())
     data = {
@@ -31,27 +28,18 @@ def show_doctor(
     return PageView("doctor.html", "Doctor", data)
 
 
-def examine(
-    viewer: Viewer,
-    form: UpkeepFields,
-) -> Redirect:
+def examine(viewer: Viewer, form: UpkeepFields) -> Redirect:
     viewer.check_sees_all()
     viewer.shared.keep_examination(viewer.examine())
     return Redirect("/doctor")
 
 
-def show_sync(
-    viewer: Viewer,
-    query: UpkeepFields,
-) -> PageView:
+def show_sync(viewer: Viewer, query: UpkeepFields) -> PageView:
     status = viewer.sync_status()
     words = SYNC_WORDS[status["state"]] if status else ""
     return PageView("sync.html", "Sync", {"status": status, "words": words})
 
 
-def sync_now(
-    viewer: Viewer,
-    form: UpkeepFields,
-) -> Redirect:
+def sync_now(viewer: Viewer, form: UpkeepFields) -> Redirect:
     viewer.sync_now()
     return Redirect("/sync")

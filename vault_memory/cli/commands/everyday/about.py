@@ -29,11 +29,7 @@ INDENT = "  "
 @scoped
 @common
 @click.pass_obj
-def about(
-    context: Context,
-    name: str | None,
-    scopes: NamedScopes,
-) -> None:
+def about(context: Context, name: str | None, scopes: NamedScopes) -> None:
     """Show what is known of a person or a thing: USER.md, rules, facts, and what is recent.
 
     NAME may be left out when the vault has one person.
@@ -50,11 +46,7 @@ def about(
         whom = name or _only_person(names)
         known = memory.facts.about(whom, scopes=names, now=context.now)
     answer = facts_json.of_known(known)
-    context.emit(
-        answer,
-        lambda: _text(answer, None),
-        view=lambda screen: _text(answer, screen),
-    )
+    context.emit(answer, lambda: _text(answer, None), view=lambda screen: _text(answer, screen))
     print_unknown_scopes(context, answer)
 
 
@@ -69,10 +61,7 @@ def _only_person(scopes: Sequence[str]) -> str:
     )
 
 
-def _text(
-    answer: "AboutJson",
-    screen: "Screen | None",
-) -> str:
+def _text(answer: "AboutJson", screen: "Screen | None") -> str:
     aliases = ", ".join(answer["aliases"])
     title = f"{answer['name']}: {answer['type'] or 'unknown'}"
     blocks = [styled(f"{title} (also {aliases})" if aliases else title, bold=True)]
@@ -93,11 +82,7 @@ def _fact_line(fact: "FactJson") -> str:
     return f"- {fact['subject']} · {fact['predicate']}: {fact['object']}"
 
 
-def _block(
-    heading: str,
-    lines: "Iterator[str] | Sequence[str]",
-    screen: "Screen | None",
-) -> str:
+def _block(heading: str, lines: "Iterator[str] | Sequence[str]", screen: "Screen | None") -> str:
     """Return lines under a heading; empty lines and the title of a note are left out."""
     block = [styled(heading, bold=True)]
     for line in lines:
@@ -106,10 +91,7 @@ def _block(
     return "\n".join(block)
 
 
-def _fitted(
-    line: str,
-    screen: "Screen | None",
-) -> list[str]:
+def _fitted(line: str, screen: "Screen | None") -> list[str]:
     if screen is None:
         return [INDENT + line]
     plain = escaped(line).replace("\t", INDENT)

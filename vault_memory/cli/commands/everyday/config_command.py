@@ -34,12 +34,7 @@ NEW_FILE = "# The settings of this vault. `vault-memory config check` checks the
 @click.argument("value", required=False)
 @common
 @click.pass_obj
-def config(
-    context: Context,
-    action: str,
-    key: str | None,
-    value: str | None,
-) -> int:
+def config(context: Context, action: str, key: str | None, value: str | None) -> int:
     """Show where the configuration is (`path`) or what it says (`show`), or change it.
 
     `edit` opens it in $EDITOR and checks it afterwards. `check` names each problem with its
@@ -76,11 +71,7 @@ def config(
         "text": text,
         "problems": problems,
     }
-    texts = {
-        "path": str(file),
-        "show": text.rstrip() or _state_of(file),
-        "set": f"wrote {file}",
-    }
+    texts = {"path": str(file), "show": text.rstrip() or _state_of(file), "set": f"wrote {file}"}
     state = "\n".join(problems) or _state_of(file)
     context.emit(answer, lambda: texts.get(action, state))
     if action in ("check", "edit") and problems:
@@ -97,10 +88,7 @@ def _state_of(file: Path) -> str:
     return f"{file} has no problems"
 
 
-def _edit(
-    context: Context,
-    file: Path,
-) -> None:
+def _edit(context: Context, file: Path) -> None:
     # An editor that starts with an empty name cannot save into a folder that is missing.
     if not file.exists():
         places.make_private(file.parent)
@@ -108,10 +96,7 @@ def _edit(
     open_note.start(open_note.editor_command(file))
 
 
-def _problems(
-    file: Path,
-    environment: Mapping[str, str],
-) -> list[str]:
+def _problems(file: Path, environment: Mapping[str, str]) -> list[str]:
     """Return the problems of the configuration, each with its place and its reason."""
     try:
         # Fault: a variable would hide a wrong value of the file until it is unset.

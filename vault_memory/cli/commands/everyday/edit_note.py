@@ -42,11 +42,7 @@ STDERR = 2
 class EditorFailed(VaultMemoryError):
     """The editor ended with an error, so the copy was not saved."""
 
-    def __init__(
-        self,
-        editor: str,
-        exit_code: int,
-    ) -> None:
+    def __init__(self, editor: str, exit_code: int) -> None:
         super().__init__(
             f"`{editor}` ended with exit code {exit_code}; nothing was written",
             hint="name another editor in the variable EDITOR",
@@ -56,12 +52,7 @@ class EditorFailed(VaultMemoryError):
 class Draft:
     """A copy of a note that a person edits."""
 
-    def __init__(
-        self,
-        note: str,
-        file: Path,
-        base: bytes,
-    ) -> None:
+    def __init__(self, note: str, file: Path, base: bytes) -> None:
         self.note = note
         self.file = file
         self.base = base
@@ -102,11 +93,7 @@ class Draft:
 @dry_run
 @common
 @click.pass_obj
-def edit(
-    context: Context,
-    note: str,
-    dry_run: bool,
-) -> int:
+def edit(context: Context, note: str, dry_run: bool) -> int:
     """Edit NOTE as a text in $VISUAL or $EDITOR, and save it as one edit.
 
     The editor gets a copy. When you close it, your text is merged with what others wrote
@@ -132,10 +119,7 @@ def edit(
     return exit_code_of(saved)
 
 
-def _new_draft(
-    context: Context,
-    note: str,
-) -> Draft:
+def _new_draft(context: Context, note: str) -> Draft:
     """Copy a note for the editor. Raises NotCurated and NotSavable before anybody has typed."""
     with context.open() as memory:
         path = named_note(context, memory, note)
@@ -154,12 +138,7 @@ def _new_draft(
     return Draft(path, file, base)
 
 
-def _edit_until_saved(
-    context: Context,
-    draft: Draft,
-    *,
-    dry_run: bool,
-) -> "Edit":
+def _edit_until_saved(context: Context, draft: Draft, *, dry_run: bool) -> "Edit":
     """Let a person edit the copy, and save it; again after a conflict. Raises SaveConflict, NoteGone."""
     while True:
         _run_editor(context, draft)
@@ -169,11 +148,7 @@ def _edit_until_saved(
         try:
             with context.open() as memory:
                 return memory.edits.save(
-                    draft.note,
-                    draft.text,
-                    base=draft.base,
-                    dry_run=dry_run,
-                    now=context.now,
+                    draft.note, draft.text, base=draft.base, dry_run=dry_run, now=context.now
                 )
         except SaveConflict as conflict:
             draft.show(conflict)
@@ -181,10 +156,7 @@ def _edit_until_saved(
                 raise
 
 
-def _run_editor(
-    context: Context,
-    draft: Draft,
-) -> None:
+def _run_editor(context: Context, draft: Draft) -> None:
     """Run the person's editor on the copy until it ends. Raises UsageError, EditorFailed."""
     name, *arguments = editor_command(draft.file)
     flag = WAIT_FLAGS.get(Path(name).stem)
@@ -202,10 +174,7 @@ def _run_editor(
         )
 
 
-def _edits_again(
-    context: Context,
-    conflict: SaveConflict,
-) -> bool:
+def _edits_again(context: Context, conflict: SaveConflict) -> bool:
     """Say what happened, and ask whether to edit the copy with both texts."""
     if not context.can_ask():
         return False
@@ -261,10 +230,7 @@ def _ended(line: bytes) -> bytes:
     return line if line.endswith(b"\n") else line + b"\n"
 
 
-def _equal_lines(
-    lines: Sequence[bytes],
-    others: Sequence[bytes],
-) -> list[bytes]:
+def _equal_lines(lines: Sequence[bytes], others: Sequence[bytes]) -> list[bytes]:
     """Return the lines with which both begin."""
     pairs = zip(lines, others, strict=False)
     return [line for line, _ in takewhile(lambda pair: pair[0] == pair[1], pairs)]

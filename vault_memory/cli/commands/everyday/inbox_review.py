@@ -26,25 +26,16 @@ EDITABLE = "line"
 """The text of an op that a person may rewrite"""
 
 
-def carry_out_pages(
-    context: Context,
-    memory: "VaultMemory",
-) -> None:
+def carry_out_pages(context: Context, memory: "VaultMemory") -> None:
     """Carry out what people decided on INBOX pages; a page that was just saved has to settle."""
     unsettled = memory.edits.apply_all_decisions(now=context.now)
     if unsettled:
-        context.say(
-            f"waiting until {', '.join(unsettled)}, which was just saved, settles"
-        )
+        context.say(f"waiting until {', '.join(unsettled)}, which was just saved, settles")
         time.sleep(inbox.SETTLED_SECONDS)
         memory.edits.apply_all_decisions(now=context.now)
 
 
-def review(
-    context: Context,
-    memory: "VaultMemory",
-    proposals: "Sequence[Proposal]",
-) -> None:
+def review(context: Context, memory: "VaultMemory", proposals: "Sequence[Proposal]") -> None:
     """Show the proposals one after the other, and do what the person decides."""
     total = len(proposals)
     for number, proposal in enumerate(proposals, start=1):
@@ -64,21 +55,12 @@ def _ask(proposal: "Proposal") -> str:
     if EDITABLE not in proposal.op:
         keys.remove("e")
     key: str = click.prompt(
-        QUESTION,
-        type=click.Choice(keys),
-        default="s",
-        show_choices=False,
-        err=True,
+        QUESTION, type=click.Choice(keys), default="s", show_choices=False, err=True
     )
     return key
 
 
-def _decide(
-    context: Context,
-    memory: "VaultMemory",
-    proposal: "Proposal",
-    key: str,
-) -> None:
+def _decide(context: Context, memory: "VaultMemory", proposal: "Proposal", key: str) -> None:
     match key:
         case "a":
             emit_edit(context, memory.approve(proposal.id, now=context.now))
@@ -90,11 +72,7 @@ def _decide(
             context.say("it waits for you")
 
 
-def _apply_edited(
-    context: Context,
-    memory: "VaultMemory",
-    proposal: "Proposal",
-) -> None:
+def _apply_edited(context: Context, memory: "VaultMemory", proposal: "Proposal") -> None:
     """Write the line in the person's words instead of the proposed one."""
     line = click.prompt("line", default=proposal.op[EDITABLE], err=True)
     op = {**proposal.op, EDITABLE: line}

@@ -26,8 +26,7 @@ _PLUS = "+{line} {path}"
 _COLON = "{path}:{line}"
 LINE_FLAGS = {
     **dict.fromkeys(
-        "vi vim nvim gvim view nano pico emacs emacsclient micro kak joe mg gedit".split(),
-        _PLUS,
+        "vi vim nvim gvim view nano pico emacs emacsclient micro kak joe mg gedit".split(), _PLUS
     ),
     **dict.fromkeys("code codium cursor windsurf".split(), "--goto {path}:{line}"),
     **dict.fromkeys("subl hx helix zed".split(), _COLON),
@@ -42,20 +41,12 @@ APPS = ("obsidian", "vscode")
 @click.command("open")
 @click.argument("place", metavar="NOTE[:LINE]")
 @click.option(
-    "--with",
-    "app",
-    type=click.Choice(APPS),
-    help="Open it in this program instead of the editor.",
+    "--with", "app", type=click.Choice(APPS), help="Open it in this program instead of the editor."
 )
 @click.option("--print", "only_print", is_flag=True, help="Print the command only.")
 @common
 @click.pass_obj
-def open_(
-    context: Context,
-    place: str,
-    app: str | None,
-    only_print: bool,
-) -> int:
+def open_(context: Context, place: str, app: str | None, only_print: bool) -> int:
     """Open a note in $VISUAL or $EDITOR, at LINE.
 
     NOTE is a path in the vault, or the name or an alias of one note.
@@ -85,10 +76,7 @@ def open_(
     return code
 
 
-def _note_and_line(
-    memory: "VaultMemory",
-    place: str,
-) -> tuple[str, int | None]:
+def _note_and_line(memory: "VaultMemory", place: str) -> tuple[str, int | None]:
     """Return the note and the line that a place names. Raises NoteNotFound."""
     note, colon, digits = place.rpartition(":")
     # A colon may also belong to the name of a note.
@@ -97,18 +85,14 @@ def _note_and_line(
     return of_named_note(memory, place, memory.read).note, None
 
 
-def editor_command(
-    path: Path,
-    line: int | None = None,
-) -> list[str]:
+def editor_command(path: Path, line: int | None = None) -> list[str]:
     """Return the command that opens a file in the person's editor. Raises UsageError."""
     named = os.environ.get("VISUAL") or os.environ.get("EDITOR")
     installed = filter(shutil.which, FALLBACKS)
     words = shlex.split(named or next(installed, ""))
     if not words:
         raise UsageError(
-            "there is no editor to open the file with",
-            hint="name one: `export EDITOR=nano`",
+            "there is no editor to open the file with", hint="name one: `export EDITOR=nano`"
         )
     # An editor that is not in the table might take a flag for the name of a file.
     flags = LINE_FLAGS.get(Path(words[0]).stem)
@@ -117,11 +101,7 @@ def editor_command(
     return [*words, *(word.format(path=path, line=line) for word in flags.split())]
 
 
-def _address(
-    app: str,
-    path: Path,
-    line: int | None,
-) -> str:
+def _address(app: str, path: Path, line: int | None) -> str:
     """Return the address that opens a file in a program."""
     if app == "obsidian":
         return f"obsidian://open?path={quote(str(path), safe='')}"
@@ -134,11 +114,7 @@ def _opener() -> str:
     return "open" if sys.platform == "darwin" else "xdg-open"
 
 
-def start(
-    command: list[str],
-    *,
-    output: int | None = None,
-) -> int:
+def start(command: list[str], *, output: int | None = None) -> int:
     """Run a command in the foreground, and return its exit code. Raises UsageError.
 
     `output` is the file descriptor that the command gets as its stdout; None: that of this process.

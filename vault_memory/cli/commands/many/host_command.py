@@ -10,11 +10,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from vault_memory.cli.listener_settings import (
-    NamedPlace,
-    listener_settings,
-    warn_if_unencrypted,
-)
+from vault_memory.cli.listener_settings import NamedPlace, listener_settings, warn_if_unencrypted
 from vault_memory.cli.optional_dependencies import has, need
 from vault_memory.cli.options import Context, common, grouped
 from vault_memory.errors import ConfigError, UsageError
@@ -77,10 +73,7 @@ class HostListener:
     help="The folder of the vaults, up to three levels below it.",
 )
 @click.option(
-    "--http/--no-http",
-    "http",
-    default=True,
-    help="Serve bots over HTTP, or only tend the vaults.",
+    "--http/--no-http", "http", default=True, help="Serve bots over HTTP, or only tend the vaults."
 )
 @click.option(
     "--host",
@@ -89,9 +82,7 @@ class HostListener:
     help="The address to listen on. Default: the configured one, else 127.0.0.1.",
 )
 @click.option(
-    "--port",
-    type=click.IntRange(0, 65535),
-    help="The port to listen on; 0 takes any free port.",
+    "--port", type=click.IntRange(0, 65535), help="The port to listen on; 0 takes any free port."
 )
 @click.option(
     "--socket",
@@ -116,11 +107,7 @@ class HostListener:
 @click.pass_obj
 @grouped(HostListener, "listener")
 def host(
-    context: Context,
-    folder: Path,
-    listener: HostListener,
-    shows_status: bool,
-    shows_checks: bool,
+    context: Context, folder: Path, listener: HostListener, shows_status: bool, shows_checks: bool
 ) -> None:
     """Serve and tend all vaults below a folder until Ctrl-C, in one process.
 
@@ -155,11 +142,7 @@ def host(
     context.say("stopped")
 
 
-def settings(
-    context: Context,
-    listener: HostListener,
-    environment: Mapping[str, str],
-) -> "Config":
+def settings(context: Context, listener: HostListener, environment: Mapping[str, str]) -> "Config":
     """Return the configuration with the options of the command line over it.
 
     Raises ConfigError, UsageError.
@@ -176,26 +159,17 @@ def settings(
     return config._replace(serve=_serve_settings(config.serve, listener))
 
 
-def _serve_settings(
-    configured: "Serve",
-    listener: HostListener,
-) -> "Serve":
+def _serve_settings(configured: "Serve", listener: HostListener) -> "Serve":
     place = NamedPlace(listener.address, listener.port, listener.path)
     settings = listener_settings(configured, place, hint="leave one of them out")
     if listener.web and settings.socket:
         raise UsageError(
-            "--web needs an address: no browser opens a socket",
-            hint="leave `--socket` out",
+            "--web needs an address: no browser opens a socket", hint="leave `--socket` out"
         )
     return settings
 
 
-def _serve(
-    context: Context,
-    server: "VaultHost",
-    *,
-    with_page: bool,
-) -> None:
+def _serve(context: Context, server: "VaultHost", *, with_page: bool) -> None:
     need("web")
     settings = server.config.serve
     warn_if_unencrypted(context, settings)
@@ -208,9 +182,7 @@ def _serve(
         context.say(f"listening on {listening.address}")
 
     with server.running():
-        host_server.serve_host(
-            server, listening, _mounted(server), say_where, with_page=with_page
-        )
+        host_server.serve_host(server, listening, _mounted(server), say_where, with_page=with_page)
 
 
 def _mounted(server: "VaultHost") -> "Mapping[str, ASGIApp]":
@@ -220,10 +192,7 @@ def _mounted(server: "VaultHost") -> "Mapping[str, ASGIApp]":
     return {"/mcp": transports.application(server.residents)}
 
 
-def _tend(
-    context: Context,
-    server: "VaultHost",
-) -> None:
+def _tend(context: Context, server: "VaultHost") -> None:
     """Tend the vaults without a server until a signal."""
     is_over = threading.Event()
     for number in (signal.SIGINT, signal.SIGTERM):
@@ -253,10 +222,7 @@ def _status(folder: Path) -> "VaultHostJson":
     return host_report.catalog_status(catalog)
 
 
-def _print_checks(
-    context: Context,
-    folder: Path,
-) -> None:
+def _print_checks(context: Context, folder: Path) -> None:
     """Print what the checks say. Exits with 1 when one failed."""
     checks = list(host_doctor.checks(_status(folder)))
     context.emit(

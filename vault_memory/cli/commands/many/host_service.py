@@ -47,12 +47,7 @@ class Service(Protocol):
     def owner_id(self, environment: Mapping[str, str]) -> str:
         """Return the id of the host."""
 
-    def job(
-        self,
-        context: Context,
-        place: "UnitPlace",
-        environment: Mapping[str, str],
-    ) -> "Job":
+    def job(self, context: Context, place: "UnitPlace", environment: Mapping[str, str]) -> "Job":
         """Return what the unit runs. Raises VaultUnreachable, UsageError, ConfigError, ExtraMissing."""
 
 
@@ -69,12 +64,7 @@ class HostService:
         """Return the id of the host, which is one for each folder."""
         return host_folder.host_folder(self.folder, environment).path.name
 
-    def job(
-        self,
-        context: Context,
-        place: "UnitPlace",
-        environment: Mapping[str, str],
-    ) -> "Job":
+    def job(self, context: Context, place: "UnitPlace", environment: Mapping[str, str]) -> "Job":
         """Return what the unit runs.
 
         Raises VaultUnreachable, UsageError, ConfigError, ExtraMissing.

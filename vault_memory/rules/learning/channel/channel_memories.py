@@ -13,13 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from vault_memory.markdown.items import day as parse_day
 from vault_memory.markdown.letters import folded_line
 from vault_memory.rules.learning.attribute_memories import ATTRIBUTES
-from vault_memory.rules.learning.candidate import (
-    ACTIONS,
-    Doubt,
-    Extraction,
-    FoundFact,
-    Memory,
-)
+from vault_memory.rules.learning.candidate import ACTIONS, Doubt, Extraction, FoundFact, Memory
 from vault_memory.rules.learning.days.named_days import with_named_days
 from vault_memory.rules.learning.days.relative_days import resolve_days
 from vault_memory.rules.learning.grounding import OwnTurn, says_as_much
@@ -49,9 +43,7 @@ class ChannelExtraction(NamedTuple):
 
 
 def of_channel(
-    extraction: Extraction,
-    turns: Mapping[str, OwnTurn],
-    people: Collection[str],
+    extraction: Extraction, turns: Mapping[str, OwnTurn], people: Collection[str]
 ) -> ChannelExtraction:
     """Separates what is for a channel from the attributes of its members.
 
@@ -63,43 +55,28 @@ def of_channel(
     settled = [_settled(memory, turns, members) for memory in extraction.memories]
     sectioned = _unique(memory for memory in settled if memory.section)
     others = [
-        memory
-        for memory in settled
-        if not memory.section and not _says_one(sectioned, memory)
+        memory for memory in settled if not memory.section and not _says_one(sectioned, memory)
     ]
-    facts = [
-        fact for fact in extraction.facts if folded_line(fact.subject) not in members
-    ]
+    facts = [fact for fact in extraction.facts if folded_line(fact.subject) not in members]
     about_members = [fact for fact in extraction.facts if fact not in facts]
     # A small model types "I am allergic to wool" as news of the channel.
     attributes = [
-        memory
-        for memory in others
-        if _is_attribute(memory) or _states_one(about_members, memory)
+        memory for memory in others if _is_attribute(memory) or _states_one(about_members, memory)
     ]
-    memories = [
-        *sectioned,
-        *(memory for memory in others if memory not in attributes),
-    ]
+    memories = [*sectioned, *(memory for memory in others if memory not in attributes)]
     personal: list[Memory | FoundFact] = [*attributes, *about_members]
     left_out = dict.fromkeys(turn for item in personal for turn in item.evidence)
     of_all = replace(extraction, memories=tuple(memories), facts=tuple(facts))
     return ChannelExtraction(_without_doubts_about(members, of_all), tuple(left_out))
 
 
-def of_person(
-    extraction: Extraction,
-    channel_turns: Collection[str],
-    name: str,
-) -> Extraction:
+def of_person(extraction: Extraction, channel_turns: Collection[str], name: str) -> Extraction:
     """Returns the extraction with nothing but facts about the person from her turns in channels."""
 
     def is_from_channel(candidate: Memory | FoundFact) -> bool:
         return not set(candidate.evidence).isdisjoint(channel_turns)
 
-    memories = tuple(
-        memory for memory in extraction.memories if not is_from_channel(memory)
-    )
+    memories = tuple(memory for memory in extraction.memories if not is_from_channel(memory))
     facts = tuple(
         fact
         for fact in extraction.facts
@@ -108,10 +85,7 @@ def of_person(
     return replace(extraction, memories=memories, facts=facts)
 
 
-def _without_doubts_about(
-    members: Collection[str],
-    extraction: Extraction,
-) -> Extraction:
+def _without_doubts_about(members: Collection[str], extraction: Extraction) -> Extraction:
     """Returns the extraction without proposals that begin with the folded name of a member."""
     # Fault: INBOX of the channel would ask all its members about a single one.
     beginnings = tuple(f"{name} " for name in members)
@@ -129,10 +103,7 @@ def _is_attribute(memory: Memory) -> bool:
     return memory.type in ATTRIBUTES
 
 
-def _states_one(
-    facts: Iterable[FoundFact],
-    memory: Memory,
-) -> bool:
+def _states_one(facts: Iterable[FoundFact], memory: Memory) -> bool:
     """Returns whether a memory says what a fact of the same turn says."""
     text = f" {' '.join(words(memory.text))} "
     return any(
@@ -153,42 +124,24 @@ def _unique(memories: Iterable[Memory]) -> list[Memory]:
     return unique
 
 
-def _says_one(
-    memories: Iterable[Memory],
-    wanted: Memory,
-) -> bool:
+def _says_one(memories: Iterable[Memory], wanted: Memory) -> bool:
     """Returns whether a memory of the same turn says as much."""
     return any(
         not set(wanted.evidence).isdisjoint(memory.evidence)
-        and (
-            says_as_much(memory.text, wanted.text)
-            or says_as_much(wanted.text, memory.text)
-        )
+        and (says_as_much(memory.text, wanted.text) or says_as_much(wanted.text, memory.text))
         for memory in memories
     )
 
 
-def _settled(
-    memory: Memory,
-    turns: Mapping[str, OwnTurn],
-    members: Mapping[str, str],
-) -> Memory:
+def _settled(memory: Memory, turns: Mapping[str, OwnTurn], members: Mapping[str, str]) -> Memory:
     """Returns a memory whose owner is a member, and whose day is one that its turn names."""
     turn = turns.get(next(iter(memory.evidence), ""))
     if turn is None or memory.section != ACTIONS:
         return replace(memory, owner="", due="")
-    return replace(
-        memory,
-        owner=_owner(memory.owner, turn, members),
-        due=_due(memory.due, turn),
-    )
+    return replace(memory, owner=_owner(memory.owner, turn, members), due=_due(memory.due, turn))
 
 
-def _owner(
-    name: str,
-    turn: OwnTurn,
-    members: Mapping[str, str],
-) -> str:
+def _owner(name: str, turn: OwnTurn, members: Mapping[str, str]) -> str:
     """Returns the member of this name if the turn is hers or names her; else nothing."""
     member = members.get(folded_line(name.lstrip("@")), "")
     if not member:
@@ -198,10 +151,7 @@ def _owner(
     return member if is_speaker or is_named else ""
 
 
-def _due(
-    text: str,
-    turn: OwnTurn,
-) -> str:
+def _due(text: str, turn: OwnTurn) -> str:
     """Returns the day as ``2026-06-01`` if the turn names it; else nothing."""
     resolved = resolve_days(text, turn.day).text.strip()
     said = resolve_days(turn.text, turn.day)

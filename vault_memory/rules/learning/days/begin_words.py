@@ -78,10 +78,7 @@ def _is_iso(word: str) -> bool:
     return "-" in word
 
 
-def first_day(
-    since: str,
-    day: date,
-) -> date | None:
+def first_day(since: str, day: date) -> date | None:
     """Returns the first day that words mean which were said on `day`; None for other words."""
     words = _bare(resolve_days(since, day).text.split())
     # "au mois de mars" is read as "in mars".

@@ -8,10 +8,7 @@ from vault_memory.rules.sentences.sentence_splitter import without_end
 _QUOTES = str.maketrans(dict.fromkeys('"“”„', "'"))
 
 
-def with_calendar_days(
-    text: str,
-    day: date,
-) -> str:
+def with_calendar_days(text: str, day: date) -> str:
     """Returns a text that was said on a local day, as a line says it for good.
 
     A day such as "tomorrow" becomes a date, and the person's own words follow as a quote. A text

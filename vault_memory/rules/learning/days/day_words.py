@@ -47,9 +47,7 @@ class DayGroup(NamedTuple):
 
 
 def _shifted(
-    days: int,
-    after: str = "",
-    other: str = "",
+    days: int, after: str = "", other: str = ""
 ) -> Callable[[re.Match[str], date], str | None]:
     def meaning(match: re.Match[str], day: date) -> str | None:
         # Fault: the German "ich arbeite hier" was said of another day each night.
@@ -75,11 +73,7 @@ def _month(day: date, step: int) -> str:
     return f"{date(year, month + 1, 1):%Y-%m}"
 
 
-def _period(
-    day: date,
-    unit: str,
-    step: int,
-) -> str:
+def _period(day: date, unit: str, step: int) -> str:
     """Returns the week, weekend, month or year that is `step` from that of the day."""
     monday = day + timedelta(days=7 * step - day.weekday())
     match unit:
@@ -92,11 +86,7 @@ def _period(
     return f"{date(day.year + step, 1, 1):%Y}"
 
 
-def _moved(
-    day: date,
-    unit: str,
-    count: int,
-) -> str:
+def _moved(day: date, unit: str, count: int) -> str:
     """Returns the day so many days or weeks away, or the month or year."""
     match unit:
         case "day":
@@ -108,12 +98,7 @@ def _moved(
     return f"{date(day.year + count, 1, 1):%Y}"
 
 
-def _season_year(
-    day: date,
-    language: str,
-    season: str,
-    step: int,
-) -> int | None:
+def _season_year(day: date, language: str, season: str, step: int) -> int | None:
     """Returns the year of the next (1), last (-1) or this (0) season."""
     numbers = enumerate(_SEASONS[language].split())
     first_month = next(
@@ -207,16 +192,10 @@ class _Language:
             yield DayWords(pattern, lambda match, day: self._season(match, day, step))
         else:
             yield DayWords(
-                pattern,
-                lambda match, day: _period(day, self._unit(match["unit"]), step),
+                pattern, lambda match, day: _period(day, self._unit(match["unit"]), step)
             )
 
-    def _weekday(
-        self,
-        match: re.Match[str],
-        day: date,
-        step: int,
-    ) -> str | None:
+    def _weekday(self, match: re.Match[str], day: date, step: int) -> str | None:
         weekday = weekday_number(self.code, match["weekday"])
         monday = day - timedelta(days=day.weekday())
         if self.code == "zh":
@@ -229,12 +208,7 @@ class _Language:
             return None
         return f"{coming}"
 
-    def _season(
-        self,
-        match: re.Match[str],
-        day: date,
-        step: int,
-    ) -> str | None:
+    def _season(self, match: re.Match[str], day: date, step: int) -> str | None:
         season = match["season"]
         year = _season_year(day, self.code, season, step)
         return None if year is None else f"{season} {year}"
@@ -249,10 +223,7 @@ class _Language:
 
     def _due(self, match: re.Match[str], day: date) -> str:
         coming = _coming(day, weekday_number(self.code, match["weekday"]))
-        start, end = (
-            match.start("weekday") - match.start(),
-            match.end("weekday") - match.start(),
-        )
+        start, end = (match.start("weekday") - match.start(), match.end("weekday") - match.start())
         # "周五前" has a word for "week" before the day.
         before = "" if self.code == "zh" else match[0][:start]
         return f"{before}{coming}{match[0][end:]}"
@@ -294,11 +265,7 @@ _LANGUAGES = (
             ("months?", "month"),
             ("years?", "year"),
         ),
-        counts=(
-            ("in (?:N|an?) U", 1),
-            ("(?:N|an?) U from now", 1),
-            ("(?:N|an?) U ago", -1),
-        ),
+        counts=(("in (?:N|an?) U", 1), ("(?:N|an?) U from now", 1), ("(?:N|an?) U ago", -1)),
         due=("(?:by|until|till|before) W",),
         next_may_be_a_week_later=True,
     ),
@@ -404,13 +371,7 @@ _LANGUAGES = (
     ),
     _Language(
         "ru",
-        days=(
-            ("послезавтра", 2),
-            ("позавчера", -2),
-            ("завтра", 1),
-            ("вчера", -1),
-            ("сегодня", 0),
-        ),
+        days=(("послезавтра", 2), ("позавчера", -2), ("завтра", 1), ("вчера", -1), ("сегодня", 0)),
         steps=(
             ("(?:в |во )?следующ\\w+ W", 1),
             ("(?:в |во )?эт\\w+ W", 0),
@@ -460,10 +421,7 @@ _LANGUAGES = (
             ("天|日", "day"),
         ),
         # "6月1日之前" is a date.
-        counts=(
-            (r"(?<![月\d])N(?:个)?U(?:之)?[后後]", 1),
-            (r"(?<![月\d])N(?:个)?U(?:之)?前", -1),
-        ),
+        counts=((r"(?<![月\d])N(?:个)?U(?:之)?[后後]", 1), (r"(?<![月\d])N(?:个)?U(?:之)?前", -1)),
         due=("(?:周|週|星期|礼拜)W(?:之前|以前|前)",),
         spaced=False,
     ),
@@ -487,9 +445,7 @@ def _common_words() -> DayGroup:
         )
         for pattern, step in _CHINESE_YEARS
     ]
-    tonight = DayWords(
-        re.compile(r"\btonight\b", re.IGNORECASE), _shifted(0, " at night")
-    )
+    tonight = DayWords(re.compile(r"\btonight\b", re.IGNORECASE), _shifted(0, " at night"))
     evening = DayWords(re.compile("今晚"), _shifted(0, " 晚上"))
     morning = DayWords(re.compile("明早"), _shifted(1, " 早上"))
     sign = re.compile("tonight|今晚|明早|年", re.IGNORECASE)

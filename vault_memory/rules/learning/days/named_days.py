@@ -12,18 +12,12 @@ from vault_memory.rules.search.stopwords import MONTH_NUMBERS
 _YEAR = r"(?:,? ?(?:de |del )?(?P<y>\d{4}))?"
 
 
-def with_named_days(
-    text: str,
-    today: date,
-) -> str:
+def with_named_days(text: str, today: date) -> str:
     """Returns the text with ISO days; without a year, the next one from the day of speech."""
     return _named_day().sub(partial(_in_iso_form, today), text)
 
 
-def _in_iso_form(
-    today: date,
-    match: re.Match[str],
-) -> str:
+def _in_iso_form(today: date, match: re.Match[str]) -> str:
     # A day, a month and a year have one group in each form.
     fields = {name[0]: text for name, text in match.groupdict().items() if text}
     month_name = fields["m"].casefold()

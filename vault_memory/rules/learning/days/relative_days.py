@@ -22,10 +22,7 @@ class ResolvedDays:
     """the numbers in the days that were put in"""
 
 
-def resolve_days(
-    text: str,
-    day: date,
-) -> ResolvedDays:
+def resolve_days(text: str, day: date) -> ResolvedDays:
     """Returns the text as it is understood later; `day` is the local day on which it was said."""
     numbers: set[str] = set()
     for group in all_groups():
@@ -37,12 +34,7 @@ def resolve_days(
     return ResolvedDays(text, frozenset(numbers))
 
 
-def _resolve(
-    words: DayWords,
-    text: str,
-    day: date,
-    numbers: set[str],
-) -> str:
+def _resolve(words: DayWords, text: str, day: date, numbers: set[str]) -> str:
     """Returns the text without these words; adds the numbers of the days to `numbers`."""
 
     def replaced(match: re.Match[str]) -> str:

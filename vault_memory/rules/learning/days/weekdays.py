@@ -3,15 +3,7 @@
 from functools import cache
 
 WEEKDAYS: dict[str, tuple[str, ...]] = {
-    "en": (
-        "monday",
-        "tuesday",
-        "wednesday",
-        "thursday",
-        "friday",
-        "saturday",
-        "sunday",
-    ),
+    "en": ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday"),
     "de": (
         "montag",
         "dienstag",
@@ -57,10 +49,7 @@ def weekday_pattern(language: str) -> str:
     return "|".join(sorted(names, key=len, reverse=True))
 
 
-def weekday_number(
-    language: str,
-    name: str,
-) -> int:
+def weekday_number(language: str, name: str) -> int:
     """Returns the number of a weekday; Monday is 0. Raises KeyError for another word."""
     prefix = CHINESE_WEEKS[0] if language == "zh" else ""
     return weekdays()[prefix + name.casefold()]

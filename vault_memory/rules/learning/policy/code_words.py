@@ -51,9 +51,7 @@ class _Lists(NamedTuple):
         if not self.spaced.isdisjoint([*words, *_COMPONENT.findall(text)]):
             return True
         has_run = any(run in text for run in self.runs)
-        return has_run or any(
-            f" {phrase} " in text for phrase in self.spaced if " " in phrase
-        )
+        return has_run or any(f" {phrase} " in text for phrase in self.spaced if " " in phrase)
 
     def are_at_end(self, word: str) -> bool:
         """Returns whether a word is one of them, or ends with one without a blank before it."""
@@ -79,10 +77,7 @@ def may_tell(folded: str) -> bool:
 
 
 def tells(
-    folded: str,
-    copulas: Collection[str],
-    changes: Collection[str],
-    fillings: Collection[str],
+    folded: str, copulas: Collection[str], changes: Collection[str], fillings: Collection[str]
 ) -> bool:
     """Returns whether a sentence has the number of a door, or a pair of name and password.
 
@@ -99,10 +94,7 @@ def tells(
     )
 
 
-def _is_pair_told(
-    sentence: str,
-    copulas: Collection[str],
-) -> bool:
+def _is_pair_told(sentence: str, copulas: Collection[str]) -> bool:
     """Returns whether a pair follows its account: "router login: admin / quayfish" """
     pair = _PAIR.search(sentence)
     words = _WORD.findall(sentence[: pair.start()]) if pair else []
@@ -111,10 +103,7 @@ def _is_pair_told(
     return _lists("accounts").are_in(words[-2:])
 
 
-def _numbers(
-    folded: str,
-    copulas: Collection[str],
-) -> Iterator[NearNumber]:
+def _numbers(folded: str, copulas: Collection[str]) -> Iterator[NearNumber]:
     """Yields each number that may be a code."""
     runs = sorted(filter(is_run, copulas), key=len, reverse=True)
     for sentence in _SENTENCE_END.split(folded):
@@ -127,10 +116,7 @@ def _numbers(
             yield NearNumber(before, words[place + 1 : place + 1 + NEAR], is_year)
 
 
-def _apart(
-    words: Sequence[str],
-    runs: Sequence[str],
-) -> Iterator[str]:
+def _apart(words: Sequence[str], runs: Sequence[str]) -> Iterator[str]:
     """Yields words, and the copula of a script without blanks as a word of its own."""
     for word in words:
         ending = next(filter(word.endswith, runs), "") if is_run(word) else ""
@@ -173,10 +159,7 @@ def _is_beside(number: NearNumber) -> bool:
     return _lists("uses").are_in([last, *after[:1]]) and _lists("places").are_in(near)
 
 
-def _is_linked(
-    number: NearNumber,
-    links: frozenset[str],
-) -> bool:
+def _is_linked(number: NearNumber, links: frozenset[str]) -> bool:
     """Returns whether a link such as "is" is between a number and its code or place."""
     codes, places = _lists("codes"), _lists("places")
     before, after, _ = number
@@ -193,9 +176,7 @@ def _is_linked(
 
 @cache
 def _lists(name: str) -> _Lists:
-    words = frozenset(
-        fold(word) for table in _tables().values() for word in table[name]
-    )
+    words = frozenset(fold(word) for table in _tables().values() for word in table[name])
     runs = frozenset(filter(is_run, words))
     return _Lists(words - runs, tuple(runs))
 

@@ -10,14 +10,7 @@ def fold(text: str) -> str:
     """Returns a text as phrases are compared: without case, and with plain apostrophes."""
     if not text.isascii():
         text = unicodedata.normalize("NFKC", text)
-        text = (
-            text.replace("’", "'")
-            .replace("‘", "'")
-            .replace(
-                "`",
-                "'",
-            )
-        )
+        text = text.replace("’", "'").replace("‘", "'").replace("`", "'")
         text = text.replace("ё", "е").replace("Ё", "Е")
         # Laughter in a picture is laughter in a word.
         text = _LAUGHING.sub(" haha ", text)

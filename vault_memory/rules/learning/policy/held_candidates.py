@@ -80,8 +80,7 @@ class HeldCandidate:
             section=section if section in CHANNEL_SECTIONS else "",
             fact=tuple(sorted((str(name), str(value)) for name, value in fields)),
             supports=frozenset(
-                Support(support["turn"], support["session"])
-                for support in record["supports"]
+                Support(support["turn"], support["session"]) for support in record["supports"]
             ),
             withdrawn=frozenset(record.get("withdrawn", ())),
             newest=record["ts"],
@@ -91,9 +90,7 @@ class HeldCandidate:
     @property
     def active(self) -> frozenset[Support]:
         """The supports that the person did not withdraw."""
-        return frozenset(
-            support for support in self.supports if support.turn not in self.withdrawn
-        )
+        return frozenset(support for support in self.supports if support.turn not in self.withdrawn)
 
     @property
     def needs(self) -> str:
@@ -125,19 +122,12 @@ class HeldCandidate:
         return record
 
 
-def held_id(
-    scope: str,
-    kind: str,
-    text: str,
-) -> str:
+def held_id(scope: str, kind: str, text: str) -> str:
     """Returns the id of a candidate: the same on each device."""
     return short_hash(scope, kind, content_key(scope, text))
 
 
-def union(
-    one: HeldCandidate,
-    other: HeldCandidate,
-) -> HeldCandidate:
+def union(one: HeldCandidate, other: HeldCandidate) -> HeldCandidate:
     """Returns one candidate from two lines about it. The order of lines does not matter."""
     return replace(
         # Fault: the lines of devices arrive in any order. All devices must come to the same
@@ -155,10 +145,7 @@ def union(
     )
 
 
-def with_form_of(
-    earlier: HeldCandidate,
-    candidate: HeldCandidate,
-) -> HeldCandidate:
+def with_form_of(earlier: HeldCandidate, candidate: HeldCandidate) -> HeldCandidate:
     """Returns a candidate that says the same as an earlier one, in the words of that one."""
     return replace(
         candidate,
@@ -182,11 +169,7 @@ def merged(records: Iterable[Mapping[str, Any]]) -> dict[str, HeldCandidate]:
     return {candidate.id: candidate for candidate in ordered}
 
 
-def is_waiting(
-    candidate: HeldCandidate,
-    today: date,
-    held_days: int,
-) -> bool:
+def is_waiting(candidate: HeldCandidate, today: date, held_days: int) -> bool:
     """Returns whether a candidate still waits: it is not withdrawn, and not too old."""
     is_withdrawn = bool(candidate.supports) and not candidate.active
     if candidate.state != "held" or is_withdrawn:
@@ -197,10 +180,7 @@ def is_waiting(
 
 
 def is_due(
-    candidate: HeldCandidate,
-    is_ended: Callable[[str], bool],
-    *,
-    has_episode: bool = False,
+    candidate: HeldCandidate, is_ended: Callable[[str], bool], *, has_episode: bool = False
 ) -> bool:
     """Returns whether enough turns say a candidate.
 
@@ -227,10 +207,4 @@ def _first(*texts: str) -> str:
 
 def _order(candidate: HeldCandidate) -> tuple[str, ...]:
     """Returns a key by which all devices take the same line as the first one."""
-    return (
-        candidate.ts,
-        candidate.policy_class,
-        candidate.reason,
-        candidate.kind,
-        candidate.text,
-    )
+    return (candidate.ts, candidate.policy_class, candidate.reason, candidate.kind, candidate.text)

@@ -12,11 +12,7 @@ _ANY_VALUE = "q7x9z4"
 ReasonsOf = Callable[[str], frozenset[str]]
 
 
-def reason_to_keep_out(
-    heading: str,
-    lines: Iterable[str],
-    reasons_of: ReasonsOf,
-) -> str:
+def reason_to_keep_out(heading: str, lines: Iterable[str], reasons_of: ReasonsOf) -> str:
     """Returns why lines below a heading are not stored, or an empty string."""
     lines = list(lines)
     # Fault: a sentence may stand in two lines, the word for a secret in the first one.

@@ -24,21 +24,14 @@ _SIGNS = "$€£¥₽₹₿"
 class NamedAddresses:
     """The words of money and streets, in all languages."""
 
-    def __init__(
-        self,
-        currencies: Iterable[str],
-        streets: Iterable[str],
-    ) -> None:
+    def __init__(self, currencies: Iterable[str], streets: Iterable[str]) -> None:
         money = _any_of(currencies)
         self._money = re.compile(
             rf"[{_SIGNS}] ?\d|\d[\d.,]{{0,20}} ?(?:[{_SIGNS}]|{money})|(?:{money}) ?\d"
         )
         self._street = re.compile(_any_of(streets))
 
-    def has(
-        self,
-        folded: str,
-    ) -> bool:
+    def has(self, folded: str) -> bool:
         """Returns whether a folded sentence has an address, a long number or an amount of money."""
         if _NET.search(folded):
             return True
@@ -55,9 +48,7 @@ def _any_of(words: Iterable[str]) -> str:
     """Returns a pattern of words; one that begins with `~` is the end of a longer word."""
     ordered = sorted(set(words), key=len, reverse=True)
     # Fault: a gap at the beginning would be tried at each letter of a long word.
-    alternatives = [
-        rf"{_edge(word)}{re.escape(word.strip('~'))}{_end(word)}" for word in ordered
-    ]
+    alternatives = [rf"{_edge(word)}{re.escape(word.strip('~'))}{_end(word)}" for word in ordered]
     return "|".join(alternatives)
 
 

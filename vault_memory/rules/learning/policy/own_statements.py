@@ -30,10 +30,7 @@ class OwnStatements:
         self._openers = openers
         self._compiled: dict[str, re.Pattern[str]] = {}
 
-    def contains(
-        self,
-        folded: str,
-    ) -> bool:
+    def contains(self, folded: str) -> bool:
         """Returns whether a folded sentence tells about the speaker's life from some time on."""
         condition = self._phrases("whenever").search(folded)
         marker = condition or self._phrases("since").search(folded)
@@ -51,47 +48,31 @@ class OwnStatements:
             after = after[comma.end() :]
         return subjects.match(self._clause(after)) is not None
 
-    def begins_with_subject(
-        self,
-        before: str,
-        sentence: str,
-    ) -> bool:
+    def begins_with_subject(self, before: str, sentence: str) -> bool:
         """Returns whether the words before an order begin with a person of the speaker's life.
 
         A sentence that addresses the bot has no such beginning.
         """
         clause = self._clause(before)
-        return self._phrases("subjects").match(
-            clause
-        ) is not None and not self._is_addressed(sentence)
+        return self._phrases("subjects").match(clause) is not None and not self._is_addressed(
+            sentence
+        )
 
-    def speaks_to_bot(
-        self,
-        folded: str,
-    ) -> bool:
+    def speaks_to_bot(self, folded: str) -> bool:
         """Returns whether a folded sentence addresses the bot, or gives it an order."""
         is_order = self._phrases("orders").search(folded) is not None
         return is_order or self._is_addressed(folded)
 
-    def _is_addressed(
-        self,
-        folded: str,
-    ) -> bool:
+    def _is_addressed(self, folded: str) -> bool:
         return self._phrases("addressed").search(folded) is not None
 
-    def _phrases(
-        self,
-        name: str,
-    ) -> re.Pattern[str]:
+    def _phrases(self, name: str) -> re.Pattern[str]:
         # Few sentences need these lists: each is compiled at its first use.
         if name not in self._compiled:
             self._compiled[name] = any_of(self._lists[name], self._pattern_of)
         return self._compiled[name]
 
-    def _clause(
-        self,
-        text: str,
-    ) -> str:
+    def _clause(self, text: str) -> str:
         """Returns a clause without opening words such as "and" or "ok"."""
         text = text.lstrip(_JOINTS)
         opener = self._openers.match(text)
@@ -101,10 +82,7 @@ class OwnStatements:
         return text
 
 
-def any_of(
-    phrases: Iterable[str],
-    pattern_of: Callable[[str], str],
-) -> re.Pattern[str]:
+def any_of(phrases: Iterable[str], pattern_of: Callable[[str], str]) -> re.Pattern[str]:
     """Returns a pattern for any of these phrases; nothing for none."""
     ordered = sorted(set(phrases), key=len, reverse=True)
     patterns = [f"{_edge(phrase)}{pattern_of(phrase)}" for phrase in ordered]

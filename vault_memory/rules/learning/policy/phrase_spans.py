@@ -13,20 +13,14 @@ class PhraseSpans:
     """Lists of phrases; a phrase after `!` is an exception."""
 
     def __init__(
-        self,
-        lists: Mapping[str, Iterable[str]],
-        pattern_of: Callable[[str], str],
+        self, lists: Mapping[str, Iterable[str]], pattern_of: Callable[[str], str]
     ) -> None:
         """`pattern_of` returns the regular expression of a phrase."""
         self._lists = lists
         self._pattern_of = pattern_of
         self._compiled: dict[str, tuple[re.Pattern[str], re.Pattern[str]]] = {}
 
-    def spans(
-        self,
-        name: str,
-        text: str,
-    ) -> list[Span]:
+    def spans(self, name: str, text: str) -> list[Span]:
         """Returns where the phrases of a list are, without those that an exception covers."""
         if name not in self._compiled:
             phrases = list(self._lists[name])
@@ -48,11 +42,7 @@ class PhraseSpans:
         ]
 
 
-def any_word(
-    phrases: Sequence[str],
-    *,
-    closed: bool = False,
-) -> re.Pattern[str]:
+def any_word(phrases: Sequence[str], *, closed: bool = False) -> re.Pattern[str]:
     """Returns a pattern for any of these words."""
     ordered = sorted(set(phrases), key=len, reverse=True)
     spaced = [re.escape(word) for word in ordered if not is_run(word)]

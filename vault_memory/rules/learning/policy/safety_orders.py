@@ -30,20 +30,14 @@ class SafetyOrders:
         self._phrases = PhraseSpans(lists, pattern_of)
         self._own_statements = own_statements
 
-    def contains(
-        self,
-        folded: str,
-    ) -> bool:
+    def contains(self, folded: str) -> bool:
         """Returns whether a folded text orders the bot to keep silent about help."""
         # Most texts have no topic of help.
         if not self._phrases.spans("safety_topics", folded):
             return False
         return any(map(self._is_order, _BREAK.split(folded)))
 
-    def _is_order(
-        self,
-        sentence: str,
-    ) -> bool:
+    def _is_order(self, sentence: str) -> bool:
         stops, acts, topics = (self._phrases.spans(name, sentence) for name in LISTS)
         if not (stops and acts and topics):
             return False
@@ -58,11 +52,7 @@ class SafetyOrders:
         )
 
 
-def _is_near(
-    stop: tuple[int, int],
-    spans: list[tuple[int, int]],
-) -> bool:
+def _is_near(stop: tuple[int, int], spans: list[tuple[int, int]]) -> bool:
     return any(
-        start - stop[1] >= -LONGEST_SPAN and end - stop[0] <= LONGEST_SPAN
-        for start, end in spans
+        start - stop[1] >= -LONGEST_SPAN and end - stop[0] <= LONGEST_SPAN for start, end in spans
     )

@@ -21,10 +21,7 @@ _KEY_BLOCK = re.compile(
 )
 
 
-def masked(
-    text: str,
-    is_secret: Callable[[str], bool],
-) -> str:
+def masked(text: str, is_secret: Callable[[str], bool]) -> str:
     """Returns a turn in which each sentence with a secret is replaced by `MASK`."""
     text = KEY_LINE.sub(MASK, _KEY_BLOCK.sub(MASK, text))
     stretches: list[str] = []
@@ -41,19 +38,13 @@ def masked(
     return MASK if is_secret(statements.without_speaker(text)) else text
 
 
-def masked_lines(
-    text: str,
-    is_secret: Callable[[str], bool],
-) -> str:
+def masked_lines(text: str, is_secret: Callable[[str], bool]) -> str:
     """Returns lines of a transcript without the secrets in their turns."""
     lines = text.splitlines(keepends=True)
     return "".join(_masked_line(line, is_secret) for line in lines)
 
 
-def is_same(
-    recorded: str,
-    text: str,
-) -> bool:
+def is_same(recorded: str, text: str) -> bool:
     """Returns whether a recorded turn may be this text, without its secrets."""
     if MASK not in recorded:
         return recorded == text
@@ -64,17 +55,10 @@ def is_same(
         if start < 0:
             return False
         place = start + len(part)
-    return (
-        text.startswith(first)
-        and text.endswith(last)
-        and place + len(last) <= len(text)
-    )
+    return text.startswith(first) and text.endswith(last) and place + len(last) <= len(text)
 
 
-def _masked_line(
-    line: str,
-    is_secret: Callable[[str], bool],
-) -> str:
+def _masked_line(line: str, is_secret: Callable[[str], bool]) -> str:
     try:
         record = json.loads(line)
         words = record["text"]

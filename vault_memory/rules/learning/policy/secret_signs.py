@@ -23,8 +23,7 @@ _TOKEN = re.compile(
 )
 _CARD = re.compile(r"(?<![\d.,-])(?:\d[ -]?){12,18}\d(?![\d.,-]*\d)")
 _IBAN = re.compile(
-    r"(?<![\w-])[a-z]{2}\d{2}(?:[ -]?[a-z0-9]{4}){2,7}(?:[ -]?[a-z0-9]{1,4})?(?!\w)",
-    re.IGNORECASE,
+    r"(?<![\w-])[a-z]{2}\d{2}(?:[ -]?[a-z0-9]{4}){2,7}(?:[ -]?[a-z0-9]{1,4})?(?!\w)", re.IGNORECASE
 )
 _LEAST_DIGITS = 8
 """Digits of an IBAN at least"""

@@ -47,10 +47,7 @@ _GAP = rf"(?:[ \t]+[\w'’\"/.-]+){{0,{LONGEST_GAP}}}?"
 class SecretWords:
     """The words by which secrets are recognized, in all languages."""
 
-    def __init__(
-        self,
-        lists: Mapping[str, Iterable[str]],
-    ) -> None:
+    def __init__(self, lists: Mapping[str, Iterable[str]]) -> None:
         self._words = {name: _WordPatterns(words) for name, words in lists.items()}
         self._word_cue = re.compile(self._words["secret"].pattern)
         self._number_cue = re.compile(self._words["secret_numbers"].pattern)
@@ -67,18 +64,9 @@ class SecretWords:
         self._endings = _PAUSES | self._asks | self._of_words
         run_asks = sorted(filter(is_run, self._asks), key=len, reverse=True)
         self._run_asks = re.compile("|".join(map(re.escape, run_asks)) or "(?!)")
-        self._run_skips = tuple(
-            filter(
-                is_run,
-                sorted(self._skips, reverse=True),
-            )
-        )
+        self._run_skips = tuple(filter(is_run, sorted(self._skips, reverse=True)))
 
-    def tells(
-        self,
-        sentence: str,
-        folded: str,
-    ) -> bool:
+    def tells(self, sentence: str, folded: str) -> bool:
         """Returns whether a sentence tells a secret. `folded` is the same in lower case."""
         if has_format(sentence):
             return True
@@ -93,10 +81,7 @@ class SecretWords:
         in_digits = with_digits(folded)
         return in_digits != folded and self._is_any_number_told(in_digits)
 
-    def _is_word_told(
-        self,
-        folded: str,
-    ) -> bool:
+    def _is_word_told(self, folded: str) -> bool:
         cues = list(self._word_cue.finditer(folded))
         plain = [cue for cue in cues if not self._is_compound(folded, cue)]
         if any(self._is_told(folded, cue) for cue in plain):
@@ -105,10 +90,7 @@ class SecretWords:
             return True
         return bool(cues) and self._is_told_around(folded)
 
-    def _is_any_number_told(
-        self,
-        folded: str,
-    ) -> bool:
+    def _is_any_number_told(self, folded: str) -> bool:
         cues = list(self._number_cue.finditer(folded))
         if any(self._is_number_told(folded, cue) for cue in cues):
             return True
@@ -150,7 +132,9 @@ class SecretWords:
             rf"(?<!\w)(?:{changes})(?!\w)(?:[ \t]+[\w'’-]+){{0,3}}?[ \t]+{cue}{_GAP}"
             rf"[ \t]+(?:{to})[ \t]+(?P<value>[^\n]{{1,80}})"
         )
-        changed_after = rf"{cue}{_GAP}[ \t]+(?:{to})[ \t]+(?P<value>[^\s,;]+)[ \t]+(?:{changes})(?!\w)"
+        changed_after = (
+            rf"{cue}{_GAP}[ \t]+(?:{to})[ \t]+(?P<value>[^\s,;]+)[ \t]+(?:{changes})(?!\w)"
+        )
         return tuple(map(re.compile, (run_before, run_as, changed, changed_after)))
 
     @cached_property
@@ -169,48 +153,31 @@ class SecretWords:
     @cached_property
     def _compound_before(self) -> re.Pattern[str]:
         compounds = self._words["not_secrets"].pattern
-        return re.compile(
-            rf"{compounds}(?:[ \t]+(?:de|del|des|du))?[ \t]+(?:la[ \t]+|las[ \t]+)?$"
-        )
+        return re.compile(rf"{compounds}(?:[ \t]+(?:de|del|des|du))?[ \t]+(?:la[ \t]+|las[ \t]+)?$")
 
     # ---- values --------------------------------------------------------------------------------
 
-    def _is_told_around(
-        self,
-        folded: str,
-    ) -> bool:
+    def _is_told_around(self, folded: str) -> bool:
         return any(
             self._is_value(match["value"])
             for pattern in self._values_around
             for match in pattern.finditer(folded)
         )
 
-    def _is_told(
-        self,
-        folded: str,
-        cue: re.Match[str],
-    ) -> bool:
+    def _is_told(self, folded: str, cue: re.Match[str]) -> bool:
         values = self._values_after(folded, cue)
         return any(map(self._is_value, values)) or self._has_code(folded, cue)
 
     # ---- values beside a cue -----------------------------------------------------------------
 
-    def _is_told_beside(
-        self,
-        folded: str,
-        cue: re.Match[str],
-    ) -> bool:
+    def _is_told_beside(self, folded: str, cue: re.Match[str]) -> bool:
         """Returns whether a value is beside a cue, in any order and without a verb."""
         if is_run(cue[0]):
             return self._is_run_told_beside(folded, cue)
         before, after = _words_around(folded, cue)
         return self._is_told_after(before, after) or self._is_told_before(before, after)
 
-    def _is_told_after(
-        self,
-        before: list[str],
-        after: list[str],
-    ) -> bool:
+    def _is_told_after(self, before: list[str], after: list[str]) -> bool:
         """Returns whether a value follows: "the wifi password quayfish" """
         position = self._begin_of_value(after)
         if position >= len(after) or not self._is_value(after[position]):
@@ -236,11 +203,7 @@ class SecretWords:
             position += 1
         return position
 
-    def _is_told_before(
-        self,
-        before: list[str],
-        after: list[str],
-    ) -> bool:
+    def _is_told_before(self, before: list[str], after: list[str]) -> bool:
         """Returns whether a value comes first: "quayfish, that's my password" """
         if after and after[0] not in self._endings:
             return False
@@ -280,11 +243,7 @@ class SecretWords:
                 return False
         return True
 
-    def _is_run_told_beside(
-        self,
-        folded: str,
-        cue: re.Match[str],
-    ) -> bool:
+    def _is_run_told_beside(self, folded: str, cue: re.Match[str]) -> bool:
         """The same for a script without spaces: "记住密码quayfish" """
         match = _RUN_LATIN.match(folded, cue.end())
         if match is not None:
@@ -294,11 +253,7 @@ class SecretWords:
         is_asked = before != "" and not self._run_asks.sub("", before)
         return match is not None and is_asked and self._is_value(match["value"])
 
-    def _is_number_before(
-        self,
-        folded: str,
-        cue: re.Match[str],
-    ) -> bool:
+    def _is_number_before(self, folded: str, cue: re.Match[str]) -> bool:
         """Returns whether a number comes first: "4417 is my PIN" """
         if is_run(cue[0]) or self._is_compound(folded, cue):
             return False
@@ -309,21 +264,13 @@ class SecretWords:
                 return False
         return False
 
-    def _is_number_told(
-        self,
-        folded: str,
-        cue: re.Match[str],
-    ) -> bool:
+    def _is_number_told(self, folded: str, cue: re.Match[str]) -> bool:
         if _NUMBER_AFTER.match(folded, cue.end()):
             return True
         values = self._values_after(folded, cue)
         return any(map(_begins_with_digit, values)) or self._has_code(folded, cue)
 
-    def _is_compound(
-        self,
-        folded: str,
-        cue: re.Match[str],
-    ) -> bool:
+    def _is_compound(self, folded: str, cue: re.Match[str]) -> bool:
         """Returns whether the cue is a part of a name: "password manager" """
         if self._compound_after.match(folded, cue.end()):
             return True
@@ -332,31 +279,20 @@ class SecretWords:
         compound = self._compound_before.search(folded, begin, cue.start())
         return compound is not None
 
-    def _values_after(
-        self,
-        folded: str,
-        cue: re.Match[str],
-    ) -> list[str]:
+    def _values_after(self, folded: str, cue: re.Match[str]) -> list[str]:
         pattern = self._run_value if is_run(cue[0]) else self._value
         # Fault: the colon of the cue "pw:" is the colon before the value.
         start = cue.end() - (cue[0][-1] in ":：=")
         match = pattern.match(folded, start)
         return [match["value"]] if match else []
 
-    def _has_code(
-        self,
-        folded: str,
-        cue: re.Match[str],
-    ) -> bool:
+    def _has_code(self, folded: str, cue: re.Match[str]) -> bool:
         """Returns whether a word with a digit follows the cue without a verb."""
         pattern = _RUN_CODE if is_run(cue[0]) else _CODE
         match = pattern.match(folded, cue.end())
         return match is not None and _is_code(match["value"])
 
-    def _is_value(
-        self,
-        text: str,
-    ) -> bool:
+    def _is_value(self, text: str) -> bool:
         """Returns whether the words after a copula begin with the secret itself."""
         text = text.strip()
         for skip in self._run_skips:
@@ -381,27 +317,20 @@ class SecretWords:
         return elided == first or elided not in self._not_values
 
 
-def _near(
-    folded: str,
-    cue: re.Match[str],
-) -> tuple[str, str]:
+def _near(folded: str, cue: re.Match[str]) -> tuple[str, str]:
     """Returns the text on each side of a cue that may have its value."""
     # Fault: with many cues in a long text, all that precedes each took seconds.
     begin = max(0, cue.start() - LONGEST_SIDE)
     return folded[begin : cue.start()], folded[cue.end() : cue.end() + LONGEST_SIDE]
 
 
-def _words_around(
-    folded: str,
-    cue: re.Match[str],
-) -> tuple[list[str], list[str]]:
+def _words_around(folded: str, cue: re.Match[str]) -> tuple[list[str], list[str]]:
     """Returns the words and marks of the sentence before a cue, and those after it."""
     left, right = _near(folded, cue)
     before = _SENTENCE_END.split(left)[-1]
     after = _SENTENCE_END.split(right, maxsplit=1)[0]
     words, following = (
-        [word.rstrip(".…!?") or word for word in _BESIDE.findall(text)]
-        for text in (before, after)
+        [word.rstrip(".…!?") or word for word in _BESIDE.findall(text)] for text in (before, after)
     )
     if cue[0][-1] in ":=":
         following.insert(0, ":")
@@ -420,10 +349,7 @@ def _is_code(word: str) -> bool:
 class _WordPatterns:
     """Words as regular expressions: those between spaces, and those of scripts without spaces."""
 
-    def __init__(
-        self,
-        words: Iterable[str],
-    ) -> None:
+    def __init__(self, words: Iterable[str]) -> None:
         ordered = sorted(set(words), key=len, reverse=True)
         spaced = [_escaped(word) for word in ordered if not is_run(word)]
         runs = [_escaped(word) for word in ordered if is_run(word)]

@@ -32,26 +32,16 @@ class SelfBeliefs:
         self._phrases = PhraseSpans(lists, pattern_of)
         self._degrees = frozenset(lists["flaw_degrees"])
 
-    def contains(
-        self,
-        folded: str,
-    ) -> bool:
+    def contains(self, folded: str) -> bool:
         """Returns whether a folded text says that its speaker is worth little."""
         flaws = self._phrases.spans("flaws", folded)
         # Most texts name no flaw.
         if not flaws:
             return False
         selves = self._phrases.spans("selves", folded)
-        return any(
-            self._belongs_to(folded, self_, flaw) for flaw in flaws for self_ in selves
-        )
+        return any(self._belongs_to(folded, self_, flaw) for flaw in flaws for self_ in selves)
 
-    def _belongs_to(
-        self,
-        folded: str,
-        self_: Span,
-        flaw: Span,
-    ) -> bool:
+    def _belongs_to(self, folded: str, self_: Span, flaw: Span) -> bool:
         if self_[1] > flaw[0]:
             return False
         before, gap = folded[: self_[0]], folded[self_[1] : flaw[0]]

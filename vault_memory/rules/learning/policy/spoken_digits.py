@@ -14,9 +14,7 @@ _PIECES = re.compile(r"([\s,.;:!?-]+)")
 @cache
 def _digits() -> dict[str, str]:
     return {
-        name: str(digit)
-        for digit, names in enumerate(stopwords.DIGITS)
-        for name in names.split()
+        name: str(digit) for digit, names in enumerate(stopwords.DIGITS) for name in names.split()
     }
 
 

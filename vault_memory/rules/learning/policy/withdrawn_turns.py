@@ -13,10 +13,7 @@ WITHDRAWN = "withdrawn"
 Sentences = frozenset[str]
 
 
-def withdrawn_sentences(
-    turns: Iterable[Turn],
-    cues: PolicyCues,
-) -> dict[str, Sentences]:
+def withdrawn_sentences(turns: Iterable[Turn], cues: PolicyCues) -> dict[str, Sentences]:
     """Returns the sentences that were taken back, by the id of their turn.
 
     `turns` are a person's own turns in the order of time. A withdrawal after other sentences of
@@ -38,19 +35,12 @@ def withdrawn_sentences(
     return withdrawn
 
 
-def opens_with_withdrawal(
-    turn: Turn,
-    cues: PolicyCues,
-) -> bool:
+def opens_with_withdrawal(turn: Turn, cues: PolicyCues) -> bool:
     """Returns whether a turn takes back the one before it."""
     return _position_of_withdrawal(split_sentences(turn.text), cues) == 0
 
 
-def is_withdrawn(
-    text: str,
-    turn: Turn,
-    withdrawn: Mapping[str, Sentences],
-) -> bool:
+def is_withdrawn(text: str, turn: Turn, withdrawn: Mapping[str, Sentences]) -> bool:
     """Returns whether the person took back what a turn says about a text."""
     sentences = withdrawn.get(turn.id)
     if not sentences:
@@ -58,10 +48,7 @@ def is_withdrawn(
     return not sentences.isdisjoint(sentences_about(text, turn.text))
 
 
-def _position_of_withdrawal(
-    sentences: list[str],
-    cues: PolicyCues,
-) -> int | None:
+def _position_of_withdrawal(sentences: list[str], cues: PolicyCues) -> int | None:
     for position, sentence in enumerate(sentences):
         if any(cue.reason == "withdrawals" for cue in cues.find(unquoted(sentence))):
             return position

@@ -14,24 +14,12 @@ from itertools import islice
 from vault_memory.markdown.document import SectionedDoc
 from vault_memory.markdown.items import ItemFields, parse_item, parse_text
 from vault_memory.markdown.note_items import items_of, short_hash
-from vault_memory.rules.edits.ops import (
-    AddHeading,
-    Append,
-    Op,
-    Remove,
-    Replace,
-)
+from vault_memory.rules.edits.ops import AddHeading, Append, Op, Remove, Replace
 from vault_memory.rules.learning.grounding import says_as_much
 from vault_memory.rules.learning.policy_cues import PolicyCues
 from vault_memory.rules.learning.write_policy import DROP, REPETITION, Candidate, decide
 from vault_memory.rules.search.greetings import asks_nothing
-from vault_memory.rules.search.tokens import (
-    clean,
-    is_question,
-    is_run,
-    shortened,
-    words,
-)
+from vault_memory.rules.search.tokens import clean, is_question, is_run, shortened, words
 from vault_memory.rules.sentences.sentence_splitter import without_end
 
 TYPE = "episode"
@@ -96,8 +84,7 @@ class EpisodeRules:
     def is_off_the_record(self, turn: "SpokenTurn") -> bool:
         """Returns whether a sentence of a turn says that none of it is to be remembered."""
         return any(
-            self.cues.stands_alone(sentence, "memory_control")
-            for sentence in turn.sentences
+            self.cues.stands_alone(sentence, "memory_control") for sentence in turn.sentences
         )
 
     def is_decision(self, sentence: str) -> bool:
@@ -133,19 +120,12 @@ class ExistingEpisode:
         return list(turns[covered[-1] + 1 :]) if covered else list(turns)
 
 
-def session_key(
-    session: str,
-    user: str,
-    channel: str,
-) -> str:
+def session_key(session: str, user: str, channel: str) -> str:
     """Returns the digits by which the items of a conversation name it."""
     return short_hash(session, user, channel)
 
 
-def heading_of(
-    session: str,
-    began: datetime,
-) -> str:
+def heading_of(session: str, began: datetime) -> str:
     """Returns the heading of an episode, such as `18:40 tea`."""
     name = " ".join(_NOT_IN_A_NAME.sub(" ", clean(session)).split())
     return f"{began:%H:%M} {name[:LONGEST_NAME]}".strip()
@@ -170,10 +150,7 @@ def _weight(text: str) -> float:
     return sum(RUN_WEIGHT if is_run(char) else 1 for char in text)
 
 
-def parts_of(
-    turns: Iterable[SpokenTurn],
-    begun: Iterable[date],
-) -> dict[date, list[SpokenTurn]]:
+def parts_of(turns: Iterable[SpokenTurn], begun: Iterable[date]) -> dict[date, list[SpokenTurn]]:
     """Divides the turns of a conversation into those of each episode, by its first day.
 
     `begun` are the first days of the episodes that exist.
@@ -190,24 +167,16 @@ def parts_of(
     return parts
 
 
-def _is_within(
-    day: date,
-    first: date,
-) -> bool:
+def _is_within(day: date, first: date) -> bool:
     return first <= day < first + timedelta(days=MOST_DAYS)
 
 
-def verbatim(
-    turns: Sequence[SpokenTurn],
-    rules: EpisodeRules,
-) -> tuple[str, ...]:
+def verbatim(turns: Sequence[SpokenTurn], rules: EpisodeRules) -> tuple[str, ...]:
     """Returns the first request, two decisions and the last question, in the person's words."""
     sentences = _sentences_of(turns, rules)
 
     def best(
-        candidates: Iterable[str],
-        most: int,
-        wanted: Callable[[str], bool] = lambda sentence: True,
+        candidates: Iterable[str], most: int, wanted: Callable[[str], bool] = lambda sentence: True
     ) -> list[str]:
         allowed = (
             sentence
@@ -230,10 +199,7 @@ def verbatim(
     return tuple(map(_as_sentence, sentences))
 
 
-def _sentences_of(
-    turns: Iterable[SpokenTurn],
-    rules: EpisodeRules,
-) -> list[str]:
+def _sentences_of(turns: Iterable[SpokenTurn], rules: EpisodeRules) -> list[str]:
     """Returns the different sentences that say something, in their order."""
     sentences = dict.fromkeys(
         sentence
@@ -260,10 +226,7 @@ def lines_in(text: str) -> list[str]:
     return [" ".join(clean(line).split()) for line in lines if words(line)]
 
 
-def continued(
-    old: Sequence[str],
-    new: Iterable[str],
-) -> tuple[str, ...]:
+def continued(old: Sequence[str], new: Iterable[str]) -> tuple[str, ...]:
     """Returns the sentences of an episode that goes on. What it says already is not repeated.
 
     The question of the old sentences is no longer the last one.
@@ -271,9 +234,7 @@ def continued(
     text = GAP.join(old)
     added = [sentence for sentence in new if not says_as_much(text, sentence)]
     if any(sentence.startswith(OPEN) for sentence in added):
-        old = [
-            sentence for sentence in text.split(GAP) if not sentence.startswith(OPEN)
-        ]
+        old = [sentence for sentence in text.split(GAP) if not sentence.startswith(OPEN)]
         text = GAP.join(old)
     room = LONGEST - len(GAP.join(["", *added]))
     return (shortened(text, max(room, 0)), *added) if room > 0 else tuple(added)
@@ -298,21 +259,12 @@ def sentences_of(item: str) -> list[str]:
     return [sentence.removeprefix(OPEN) for sentence in sentences]
 
 
-def item_line(
-    text: str,
-    turn: SpokenTurn,
-    key: str,
-) -> str:
+def item_line(text: str, turn: SpokenTurn, key: str) -> str:
     """Returns an item of an episode; `turn` is the newest one that it covers."""
     return f"[{TYPE}] {text} ({turn.day}, ref:{turn.id}, session:{key})"
 
 
-def find_episode(
-    note: str,
-    day: date,
-    doc: SectionedDoc,
-    key: str,
-) -> ExistingEpisode | None:
+def find_episode(note: str, day: date, doc: SectionedDoc, key: str) -> ExistingEpisode | None:
     """Returns the episode of a conversation in a note; None when it has none."""
     items = [item for item in items_of(doc) if parse_item(item.text).session == key]
     if not items:
@@ -342,10 +294,7 @@ def newest_episode(doc: SectionedDoc) -> tuple[str, str]:
 
 
 def ops_for(
-    doc: SectionedDoc,
-    heading: str,
-    lines: Sequence[str],
-    existing: ExistingEpisode | None,
+    doc: SectionedDoc, heading: str, lines: Sequence[str], existing: ExistingEpisode | None
 ) -> list[Op]:
     """Returns the ops that write the lines of an episode in place of the existing ones."""
     if existing is None:
@@ -364,19 +313,13 @@ def ops_for(
 
 
 def by_turn(
-    rows: Iterable[tuple[str, Sequence[str]]],
-    turns: Mapping[str, SpokenTurn],
-    rules: EpisodeRules,
+    rows: Iterable[tuple[str, Sequence[str]]], turns: Mapping[str, SpokenTurn], rules: EpisodeRules
 ) -> list[str]:
     """Returns the sentences of a model about these turns; each row has a text and cited turns."""
     texts = []
     for text, cited in rows:
         sources = [turns[turn_id] for turn_id in cited if turn_id in turns]
-        if (
-            not sources
-            or rules.is_left_out(text)
-            or rules.is_off_the_record(sources[0])
-        ):
+        if not sources or rules.is_left_out(text) or rules.is_off_the_record(sources[0]):
             continue
         texts.append(_as_sentence(text))
     return list(dict.fromkeys(texts))

@@ -24,10 +24,7 @@ def stems_of(tokens: Iterable[str]) -> Stems:
     return dict(stems)
 
 
-def has_word(
-    word: str,
-    stems: Stems,
-) -> bool:
+def has_word(word: str, stems: Stems) -> bool:
     """Returns whether a text has a word, perhaps with another ending."""
     candidates = stems.get(word[:SHORTEST_STEM], ())
     # Fault: the last sign of a run is a word of its own, but within a longer run it is none:
@@ -39,25 +36,16 @@ def has_word(
     return any(_begin_alike(word, candidate) for candidate in candidates)
 
 
-def count_carried(
-    content: Iterable[str],
-    stems: Stems,
-) -> int:
+def count_carried(content: Iterable[str], stems: Stems) -> int:
     """Returns how many of the words a text has."""
     return sum(has_word(word, stems) for word in content)
 
 
-def carried_share(
-    content: Collection[str],
-    stems: Stems,
-) -> float:
+def carried_share(content: Collection[str], stems: Stems) -> float:
     """Returns the share of the words that a text has; 1 without any word."""
     return count_carried(content, stems) / len(content) if content else 1.0
 
 
-def _begin_alike(
-    first: str,
-    second: str,
-) -> bool:
+def _begin_alike(first: str, second: str) -> bool:
     length = max(SHORTEST_STEM, ceil(STEM_SHARE * max(len(first), len(second))))
     return first == second or first[:length] == second[:length]

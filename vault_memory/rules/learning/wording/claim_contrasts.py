@@ -40,34 +40,16 @@ _SIDES = (
         "husband ehemann mari marido esposo муж мужа 丈夫 老公",
         "wife ehefrau épouse esposa жена жену жены 妻子 老婆",
     ),
-    (
-        "left links gauche izquierda налево слева",
-        "right rechts droite derecha направо справа",
-    ),
-    (
-        "before vor avant antes до",
-        "after nach après después после",
-    ),
-    (
-        "more mehr plus más больше",
-        "less fewer weniger moins menos меньше",
-    ),
+    ("left links gauche izquierda налево слева", "right rechts droite derecha направо справа"),
+    ("before vor avant antes до", "after nach après después после"),
+    ("more mehr plus más больше", "less fewer weniger moins menos меньше"),
     (
         "first erste premier première primero первый",
         "last letzte dernier dernière último последний",
     ),
-    (
-        "trust trusts",
-        "distrust distrusts",
-    ),
-    (
-        "prefer prefers",
-        "avoid avoids",
-    ),
-    (
-        "buy buys bought",
-        "sell sells sold",
-    ),
+    ("trust trusts", "distrust distrusts"),
+    ("prefer prefers", "avoid avoids"),
+    ("buy buys bought", "sell sells sold"),
 )
 """Opposite words: those of one side, and those of the other"""
 
@@ -93,10 +75,7 @@ def days_of_dates(text: str) -> frozenset[Day]:
     return frozenset(days)
 
 
-def are_opposites(
-    first: str,
-    second: str,
-) -> bool:
+def are_opposites(first: str, second: str) -> bool:
     """Returns whether one text has a word, and the other its opposite in its place."""
     first_words, second_words = _with_runs(first), _with_runs(second)
     for left, right in _opposites():
@@ -142,9 +121,7 @@ def _days_by_letters() -> tuple[tuple[str, Day], ...]:
 
 @cache
 def _opposites() -> tuple[tuple[frozenset[str], frozenset[str]], ...]:
-    return tuple(
-        (frozenset(left.split()), frozenset(right.split())) for left, right in _SIDES
-    )
+    return tuple((frozenset(left.split()), frozenset(right.split())) for left, right in _SIDES)
 
 
 @cache
