@@ -41,7 +41,7 @@ CLOCKS = {"now", "today", "utcnow"}
 
 OWNERS_OF_DATABASES = {"database", "index", "sync", "vault"}
 """Packages with a database of their own, the index among them, and the one that opens all of them"""
-OTHER_DATABASES = {Path("addons/fleet/database_copy.py"), Path("addons/transfer/istota.py")}
+OTHER_DATABASES = {Path("addons/fleet/bundle.py"), Path("addons/transfer/istota.py")}
 """Modules that open a file that is not the index: one to copy, or one of another program"""
 DRIVERS = {
     "apsw",

@@ -19,7 +19,7 @@ from typing import Any
 
 from tests.addons.fleet.fleets import append, remember, turn
 from tests.remote.servers.s3_stores import ACCOUNT
-from vault_memory.addons.fleet import ledger_place
+from vault_memory.addons.fleet import fleet_config
 from vault_memory.addons.fleet.acknowledged_ops import AcknowledgedOp
 from vault_memory.addons.fleet.ledger.contract import Holder, Lease, Ledger
 from vault_memory.addons.fleet.ledger.ledger_errors import LeaseLost
@@ -71,8 +71,8 @@ class HostPlan:
 
 def open_ledger(database: str, **options: Any) -> Ledger:
     """Open the ledger that an address names."""
-    if ledger_place.is_local(database):
-        return LocalLedger(ledger_place.path_of(database), **options)
+    if fleet_config.is_local(database):
+        return LocalLedger(fleet_config.path_of(database), **options)
     from vault_memory.addons.fleet.ledger.postgres import PostgresLedger
 
     return PostgresLedger(database, **options)

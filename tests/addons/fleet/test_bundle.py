@@ -12,15 +12,16 @@ import pytest
 
 from vault_memory.addons.fleet import bundle as bundles
 from vault_memory.addons.fleet.bundle import (
+    TABLE,
     BundleOwner,
     collect,
     install,
     pack,
+    row_of,
     unpack,
     without_secrets,
 )
 from vault_memory.addons.fleet.fleet_errors import AnotherFleet, BundleDamaged, BundleNewer
-from vault_memory.addons.fleet.state_files import TABLE, row_of
 from vault_memory.api.vault_memory import VaultMemory
 from vault_memory.database.connection import connect
 from vault_memory.errors import ConfigError

@@ -11,9 +11,8 @@ from tests.addons.fleet.fleets import START, USER, VAULT, Faults, Fleet, append
 from vault_memory.addons.fleet import fleet_calls
 from vault_memory.addons.fleet.ledger.contract import Holder
 from vault_memory.addons.fleet.ledger.local import LocalLedger
-from vault_memory.addons.fleet.serving.fleet_host import FleetHost
+from vault_memory.addons.fleet.serving.fleet_host import FleetHost, HostName
 from vault_memory.addons.fleet.serving.held_vault import HeldVault
-from vault_memory.addons.fleet.serving.host_name import HostName
 
 SECRET = "mackerel allergy"
 

@@ -35,7 +35,7 @@ from vault_memory.addons.fleet.ledger.contract import Holder, Lease, LedgerCalle
 from vault_memory.addons.fleet.ledger.ledger_errors import LedgerAway
 from vault_memory.addons.fleet.ledger.local import LocalLedger
 from vault_memory.addons.fleet.serving import forwarding
-from vault_memory.addons.fleet.serving.fleet_host import FleetHost
+from vault_memory.addons.fleet.serving.fleet_host import FleetHost, HostName
 from vault_memory.addons.fleet.serving.fleet_server import warn_of_address
 from vault_memory.addons.fleet.serving.fleet_service import (
     HELD,
@@ -44,7 +44,6 @@ from vault_memory.addons.fleet.serving.fleet_service import (
     LedgerTokens,
 )
 from vault_memory.addons.fleet.serving.held_vault import HeldVault
-from vault_memory.addons.fleet.serving.host_name import HostName
 from vault_memory.api import vault_service as api
 from vault_memory.api.vault_service import VaultUnavailable
 from vault_memory.config.sections import RemoteSettings

@@ -8,10 +8,9 @@ import pytest
 from tests.addons.fleet.fleets import VAULT, Faults, Fleet
 from tests.addons.fleet.running import OperatedFleet, RunningHost, running_host
 from vault_memory.addons.fleet.ledger.ledger_errors import LedgerAway
-from vault_memory.addons.fleet.serving.fleet_host import FleetHost
+from vault_memory.addons.fleet.serving.fleet_host import FleetHost, HostName
 from vault_memory.addons.fleet.serving.held_vault import HeldVault
 from vault_memory.addons.fleet.serving.host_counts import fleet_families
-from vault_memory.addons.fleet.serving.host_name import HostName
 from vault_memory.http.metrics_text import as_text
 
 TOKEN = "m" * 40

@@ -20,10 +20,9 @@ from tests.remote.servers.s3_stores import S3Store
 from vault_memory.addons.fleet.acknowledged_ops import AcknowledgedOp
 from vault_memory.addons.fleet.fleet_errors import AnotherFleet, HomeChanged
 from vault_memory.addons.fleet.home_link import is_away
-from vault_memory.addons.fleet.serving import held_vault, silent_servers
-from vault_memory.addons.fleet.serving.fleet_host import FleetHost
+from vault_memory.addons.fleet.serving import away_homes, held_vault
+from vault_memory.addons.fleet.serving.fleet_host import FleetHost, HostName
 from vault_memory.addons.fleet.serving.held_vault import HeldVault
-from vault_memory.addons.fleet.serving.host_name import HostName
 from vault_memory.addons.fleet.visit import Visit
 from vault_memory.api.vault_service import VaultUnavailable
 from vault_memory.errors import VaultMemoryError
@@ -276,7 +275,7 @@ class Host:
 
 @pytest.fixture
 def host(fleet: Fleet, monkeypatch: pytest.MonkeyPatch) -> Iterator[Host]:
-    monkeypatch.setattr(silent_servers, "SILENT_SECONDS", 0.2)
+    monkeypatch.setattr(away_homes, "SILENT_SECONDS", 0.2)
     monkeypatch.setattr(held_vault, "FIRST_RETURN", 0.2)
     monkeypatch.setattr(held_vault, "LONGEST_RETURN", 0.4)
     with fleet.visiting("one") as visit:
@@ -320,7 +319,7 @@ def test_a_home_that_refuses_its_host_is_no_home_that_is_away(host: Host) -> Non
     assert host.use().away is REASON
     host.running._give_back(VAULT)
     host.faults.refusal = Unauthorised()
-    time.sleep(silent_servers.SILENT_SECONDS)
+    time.sleep(away_homes.SILENT_SECONDS)
     for _ in range(2):
         with pytest.raises(VaultUnavailable):
             host.use()
@@ -337,13 +336,13 @@ def test_a_vault_that_is_only_due_waits_for_its_home(host: Host) -> None:
 
 
 def test_one_caller_asks_a_silent_server_for_all(monkeypatch: pytest.MonkeyPatch) -> None:
-    silent = silent_servers.SilentServers()
+    silent = away_homes.SilentServers()
     homes = [f"s3://homes/{name}" for name in ("ann", "bo")]
     assert silent.reason(homes[0]) is None
     silent.note(homes[0], REASON)
     assert [silent.reason(home) for home in homes] == [REASON, REASON]
     assert silent.reason("s3://others/ann") is None
-    monkeypatch.setattr(silent_servers, "SILENT_SECONDS", 0.0)
+    monkeypatch.setattr(away_homes, "SILENT_SECONDS", 0.0)
     assert silent.reason(homes[1]) is None
     monkeypatch.undo()
     assert silent.reason(homes[0]) is REASON

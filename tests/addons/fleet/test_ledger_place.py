@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from vault_memory.addons.fleet import ledger_place
+from vault_memory.addons.fleet import fleet_config
 from vault_memory.addons.fleet.fleet_config import FleetConfig
 from vault_memory.addons.fleet.ledger.ledger_errors import LedgerMissing
 from vault_memory.config.sections import Config
@@ -130,7 +130,7 @@ def test_a_ledger_on_the_network_is_refused(
     def of_table(path: Path) -> str:
         return read(path, mounts=str(table))
 
-    monkeypatch.setattr(ledger_place.mounts, "network_file_system", of_table)
+    monkeypatch.setattr(fleet_config.mounts, "network_file_system", of_table)
     error = _error(_config(tmp_path, f"sqlite:///{tmp_path}/ledger.sqlite"))
 
     assert "nfs4" in error.message

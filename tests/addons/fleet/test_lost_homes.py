@@ -9,8 +9,7 @@ import pytest
 from tests.addons.fleet.fleets import USER, VAULT, Fleet, append, turn
 from tests.addons.fleet.running import OperatedFleet, running_host
 from vault_memory.addons.fleet.fleet_errors import HomeChanged
-from vault_memory.addons.fleet.serving.fleet_host import FleetHost
-from vault_memory.addons.fleet.serving.host_name import HostName
+from vault_memory.addons.fleet.serving.fleet_host import FleetHost, HostName
 from vault_memory.api.vault_service import VaultUnavailable
 from vault_memory.database.connection import connect
 

@@ -13,9 +13,8 @@ from tests.addons.fleet.fleets import HOME, USER, Fleet, append, turn
 from tests.addons.fleet.running import until
 from tests.models.scripted import Asked, ScriptedModel, Sent, learns
 from vault_memory.addons.fleet.ledger.contract import Lease
-from vault_memory.addons.fleet.serving.fleet_host import FleetHost
+from vault_memory.addons.fleet.serving.fleet_host import FleetHost, HostName
 from vault_memory.addons.fleet.serving.held_vault import HeldVault
-from vault_memory.addons.fleet.serving.host_name import HostName
 from vault_memory.addons.fleet.visit import Visit
 from vault_memory.addons.fleet.visit_settings import VisitSettings
 from vault_memory.config.sections import Config, RemoteSettings

@@ -4,8 +4,8 @@ import json
 
 import pytest
 
+from vault_memory.addons.fleet.serving.forwarding import RequestKind, kind_of
 from vault_memory.addons.fleet.serving.passed_request import PassedRequest
-from vault_memory.addons.fleet.serving.request_kind import RequestKind, kind_of
 from vault_memory.http.routes import ENDPOINTS
 from vault_memory.mcp.tools import TOOLS
 

@@ -11,9 +11,8 @@ import pytest
 
 from tests.addons.fleet.fleets import HOME, USER, VAULT, Fleet, append
 from vault_memory.addons.fleet.scratch import RECORD, Scratch, ScratchRecord
-from vault_memory.addons.fleet.serving.fleet_host import FleetHost
+from vault_memory.addons.fleet.serving.fleet_host import FleetHost, HostName
 from vault_memory.addons.fleet.serving.held_vault import HeldVault
-from vault_memory.addons.fleet.serving.host_name import HostName
 
 TOTAL = 100_000
 SIZE = 1_000

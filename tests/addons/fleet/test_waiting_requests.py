@@ -17,11 +17,15 @@ from starlette.types import Message, Receive, Scope, Send
 from tests.addons.fleet.fleets import HOME, VAULT, Faults, FaultyRemote, Fleet
 from tests.addons.fleet.running import OperatedFleet, RunningHost, running_host
 from vault_memory.addons.fleet.ledger.local import LocalLedger
-from vault_memory.addons.fleet.serving.fair_threads import FairThreads, NoThread
-from vault_memory.addons.fleet.serving.fleet_host import FleetHost
+from vault_memory.addons.fleet.serving.fleet_host import FleetHost, HostName
 from vault_memory.addons.fleet.serving.fleet_service import LedgerTokens
-from vault_memory.addons.fleet.serving.forwarding import MOST_ARRIVALS, MOST_OF_A_HOST, Forwarding
-from vault_memory.addons.fleet.serving.host_name import HostName
+from vault_memory.addons.fleet.serving.forwarding import (
+    MOST_ARRIVALS,
+    MOST_OF_A_HOST,
+    FairThreads,
+    Forwarding,
+    NoThread,
+)
 from vault_memory.config.sections import RemoteSettings
 from vault_memory.http.tokens import token_digest
 from vault_memory.remote.contract import Remote

@@ -1,13 +1,13 @@
 """What a host of a fleet has from its configuration: the ledger, the homes, the scratch."""
 
+import os
 import socket
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from vault_memory import places
-from vault_memory.addons.fleet import ledger_place
 from vault_memory.addons.fleet.ledger.contract import Ledger
 from vault_memory.addons.fleet.visit_settings import VisitSettings
 from vault_memory.config import remote_problems
@@ -17,6 +17,8 @@ from vault_memory.config.sections import Config, RemoteSettings
 from vault_memory.errors import ConfigError, UsageError
 from vault_memory.lazy import lazy_module
 from vault_memory.remote import remotes
+from vault_memory.vault.marker import NAME as MARKER
+from vault_memory.vault.watch import mounts
 
 if TYPE_CHECKING:
     from vault_memory.addons.fleet.ledger import local, postgres, postgres_connections
@@ -30,6 +32,10 @@ SCRATCHES = "fleet"
 """The folder of all scratches, in the folder of all states"""
 OPERATORS = ("embedding", "brain", "remote", "serve", "web", "talk", "fleet")
 """Sections that the operator decides for all vaults: models, secrets and addresses"""
+SCHEME = "sqlite:"
+BEGINNING = "sqlite:///"
+"""What comes before an absolute path"""
+FORM = "give `sqlite:////` and the rest of an absolute path, such as `sqlite:////srv/fleet/ledger.sqlite`"
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,18 +62,18 @@ class FleetConfig:
     def needs_postgres(self) -> bool:
         """Whether the ledger is in PostgreSQL. Raises ConfigError for a path."""
         database = self.config.fleet.database
-        ledger_place.refuse_path(database)
-        return bool(database) and not ledger_place.is_local(database)
+        refuse_path(database)
+        return bool(database) and not is_local(database)
 
     @property
     def ledger_file(self) -> Path | None:
         """The file of a ledger in SQLite; None for PostgreSQL. Raises ConfigError."""
         database = self.config.fleet.database
-        if not ledger_place.is_local(database):
+        if not is_local(database):
             return None
-        path = ledger_place.path_of(database)
+        path = path_of(database)
         default = Path(places.state_root(self.environment), SCRATCHES)
-        ledger_place.check_place(path, [self.scratch, default])
+        check_place(path, [self.scratch, default])
         return path
 
     def open_ledger(self, *, create: bool = False) -> Ledger:
@@ -140,3 +146,64 @@ class FleetConfig:
         own = {name: getattr(self.config, name) for name in OPERATORS}
         curation = config.curation._replace(summary_command=(), summary_url="")
         return config._replace(curation=curation, **own)
+
+
+# --- The place of the ledger ---
+
+# Where a ledger in SQLite is: its address in the configuration, and folders that it must not be
+# in.
+
+
+def is_local(database: str) -> bool:
+    """Return whether `fleet.database` names a file of SQLite."""
+    return database.lower().startswith(SCHEME)
+
+
+def path_of(database: str) -> Path:
+    """Return the file of a ledger. Raises ConfigError."""
+    beginning, path = database[: len(BEGINNING)], database[len(BEGINNING) :]
+    # Fault: a relative path would be another file in each folder. The message does not repeat
+    # the setting: it may have a password.
+    if beginning.lower() != BEGINNING or not path.startswith("/"):
+        raise ConfigError("the address of the fleet's database does not name a file", hint=FORM)
+    # Fault: SQLite's own addresses have settings here that switch locks off.
+    if "?" in path or "\0" in path:
+        raise ConfigError(
+            "the address of the fleet's database has settings, and SQLite takes none", hint=FORM
+        )
+    return Path(path)
+
+
+def refuse_path(database: str) -> None:
+    """Raise ConfigError for a path without its scheme."""
+    if database.startswith(("/", "~", ".")):
+        raise ConfigError("`fleet.database` is a path, and no address", hint=FORM)
+
+
+def check_place(path: Path, scratches: Iterable[Path]) -> None:
+    """Check that the ledger is on a disk of this machine, in no vault and no scratch.
+
+    Raises ConfigError.
+    """
+    real = Path(os.path.realpath(path))
+    # Fault: locks do not reach the other machines. Two hosts would hold one vault, and the
+    # file would be damaged.
+    if kind := mounts.network_file_system(real.parent):
+        raise ConfigError(
+            f"the ledger `{path}` is on a file system of the network ({kind})",
+            hint="put it on a disk of this machine; for several machines use PostgreSQL",
+        )
+    # Fault: sync would upload the tokens and the words of all vaults of the fleet.
+    for folder in {*path.parents, *real.parents}:
+        if os.path.lexists(folder / MARKER):
+            raise ConfigError(
+                f"the ledger `{path}` is in the vault `{folder}`",
+                hint="put it into a folder of its own",
+            )
+    # Fault: a scratch may be deleted at any time, and the ledger cannot be made again.
+    for scratch in scratches:
+        if real.is_relative_to(os.path.realpath(scratch)):
+            raise ConfigError(
+                f"the ledger `{path}` is in the scratch `{scratch}`",
+                hint="put it into a folder of its own: a scratch may be deleted",
+            )

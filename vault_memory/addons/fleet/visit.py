@@ -15,6 +15,7 @@ import threading
 from collections.abc import Collection, Iterator
 from dataclasses import replace
 from datetime import UTC, datetime
+from typing import NamedTuple
 
 from vault_memory import config as configuration
 from vault_memory.addons.fleet import acknowledged_ops, due
@@ -22,7 +23,6 @@ from vault_memory.addons.fleet.acknowledged_ops import AcknowledgedOp, Answer
 from vault_memory.addons.fleet.bundle import BundleOwner, Signature, collect, install, signature_of
 from vault_memory.addons.fleet.bundle_store import NO_TAG, BundleStore, BundleTag
 from vault_memory.addons.fleet.fleet_errors import HomeChanged
-from vault_memory.addons.fleet.flush_report import FlushReport
 from vault_memory.addons.fleet.home_link import HomeLink
 from vault_memory.addons.fleet.kept_ops import KeptOps
 from vault_memory.addons.fleet.ledger.contract import Lease, Ledger
@@ -38,6 +38,16 @@ from vault_memory.search.note_reports import list_notes
 logger = logging.getLogger(__name__)
 
 REFUSED = "the vault refuses an acknowledged operation"
+# What a flush brought home.
+
+
+class FlushReport(NamedTuple):
+    """What a flush did."""
+
+    is_complete: bool
+    """whether the home has all that the scratch has"""
+    uploaded: int = 0
+    stored_bundle: bool = False
 
 
 class Visit:

@@ -1,17 +1,20 @@
 """Homes that do not answer: their vaults are opened without them, and brought back to them later."""
 
 import logging
+import threading
+import time
 
 from vault_memory.addons.fleet.home_link import is_away
 from vault_memory.addons.fleet.ledger.contract import Lease, Ledger
 from vault_memory.addons.fleet.scratch import Scratch
 from vault_memory.addons.fleet.serving.held_vault import HeldVault
-from vault_memory.addons.fleet.serving.silent_servers import SilentServers
 from vault_memory.addons.fleet.visit import Visit
-from vault_memory.addons.fleet.visit_settings import VisitSettings
-from vault_memory.remote.remote_errors import RemoteError
+from vault_memory.addons.fleet.visit_settings import VisitSettings, server_of
+from vault_memory.remote.remote_errors import RemoteBusy, RemoteError
 
 logger = logging.getLogger(__name__)
+SILENT_SECONDS = 5.0
+"""A server is asked again after so long"""
 
 
 class AwayHomes:
@@ -79,3 +82,44 @@ class AwayHomes:
             self._silent.note(home, error)
         else:
             self._silent.forget(home)
+
+
+# --- Silent servers ---
+
+# Servers of homes that did not answer a moment ago, so that not each vault waits for them.
+
+
+class SilentServers:
+    """Any thread may call it."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._silent: dict[str, tuple[float, RemoteError]] = {}
+        """Server → when it was asked last, and what came of it"""
+
+    def note(self, home: str, error: RemoteError) -> None:
+        """The server of a home did not answer."""
+        # A server may be busy for one account only, and it says so at once.
+        if isinstance(error, RemoteBusy):
+            return
+        with self._lock:
+            self._silent[server_of(home)] = time.monotonic(), error
+
+    def forget(self, home: str) -> None:
+        """The server of a home answers."""
+        with self._lock:
+            self._silent.pop(server_of(home), None)
+
+    def reason(self, home: str) -> RemoteError | None:
+        """Return why the server of a home need not be asked now; None: ask it."""
+        server = server_of(home)
+        now = time.monotonic()
+        with self._lock:
+            if server not in self._silent:
+                return None
+            asked_at, error = self._silent[server]
+            if now - asked_at < SILENT_SECONDS:
+                return error
+            # Fault: a server that hangs would let all callers wait. This one asks for them.
+            self._silent[server] = now, error
+            return None

@@ -12,6 +12,7 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime
 from functools import partial
+from typing import NamedTuple
 
 from vault_memory.addons.fleet.fleet_calls import erase_copy
 from vault_memory.addons.fleet.fleet_errors import HostFull
@@ -21,7 +22,6 @@ from vault_memory.addons.fleet.scratch_room import ScratchRoom
 from vault_memory.addons.fleet.serving.away_homes import AwayHomes
 from vault_memory.addons.fleet.serving.held_vault import HeldLease, HeldVault, longest_unused
 from vault_memory.addons.fleet.serving.host_counts import HostCounts
-from vault_memory.addons.fleet.serving.host_name import HostName
 from vault_memory.addons.fleet.serving.night_pool import NightPool
 from vault_memory.addons.fleet.serving.troubled_vault import give_back_troubled, logged_trouble
 from vault_memory.addons.fleet.serving.vault_locks import VaultLocks
@@ -43,6 +43,20 @@ RETURNED_AT_ONCE = 2
 """Vaults whose homes are asked at once whether they answer again"""
 CLOSING_SECONDS = 20.0
 """For requests that still use a vault when the host ends"""
+IDLE_SECONDS = 60.0
+"""A vault without requests is given back after so long"""
+
+
+# How a host appears in the ledger, and how much it holds.
+
+
+class HostName(NamedTuple):
+    """How the other hosts know this one."""
+
+    name: str
+    address: str
+    most_open: int = 200
+    idle_seconds: float = IDLE_SECONDS
 
 
 class FleetHost:

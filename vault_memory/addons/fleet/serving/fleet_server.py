@@ -17,11 +17,10 @@ from vault_memory import places
 from vault_memory.addons.fleet.fleet_config import FleetConfig
 from vault_memory.addons.fleet.ledger.contract import Ledger
 from vault_memory.addons.fleet.ledger.ledger_errors import LedgerAway
-from vault_memory.addons.fleet.serving.fleet_host import FleetHost
+from vault_memory.addons.fleet.serving.fleet_host import FleetHost, HostName
 from vault_memory.addons.fleet.serving.fleet_service import HeldVaults, LedgerTokens
 from vault_memory.addons.fleet.serving.forwarding import ALIVE_SECONDS, Forwarding
 from vault_memory.addons.fleet.serving.host_counts import fleet_families
-from vault_memory.addons.fleet.serving.host_name import HostName
 from vault_memory.config import state_file
 from vault_memory.config.server_sections import Serve
 from vault_memory.errors import Locked

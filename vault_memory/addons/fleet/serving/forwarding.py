@@ -6,8 +6,13 @@ died, the request waits for the next holder for some seconds.
 """
 
 import hmac
+import json
 import logging
 import time
+from collections.abc import Callable
+from enum import Enum
+from functools import partial
+from typing import Any
 
 import anyio
 from starlette.datastructures import Headers
@@ -15,7 +20,6 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from vault_memory.addons.fleet.ledger.contract import Holder
 from vault_memory.addons.fleet.serving import passed_request
-from vault_memory.addons.fleet.serving.fair_threads import WAIT_SECONDS, FairThreads, NoThread
 from vault_memory.addons.fleet.serving.fleet_host import FleetHost
 from vault_memory.addons.fleet.serving.fleet_service import HELD, WRITES, LedgerTokens
 from vault_memory.addons.fleet.serving.held_vault import HeldVault
@@ -27,11 +31,11 @@ from vault_memory.addons.fleet.serving.passed_request import (
     PassedAnswer,
     PassedRequest,
 )
-from vault_memory.addons.fleet.serving.request_kind import RequestKind, kind_of
 from vault_memory.api.vault_service import RETRY_SECONDS, VaultUnavailable
 from vault_memory.errors import VaultMemoryError
 from vault_memory.http.responses import refusal
 from vault_memory.http.tokens import token_digest
+from vault_memory.mcp.tools import TOOLS
 
 logger = logging.getLogger(__name__)
 
@@ -46,6 +50,64 @@ MOST_PASSED, MOST_OF_A_HOST = 64, 16
 """Requests that wait for other hosts at once, and for one host"""
 ALIVE_SECONDS = 20.0
 """A host that used the ledger so recently takes requests of a host that drains"""
+WAIT_SECONDS = 1.0
+"""For a thread, where the caller can look again whether the call is still needed"""
+MCP = "/mcp"
+READING = frozenset({"/v1/context", "/v1/search"})
+"""Calls that send a body and write nothing"""
+KEPT = frozenset({"/v1/remember", "/v1/turns"})
+"""Calls that do nothing but what `AcknowledgedOp` can carry"""
+KEPT_TOOLS = frozenset({"memory_remember"})
+
+
+# --- Request kind ---
+
+
+class RequestKind(Enum):
+    """What a request does to its vault."""
+
+    READS = "reads"
+    KEEPS = "keeps"
+    """its effect is an acknowledged operation"""
+    WRITES = "writes"
+    """its effect is on this host only, until the next flush"""
+
+
+def kind_of(request: PassedRequest) -> RequestKind:
+    """Return what a request does. One that cannot be read writes, as far as anybody knows."""
+    path = request.target.partition("?")[0]
+    if request.method == "GET" or path in READING:
+        return RequestKind.READS
+    if path in KEPT:
+        return RequestKind.KEEPS
+    if path.rstrip("/") == MCP:
+        return _kind_of_message(request.body)
+    return RequestKind.WRITES
+
+
+def _kind_of_message(body: bytes) -> RequestKind:
+    """Return what a message of MCP does."""
+    try:
+        message: Any = json.loads(body)
+    except (ValueError, RecursionError):
+        return RequestKind.WRITES
+    # Several messages in one body are not part of the protocol any more.
+    if not isinstance(message, dict):
+        return RequestKind.WRITES
+    if message.get("method") != "tools/call":
+        return RequestKind.READS
+    arguments = message.get("params")
+    name = arguments.get("name") if isinstance(arguments, dict) else None
+    if not isinstance(name, str):
+        return RequestKind.WRITES
+    if name in KEPT_TOOLS:
+        return RequestKind.KEEPS
+    tool = TOOLS.get(name)
+    is_reading = tool is not None and tool.reads_only
+    return RequestKind.READS if is_reading else RequestKind.WRITES
+
+
+# --- Forwarding ---
 
 
 class Forwarding:
@@ -242,3 +304,52 @@ async def _refuse(send: Send, code: str, message: str, mark: bytes = b"") -> Non
     await _send_answer(
         send, PassedAnswer(503, [*response.raw_headers, *marks], bytes(response.body))
     )
+
+
+# --- Fair threads ---
+
+# Threads for calls that may take long: calls of one kind leave threads to the others.
+
+
+class NoThread(Exception):
+    """All threads for calls of this kind are in use."""
+
+
+class FairThreads:
+    """Runs calls in threads. Only the event loop may ask it."""
+
+    def __init__(self, most: int, most_of_a_kind: int) -> None:
+        """At most so many calls run at once, and so many of one kind."""
+        self._most = most
+        self._most_of_a_kind = most_of_a_kind
+        self._all: anyio.CapacityLimiter | None = None
+        self._kinds: dict[str, anyio.CapacityLimiter] = {}
+        """for kinds with calls that run or wait"""
+
+    async def run(
+        self,
+        kind: str,
+        call: Callable[..., Any],
+        *arguments: object,
+        patience: float = float("inf"),
+    ) -> Any:
+        """Run a call. Raises NoThread when its kind has none for so many seconds."""
+        if self._all is None:
+            self._all = anyio.CapacityLimiter(self._most)
+        if kind not in self._kinds:
+            self._kinds[kind] = anyio.CapacityLimiter(self._most_of_a_kind)
+        of_a_kind = self._kinds[kind]
+        owner = object()
+        try:
+            with anyio.move_on_after(patience) as waiting:
+                await of_a_kind.acquire_on_behalf_of(owner)
+            if waiting.cancelled_caught:
+                raise NoThread
+            try:
+                return await anyio.to_thread.run_sync(partial(call, *arguments), limiter=self._all)
+            finally:
+                of_a_kind.release_on_behalf_of(owner)
+        finally:
+            usage = of_a_kind.statistics()
+            if not usage.borrowed_tokens and not usage.tasks_waiting:
+                self._kinds.pop(kind, None)
