@@ -10,7 +10,7 @@ import pytest
 
 from tests.addons.page.served_page import ServedPage
 from tests.scenarios.outside import Outside
-from vault_memory.addons.page.facts.note_sentences import MOST_SENTENCES, sentences_of
+from vault_memory.addons.page.views.about_view import MOST_SENTENCES, sentences_of
 
 MIRA = "Users/mira/lantern/config"
 FORGET = re.compile(r'data-copy="(vault-memory forget --user [^"]*)"')

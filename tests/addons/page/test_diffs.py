@@ -9,9 +9,7 @@ from hypothesis import strategies as st
 
 from tests.addons.page.markup import Markup
 from tests.effort import few
-from vault_memory.addons.page.comparison.changed_words import NO_LINE_END
-from vault_memory.addons.page.comparison.common_pairs import common_pairs
-from vault_memory.addons.page.diffs import MOST_LINES, DiffLine, lines
+from vault_memory.addons.page.diffs import MOST_LINES, NO_LINE_END, DiffLine, common_pairs, lines
 from vault_memory.addons.page.render import environment
 
 AT_ONCE = 2.0

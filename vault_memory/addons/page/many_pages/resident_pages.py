@@ -10,10 +10,10 @@ from starlette.types import ASGIApp
 
 from vault_memory.addons.page.browser_sessions import key_prefix
 from vault_memory.addons.page.events import EventHub
-from vault_memory.addons.page.many_pages.call_feed import CallFeed
 from vault_memory.addons.page.page_app import PageSettings, page_application
+from vault_memory.api.daemon_changes import Changes
 from vault_memory.api.vault_service import VAULT, VaultService, opened
-from vault_memory.daemon.client import is_answered_here
+from vault_memory.daemon.client import ask, is_answered_here
 from vault_memory.errors import VaultMemoryError
 from vault_memory.http.lifespan import running
 
@@ -219,3 +219,29 @@ class ResidentPages:
 async def _ended(page: ResidentPage) -> None:
     if page.task is not None:
         await asyncio.wait([page.task])
+
+
+# --- Call feed ---
+
+# Waits for changes of a vault whose upkeep is in this process, without a socket.
+
+
+class CallFeed:
+    """Asks the calls of a vault in this process, as `ChangeFeed` asks a daemon."""
+
+    def __init__(self, memory: "VaultMemory") -> None:
+        self._socket = memory.vault.state.socket
+        self._is_closed = False
+
+    def ask(self, since: str = "", wait: float = 0.0) -> Changes | None:
+        """Returns the changes after `since`; waits for one, at most `wait` seconds."""
+        if self._is_closed:
+            return None
+        answer = ask(self._socket, "changes", {"since": since, "wait": wait})
+        if answer is None:
+            return None
+        return Changes(answer["id"], tuple(answer["notes"]), answer["lost"])
+
+    def close(self) -> None:
+        """Lets each later call return None. A call that waits returns after its wait."""
+        self._is_closed = True

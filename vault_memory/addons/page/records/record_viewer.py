@@ -1,12 +1,16 @@
 """The audit records that a session may see, and how it takes one back."""
 
-from collections.abc import Iterator, Sequence
+import hashlib
+import json
+from collections.abc import Collection, Iterator, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING
 
+from vault_memory import places
 from vault_memory.addons.page.records.record_rows import RecordRow, Undoing, row_of
-from vault_memory.addons.page.records.seen_marks import SeenMarks
 from vault_memory.api.redact_paths import folders_of, without_paths
 from vault_memory.api.vault_memory import VaultMemory
+from vault_memory.config import state_file
 from vault_memory.edits.edit_errors import UnclearId
 from vault_memory.errors import VaultMemoryError
 from vault_memory.markdown.note_items import resolve
@@ -19,6 +23,8 @@ if TYPE_CHECKING:
 EVERYTHING = "*"
 """In place of the scopes of a session that sees all of the vault"""
 HINT = "the log lists the records with their ids"
+FILE = "web-seen.json"
+MOST_MARKS = 200
 
 
 class RecordViewer:
@@ -97,3 +103,48 @@ class RecordViewer:
         """Return the kind of a note, such as `facts`; empty for a file that is no note."""
         place = self._memory.layout.place(note)
         return place.kind if place else ""
+
+
+# --- Seen marks ---
+
+# Seen marks: up to which audit record the sessions with the same rights have seen everything.
+#
+# They are in a file of the state folder, `web-seen.json`: digest of the scopes → id of the
+# record.
+
+
+class SeenMarks:
+    """The seen marks of one vault. Several processes may use the same file."""
+
+    def __init__(self, state: Path) -> None:
+        self._file = state / FILE
+        self._lock = state / f"{FILE}.lock"
+
+    def mark(self, scopes: Collection[str]) -> str:
+        """Return the id of the newest record that was seen; empty before the first mark."""
+        return self._marks().get(_digest(scopes), "")
+
+    def move(self, scopes: Collection[str], record_id: str) -> None:
+        """Move the mark forward to a record."""
+        key = _digest(scopes)
+        places.make_private(self._lock.parent)
+        with state_file.lock(self._lock):
+            marks = self._marks()
+            # Fault: an old view that is still open in another tab would move the mark back.
+            newest = max(marks.pop(key, ""), record_id)
+            marks[key] = newest
+            recent = dict(list(marks.items())[-MOST_MARKS:])
+            state_file.write(self._file, json.dumps(recent))
+
+    def _marks(self) -> dict[str, str]:
+        value = state_file.read_json(self._file)
+        # Fault: a person may edit any file of the state folder. Then all records are new.
+        if not isinstance(value, dict):
+            return {}
+        return {key: mark for key, mark in value.items() if isinstance(mark, str)}
+
+
+def _digest(scopes: Collection[str]) -> str:
+    """Return a digest: the file shall not say who looks at whose notes."""
+    names = "\n".join(sorted(scopes))
+    return hashlib.sha256(names.encode("utf-8", "surrogatepass")).hexdigest()

@@ -1,1 +1,0 @@
-"""Finds what two texts have in common, and which words of a line changed."""
