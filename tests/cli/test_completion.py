@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from tests.scenarios.outside import Outside
-from vault_memory.cli.completion.typed_line import split
+from vault_memory.cli.completion.completer import split
 
 SECONDS = 40
 SHELLS = {

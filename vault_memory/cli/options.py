@@ -20,15 +20,17 @@ if TYPE_CHECKING:
 
     from vault_memory.api import vault_memory
     from vault_memory.api.vault_memory import VaultMemory
-    from vault_memory.cli import name_check, progress_bar
+    from vault_memory.cli import progress_bar, search_text
     from vault_memory.cli.views import screen
     from vault_memory.cli.views.screen import Screen
     from vault_memory.ingest.lifecycle import Progress
+    from vault_memory.search import scope_names
 else:
     vault_memory = lazy_module("vault_memory.api.vault_memory")
-    name_check = lazy_module("vault_memory.cli.name_check")
     progress_bar = lazy_module("vault_memory.cli.progress_bar")
     screen = lazy_module("vault_memory.cli.views.screen")
+    scope_names = lazy_module("vault_memory.search.scope_names")
+    search_text = lazy_module("vault_memory.cli.search_text")
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
@@ -58,7 +60,7 @@ class Context:
         """
         memory = vault_memory.VaultMemory.open(self.vault, self.config, marks=marks)
         if self.named:
-            name_check.check_names(self, memory, makes_names=makes_names)
+            check_names(self, memory, makes_names=makes_names)
         return memory
 
     def emit(
@@ -374,3 +376,52 @@ def displayed_path(path: "Path") -> str:
         return str(path.relative_to(Path.cwd()))
     except ValueError:
         return str(path)
+
+
+# --- Misspelt and new names ---
+
+# Refuses a misspelt name of a person, channel or group, and reports a new name.
+
+
+def check_names(context: "Context", memory: "VaultMemory", *, makes_names: bool) -> None:
+    """Check the names that the options of a command give. Raises NameUnclear, NotesBelongTo.
+
+    `memory` is closed then.
+    """
+    # Fault: a wrong letter opens the memory of a person who does not exist, and what is
+    # said lands there.
+    if context.new:
+        return
+    try:
+        unknown = _unknown_names(context, memory, may_ask=makes_names)
+    except BaseException:
+        memory.close()
+        raise
+    if not unknown or context.json:
+        return
+    if makes_names:
+        for scope in unknown:
+            kind, _, name = scope.partition(":")
+            context.say(f"new {scope_names.NOUNS[kind]}: {name}")
+            if kind == "user" and scope_names.sole_owner(memory.searcher):
+                context.say(
+                    "nobody has named the owner of the notes at the top:"
+                    f" `vault-memory init --user {name}`, if they are those of {name}"
+                )
+        return
+    for line in search_text.unknown_scope_texts({"unknown_scopes": unknown}):
+        context.say(line)
+    context.told_unknown = True
+
+
+def _unknown_names(context: "Context", memory: "VaultMemory", *, may_ask: bool) -> list[str]:
+    """Return the new names. A person at a terminal may accept a second person."""
+    try:
+        return scope_names.unknown_names(memory.searcher, context.named)
+    except scope_names.NotesBelongTo as refusal:
+        if not (may_ask and context.can_ask()):
+            raise
+        context.line(refusal.message)
+        if not click.confirm(f"Add {refusal.name} as a second person?"):
+            raise
+        return [f"user:{refusal.name}"]

@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     from vault_memory.admin import init_vault, layout_setup, owner
     from vault_memory.admin.config_change import ConfigChange
     from vault_memory.api import status_report
-    from vault_memory.cli import owner_question
     from vault_memory.cli.completion import script_install
     from vault_memory.contract.setup_answers import (
         CompletionJson,
@@ -27,6 +26,7 @@ if TYPE_CHECKING:
         LayoutProposalJson,
     )
     from vault_memory.rules.paths.layout_survey import LayoutProposal
+    from vault_memory.search.open_vault import OpenVault
     from vault_memory.search.vault_layout import LayoutReport
     from vault_memory.vault import marker as vault_marker
 else:
@@ -34,7 +34,6 @@ else:
     layout_setup = lazy_module("vault_memory.admin.layout_setup")
     init_vault = lazy_module("vault_memory.admin.init_vault")
     owner = lazy_module("vault_memory.admin.owner")
-    owner_question = lazy_module("vault_memory.cli.owner_question")
     vault_marker = lazy_module("vault_memory.vault.marker")
     script_install = lazy_module("vault_memory.cli.completion.script_install")
 
@@ -94,9 +93,7 @@ def init(context: Context, path: str | None, options: InitOptions) -> None:
     context.vault = str(root)
     with open_with_layout(context, options.layout, is_setup=True) as memory:
         report = memory.vault.layout_report()
-        named = owner_question.owner_of_new_notes(
-            context, memory.vault, options.user, is_new=is_new
-        )
+        named = owner_of_new_notes(context, memory.vault, options.user, is_new=is_new)
         previous = memory.vault.marker.owner
     if named:
         owner.set_owner(root, named)
@@ -112,7 +109,7 @@ def init(context: Context, path: str | None, options: InitOptions) -> None:
     examples = f" with {count} example files" if count else ""
     context.emit(answer, lambda: f"made a vault at {name}{examples}")
     if marker.owner:
-        context.say(owner_question.owner_text(marker.owner, previous))
+        context.say(owner_text(marker.owner, previous))
     command = f"vault-memory --vault {name}"
     context.say(f"next: {command} search …, or {command} run")
 
@@ -228,3 +225,33 @@ def completion(context: Context, shell: str, install: bool) -> None:
         context.emit(answer, lambda: script, verbatim=True)
     else:
         context.emit(answer, lambda: script_install.report(shell, place))
+
+
+# --- Owner question ---
+
+# Asks whose notes a vault has.
+
+
+def owner_of_new_notes(
+    context: Context, vault: "OpenVault", named: str | None, *, is_new: bool
+) -> str:
+    """Return the owner to write into the marker; "" where it is known, or stays unknown."""
+    if named is not None:
+        if not named.strip():
+            raise UsageError("`--user` needs a name", hint="write `--user NAME`")
+        return named.strip()
+    if owner.has_owner(vault):
+        return ""
+    login = owner.login_name()
+    if context.can_ask() and not context.quiet:
+        answer: str = click.prompt("Whose notes are these?", default=login)
+        return answer.strip()
+    # Fault: a vault that is in use without a name must not get one unasked.
+    return login if is_new else ""
+
+
+def owner_text(name: str, previous: str) -> str:
+    """Return who owns the notes now, and who no longer does."""
+    is_changed = previous not in ("", name)
+    before = f", no longer to {previous}" if is_changed else ""
+    return f"these notes belong to {name}{before}"

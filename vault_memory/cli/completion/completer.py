@@ -7,19 +7,53 @@ what it means. Errors are silent, because the person is still typing.
 
 import os
 import re
+import shlex
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import click
 
 from vault_memory.cli.completion import completion_values
 from vault_memory.cli.completion.completion_values import Values
-from vault_memory.cli.completion.typed_line import TypedLine, split
 from vault_memory.cli.root import COMMANDS, Commands, cli
 
 _SHORT = re.compile(r"(?<=[.;:])\s|\n")
 _SPECIAL = re.compile(r"([^\w@%+=:,./~-])")
+
+
+# --- The typed line ---
+
+# A command line that a person is still typing, as its shell splits it.
+
+
+class TypedLine(NamedTuple):
+    """A command line up to the cursor."""
+
+    before: list[str]
+    """The complete words, without the name of the program"""
+    word: str
+    """The word at the cursor; empty after a space"""
+    quote: str = ""
+    """The quotation mark that is open at the cursor"""
+
+
+def split(text: str) -> TypedLine:
+    """Split a line. A quotation mark may still be open at its end."""
+    for quote in ("", '"', "'"):
+        try:
+            words = shlex.split(text + quote)
+        except ValueError:
+            # Another mark is open, or the last letter is a backslash.
+            continue
+        if not quote and text[-1:].isspace() and not text.endswith("\\ "):
+            words.append("")
+        return TypedLine(words[1:-1], words[-1], quote)
+    return split(text[:-1])
+
+
+# --- Completer ---
 
 
 @dataclass(slots=True)
