@@ -8,13 +8,12 @@ watcher and passes them to `turn`: a daemon does that for one vault, a host for 
 import logging
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from vault_memory.api.vault_memory import VaultMemory
 from vault_memory.daemon.changes.change_ring import ChangeRing
-from vault_memory.daemon.changes.side_files import SideFiles
 from vault_memory.daemon.read_barrier import GRACE_SECONDS, Barrier
 from vault_memory.daemon.turns.idle_vault import close_connections
 from vault_memory.daemon.upkeep.conversation_upkeep import ConversationUpkeep
@@ -31,7 +30,8 @@ from vault_memory.index.store import Index
 from vault_memory.ingest.large_notes import is_heavy
 from vault_memory.ingest.lifecycle import Indexing
 from vault_memory.ingest.scan import ScanReport
-from vault_memory.vault.reader import Identity
+from vault_memory.vault.listing import Stat
+from vault_memory.vault.reader import Folder, Identity
 from vault_memory.vault.watch.change_queue import ChangeHints
 from vault_memory.vault.watch.note_event import NoteEvent
 
@@ -417,3 +417,38 @@ class VaultUpkeep:
 
 def _summary(paths: Sequence[str]) -> str:
     return paths[0] if len(paths) == 1 else f"{len(paths)} notes"
+
+
+# --- Side files ---
+
+# Files that search does not read, such as INBOX pages and audit files, between two scans.
+#
+# A scan only lists them. So their times and sizes are compared with those of the last scan.
+
+
+class SideFiles:
+    """The states of these files at the last scan."""
+
+    def __init__(self, folder: Folder) -> None:
+        self._folder = folder
+        self._states: dict[str, Stat | None] | None = None
+
+    def changed(self, paths: Iterable[str]) -> list[str] | None:
+        """Returns which files differ from the last scan; None without an earlier scan."""
+        previous = self._states
+        self._states = {path: self._state(path) for path in paths}
+        if previous is None:
+            return None
+        names = sorted(previous.keys() | self._states.keys())
+        return [path for path in names if previous.get(path) != self._states.get(path)]
+
+    def forget(self) -> None:
+        """Forgets the last scan, while no client needs the difference."""
+        self._states = None
+
+    def _state(self, path: str) -> Stat | None:
+        try:
+            return self._folder.stat(path)
+        except VaultMemoryError:
+            # Fault (B40): the state is unknown now. At worst a client reads the file again.
+            return None
