@@ -6,6 +6,7 @@ neither none nor two.
 
 import logging
 from collections.abc import Callable, Iterable
+from dataclasses import replace
 from typing import Literal, NamedTuple
 
 from vault_memory.edits.audit_log import AuditLog
@@ -14,23 +15,24 @@ from vault_memory.edits.commands import EditCommand, SaveText
 from vault_memory.edits.edit_errors import NotRecorded
 from vault_memory.edits.inbox import Inbox
 from vault_memory.edits.note_access import NoteAccess, NoteState
+from vault_memory.edits.plans.edit_plan import plan_command
 from vault_memory.edits.plans.plan import EditPlan, PlanInputs
-from vault_memory.edits.plans.write_record import Records, plan_again, record_of
-from vault_memory.errors import NoteUnreadable
-from vault_memory.lazy import lazy_module
-from vault_memory.rules.edits.audit_record import Record
+from vault_memory.errors import NoteUnreadable, VaultMemoryError
+from vault_memory.markdown.document import parse
+from vault_memory.markdown.note_items import items_of
+from vault_memory.rules.edits.audit_record import Record, moment_of
+from vault_memory.rules.edits.ownership import changed_texts
 from vault_memory.vault.reader import Note
 from vault_memory.vault.snapshots import revision_of
 from vault_memory.vault.write.journal import PendingWrite
+from vault_memory.vault.write.journal import PendingWrite as WriteOp
 from vault_memory.vault.write.writer import Writer
 
 TYPE_CHECKING = False  # as in `typing`, which takes time to load
-if TYPE_CHECKING:
-    from vault_memory.edits.audit import deletion_times
-else:
-    deletion_times = lazy_module("vault_memory.edits.audit.deletion_times")
 
 logger = logging.getLogger(__name__)
+Records = tuple[Record, ...]
+"""of one note, the oldest first"""
 
 
 class Listeners(NamedTuple):
@@ -67,7 +69,7 @@ class AuditRecorder:
             look_ups.human_items,
             access.deleted,
             access.kept_out,
-            lambda *turn: deletion_times.DeletionTimes(access, trail, writer).said_later(*turn),
+            lambda *turn: DeletionTimes(access, trail, writer).said_later(*turn),
         )
         self._trail, self._inbox, self._writer = trail, inbox, writer
         self._listeners = listeners
@@ -219,3 +221,133 @@ class AuditRecorder:
 def _says_anything(record: Record, write: PendingWrite) -> bool:
     """Whether a write changed its note, had nothing to change, or left a copy."""
     return bool(record.applied) or write.outcome != "unchanged"
+
+
+# --- The record of a write ---
+
+# The audit record of a write: what its plan did, also when another process finds the write
+# after a crash.
+
+
+def plan_again(run: EditCommand, op: WriteOp, known: PlanInputs, earlier: Records) -> EditPlan:
+    """The plan of a write that this process did not plan itself; `earlier` are the records before the write.
+
+    A write that waited is carried out just before a later run on the same note. Planned again with the
+    record of that later run, it would seem to do something else. Raises NoteUnreadable.
+    """
+    before = known.bytes_of(op.expected)
+    records = earlier
+    # Fault (B33): a write that waited is carried out before a later command. Planned
+    # from the record of that later one, it would seem to do something else.
+    if op.outcome == "written":
+        records = _up_to(run.planned_after, earlier)
+    lookup = replace(
+        known, records=lambda note: records if note == run.note else known.records(note)
+    )
+    try:
+        return plan_command(run, before, lookup, base=known.bytes_of(op.base))
+    except NoteUnreadable:
+        raise  # the audit: what was done can be told once it is read
+    except VaultMemoryError as error:
+        logger.warning("what run %s did cannot be told: %s", run.id, error.message)
+        return EditPlan(before, before)
+
+
+def record_of(run: EditCommand, op: WriteOp, plan: EditPlan, known: PlanInputs) -> Record:
+    """The record of a write with this plan."""
+    after = plan.before if op.after == op.expected else plan.after
+    # Fault (B33): the write ended without effect, and the record must not claim its
+    # ops.
+    if plan.changes and op.after == op.expected:
+        plan = replace(plan, applied=())
+    if op.outcome == "copied":
+        why = f"{run.why} (it lies in a copy beside the note)".strip()
+        run = replace(run, why=why)
+    record = plan.record(run, after)
+    # Fault (A1): another text than the planned one came into the note, by a merge or by
+    # a plan on another version.
+    if record.after != (op.after or ""):
+        record = plan.record(run, known.bytes_of(op.after))
+    return record
+
+
+def _up_to(record_id: str | None, records: Records) -> Records:
+    """The records from which a write was planned whose text went into the note as it was planned.
+
+    A person may have decided otherwise while it waited. Planned from all records, it would seem not done.
+    """
+    if record_id is None:
+        return records
+    ids = [record.id for record in records]
+    if record_id in ids:
+        return records[: ids.index(record_id) + 1]
+    return records if record_id else ()
+
+
+# --- Deletion times ---
+
+
+class _LastRecord(NamedTuple):
+    """The last record that wrote or removed an item."""
+
+    at: float
+    """seconds since 1970"""
+    removed: bool
+
+
+class DeletionTimes:
+    """When items were deleted, by the audits, the stored versions and the files of a vault."""
+
+    def __init__(
+        self, access: "NoteAccess", trail: "AuditLog", writer: "Callable[[], Writer]"
+    ) -> None:
+        self._access, self._trail, self._writer = access, trail, writer
+
+    def said_later(self, command: "EditCommand", note: str, text: str, turn: str) -> bool:
+        """Returns whether a turn of a command is later than the deletion of an item of a note.
+
+        `text` is the normalised text of the item.
+        """
+        turn_time = (command.spoken or {}).get(turn)
+        if not turn_time:
+            return False
+        now = moment_of(command.ts).timestamp()
+        return moment_of(turn_time).timestamp() > self._deleted_at(note, text, now)
+
+    def _deleted_at(self, note: str, text: str, now: float) -> float:
+        """Returns when a person deleted an item of a note, in seconds since 1970."""
+        last = self._last_record(note, text, now)
+        if last.removed:
+            return last.at
+        was_observed, absent_since = self._seen_without(note, text)
+        if was_observed and last.at <= absent_since <= now:
+            return absent_since
+        # Fault: a copied file may have the time of an older one. The change of its entry in the
+        # folder is later. Where both are wrong, the clock that gave them is another one.
+        times = (seconds for seconds in self._access.times(note) if last.at <= seconds <= now)
+        return next(times, last.at)
+
+    def _last_record(self, note: str, text: str, now: float) -> _LastRecord:
+        last = _LastRecord(0.0, False)
+        for record in self._trail.of(note):
+            at = moment_of(record.ts).timestamp()
+            # What is later than the night itself has the time of another clock.
+            for applied in record.applied if at <= now else ():
+                removed, added = changed_texts(applied)
+                if text in removed | added:
+                    last = _LastRecord(at, text not in added)
+        return last
+
+    def _seen_without(self, note: str, text: str) -> tuple[bool, float]:
+        """Returns whether a version before the present file lacks an item, and when the first was seen."""
+        snapshots = self._writer().snapshots
+        live = self._access.read(note)
+        first: float | None = None
+        for version in snapshots.chain(self._access.real(note)):
+            raw = snapshots.bytes_of(version.revision)
+            if raw is None or text in {item.key[1] for item in items_of(parse(raw))}:
+                break
+            # The file of the present version tells better when it was saved.
+            is_live = live is not None and version.revision == live.revision
+            first = None if is_live else version.at
+        return first is not None, first or 0.0

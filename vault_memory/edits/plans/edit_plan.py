@@ -5,6 +5,7 @@ meanwhile, and after a crash for the record that was not yet written. The same f
 time, so the record always shows what was done.
 """
 
+from collections.abc import Iterable
 from dataclasses import replace
 from typing import TYPE_CHECKING, assert_never
 
@@ -18,6 +19,7 @@ from vault_memory.edits.commands import (
     MergeCopy,
     MoveSections,
     OpForPerson,
+    ProposalDecision,
     RecordDuplicates,
     RedactText,
     RestoreLines,
@@ -26,47 +28,59 @@ from vault_memory.edits.commands import (
     SaveText,
     UndoRecord,
 )
-from vault_memory.edits.plans.plan import EditPlan, PlanInputs, RedactionPlan, apply_by_policy
+from vault_memory.edits.plans.plan import (
+    EditPlan,
+    PlanInputs,
+    RedactionPlan,
+    any_applied,
+    apply_by_policy,
+)
 from vault_memory.lazy import lazy_module
-from vault_memory.markdown.document import parse, render
+from vault_memory.markdown.document import SectionedDoc, parse, render
 from vault_memory.markdown.note_items import items_of
 from vault_memory.rules.edits.audit_record import (
     BOT_SOURCES,
     Proposal,
     RecordedOp,
     known_proposals,
+    proposals_of,
     propose,
 )
-from vault_memory.rules.edits.ops import Rejected
-from vault_memory.rules.edits.ownership import replay
+from vault_memory.rules.edits.ops import (
+    AddHeading,
+    Append,
+    Applied,
+    Rejected,
+    as_json,
+    new_text,
+    op_of,
+)
+from vault_memory.rules.edits.ownership import DELETED, replay
 from vault_memory.rules.edits.skipped_duplicates import skipped_op
 
 if TYPE_CHECKING:
     from vault_memory.edits.plans import (
-        decide_proposals,
         edit_text,
         fact_edits,
         merge_copy,
         move_sections,
-        refusals,
         restore_lines,
         save_text,
         undo_record,
     )
     from vault_memory.rules.conflicts import one_box
-    from vault_memory.rules.edits import rebase
+    from vault_memory.rules.edits import rebase, stale_proposal
 else:
-    decide_proposals = lazy_module("vault_memory.edits.plans.decide_proposals")
     edit_text = lazy_module("vault_memory.edits.plans.edit_text")
     fact_edits = lazy_module("vault_memory.edits.plans.fact_edits")
     merge_copy = lazy_module("vault_memory.edits.plans.merge_copy")
     move_sections = lazy_module("vault_memory.edits.plans.move_sections")
-    refusals = lazy_module("vault_memory.edits.plans.refusals")
     restore_lines = lazy_module("vault_memory.edits.plans.restore_lines")
     save_text = lazy_module("vault_memory.edits.plans.save_text")
     undo_record = lazy_module("vault_memory.edits.plans.undo_record")
     one_box = lazy_module("vault_memory.rules.conflicts.one_box")
     rebase = lazy_module("vault_memory.rules.edits.rebase")
+    stale_proposal = lazy_module("vault_memory.rules.edits.stale_proposal")
 
 
 def plan_command(
@@ -122,7 +136,7 @@ def _plan_of_records(
         case UndoRecord(record_id):
             return undo_record.plan_undo(command, record_id, before, inputs)
         case DecideProposals(decisions):
-            return decide_proposals.plan_decisions(command, decisions, before, inputs)
+            return plan_decisions(command, decisions, before, inputs)
         case RedactText(count):
             op = RecordedOp({"op": FORGET}, "applied")
             return RedactionPlan(before, before, (op,) * count)
@@ -157,7 +171,7 @@ def _plan_ops(
         ops, conflicts = rebased.ops, rebased.proposed
     deleted: tuple[Rejected, ...] = ()
     if command.spoken is not None:
-        ops, deleted = refusals.refuse_deleted(command, ops, inputs)
+        ops, deleted = refuse_deleted(command, ops, inputs)
     outcome, proposed = apply_by_policy(command, before, ops, inputs)
     after = render(outcome.doc) if outcome.has_applied else before
     proposals = (*conflicts, *proposed)
@@ -189,3 +203,78 @@ def _plan_retirement(before: bytes | None) -> EditPlan:
     if before is None:
         return EditPlan(None, None)
     return EditPlan(before, None, (RecordedOp({"op": "retire"}, "applied"),))
+
+
+# --- Refusals ---
+
+
+def refuse_deleted(
+    command: EditCommand, ops: Iterable[object], inputs: PlanInputs
+) -> tuple[tuple[object, ...], tuple[Rejected, ...]]:
+    """Returns the ops of a command that may be applied, and those that say again what a person deleted."""
+    is_deleted = inputs.is_deleted(command)
+    allowed: list[object] = []
+    refused: list[Rejected] = []
+    missing: set[str] = set()
+    for value in ops:
+        op = op_of(value)
+        text = None if op is None else new_text(op)
+        if text and any(is_deleted(text.heading, line) for line in text.lines):
+            refused.append(Rejected(value, DELETED))
+            if isinstance(op, AddHeading):
+                missing.add(op.heading)
+            continue
+        # Fault: the other lines of a new section would be lost with its first one.
+        if isinstance(op, Append) and op.heading in missing:
+            missing.remove(op.heading)
+            value = as_json(AddHeading(op.heading, (op.line,)))
+        allowed.append(value)
+    return tuple(allowed), tuple(refused)
+
+
+# --- Decisions on proposals ---
+
+# Plans decisions on proposals: approved ops are applied if they still fit, and every decision
+# is recorded.
+
+
+def plan_decisions(
+    command: EditCommand,
+    decisions: tuple[ProposalDecision, ...],
+    before: bytes | None,
+    inputs: PlanInputs,
+) -> EditPlan:
+    """Returns the plan. A decision on a proposal that is not open has no effect."""
+    proposals = proposals_of(inputs.records(command.note)).values()
+    open_proposals = {proposal.id: proposal for proposal in proposals if proposal.state == "open"}
+    doc = parse(before or b"")
+    applied: tuple[Applied, ...] = ()
+    decided: list[Proposal] = []
+    for decision in decisions:
+        proposal = open_proposals.pop(decision.proposal_id, None)
+        # Fault (B48): a decision that is carried out again after a crash must not apply
+        # its op twice.
+        if proposal is None:
+            continue
+        state, reason = decision.state, decision.reason
+        if state == "approved":
+            stale, doc, new_ops = _approve(proposal, doc)
+            applied += new_ops
+            if stale:
+                state, reason = "stale", stale
+        decided.append(replace(proposal, state=state, reason=reason))
+    after = render(doc) if any_applied(applied) else before
+    return EditPlan(before, after, applied, (), tuple(decided))
+
+
+def _approve(
+    proposal: Proposal, doc: SectionedDoc
+) -> tuple[str, SectionedDoc, tuple[Applied, ...]]:
+    """Applies the proposed op. Returns why it is stale, or an empty string; then the text and the applied ops."""
+    outcome = stale_proposal.apply_proposed(proposal, doc)
+    stale = stale_proposal.why_stale(proposal, doc)
+    # The user may have made the proposed change by hand before approving it.
+    is_duplicate = any(op.outcome == "noop_dup" for op in outcome.applied)
+    if stale and not is_duplicate:
+        return stale, doc, ()
+    return "", outcome.doc, outcome.applied
