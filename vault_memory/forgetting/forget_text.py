@@ -3,24 +3,25 @@
 The verification reads all files and rows again. It does not rely on the redaction.
 """
 
+import json
 import logging
 import secrets
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from vault_memory.config import state_file
 from vault_memory.database.connection import DatabaseError
 from vault_memory.edits.calls import aware
 from vault_memory.errors import VaultMemoryError
-from vault_memory.forgetting.night_reports import redact_reports, reports_with_text
-from vault_memory.forgetting.residue import NAMED, find_traces
 from vault_memory.forgetting.state_residue import (
+    NAMED,
     ON_SERVER,
     damaged_files,
     files_put_aside,
+    find_traces,
     orphaned_audits,
     rename,
     running_daemon,
@@ -58,6 +59,11 @@ AGAIN = "the text is there again; run `forget` again"
 BUILDING = "build.lock"
 CLEARED = ("journal.sqlite", "index/")
 """The files of the state folder that are redacted"""
+LAST_REPORTS = "nights/*.last.json"
+REPORT_PAGES = ("nights/reports/*.md", "nights/aged-out.jsonl")
+REPORT_TEXTS = ("outcome", "by_day", "speakers", "files")
+"""Fields of a report that may have names and words. Without its other fields a night would read all
+turns again."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -355,3 +361,70 @@ def _is_temporary(path: str) -> bool:
     """Whether the name is one that the writer gives to temporary and displaced files."""
     name = path.rpartition("/")[2]
     return name.startswith(".") and ".~" in name
+
+
+# --- Night reports ---
+
+# Removes a text from what the nights reported, in the state folder.
+#
+# The last report of a channel names who spoke in it.
+
+
+def redact_reports(
+    state: Path, matcher: "TextMatcher", scopes: Collection[str] | None
+) -> list[Path]:
+    """Redacts the reports of these scopes, of all for None. Returns the files that changed."""
+    changes = dict(_redacted_reports(state, matcher, scopes))
+    if scopes is None:
+        changes |= dict(_redacted_pages(state, matcher))
+    for file, text in changes.items():
+        state_file.write(file, text)
+    return list(changes)
+
+
+def reports_with_text(
+    state: Path, matcher: "TextMatcher", scopes: Collection[str] | None
+) -> list[Path]:
+    """Returns the reports that `redact_reports` would change."""
+    pages = _redacted_pages(state, matcher) if scopes is None else ()
+    changes = (*_redacted_reports(state, matcher, scopes), *pages)
+    return [file for file, _ in changes]
+
+
+def _redacted_reports(
+    state: Path, matcher: "TextMatcher", scopes: Collection[str] | None
+) -> Iterator[tuple[Path, str]]:
+    for file in sorted(state.glob(LAST_REPORTS)):
+        report = state_file.read_json(file)
+        if not isinstance(report, dict):
+            # Fault: a damaged file has no fields to redact. The search for residue names it.
+            continue
+        if scopes is None or report.get("scope") in scopes:
+            texts = {key: report[key] for key in REPORT_TEXTS if key in report}
+            redacted = _without(texts, matcher)
+            if redacted != texts:
+                yield file, json.dumps(report | redacted)
+
+
+def _redacted_pages(state: Path, matcher: "TextMatcher") -> Iterator[tuple[Path, str]]:
+    for pattern in REPORT_PAGES:
+        for file in sorted(state.glob(pattern)):
+            lines = file.read_text("utf-8", "replace").splitlines(keepends=True)
+            others = [line for line in lines if not matcher.hides(line)]
+            if others != lines:
+                yield file, "".join(others)
+
+
+def _without(value: Any, matcher: "TextMatcher") -> Any:
+    """Returns a JSON value without the strings and keys that contain the text."""
+    if isinstance(value, Mapping):
+        return {
+            key: _without(entry, matcher) for key, entry in value.items() if not matcher.hides(key)
+        }
+    if isinstance(value, list):
+        return [_without(entry, matcher) for entry in value if not _hides(entry, matcher)]
+    return "" if _hides(value, matcher) else value
+
+
+def _hides(value: Any, matcher: "TextMatcher") -> bool:
+    return isinstance(value, str) and matcher.hides(value)
