@@ -18,9 +18,9 @@ from tests.http.test_serve import token_for
 from tests.scenarios.outside import PATIENCE_SECONDS, Outside, until
 from tests.scenarios.outside import outside as outside
 from vault_memory.api.vault_memory import VaultMemory
-from vault_memory.http import acceptor, auth
-from vault_memory.http.acceptor import limits_of_process
+from vault_memory.http import auth, listen
 from vault_memory.http.connections import Limits
+from vault_memory.http.listen import limits_of_process
 
 Serve = Callable[..., Served]
 HEAD = b"Host: localhost\r\n"
@@ -348,7 +348,7 @@ def test_with_few_descriptors_strangers_neither_block_clients_nor_fill_the_log(
 def test_after_a_shortage_of_descriptors_as_many_clients_are_accepted_as_before(
     memory: VaultMemory, serve: Serve, monkeypatch: pytest.MonkeyPatch
 ):
-    monkeypatch.setattr(acceptor, "RECOVERY_SECONDS", 0.2)
+    monkeypatch.setattr(listen, "RECOVERY_SECONDS", 0.2)
     limits = Limits()
     server = serve(memory, limits=limits)
     url = httpx.URL(server.url)

@@ -12,8 +12,8 @@ import pytest
 
 from tests.http.many_vaults import TOKENS, Start, starter
 from tests.scenarios.outside import until
-from vault_memory.http.acceptor import limits_of_process
 from vault_memory.http.connections import HOST_LIMITS
+from vault_memory.http.listen import limits_of_process
 from vault_memory.http.many_vaults import MOST_CALLS, MOST_WAITING
 
 ALMOST = 1_000_000
