@@ -10,12 +10,15 @@ from hypothesis import strategies as st
 from tests.learning.test_brains import model
 from tests.models.scripted import Asked, Sent, learns
 from vault_memory.learning.costs.token_budget import (
+    LARGEST,
     MOST_QUESTIONS,
+    NAME,
     TOO_MANY,
     BudgetedBrain,
     TokenBudget,
+    Usage,
+    UsageLog,
 )
-from vault_memory.learning.costs.usage_log import LARGEST, NAME, Usage, UsageLog
 from vault_memory.models.llm.phrase_rules import RulesBrain
 from vault_memory.models.llm.token_count import CallTokens, estimated_tokens, tokens_of_reply
 from vault_memory.rules.learning.model_prompt import Excerpt, Prompt

@@ -3,12 +3,12 @@
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, assert_never
+from typing import TYPE_CHECKING, NamedTuple, assert_never
 
 from vault_memory.edits.commands import ApplyOps, OpForPerson
+from vault_memory.errors import VaultMemoryError
 from vault_memory.learning.conflicts.authorship import TOLD, AuthorLookup
-from vault_memory.learning.conflicts.model_pairs import ModelVerdicts, contradictions_by_model
-from vault_memory.learning.enrichment.asked_keys import note_asked
+from vault_memory.learning.enrichment.asked_keys import keys_asked, note_asked
 from vault_memory.learning.known_items import items_in, memory_notes
 from vault_memory.learning.policy.edit_cause import EditCause
 from vault_memory.markdown.document import SectionedDoc
@@ -25,6 +25,7 @@ from vault_memory.rules.conflicts.contradictions import (
     ordered,
     settle,
 )
+from vault_memory.rules.conflicts.pairs import likely_pairs, pair_id
 from vault_memory.rules.conflicts.settling import (
     losing_ops,
     marking_op,
@@ -37,7 +38,9 @@ from vault_memory.rules.edits.apply_ops import apply_ops
 from vault_memory.rules.edits.audit_record import propose
 from vault_memory.rules.edits.ops import Op, as_json, new_text
 from vault_memory.rules.facts.fact import folded_facts, has_ended, read_facts
+from vault_memory.rules.facts.found_entities import read_verdicts
 from vault_memory.rules.learning.content_key import content_key
+from vault_memory.rules.learning.model_prompt import Prompt, filled
 from vault_memory.rules.learning.rule_cap import active_rules
 from vault_memory.rules.learning.twins import LOST
 
@@ -48,6 +51,8 @@ MOST_ROUNDS = 20
 """Each round settles all conflicts that share no line; the next night goes on"""
 NIGHTLY = "nightly"
 WHY = "the notes contradict each other"
+WITHOUT_VERDICTS = ("rules", "labels")
+"""Ways of answering in which no pair is judged"""
 
 
 def conflicts(cycle: "LearningCycle") -> None:
@@ -348,4 +353,66 @@ def _item(note: str, heading: str, text: str, scope: str, *, is_rule: bool = Fal
         ref=fields.ref,
         unclear=fields.unclear,
         is_rule=is_rule,
+    )
+
+
+# --- Verdicts of a model ---
+
+# Asks a model which statements contradict each other: one question a night.
+
+
+class ModelVerdicts(NamedTuple):
+    """What a model said about pairs of statements."""
+
+    contradictions: tuple[Contradiction, ...] = ()
+    asked: tuple[str, ...] = ()
+    """the pairs about which it answered, and the night; noted when they are settled"""
+    has_more: bool = False
+    """whether pairs may wait for the next night, even if no note changes until then"""
+
+
+NOTHING = ModelVerdicts()
+NEXT_NIGHT = ModelVerdicts(has_more=True)
+
+
+def contradictions_by_model(
+    cycle: "LearningCycle", statements: Iterable[Statement]
+) -> ModelVerdicts:
+    """Asks a model once a night, whether it read turns tonight or not; nothing without a model."""
+    request, outcome = cycle.request, cycle.outcome
+    most = request.conflict_pairs
+    if not most or not request.has_model:
+        return NOTHING
+    earlier = keys_asked(cycle, "pairs")
+    night = f"night:{cycle.checkpoint.night}"
+    # Fault: a round that is not finished asks too early, and would ask a second time in its night.
+    # Where the rules answered, the model is not there.
+    if outcome.more or outcome.reason or outcome.rung == "rules" or night in earlier:
+        return NEXT_NIGHT
+    chosen = likely_pairs(statements, earlier, most)
+    # Fault: a model answers with ids of its own. Only those of the asked pairs count.
+    pairs = {pair_id(first.id, second.id): (first, second) for first, second in chosen}
+    if not pairs:
+        return NOTHING
+    lines = [
+        f"[{id_}] 1. {first.words}\n    2. {second.words}" for id_, (first, second) in pairs.items()
+    ]
+    try:
+        template = cycle.deps.instructions("conflicts")
+        system = filled(template, {"who": cycle.name})
+        prompt = Prompt("conflicts", system, (("pairs", "\n".join(lines)),))
+        answer = cycle.ask("conflicts", prompt.fitted(cycle.request.room))
+    except VaultMemoryError as error:
+        # Fault: the model is out of reach. The other conflicts are settled without it.
+        outcome.reason = outcome.reason or error.message
+        return NEXT_NIGHT
+    # Fault: neither the rules nor one word for each turn tell what a sentence means. The pairs wait
+    # for a model.
+    if cycle.checkpoint.answers["conflicts"]["rung"] in WITHOUT_VERDICTS:
+        return NEXT_NIGHT
+    verdicts = sorted(read_verdicts(answer, pairs))
+    return ModelVerdicts(
+        tuple(ordered("meaning", *pairs[id_]) for id_ in verdicts),
+        (*pairs, night),
+        has_more=len(pairs) == most,
     )

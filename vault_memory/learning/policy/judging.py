@@ -5,7 +5,7 @@ turns. When the policy fails, nothing is written and the turns stay unread.
 """
 
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, cast
 
@@ -13,7 +13,6 @@ from vault_memory.errors import VaultMemoryError
 from vault_memory.learning.note_lines import line_of
 from vault_memory.learning.policy.deletions import leave_out_deleted
 from vault_memory.learning.policy.episode_support import EpisodeSupport
-from vault_memory.learning.policy.held_twins import HeldTwins
 from vault_memory.learning.policy.judged import Judged, PolicyDeps, SpokenLine, WrittenForm
 from vault_memory.learning.policy.spoken_rules import count_of_orders, spoken_rules
 from vault_memory.learning.policy.withdrawals import find_withdrawn
@@ -37,6 +36,7 @@ from vault_memory.rules.learning.policy.held_candidates import (
 )
 from vault_memory.rules.learning.policy.secret_masks import MASK
 from vault_memory.rules.learning.policy.withdrawn_turns import WITHDRAWN, is_withdrawn
+from vault_memory.rules.learning.twins import TwinIndex
 from vault_memory.rules.learning.write_policy import (
     DROP,
     LOGGED,
@@ -433,3 +433,44 @@ class _Judge:
 
     def _key(self, text: str) -> str:
         return content_key(self._cycle.scope, text)
+
+
+# --- Held twins ---
+
+# Finds the held candidate that a new one repeats, in the same words or nearly so.
+
+
+class HeldTwins:
+    """The candidates of a ledger, indexed by kind at the first look."""
+
+    def __init__(self, ledger: Mapping[str, HeldCandidate]) -> None:
+        self._ledger = ledger
+        self._indexes: dict[str, TwinIndex] = {}
+        self._ids: dict[str, list[str]] = {}
+
+    def find(self, candidate: HeldCandidate) -> HeldCandidate | None:
+        """Returns the held candidate with the same id, else one that says the same."""
+        if candidate.id in self._ledger:
+            return self._ledger[candidate.id]
+        index = self._index_of(candidate.kind)
+        twin = index.find(candidate.text)
+        # Fault: a rival, such as another number, is no repetition.
+        if twin is None or not twin.is_duplicate:
+            return None
+        return self._ledger[self._ids[candidate.kind][twin.position]]
+
+    def add(self, candidate: HeldCandidate) -> None:
+        """Adds a candidate that is new in the ledger."""
+        self._index_of(candidate.kind).add(candidate.text)
+        self._ids[candidate.kind].append(candidate.id)
+
+    def _index_of(self, kind: str) -> TwinIndex:
+        if kind not in self._indexes:
+            candidates = [
+                candidate for candidate in self._ledger.values() if candidate.kind == kind
+            ]
+            texts = [candidate.text for candidate in candidates]
+            # Fault: "I hate myself and rain" would be a repetition of "I hate myself".
+            self._indexes[kind] = TwinIndex(texts, contained=False)
+            self._ids[kind] = [candidate.id for candidate in candidates]
+        return self._indexes[kind]
