@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from tests.effort import cases
 from tests.scenarios.test_hostile import HOSTILE
 from vault_memory.markdown.blocks import outline as outline_module
-from vault_memory.markdown.chunking import chunk_limit as capping_module
+from vault_memory.markdown.chunking import chunker as capping_module
 from vault_memory.markdown.chunking import chunker as chunks_module
 from vault_memory.markdown.chunking.chunk_text import Chunk
 from vault_memory.markdown.chunking.chunker import chunk

@@ -12,9 +12,8 @@ from itertools import product
 from typing import NamedTuple
 
 from vault_memory.markdown.items import normalised
-from vault_memory.markdown.merging.pairing import Pairing
 from vault_memory.markdown.merging.parsed_note import ParsedNote
-from vault_memory.markdown.merging.section_matching import match_sections
+from vault_memory.markdown.merging.section_matching import Pairing, match_sections
 from vault_memory.markdown.merging.similarity import (
     LIKE,
     best_pairs,

@@ -1,8 +1,10 @@
 """What a structural merge has decided so far: its order and its text are made from this."""
 
+from typing import NamedTuple
+
 from vault_memory.markdown.merging.alignment import section_threads, unit_threads
+from vault_memory.markdown.merging.block_merge import FieldConflict, Kind
 from vault_memory.markdown.merging.matching import Matched
-from vault_memory.markdown.merging.merged_unit import MergedUnit
 from vault_memory.markdown.merging.parsed_note import ParsedNote
 
 
@@ -30,3 +32,29 @@ class MergeState:
         """The heading of each section that stays; None above the first heading"""
         self.parents: dict[int, int] = {}
         """The parent of each section that stays"""
+
+
+# --- Merged unit ---
+
+# The values that a structural merge produces: units of the result, and conflicts.
+
+
+class MergedUnit(NamedTuple):
+    """A unit of the result."""
+
+    kind: str
+    text: bytes
+    source: ParsedNote | None
+    """The version whose bytes it has, None for new text"""
+    unit: int
+    """Its number in the source"""
+    thread: int
+    """-1 for a marked copy that follows another unit"""
+
+
+class SectionConflict(NamedTuple):
+    """A conflict, and the name of the section that it is in."""
+
+    kind: Kind
+    section: bytes
+    conflict: FieldConflict

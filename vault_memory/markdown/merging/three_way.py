@@ -5,9 +5,12 @@ returned as a conflict. Where no merge is safe there is no result, and the calle
 in a conflict copy. Any bytes are a note.
 """
 
+import re
+from collections import Counter
+from collections.abc import Iterable
 from dataclasses import dataclass
 
-from vault_memory.markdown.merging import invariants
+from vault_memory.markdown.items import normalised
 from vault_memory.markdown.merging.block_merge import Kind
 from vault_memory.markdown.merging.front_matter import merge_front
 from vault_memory.markdown.merging.line_merge import merge_lines
@@ -16,6 +19,13 @@ from vault_memory.markdown.merging.parsed_note import ParsedNote, majority_newli
 from vault_memory.markdown.merging.structural import StructuralMerge
 
 LINE_ENDS = (b"\n", b"\r")
+MARK = re.compile(rb" ?\xe2\x9a\xa0 \(other device, [^()\r\n]*\)[ \t]*$")
+
+_marker = re.compile(
+    rb"[ \t]*(?:[-*+]|[0-9]{1,9}[.)])(?:[ \t]+|$)(?:\[[ xX-]\](?:[ \t]+|$))?"
+).match
+
+Counts = Counter[bytes]
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,10 +83,10 @@ def merge(
     result = outcome.result
     dropped_texts = (conflict.other for conflict in outcome.conflicts)
     # A bug of the merge must end in a conflict copy, and not in lost or doubled lines.
-    if not invariants.nothing_is_lost(base or b"", ours, theirs, result, dropped_texts):
+    if not nothing_is_lost(base or b"", ours, theirs, result, dropped_texts):
         return NO_RESULT
     mark_size = _mark_size(outcome.conflicts, mark)
-    if not invariants.is_no_larger(ours, theirs, result, mark_size):
+    if not is_no_larger(ours, theirs, result, mark_size):
         return NO_RESULT
     return outcome
 
@@ -93,7 +103,7 @@ def _merge_by_structure(
     if result is None:
         return NO_RESULT
     items = [unit.text for unit in units if unit.kind == "item" and unit.thread >= 0]
-    if not invariants.nothing_is_twice(_items(ours), _items(theirs), items):
+    if not nothing_is_twice(_items(ours), _items(theirs), items):
         return NO_RESULT
     conflicts = [
         Conflict("front matter", "", conflict.kept, conflict.dropped, "both changed it")
@@ -138,7 +148,7 @@ def _merge_by_lines(base: bytes | None, ours: bytes, theirs: bytes) -> Merged:
     if lines and not theirs.endswith(LINE_ENDS):
         lines[-1] = lines[-1].rstrip(b"\r\n")
     result = b"".join(lines)
-    is_safe = invariants.nothing_is_lost(base, ours, theirs, result, ())
+    is_safe = nothing_is_lost(base, ours, theirs, result, ())
     return Merged(result) if is_safe else NO_RESULT
 
 
@@ -146,3 +156,105 @@ def _with_newlines(lines: list[bytes], newline: bytes) -> list[bytes]:
     """End each line but the last: their last line may have no newline, and is last no longer."""
     ended = [line if line.endswith(LINE_ENDS) else line + newline for line in lines[:-1]]
     return ended + lines[-1:]
+
+
+# --- Checks of a merge ---
+
+
+def lines_of(raw: bytes) -> Counts:
+    """Count the lines of a note, without line ends and BOM."""
+    return Counter(raw.removeprefix(b"\xef\xbb\xbf").splitlines())
+
+
+def words_of(line: bytes) -> bytes:
+    """Return the words of a line, without its marker, its box and the mark of another device."""
+    line = MARK.sub(b"", line.strip(b" \t"))
+    if b": " in line:
+        line = line.removeprefix(b"# ")
+    marker = _marker(line)
+    if marker:
+        line = line[marker.end() :]
+    return b" ".join(line.split())
+
+
+def nothing_is_lost(
+    base: bytes, ours: bytes, theirs: bytes, result: bytes, conflicts: Iterable[bytes]
+) -> bool:
+    """Return whether each line is in the result often enough, or in a conflict.
+
+    A line may also be folded into one with the same normalised text.
+    """
+    versions = [lines_of(raw) for raw in (base, ours, theirs, result)]
+    unchanged = _unchanged(*versions)
+    cache: dict[bytes, bytes] = {}
+    base_words, our_words, their_words, result_words = [
+        _count_words(version, cache, without=unchanged) for version in versions
+    ]
+    for raw in conflicts:
+        result_words.update(_count_words(lines_of(raw), cache))
+    lost = [
+        words
+        for words in our_words.keys() | their_words.keys()
+        if words
+        and result_words[words] < _least(base_words[words], our_words[words], their_words[words])
+    ]
+    if not lost:
+        return True
+    normal = set(map(_normal, result_words))
+    normal.update(_normal(words_of(line)) for line in unchanged)
+    return normal.issuperset(map(_normal, lost))
+
+
+def _unchanged(base: Counts, ours: Counts, theirs: Counts, result: Counts) -> set[bytes]:
+    """Return the lines that all versions have equally often, which need no check."""
+    return {
+        line
+        for line, count in result.items()
+        if base.get(line) == count and ours.get(line) == count == theirs.get(line)
+    }
+
+
+def _least(base: int, ours: int, theirs: int) -> int:
+    """Return how often a line must be there: both deletions and the larger addition count."""
+    removed = max(base - ours, 0) + max(base - theirs, 0)
+    added = max(ours - base, theirs - base, 0)
+    return base - removed + added
+
+
+def _normal(words: bytes) -> str:
+    return normalised(words.decode("utf-8", "replace"))
+
+
+def _count_words(
+    lines: Counts, cache: dict[bytes, bytes], without: frozenset[bytes] | set[bytes] = frozenset()
+) -> Counts:
+    """Count the words of lines. `cache` has the words of each line that was seen."""
+    counts: Counts = Counter()
+    for line, count in lines.items():
+        if line in without:
+            continue
+        words = cache.get(line)
+        if words is None:
+            words = cache[line] = words_of(line)
+        counts[words] += count
+    return counts
+
+
+def nothing_is_twice(
+    ours: Iterable[bytes], theirs: Iterable[bytes], result: Iterable[bytes]
+) -> bool:
+    """Return whether no item is there more often than in the version that has it most."""
+    our_counts, their_counts = Counter(ours), Counter(theirs)
+    return all(
+        count == 1 or count <= max(our_counts[text], their_counts[text])
+        for text, count in Counter(result).items()
+    )
+
+
+def is_no_larger(ours: bytes, theirs: bytes, result: bytes, allowance: int) -> bool:
+    """Return whether the result has at most the bytes of both and the marks, without line ends."""
+    return _size(result) <= _size(ours) + _size(theirs) + allowance
+
+
+def _size(raw: bytes) -> int:
+    return sum(map(len, raw.splitlines()))
