@@ -9,7 +9,7 @@ from tests.learning.test_episodes import NOTE, TEA, items, say_all
 from vault_memory.api.vault_memory import VaultMemory
 from vault_memory.edits.edit_errors import UnclearId
 from vault_memory.mcp.http_session import Serving
-from vault_memory.mcp.tool_calls import call
+from vault_memory.mcp.protocol_results import call
 from vault_memory.rules.paths.caller import Caller
 
 NOW = "2026-05-25T19:00+01:00"

@@ -14,7 +14,7 @@ from tests.mcp.vaults import ALICE, BOB, PLAN, answer, call, refusal, talk, word
 from tests.scenarios.outside import Outside
 from vault_memory import VaultMemory
 from vault_memory.errors import UsageError
-from vault_memory.mcp import resources, tool_calls, tools
+from vault_memory.mcp import protocol_results, resources, tools
 from vault_memory.mcp.http_session import Serving
 from vault_memory.mcp.read_tools import LONGEST
 from vault_memory.mcp.tools import TOOLS
@@ -512,7 +512,7 @@ def test_any_arguments_get_an_answer_or_a_plain_refusal(
     said = data.draw(st.dictionaries(known | st.text(max_size=4), JSON, max_size=4))
 
     if TOOLS[name].reads_only:
-        result = tool_calls.call(Serving(shelf, ALICE), name, said)
+        result = protocol_results.call(Serving(shelf, ALICE), name, said)
         assert result.failed == result.text.startswith("error: ")
         assert not result.text.startswith("error: the memory cannot do this now")
     else:
@@ -593,7 +593,7 @@ def test_notes_that_read_like_instructions_are_flagged(memory: VaultMemory, fill
 
 
 def test_every_tool_has_a_function_and_every_function_a_tool():
-    assert tool_calls.FUNCTIONS.keys() == TOOLS.keys()
+    assert protocol_results.FUNCTIONS.keys() == TOOLS.keys()
 
 
 def test_both_transports_list_the_same_tools_and_version(shelf: VaultMemory):

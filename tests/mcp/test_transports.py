@@ -16,8 +16,7 @@ from mcp.client.streamable_http import streamable_http_client
 from tests.mcp.vaults import ALICE, BOB, PLAN, WORDS, fill, opened, words
 from tests.scenarios.outside import PATIENCE_SECONDS, Outside, at
 from vault_memory.api.vault_service import SingleVault
-from vault_memory.mcp.sdk_server import server
-from vault_memory.mcp.transports import application
+from vault_memory.mcp.transports import application, server
 from vault_memory.rules.paths.caller import Caller
 
 TOKENS = {"alice": "alice-" + "a" * 40, "bob": "bob-" + "b" * 40}

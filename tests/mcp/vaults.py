@@ -9,7 +9,7 @@ from mcp.types import CallToolResult
 
 from tests.scenarios.outside import Outside
 from vault_memory import VaultMemory
-from vault_memory.mcp.sdk_server import server
+from vault_memory.mcp.transports import server
 from vault_memory.rules.paths.caller import Caller
 
 WORDS = {

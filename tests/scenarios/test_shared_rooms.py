@@ -17,7 +17,7 @@ from tests.conftest import PROJECT
 from tests.http.served import serving
 from tests.scenarios.outside import PROGRAM, Outside
 from vault_memory import Caller, UsageError, VaultMemory
-from vault_memory.mcp.sdk_server import server
+from vault_memory.mcp.transports import server
 
 GUIDE = PROJECT / "docs/guides/privacy-and-scopes.md"
 WORDS = {

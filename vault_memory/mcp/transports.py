@@ -4,11 +4,19 @@ import json
 from collections.abc import Awaitable, Callable, MutableMapping
 from typing import Any
 
+import anyio
+from mcp import types
 from mcp.server.lowlevel import Server
 from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
+from mcp.shared.exceptions import MCPError
 
+from vault_memory.api.vault_memory import VaultMemory
 from vault_memory.api.vault_service import CALLER, VaultService, opened
-from vault_memory.mcp.sdk_server import server
+from vault_memory.errors import VaultMemoryError
+from vault_memory.mcp import protocol_results, tools
+from vault_memory.mcp.http_session import Serving
+from vault_memory.mcp.protocol import code_of
+from vault_memory.mcp.tools import TOOLS, ToolUnknown
 from vault_memory.rules.paths.caller import Caller
 
 LARGEST_BODY = 1 << 20
@@ -74,3 +82,79 @@ async def _refuse(
     ]
     await send({"type": "http.response.start", "status": status, "headers": response_headers})
     await send({"type": "http.response.body", "body": body})
+
+
+# --- SDK server ---
+
+
+def server(memory: VaultMemory, caller: Caller) -> Server[Any]:
+    """Returns a server for one caller. It is cheap: over HTTP each request gets its own."""
+    handlers = _Handlers(Serving(memory, caller))
+    return Server(
+        tools.NAME,
+        version=tools.SERVER["version"],
+        title=tools.TITLE,
+        # Which program calls is unknown here: its hooks may give it nothing.
+        instructions=tools.instructions(has_hooks=False),
+        get_tool_input_schema=_schema,
+        on_list_tools=handlers.list_tools,
+        on_call_tool=handlers.call_tool,
+        on_list_resources=handlers.list_resources,
+        on_list_resource_templates=handlers.list_templates,
+        on_read_resource=handlers.read_resource,
+    )
+
+
+class _Handlers:
+    """What the SDK calls."""
+
+    def __init__(self, serving: Serving) -> None:
+        self._serving = serving
+
+    async def list_tools(self, context: Any, params: Any) -> types.ListToolsResult:
+        return _TOOLS
+
+    async def call_tool(
+        self, context: Any, params: types.CallToolRequestParams
+    ) -> types.CallToolResult:
+        result = await self._in_thread(
+            protocol_results.of_call, params.name, params.arguments or {}
+        )
+        return types.CallToolResult.model_validate(result)
+
+    async def list_resources(
+        self, context: Any, params: types.PaginatedRequestParams | None
+    ) -> types.ListResourcesResult:
+        page = await self._in_thread(
+            protocol_results.of_resources, params.cursor if params else None
+        )
+        return types.ListResourcesResult.model_validate(page)
+
+    async def list_templates(self, context: Any, params: Any) -> types.ListResourceTemplatesResult:
+        return types.ListResourceTemplatesResult.model_validate(tools.list_templates())
+
+    async def read_resource(
+        self, context: Any, params: types.ReadResourceRequestParams
+    ) -> types.ReadResourceResult:
+        return types.ReadResourceResult.model_validate(
+            await self._in_thread(protocol_results.of_resource, params.uri)
+        )
+
+    async def _in_thread(
+        self, call: Callable[..., dict[str, Any]], *arguments: object
+    ) -> dict[str, Any]:
+        """Returns the result of the call; an error becomes one of the protocol."""
+        try:
+            return await anyio.to_thread.run_sync(call, self._serving, *arguments)
+        except ToolUnknown as error:
+            raise MCPError(types.INVALID_PARAMS, error.message) from None
+        except VaultMemoryError as error:
+            raise MCPError(code_of(error), self._serving.explain(error)) from None
+
+
+def _schema(name: str) -> dict[str, Any] | None:
+    tool = TOOLS.get(name)
+    return tool.schema() if tool else None
+
+
+_TOOLS = types.ListToolsResult.model_validate(tools.list_tools())
