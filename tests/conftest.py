@@ -157,7 +157,7 @@ def short_patience(monkeypatch: pytest.MonkeyPatch) -> None:
 def closed_breakers() -> Iterator[None]:
     """No failure of this test counts against the server of a later one, which may get the same port."""
     yield
-    breaker = sys.modules.get("vault_memory.models.circuit_breaker")
+    breaker = sys.modules.get("vault_memory.models.llm.openai")
     if breaker is not None:
         breaker._breakers.clear()
 

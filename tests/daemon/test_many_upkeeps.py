@@ -17,7 +17,7 @@ from vault_memory.daemon.turns.idle_vault import close_connections
 from vault_memory.daemon.turns.night_turns import NightTurns
 from vault_memory.daemon.turns.sync_turns import SyncTurns
 from vault_memory.daemon.vault_upkeep import UpkeepOwner, VaultUpkeep
-from vault_memory.models.process_memory import release_memory
+from vault_memory.models.embedding.onnx import release_memory
 from vault_memory.vault.watch.change_queue import ChangeHints, QueueMarker
 from vault_memory.vault.watch.watcher import Mode
 

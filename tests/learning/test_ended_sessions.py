@@ -183,7 +183,7 @@ def test_the_daemon_backs_off_while_the_model_does_not_answer(bedroom, monkeypat
             assert [worker._learn_from_ended() for _ in range(3)] == [30.0, 60.0, 120.0]
             asked.script = [learns]
             monkeypatch.setattr(
-                "vault_memory.models.circuit_breaker._breakers", {}
+                "vault_memory.models.llm.openai._breakers", {}
             )  # the rest it gives the server is over
             assert worker._learn_from_ended() == night_turns.ENDED_SECONDS
             count = len(asked.asked)

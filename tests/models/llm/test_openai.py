@@ -31,10 +31,9 @@ from tests.models.scripted import (
 from vault_memory.config import load
 from vault_memory.config.sections import BrainSettings, Config
 from vault_memory.errors import BrainUnavailable
-from vault_memory.models.circuit_breaker import FAILURES, Breaker
 from vault_memory.models.credentials import BRAIN
 from vault_memory.models.llm.factory import load_brain
-from vault_memory.models.llm.openai import OpenAIBrain
+from vault_memory.models.llm.openai import FAILURES, Breaker, OpenAIBrain
 from vault_memory.models.llm.templates import instructions
 from vault_memory.rules.learning.extraction import read_answer
 from vault_memory.rules.learning.model_prompt import Excerpt, Prompt
