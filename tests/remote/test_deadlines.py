@@ -3,7 +3,7 @@
 import socket
 import time
 
-from vault_memory.remote.deadline import Deadlines
+from vault_memory.remote.http_transport import Deadlines
 
 
 def test_a_transfer_past_its_deadline_is_cut_and_others_continue() -> None:
