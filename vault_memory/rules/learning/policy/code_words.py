@@ -12,7 +12,7 @@ from pkgutil import get_data
 from typing import NamedTuple
 
 from vault_memory.rules.learning.policy.cue_folding import fold
-from vault_memory.rules.learning.policy.spoken_digits import with_digits
+from vault_memory.rules.search import stopwords
 from vault_memory.rules.search.tokens import is_run
 
 NEAR = 9
@@ -36,6 +36,10 @@ _SIGNS = frozenset(":=—–-")
 _PAUSES = frozenset(",，—–-(")
 _MARK = "#"
 """Stands for a number among the words"""
+LEAST_SPOKEN = 3
+"""Names of digits in a row that are a number: "four four one seven" """
+_PIECES = re.compile(r"([\s,.;:!?-]+)")
+"""What is between words"""
 
 
 class _Lists(NamedTuple):
@@ -185,3 +189,36 @@ def _lists(name: str) -> _Lists:
 def _tables() -> Mapping[str, Mapping[str, list[str]]]:
     content = get_data(__package__, "code_words.toml") or b""
     return tomllib.loads(content.decode("utf-8"))
+
+
+# --- Spoken digits ---
+
+# Writes numbers that are dictated digit by digit in digits. Pure.
+
+
+@cache
+def _digits() -> dict[str, str]:
+    return {
+        name: str(digit) for digit, names in enumerate(stopwords.DIGITS) for name in names.split()
+    }
+
+
+def with_digits(folded: str) -> str:
+    """Returns a text in which three or more names of digits in a row are written as a number."""
+    digits = _digits()
+    words_and_gaps = _PIECES.split(folded)
+    words = words_and_gaps[::2]
+    written: list[str] = []
+    start = 0
+    while start < len(words):
+        end = start
+        while end < len(words) and words[end] in digits:
+            end += 1
+        if end - start >= LEAST_SPOKEN:
+            written.append("".join(digits[word] for word in words[start:end]))
+        else:
+            end = max(end, start + 1)
+            written.append("".join(words_and_gaps[2 * start : 2 * end - 1]))
+        written.extend(words_and_gaps[2 * end - 1 : 2 * end])
+        start = end
+    return "".join(written)

@@ -9,8 +9,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from functools import cached_property
 
 from vault_memory.rules.learning.policy import code_words
+from vault_memory.rules.learning.policy.code_words import with_digits
 from vault_memory.rules.learning.policy.secret_signs import has_format
-from vault_memory.rules.learning.policy.spoken_digits import with_digits
 from vault_memory.rules.search.tokens import is_run
 
 LONGEST_GAP = 4
