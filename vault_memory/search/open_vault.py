@@ -2,19 +2,21 @@
 
 import os
 import threading
-from collections.abc import Mapping
+import time
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
 from vault_memory import config as configuration
+from vault_memory.config.sections import SWITCHED_OFF, EmbeddingSettings
+from vault_memory.contract import SemanticState
 from vault_memory.database.connection import DatabaseError
-from vault_memory.errors import NoteUnreadable, UsageError, VaultError
+from vault_memory.errors import NoteUnreadable, UsageError, VaultError, VaultMemoryError
 from vault_memory.index.store import State
 from vault_memory.ingest.lifecycle import Indexing
 from vault_memory.lazy import lazy_module
 from vault_memory.logs import Logger
 from vault_memory.rules.paths.layout import Layout
-from vault_memory.search.embedder_handle import Semantic
 from vault_memory.vault.locate import locate
 from vault_memory.vault.marker import NAME, Marker, amend_if_writable, read_marker
 from vault_memory.vault.reader import LARGEST_PARSED, Folder, Identity, Note
@@ -29,6 +31,8 @@ from vault_memory.vault.state_dir import (
 if TYPE_CHECKING:
     from vault_memory.ingest import pending_index
     from vault_memory.ingest.pending_index import PendingIndex
+    from vault_memory.models.base import Embedder
+    from vault_memory.models.embedding import shared_embedders
     from vault_memory.search import vault_layout
     from vault_memory.search.vault_layout import LayoutReport, SettledLayout
     from vault_memory.vault import state_dir
@@ -36,6 +40,7 @@ else:
     state_dir = lazy_module("vault_memory.vault.state_dir")
     vault_layout = lazy_module("vault_memory.search.vault_layout")
     pending_index = lazy_module("vault_memory.ingest.pending_index")
+    shared_embedders = lazy_module("vault_memory.models.embedding.shared_embedders")
 
 
 logger = Logger(__name__)
@@ -44,6 +49,73 @@ BUILT_IN = {"name": "", "daily": "", "exclude": []}
 """The layout in the marker of a vault that has the built-in patterns alone"""
 NO_OWNER = "main"
 """The owner of a vault whose owner was not named"""
+Notify = Callable[[str, int, int], None]
+
+
+# --- The embedder ---
+
+# Loads the embedder on demand. Without it search uses keywords; loading is retried later.
+
+
+class Semantic:
+    """At most one embedder. Any thread may read it; the thread that calls `warm` loads it.
+
+    Other vaults of the process may use the same embedder: `drop` concerns only this vault.
+    """
+
+    def __init__(self, config: EmbeddingSettings, cache: Path, *, reason: str, vault: Path) -> None:
+        self._config = config
+        self._vault = vault
+        self.cache = cache
+        self._lock = threading.Lock()
+        self._tried = float("-inf")
+        self.embedder: Embedder | None = None
+        self.reason = SWITCHED_OFF if config.kind == "off" else reason
+        self.loading = False
+
+    @property
+    def state(self) -> SemanticState:
+        """`ready`: a query can be embedded. The index knows whether all notes are."""
+        if self.embedder is not None:
+            return "ready"
+        return "warming" if self.loading else "off"
+
+    def warm(self, progress: Notify | None = None) -> "Embedder | None":
+        """Loads the embedder if it is missing. Returns None, and sets `reason`, when that fails."""
+        # Fault: two threads would load the model twice, and fill the memory.
+        with self._lock:
+            if self.embedder is not None or self._config.kind == "off":
+                return self.embedder
+            # A server that is down must not delay every search by a timeout.
+            if time.monotonic() - self._tried < self._config.retry_seconds:
+                return None
+            self._load(progress)
+            return self.embedder
+
+    def drop(self, reason: str) -> None:
+        """Goes on without the embedder after a failure. A later `warm` tries again."""
+        with self._lock:
+            self.embedder = None
+            self.reason = reason
+            # Fault: the wall clock may be set back, which would keep the model away for long.
+            self._tried = time.monotonic()
+
+    def _load(self, progress: Notify | None) -> None:
+        self.loading = True
+        self.reason = "the model is being loaded"
+        try:
+            self.embedder = shared_embedders.shared_embedder(
+                self._config, cache=self.cache, progress=progress, vault=self._vault
+            )
+            self.reason = "" if self.embedder else SWITCHED_OFF
+        except VaultMemoryError as error:
+            self.reason = error.message
+            self._tried = time.monotonic()
+        finally:
+            self.loading = False
+
+
+# --- Open vault ---
 
 
 class VaultClosed(UsageError):

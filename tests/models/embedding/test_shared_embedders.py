@@ -14,7 +14,7 @@ from vault_memory.models.embedding import embedders, shared_embedders
 from vault_memory.models.embedding.model_files import ModelFiles
 from vault_memory.models.embedding.onnx import OnnxEmbedder
 from vault_memory.models.embedding.shared_embedders import shared_embedder
-from vault_memory.search.embedder_handle import Semantic
+from vault_memory.search.open_vault import Semantic
 
 TEXTS = [f"the ferry {number} leaves the harbour at {number} o'clock" for number in range(40)]
 
