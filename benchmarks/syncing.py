@@ -16,8 +16,7 @@ from benchmarks.table import Row
 from tests.remote.servers import real
 from vault_memory.remote.http_transport import Account
 from vault_memory.remote.webdav import WebDav
-from vault_memory.sync.engine import SyncEngine
-from vault_memory.sync.local_vault import LocalVault
+from vault_memory.sync.engine import LocalVault, SyncEngine
 from vault_memory.sync.settings import Settings
 from vault_memory.vault.reader import Folder
 from vault_memory.vault.write.writer import Writer

@@ -10,8 +10,7 @@ from typing import Any
 from vault_memory.markdown.merging.three_way import merge
 from vault_memory.remote.contract import Remote
 from vault_memory.remote.in_memory import RamRemote, RamServer
-from vault_memory.sync.engine import SyncEngine
-from vault_memory.sync.local_vault import LocalVault
+from vault_memory.sync.engine import LocalVault, SyncEngine
 from vault_memory.sync.pass_options import PassOptions
 from vault_memory.sync.pass_report import PassReport
 from vault_memory.sync.settings import Settings

@@ -28,8 +28,7 @@ from vault_memory.sync.actions import (
     TrashLocal,
     Upload,
 )
-from vault_memory.sync.plan.action_order import batches
-from vault_memory.sync.plan.planner import SyncPlan, plan
+from vault_memory.sync.plan.planner import SyncPlan, batches, plan
 from vault_memory.sync.settings import Settings
 from vault_memory.sync.trees import BaseDir, BaseFile, Dir, File, Node, Tree
 

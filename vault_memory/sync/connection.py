@@ -24,8 +24,7 @@ from vault_memory.remote.remote_errors import (
 from vault_memory.rules.paths import globs
 from vault_memory.rules.paths.layout import Layout
 from vault_memory.sync.apply.session import Writing
-from vault_memory.sync.engine import DEFAULT_OPTIONS, LAST_GOOD, SyncEngine
-from vault_memory.sync.local_vault import LocalVault
+from vault_memory.sync.engine import DEFAULT_OPTIONS, LAST_GOOD, LocalVault, SyncEngine
 from vault_memory.sync.observe.other_clients import refuse_other_clients
 from vault_memory.sync.pass_options import PassOptions
 from vault_memory.sync.pass_report import PassReport

@@ -5,7 +5,7 @@ what failed. A file is deleted only when its absence was seen twice, in complete
 that is known to be the same.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
@@ -24,11 +24,9 @@ from vault_memory.sync.actions import (
 )
 from vault_memory.sync.apply.executor import Executor
 from vault_memory.sync.apply.interrupted_uploads import repair
-from vault_memory.sync.apply.local_renames import Disk
 from vault_memory.sync.apply.progress import PassResult
 from vault_memory.sync.apply.refused_uploads import Refusals
-from vault_memory.sync.apply.session import SyncSession
-from vault_memory.sync.local_vault import LocalVault
+from vault_memory.sync.apply.session import Disk, SyncSession, Writing
 from vault_memory.sync.observe.edited_renames import find_edited_renames
 from vault_memory.sync.observe.etag_audit import recheck_racy, sweep
 from vault_memory.sync.observe.local_scan import BEING_SAVED, LocalScan, LocalScanner
@@ -54,6 +52,7 @@ from vault_memory.sync.trees import (
     Unknown,
     ancestors,
 )
+from vault_memory.vault.reader import Folder
 
 DEFAULT_OPTIONS = PassOptions()
 LAST_GOOD = "last_good"
@@ -64,6 +63,22 @@ TWICE_SECONDS = 3.0
 """Between the two observations that prove an absence"""
 MINUTE_SECONDS = 60.0
 """The same for notes that must exist"""
+# The local side of a sync.
+
+
+def _is_optional(path: str) -> bool:
+    return False
+
+
+@dataclass(frozen=True, slots=True)
+class LocalVault:
+    """The folder of a vault, and access to its writer."""
+
+    folder: Folder
+    writing: Writing
+    """opens the vault's writer for one write"""
+    must_exist: Callable[[str], bool] = _is_optional
+    """whether a note must exist because its name is its role, e.g. USER.md"""
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,7 +21,7 @@ from vault_memory.sync.actions import (
     TrashLocal,
     Upload,
 )
-from vault_memory.sync.plan import decision_table, per_path, rename_pairs, renames
+from vault_memory.sync.plan import decision_table, per_path, renames
 from vault_memory.sync.plan.decision_table import Decision
 from vault_memory.sync.plan.planner import SyncPlan, plan
 
@@ -156,7 +156,7 @@ def test_a_planner_that_trusts_tags_too_much_is_caught(monkeypatch: pytest.Monke
 def test_a_planner_that_moves_onto_an_existing_file_is_caught(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(rename_pairs, "_onto_nothing", lambda renamed, view: renamed)
+    monkeypatch.setattr(renames, "_onto_nothing", lambda renamed, view: renamed)
     monkeypatch.setattr(renames, "_has_room", lambda *_: True)
 
     assert seeds_until_caught([lambda seed: try_random(seed, failing=0.0)]) is not None

@@ -1,7 +1,9 @@
 """Both sides of a sync and the sync state: the steps that all actions share."""
 
-from collections.abc import Callable, Iterable, Sequence
-from contextlib import AbstractContextManager
+import errno
+import os
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field
 from datetime import datetime
 from hashlib import sha256
@@ -10,14 +12,15 @@ from vault_memory.markdown.merging.three_way import merge
 from vault_memory.remote.contract import Entry, Fetched, PutResult, Remote
 from vault_memory.remote.remote_errors import RemoteChanged
 from vault_memory.rules.paths.filenames import MARKDOWN
-from vault_memory.sync.apply.local_renames import Disk
 from vault_memory.sync.apply.unread_uploads import UnreadUploads
 from vault_memory.sync.observe.local_scan import LocalScanner
 from vault_memory.sync.plan.awareness import join_records
 from vault_memory.sync.state_db import NEW, UNSIGNED, YOUNG, SyncState
 from vault_memory.sync.trees import BaseFile, BaseNode
+from vault_memory.vault.fs import RealFiles, move_between
 from vault_memory.vault.reader import Note
 from vault_memory.vault.snapshots import Version, revision_of
+from vault_memory.vault.write.attempt import make_folders
 from vault_memory.vault.write.journal import By
 from vault_memory.vault.write.replacement import Replacement
 from vault_memory.vault.write.wait_reasons import refuse_lasting
@@ -35,6 +38,72 @@ SECOND_LOOK = 3.0
 """The age at which a tag is trusted, where the server does not report how old it is"""
 
 Writing = Callable[[], AbstractContextManager[Writer]]
+
+
+# --- Local renames ---
+
+
+class Disk:
+    """The folder of one vault. Its methods raise the OSErrors of the system."""
+
+    def __init__(self, root: str) -> None:
+        self._files = RealFiles(root)
+
+    def id_of(self, path: str) -> str:
+        """The inode, which survives a rename; empty when the path does not exist."""
+        try:
+            with self._parent(path) as (folder, name):
+                stat = self._files.look(folder, name)
+        except OSError:
+            return ""
+        return str(stat.ino) if stat else ""
+
+    def make_folder(self, path: str) -> None:
+        """Make a folder and its parents, unless they exist."""
+        self._files.close(make_folders(self._files, path))
+
+    def remove_folder(self, path: str) -> bool:
+        """Remove an empty folder. False: it stays, since it contains files that are not synced."""
+        with self._parent(path) as (folder, name):
+            try:
+                os.rmdir(name, dir_fd=folder)
+            except FileNotFoundError:
+                return True
+            except OSError as error:
+                if error.errno in (errno.ENOTEMPTY, errno.EEXIST):
+                    return False
+                raise
+            self._files.fsync(folder)
+        return True
+
+    def rename(self, path: str, to: str, *, hashed: str | None) -> None:
+        """Rename a file with this hash, or a folder, to a free name. Raises FileExistsError."""
+        self.make_folder(to.rpartition("/")[0])
+        with self._parent(path) as (old_folder, name), self._parent(to) as (new_folder, new_name):
+            if hashed is not None and self._hash(old_folder, name) != hashed:
+                raise FileNotFoundError(errno.ENOENT, "it is no longer what it was", path)
+            move_between(old_folder, name, new_folder, new_name)
+            self._files.fsync(new_folder)
+            self._files.fsync(old_folder)
+
+    def _hash(self, folder: int, name: str) -> str:
+        fd = self._files.open(folder, name)
+        try:
+            return revision_of(self._files.read(fd))
+        finally:
+            self._files.close(fd)
+
+    @contextmanager
+    def _parent(self, path: str) -> Iterator[tuple[int, str]]:
+        above, _, name = path.rpartition("/")
+        folder = self._files.open_folder(above)
+        try:
+            yield folder, name
+        finally:
+            self._files.close(folder)
+
+
+# --- Session ---
 
 
 class ActionOutdated(Exception):

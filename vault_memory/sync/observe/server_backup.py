@@ -5,7 +5,8 @@ texts give it away: all of them are earlier versions. They are fetched only when
 once, and serve the download later.
 """
 
-from collections.abc import Iterator, Mapping
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Set
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import datetime
@@ -20,9 +21,8 @@ from vault_memory.remote.remote_errors import (
 )
 from vault_memory.sync.apply.session import ActionOutdated, SyncSession
 from vault_memory.sync.plan import safety_limits
-from vault_memory.sync.plan.returned_folders import FEWEST, returned_together
 from vault_memory.sync.settings import MERGED
-from vault_memory.sync.trees import Base, BaseFile, File, Tree, View, hash_of
+from vault_memory.sync.trees import Base, BaseFile, File, Tree, View, ancestors, hash_of
 from vault_memory.vault.snapshots import revision_of
 
 FACT = "gone back"
@@ -31,6 +31,8 @@ FACT_HERE = "gone back here"
 """The same for notes of the vault"""
 NEW_TEXTS = 3
 """With so many new texts, and more of them than reverted notes, the server was not restored"""
+FEWEST = 2
+"""A single note that returns to an earlier text is an edit"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -240,3 +242,25 @@ def _edited_here(base: Base, local: Tree) -> Iterator[tuple[str, str]]:
             continue
         if node.hash and hash_of(base.get(path)) not in ("", node.hash):
             yield path, node.hash
+
+
+# --- Returned folders ---
+
+# Folders whose notes all returned to earlier texts at once: older files were restored over
+# them. Pure.
+
+
+def returned_together(notes: Iterable[str], returned: Set[str]) -> frozenset[str]:
+    """The returned notes of the folders in which all of `notes` returned, two or more.
+
+    A folder has the notes of the folders below it, too.
+    """
+    by_folder: dict[str, list[str]] = defaultdict(list)
+    for path in notes:
+        for folder in ("", *ancestors(path)):
+            by_folder[folder].append(path)
+    together: set[str] = set()
+    for paths in by_folder.values():
+        if len(paths) >= FEWEST and all(path in returned for path in paths):
+            together.update(paths)
+    return frozenset(together)

@@ -5,19 +5,53 @@ Each action names its preconditions and may fail without harm to the others. Whe
 the next plan is empty.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from typing import assert_never
 
-from vault_memory.sync.actions import Action, ForgetBase, Merge, Refetch, changes
+from vault_memory.sync.actions import (
+    Action,
+    DeleteRemote,
+    Download,
+    ForgetBase,
+    KeepBoth,
+    MakeLocalDir,
+    MakeRemoteDir,
+    Merge,
+    Move,
+    MoveBase,
+    MoveLocal,
+    MoveRemote,
+    Refetch,
+    RemoveLocalDir,
+    RemoveRemoteDir,
+    TrashLocal,
+    Upload,
+    changes,
+)
 from vault_memory.sync.plan import safety_limits
-from vault_memory.sync.plan.action_order import in_order
-from vault_memory.sync.plan.directories import remove_emptied, with_parents
+from vault_memory.sync.plan.decision_table import Decision
 from vault_memory.sync.plan.name_clashes import Clashes, find_clashes, same_form
-from vault_memory.sync.plan.per_path import PathPlanner
+from vault_memory.sync.plan.per_path import WAITING, PathPlanner
 from vault_memory.sync.plan.renames import Renames, plan_renames
 from vault_memory.sync.plan.sync_exclusions import Exclusions, exclude, forgotten
 from vault_memory.sync.settings import Settings
-from vault_memory.sync.trees import Base, BaseFile, File, Tree, View, unchanged
+from vault_memory.sync.trees import (
+    Base,
+    BaseFile,
+    Dir,
+    File,
+    Side,
+    Tree,
+    View,
+    ancestors,
+    depth,
+    unchanged,
+    within,
+)
+
+RECORDS, DIRECTORIES, FILES, RENAMES, DELETES, EMPTIED = range(6)
+PARENT_MISSING = "its directory cannot be made yet"
 
 
 @dataclass(frozen=True, slots=True)
@@ -178,3 +212,170 @@ def _notes(base: Base, exclusions: Exclusions) -> tuple[PlanRemark, ...]:
         for path, reason in sorted(exclusions.links.items())
         if isinstance(base.get(path), BaseFile)
     )
+
+
+# --- Action order ---
+
+# Orders the actions of a plan in batches. Within a batch, the order does not matter.
+#
+# Records come first, then directories from the top, files, renames one by one, deletions, and
+# emptied directories from the bottom. A failed action harms no other: its dependants find a
+# broken precondition.
+
+
+def batches(actions: Sequence[Action]) -> tuple[tuple[Action, ...], ...]:
+    """Group the actions into batches that are done one after the other."""
+    by_place: dict[tuple[int, int], list[Action]] = {}
+    for number, action in enumerate(actions):
+        by_place.setdefault(_place(action, number), []).append(action)
+    return tuple(tuple(by_place[place]) for place in sorted(by_place))
+
+
+def _place(action: Action, number: int) -> tuple[int, int]:
+    """The batch of an action: its kind, and its place among batches of that kind."""
+    match action:
+        case MakeLocalDir() | MakeRemoteDir():
+            return DIRECTORIES, depth(action.path)
+        case MoveLocal() | MoveRemote():
+            return RENAMES, number
+        case DeleteRemote() | TrashLocal():
+            return DELETES, 0
+        case RemoveLocalDir() | RemoveRemoteDir():
+            return EMPTIED, -depth(action.path)
+        case _:
+            return (FILES if changes(action) else RECORDS), 0
+
+
+def in_order(actions: Sequence[Action]) -> tuple[Action, ...]:
+    """Return the actions in the order of their batches."""
+    return tuple(action for batch in batches(actions) for action in batch)
+
+
+# --- Directories ---
+
+# Directories: empty ones are removed, and missing ones are made first (rows 21, 22 and 28 to
+# 34).
+
+
+def remove_emptied(planner: PathPlanner, busy: Collection[str]) -> list[Action]:
+    """Remove directories whose complete content is deleted, the deepest first. All others stay."""
+    deleted: dict[Side, set[str]] = {
+        "remote": _paths_of(planner, DeleteRemote),
+        "local": _paths_of(planner, TrashLocal),
+    }
+    pinned = (*planner.immovable, *busy)
+    removals: list[Action] = []
+    for path, row, outcome in sorted(planner.emptied, key=_deepest_first):
+        side: Side = "remote" if outcome is Decision.EMPTY_REMOTE else "local"
+        # Fault (F111): an excluded file is invisible to the plan, and would go with its
+        # directory.
+        if any(within(pin, path) for pin in pinned):
+            continue
+        # Fault (F106): a note below was changed while the other side removed the
+        # directory. It survives.
+        if _has_remaining(planner, path, side, deleted[side]):
+            continue
+        opposite = planner.view.side("local" if side == "remote" else "remote")
+        if path not in opposite.nodes and not opposite.surely_gone(path):
+            # Fault (E89): a listing leaves out a directory for a moment.
+            planner.waiting[path] = WAITING
+            continue
+        deleted[side].add(path)
+        removals.append(_remove_dir(path, side, row))
+    return removals
+
+
+def _paths_of(planner: PathPlanner, kind: type[DeleteRemote | TrashLocal]) -> set[str]:
+    return {action.path for action in planner.actions if isinstance(action, kind)}
+
+
+def _deepest_first(emptied: tuple[str, str, Decision]) -> int:
+    return -depth(emptied[0])
+
+
+def _has_remaining(planner: PathPlanner, top: str, side: Side, deleted: Collection[str]) -> bool:
+    nodes = planner.view.side(side).nodes
+    return any(path in nodes and path not in deleted for path in planner.below(top))
+
+
+def with_parents(planner: PathPlanner, moves: Iterable[Move | MoveBase]) -> list[Action]:
+    """Return all actions, preceded by the directories they need.
+
+    A path whose directory cannot be made yet waits.
+    """
+    moves = list(moves)
+    arrivals = {move.to for move in moves}
+    made: dict[Side, dict[str, Action]] = {"local": {}, "remote": {}}
+    later: list[Action] = []
+    for action in (*planner.actions, *moves):
+        place = _new_name(action)
+        if place is None:
+            later.append(action)
+            continue
+        side, path = place
+        missing = _missing_parents(path, planner.view.side(side), arrivals, made[side])
+        if missing is None:
+            planner.waiting[path] = PARENT_MISSING
+            continue
+        for parent in missing:
+            made[side].setdefault(parent, _make_dir(parent, side))
+        if isinstance(action, MakeLocalDir | MakeRemoteDir):
+            made[side][path] = action
+        else:
+            later.append(action)
+    return [*made["local"].values(), *made["remote"].values(), *later]
+
+
+def _new_name(action: Action) -> tuple[Side, str] | None:
+    """The side and path where an action makes a new name; None if it makes none."""
+    match action:
+        case Upload(tag=None) | MakeRemoteDir():
+            return "remote", action.path
+        case Download(hash=None) | MakeLocalDir():
+            return "local", action.path
+        case MoveLocal():
+            return "local", action.to
+        case MoveRemote():
+            return "remote", action.to
+        case KeepBoth():
+            return action.side, action.copy
+        case _:
+            return None
+
+
+def _missing_parents(
+    path: str, tree: Tree, arrivals: Collection[str], made: Collection[str]
+) -> list[str] | None:
+    """The directories above a path that have to be made; None when that has to wait."""
+    missing: list[str] = []
+    for parent in ancestors(path):
+        node = tree.nodes.get(parent)
+        if parent in arrivals:
+            # A move brings this directory; what is missing below it is made in the next pass.
+            return None if missing else missing
+        if isinstance(node, Dir) or parent in made:
+            break
+        if node is not None:
+            return None
+        missing.append(parent)
+    return missing
+
+
+def _make_dir(path: str, side: Side) -> Action:
+    match side:
+        case "local":
+            return MakeLocalDir(path=path, row="29")
+        case "remote":
+            return MakeRemoteDir(path=path, row="31")
+        case _:
+            assert_never(side)
+
+
+def _remove_dir(path: str, side: Side, row: str) -> Action:
+    match side:
+        case "local":
+            return RemoveLocalDir(path=path, row=row)
+        case "remote":
+            return RemoveRemoteDir(path=path, row=row)
+        case _:
+            assert_never(side)
