@@ -10,6 +10,7 @@ import errno
 import os
 import stat
 import threading
+import unicodedata
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from enum import Enum
@@ -24,11 +25,8 @@ from vault_memory.vault.safe_open import open_beneath
 
 if TYPE_CHECKING:
     from vault_memory.markdown.chunking import long_runs
-    from vault_memory.vault import spelling
-    from vault_memory.vault.spelling import Spelling
 else:
     long_runs = lazy_module("vault_memory.markdown.chunking.long_runs")
-    spelling = lazy_module("vault_memory.vault.spelling")
 
 LARGEST_PARSED = 1 << 20
 """In bytes, without long runs of letters: a larger note is listed and not read"""
@@ -40,6 +38,8 @@ _BLOCK = 1 << 16
 """Bytes of one read of a file that grows"""
 _AWAY = "`{root}` is not the folder it was when it was opened"
 _AWAY_HINT = "mount it again, or restart; the index is kept, and nothing is deleted"
+MOST_NAMES = 200_000
+"""Names that are remembered at the same time"""
 
 
 class Note(NamedTuple):
@@ -173,7 +173,7 @@ class Folder:
         if not self._folds:
             return path
         if self._spelling is None:
-            self._spelling = spelling.Spelling(self.root)
+            self._spelling = Spelling(self.root)
         return self._spelling.listed(path)
 
     def _folds_names(self) -> bool:
@@ -390,3 +390,52 @@ def _reason(error: OSError) -> str:
     code = error.errno or 0
     name = errno.errorcode.get(code, "")
     return _REASONS.get(code) or error.strerror or name or str(error)
+
+
+# --- Spelling ---
+
+# Knows how a folder spells its names, on file systems where other spellings open the same file.
+#
+# macOS, Windows drives in WSL and many network folders take `boat.md` for `Boat.md`. A layout
+# compares names letter by letter, so another spelling could belong to another person.
+
+
+class Spelling:
+    """The names of one vault as its folders list them."""
+
+    def __init__(self, root: str) -> None:
+        self._root = root
+        self._names: dict[str, frozenset[str]] = {}
+        """Folder → its names, as they were at some time"""
+
+    def listed(self, path: str) -> str:
+        """Returns the path as the folders spell it. What they do not list stays as it is."""
+        folder = ""
+        for name in path.split("/"):
+            folder = f"{folder}/{self._listed_name(folder, name)}".lstrip("/")
+        return folder
+
+    def _listed_name(self, folder: str, name: str) -> str:
+        if name in self._names.get(folder, ()):
+            return name
+        names = self._read_names(folder)
+        if name in names:
+            return name
+        same = [other for other in names if _folded(other) == _folded(name)]
+        return same[0] if same else name
+
+    def _read_names(self, folder: str) -> frozenset[str]:
+        try:
+            names = frozenset(os.listdir(os.path.join(self._root, folder)))
+        except OSError:
+            return frozenset()
+        # Fault: in a very large vault these names would fill the memory.
+        if sum(map(len, self._names.values())) > MOST_NAMES:
+            self._names.clear()
+        self._names[folder] = names
+        return names
+
+
+def _folded(name: str) -> str:
+    composed = unicodedata.normalize("NFC", name).casefold()
+    return unicodedata.normalize("NFC", composed)
