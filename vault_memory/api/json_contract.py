@@ -26,7 +26,6 @@ if TYPE_CHECKING:
     from vault_memory.edits.edit_result import AppliedOp, Edit, RejectedOp
     from vault_memory.edits.reports import Check, Ended, ThrownNote
     from vault_memory.edits.versions import NoteVersion
-    from vault_memory.errors import VaultMemoryError
     from vault_memory.forgetting.forget_text import Forgotten
     from vault_memory.learning.remember import Remembered
     from vault_memory.learning.runner import Slept
@@ -429,8 +428,3 @@ def _remarks(remarks: "Iterable[Remark]") -> "list[status_answers.PathRemarkJson
 
 
 # ---- errors --------------------------------------------------------------------------
-
-
-def of_error(error: "VaultMemoryError") -> dict[str, object]:
-    """Return the answer of a call that failed."""
-    return {"error": error.as_json()}

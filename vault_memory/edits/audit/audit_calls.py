@@ -172,11 +172,6 @@ class AuditCalls:
         with self.transaction():
             return self.editor.inbox.pages()
 
-    def inbox_page_of(self, note: str) -> str:
-        """The INBOX page with the proposals for a note."""
-        self.vault.check_open()
-        return self.editor.inbox.page_of(note)
-
     def notes_with_proposals(self) -> set[str]:
         """The notes that have an open proposal."""
         with self.transaction():

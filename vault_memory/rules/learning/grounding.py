@@ -221,12 +221,6 @@ def says_as_much(text: str, statement: str) -> bool:
     return has_numbers and carried_share(claim.content, stems) >= CARRIED_SHARE
 
 
-def has_numbers_of(source: str, text: str) -> bool:
-    """Returns whether a source has each number of a text, in digits or in words."""
-    numbers = frozenset(_NUMBER.findall(source)) | _numbers_in_words(source)
-    return _Claim(text).numbers <= numbers
-
-
 class _Claim:
     """The words of a statement that a turn has to carry."""
 
