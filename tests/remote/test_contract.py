@@ -13,14 +13,14 @@ from itertools import count
 
 import pytest
 
+from tests.remote import ram_remote
+from tests.remote.ram_remote import RamRemote, RamServer
 from tests.remote.servers import real, s3_stores
 from tests.remote.servers.direct import DirectAdapter
 from tests.remote.servers.nextcloud import Clock, FakeNextcloud
 from vault_memory.addons.s3.s3_remote import S3
-from vault_memory.remote import in_memory
 from vault_memory.remote.contract import Capabilities, FileVersion, Remote
 from vault_memory.remote.http_transport import Account
-from vault_memory.remote.in_memory import RamRemote, RamServer
 from vault_memory.remote.nextcloud import Nextcloud
 from vault_memory.remote.remote_errors import (
     FolderNotEmpty,
@@ -70,7 +70,7 @@ def make(request: pytest.FixtureRequest) -> Iterator[Make]:
 def _made(kind: str, request: pytest.FixtureRequest) -> Remote:
     if kind.startswith("ram"):
         return RamRemote(
-            RamServer(in_memory.NEXTCLOUD if kind == "ram-nextcloud" else in_memory.PLAIN)
+            RamServer(ram_remote.NEXTCLOUD if kind == "ram-nextcloud" else ram_remote.PLAIN)
         )
     if kind == "nextcloud":
         fake = FakeNextcloud(clock=Clock())

@@ -7,9 +7,9 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
+from tests.remote.ram_remote import RamRemote, RamServer
 from vault_memory.markdown.merging.three_way import merge
 from vault_memory.remote.contract import Remote
-from vault_memory.remote.in_memory import RamRemote, RamServer
 from vault_memory.sync.engine import LocalVault, SyncEngine
 from vault_memory.sync.pass_options import PassOptions
 from vault_memory.sync.pass_report import PassReport

@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.remote.ram_remote import NEXTCLOUD, PLAIN, RamServer
 from tests.sync.devices import Device, pair
-from vault_memory.remote.in_memory import NEXTCLOUD, PLAIN, RamServer
 
 
 @pytest.fixture(params=["plain", "nextcloud"])

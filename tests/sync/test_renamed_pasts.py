@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
+from tests.remote.ram_remote import PLAIN, RamServer
 from tests.sync.devices import Device, pair
 from vault_memory.edits.commands import ApplyOps, UndoRecord
 from vault_memory.edits.edit_result import Edit
 from vault_memory.edits.editor import NoteEditor
-from vault_memory.remote.in_memory import PLAIN, RamServer
 from vault_memory.rules.paths.layout import Layout
 
 OLD, NEW = "memory/g.md", "memory/y.md"

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.remote.ram_remote import PLAIN, RamRemote, RamServer
 from tests.remote.servers import real
 from tests.remote.servers.direct import DirectAdapter
 from tests.remote.servers.front import Front
@@ -16,7 +17,6 @@ from tests.sync.clouded import connected
 from tests.sync.devices import Clock, Device
 from vault_memory.remote.contract import Capabilities
 from vault_memory.remote.http_transport import Account
-from vault_memory.remote.in_memory import PLAIN, RamRemote, RamServer
 from vault_memory.remote.nextcloud import Nextcloud
 from vault_memory.remote.webdav import WebDav
 

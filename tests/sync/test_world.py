@@ -7,11 +7,11 @@ from pathlib import Path
 import pytest
 
 from tests.effort import cases
+from tests.remote.ram_remote import NEXTCLOUD, PLAIN, RamRemote, RamServer
 from tests.sync.conftest import MEMORY
 from tests.sync.devices import Clock
 from tests.sync.world import World
 from vault_memory.remote.contract import PutResult
-from vault_memory.remote.in_memory import NEXTCLOUD, PLAIN, RamRemote, RamServer
 from vault_memory.remote.remote_errors import RemoteError
 from vault_memory.sync.apply.transfers import FileTransfers
 

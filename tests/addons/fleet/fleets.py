@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 from uuid import UUID
 
+from tests.remote.ram_remote import PLAIN, RamRemote, RamServer
 from vault_memory.addons.fleet.acknowledged_ops import AcknowledgedOp
 from vault_memory.addons.fleet.ledger.contract import Lease
 from vault_memory.addons.fleet.ledger.local import LocalLedger
@@ -16,7 +17,6 @@ from vault_memory.addons.fleet.visit_settings import VisitSettings
 from vault_memory.config.sections import RemoteSettings
 from vault_memory.database.connection import connect
 from vault_memory.remote.contract import Capabilities, Remote
-from vault_memory.remote.in_memory import PLAIN, RamRemote, RamServer
 from vault_memory.remote.remote_errors import RemoteBusy, RemoteError, RemoteLocked
 
 VAULT = str(UUID(int=0xA11CE))

@@ -28,6 +28,7 @@ from tests.addons.fleet.fleets import (
 from tests.addons.fleet.ledger import servers
 from tests.addons.fleet.ledger.servers import PostgresServer
 from tests.addons.fleet.store_fleet import StoreFleet
+from tests.remote.ram_remote import PLAIN, RamRemote, RamServer
 from tests.remote.servers.s3_stores import S3Store
 from vault_memory.addons.fleet import bundle
 from vault_memory.addons.fleet.fleet_errors import HostFull
@@ -50,7 +51,6 @@ from vault_memory.config.sections import RemoteSettings
 from vault_memory.hosting import night_spread
 from vault_memory.http.tokens import TokenOwner, token_digest
 from vault_memory.remote.contract import Remote
-from vault_memory.remote.in_memory import PLAIN, RamRemote, RamServer
 from vault_memory.remote.remote_errors import RemoteBusy
 from vault_memory.rules.paths.caller import Caller
 

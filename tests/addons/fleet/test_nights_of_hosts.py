@@ -12,6 +12,7 @@ import pytest
 from tests.addons.fleet.fleets import HOME, USER, Fleet, append, turn
 from tests.addons.fleet.running import until
 from tests.models.scripted import Asked, ScriptedModel, Sent, learns
+from tests.remote.ram_remote import RamRemote, RamServer
 from vault_memory.addons.fleet.ledger.contract import Lease
 from vault_memory.addons.fleet.serving.fleet_host import FleetHost, HostName
 from vault_memory.addons.fleet.serving.held_vault import HeldVault
@@ -20,7 +21,6 @@ from vault_memory.addons.fleet.visit_settings import VisitSettings
 from vault_memory.config.sections import Config, RemoteSettings
 from vault_memory.hosting.residents import NIGHT_THREADS
 from vault_memory.remote.contract import Remote
-from vault_memory.remote.in_memory import RamRemote, RamServer
 
 VAULTS = [str(UUID(int=number)) for number in range(1, 9)]
 AWAKE = str(UUID(int=99))

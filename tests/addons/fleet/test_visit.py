@@ -10,11 +10,11 @@ from markdown_it import MarkdownIt
 
 from benchmarks.cost import cpu_seconds
 from tests.addons.fleet.fleets import START, USER, Faults, Fleet, append, remember, turn
+from tests.remote.ram_remote import PLAIN
 from vault_memory.addons.fleet import bundle_store
 from vault_memory.addons.fleet.fleet_errors import AnotherFleet
 from vault_memory.addons.fleet.ledger.ledger_errors import LeaseLost
 from vault_memory.addons.fleet.visit import Visit
-from vault_memory.remote.in_memory import PLAIN
 
 
 @pytest.fixture

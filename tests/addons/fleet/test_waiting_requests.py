@@ -16,6 +16,7 @@ from starlette.types import Message, Receive, Scope, Send
 
 from tests.addons.fleet.fleets import HOME, VAULT, Faults, FaultyRemote, Fleet
 from tests.addons.fleet.running import OperatedFleet, RunningHost, running_host
+from tests.remote.ram_remote import PLAIN, RamRemote, RamServer
 from vault_memory.addons.fleet.ledger.local import LocalLedger
 from vault_memory.addons.fleet.serving.fleet_host import FleetHost, HostName
 from vault_memory.addons.fleet.serving.fleet_service import LedgerTokens
@@ -29,7 +30,6 @@ from vault_memory.addons.fleet.serving.forwarding import (
 from vault_memory.config.sections import RemoteSettings
 from vault_memory.http.tokens import token_digest
 from vault_memory.remote.contract import Remote
-from vault_memory.remote.in_memory import PLAIN, RamRemote, RamServer
 from vault_memory.rules.paths.caller import Caller
 
 BO = str(UUID(int=0xB0))
