@@ -12,8 +12,6 @@ import pytest
 
 from tests.http.many_vaults import TOKENS, Start, starter
 from tests.scenarios.outside import until
-from vault_memory.http.connections import HOST_LIMITS
-from vault_memory.http.listen import limits_of_process
 from vault_memory.http.many_vaults import MOST_CALLS, MOST_WAITING
 
 ALMOST = 1_000_000
@@ -88,11 +86,3 @@ def _is_answered(connection: socket.socket) -> bool:
         return bool(connection.recv(1, socket.MSG_PEEK))
     except BlockingIOError:
         return False
-
-
-def test_a_host_takes_more_connections_than_one_vault() -> None:
-    single, host = limits_of_process(), limits_of_process(HOST_LIMITS)
-
-    assert host.most >= single.most
-    assert host.most_of_address >= single.most_of_address
-    assert host.head_seconds == single.head_seconds

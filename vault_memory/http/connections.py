@@ -49,20 +49,16 @@ class StrictLines(ReceiveBuffer):
 class Limits:
     """The limits of one server. `most` is lower for a while after descriptors ran out."""
 
-    most: int = 512
+    most: int = 4096
     """Connections of all addresses"""
-    most_of_address: int = 256
-    """Connections of one address"""
+    most_of_address: int = 2048
+    """Connections of one address; behind a proxy, all clients have the address of the proxy"""
     head_seconds: float = 10.0
     """For a request line with its headers to arrive"""
     body_seconds: float = 35.0
     """For a body to arrive; a body that goes on after the answer (30 seconds) ends here"""
     stall_seconds: float = 30.0
     """For a client to take more of an answer"""
-
-
-HOST_LIMITS = Limits(most=4096, most_of_address=2048)
-"""For a server of many vaults; behind a proxy, all clients have the address of the proxy"""
 
 
 class Connection(H11Protocol):

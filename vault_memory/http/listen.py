@@ -254,12 +254,12 @@ def listen(
 # second.
 
 
-def limits_of_process(standard: Limits | None = None) -> Limits:
-    """Returns these limits, as far as this process may have so many connections."""
+def limits_of_process() -> Limits:
+    """Returns the limits, as far as this process may have so many connections."""
     # Fault (C65): answers read files. So connections get at most half of the
     # descriptors.
     soft = resource.getrlimit(resource.RLIMIT_NOFILE)[0]
-    standard = standard or Limits()
+    standard = Limits()
     if soft == resource.RLIM_INFINITY:
         return standard
     most = max(FEWEST, min(standard.most, soft // 2))
