@@ -369,8 +369,7 @@ def test_after_a_shortage_of_descriptors_as_many_clients_are_accepted_as_before(
 
 
 @pytest.mark.parametrize(
-    ("files", "most", "of_address"),
-    [(20, 10, 8), (64, 32, 24), (1024, 512, 384)],
+    ("files", "most", "of_address"), [(20, 10, 8), (64, 32, 24), (1024, 512, 384)]
 )
 def test_half_of_the_descriptors_are_reserved_for_files(files: int, most: int, of_address: int):
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)

@@ -6,19 +6,16 @@ from datetime import date, datetime, timedelta
 from typing import NamedTuple
 
 import msgspec
-from markupsafe import Markup
 
 from vault_memory.addons.page.page_answers import NotHere, PageView
-from vault_memory.addons.page.pictures import charts
 from vault_memory.addons.page.records.night_viewer import StoredNight, as_html
 from vault_memory.addons.page.records.record_groups import night_of
 from vault_memory.addons.page.viewer import Viewer
+from vault_memory.addons.page.views.period_counts import Week, weeks
 from vault_memory.rules.edits.audit_record import Record
 
 MOST_NIGHTS = 100
 """Nights in the table, the newest ones"""
-MOST_BARS = 30
-"""Nights in the chart"""
 ADDING_OPS = frozenset({"append", "add_heading", "replace"})
 
 
@@ -117,16 +114,13 @@ def show_all(viewer: Viewer, query: NightsFields) -> PageView:
     learned = _learned(viewer)
     next_begins = viewer.nights.next_begins()
     rows = [_row(report, learned) for report in reports[:MOST_NIGHTS]]
-    weeks = _weeks(learned)
     data = {
         "next_begins": next_begins.isoformat() if next_begins else "",
         "is_late": _is_late(reports, next_begins),
         "rows": rows,
         "unfinished": [row for row in rows if row.unfinished],
         "left_out": len(reports) - len(rows),
-        "nights_picture": _nights_picture(rows),
-        "weeks": weeks,
-        "weeks_picture": Markup(charts.weeks_svg(weeks)),
+        "weeks": _weeks(learned),
     }
     return PageView("nights.html", "Nights", data)
 
@@ -162,20 +156,11 @@ def _row(report: StoredNight, learned: LearnedCounts) -> NightRow:
     return NightRow(report.night, report.scopes, report.unfinished, counts)
 
 
-def _nights_picture(rows: list[NightRow]) -> Markup:
-    """Return the chart of the nights, the newest on the right."""
-    nights = [
-        charts.LearnedNight(row.night, row.learned.lines, row.learned.facts)
-        for row in reversed(rows[:MOST_BARS])
-    ]
-    return Markup(charts.nights_svg(nights))
-
-
-def _weeks(learned: LearnedCounts) -> list[charts.Week]:
+def _weeks(learned: LearnedCounts) -> list[Week]:
     """Return the last weeks, the newest at the end."""
     note_days = [day for day, _ in learned.note_days]
     today = datetime.now().astimezone().date()
-    return charts.weeks(note_days, learned.fact_days, today)
+    return weeks(note_days, learned.fact_days, today)
 
 
 def _learned(viewer: Viewer) -> LearnedCounts:

@@ -1,12 +1,11 @@
 """Upkeep: the state of the sync and a pass now; the last examination and a new one."""
 
 import msgspec
-from markupsafe import Markup
 
 from vault_memory.addons.page.page_answers import PageView, Redirect
-from vault_memory.addons.page.pictures import charts
 from vault_memory.addons.page.vault_state import SYNC_WORDS
 from vault_memory.addons.page.viewer import Viewer
+from vault_memory.addons.page.views.period_counts import search_days
 
 WORDS = {"ok": "in order", "warn": "warning", "fail": "failed"}
 """State of a check → its word"""
@@ -18,12 +17,10 @@ class UpkeepFields(msgspec.Struct):
 
 def show_doctor(viewer: Viewer, query: UpkeepFields) -> PageView:
     viewer.check_sees_all()
-    days = charts.search_days(viewer.shared.search_times())
     data = {
         "examination": viewer.shared.examination,
         "words": WORDS,
-        "search_days": days,
-        "search_picture": Markup(charts.latency_svg(days)),
+        "search_days": search_days(viewer.shared.search_times()),
     }
     return PageView("doctor.html", "Doctor", data)
 
