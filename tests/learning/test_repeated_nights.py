@@ -24,7 +24,14 @@ SAID_AGAIN = {
     "ru": ("{}", "Как я уже сказал, {}", "Кстати, {}", "Повторяю: {}", "Ну, {}"),
     "zh": ("{}", "我说过，{}", "对了，{}", "再说一遍，{}", "你知道的，{}"),
 }
-KEPT = [turn for language in LANGUAGES for turn in turns_of(language) if not turn.reason]
+LAST_FRIDAY = "上周五"
+"""In another week it is another day, and the sentence another statement"""
+KEPT = [
+    turn
+    for language in LANGUAGES
+    for turn in turns_of(language)
+    if not turn.reason and LAST_FRIDAY not in turn.text
+]
 
 
 def variation(turn: FixedTurn, night: int) -> str:
