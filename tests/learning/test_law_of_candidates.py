@@ -59,7 +59,7 @@ def test_each_candidate_ends_somewhere(tmp_path: Path) -> None:
     assert sum(map(is_candidate, turns.values())) > 40
     assert lost == []
     reasons = {drop["reason"] for drop in night["dropped"]}
-    assert reasons <= {*REASONS, "secret", "withdrawn"}
+    assert reasons <= {*REASONS, "said_before", "secret", "withdrawn"}
 
 
 def test_a_repetition_in_the_first_night_of_a_person_is_recorded(tmp_path: Path) -> None:
