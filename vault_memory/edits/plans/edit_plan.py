@@ -171,7 +171,7 @@ def _plan_ops(
         ops, conflicts = rebased.ops, rebased.proposed
     deleted: tuple[Rejected, ...] = ()
     if command.spoken is not None:
-        ops, deleted = refuse_deleted(command, ops, inputs)
+        ops, deleted = refuse_deleted(command, before, ops, inputs)
     outcome, proposed = apply_by_policy(command, before, ops, inputs)
     after = render(outcome.doc) if outcome.has_applied else before
     proposals = (*conflicts, *proposed)
@@ -209,10 +209,10 @@ def _plan_retirement(before: bytes | None) -> EditPlan:
 
 
 def refuse_deleted(
-    command: EditCommand, ops: Iterable[object], inputs: PlanInputs
+    command: EditCommand, before: bytes | None, ops: Iterable[object], inputs: PlanInputs
 ) -> tuple[tuple[object, ...], tuple[Rejected, ...]]:
     """Returns the ops of a command that may be applied, and those that say again what a person deleted."""
-    is_deleted = inputs.is_deleted(command)
+    is_deleted = inputs.is_deleted(command, before)
     allowed: list[object] = []
     refused: list[Rejected] = []
     missing: set[str] = set()

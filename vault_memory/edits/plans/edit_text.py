@@ -166,7 +166,7 @@ def _brings_back(
 ) -> bool:
     """Whether a new item was deleted by a person, from this note or another one of the scope."""
     doc = parse(change.before)
-    is_deleted = inputs.is_deleted(command)
+    is_deleted = inputs.is_deleted(command, change.before)
     return any(
         owners.deleted(doc, item.heading, item.text) or is_deleted(item.heading, item.text)
         for item in change.new_items()

@@ -114,7 +114,7 @@ def plan_facts(
     start = parse(before or b"")
     doc = start
     deleted = _statements_deleted_by_people(command, wishes, start, inputs)
-    is_deleted = inputs.is_deleted(command)
+    is_deleted = inputs.is_deleted(command, before)
     kept_out = inputs.kept_out_of(command)
     changes: list[Change] = []
     turns: list[str] = []
