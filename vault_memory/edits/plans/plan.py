@@ -85,15 +85,15 @@ class PlanInputs:
         if command.spoken is None:
             return _nothing_deleted
         find = self.deleted(command.note)
-        # Fault: a write that was cut off is planned again when the file has its new text already.
-        standing = frozenset(item.key[1] for item in items_of(parse(before or b"")))
 
         def is_deleted(heading: str, line: str) -> bool:
             ref = parse_item(line).ref
             return any(
                 not self.said_later(command, item.note, item.text, ref)
                 for item in find(heading, line)
-                if item.note != command.note or item.text not in standing
+                # Fault: a write that was cut off is planned again when the file has its new text.
+                if item.note != command.note
+                or all(item.text != old.key[1] for old in items_of(parse(before or b"")))
             )
 
         return is_deleted
