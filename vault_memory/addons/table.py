@@ -48,21 +48,20 @@ SCHEMES = {"s3": "s3"}
 def part(name: str) -> "Any":
     """Return a module of an add-on, such as `hosts.programs`. Raises AddonMissing."""
     addon = name.partition(".")[0]
-    package = f"{__package__}.{addon}"
-    try:
-        return import_module(f"{__package__}.{name}")
-    except ModuleNotFoundError as error:
-        # A bug in the add-on is no missing add-on.
-        if error.name != package:
-            raise
-    raise errors.AddonMissing(OFFERS[addon])
+    if not is_here(addon):
+        raise errors.AddonMissing(OFFERS[addon])
+    return import_module(f"{__package__}.{name}")
 
 
 def is_here(addon: str) -> bool:
     """Return whether an add-on is installed."""
+    package = f"{__package__}.{addon}"
     try:
-        import_module(f"{__package__}.{addon}")
-    except ModuleNotFoundError:
+        import_module(package)
+    except ModuleNotFoundError as error:
+        # A bug in the add-on is no missing add-on.
+        if error.name != package:
+            raise
         return False
     return True
 
