@@ -15,6 +15,7 @@ from tests.remote.servers.s3_stores import S3Store
 
 @pytest.fixture(scope="session")
 def postgres() -> Iterator[PostgresServer]:
+    """A PostgreSQL for all tests of a worker, which loses commits only in a power cut."""
     if reason := servers.missing():
         pytest.skip(reason)
     server = PostgresServer(fsync=False)

@@ -7,20 +7,9 @@ from typing import Any
 
 import pytest
 
-from tests.addons.fleet.ledger import servers
 from tests.addons.fleet.ledger.books import Book, LocalBook, PostgresBook
 from tests.addons.fleet.ledger.servers import PostgresServer
 from vault_memory.addons.fleet.ledger.contract import Ledger
-
-
-@pytest.fixture(scope="session")
-def postgres() -> Iterator[PostgresServer]:
-    """A PostgreSQL for all tests of a worker, which loses commits only in a power cut."""
-    if reason := servers.missing():
-        pytest.skip(reason)
-    server = PostgresServer(fsync=False)
-    yield server
-    server.stop()
 
 
 @pytest.fixture(params=["local", "postgres"])
