@@ -2,6 +2,7 @@
 
 import os
 import signal
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -29,7 +30,9 @@ def workers(daemon: Running) -> list[int]:
     """The processes that the daemon has started."""
     found: list[int] = []
     for task in Path(f"/proc/{daemon.pid}/task").iterdir():
-        found += map(int, (task / "children").read_text().split())
+        # A thread of the daemon may end between the listing and the read.
+        with suppress(FileNotFoundError, ProcessLookupError):
+            found += map(int, (task / "children").read_text().split())
     return found
 
 
