@@ -1,7 +1,7 @@
-"""Writes the reference pages that follow from the code: the command line, the configuration,
-the errors, the glossary, HTTP.
+"""Writes the reference pages that follow from the code: the configuration, the errors, the
+glossary, HTTP, and the manual page of the command line.
 
-python docs/generate.py            writes docs/reference/{cli,configuration,errors,glossary,http}.md
+python docs/generate.py            writes docs/reference/{configuration,errors,glossary,http}.md
                                    and docs/man/vault-memory.1
 python docs/generate.py --check    says which of them are out of date, and exits with 1
 """
@@ -17,8 +17,6 @@ from collections.abc import Collection, Iterator
 from pathlib import Path
 from typing import Any, Literal, get_args, get_origin, get_type_hints
 
-import click
-
 import vault_memory
 from vault_memory import config, errors
 
@@ -28,64 +26,6 @@ NOTICE = "<!-- Generated from the code by docs/generate.py; `make docs` writes i
 
 
 # --- The command line ---------------------------------------------------------------------------------------------
-
-
-def command_line() -> str:
-    """One section for each command, with its usage, options and what it says about itself."""
-    from vault_memory.cli.root import cli as root
-
-    out = [
-        "# The command line",
-        NOTICE,
-        _prose(root.help),
-        "## Options of every command",
-        "These options may precede or follow the name of the command.",
-        _parameters(root),
-    ]
-    shared = frozenset(name for parameter in root.params for name in parameter.opts)
-    context = click.Context(root, info_name="vault-memory")
-    for name in root.list_commands(context):
-        command = root.get_command(context, name)
-        if command is None or command.hidden:
-            continue
-        inner = click.Context(command, info_name=name, parent=context)
-        usage = command.get_usage(inner).removeprefix("Usage: ")
-        out += [f"## {name}", _prose(command.help), f"```text\n{' '.join(usage.split())}\n```"]
-        out += [_parameters(command, without=shared)]
-    out += ["## Exit codes", _exit_codes()]
-    return _page(out)
-
-
-def _parameters(command: click.Command, without: frozenset[str] = frozenset()) -> str:
-    shown = [
-        option
-        for option in command.params
-        if isinstance(option, click.Option) and not option.hidden and not without & set(option.opts)
-    ]
-    rows = [
-        f"| `{_option(option)}` | {_one_line(option.help or '')}{_default(option)} |"
-        for option in shown
-    ]
-    return "\n".join(["| Option | Meaning |", "|---|---|", *rows]) if rows else ""
-
-
-def _option(parameter: click.Option) -> str:
-    names = ", ".join([*parameter.opts, *parameter.secondary_opts])
-    if parameter.is_flag or parameter.count:
-        return names
-    if isinstance(parameter.type, click.Choice):
-        return f"{names} {'|'.join(map(str, parameter.type.choices))}".replace("|", "\\|")
-    return f"{names} {parameter.metavar or (parameter.name or '').upper()}"
-
-
-def _default(parameter: click.Option) -> str:
-    shown = (
-        parameter.show_default
-        and isinstance(parameter.default, str | int | float)
-        and not parameter.is_flag
-    )
-    return f" Default: `{parameter.default}`." if shown else ""
-
 
 EXIT_CODES = {
     0: "done",
@@ -106,16 +46,6 @@ def manual_page() -> str:
     from vault_memory.cli.root import cli as root
 
     return page(root, EXIT_CODES)
-
-
-def _exit_codes() -> str:
-    return "\n".join(
-        [
-            "| Code | Meaning |",
-            "|---|---|",
-            *(f"| {code} | {text} |" for code, text in EXIT_CODES.items()),
-        ]
-    )
 
 
 # --- The configuration --------------------------------------------------------------------------------------------
@@ -395,7 +325,6 @@ def _page(parts: list[str]) -> str:
 
 
 PAGES = {
-    "cli.md": command_line,
     "configuration.md": configuration,
     "errors.md": error_classes,
     "glossary.md": glossary,

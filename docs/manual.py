@@ -35,7 +35,7 @@ Beside a note: what was changed in it, by whom and why.
 .I ~/.local/state/vault\\-memory
 Indexes, versions of notes, and the configuration of each vault (Linux).
 .SH SEE ALSO
-The tutorial, the guides and the reference are in the folder
+The guides and the reference are in the folder
 .I docs
 of the sources.
 """

@@ -27,7 +27,7 @@ from vault_memory.vault.marker import ensure_marker
 
 PROJECT = Path(__file__).resolve().parent.parent.parent
 FOLDER = PROJECT / "docs" / "examples" / "fleet"
-GUIDE = PROJECT / "docs" / "guides" / "many-vaults.md"
+GUIDE = PROJECT / "docs" / "addons" / "fleet.md"
 SECONDS = 90
 PROGRAM = [sys.executable, "-m", "vault_memory"]
 OURS = ("ledger", "north", "south")

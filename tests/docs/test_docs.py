@@ -46,7 +46,7 @@ WITH_MODEL = {"README.md"}
 """Pages that show search by meaning as it is installed"""
 PLACES_OF_PROGRAMS = {"CLAUDE_CONFIG_DIR", "CODEX_HOME"}
 """Variables that name another place than the home of the person"""
-FROM_NOTHING = {"README.md", "docs/tutorial.md"}
+FROM_NOTHING = {"README.md", "docs/guides/start.md"}
 """Pages whose commands are started as a person starts them; those of the others are forked from one that is loaded"""
 
 

@@ -1,6 +1,6 @@
 """The world of sync on a real Nextcloud, with a third writer that asks for no preconditions.
 
-`docs/guides/real-nextcloud.md` tells how to name one. The same runs on the fake server, so that it is known to work.
+`CONTRIBUTING.md` tells how to name one. The same runs on the fake server, so that it is known to work.
 """
 
 import os
