@@ -1,5 +1,6 @@
 """The documentation stays small and plain: few guides, short sentences, a page for each add-on."""
 
+import ast
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -11,14 +12,16 @@ from vault_memory.addons import table
 
 PROJECT = Path(__file__).resolve().parent.parent.parent
 DOCS = PROJECT / "docs"
+PACKAGE = PROJECT / "vault_memory"
 GUIDES = sorted((DOCS / "guides").glob("*.md"))
-PLAIN = [*GUIDES, *sorted((DOCS / "addons").glob("*.md"))]
+PLAIN = [PROJECT / "README.md", *GUIDES, *sorted((DOCS / "addons").glob("*.md"))]
 """Pages for people who use the program"""
 LONG = 25
 """A sentence with more words is read twice"""
 MOST_LONG = 0.06
 END = re.compile(r"(?<=[.!?])\)?\s+(?=[^a-z…])")
 LINK = re.compile(r"\]\(([^)#]+)[^)]*\)")
+MODULE = re.compile(r"\b(?:\w+/)+\w+\.py\b")
 HEADING_LINK = re.compile(r"\]\(([^)#]*)#([^)]+)\)")
 PROSE = {"text", "code_inline", "softbreak", "hardbreak"}
 
@@ -56,7 +59,7 @@ def test_there_are_at_most_fourteen_guides_and_the_index_names_each() -> None:
     index = (DOCS / "index.md").read_text(encoding="utf-8")
 
     assert len(GUIDES) <= 14
-    assert not [page.name for page in PLAIN if f"({page.parent.name}/{page.name})" not in index]
+    assert not [page.name for page in PLAIN[1:] if f"({page.parent.name}/{page.name})" not in index]
 
 
 def test_each_add_on_has_a_page_of_its_own_that_names_what_it_brings() -> None:
@@ -92,3 +95,45 @@ def test_every_link_to_a_heading_finds_it() -> None:
                 lost.append(f"{page.name} → {target}#{name}")
 
     assert not lost
+
+
+def definitions(module: Path) -> set[str]:
+    """Return the functions, classes and methods of a module, a method as `Class.method`."""
+    names = set()
+    for node in ast.parse(module.read_text(encoding="utf-8")).body:
+        if isinstance(node, ast.FunctionDef | ast.ClassDef):
+            names.add(node.name)
+            names |= {f"{node.name}.{one.name}" for one in ast.walk(node)
+                      if isinstance(node, ast.ClassDef) and isinstance(one, ast.FunctionDef)}  # fmt: skip
+    return names
+
+
+def test_the_answers_to_the_three_questions_name_what_is_there() -> None:
+    text = (DOCS / "explanation" / "architecture.md").read_text(encoding="utf-8")
+    rows = [line for line in text.splitlines() if line.startswith("| Where ")]
+
+    assert len(rows) == 3
+    for row in rows:
+        named = re.findall(r"`([\w/]+\.py)` · `([\w.]+)`", row)
+        assert len(named) == 3
+        for file, name in named:
+            assert name in definitions(PACKAGE / file), f"{file} has no {name}"
+
+
+@pytest.mark.parametrize("page", ["explanation/architecture.md", "how-to-add.md"])
+def test_every_module_that_a_page_names_is_there(page: str) -> None:
+    text = (DOCS / page).read_text(encoding="utf-8")
+    files = {one for one in MODULE.findall(text) if "NAME" not in one}
+
+    assert len(files) > 20
+    assert not sorted(
+        one for one in files if not (PACKAGE / one).exists() and not (PROJECT / one).exists()
+    )
+
+
+def test_the_page_for_coding_agents_fits_on_a_page_and_repeats_nothing() -> None:
+    agents = (PROJECT / "AGENTS.md").read_text(encoding="utf-8")
+    others = set(sentences((PROJECT / "CONTRIBUTING.md").read_text(encoding="utf-8")))
+
+    assert len(agents.split()) <= 450
+    assert not others & set(sentences(agents))
