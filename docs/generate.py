@@ -160,25 +160,24 @@ def _type(kind: Any) -> str:
 
 
 def error_classes() -> str:
-    """A table of every situation that has a name."""
+    """Every situation that has a name, by the exit code of a command."""
     out = [
         "# Errors",
         NOTICE,
         "What goes wrong is said in one sentence, followed by what to do next. With `--json` the same stands in one "
         'object, `{"error": {"code", "message", "hint", …}}`, and the code is one of these. They stay the same '
-        "from version to version; the sentences may change.",
+        "from version to version; the sentences may change. The number behind a code is the status over HTTP.",
     ]
     named = {kind for kind in _descendants(errors.VaultMemoryError) if "code" not in vars(kind)}
     kinds = sorted(named, key=lambda kind: (_code(kind), kind.__module__))
-    rows = [
-        "| Code | Exit | HTTP | Situation |",
-        "|---|---|---|---|",
-        *(
-            f"| `{_code(kind)}` | {kind.exit_code} | {kind.http_status} | {_situation(kind)} |"
+    for exit_code, meaning in EXIT_CODES.items():
+        rows = [
+            f"- `{_code(kind)}` ({kind.http_status}): {_situation(kind)}"
             for kind in kinds
-        ),
-    ]
-    return _page([*out, "\n".join(rows)])
+            if kind.exit_code == exit_code
+        ]
+        out += [f"## Exit code {exit_code}", f"{meaning[0].upper()}{meaning[1:]}.", "\n".join(rows)]
+    return _page(out)
 
 
 def _descendants(kind: type[errors.VaultMemoryError]) -> Iterator[type[errors.VaultMemoryError]]:
