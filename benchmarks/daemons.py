@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.place import Place, program
-from vault_memory.daemon.client import BEHIND, DaemonRefused, ask
+from vault_memory.api.daemon_client import BEHIND, DaemonRefused, ask
 
 PATIENCE_SECONDS = 120.0
 

@@ -11,9 +11,9 @@ from tests.contract.shapes import SHAPES, differences, problems
 from vault_memory import contract
 from vault_memory.cli import COMMANDS
 from vault_memory.contract import answers, requests, tool_answers
+from vault_memory.contract.calls import ROUTES
 from vault_memory.forgetting.retract import Proposed, RetractRemaining, RetractRemoved, TakenBack
 from vault_memory.http.openapi import document
-from vault_memory.http.routes import ENDPOINTS
 from vault_memory.mcp.tools import TOOLS, portable_schema
 from vault_memory.rules.paths.layout import KINDS, NOT_INDEXED
 
@@ -65,17 +65,17 @@ def test_each_tool_uses_the_request_and_answer_types_of_the_contract():
 
 
 def test_each_http_call_uses_the_request_and_answer_types_of_the_contract():
-    for endpoint in ENDPOINTS:
-        assert STRUCTS[endpoint.takes.__name__] is endpoint.takes
-        assert vars(answers)[endpoint.gives.__name__] is endpoint.gives
+    for call in ROUTES:
+        assert STRUCTS[call.takes.__name__] is call.takes
+        assert vars(answers)[call.gives.__name__] is call.gives
 
 
 def test_the_openapi_document_lists_the_keys_of_each_answer_in_order():
-    schemas = document(ENDPOINTS)["components"]["schemas"]
+    schemas = document(ROUTES)["components"]["schemas"]
 
-    for endpoint in ENDPOINTS:
-        name = endpoint.gives.__name__.removesuffix("Json")
-        assert list(schemas[name]["properties"]) == list(get_type_hints(endpoint.gives))
+    for call in ROUTES:
+        name = call.gives.__name__.removesuffix("Json")
+        assert list(schemas[name]["properties"]) == list(get_type_hints(call.gives))
 
 
 def test_a_key_has_the_same_type_in_a_tool_and_on_the_command_line():

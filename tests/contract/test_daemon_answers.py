@@ -6,8 +6,8 @@ import pytest
 
 from tests.contract.shapes import differences
 from tests.scenarios.outside import Outside, outside
+from vault_memory.api.daemon_client import ask
 from vault_memory.contract import setup_answers, status_answers
-from vault_memory.daemon.client import ask
 
 __all__ = ["outside"]
 

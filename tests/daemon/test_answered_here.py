@@ -6,9 +6,9 @@ import pytest
 
 from tests.daemon.upkeep_here import upkeep_here
 from tests.scenarios.outside import Outside, at
+from vault_memory.api import query_or_local
+from vault_memory.api.daemon_client import DaemonRefused, ask, is_answered_here
 from vault_memory.api.vault_memory import VaultMemory
-from vault_memory.daemon import query_or_local
-from vault_memory.daemon.client import DaemonRefused, ask, is_answered_here
 from vault_memory.vault.marker import ensure_marker
 
 NOTE = "USER.md"

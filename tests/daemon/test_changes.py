@@ -11,10 +11,10 @@ import pytest
 
 from tests.scenarios.outside import Outside, Running, at, until, without_watches
 from vault_memory.api.daemon_changes import ChangeFeed, changes
+from vault_memory.api.daemon_client import DaemonRefused, ask
 from vault_memory.api.vault_memory import VaultMemory
 from vault_memory.daemon.changes import change_ring
 from vault_memory.daemon.changes.change_ring import MOST_CHANGES, ChangeRing
-from vault_memory.daemon.client import DaemonRefused, ask
 from vault_memory.errors import UsageError
 
 

@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from tests.scenarios.outside import Outside, until, without_watches
+from vault_memory.api.daemon_client import BEHIND, DaemonRefused, ask
 from vault_memory.api.vault_memory import VaultMemory
-from vault_memory.daemon.client import BEHIND, DaemonRefused, ask
 from vault_memory.daemon.loop import Daemon
 from vault_memory.daemon.read_barrier import GRACE_SECONDS, Barrier
 from vault_memory.daemon.upkeep.note_indexer import PathChange

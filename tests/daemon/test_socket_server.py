@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from tests.scenarios.outside import until
+from vault_memory.api.daemon_client import ask
 from vault_memory.daemon import socket_server
-from vault_memory.daemon.client import ask
 from vault_memory.daemon.socket_server import SocketServer
 
 

@@ -4,8 +4,8 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+from vault_memory.api.daemon_client import answered_here
 from vault_memory.api.vault_memory import VaultMemory
-from vault_memory.daemon.client import answered_here
 from vault_memory.daemon.handlers import Calls
 from vault_memory.daemon.read_barrier import Barrier
 from vault_memory.daemon.turns.sync_turns import SyncTurns

@@ -10,10 +10,10 @@ import vault_memory
 from vault_memory import Config, VaultMemory, VaultMemoryError
 from vault_memory.api.metrics import Metrics
 from vault_memory.cli import COMMANDS, main
+from vault_memory.contract.calls import ROUTES
 from vault_memory.http.metrics_text import as_text
 from vault_memory.http.openapi import document
 from vault_memory.http.prometheus import Requests
-from vault_memory.http.routes import ENDPOINTS
 from vault_memory.mcp import tools
 
 __all__ = [
@@ -56,7 +56,7 @@ def error_classes() -> Iterator[type[VaultMemoryError]]:
 
 def openapi() -> dict[str, Any]:
     """The document that `/openapi.json` answers."""
-    return document(ENDPOINTS)
+    return document(ROUTES)
 
 
 def tools_and_resources() -> dict[str, Any]:

@@ -14,11 +14,11 @@ import pytest
 
 from tests.hosting.many import NOTE, WORDS, Vaults
 from tests.hosting.running_host import until
+from vault_memory.api import query_or_local
 from vault_memory.api.vault_memory import VaultMemory
 from vault_memory.api.vault_service import VAULT, VaultUnknown
 from vault_memory.config.sections import Config
 from vault_memory.config.server_sections import HostSettings
-from vault_memory.daemon import query_or_local
 from vault_memory.errors import VaultMemoryError
 from vault_memory.hosting.hosted_vault import HostedVault
 from vault_memory.hosting.night_spread import night_delay

@@ -12,9 +12,9 @@ from schemathesis.checks import CHECKS, load_all_checks
 
 from tests.http.served import CALLERS, MIRA, Served, serving
 from vault_memory.api.vault_memory import VaultMemory
+from vault_memory.contract.calls import ROUTES
 from vault_memory.http.application import application
 from vault_memory.http.openapi import document
-from vault_memory.http.routes import ENDPOINTS
 from vault_memory.http.tokens import Tokens
 
 MODES = (GenerationMode.POSITIVE, GenerationMode.NEGATIVE)
@@ -47,7 +47,7 @@ def operations(server: Served) -> dict[str, Any]:
 
 
 def names() -> list[str]:
-    paths = document(ENDPOINTS)["paths"]
+    paths = document(ROUTES)["paths"]
     return [one["operationId"] for operations in paths.values() for one in operations.values()]
 
 
@@ -142,7 +142,7 @@ def test_no_route_is_missing_from_the_document(sample: VaultMemory):
         for method in route.methods
     }
 
-    told = document(ENDPOINTS)["paths"]
+    told = document(ROUTES)["paths"]
     assert served - {(path, "HEAD") for path in told} == {
         (path, method.upper()) for path, methods in told.items() for method in methods
     }

@@ -15,11 +15,11 @@ import pytest
 from tests.http.conftest import opened
 from tests.http.served import MIRA, TOMAS, Served, serving
 from vault_memory.api.vault_memory import VaultMemory
+from vault_memory.contract.calls import ROUTES
 from vault_memory.http.openapi import document
-from vault_memory.http.routes import ENDPOINTS
 from vault_memory.rules.paths.caller import Caller
 
-DOCUMENT = document(ENDPOINTS)
+DOCUMENT = document(ROUTES)
 ROUTES = {
     operation["operationId"]: (method, path, operation)
     for path, operations in DOCUMENT["paths"].items()

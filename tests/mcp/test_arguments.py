@@ -11,7 +11,7 @@ from tests.scenarios.outside import Outside
 from vault_memory import VaultMemory
 from vault_memory.addons.hosts import programs
 from vault_memory.mcp import tools
-from vault_memory.mcp.tools import TOOLS
+from vault_memory.mcp.tools import TOOLS, read_arguments, schema_of
 from vault_memory.models.llm.token_count import estimated_tokens
 
 MOST_TOKENS = 2_400
@@ -51,24 +51,26 @@ def test_a_number_or_a_choice_in_quotation_marks_is_taken(
 
 @pytest.mark.parametrize("text", ["3", "null", "true"])
 def test_a_text_that_looks_like_a_number_stays_a_text(shelf: VaultMemory, text: str):
-    read = TOOLS["memory_forget"].read({"text": text, "note": text})
+    read = read_arguments(TOOLS["memory_forget"], {"text": text, "note": text})
 
     assert (read.text, read.note) == (text, text)
 
 
 def _fields() -> list[tuple[str, str]]:
-    return [(name, field) for name, tool in TOOLS.items() for field in tool.schema()["properties"]]
+    return [
+        (name, field) for name, tool in TOOLS.items() for field in schema_of(tool)["properties"]
+    ]
 
 
 @pytest.mark.parametrize(("tool", "field"), _fields())
 @pytest.mark.parametrize("value", [{"a": 1}, -(10**30), "\ud83d", [["\ud83d"]]])
 def test_a_wrong_argument_names_its_field(shelf: VaultMemory, tool: str, field: str, value: object):
     needed = {
-        name: "2026-01-31" for name in TOOLS[tool].schema().get("required", ()) if name != field
+        name: "2026-01-31" for name in schema_of(TOOLS[tool]).get("required", ()) if name != field
     }
 
     with pytest.raises(tools.UsageError) as refused:
-        TOOLS[tool].read({**needed, field: value})
+        read_arguments(TOOLS[tool], {**needed, field: value})
 
     assert f"`{field}`" in refused.value.message
 
@@ -78,7 +80,7 @@ def test_an_unknown_argument_is_named_with_those_that_there_are(shelf: VaultMemo
     said = refusal(shelf, tool, person="bob")
 
     assert "`person`" in said
-    for field in TOOLS[tool].schema()["properties"]:
+    for field in schema_of(TOOLS[tool])["properties"]:
         assert field in said
 
 

@@ -17,7 +17,7 @@ from vault_memory.errors import UsageError
 from vault_memory.mcp import protocol_results, resources, tools
 from vault_memory.mcp.http_session import Serving
 from vault_memory.mcp.read_tools import LONGEST
-from vault_memory.mcp.tools import TOOLS
+from vault_memory.mcp.tools import TOOLS, read_arguments, schema_of
 from vault_memory.rules.context.quoting import FLAG, INTRO
 from vault_memory.rules.paths.caller import Caller
 
@@ -507,7 +507,7 @@ JSON = st.recursive(
 def test_any_arguments_get_an_answer_or_a_plain_refusal(
     shelf: VaultMemory, data: st.DataObject, name: str
 ):
-    fields = sorted(TOOLS[name].schema()["properties"])
+    fields = sorted(schema_of(TOOLS[name])["properties"])
     known = st.sampled_from(fields) if fields else st.just("x")
     said = data.draw(st.dictionaries(known | st.text(max_size=4), JSON, max_size=4))
 
@@ -517,7 +517,7 @@ def test_any_arguments_get_an_answer_or_a_plain_refusal(
         assert not result.text.startswith("error: the memory cannot do this now")
     else:
         with suppress(UsageError):
-            TOOLS[name].read(said)
+            read_arguments(TOOLS[name], said)
 
 
 def test_every_tool_has_a_description_and_a_strict_schema(shelf: VaultMemory):

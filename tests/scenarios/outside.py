@@ -19,8 +19,8 @@ import pytest
 
 from tests.contract.shapes import problems
 from tests.warm import program, started, tell
+from vault_memory.api.daemon_client import BEHIND, DaemonRefused, ask
 from vault_memory.cli import main
-from vault_memory.daemon.client import BEHIND, DaemonRefused, ask
 
 PROGRAM = (sys.executable, "-m", "vault_memory")
 PATIENCE_SECONDS = 30.0

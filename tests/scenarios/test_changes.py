@@ -12,7 +12,7 @@ import pytest
 
 from tests.scenarios.index_dump import dump, rows, states
 from tests.scenarios.outside import Outside, Running, until, without_watches
-from vault_memory.daemon.client import ask
+from vault_memory.api.daemon_client import ask
 
 MANY = 6_000
 """Files with three events each overflow a queue of 16,384"""

@@ -17,8 +17,8 @@ from tests.effort import cases
 from tests.scenarios.index_dump import dump, index_file, rows, states
 from tests.scenarios.outside import Outside, Running, at, until
 from tests.warm import started, tell
+from vault_memory.api.daemon_client import ask
 from vault_memory.api.vault_memory import VaultMemory
-from vault_memory.daemon.client import ask
 
 NOTES = 1_000
 WORDS = [

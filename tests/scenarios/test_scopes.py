@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from tests.scenarios.outside import Outside, Running, at, until
-from vault_memory.daemon.client import DaemonRefused
+from vault_memory.api.daemon_client import DaemonRefused
 from vault_memory.index.store import Index, IndexedFile, IndexEntry, State
 from vault_memory.markdown.chunking.chunker import chunk
 

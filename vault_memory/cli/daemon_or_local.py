@@ -9,15 +9,15 @@ from vault_memory.errors import UsageError
 from vault_memory.lazy import lazy_module
 
 if TYPE_CHECKING:
+    from vault_memory.api import daemon_client, query_or_local
     from vault_memory.api.vault_memory import VaultMemory
     from vault_memory.context.calls import ContextOptions
     from vault_memory.contract.answers import ContextBlockJson, SearchAnswerJson
     from vault_memory.contract.status_answers import StatusJson
-    from vault_memory.daemon import client, query_or_local
     from vault_memory.search.calls import SearchOptions
 else:
-    client = lazy_module("vault_memory.daemon.client")
-    query_or_local = lazy_module("vault_memory.daemon.query_or_local")
+    daemon_client = lazy_module("vault_memory.api.daemon_client")
+    query_or_local = lazy_module("vault_memory.api.query_or_local")
 
 MOST_NAMES = 8
 """Maximum number of people and channels in an error message"""
@@ -75,5 +75,5 @@ class ContextNeedsName(UsageError):
 
 def daemon_status(memory: "VaultMemory") -> "StatusJson | None":
     """Return the status as the vault's daemon knows it; None when no daemon runs."""
-    answer = client.ask(memory.vault.state.socket, "status", {})
+    answer = daemon_client.ask(memory.vault.state.socket, "status", {})
     return cast("StatusJson | None", answer)

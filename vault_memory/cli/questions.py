@@ -7,10 +7,10 @@ settings, it refuses, or the command line has anything unusual in it.
 import sys
 from collections.abc import Callable, Sequence
 
+from vault_memory.api.exchange import exchange
 from vault_memory.cli import quick_start, search_text
 from vault_memory.cli.terminal import escaped, json_text
 from vault_memory.command_line import Arguments, parse
-from vault_memory.daemon.exchange import exchange
 
 TYPE_CHECKING = False  # as in `typing`, which would cost each question 10 ms
 if TYPE_CHECKING:

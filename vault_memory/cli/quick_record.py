@@ -16,14 +16,14 @@ TYPE_CHECKING = False  # as in `typing`, which would cost each start 10 ms
 if TYPE_CHECKING:
     from typing import Any
 
-    from vault_memory.api import vault_memory
+    from vault_memory.api import exchange, vault_memory
     from vault_memory.cli import terminal
-    from vault_memory.daemon import edit_requests, exchange
+    from vault_memory.daemon import edit_requests
 else:
     vault_memory = lazy_module("vault_memory.api.vault_memory")
     terminal = lazy_module("vault_memory.cli.terminal")
     edit_requests = lazy_module("vault_memory.daemon.edit_requests")
-    exchange = lazy_module("vault_memory.daemon.exchange")
+    exchange = lazy_module("vault_memory.api.exchange")
 
 TEXTS = ("session", "role", "user", "channel", "source", "origin")
 FLAGS = ("silent", "automated")

@@ -29,11 +29,10 @@ if TYPE_CHECKING:
 
     from vault_memory import places
     from vault_memory.addons import table
-    from vault_memory.api import vault_memory
+    from vault_memory.api import exchange, vault_memory
     from vault_memory.api.vault_memory import VaultMemory
     from vault_memory.cli import edit_rendering, options, quick_record, root, terminal
     from vault_memory.cli.completion import completer
-    from vault_memory.daemon import exchange
     from vault_memory.mcp import stdio
     from vault_memory.rules.paths import caller as paths_caller
     from vault_memory.rules.paths import near_names
@@ -46,7 +45,7 @@ else:
     root = lazy_module("vault_memory.cli.root")
     terminal = lazy_module("vault_memory.cli.terminal")
     completer = lazy_module("vault_memory.cli.completion.completer")
-    exchange = lazy_module("vault_memory.daemon.exchange")
+    exchange = lazy_module("vault_memory.api.exchange")
     table = lazy_module("vault_memory.addons.table")
     stdio = lazy_module("vault_memory.mcp.stdio")
     places = lazy_module("vault_memory.places")

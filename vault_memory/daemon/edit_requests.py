@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from vault_memory.api import json_contract, read_request
+from vault_memory.api.exchange import setup_of
 from vault_memory.contract.requests import EditCall, RecordCall
-from vault_memory.daemon.exchange import setup_of
 from vault_memory.daemon.socket_server import Call
 from vault_memory.errors import UsageError, VaultMemoryError
 from vault_memory.lazy import lazy_module

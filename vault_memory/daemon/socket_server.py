@@ -10,9 +10,9 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
+from vault_memory.api.exchange import LONGEST_REQUEST, SIGN
 from vault_memory.daemon.changes.change_ring import MOST_WAITING
 from vault_memory.daemon.daemon_lock import inode_of
-from vault_memory.daemon.exchange import LONGEST_REQUEST, SIGN
 from vault_memory.errors import UsageError, VaultMemoryError
 from vault_memory.vault.socket_names import short_name
 

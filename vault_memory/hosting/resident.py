@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING
 
+from vault_memory.api.daemon_client import answered_here
 from vault_memory.api.vault_memory import VaultMemory
 from vault_memory.config import state_file
-from vault_memory.daemon.client import answered_here
 from vault_memory.daemon.daemon_lock import DaemonLock, pid_of
 from vault_memory.daemon.handlers import Calls
 from vault_memory.daemon.read_barrier import Barrier

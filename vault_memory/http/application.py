@@ -4,7 +4,6 @@ import logging
 from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
-from functools import partial
 from typing import Any, NamedTuple
 
 import anyio
@@ -28,6 +27,7 @@ from vault_memory.api.vault_service import (
     opened,
 )
 from vault_memory.config.server_sections import Serve
+from vault_memory.contract.calls import ROUTES, Call
 from vault_memory.database.connection import DatabaseError
 from vault_memory.errors import UsageError, VaultMemoryError
 from vault_memory.http.auth import Access, Doorkeeper, unauthorised
@@ -35,7 +35,7 @@ from vault_memory.http.lifespan import running
 from vault_memory.http.origin_check import Gate
 from vault_memory.http.prometheus import Counting, Requests
 from vault_memory.http.responses import broken, failure, refusal, reply, unavailable
-from vault_memory.http.routes import ENDPOINTS, Endpoint, open_routes
+from vault_memory.http.routes import open_routes
 from vault_memory.http.tokens import Tokens
 from vault_memory.rules.paths.caller import Caller
 from vault_memory.search.open_vault import VaultClosed
@@ -95,7 +95,7 @@ def calls_application(bot_app: BotApp) -> Starlette:
     serve = bot_app.access.settings
     mounted = bot_app.mounts
     open_paths = {route.path for route in bot_app.without_token}
-    call_paths = {endpoint.path for endpoint in ENDPOINTS}
+    call_paths = {call.path for call in ROUTES}
     mounted_paths = {*mounted, *(f"{path}/{{rest}}" for path in mounted)}
     middleware = [
         Middleware(
@@ -106,7 +106,7 @@ def calls_application(bot_app: BotApp) -> Starlette:
         Middleware(Doorkeeper, access=bot_app.access, open_paths=open_paths),
         *bot_app.after_token,
     ]
-    calls = [_route(bot_app.service, endpoint) for endpoint in ENDPOINTS]
+    calls = [_route(bot_app.service, call) for call in ROUTES]
     app = Starlette(
         routes=[*bot_app.without_token, *calls, *_mounted_routes(mounted)],
         middleware=middleware,
@@ -173,11 +173,11 @@ def _without_vault(error: VaultUnknown | VaultUnavailable) -> Response:
     return unavailable(error)
 
 
-def _route(service: VaultService, endpoint: Endpoint) -> Route:
+def _route(service: VaultService, call: Call) -> Route:
     async def answer(request: Request) -> Response:
         try:
             async with opened(service, request.scope["state"]) as memory:
-                return await _answer(memory, endpoint, request)
+                return await _answer(memory, call, request)
         except HTTPException:
             raise
         except (VaultUnknown, VaultUnavailable) as error:
@@ -185,22 +185,20 @@ def _route(service: VaultService, endpoint: Endpoint) -> Route:
         except VaultClosed:
             return unavailable(VaultUnavailable())
         except Exception:
-            logger.exception("%s failed", endpoint.name)
+            logger.exception("%s failed", call.name)
             return broken()
 
-    return Route(
-        endpoint.path.replace("}", ":path}"), answer, methods=[endpoint.method], name=endpoint.name
-    )
+    return Route(call.path.replace("}", ":path}"), answer, methods=[call.method], name=call.name)
 
 
-async def _answer(memory: VaultMemory, endpoint: Endpoint, request: Request) -> Response:
+async def _answer(memory: VaultMemory, call: Call, request: Request) -> Response:
     """Returns the answer of a call, or its error for people."""
     caller: Caller = request.scope["state"][CALLER]
     try:
-        payload = await _payload(request, endpoint)
-        call = partial(endpoint.call, memory, caller, payload)
+        payload = await _payload(request, call)
+        run = getattr(memory.as_seen_by(caller), call.name)
         # Vaults are files, and files block: the call runs in a thread.
-        return reply(await anyio.to_thread.run_sync(call))
+        return reply(await anyio.to_thread.run_sync(run, payload))
     except VaultUnavailable:
         # Its answer says when to ask again.
         raise
@@ -208,7 +206,7 @@ async def _answer(memory: VaultMemory, endpoint: Endpoint, request: Request) -> 
         _check_open(memory)
         return failure(error, memory)
     except (DatabaseError, OSError) as error:
-        logger.warning("%s: %s", endpoint.name, error)
+        logger.warning("%s: %s", call.name, error)
         return refusal(
             503, "system", "the disk or the index does not answer now", "try again later"
         )
@@ -222,18 +220,18 @@ def _check_open(memory: VaultMemory) -> None:
         raise VaultUnavailable
 
 
-async def _payload(request: Request, endpoint: Endpoint) -> Any:
+async def _payload(request: Request, call: Call) -> Any:
     """The request in its shape of the contract. Raises UsageError."""
     try:
-        if endpoint.method == "GET":
+        if request.method == "GET":
             parameters = {**request.query_params, **request.path_params}
-            return msgspec.convert(parameters, endpoint.takes, strict=False)
+            return msgspec.convert(parameters, call.takes, strict=False)
         content_type = request.headers.get("content-type", "").partition(";")[0]
         # Fault: a web page may send a form to any server without asking. It cannot send
         # JSON without the server's consent.
         if content_type.strip().lower() != "application/json":
             raise HTTPException(415)
-        return msgspec.json.decode(await request.body(), type=endpoint.takes)
+        return msgspec.json.decode(await request.body(), type=call.takes)
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
         raise UsageError(f"the request is not understood: {error}", hint=SEE) from None
 

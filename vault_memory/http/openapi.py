@@ -7,7 +7,7 @@ import msgspec
 
 from vault_memory import __version__
 from vault_memory.contract import answers
-from vault_memory.http.routes import Endpoint
+from vault_memory.contract.calls import Call
 
 Schema = dict[str, Any]
 
@@ -38,10 +38,10 @@ SUFFIX = "Json"
 """Ending of the names of answer types; their schemas have names without it"""
 
 
-def document(endpoints: Sequence[Endpoint]) -> Schema:
+def document(calls: Sequence[Call]) -> Schema:
     """Returns the document in OpenAPI 3.1."""
-    bodies = [endpoint.takes for endpoint in endpoints if endpoint.method == "POST"]
-    payloads = [endpoint.gives for endpoint in endpoints]
+    bodies = [call.takes for call in calls if call.method == "POST"]
+    payloads = [call.gives for call in calls]
     types = {*bodies, *payloads, answers.ErrorJson, answers.HealthJson}
     paths: Schema = {
         "/healthz": {
@@ -53,9 +53,9 @@ def document(endpoints: Sequence[Endpoint]) -> Schema:
             "get": _open_operation("document", "The OpenAPI document", {"type": "object"})
         },
     }
-    for endpoint in endpoints:
-        operations = paths.setdefault(endpoint.path, {})
-        operations[endpoint.method.lower()] = _operation(endpoint)
+    for call in calls:
+        operations = paths.setdefault(call.path, {})
+        operations[call.method.lower()] = _operation(call)
     return {
         "openapi": "3.1.0",
         "info": {"title": "vault-memory", "version": __version__, "description": DESCRIPTION},
@@ -107,36 +107,33 @@ def _with_full_refs(schema: Any) -> Any:
             return schema
 
 
-def _operation(endpoint: Endpoint) -> Schema:
+def _operation(call: Call) -> Schema:
     operation: Schema = {
-        "operationId": endpoint.name,
-        "summary": endpoint.summary,
-        "responses": {
-            "200": _answer(endpoint.summary, _ref_to(endpoint.gives)),
-            **_refusals(REFUSALS),
-        },
+        "operationId": call.name,
+        "summary": call.summary,
+        "responses": {"200": _answer(call.summary, _ref_to(call.gives)), **_refusals(REFUSALS)},
     }
-    if endpoint.method == "POST":
-        content = {"application/json": {"schema": _ref_to(endpoint.takes)}}
+    if call.method == "POST":
+        content = {"application/json": {"schema": _ref_to(call.takes)}}
         operation["requestBody"] = {"required": True, "content": content}
-    elif parameters := _parameters(endpoint):
+    elif parameters := _parameters(call):
         operation["parameters"] = parameters
     return operation
 
 
-def _parameters(endpoint: Endpoint) -> list[Schema]:
+def _parameters(call: Call) -> list[Schema]:
     """Returns the fields of a GET request, in its path or its query."""
-    _, components = msgspec.json.schema_components([endpoint.takes])
-    schema = components[endpoint.takes.__name__]
+    _, components = msgspec.json.schema_components([call.takes])
+    schema = components[call.takes.__name__]
     required = schema.get("required", ())
     return [
-        _parameter(endpoint, name, field, required=name in required)
+        _parameter(call, name, field, required=name in required)
         for name, field in schema["properties"].items()
     ]
 
 
-def _parameter(endpoint: Endpoint, name: str, field: Schema, *, required: bool) -> Schema:
-    in_path = f"{{{name}}}" in endpoint.path
+def _parameter(call: Call, name: str, field: Schema, *, required: bool) -> Schema:
+    in_path = f"{{{name}}}" in call.path
     kinds = [kind for kind in field.get("anyOf", [field]) if kind.get("type") != "null"]
     schema = {key: value for key, value in kinds[0].items() if key != "description"}
     parameter = {

@@ -24,12 +24,12 @@ from vault_memory.http.tokens import token_in
 from vault_memory.lazy import lazy_module
 
 if TYPE_CHECKING:
+    from vault_memory.api import daemon_client
     from vault_memory.contract.status_answers import VitalsJson
-    from vault_memory.daemon import client
     from vault_memory.http import metrics_text
 else:
     metrics_text = lazy_module("vault_memory.http.metrics_text")
-    client = lazy_module("vault_memory.daemon.client")
+    daemon_client = lazy_module("vault_memory.api.daemon_client")
 
 PATH = "/metrics"
 FORMAT = "text/plain; version=0.0.4; charset=utf-8"
@@ -163,5 +163,5 @@ def may_read(credentials: list[str], token: str, *, for_local: bool) -> bool:
 
 
 def _vitals(memory: VaultMemory) -> "VitalsJson | None":
-    answer = client.ask(memory.vault.state.socket, "vitals", {})
+    answer = daemon_client.ask(memory.vault.state.socket, "vitals", {})
     return cast("VitalsJson | None", answer)

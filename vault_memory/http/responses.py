@@ -14,9 +14,9 @@ from vault_memory.errors import VaultMemoryError
 from vault_memory.lazy import lazy_module
 
 if TYPE_CHECKING:
-    from vault_memory.daemon import client
+    from vault_memory.api import daemon_client
 else:
-    client = lazy_module("vault_memory.daemon.client")
+    daemon_client = lazy_module("vault_memory.api.daemon_client")
 
 logger = logging.getLogger(__name__)
 
@@ -47,7 +47,7 @@ def refusal(
 def failure(error: VaultMemoryError, memory: VaultMemory) -> Response:
     """Returns an error of a call, without folders of the machine."""
     status = error.http_status
-    if isinstance(error, client.DaemonRefused):
+    if isinstance(error, daemon_client.DaemonRefused):
         status = STATUS.get(error.exit_code, 500)
     folders = folders_of(memory)
     details = error.as_json() | {"hint": HINTS.get(error.code, error.hint)}

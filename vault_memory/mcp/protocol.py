@@ -154,9 +154,7 @@ class Conversation:
             # The model reads why, as for any other failure of a tool.
             text = f"error: {_opening_error(error)}"
             return {"content": [{"type": "text", "text": text}], "isError": True}
-        from dataclasses import replace
-
-        serving = replace(serving, session=_named_session(params))
+        serving = serving.of_session(_named_session(params))
         return protocol_results.of_call(serving, call.name, call.arguments or {})
 
     def _list(self, params: Json) -> Json:

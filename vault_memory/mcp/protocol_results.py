@@ -8,7 +8,7 @@ from typing import Any
 from vault_memory.errors import VaultMemoryError
 from vault_memory.mcp import read_tools, resources, write_tools
 from vault_memory.mcp.http_session import Serving
-from vault_memory.mcp.tools import TOOLS, ToolUnknown
+from vault_memory.mcp.tools import TOOLS, ToolUnknown, read_arguments
 
 Json = dict[str, Any]
 logger = logging.getLogger(__name__)
@@ -48,10 +48,8 @@ def of_resources(serving: Serving, cursor: str | None) -> Json:
 
 def of_resource(serving: Serving, uri: str) -> Json:
     """The result of `resources/read`. Raises ResourceUnknown."""
-    note = resources.read(serving, uri)
-    return {
-        "contents": [{"uri": uri, "mimeType": resources.mime_type(note.note), "text": note.text}]
-    }
+    note, text = resources.read(serving, uri)
+    return {"contents": [{"uri": uri, "mimeType": resources.mime_type(note), "text": text}]}
 
 
 # --- Tool calls ---
@@ -77,7 +75,7 @@ def call(serving: Serving, name: str, arguments: Mapping[str, Any]) -> ToolResul
     if tool is None:
         raise ToolUnknown(name)
     try:
-        answer, text = FUNCTIONS[name](serving, tool.read(arguments))
+        answer, text = FUNCTIONS[name](serving, read_arguments(tool, arguments))
     except VaultMemoryError as error:
         return ToolResult(f"error: {serving.explain(error)}")
     except Exception as error:

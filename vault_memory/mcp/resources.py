@@ -4,17 +4,17 @@ An example of a URI is `vault:///Users/alice/memories/garden.md`.
 """
 
 from bisect import bisect_right
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 from urllib.parse import quote
 
-from vault_memory.api import json_contract
-from vault_memory.errors import BadPath, UsageError
+from vault_memory.contract.requests import NoteRequest
+from vault_memory.errors import BadPath, NoteNotFound, UsageError
 from vault_memory.mcp.http_session import Serving
 from vault_memory.mcp.tools import MARKDOWN, PLAIN_TEXT, SCHEME, TEMPLATE
 from vault_memory.rules.context import quotations
 from vault_memory.rules.paths.filenames import inside
-from vault_memory.search.note_reports import NoteInfo, NoteText
+from vault_memory.search.note_reports import NoteInfo
 
 ON_A_PAGE = 200
 
@@ -37,27 +37,25 @@ class Page:
 
 def page(serving: Serving, cursor: str | None) -> Page:
     """Returns the notes of the caller after `cursor`, the last note of the previous page."""
-    notes = serving.memory.notes(serving.reads)
+    notes = serving.view.notes()
     start = bisect_right(notes, cursor, key=lambda note: note.note) if cursor else 0
     notes_of_page = tuple(notes[start : start + ON_A_PAGE])
     has_next = start + ON_A_PAGE < len(notes)
     return Page(notes_of_page, notes_of_page[-1].note if has_next else None)
 
 
-def read(serving: Serving, uri: str) -> NoteText:
-    """Returns the note of a URI, with its text between tags. Raises ResourceUnknown."""
+def read(serving: Serving, uri: str) -> tuple[str, str]:
+    """Returns the path of the note of a URI, and its text between tags. Raises ResourceUnknown."""
     if not uri.startswith(SCHEME):
         raise ResourceUnknown(uri)
     try:
         path = inside(uri.removeprefix(SCHEME).removeprefix("/"), encoded=True)
-        note = serving.read(path)
-    except BadPath:
+        note = serving.view.read_note(NoteRequest(serving.path_of(path)))
+    except (BadPath, NoteNotFound):
         raise ResourceUnknown(uri) from None
-    if note is None:
-        raise ResourceUnknown(uri)
-    count = len(quotations.lines_of(note.text)) if note.text else 0
-    answer = json_contract.of_note(note) | {"lines": [min(1, count), count], "total_lines": count}
-    return replace(note, text=quotations.of_note(answer).text)
+    count = len(quotations.lines_of(note["text"])) if note["text"] else 0
+    answer = {**note, "lines": [min(1, count), count], "total_lines": count}
+    return note["note"], quotations.of_note(answer).text
 
 
 def listed(note: NoteInfo) -> dict[str, Any]:

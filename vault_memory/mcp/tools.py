@@ -1,8 +1,8 @@
 """The definition of the MCP server: its name, its instructions, its tools and its template.
 
 It is cheap to import, because a host asks for the list of tools at once, and waits for it. The
-functions behind the tools are in `tool_calls`, which loads the vault. Both transports use this
-definition.
+functions behind the tools are in `protocol_results`, which loads the vault. Both transports use
+this definition.
 """
 
 from collections.abc import Mapping
@@ -11,7 +11,7 @@ from typing import Any
 import msgspec
 
 from vault_memory import __version__
-from vault_memory.contract import requests, tool_answers
+from vault_memory.contract.calls import CALLS, Tool
 from vault_memory.errors import UsageError
 
 Json = dict[str, Any]
@@ -65,61 +65,46 @@ class ToolUnknown(UsageError):
         super().__init__(f"there is no tool {name!r}", hint=f"there are {', '.join(TOOLS)}")
 
 
-class Tool(msgspec.Struct, frozen=True):
-    """The definition of a tool."""
+def read_arguments(tool: Tool, arguments: Mapping[str, Any]) -> msgspec.Struct:
+    """Returns the checked arguments of a model. Raises UsageError."""
+    try:
+        for field, value in arguments.items():
+            _check_writable(field, value)
+        # Many models write a number or a choice as a text: `"3"`, `"true"`.
+        return msgspec.convert(arguments, tool.takes, strict=False)
+    except (msgspec.ValidationError, RecursionError) as error:
+        fields = ", ".join(tool.takes.__struct_fields__) or "no arguments"
+        raise UsageError(
+            f"{tool.name} cannot take these arguments: {_with_field_first(error)}",
+            hint=f"{tool.name} takes {fields}",
+        ) from None
 
-    name: str
-    title: str
-    description: str
-    takes: type[msgspec.Struct]
-    gives: type[Any]
-    reads_only: bool = True
-    destroys: bool = False
-    """Whether it may remove or rewrite memories"""
-    search_hint: str = ""
-    """Words by which a host finds the tool.
 
-    A tool with such words belongs into the first request of a conversation.
-    """
+def schema_of(tool: Tool) -> Json:
+    """Returns the schema of the arguments."""
+    # The description of the tool says what the arguments are for.
+    return _without(portable_schema(tool.takes), "description")
 
-    def read(self, arguments: Mapping[str, Any]) -> msgspec.Struct:
-        """Returns the checked arguments of a model. Raises UsageError."""
-        try:
-            for field, value in arguments.items():
-                _check_writable(field, value)
-            # Many models write a number or a choice as a text: `"3"`, `"true"`.
-            return msgspec.convert(arguments, self.takes, strict=False)
-        except (msgspec.ValidationError, RecursionError) as error:
-            fields = ", ".join(self.takes.__struct_fields__) or "no arguments"
-            raise UsageError(
-                f"{self.name} cannot take these arguments: {_with_field_first(error)}",
-                hint=f"{self.name} takes {fields}",
-            ) from None
 
-    def schema(self) -> Json:
-        """Returns the schema of the arguments."""
-        # The description of the tool says what the arguments are for.
-        return _without(portable_schema(self.takes), "description")
-
-    def listed(self) -> Json:
-        """Returns the entry in the answer to `tools/list`."""
-        hints = {
-            "readOnlyHint": self.reads_only,
-            "destructiveHint": self.destroys,
-            "idempotentHint": True,
-            "openWorldHint": False,
-        }
-        entry: Json = {
-            "name": self.name,
-            "title": self.title,
-            "description": self.description,
-            "inputSchema": self.schema(),
-            "outputSchema": portable_schema(self.gives),
-            "annotations": hints,
-        }
-        if self.search_hint:
-            entry["_meta"] = {ALWAYS_LOAD: True, SEARCH_HINT: self.search_hint}
-        return entry
+def listed(tool: Tool) -> Json:
+    """Returns the entry in the answer to `tools/list`."""
+    hints = {
+        "readOnlyHint": tool.reads_only,
+        "destructiveHint": tool.destroys,
+        "idempotentHint": True,
+        "openWorldHint": False,
+    }
+    entry: Json = {
+        "name": tool.name,
+        "title": tool.title,
+        "description": tool.description,
+        "inputSchema": schema_of(tool),
+        "outputSchema": portable_schema(tool.gives),
+        "annotations": hints,
+    }
+    if tool.search_hint:
+        entry["_meta"] = {ALWAYS_LOAD: True, SEARCH_HINT: tool.search_hint}
+    return entry
 
 
 def _check_writable(field: str, value: object) -> None:
@@ -178,116 +163,12 @@ def _is_superfluous(name: str, value: object) -> bool:
     return is_title or is_null_default
 
 
-_ALL = (
-    Tool(
-        "memory_search",
-        "Search the memory",
-        "Finds lines in the person's notes and in what was said before, best first, "
-        "with note, lines and date.",
-        requests.SearchArguments,
-        tool_answers.ToolSearchAnswer,
-        search_hint="search the person's long-term memory, notes and earlier conversations",
-    ),
-    Tool(
-        "memory_get",
-        "Read a note",
-        "Reads a note, or some lines of it, with its revision.",
-        requests.NoteLinesArguments,
-        tool_answers.ToolNote,
-    ),
-    Tool(
-        "memory_context",
-        "What belongs into this conversation",
-        "Gives what should be known when answering a message: who the person is, "
-        "facts, rules, the last days, and what was said or noted about this before. "
-        "Call it first if nothing like it was given to you.",
-        requests.ContextArguments,
-        tool_answers.ToolContext,
-        search_hint="what is known of this person: preferences, facts, rules, the last days",
-    ),
-    Tool(
-        "memory_remember",
-        "Remember",
-        "Keeps one sentence for good: when the person asks you to remember something, "
-        "or says something lasting about themselves. A wish such as `always …` or "
-        "`never …` becomes a rule. What is known already is not added again.",
-        requests.RememberArguments,
-        tool_answers.ToolRemembered,
-        reads_only=False,
-        search_hint="remember a lasting fact, wish or preference of the person",
-    ),
-    Tool(
-        "memory_compact",
-        "Sum this conversation up",
-        "Keeps a summary of a conversation that is over, or about to be shortened: what "
-        "was asked, decided and left open. The next conversation begins with it.",
-        requests.CompactArguments,
-        tool_answers.ToolCompacted,
-        reads_only=False,
-    ),
-    Tool(
-        "memory_correct",
-        "Correct a fact",
-        "Puts what is right in the place of a fact that was wrong from the start. An "
-        "id that is unknown or means several facts changes nothing, and lists "
-        "candidates. What a person wrote is proposed to them.",
-        requests.CorrectArguments,
-        tool_answers.ToolFactChange,
-        reads_only=False,
-        destroys=True,
-    ),
-    Tool(
-        "memory_confirm",
-        "Confirm a fact",
-        "Notes that the person says a fact is so, which keeps it from fading. Ids as "
-        "in memory_correct.",
-        requests.ConfirmArguments,
-        tool_answers.ToolFactChange,
-        reads_only=False,
-    ),
-    Tool(
-        "memory_forget",
-        "Forget",
-        "Removes the list items that say `text`, or one fact by its id; says how many "
-        "were removed, and where. What a person wrote is proposed to them in INBOX. "
-        "Each removal is recorded and can be undone: to purge something for good, "
-        "history and transcripts included, the person runs `vault-memory forget` "
-        "themselves.",
-        requests.ForgetArguments,
-        tool_answers.ToolForgotten,
-        reads_only=False,
-        destroys=True,
-    ),
-    Tool(
-        "memory_entity",
-        "Who or what is this",
-        "Tells what is known of a person or thing: kind, aliases, facts with their "
-        "ids, relationships, mentions.",
-        requests.EntityArguments,
-        tool_answers.ToolEntity,
-    ),
-    Tool(
-        "memory_source",
-        "Where this comes from",
-        "Gives the turns behind a remembered line, a fact or an id, with what was said "
-        "around them; or says why they are gone.",
-        requests.SourceArguments,
-        tool_answers.ToolSource,
-    ),
-    Tool(
-        "memory_stats",
-        "What there is",
-        "Counts this person's notes by kind.",
-        requests.NoArguments,
-        tool_answers.ToolStats,
-    ),
-)
-TOOLS = {tool.name: tool for tool in _ALL}
+TOOLS = {call.tool.name: call.tool for call in CALLS if call.tool}
 
 
 def list_tools() -> Json:
     """Returns the answer to `tools/list`."""
-    return {"tools": [tool.listed() for tool in TOOLS.values()]}
+    return {"tools": list(map(listed, TOOLS.values()))}
 
 
 def list_templates() -> Json:

@@ -154,7 +154,7 @@ class _Handlers:
 
 def _schema(name: str) -> dict[str, Any] | None:
     tool = TOOLS.get(name)
-    return tool.schema() if tool else None
+    return tools.schema_of(tool) if tool else None
 
 
 _TOOLS = types.ListToolsResult.model_validate(tools.list_tools())

@@ -6,7 +6,7 @@ import pytest
 
 from vault_memory.addons.fleet.serving.forwarding import RequestKind, kind_of
 from vault_memory.addons.fleet.serving.passed_request import PassedRequest
-from vault_memory.http.routes import ENDPOINTS
+from vault_memory.contract.calls import ROUTES
 from vault_memory.mcp.tools import TOOLS
 
 READING_CALLS = {"context", "search", "list_held", "list_notes", "read_note"}
@@ -23,10 +23,10 @@ def _kind(method: str, target: str, body: bytes = b"") -> RequestKind:
     return kind_of(PassedRequest(method, target, [], body))
 
 
-@pytest.mark.parametrize("endpoint", ENDPOINTS, ids=lambda endpoint: endpoint.name)
-def test_a_call_reads_leaves_an_operation_or_writes(endpoint: object) -> None:
-    name = endpoint.name  # type: ignore[attr-defined]
-    kind = _kind(endpoint.method, endpoint.path + "?x=1")  # type: ignore[attr-defined]
+@pytest.mark.parametrize("call", ROUTES, ids=lambda call: call.name)
+def test_a_call_reads_leaves_an_operation_or_writes(call: object) -> None:
+    name = call.name  # type: ignore[attr-defined]
+    kind = _kind(call.method, call.path + "?x=1")  # type: ignore[attr-defined]
     if name in READING_CALLS:
         assert kind is RequestKind.READS
     elif name in ("record_turn", "remember"):

@@ -17,8 +17,8 @@ from tests.addons.hosts.test_hook import HOSTS, MINE, RECALL, hook, payload, tur
 from tests.scenarios.outside import Outside, at, until
 from vault_memory import VaultMemory
 from vault_memory.addons.hosts import hook_command
+from vault_memory.api.exchange import exchange, setup_of
 from vault_memory.command_line import HOOK_SECONDS
-from vault_memory.daemon.exchange import exchange, setup_of
 
 EVENTS = ("session-start", "user-prompt-submit", "session-end")
 

@@ -11,17 +11,17 @@ from vault_memory.lazy import lazy_module
 if TYPE_CHECKING:
     from datetime import datetime
 
+    from vault_memory.api import query_or_local
     from vault_memory.api.vault_memory import VaultMemory
     from vault_memory.context import calls as context_calls
     from vault_memory.contract.answers import ContextBlockJson
-    from vault_memory.daemon import query_or_local
     from vault_memory.rules.context import assemble, quotations
     from vault_memory.rules.paths.caller import Caller
     from vault_memory.search import calls as search_calls
     from vault_memory.search import scope_names
 else:
     context_calls = lazy_module("vault_memory.context.calls")
-    query_or_local = lazy_module("vault_memory.daemon.query_or_local")
+    query_or_local = lazy_module("vault_memory.api.query_or_local")
     assemble = lazy_module("vault_memory.rules.context.assemble")
     quotations = lazy_module("vault_memory.rules.context.quotations")
     search_calls = lazy_module("vault_memory.search.calls")

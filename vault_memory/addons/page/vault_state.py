@@ -3,7 +3,7 @@
 from collections.abc import Collection
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
-from vault_memory.daemon.client import DaemonRefused, ask
+from vault_memory.api.daemon_client import DaemonRefused, ask
 
 if TYPE_CHECKING:
     from vault_memory.api.vault_memory import VaultMemory

@@ -18,12 +18,11 @@ from vault_memory.addons.page.records.record_rows import RecordRow
 from vault_memory.addons.page.records.record_viewer import RecordViewer
 from vault_memory.addons.page.shared_answers import SharedAnswers
 from vault_memory.addons.page.vault_state import Counts, VaultState
-from vault_memory.api import source_json
+from vault_memory.api import query_or_local, source_json
+from vault_memory.api.daemon_client import ask
 from vault_memory.api.redact_paths import folders_of, without_paths
 from vault_memory.api.vault_memory import VaultMemory
 from vault_memory.context.calls import ContextOptions
-from vault_memory.daemon import query_or_local
-from vault_memory.daemon.client import ask
 from vault_memory.errors import VaultMemoryError
 from vault_memory.search.calls import SearchOptions
 

@@ -13,13 +13,12 @@ from vault_memory.errors import ConfigError
 from vault_memory.lazy import lazy_module
 
 if TYPE_CHECKING:
+    from vault_memory.api import daemon_client, json_contract, query_or_local, vault_memory
     from vault_memory.api import doctor as doctor_checks
-    from vault_memory.api import json_contract, vault_memory
     from vault_memory.cli import daemon_or_local
     from vault_memory.cli.views import check_lines, status_words
     from vault_memory.config import sections
     from vault_memory.contract.status_answers import StatusJson, WatcherJson
-    from vault_memory.daemon import client, query_or_local
     from vault_memory.edits.reports import Check
     from vault_memory.hosting import host_folder
     from vault_memory.hosting.host_folder import HostPlace
@@ -32,9 +31,9 @@ else:
     check_lines = lazy_module("vault_memory.cli.views.check_lines")
     status_words = lazy_module("vault_memory.cli.views.status_words")
     json_contract = lazy_module("vault_memory.api.json_contract")
-    client = lazy_module("vault_memory.daemon.client")
+    daemon_client = lazy_module("vault_memory.api.daemon_client")
     daemon_or_local = lazy_module("vault_memory.cli.daemon_or_local")
-    query_or_local = lazy_module("vault_memory.daemon.query_or_local")
+    query_or_local = lazy_module("vault_memory.api.query_or_local")
     host_folder = lazy_module("vault_memory.hosting.host_folder")
 
 
@@ -64,8 +63,8 @@ def _add_host(report: "StatusJson", host: "HostPlace", vault: str) -> None:
     """Add to a status how a host tends the vault, if it does."""
     socket = host_folder.host_folder(host.vaults, os.environ).socket
     try:
-        watcher = client.ask(socket, "watcher", {"vault": vault})
-    except client.DaemonRefused as error:
+        watcher = daemon_client.ask(socket, "watcher", {"vault": vault})
+    except daemon_client.DaemonRefused as error:
         # The host does not serve this vault. Its own status tells why.
         report["watcher"]["reason"] = error.message
         return

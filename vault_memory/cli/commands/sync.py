@@ -13,11 +13,11 @@ from vault_memory.errors import UsageError
 from vault_memory.lazy import lazy_module
 
 if TYPE_CHECKING:
-    from vault_memory.api import json_contract
+    from vault_memory.api import daemon_client, json_contract
     from vault_memory.api.vault_memory import VaultMemory
     from vault_memory.contract.setup_answers import SyncRequestedJson
     from vault_memory.contract.status_answers import SyncStatusJson
-    from vault_memory.daemon import client, sync_thread
+    from vault_memory.daemon import sync_thread
     from vault_memory.sync import connection
     from vault_memory.sync.pass_report import PassReport
     from vault_memory.sync.plan import safety_limits
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from vault_memory.vault.watch import watcher as watch_watcher
 else:
     json_contract = lazy_module("vault_memory.api.json_contract")
-    client = lazy_module("vault_memory.daemon.client")
+    daemon_client = lazy_module("vault_memory.api.daemon_client")
     sync_thread = lazy_module("vault_memory.daemon.sync_thread")
     connection = lazy_module("vault_memory.sync.connection")
     safety_limits = lazy_module("vault_memory.sync.plan.safety_limits")
@@ -136,7 +136,7 @@ def _sync_until_stopped(context: Context, memory: "VaultMemory") -> int:
     """Ask the daemon to sync now; without one, sync in the foreground until a signal."""
     if not memory.vault.config.remote.url:
         raise connection.NoRemote
-    reply = client.ask(memory.vault.state.socket, "sync", {})
+    reply = daemon_client.ask(memory.vault.state.socket, "sync", {})
     if reply is not None:
         answer = cast("SyncRequestedJson", reply)
         state = _state(answer["sync"])

@@ -12,8 +12,8 @@ from vault_memory.addons.page.browser_sessions import key_prefix
 from vault_memory.addons.page.events import EventHub
 from vault_memory.addons.page.page_app import PageSettings, page_application
 from vault_memory.api.daemon_changes import Changes
+from vault_memory.api.daemon_client import ask, is_answered_here
 from vault_memory.api.vault_service import VAULT, VaultService, opened
-from vault_memory.daemon.client import ask, is_answered_here
 from vault_memory.errors import VaultMemoryError
 from vault_memory.http.lifespan import running
 

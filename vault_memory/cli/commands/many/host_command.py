@@ -20,12 +20,11 @@ if TYPE_CHECKING:
     from starlette.types import ASGIApp
 
     from vault_memory import config as configuration
-    from vault_memory.api import json_contract
+    from vault_memory.api import daemon_client, json_contract
     from vault_memory.cli.views import check_lines
     from vault_memory.config.sections import Config
     from vault_memory.config.server_sections import Serve
     from vault_memory.contract.host_answers import VaultHostJson
-    from vault_memory.daemon import client
     from vault_memory.hosting import (
         host_doctor,
         host_folder,
@@ -41,7 +40,7 @@ else:
     json_contract = lazy_module("vault_memory.api.json_contract")
     check_lines = lazy_module("vault_memory.cli.views.check_lines")
     configuration = lazy_module("vault_memory.config")
-    client = lazy_module("vault_memory.daemon.client")
+    daemon_client = lazy_module("vault_memory.api.daemon_client")
     vault_host = lazy_module("vault_memory.hosting.vault_host")
     host_doctor = lazy_module("vault_memory.hosting.host_doctor")
     host_folder = lazy_module("vault_memory.hosting.host_folder")
@@ -214,7 +213,7 @@ def _ready_text(server: "VaultHost") -> str:
 def _status(folder: Path) -> "VaultHostJson":
     """Return what the running host reports, else what the folder shows."""
     place = host_folder.host_folder(folder, os.environ)
-    answer: VaultHostJson | None = client.ask(place.socket, "status", {})  # type: ignore[assignment]
+    answer: VaultHostJson | None = daemon_client.ask(place.socket, "status", {})  # type: ignore[assignment]
     if answer is not None:
         return answer
     catalog = vault_catalog.VaultCatalog(folder, os.environ)

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from vault_memory.daemon.exchange import NotAnswered, exchange
+from vault_memory.api.exchange import NotAnswered, exchange
 from vault_memory.errors import UsageError, VaultMemoryError
 
 PATIENCE_SECONDS = 20.0

@@ -8,8 +8,8 @@ from datetime import date
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from vault_memory.api import json_contract
+from vault_memory.api.daemon_client import BEHIND, PATIENCE_SECONDS, DaemonRefused, ask
 from vault_memory.context.calls import DEFAULT_CONTEXT, ContextOptions
-from vault_memory.daemon.client import BEHIND, PATIENCE_SECONDS, DaemonRefused, ask
 from vault_memory.index.schema import has_vectors
 from vault_memory.lazy import lazy_module
 from vault_memory.search.calls import DEFAULT_SEARCH, SearchOptions

@@ -1,0 +1,271 @@
+"""A vault as one caller sees it: the only way from a server for bots to the notes.
+
+`memory.as_seen_by(caller)` makes it. Each call of `contract.calls` is a method here: it takes the
+request of the call, and returns its answer in the JSON contract. What lies outside the scopes of the
+caller is answered as if it did not exist.
+"""
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from msgspec.structs import asdict
+
+from vault_memory.api import json_contract, read_request
+from vault_memory.api.redact_paths import folders_of, without_paths
+from vault_memory.errors import NoteNotFound, UsageError
+from vault_memory.lazy import lazy_module
+from vault_memory.rules.paths.caller import Caller
+from vault_memory.rules.paths.filenames import inside
+from vault_memory.search.note_reports import NoteList
+
+if TYPE_CHECKING:
+    from vault_memory.api import facts_json, query_or_local, said_secrets, source_json
+    from vault_memory.api.vault_memory import VaultMemory
+    from vault_memory.contract import answers, requests
+    from vault_memory.contract.status_answers import StatsJson
+    from vault_memory.facts.entity_info import FactChange
+    from vault_memory.learning.policy import feedback as policy_feedback
+else:
+    facts_json = lazy_module("vault_memory.api.facts_json")
+    query_or_local = lazy_module("vault_memory.api.query_or_local")
+    said_secrets = lazy_module("vault_memory.api.said_secrets")
+    source_json = lazy_module("vault_memory.api.source_json")
+    policy_feedback = lazy_module("vault_memory.learning.policy.feedback")
+
+Answer = Mapping[str, Any]
+CHANGES = ("subject", "predicate", "object", "valid_from", "valid_until")
+"""The parts of a fact that a correction may have"""
+PROPOSED = "proposed"
+"""Why a fact remains whose removal waits for the person"""
+
+
+class ScopedVault:
+    """One vault, as one caller sees it."""
+
+    def __init__(self, memory: "VaultMemory", caller: Caller) -> None:
+        """Use `VaultMemory.as_seen_by` instead."""
+        self._memory = memory
+        self.caller = caller
+
+    @property
+    def scopes(self) -> tuple[str, ...]:
+        """The open scopes, with the caller's own first."""
+        return self.caller.scopes(self._memory.layout)
+
+    @property
+    def reads(self) -> tuple[str, ...]:
+        """The scopes that may be read; some of them may not be written."""
+        return self.caller.reads(self._memory.layout)
+
+    def may_read(self, note: str) -> bool:
+        """Whether the caller may read a note."""
+        return self.caller.may_read(note, self._memory.layout)
+
+    def notes(self) -> NoteList:
+        """The notes that search reads for the caller, sorted by path."""
+        return self._memory.notes(self.reads)
+
+    def open_conversation(self) -> str:
+        """The session in which the caller has just spoken; "" for none."""
+        return self._memory.conversations.open_conversation(self.caller.user, self.caller.channel)
+
+    # ---- search and context ----------------------------------------------------------
+
+    def search(self, request: "requests.SearchRequest") -> Answer:
+        """Find the lines that answer a question."""
+        answer = query_or_local.search(
+            self._memory,
+            request.query,
+            scopes=self.reads,
+            options=read_request.search_options(request),
+        )
+        hits = said_secrets.masked_hits(self._memory, answer["hits"])
+        return self._shown({**answer, "hits": hits})
+
+    def context(self, request: "requests.ContextBody") -> Answer:
+        """Compose the memory block for a prompt."""
+        scopes = self.reads
+        self._memory.learning.commit_before(request.session, scopes)
+        options = read_request.context_options(request)._replace(private=self.caller.private)
+        answer = query_or_local.context(
+            self._memory, request.prompt, scopes=scopes, options=options
+        )
+        return self._shown(answer)
+
+    def _shown(self, answer: Answer) -> Answer:
+        """The answer without names of notes of others, and without folders of the machine."""
+        payload = self.caller.shown(answer, self._memory.layout)
+        freshness = payload["freshness"]
+        # Fault: folders of the machine contain names of its users.
+        reason = without_paths(str(freshness["reason"]), folders_of(self._memory))
+        return {**payload, "freshness": {**freshness, "reason": reason}}
+
+    # ---- conversations ---------------------------------------------------------------
+
+    def record_turn(self, request: "requests.TurnRequest") -> "answers.RecordedJson":
+        """Record what was said."""
+        recorded = self._memory.record_turn(
+            user=self.caller.user, channel=self.caller.channel or None, **asdict(request)
+        )
+        return json_contract.of_recorded(recorded)
+
+    def end_session(self, request: "requests.SessionRequest") -> "answers.EndedJson":
+        """Say that a conversation is over."""
+        ended = self._memory.end_session(
+            request.session, user=self.caller.user, channel=self.caller.channel or None
+        )
+        return json_contract.of_ended(ended)
+
+    def compact(self, request: "requests.CompactRequest") -> "answers.CompactedJson":
+        """Sum a conversation up, and end it."""
+        compacted = self._memory.learning.compact(
+            request.session, request.text, user=self.caller.user, channel=self.caller.channel
+        )
+        return compacted.as_json()
+
+    # ---- memory ----------------------------------------------------------------------
+
+    def remember(
+        self, request: "requests.RememberRequest", expected: str | None = None
+    ) -> "answers.RememberedJson":
+        """Keep a text for good that the person said; else it waits."""
+        remembered = self._memory.remember(
+            request.text,
+            scope=self._memory.learning.scope_to_remember(request.text, self.caller),
+            source="tool",
+            expected=expected,
+        )
+        return json_contract.of_remembered(remembered)
+
+    def list_held(self, request: "requests.NoArguments") -> "answers.HeldListJson":
+        """List what waits for more turns before it is kept."""
+        return {"held": self._memory.learning.held(self.scopes)}
+
+    def feedback(self, request: "requests.FeedbackRequest") -> "answers.FeedbackJson":
+        """Log what the person thinks of an answer."""
+        feedback = policy_feedback.Feedback(
+            request.verdict,
+            scope=self.scopes[0],
+            user=self.caller.user,
+            about=request.about,
+            text=request.text,
+        )
+        self._memory.learning.log_feedback(feedback, self.reads)
+        return {"ok": True}
+
+    def forget(self, request: "requests.ForgetArguments") -> "answers.RetractedJson":
+        """Remove items by their words, or one fact by its id."""
+        if (request.text is None) == (request.fact is None):
+            raise UsageError("either `text` or `fact` says what to forget", hint="give one of them")
+        if request.fact is None:
+            retracted = self._memory.forgetting.take_back(
+                str(request.text),
+                scopes=self.scopes,
+                note=request.note,
+                expected=request.expected_revision,
+            )
+            return retracted.as_json()
+        if request.note is not None:
+            raise UsageError("a fact is known by its id alone", hint="leave `note` out")
+        change = self._memory.facts.delete(
+            request.fact, scopes=self.scopes, source="tool", expected=request.expected_revision
+        )
+        return self._of_deletion(change)
+
+    def _of_deletion(self, change: "FactChange") -> "answers.RetractedJson":
+        """Return what became of a deleted fact in the shape that a removed text has."""
+        note, edit = change.note, change.edit
+        if change.outcome == "deleted":
+            return {
+                "matches": 1,
+                "removed": [{"place": note, "count": 1, "audit_id": edit.audit_id}],
+                "proposed": [],
+                "remaining": 0,
+            }
+        codes = [op.reason for op in edit.rejected] + [op.reason for op in edit.pending]
+        proposed: list[answers.ProposedRemovalJson] = []
+        if edit.proposed:
+            page = self._memory.edits.editor.inbox.page_of(note)
+            proposed.append({"place": note, "count": 1, "inbox": page})
+        why = codes[0] if codes else PROPOSED
+        return {
+            "matches": 1,
+            "removed": [],
+            "proposed": proposed,
+            "remaining": [{"place": note, "why": why}],
+        }
+
+    # ---- notes -----------------------------------------------------------------------
+
+    def list_notes(self, request: "requests.NoArguments") -> "answers.NotesJson":
+        """List the notes that search reads."""
+        return json_contract.of_notes(self.notes())
+
+    def read_note(self, request: "requests.NoteRequest") -> "answers.NoteTextJson":
+        """Return one note as it is now. Raises NoteNotFound, for a note of another person, too."""
+        path = inside(request.note)
+        # Fault (H124): another error than for a missing note would tell which notes other
+        # people have.
+        if not self.may_read(path):
+            raise NoteNotFound(path)
+        answer = json_contract.of_note(self._memory.read(path))
+        if path.endswith(".jsonl"):
+            answer["text"] = said_secrets.masked_lines(self._memory, answer["text"])
+        return answer
+
+    def stats(self, request: "requests.NoArguments") -> "StatsJson":
+        """Count the notes by kind."""
+        return self._memory.searcher.stats(self.reads)
+
+    # ---- facts -----------------------------------------------------------------------
+
+    def list_facts(self, request: "requests.FactsRequest") -> "answers.FactsJson":
+        """List the facts that hold now."""
+        return facts_json.of_facts(self._memory.facts(scopes=self.reads, **asdict(request)))
+
+    def entity(self, request: "requests.EntityArguments") -> Answer:
+        """Return the facts and mentions of a person or a thing."""
+        memory, scopes = self._memory, self.reads
+        answer: dict[str, Any] = dict(
+            facts_json.of_about(memory.facts.entity(request.name, scopes=scopes))
+        )
+        answer["hits"] = said_secrets.masked_hits(memory, answer["hits"])
+        if request.on is not None:
+            listed = memory.facts(scopes=scopes, entity=request.name, on=request.on)
+            answer["facts"] = facts_json.of_facts(listed)["facts"]
+        if request.past:
+            past = [
+                fact
+                for fact in memory.timeline(request.name, scopes=scopes)
+                if fact.struck or fact.valid_until
+            ]
+            answer["timeline"] = facts_json.of_facts(past)["facts"]
+        return answer
+
+    def correct_fact(self, request: "requests.CorrectArguments") -> "answers.FactChangeJson":
+        """Replace what is wrong in a fact."""
+        right = {name: getattr(request, name) for name in CHANGES}
+        if all(value is None for value in right.values()):
+            raise UsageError(
+                "nothing says what is right", hint="give `object`, or another part of the fact"
+            )
+        change = self._memory.correct_fact(
+            request.fact,
+            scopes=self.scopes,
+            source="tool",
+            expected=request.expected_revision,
+            **right,
+        )
+        return facts_json.of_change(change)
+
+    def confirm_fact(self, request: "requests.ConfirmArguments") -> "answers.FactChangeJson":
+        """Note that the person said a fact is right."""
+        change = self._memory.facts.confirm(
+            request.fact, scopes=self.scopes, source="tool", expected=request.expected_revision
+        )
+        return facts_json.of_change(change)
+
+    def source(self, request: "requests.SourceArguments") -> Answer:
+        """Follow a line, a fact or an id back to the turns behind it."""
+        origin = self._memory.source(request.ref, scopes=self.reads, around=request.around)
+        return said_secrets.masked_source(self._memory, source_json.of_source(origin))
