@@ -1,8 +1,7 @@
 """A vault as one caller sees it: the only way from a server for bots to the notes.
 
-`memory.as_seen_by(caller)` makes it. Each call of `contract.calls` is a method here: it takes the
-request of the call, and returns its answer in the JSON contract. What lies outside the scopes of the
-caller is answered as if it did not exist.
+Each call of `contract.calls` is a method: it takes the request of the call, and returns its answer
+in the JSON contract. What lies outside the scopes of the caller is answered as if it did not exist.
 """
 
 from collections.abc import Mapping
@@ -36,14 +35,13 @@ Answer = Mapping[str, Any]
 CHANGES = ("subject", "predicate", "object", "valid_from", "valid_until")
 """The parts of a fact that a correction may have"""
 PROPOSED = "proposed"
-"""Why a fact remains whose removal waits for the person"""
+"""Why a fact remains: its removal waits for the person"""
 
 
 class ScopedVault:
     """One vault, as one caller sees it."""
 
     def __init__(self, memory: "VaultMemory", caller: Caller) -> None:
-        """Use `VaultMemory.as_seen_by` instead."""
         self._memory = memory
         self.caller = caller
 

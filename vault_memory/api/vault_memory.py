@@ -15,8 +15,7 @@ from vault_memory.search.calls import SearchOptions
 
 if TYPE_CHECKING:
     from vault_memory.api import doctor as api_doctor
-    from vault_memory.api import scoped_vault, status_report
-    from vault_memory.api.scoped_vault import ScopedVault
+    from vault_memory.api import status_report
     from vault_memory.context.blocks import ContextBlock
     from vault_memory.contract import Origin, Purpose, RecordMode, Role, SearchMode, Source
     from vault_memory.contract.status_answers import StatusJson
@@ -38,12 +37,10 @@ if TYPE_CHECKING:
     from vault_memory.rules.edits.ops import Op
     from vault_memory.rules.facts import fact as facts_fact
     from vault_memory.rules.paths import caller
-    from vault_memory.rules.paths.caller import Caller
     from vault_memory.search.freshness import SearchAnswer
     from vault_memory.search.note_reports import IndexReport, NoteList, NoteText
 else:
     api_doctor = lazy_module("vault_memory.api.doctor")
-    scoped_vault = lazy_module("vault_memory.api.scoped_vault")
     status_report = lazy_module("vault_memory.api.status_report")
     learning_calls = lazy_module("vault_memory.learning.calls")
     tool = lazy_module("vault_memory.memory_tool.tool")
@@ -248,10 +245,6 @@ class VaultMemory(VaultParts):
         """End a conversation, and decide what is kept of it."""
         ended = self.conversations.end_session(session, user=user, channel=channel, now=now)
         return self.learning.end_sessions(ended.sessions, ended.turn_ids, now=now)
-
-    def as_seen_by(self, caller: "Caller") -> "ScopedVault":
-        """Return the calls of a server for bots, with the scopes of one caller and no others."""
-        return scoped_vault.ScopedVault(self, caller)
 
     def memory_tool(self, *, user: str, channel: str = "", private: bool = False) -> "MemoryTool":
         """Make Anthropic's memory tool over the notes of a person, or of a channel."""

@@ -55,7 +55,7 @@ def run_in_thread(work: Callable[[], None]) -> None:
 
 @dataclass(frozen=True, slots=True)
 class UpkeepOwner:
-    """What the upkeep of a vault tells its owner, and what it asks of it."""
+    """What the upkeep of a vault reports to its owner, and what it asks."""
 
     tell: Callable[[PathChange], None] = lambda change: None
     """Receives each change of a note"""

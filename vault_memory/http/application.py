@@ -17,6 +17,7 @@ from starlette.responses import Response
 from starlette.routing import Route
 from starlette.types import ASGIApp, Receive, Scope, Send
 
+from vault_memory.api.scoped_vault import ScopedVault
 from vault_memory.api.vault_memory import VaultMemory
 from vault_memory.api.vault_service import (
     CALLER,
@@ -196,7 +197,7 @@ async def _answer(memory: VaultMemory, call: Call, request: Request) -> Response
     caller: Caller = request.scope["state"][CALLER]
     try:
         payload = await _payload(request, call)
-        run = getattr(memory.as_seen_by(caller), call.name)
+        run = getattr(ScopedVault(memory, caller), call.name)
         # Vaults are files, and files block: the call runs in a thread.
         return reply(await anyio.to_thread.run_sync(run, payload))
     except VaultUnavailable:

@@ -255,7 +255,7 @@ def listen(
 
 
 def limits_of_process() -> Limits:
-    """Returns the limits, as far as this process may have so many connections."""
+    """Returns the limits, or fewer connections where this process may not have so many."""
     # Fault (C65): answers read files. So connections get at most half of the
     # descriptors.
     soft = resource.getrlimit(resource.RLIMIT_NOFILE)[0]
