@@ -203,10 +203,10 @@ def _code(kind: type[errors.VaultMemoryError]) -> str:
 
 def http_calls() -> str:
     """One section for each call, with its fields and what it answers."""
+    from vault_memory.contract.calls import ROUTES
     from vault_memory.http.openapi import document
-    from vault_memory.http.routes import ENDPOINTS
 
-    told = document(ENDPOINTS)
+    told = document(ROUTES)
     out = [
         "# Calls over HTTP",
         NOTICE,
