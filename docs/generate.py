@@ -104,18 +104,22 @@ def _item(kind: object) -> Any:
     return next((inner for inner in get_args(kind) if config.is_table(inner)), None)
 
 
+PLAIN = {str: "text", int: "whole number", float: "number", bool: "`true` or `false`"}
+
+
 def _keys(table: Any, without: Collection[str] = ()) -> str:
     meanings, types = _field_docs(table), get_type_hints(table)
-    rows = ["| Key | Type | Default | Meaning |", "|---|---|---|---|"]
+    rows = []
     for name in (name for name in table._fields if name not in without):
         default = (
             f"`{_toml(table._field_defaults[name])}`"
             if name in table._field_defaults
             else "required"
         )
-        rows.append(
-            f"| `{name}` | {_type(types[name])} | {default} | {_one_line(meanings.get(name, ''))} |"
-        )
+        # The default of a text, a number or a flag shows its type.
+        kind = "" if default != "required" and types[name] in PLAIN else f" ({_type(types[name])})"
+        meaning = _one_line(meanings.get(name, "")).replace("\\|", "|")
+        rows.append(f"- `{name}` = {default}{kind}: {meaning}".removesuffix(": "))
     return "\n".join(rows)
 
 
@@ -147,13 +151,12 @@ def _toml(value: object) -> str:
 
 def _type(kind: Any) -> str:
     if get_origin(kind) is Literal:
-        return " or ".join(f"`{choice}`" for choice in get_args(kind))
+        return " or ".join(f"`{choice}`" for choice in get_args(kind) if choice)
     if get_args(kind)[:1] == (str,):
         return "list of texts"
     if inner := _item(kind):
         return f"list of [{inner.__name__}](#{inner.__name__.lower()})"
-    names = {str: "text", int: "whole number", float: "number", bool: "`true` or `false`"}
-    return names.get(kind) or str(kind).replace("|", "or")
+    return PLAIN.get(kind) or str(kind).replace("|", "or")
 
 
 # --- The errors ---------------------------------------------------------------------------------------------------

@@ -120,7 +120,9 @@ def test_the_answers_to_the_three_questions_name_what_is_there() -> None:
             assert name in definitions(PACKAGE / file), f"{file} has no {name}"
 
 
-@pytest.mark.parametrize("page", ["explanation/architecture.md", "how-to-add.md"])
+@pytest.mark.parametrize(
+    "page", ["explanation/architecture.md", "explanation/guarantees.md", "how-to-add.md"]
+)
 def test_every_module_that_a_page_names_is_there(page: str) -> None:
     text = (DOCS / page).read_text(encoding="utf-8")
     files = {one for one in MODULE.findall(text) if "NAME" not in one}
