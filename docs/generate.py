@@ -118,7 +118,7 @@ def _keys(table: Any, without: Collection[str] = ()) -> str:
         )
         # The default of a text, a number or a flag shows its type.
         kind = "" if default != "required" and types[name] in PLAIN else f" ({_type(types[name])})"
-        meaning = _one_line(meanings.get(name, "")).replace("\\|", "|")
+        meaning = _one_line(meanings.get(name, ""))
         rows.append(f"- `{name}` = {default}{kind}: {meaning}".removesuffix(": "))
     return "\n".join(rows)
 
@@ -151,7 +151,7 @@ def _toml(value: object) -> str:
 
 def _type(kind: Any) -> str:
     if get_origin(kind) is Literal:
-        return " or ".join(f"`{choice}`" for choice in get_args(kind) if choice)
+        return ", ".join(f"`{choice}`" for choice in get_args(kind) if choice)
     if get_args(kind)[:1] == (str,):
         return "list of texts"
     if inner := _item(kind):
@@ -233,10 +233,10 @@ def http_calls() -> str:
         'Errors are `{"error": {"code", "message", "hint"}}`; the [codes](errors.md) are listed.',
     ]
     rows = [
-        f"| {status} | {_one_line(one['description'])} |"
+        f"- {status}: {_one_line(one['description'])}"
         for status, one in told["components"]["responses"].items()
     ]
-    return _page([*out, "\n".join(["| Status | Meaning |", "|---|---|", *rows])])
+    return _page([*out, "\n".join(rows)])
 
 
 def _schema(told: dict[str, Any], schema: dict[str, Any]) -> dict[str, Any]:
@@ -256,17 +256,16 @@ def _fields(told: dict[str, Any], said: dict[str, Any]) -> str:
     rows = []
     for name, kind, required in fields:
         needed = ", required" if required else ""
-        rows.append(
-            f"| `{name}` | {_json_type(kind)}{needed} | {_one_line(kind.get('description', ''))} |"
-        )
-    return "\n".join(["| Field | Type | Meaning |", "|---|---|---|", *rows]) if rows else ""
+        meaning = _one_line(kind.get("description", ""))
+        rows.append(f"- `{name}` ({_json_type(kind)}{needed}): {meaning}".removesuffix(": "))
+    return "\n".join(rows)
 
 
 def _json_type(kind: dict[str, Any]) -> str:
     if "anyOf" in kind:
         return " or ".join(_json_type(one) for one in kind["anyOf"] if one.get("type") != "null")
     if "enum" in kind:
-        return " or ".join(f"`{choice}`" for choice in sorted(kind["enum"]))
+        return ", ".join(f"`{choice}`" for choice in sorted(kind["enum"]))
     if kind.get("type") == "array":
         return f"list of {_json_type(kind['items'])}"
     names = {"string": "text", "integer": "whole number", "boolean": "`true` or `false`"}
@@ -319,7 +318,7 @@ def _paragraph(text: str) -> str:
 
 def _one_line(text: str) -> str:
     first = _prose(text).split("\n\n")[0]
-    return " ".join(first.split()).replace("|", "\\|")
+    return " ".join(first.split())
 
 
 def _page(parts: list[str]) -> str:
