@@ -14,7 +14,7 @@ from packaging.version import Version
 
 PROJECT = Path(__file__).resolve().parent.parent
 SETTINGS = tomllib.loads((PROJECT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
-EXTRAS = ("onnx", "mcp", "web", "s3", "fleet")
+EXTRAS = ("onnx", "web", "s3", "fleet")
 PYTHONS = re.findall(r"Python :: (3\.\d+)", "\n".join(SETTINGS["classifiers"]))
 
 

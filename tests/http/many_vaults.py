@@ -29,7 +29,7 @@ from vault_memory.http.many_vaults import HostRoutes, many_vaults_application
 from vault_memory.http.prometheus import Requests
 from vault_memory.http.tokens import Tokens
 from vault_memory.http.vault_tokens import VaultTokens
-from vault_memory.mcp import transports
+from vault_memory.mcp import streamable_http
 from vault_memory.rules.paths.caller import Caller
 
 NAMES = ("north", "south", "west")
@@ -165,7 +165,7 @@ def serving_many(
     pages = ResidentPages(vaults, page_settings, most=most_pages, idle_seconds=idle_seconds)
     routes = HostRoutes(
         page=PageRouter(vaults, pages, page_settings),
-        mounts={"/mcp": transports.application(vaults)},
+        mounts={"/mcp": streamable_http.application(vaults)},
     )
     app = many_vaults_application(vaults, table, Serve(**settings), routes, counts)
     host = Host(vaults, table, f"http://127.0.0.1:{port}", counts, pages)

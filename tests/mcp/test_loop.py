@@ -107,27 +107,6 @@ def test_a_queued_call_is_not_started_after_its_cancellation(shelf: VaultMemory)
     assert not begun_later
 
 
-def test_a_batch_is_answered_without_its_cancelled_call(shelf: VaultMemory):
-    with blocked_loop(shelf) as (talk, go, begun):
-        talk.send(request("initialize", 0, protocolVersion="2025-03-26"))
-        talk.next()
-        talk.send(
-            [
-                request("ping", 1),
-                request("tools/call", 2, **STATS),
-                request("tools/call", 3, **STATS),
-            ]
-        )
-        for _ in range(2):
-            assert begun.acquire(timeout=30)
-        talk.send(cancellation(2), request("ping", 4))
-        assert talk.next()["id"] == 4
-        go.set()
-        [batch] = talk.end()
-
-    assert sorted(answer["id"] for answer in batch) == [1, 3]
-
-
 def test_a_reused_id_and_too_many_calls_are_refused(
     shelf: VaultMemory, monkeypatch: pytest.MonkeyPatch
 ):

@@ -490,7 +490,11 @@ def test_a_model_may_send_null_for_an_omitted_argument(shelf: VaultMemory):
 
 
 def test_a_lone_surrogate_is_refused(shelf: VaultMemory):
-    assert "cannot take these arguments" in refusal(shelf, "memory_search", query="half \ud83d")
+    # A client over HTTP cannot send it, so the tool is called as a pipe calls it.
+    result = protocol_results.call(Serving(shelf, ALICE), "memory_search", {"query": "half \ud83d"})
+
+    assert result.failed
+    assert "cannot take these arguments" in result.text
 
 
 JSON = st.recursive(

@@ -1,5 +1,6 @@
 """One conversation over every way there is: in memory, over a pipe to a process, and over HTTP to a real `serve`."""
 
+import base64
 import json
 import subprocess
 from collections.abc import AsyncIterator, Callable, Iterator
@@ -13,10 +14,11 @@ import pytest
 from mcp import Client, MCPError, StdioServerParameters
 from mcp.client.streamable_http import streamable_http_client
 
-from tests.mcp.vaults import ALICE, BOB, PLAN, WORDS, fill, opened, words
+from tests.mcp.vaults import ALICE, BOB, PLAN, WORDS, connected, fill, opened, words
 from tests.scenarios.outside import PATIENCE_SECONDS, Outside, at
 from vault_memory.api.vault_service import SingleVault
-from vault_memory.mcp.transports import application, server
+from vault_memory.mcp.protocol import CAPABILITIES_KEY, STATELESS_VERSIONS, VERSION_KEY
+from vault_memory.mcp.streamable_http import application
 from vault_memory.rules.paths.caller import Caller
 
 TOKENS = {"alice": "alice-" + "a" * 40, "bob": "bob-" + "b" * 40}
@@ -96,7 +98,7 @@ def connect(request: pytest.FixtureRequest, place: Outside) -> Connect:
     @asynccontextmanager
     async def in_memory(user: str, mode: str) -> AsyncIterator[Client]:
         with opened(place) as memory:
-            async with Client(server(memory, CALLERS[user]), mode=mode) as client:
+            async with connected(memory, CALLERS[user], mode=mode) as client:
                 yield client
 
     @asynccontextmanager
@@ -271,6 +273,86 @@ def test_an_invalid_request_is_reported_as_invalid(http: Http, said: object, cod
     assert code is None or answer.json()["error"]["code"] == code
 
 
+STATELESS = {
+    **SEARCH,
+    "params": {
+        **SEARCH["params"],
+        "_meta": {VERSION_KEY: STATELESS_VERSIONS[0], CAPABILITIES_KEY: {}},
+    },
+}
+"""A request of a version that each request names, in its headers, too"""
+HEADERS = {
+    "mcp-protocol-version": STATELESS_VERSIONS[0],
+    "mcp-method": "tools/call",
+    "mcp-name": "memory_search",
+}
+
+
+def test_a_request_of_a_stateless_version_says_the_same_in_its_headers(http: Http):
+    in_base64 = base64.b64encode(b"memory_search").decode()
+    equal = [HEADERS, {**HEADERS, "mcp-name": f"=?base64?{in_base64}?="}]
+
+    for headers in equal:
+        answer = http.post(STATELESS, **headers)
+        assert answer.status_code == 200
+        assert answer.json()["result"]["resultType"] == "complete"
+
+
+@pytest.mark.parametrize(
+    ("changes", "code"),
+    [
+        ({"mcp-method": "tools/list"}, -32020),
+        ({"mcp-method": None}, -32020),
+        ({"mcp-name": "memory_forget"}, -32020),
+        ({"mcp-name": None}, -32020),
+        ({"mcp-name": "=?base64?bWVtb3J5X3NlYXJjaA?="}, -32020),
+        ({"mcp-protocol-version": "2025-06-18"}, -32020),
+        ({"mcp-protocol-version": None}, -32020),
+        ({"mcp-protocol-version": "2031-01-01"}, -32020),
+    ],
+)
+def test_a_header_that_contradicts_the_body_is_refused(
+    http: Http, changes: dict[str, str | None], code: int
+):
+    headers = {name: value for name, value in {**HEADERS, **changes}.items() if value is not None}
+
+    answer = http.post(STATELESS, **headers)
+
+    assert (answer.status_code, answer.json()["error"]["code"]) == (400, code)
+    assert "albatross" not in answer.text
+
+
+def test_an_unknown_version_names_the_versions_that_are_known(http: Http):
+    meta = {VERSION_KEY: "2031-01-01", CAPABILITIES_KEY: {}}
+    said = {**SEARCH, "params": {**SEARCH["params"], "_meta": meta}}
+
+    answer = http.post(said, **{**HEADERS, "mcp-protocol-version": "2031-01-01"})
+
+    assert answer.status_code == 400
+    assert answer.json()["error"]["code"] == -32022
+    assert answer.json()["error"]["data"]["supported"] == list(STATELESS_VERSIONS)
+    without = http.post(SEARCH, **{**HEADERS, "mcp-protocol-version": "2031-01-01"})
+    assert without.json()["error"]["code"] == -32602
+
+
+def test_a_notification_is_accepted_and_nothing_is_answered(http: Http):
+    for said in (
+        {"jsonrpc": "2.0", "method": "notifications/initialized"},
+        {"jsonrpc": "2.0", "id": 1, "result": {}},
+    ):
+        answer = http.post(said)
+        assert (answer.status_code, answer.content) == (202, b"")
+
+
+def test_a_body_or_an_answer_that_is_not_json_is_refused(http: Http):
+    assert http.post(SEARCH, accept="text/event-stream").status_code == 406
+    assert http.post(SEARCH, **{"content-type": "text/plain"}).status_code == 415
+    assert (
+        http.post(SEARCH, **{"content-type": "application/json; charset=utf-8"}).status_code == 200
+    )
+    assert http.post([SEARCH]).json()["error"]["code"] == -32600
+
+
 def test_an_app_without_authentication_refuses_every_request(place: Outside):
     async def ask() -> httpx.Response:
         with opened(place) as memory:
@@ -313,7 +395,7 @@ def test_a_running_daemon_answers_the_tools(place: Outside):
 
     async def chat() -> None:
         with opened(place) as memory:
-            async with Client(server(memory, Caller("alice"))) as client:
+            async with connected(memory, Caller("alice")) as client:
                 assert "no note has a vector" in await reason(client)
                 with place.daemon():
                     assert "base_url" in await reason(client)

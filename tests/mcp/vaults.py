@@ -1,15 +1,19 @@
 """A vault of two people, two channels, a group and a workspace. What each of them knows has a word of its own in it."""
 
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from contextlib import asynccontextmanager
 from typing import Any, TypeVar
 
 import anyio
+import httpx2
 from mcp import Client
+from mcp.client.streamable_http import streamable_http_client
 from mcp.types import CallToolResult
 
 from tests.scenarios.outside import Outside
 from vault_memory import VaultMemory
-from vault_memory.mcp.transports import server
+from vault_memory.api.vault_service import CALLER, SingleVault
+from vault_memory.mcp.streamable_http import application
 from vault_memory.rules.paths.caller import Caller
 
 WORDS = {
@@ -74,6 +78,20 @@ def opened(outside: Outside) -> VaultMemory:
     return VaultMemory.open(outside.vault, environment=outside.environment)
 
 
+@asynccontextmanager
+async def connected(memory: VaultMemory, caller: Caller, **options: Any) -> AsyncIterator[Client]:
+    """A client of the app for HTTP within this process, whose token is known already."""
+    app = application(SingleVault(memory))
+
+    async def with_caller(scope: Any, receive: Any, send: Any) -> None:
+        await app({**scope, "state": {CALLER: caller}}, receive, send)
+
+    async with httpx2.AsyncClient(transport=httpx2.ASGITransport(with_caller)) as carrier:
+        transport = streamable_http_client("http://localhost/mcp", http_client=carrier)
+        async with Client(transport, **options) as client:
+            yield client
+
+
 def talk(
     memory: VaultMemory,
     chat: Callable[[Client], Awaitable[Gained]],
@@ -83,7 +101,7 @@ def talk(
     """What a chat with a server for this caller gives; within this process."""
 
     async def run() -> Gained:
-        async with Client(server(memory, caller), **options) as client:
+        async with connected(memory, caller, **options) as client:
             return await chat(client)
 
     return anyio.run(run)

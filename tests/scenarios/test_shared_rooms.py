@@ -10,14 +10,13 @@ from typing import Any
 
 import anyio
 import pytest
-from mcp import Client
 from mcp.shared.exceptions import MCPError
 
 from tests.conftest import PROJECT
 from tests.http.served import serving
+from tests.mcp.vaults import connected
 from tests.scenarios.outside import PROGRAM, Outside
 from vault_memory import Caller, UsageError, VaultMemory
-from vault_memory.mcp.transports import server
 
 GUIDE = PROJECT / "docs/guides/privacy-and-scopes.md"
 WORDS = {
@@ -200,7 +199,7 @@ def from_tools(room: Outside, asker: Asker) -> str:
     ]
 
     async def chat() -> str:
-        async with Client(server(memory, caller)) as client:
+        async with connected(memory, caller) as client:
             return "".join(
                 [str(await client.call_tool(name, arguments)) for name, arguments in calls]
             )
@@ -213,7 +212,7 @@ def from_resources(room: Outside, asker: Asker) -> str:
     caller = asker.caller()
 
     async def chat() -> str:
-        async with Client(server(memory, caller)) as client:
+        async with connected(memory, caller) as client:
             said = [str(await client.list_resources())]
             for note in every_note():
                 try:
@@ -321,7 +320,7 @@ def call_tool(room: Outside, caller: Caller, name: str, **arguments: Any) -> tup
     """Whether a tool call ended well, and what it said."""
 
     async def chat() -> tuple[bool, str]:
-        async with Client(server(memory, caller)) as client:
+        async with connected(memory, caller) as client:
             result = await client.call_tool(name, arguments)
             return not result.is_error, str(result)
 

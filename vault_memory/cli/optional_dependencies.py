@@ -4,12 +4,7 @@ from importlib.util import find_spec
 
 from vault_memory.errors import ConfigError
 
-MODULES = {
-    "fleet": ("psycopg",),
-    "mcp": ("mcp",),
-    "s3": ("boto3",),
-    "web": ("jinja2", "starlette", "uvicorn"),
-}
+MODULES = {"fleet": ("psycopg",), "s3": ("boto3",), "web": ("jinja2", "starlette", "uvicorn")}
 """Extra → the modules that it installs"""
 
 

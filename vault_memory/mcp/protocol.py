@@ -30,8 +30,6 @@ INTERNAL_ERROR, BUSY, VERSION_UNSUPPORTED = -32603, -32000, -32022
 
 HANDSHAKE_VERSIONS = ("2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25")
 """Versions that `initialize` settles, oldest first"""
-BATCH_VERSIONS = ("2024-11-05", "2025-03-26")
-"""Versions in which a client may send an array of messages"""
 STATELESS_VERSIONS = ("2026-07-28",)
 """Versions that each request names for itself"""
 
@@ -96,8 +94,6 @@ class Conversation:
     def __init__(self, serving: "Callable[[], Serving]", *, has_hooks: bool = False) -> None:
         self._serving = serving
         self._introduction = tools.introduction(has_hooks=has_hooks)
-        self.version = ""
-        """The version that `initialize` settled; "" before"""
         self._at_once: dict[str, Callable[[Json], Json]] = {
             "initialize": self._initialize,
             "ping": lambda params: {},
@@ -110,10 +106,6 @@ class Conversation:
             "resources/list": self._list,
             "resources/read": self._read,
         }
-
-    def takes_batches(self) -> bool:
-        """Whether the client may send arrays of messages."""
-        return self.version in BATCH_VERSIONS
 
     def is_quick(self, method: str) -> bool:
         """Whether a request can be answered without the vault."""
@@ -130,11 +122,25 @@ class Conversation:
         result = handler(params)
         return _stateless(method, result) if version else result
 
+    def outcome(self, method: str, params: Json) -> Json:
+        """Returns the result of a request, or its error, by the name of its field."""
+        try:
+            return {"result": self.answer(method, params)}
+        except ProtocolError as error:
+            return {"error": error.as_json()}
+        except Exception as error:
+            import logging
+
+            # Fault (H126): the error may contain text of a note, which must not be in a
+            # log.
+            logging.getLogger(__name__).error("%s failed: %s", method, type(error).__name__)
+            return {"error": {"code": INTERNAL_ERROR, "message": "the memory cannot do this now"}}
+
     def _initialize(self, params: Json) -> Json:
         version = _checked(params, _Initialize).protocolVersion
         is_known = version in HANDSHAKE_VERSIONS
-        self.version = version if is_known else HANDSHAKE_VERSIONS[-1]
-        return {"protocolVersion": self.version, **self._introduction}
+        settled = version if is_known else HANDSHAKE_VERSIONS[-1]
+        return {"protocolVersion": settled, **self._introduction}
 
     def _discovered(self) -> Json:
         """Returns the answer to `server/discover`."""
@@ -174,6 +180,40 @@ class Conversation:
             return ask(protocol_results, serving)
         except VaultMemoryError as error:
             raise ProtocolError(code_of(error), serving.explain(error)) from None
+
+
+def is_answer(message: Json) -> bool:
+    """Returns whether a message is the answer to a request."""
+    return message.get("method") is None and not message.keys().isdisjoint(("result", "error"))
+
+
+def id_of(message: Json, name: str = "id") -> Id | None:
+    """Returns the id of a request; None for a value that is not an id."""
+    id_ = message.get(name)
+    if isinstance(id_, bool) or not isinstance(id_, str | int):
+        return None
+    # Fault: the encoder cannot write larger numbers.
+    if isinstance(id_, int) and abs(id_) >= 1 << 63:
+        return None
+    return id_
+
+
+def problem_of(message: Json) -> tuple[int, str] | None:
+    """Returns what is wrong with a request or a notification, as a code and in words."""
+    method, params = message.get("method"), message.get("params")
+    if not isinstance(method, str):
+        return INVALID_REQUEST, "a request names its `method`"
+    if "id" not in message:
+        return None
+    if id_of(message) is None:
+        return INVALID_REQUEST, "the `id` of a request is a string or an integer"
+    if params is not None and not isinstance(params, dict):
+        return INVALID_PARAMS, "`params` is an object"
+    return None
+
+
+def error_message(id_: Id | None, code: int, message: str) -> Json:
+    return {"jsonrpc": "2.0", "id": id_, "error": {"code": code, "message": message}}
 
 
 def code_of(error: VaultMemoryError) -> int:

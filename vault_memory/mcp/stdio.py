@@ -16,14 +16,15 @@ from vault_memory.lazy import lazy_module
 from vault_memory.mcp.json_lines import LARGEST, LineWriter, TooLong, decode, read_lines
 from vault_memory.mcp.protocol import (
     BUSY,
-    INTERNAL_ERROR,
-    INVALID_PARAMS,
     INVALID_REQUEST,
     PARSE_ERROR,
     Conversation,
     Id,
     Json,
-    ProtocolError,
+    error_message,
+    id_of,
+    is_answer,
+    problem_of,
 )
 
 if TYPE_CHECKING:
@@ -39,8 +40,6 @@ MOST_WAITING = 1000
 """Requests that wait for a thread or run in one. More would fill the memory, and are refused."""
 PATIENCE_SECONDS = 2.0
 """How long running calls may take after a signal to stop"""
-
-_OUTCOMES = frozenset({"result", "error"})
 
 
 class Stopped(BaseException):
@@ -116,40 +115,17 @@ class _Vault:
 class Request:
     """A request that is being answered."""
 
-    def __init__(
-        self, id_: Id, method: str, params: Json, reply: Callable[[Json | None], None]
-    ) -> None:
+    def __init__(self, id_: Id, method: str, params: Json, writer: LineWriter) -> None:
         self.id = id_
         self.method = method
         self.params = params
         self.cancelled = False
-        self._reply = reply
-        """Takes the answer; None instead of the answer to a cancelled request"""
-
-    def finish(self, outcome: str, value: object) -> None:
-        """Sends the answer, whose `outcome` is `result` or `error`."""
-        answer = {"jsonrpc": "2.0", "id": self.id, outcome: value}
-        self._reply(None if self.cancelled else answer)
-
-
-class Batch:
-    """Collects the answers to an array of messages, which are sent together."""
-
-    def __init__(self, size: int, writer: LineWriter) -> None:
-        self._missing = size
         self._writer = writer
-        self._answers: list[Json] = []
-        self._lock = threading.Lock()
 
-    def add(self, answer: Json | None) -> None:
-        """Adds the answer to one message; None for a message without an answer."""
-        with self._lock:
-            self._missing -= 1
-            if answer is not None:
-                self._answers.append(answer)
-            is_complete = not self._missing
-        if is_complete and self._answers:
-            self._writer.write(self._answers)
+    def finish(self, outcome: Json) -> None:
+        """Sends the answer, whose outcome has `result` or `error`; none if it was cancelled."""
+        if not self.cancelled:
+            self._writer.write({"jsonrpc": "2.0", "id": self.id, **outcome})
 
 
 class Loop:
@@ -188,70 +164,41 @@ class Loop:
     def _take(self, line: bytes | TooLong) -> None:
         if isinstance(line, TooLong):
             message = f"a message may have at most {LARGEST:,} bytes"
-            self._writer.write(_error(line.id(), INVALID_REQUEST, message))
+            self._writer.write(error_message(line.id(), INVALID_REQUEST, message))
             return
         if not line.strip():
             return
         try:
             message = decode(line)
         except (ValueError, RecursionError):
-            self._writer.write(_error(None, PARSE_ERROR, "this line is not JSON"))
+            self._writer.write(error_message(None, PARSE_ERROR, "this line is not JSON"))
             return
-        if isinstance(message, list):
-            self._take_batch(message)
-        else:
-            self._take_message(message, self._send)
+        self._take_message(message)
 
-    def _send(self, answer: Json | None) -> None:
-        if answer is not None:
-            self._writer.write(answer)
-
-    def _take_batch(self, messages: list[Any]) -> None:
-        if not messages or not self._conversation.takes_batches():
-            why = "an empty array is no message"
-            if messages:
-                why = "this version of MCP has no batches"
-            self._writer.write(_error(None, INVALID_REQUEST, why))
-            return
-        # Fault: a batch is answered as a whole. A huge one would keep all of its
-        # answers in the memory.
-        if len(messages) > MOST_WAITING:
-            why = f"a batch may have at most {MOST_WAITING} messages"
-            self._writer.write(_error(None, INVALID_REQUEST, why))
-            return
-        batch = Batch(len(messages), self._writer)
-        for message in messages:
-            self._take_message(message, batch.add, batched=True)
-
-    def _take_message(
-        self, message: Any, reply: Callable[[Json | None], None], *, batched: bool = False
-    ) -> None:
-        """Reads one message, and passes its answer to `reply`, now or later."""
+    def _take_message(self, message: Any) -> None:
+        """Reads one message; its answer is written now or later."""
         if not isinstance(message, dict) or message.get("jsonrpc") != "2.0":
-            id_ = _id_of(message) if isinstance(message, dict) else None
-            reply(_error(id_, INVALID_REQUEST, "this is not a JSON-RPC 2.0 message"))
+            id_ = id_of(message) if isinstance(message, dict) else None
+            problem = "this is not one JSON-RPC 2.0 message"
+            self._writer.write(error_message(id_, INVALID_REQUEST, problem))
             return
-        is_answer = message.get("method") is None and message.keys() & _OUTCOMES
         # This server asks nothing: an answer of the client belongs to no request.
-        if is_answer:
-            reply(None)
+        if is_answer(message):
             return
-        id_, method = _id_of(message), message.get("method")
-        problem = _problem_of(message, batched=batched)
-        if problem is not None:
-            code, words = problem
-            reply(_error(id_, code, words))
+        id_, method = id_of(message), str(message.get("method"))
+        refusal = problem_of(message)
+        if refusal is not None:
+            self._writer.write(error_message(id_, *refusal))
         elif id_ is None:
-            self._notify(str(method), message.get("params"))
-            reply(None)
+            self._notify(method, message.get("params"))
         else:
-            self._begin(Request(id_, str(method), message.get("params") or {}, reply))
+            self._begin(Request(id_, method, message.get("params") or {}, self._writer))
 
     def _notify(self, method: str, params: Any) -> None:
         """Notes a cancellation. Other notifications need no action."""
         if method != "notifications/cancelled" or not isinstance(params, dict):
             return
-        id_ = _id_of(params, "requestId")
+        id_ = id_of(params, "requestId")
         if id_ is None:
             return
         with self._lock:
@@ -269,7 +216,7 @@ class Loop:
                 self._active[request.id] = request
         if refusal is not None:
             code, message = refusal
-            request.finish("error", {"code": code, "message": message})
+            request.finish({"error": {"code": code, "message": message}})
             return
         self._waiting.put(request)
         if len(self._threads) < min(MOST_THREADS, len(self._active)):
@@ -290,61 +237,17 @@ class Loop:
         while (request := self._waiting.get()) is not None:
             if request.cancelled:
                 self._leave(request)
-                request.finish("error", None)
+                request.finish({})
             else:
                 self._answer(request)
 
     def _answer(self, request: Request) -> None:
-        outcome, value = self._result(request)
+        outcome = self._conversation.outcome(request.method, request.params)
         self._leave(request)
-        request.finish(outcome, value)
-
-    def _result(self, request: Request) -> tuple[str, object]:
-        try:
-            return "result", self._conversation.answer(request.method, request.params)
-        except ProtocolError as error:
-            return "error", error.as_json()
-        except Exception as error:
-            import logging
-
-            # Fault (H126): the error may contain text of a note, which must not be in a
-            # log.
-            logging.getLogger(__name__).error("%s failed: %s", request.method, type(error).__name__)
-            return "error", {"code": INTERNAL_ERROR, "message": "the memory cannot do this now"}
+        request.finish(outcome)
 
     def _leave(self, request: Request) -> None:
         """Frees the id for another request; this one cannot be cancelled any more."""
         with self._lock:
             if self._active.get(request.id) is request:
                 del self._active[request.id]
-
-
-def _id_of(message: Json, name: str = "id") -> Id | None:
-    """Returns the id of a request; None for a value that is not an id."""
-    id_ = message.get(name)
-    if isinstance(id_, bool) or not isinstance(id_, str | int):
-        return None
-    # Fault: the encoder cannot write larger numbers.
-    if isinstance(id_, int) and abs(id_) >= 1 << 63:
-        return None
-    return id_
-
-
-def _problem_of(message: Json, *, batched: bool) -> tuple[int, str] | None:
-    """Returns what is wrong with a request or a notification, as a code and in words."""
-    method, params = message.get("method"), message.get("params")
-    if not isinstance(method, str):
-        return INVALID_REQUEST, "a request names its `method`"
-    if "id" not in message:
-        return None
-    if _id_of(message) is None:
-        return INVALID_REQUEST, "the `id` of a request is a string or an integer"
-    if batched and method == "initialize":
-        return INVALID_REQUEST, "`initialize` may not be part of a batch"
-    if params is not None and not isinstance(params, dict):
-        return INVALID_PARAMS, "`params` is an object"
-    return None
-
-
-def _error(id_: Id | None, code: int, message: str) -> Json:
-    return {"jsonrpc": "2.0", "id": id_, "error": {"code": code, "message": message}}

@@ -12,7 +12,7 @@ import click
 
 from vault_memory.addons import table
 from vault_memory.cli.listener_settings import NamedPlace, listener_settings, warn_if_unencrypted
-from vault_memory.cli.optional_dependencies import has, need
+from vault_memory.cli.optional_dependencies import need
 from vault_memory.cli.options import Context, common, grouped, new_name, private, scope_option
 from vault_memory.errors import ConfigError, NoVault, UsageError
 from vault_memory.lazy import lazy_module
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from vault_memory.http import application, listen
     from vault_memory.http import tokens as http_tokens
     from vault_memory.http.tokens import Tokens
-    from vault_memory.mcp import transports
+    from vault_memory.mcp import streamable_http
     from vault_memory.rules.paths import caller
     from vault_memory.rules.paths.caller import Caller
     from vault_memory.vault import marker
@@ -38,7 +38,7 @@ else:
     application = lazy_module("vault_memory.http.application")
     listen = lazy_module("vault_memory.http.listen")
     http_tokens = lazy_module("vault_memory.http.tokens")
-    transports = lazy_module("vault_memory.mcp.transports")
+    streamable_http = lazy_module("vault_memory.mcp.streamable_http")
     caller = lazy_module("vault_memory.rules.paths.caller")
     marker = lazy_module("vault_memory.vault.marker")
 
@@ -196,10 +196,8 @@ def _load_tokens(memory: "VaultMemory", settings: "Serve") -> "Tokens":
 
 
 def _mounted(memory: "VaultMemory") -> "dict[str, ASGIApp]":
-    """Return the applications beside the calls: MCP, if its packages are installed."""
-    if not has("mcp"):
-        return {}
-    return {"/mcp": transports.application(vault_service.SingleVault(memory))}
+    """Return the applications beside the calls."""
+    return {"/mcp": streamable_http.application(vault_service.SingleVault(memory))}
 
 
 def _make_token(context: Context, name: str, local: LocalCaller) -> None:

@@ -5,13 +5,10 @@ import os
 import signal
 import socket
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from functools import partial
-from importlib.util import find_spec
 from typing import TYPE_CHECKING, TypeVar
 from urllib.parse import urlsplit
-
-from starlette.types import ASGIApp
 
 from vault_memory import places
 from vault_memory.addons.fleet.fleet_config import FleetConfig
@@ -31,9 +28,9 @@ from vault_memory.http.prometheus import Requests
 from vault_memory.lazy import lazy_module
 
 if TYPE_CHECKING:
-    from vault_memory.mcp import transports
+    from vault_memory.mcp import streamable_http
 else:
-    transports = lazy_module("vault_memory.mcp.transports")
+    streamable_http = lazy_module("vault_memory.mcp.streamable_http")
 
 logger = logging.getLogger(__name__)
 
@@ -91,7 +88,8 @@ def _serve(
     numbers = routes_of_numbers(
         lambda: fleet_families(host), requests, fleet.config.host.metrics_token_file, fleet.scratch
     )
-    routes = HostRoutes(mounts=_mounts(), own=numbers)
+    mounts = {"/mcp": streamable_http.application(HeldVaults())}
+    routes = HostRoutes(mounts=mounts, own=numbers)
     app = many_vaults_application(HeldVaults(), tokens, settings, routes, requests)
     app = Forwarding(app, host, tokens, settings.max_body_bytes)
 
@@ -118,12 +116,6 @@ def warn_of_address(ledger: Ledger, own: HostName) -> None:
                 host.name,
                 own.address,
             )
-
-
-def _mounts() -> Mapping[str, ASGIApp]:
-    if find_spec("mcp") is None:
-        return {}
-    return {"/mcp": transports.application(HeldVaults())}
 
 
 def _end_this_process() -> None:

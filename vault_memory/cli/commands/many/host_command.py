@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import click
 
 from vault_memory.cli.listener_settings import NamedPlace, listener_settings, warn_if_unencrypted
-from vault_memory.cli.optional_dependencies import has, need
+from vault_memory.cli.optional_dependencies import need
 from vault_memory.cli.options import Context, common, grouped
 from vault_memory.errors import ConfigError, UsageError
 from vault_memory.lazy import lazy_module
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     )
     from vault_memory.hosting.vault_host import VaultHost
     from vault_memory.http import listen
-    from vault_memory.mcp import transports
+    from vault_memory.mcp import streamable_http
 else:
     json_contract = lazy_module("vault_memory.api.json_contract")
     check_lines = lazy_module("vault_memory.cli.views.check_lines")
@@ -48,7 +48,7 @@ else:
     host_report = lazy_module("vault_memory.hosting.host_report")
     vault_catalog = lazy_module("vault_memory.hosting.vault_catalog")
     listen = lazy_module("vault_memory.http.listen")
-    transports = lazy_module("vault_memory.mcp.transports")
+    streamable_http = lazy_module("vault_memory.mcp.streamable_http")
 
 
 @dataclass(frozen=True, slots=True)
@@ -185,10 +185,8 @@ def _serve(context: Context, server: "VaultHost", *, with_page: bool) -> None:
 
 
 def _mounted(server: "VaultHost") -> "Mapping[str, ASGIApp]":
-    """Return the applications beside the calls: MCP, if its packages are installed."""
-    if not has("mcp"):
-        return {}
-    return {"/mcp": transports.application(server.residents)}
+    """Return the applications beside the calls."""
+    return {"/mcp": streamable_http.application(server.residents)}
 
 
 def _tend(context: Context, server: "VaultHost") -> None:
