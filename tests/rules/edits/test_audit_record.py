@@ -7,6 +7,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from tests.effort import cases
+from tests.rules.edits.tombstones import tombstones
 from vault_memory.markdown.document import parse, render
 from vault_memory.markdown.items import normalised
 from vault_memory.markdown.note_items import item_id, items_of, resolve
@@ -268,7 +269,7 @@ def test_an_item_a_person_restores_on_the_command_line_is_theirs():
     back, third = run(gone, append("three"), source="cli", id="3")
 
     assert bots_items([first, second, third], back) == []
-    assert not replay([first, second, third]).tombstones(parse(NOTE))
+    assert not tombstones(replay([first, second, third]), parse(NOTE))
 
 
 @pytest.mark.scenario("A9")
@@ -277,12 +278,12 @@ def test_an_item_a_person_deleted_is_a_tombstone_until_it_is_lifted():
     ownership = replay([record])
     doc = parse(NOTE + b"- four\n")
 
-    assert ownership.tombstones(doc) == {"three"}
+    assert tombstones(ownership, doc) == {"three"}
     assert ownership.deleted(doc, "A", "- three (2026-12-01)")
     assert not ownership.deleted(doc, "A", "five")
 
     lifted = Record("2", "", "", "inbox", "n.md", (allow_again("three"),))
-    assert not replay([record, lifted]).tombstones(doc)
+    assert not tombstones(replay([record, lifted]), doc)
 
 
 def test_an_item_the_bot_removed_itself_leaves_no_tombstone():
@@ -290,8 +291,8 @@ def test_an_item_the_bot_removed_itself_leaves_no_tombstone():
     _, second = run(after, remove("three"), id="2")
     _, third = run(after, remove("three"), id="2", source="retention")
 
-    assert not replay([first, second]).tombstones(parse(NOTE))
-    assert not replay([first, third]).tombstones(parse(NOTE))
+    assert not tombstones(replay([first, second]), parse(NOTE))
+    assert not tombstones(replay([first, third]), parse(NOTE))
 
 
 @pytest.mark.scenario("A9")
@@ -329,7 +330,7 @@ def test_a_line_that_went_to_the_inbox_leaves_no_tombstone():
         proposed=[propose("n.md", Append("A", "three"), "an older version came back")],
     )
 
-    assert not replay([first, back]).tombstones(parse(NOTE))
+    assert not tombstones(replay([first, back]), parse(NOTE))
 
 
 def test_a_moved_item_becomes_the_persons_and_is_not_rewritten_in_its_old_place():
@@ -421,7 +422,7 @@ def test_replay_finds_exactly_the_bots_items_after_any_runs_and_edits(steps):
     expected = sorted(key for key, by in model.items() if by == "bot" and here.count(key) == 1)
     assert sorted(bots_items(records, raw)) == expected
     vanished = {text for (_, text), by in model.items() if by == "bot"} - {text for _, text in here}
-    assert replay(records).tombstones(parse(raw)) == vanished
+    assert tombstones(replay(records), parse(raw)) == vanished
 
 
 @settings(max_examples=50)

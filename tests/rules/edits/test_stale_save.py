@@ -3,6 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.rules.edits.tombstones import tombstones
 from vault_memory.markdown.document import SectionedDoc, parse
 from vault_memory.rules.edits.audit_record import Record, RecordedOp
 from vault_memory.rules.edits.ownership import Ownership, replay
@@ -124,7 +125,7 @@ def test_all_missing_lines_are_proposed_once(before: list[int], bot: list[int], 
     assert [one.op["line"] for one in proposed] == bots
     record = Record("2", "2026-04-01T10:00:00+00:00", "", "proposal", "USER.md", proposed=proposed)
     assert propose_missing("USER.md", verdict.missing, live, (*wrote(*bots), record)) == ()
-    assert not any(replay((*wrote(*bots), record)).tombstones(_doc(live)))
+    assert not any(tombstones(replay((*wrote(*bots), record)), _doc(live)))
 
 
 def _doc(raw: bytes) -> SectionedDoc:

@@ -1,7 +1,7 @@
 """Finds what people deleted from the notes of a scope: the bot writes it again in no note and no words."""
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from functools import cache
 from typing import Generic, NamedTuple, TypeVar
 
@@ -88,6 +88,13 @@ class _Present:
         return any(sentence in text for text in self._texts)
 
 
+class _Recorded(NamedTuple):
+    """The items of a note that its audit has, deleted or not."""
+
+    items: tuple[DeletedItem, ...]
+    statements: DeletedStatements
+
+
 class DeletedItems:
     """The items that people deleted, by the audits and the present notes of a vault."""
 
@@ -96,25 +103,27 @@ class DeletedItems:
         self._layout = layout
         self._trail = trail
         self._items_now = _Cache[frozenset[Key]]()
-        self._recorded = _Cache[list[Key]]()
+        self._recorded = _Cache[_Recorded]()
 
     def of_scope(self, note: str) -> FindDeleted:
         """Returns a function that finds the deleted items that a line below a heading of a note says again.
 
-        It reads the notes of the scope when it is first called.
+        It reads the audits of the scope when it is first called, and the notes when a line says
+        what an audit has.
         """
         place = self._layout.place(note)
         if place is None:
             return lambda heading, line: ()
-        is_page = place.kind == FACTS
+        is_page, scope = place.kind == FACTS, place.scope
 
         @cache
-        def items() -> tuple[DeletedItem, ...]:
-            return tuple(self._read(place.scope))
+        def recorded() -> list[_Recorded]:
+            audits = self._audits_of(scope)
+            return [self._recorded.read(note, audits[note], self._read) for note in sorted(audits)]
 
         @cache
-        def statements() -> DeletedStatements:
-            return _statements(items())
+        def present() -> _Present:
+            return self._present_in(scope)
 
         def says(statements: DeletedStatements, heading: str, line: str) -> bool:
             if is_page:
@@ -122,45 +131,50 @@ class DeletedItems:
             return statements.has_sentence(line)
 
         def find(heading: str, line: str) -> tuple[DeletedItem, ...]:
-            if not says(statements(), heading, line):
-                return ()
-            return tuple(item for item in items() if says(_statements([item]), heading, line))
+            alike = [
+                item
+                for note in recorded()
+                if says(note.statements, heading, line)
+                for item in note.items
+                if says(_statements([item]), heading, line)
+            ]
+            # Most lines are new. To read the items of all notes would cost each op as much as
+            # the notes are long.
+            return tuple(item for item in alike if _is_missing(item, present()))
 
         return find
 
-    def _read(self, scope: str) -> Iterator[DeletedItem]:
-        listing = self._folder.listing(suffixes=(".md", ".jsonl")).entries
-        present = _Present()
+    def _audits_of(self, scope: str) -> dict[str, dict[str, Stat]]:
+        """Returns the notes of a scope that have audits, with the state of their files."""
         audits: dict[str, dict[str, Stat]] = defaultdict(dict)
-        for path, stat in listing.items():
+        for path, stat in self._folder.listing(suffixes=(".jsonl",)).entries.items():
             audited = note_of(path)
-            place = self._layout.place(audited or path)
-            if place is None or place.scope != scope:
-                continue
-            if audited:
+            place = self._layout.place(audited) if audited else None
+            if audited and place and place.scope == scope:
                 audits[audited][path] = stat
-            else:
-                present.add(self._items_now.read(path, stat, self._keys_in))
-        for note, stats in sorted(audits.items()):
-            keys = self._recorded.read(note, stats, self._recorded_in)
-            yield from self._missing(note, keys, present)
+        return audits
 
-    def _missing(self, note: str, keys: Iterable[Key], present: _Present) -> Iterator[DeletedItem]:
-        """Yields the recorded items of a note that no note has."""
+    def _present_in(self, scope: str) -> _Present:
+        """Returns the items that the notes of a scope have now."""
+        present = _Present()
+        for path, stat in self._folder.listing(suffixes=(".md",)).entries.items():
+            place = self._layout.place(path)
+            if place is not None and place.scope == scope:
+                present.add(self._items_now.read(path, stat, self._keys_in))
+        return present
+
+    def _read(self, note: str) -> _Recorded:
+        """Reads the audit of a note."""
         place = self._layout.place(note)
         assert place is not None, "notes are chosen by their places"
         is_fact = place.kind == FACTS
-        for key in keys:
-            if present.has(key, is_fact=is_fact):
-                continue
-            yield DeletedItem(note, *key, key[1], is_fact)
+        items = []
+        for key in sorted(replay(self._trail.of(note)).recorded):
+            items.append(DeletedItem(note, *key, key[1], is_fact))
             # Fault: a conversation goes on, and its new episode has the old sentences.
-            for sentence in sentences_of(key[1]) if place.kind == EPISODE else ():
-                if not present.says(sentence):
-                    yield DeletedItem(note, *key, sentence, is_fact)
-
-    def _recorded_in(self, note: str) -> list[Key]:
-        return sorted(replay(self._trail.of(note)).recorded)
+            sentences = sentences_of(key[1]) if place.kind == EPISODE else ()
+            items += [DeletedItem(note, *key, sentence, is_fact) for sentence in sentences]
+        return _Recorded(tuple(items), _statements(items))
 
     def _keys_in(self, path: str) -> frozenset[Key]:
         return frozenset((folded(item.heading), item.key[1]) for item in items_of(self._doc(path)))
@@ -171,6 +185,13 @@ class DeletedItems:
         except VaultMemoryError:
             # Another process removed the note after the listing.
             return parse(b"")
+
+
+def _is_missing(item: DeletedItem, present: _Present) -> bool:
+    """Returns whether no note has an item, nor the sentence of it that is asked for."""
+    if present.has((item.heading, item.text), is_fact=item.is_fact):
+        return False
+    return item.statement == item.text or not present.says(item.statement)
 
 
 def _statements(items: Sequence[DeletedItem]) -> DeletedStatements:

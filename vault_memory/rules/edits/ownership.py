@@ -77,11 +77,6 @@ class Ownership:
             return True
         return heading in former_headings and heading not in headings
 
-    def tombstones(self, doc: SectionedDoc) -> frozenset[str]:
-        """Returns the normalised texts that a person deleted."""
-        texts = {item.key[1] for item in items_of(doc)}
-        return self.texts - texts
-
     @property
     def texts(self) -> frozenset[str]:
         """Normalised texts that the bot wrote and did not remove."""
