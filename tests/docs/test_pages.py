@@ -19,6 +19,7 @@ PLAIN = [PROJECT / "README.md", *GUIDES, *sorted((DOCS / "addons").glob("*.md"))
 LONG = 25
 """A sentence with more words is read twice"""
 MOST_LONG = 0.06
+MOST_WORDS = 48_000
 END = re.compile(r"(?<=[.!?])\)?\s+(?=[^a-z…])")
 LINK = re.compile(r"\]\(([^)#]+)[^)]*\)")
 MODULE = re.compile(r"\b(?:\w+/)+\w+\.py\b")
@@ -139,3 +140,10 @@ def test_the_page_for_coding_agents_fits_on_a_page_and_repeats_nothing() -> None
 
     assert len(agents.split()) <= 450
     assert not others & set(sentences(agents))
+
+
+def test_the_documentation_has_at_most_forty_eight_thousand_words() -> None:
+    """As `wc -w` counts the README and each page below docs; the manual page is not among them."""
+    pages = [PROJECT / "README.md", *DOCS.rglob("*.md")]
+
+    assert sum(len(page.read_text(encoding="utf-8").split()) for page in pages) <= MOST_WORDS
