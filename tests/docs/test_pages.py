@@ -2,6 +2,7 @@
 
 import ast
 import re
+import tomllib
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -132,6 +133,20 @@ def test_every_module_that_a_page_names_is_there(page: str) -> None:
     assert not sorted(
         one for one in files if not (PACKAGE / one).exists() and not (PROJECT / one).exists()
     )
+
+
+def test_the_architecture_shows_the_rooms_in_their_order() -> None:
+    settings = tomllib.loads((PROJECT / "pyproject.toml").read_text(encoding="utf-8"))
+    layers = settings["tool"]["importlinter"]["contracts"][0]["layers"]
+    text = (DOCS / "explanation" / "architecture.md").read_text(encoding="utf-8")
+    block = text.partition("```text\n")[2].partition("```")[0]
+    shown = [line.partition("  ")[0] for line in block.splitlines() if line]
+
+    assert shown[: len(layers)] == layers
+    assert {line for line in shown if "/" in line} == {
+        "addons/table.py",
+        *(f"addons/{name}" for name in table.OFFERS),
+    }
 
 
 def test_the_page_for_coding_agents_fits_on_a_page_and_repeats_nothing() -> None:
