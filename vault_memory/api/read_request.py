@@ -1,12 +1,13 @@
 """Reads requests of the JSON contract, and turns them into the options of calls."""
 
-from collections.abc import Mapping
-from typing import TypeVar
+from collections.abc import Collection, Mapping
+from typing import Any, TypeVar
 
 import msgspec
+from msgspec.structs import asdict
 
 from vault_memory.context.calls import ContextOptions
-from vault_memory.contract.requests import ContextBody, SearchQuestion, SearchRequest
+from vault_memory.contract.requests import ContextBody, SearchRequest
 from vault_memory.errors import UsageError
 from vault_memory.search.calls import SearchOptions
 
@@ -25,36 +26,21 @@ def read(arguments: Mapping[str, object], kind: type[Request], call: str) -> Req
         ) from None
 
 
-def question_options(question: SearchQuestion) -> SearchOptions:
-    """Return the options of a question."""
-    return SearchOptions(
-        limit=question.limit,
-        topic=question.topic,
-        entity=question.entity,
-        since=question.since,
-        until=question.until,
-        kinds=tuple(question.kinds or ()),
-        tags=tuple(question.tags or ()),
-        where=tuple(question.where or ()),
-        paths=tuple(question.paths or ()),
-        copies=question.copies,
-        mode=question.mode,
-        archived=question.archived,
-    )
-
-
 def search_options(request: SearchRequest) -> SearchOptions:
     """Return the options of a search."""
-    return question_options(request)._replace(why=request.why, session=request.session)
+    return SearchOptions(**_options(request, SearchOptions._fields))
 
 
 def context_options(request: ContextBody) -> ContextOptions:
     """Return the options of a memory block."""
-    return ContextOptions(
-        purpose=request.purpose,
-        budget=request.budget,
-        session=request.session,
-        confirmation=request.confirmation,
-        automatic=request.automatic,
-        as_of=request.as_of,
-    )
+    return ContextOptions(**_options(request, ContextOptions._fields))
+
+
+def _options(request: msgspec.Struct, names: Collection[str]) -> dict[str, Any]:
+    """Return the fields of a request that are options, too; null means that one is left out."""
+    values = {name: value for name, value in asdict(request).items() if name in names}
+    return {
+        name: tuple(value) if isinstance(value, list) else value
+        for name, value in values.items()
+        if value is not None
+    }

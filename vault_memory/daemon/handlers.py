@@ -100,9 +100,7 @@ class Calls:
 
     def _search(self, arguments: Mapping[str, Any]) -> "SearchAnswerJson":
         call = read_request.read(arguments, SearchCall, "search")
-        options = read_request.search_options(call)._replace(
-            now=call.now, refresh=False, preview=call.preview
-        )
+        options = read_request.search_options(call)._replace(refresh=False)
         self._catch_up()
         with self._lock:
             answer = json_contract.of_search(
@@ -113,9 +111,7 @@ class Calls:
 
     def _context(self, arguments: Mapping[str, Any]) -> "ContextBlockJson":
         call = read_request.read(arguments, ContextCall, "context")
-        options = read_request.context_options(call)._replace(
-            private=call.private, now=call.now, refresh=False, preview=call.preview
-        )
+        options = read_request.context_options(call)._replace(refresh=False)
         self._catch_up()
         with self._lock:
             answer = json_contract.of_context(

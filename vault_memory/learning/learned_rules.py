@@ -170,11 +170,11 @@ class _RulePage:
             return self._active[position]
         position = _position_of_twin(self._archive_index, line)
         if position is not None:
-            archived = self._archived[position]
+            rule = self._archived[position]
             # The night that archived this rule may read its turn again.
-            if _is_from_same_turn(archived.text, line):
+            if _is_from_same_turn(rule.text, line):
                 return None
-            self.removals.append(_removal_of(archived))
+            self.removals.append(_removal_of(rule))
         self.new_lines.append(line)
         self._active.append(_ActiveRule(ACTIVE, line))
         self._active_index.add(line)
@@ -191,11 +191,11 @@ def _position_of_twin(index: TwinIndex, line: str) -> int | None:
     return twin.position if twin is not None and is_said else None
 
 
-def _is_from_same_turn(archived: str, line: str) -> bool:
+def _is_from_same_turn(earlier: str, line: str) -> bool:
     ref = parse_item(line).ref
     if ref:
-        return parse_item(archived).ref == ref
-    return folded_line(archived) == folded_line(line)
+        return parse_item(earlier).ref == ref
+    return folded_line(earlier) == folded_line(line)
 
 
 def _removal_of(item: NoteItem) -> dict[str, object]:

@@ -90,6 +90,16 @@ _filters = attrgetter("since", "until", "kinds", "tags", "where", "paths")
 class SearchCalls:
     """Index, search and read the notes of one vault."""
 
+    INTERNAL = (
+        "search",
+        "note_reads",
+        "episodes_since",
+        "answer",
+        "unknown_scopes",
+        "freshness_of",
+    )
+    """`VaultMemory.search` checks the values of a bot; those of the other doors are checked before"""
+
     def __init__(self, vault: OpenVault) -> None:
         self.vault = vault
         self.unread_notes: Callable[[], Collection[str]] = tuple

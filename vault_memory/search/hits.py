@@ -58,7 +58,7 @@ class HitOptions(NamedTuple):
     """explain why each hit matches, and count what the filters left out"""
     copies: bool = False
     """list chunks that say the same one by one"""
-    archived: bool = False
+    states: bool = False
     """name the states of items"""
     related: bool = False
     """each candidate is known to be related to the query"""
@@ -170,7 +170,7 @@ def _hits(
                 _why(request, candidates, candidate) if options.why else None,
                 pending=is_waiting(chunk_id),
                 key=keys.get(chunk_id, ""),
-                state=_state(request, chunk_id) if options.archived else None,
+                state=_state(request, chunk_id) if options.states else None,
             )
             has_ended = chunk_id in candidates.ended
             hits.append(replace(hit, ended=True) if has_ended else hit)

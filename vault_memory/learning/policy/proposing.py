@@ -70,9 +70,9 @@ def propose_facts(cycle: "LearningCycle") -> None:
 
 def tell_archived(cycle: "LearningCycle", applied: Iterable[Mapping[str, Any]]) -> None:
     """Names for the person which rules hold no more, because newer ones took their places."""
-    archived = [str(op["match"]) for op in applied if op.get("op") == "archive"]
-    if not archived:
+    rules = [str(op["match"]) for op in applied if op.get("op") == "archive"]
+    if not rules:
         return
-    notice = f"moved to the archive of {cycle.places.rules}: {'; '.join(archived)}"
+    notice = f"moved to the archive of {cycle.places.rules}: {'; '.join(rules)}"
     reasons = filter(None, [cycle.outcome.reason, notice])
     cycle.outcome.reason = "; ".join(reasons)
