@@ -1,7 +1,8 @@
 # Two commands matter: `make run` and `make test`. Everything is installed into .venv, once; a second call is instant.
 #   make run [VAULT=/path]     watch a copy of the sample vault, or the folder named
-#   make test [WITH_TORCH=1]   every test; with CI or WITH_TORCH set, those of the large embedders too
-#   EFFORT=full make test     the same with every generated case, as CI runs it; otherwise a quarter of them
+#   make test [WITH_TORCH=1]   the tests, of add-ons that are unchanged since the main branch the smoke tests only;
+#                              with CI or WITH_TORCH set, those of the large embedders too
+#   EFFORT=full make test     every test with every generated case, as CI runs it; otherwise a twelfth of the cases
 #   make test-clients          those with the real clients; needs npm, and a first run fetches 550 MB
 #   make test-clients-openclaw  the one that is too slow for each run
 #   make test-browser          those of the page in Chromium, which it installs
@@ -33,13 +34,16 @@ TORCH ?= torch==2.13.0
 
 COPY := build/sample_vault
 SMOKE_LOG := build/smoke_installed.log
-# Three times as many as the two processors of a small machine: most of a test is waiting for processes, servers and clocks.
-WORKERS ?= 6
+# One more than the two processors of a small machine: a test waits for processes and servers, and each
+# worker collects all tests.
+WORKERS ?= 3
 PYTEST := $(BIN)/python -m pytest -n $(WORKERS) --dist worksteal
 # Each generated case is four to eight times the work of a test.
 ifeq ($(EFFORT),full)
 PYTEST += --timeout 900
 endif
+# Of an add-on that has not changed, as git tells, only the smoke tests; CI runs all.
+ADDONS := $(if $(CI)$(filter full,$(EFFORT)),all,changed)
 ifneq ($(CI)$(WITH_TORCH),)
 TEST_STAMPS := $(STAMPS)/dev $(STAMPS)/models $(STAMPS)/commonmark $(STAMPS)/torch
 else
@@ -164,7 +168,7 @@ ifeq ($(CI)$(WITH_TORCH),)
 endif
 	$(call say,running the tests and beside them the wheel in an environment of its own)
 	@mkdir -p build; $(BIN)/python tests/smoke_installed.py >$(SMOKE_LOG) 2>&1 & wheel=$$!; \
-	failed=0; $(PYTEST) || failed=$$?; \
+	failed=0; $(PYTEST) --addons $(ADDONS) || failed=$$?; \
 	wait $$wheel || failed=1; cat $(SMOKE_LOG); exit $$failed
 
 test-clients: $(STAMPS)/dev $(STAMPS)/clients

@@ -3,6 +3,7 @@
 import gc
 import itertools
 import os
+import pickle
 import random
 import shutil
 import signal
@@ -15,6 +16,7 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 from tests.effort import cases
+from tests.unchanged_addons import Unchanged, unchanged_addons
 
 if sys.platform != "win32":
     from vault_memory.ingest import lifecycle
@@ -35,6 +37,8 @@ FIRST_MOVING, MOVING = 1_000_000, 1_000_000_000
 """Seeds that move begin where the pinned ones and those of the deep run have ended"""
 ALLOCATIONS_BETWEEN_SEARCHES = 20_000
 """For garbage: Python's own 700 take a twelfth of the time of the tests"""
+UNCHANGED = pytest.StashKey[Unchanged | None]()
+"""The add-ons of which only the smoke tests run"""
 SHORT_PATIENCE_SECONDS = 0.06
 """Longer than a tick of the clock that file times come from, within which a note is read again and again"""
 
@@ -51,6 +55,12 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption(
         "--seeds-from", type=int, help="the first of the seeds that move; without it, any"
     )
+    parser.addoption(
+        "--addons",
+        choices=("all", "changed"),
+        default="all",
+        help="changed: of an add-on that has not changed, as git tells, only the smoke tests",
+    )
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -58,22 +68,51 @@ def pytest_configure(config: pytest.Config) -> None:
     # program that a test starts would inherit that: Ctrl-C would not end it.
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
-    # A worker of a run takes the seeds of the process that started it, whose header names them.
+    # A worker takes seeds and add-ons from the process that started it, whose header names them.
     if worker := getattr(config, "workerinput", None):
         config.option.seeds_from = worker["seeds_from"]
-    elif config.option.seeds_from is None:
+        config.stash[UNCHANGED] = pickle.loads(worker["unchanged"])
+        return
+    if config.option.seeds_from is None:
         config.option.seeds_from = random.SystemRandom().randrange(
             FIRST_MOVING, FIRST_MOVING + MOVING
         )
+    asked = config.option.addons == "changed"
+    config.stash[UNCHANGED] = unchanged_addons(PROJECT) if asked else None
 
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_configure_node(node: Any) -> None:
     node.workerinput["seeds_from"] = node.config.option.seeds_from
+    node.workerinput["unchanged"] = pickle.dumps(node.config.stash[UNCHANGED])
 
 
-def pytest_report_header(config: pytest.Config) -> str:
-    return f"moving seeds: --seeds-from {config.option.seeds_from} takes the same again"
+def pytest_report_header(config: pytest.Config) -> list[str]:
+    seeds = f"moving seeds: --seeds-from {config.option.seeds_from} takes the same again"
+    unchanged = config.stash[UNCHANGED]
+    return [seeds, str(unchanged)] if unchanged else [seeds]
+
+
+def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> None:
+    if unchanged := config.stash[UNCHANGED]:
+        terminalreporter.write_line(str(unchanged))
+
+
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    unchanged = config.stash[UNCHANGED]
+    if unchanged and collection_path.suffix == ".py":
+        # None leaves the decision to the other rules.
+        return unchanged.leave_out_file(collection_path, PROJECT) or None
+    return None
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    if unchanged := config.stash[UNCHANGED]:
+        items[:] = [
+            item
+            for item in items
+            if item.get_closest_marker("smoke") or not unchanged.covers(item.path, PROJECT)
+        ]
 
 
 @pytest.hookimpl(hookwrapper=True)

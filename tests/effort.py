@@ -1,6 +1,6 @@
 """How many cases a run tries: all of them with ``EFFORT=full``, as CI does, and a part of them otherwise.
 
-A short run tries a quarter of the generated cases, and skips a few repetitions and a few costly notes. Both
+A short run tries a twelfth of the generated cases, and skips a few repetitions and a few costly notes. Both
 runs try every other pinned case.
 """
 
@@ -14,25 +14,26 @@ T = TypeVar("T")
 
 FULL = os.environ.get("EFFORT") == "full"
 LEAST = 5
-PART = 4
-SMALL_PART = 20
+PART = 12
+SMALL_PART = 60
+PLACES_PART = 4
 
 
 def cases(full: int) -> int:
-    """The number of generated cases: `full`, or a quarter of it in a short run."""
+    """The number of generated cases: `full`, or a twelfth of it in a short run."""
     if FULL:
         return full
     return max(min(full, LEAST), full // PART)
 
 
 def few(full: int) -> int:
-    """The number of generated cases that take milliseconds each: `full`, or a twentieth of it."""
+    """The number of generated cases that take milliseconds each: `full`, or a sixtieth of it."""
     return full if FULL else max(min(full, LEAST), full // SMALL_PART)
 
 
 def some(places: Sequence[T]) -> Sequence[T]:
     """All places at which something can happen, or every fourth of them in a short run."""
-    return places if FULL else places[::PART]
+    return places if FULL else places[::PLACES_PART]
 
 
 only_full = pytest.mark.skipif(not FULL, reason="EFFORT=full tries it, as CI does")

@@ -22,6 +22,7 @@ def fleet(tmp_path: Path) -> Fleet:
     return Fleet(tmp_path)
 
 
+@pytest.mark.smoke
 def test_a_host_finds_what_the_home_has(fleet: Fleet) -> None:
     with fleet.visiting("one") as visit:
         answer = visit.memory.search("harbour", scopes=["user:ann"])
@@ -29,6 +30,7 @@ def test_a_host_finds_what_the_home_has(fleet: Fleet) -> None:
     assert fleet.text() == START
 
 
+@pytest.mark.smoke
 def test_what_one_host_wrote_the_next_one_finds_and_can_undo(fleet: Fleet) -> None:
     with fleet.visiting("one") as visit:
         edit = visit.run(append("a", "- coffee", fleet.now))

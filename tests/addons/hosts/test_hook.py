@@ -97,6 +97,7 @@ def filled_vault(outside: Outside) -> Outside:
     return outside
 
 
+@pytest.mark.smoke
 @pytest.mark.parametrize("host", HOSTS)
 def test_a_conversation_starts_with_the_memory_of_its_person(
     filled_vault: Outside, host: str
@@ -145,6 +146,7 @@ def test_opencode_adds_one_pair_of_quotation_marks_which_is_not_recorded(
     assert recorded == {"opencode": text, "claude-code": prompt}
 
 
+@pytest.mark.smoke
 @pytest.mark.parametrize("host", HOSTS)
 def test_a_prompt_is_recorded_and_answered_unless_recall_is_off(
     filled_vault: Outside, host: str

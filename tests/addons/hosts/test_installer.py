@@ -111,6 +111,7 @@ def folder(home: Path) -> dict[str, bytes]:
     }
 
 
+@pytest.mark.smoke
 @pytest.mark.parametrize("host", HOSTS)
 def test_uninstall_removes_exactly_what_install_added(
     outside: Outside, install: Install, host: str

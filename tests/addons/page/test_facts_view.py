@@ -50,6 +50,7 @@ def fact_id(memory: VaultMemory, predicate: str) -> str:
     return match
 
 
+@pytest.mark.smoke
 def test_an_entity_has_its_current_facts_its_past_and_its_timeline(page: ServedPage) -> None:
     text = facts_about(page.browser(), "mira")
 
@@ -146,6 +147,7 @@ def test_a_fact_that_vanished_meanwhile_is_explained(own_page: ServedPage) -> No
     assert path.read_bytes() == before
 
 
+@pytest.mark.smoke
 def test_another_persons_fact_cannot_be_seen_or_changed(own_page: ServedPage) -> None:
     browser = own_page.browser("tomas")
     own = facts_about(browser, "tomas")

@@ -184,6 +184,7 @@ def test_the_mark_takes_no_record_of_another_person(own_page: ServedPage) -> Non
     assert len(articles(browser, "/")) == 1
 
 
+@pytest.mark.smoke
 def test_undo_on_today(own_page: ServedPage) -> None:
     memory = own_page.memory
     before = memory.read(MIRAS).text

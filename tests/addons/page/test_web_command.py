@@ -44,6 +44,7 @@ def ask(link: str, method: str = "GET") -> httpx.Response:
     )
 
 
+@pytest.mark.smoke
 def test_the_page_has_the_same_address_at_each_start(start: Start) -> None:
     first = start()
     one = urlsplit(first.start())

@@ -197,6 +197,7 @@ def test_a_message_is_found_in_its_channel_and_by_its_author_only(tmp_path: Path
         assert not cloud.finds("zephyr winch", *others)
 
 
+@pytest.mark.smoke
 def test_a_room_without_a_configured_channel_is_recorded_under_its_token(cloud: Cloud):
     cloud.tells(message("the zephyr winch is greased"))
 
@@ -332,6 +333,7 @@ STRANGERS = {
 }
 
 
+@pytest.mark.smoke
 @pytest.mark.parametrize("headers", STRANGERS.values(), ids=STRANGERS.keys())
 def test_a_request_without_a_valid_nextcloud_signature_is_refused(
     shared: Cloud, headers: dict[str, str]

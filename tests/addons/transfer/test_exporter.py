@@ -49,6 +49,7 @@ def records_of(records, kind):
     return [record for record in records if record["type"] == kind]
 
 
+@pytest.mark.smoke
 def test_every_file_of_memory_is_exported_byte_for_byte(memory, tmp_path):
     done = memory.transfer.export(tmp_path / "out")
 

@@ -146,6 +146,7 @@ def texts(memory):
     }
 
 
+@pytest.mark.smoke
 def test_imported_facts_go_to_the_pages_of_their_people(memory, source):
     memory.transfer.import_from(source, now=NOW)
 
@@ -195,6 +196,7 @@ def test_imported_texts_go_to_the_note_of_their_day_or_the_undated_note(memory, 
     assert b"let me out" not in b"".join(found.values())
 
 
+@pytest.mark.smoke
 def test_a_second_import_adds_nothing(memory, source):
     first = memory.transfer.import_from(source, now=NOW)
     before = texts(memory)

@@ -48,6 +48,7 @@ def _waiting(path: Path) -> list[bytes]:
 # --- Opening ---
 
 
+@pytest.mark.smoke
 def test_only_fleet_init_makes_a_ledger(path: Path) -> None:
     with pytest.raises(LedgerMissing) as error:
         LocalLedger(path)

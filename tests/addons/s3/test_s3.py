@@ -666,6 +666,7 @@ def test_rotated_keys_that_boto_finds_are_used_after_a_refusal(
 # --- Addresses ---
 
 
+@pytest.mark.smoke
 @pytest.mark.parametrize(
     ("url", "bucket", "root", "shown"),
     [

@@ -61,6 +61,7 @@ def other_device(folder: Path) -> Outside:
     return Outside(vault, home, dict(KEYWORDS_ONLY), quick=True)
 
 
+@pytest.mark.smoke
 def test_two_devices_sync_through_a_bucket(vault: Outside, store: S3Store, tmp_path: Path):
     url = store.new_url()
     there = other_device(tmp_path / "there")
