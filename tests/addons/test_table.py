@@ -1,6 +1,7 @@
 """The core finds each add-on by its name, and says what it lacks."""
 
 import ast
+import os
 import subprocess
 import sys
 from importlib import import_module
@@ -11,7 +12,7 @@ import pytest
 import vault_memory
 from vault_memory.addons import table
 from vault_memory.cli import COMMANDS, root
-from vault_memory.errors import AddonMissing
+from vault_memory.errors import AddonMissing, VaultMemoryError
 from vault_memory.remote import remotes
 from vault_memory.remote.http_transport import Account
 
@@ -26,7 +27,7 @@ def parts_asked_for() -> set[str]:
         for node in ast.walk(ast.parse(module.read_text(encoding="utf-8"))):
             match node:
                 case ast.Call(
-                    func=ast.Attribute(attr="part"), args=[ast.Constant(value=str(name))]
+                    func=ast.Attribute(attr="part" | "optional_part"), args=[ast.Constant(value=str(name))]
                 ):
                     names.add(name)
     return names
@@ -57,7 +58,7 @@ def test_a_missing_add_on_is_named_by_what_it_brings(monkeypatch: pytest.MonkeyP
 
     with pytest.raises(AddonMissing, match="no add-on for the light of lamps"):
         table.part("lamps.wicks")
-    assert not table.is_here("lamps")
+    assert table.optional_part("lamps.wicks") is None
 
 
 def test_a_fault_in_an_add_on_does_not_look_like_a_missing_one() -> None:
@@ -91,9 +92,55 @@ def test_an_add_on_of_another_package_brings_a_command_and_a_scheme(
     assert root.run(["lamp"]) == 0
     assert capsys.readouterr().out == "trimmed\n"
     root.run(["--help"])
+    assert "\n51 more: `vault-memory help all`\n" in capsys.readouterr().out
+    root.run(["help", "all"])
     assert "Trim the lamp." in capsys.readouterr().out
     assert remotes.one_spelling("lamp://LIGHT") == "lamp://light"
     assert remotes.find("lamp://light/", Account()) == "lamp://light"
+
+
+@pytest.mark.parametrize("fault", ["import wick\n", "COMMANDS = 1 / 0\n"])
+def test_an_add_on_that_cannot_be_imported_is_named_and_breaks_no_other_command(
+    lamps: Path, fault: str
+) -> None:
+    (lamps / "lamp_addon" / "__init__.py").write_text(fault, encoding="utf-8")
+    reason = "wick" if "wick" in fault else "ZeroDivisionError: division by zero"
+
+    def run(*words: str) -> subprocess.CompletedProcess[str]:
+        program = (sys.executable, "-m", "vault_memory", *words)
+        environment = {**os.environ, "PYTHONPATH": str(lamps)}
+        return subprocess.run(program, capture_output=True, text=True, env=environment)
+
+    for words, code in ((["--help"], 0), (["help", "all"], 0), (["lamp"], 2), (["serach"], 2)):
+        done = run(*words)
+        assert done.returncode == code, done
+        assert "the add-on `lamp` is left out, as `lamp_addon` cannot be imported" in done.stderr
+        assert reason in done.stderr
+        assert "this is a bug" not in done.stderr
+    assert "Did you mean `search`?" in run("serach").stderr
+    assert run("search", "--help").stderr == ""
+
+
+def test_a_command_of_an_add_on_that_cannot_be_imported_says_why(
+    lamps: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (lamps / "lamp_addon" / "commands.py").write_text("import wick\n", encoding="utf-8")
+
+    assert root.run(["lamp"]) == 3
+    said = capsys.readouterr().err
+    assert "`lamp_addon.commands` cannot be imported: ModuleNotFoundError" in said
+    assert "update or remove the package that brings `lamp_addon`" in said
+
+
+def test_an_add_on_of_another_package_may_bring_no_scheme(
+    lamps: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (lamps / "lamp_addon" / "__init__.py").write_text('COMMANDS = {"lamp": "Trim the lamp."}\n')
+
+    assert root.run(["help", "all"]) == 0
+    assert "\nlamp_addon:\n  lamp  Trim the lamp.\n" in capsys.readouterr().out
+    with pytest.raises(VaultMemoryError, match="lamp"):
+        remotes.find("lamp://light/", Account())
 
 
 def test_a_search_does_not_read_what_is_installed() -> None:

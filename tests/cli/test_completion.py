@@ -61,7 +61,10 @@ def files(folder: Path) -> dict[str, tuple[int, int]]:
 @pytest.mark.parametrize(
     ("words", "values"),
     [
-        (["fac"], ["facts"]),
+        (["fac"], ["facts", "fact"]),
+        (["fact", "co"], ["correct", "confirm"]),
+        (["fact", "list", "--ent"], ["--entity"]),
+        (["fact", "timeline", "b"], ["bo"]),
         (["facts", "--ent"], ["--entity"]),
         (["search", "lamp", "--user", ""], ["anna", "bo"]),
         (["search", "--user=a"], ["--user=anna"]),

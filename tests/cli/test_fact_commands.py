@@ -264,3 +264,28 @@ def test_a_struck_fact_counts_only_within_its_days(person: Outside):
     assert owned("2024-06-01") == ["a kayak"]
     assert owned("2025-06-01") == []
     assert owned("2023-06-01") == []
+
+
+def test_the_group_fact_has_the_commands_of_facts_themselves():
+    from vault_memory.cli.commands import facts as module
+
+    assert module.fact.commands == {
+        "list": module.facts,
+        "timeline": module.timeline,
+        "entity": module.entity,
+        "add": module.add_fact,
+        "correct": module.correct,
+        "invalidate": module.invalidate,
+        "delete": module.delete_fact,
+        "confirm": module.confirm,
+    }
+
+
+def test_a_command_of_the_group_takes_the_options_of_each_place(person: Outside):
+    vault = ("--vault", str(person.vault))
+    added = person.bare("--json", "fact", *vault, "add", "alice", "owns", "a kayak", *AHEAD)
+
+    answer = json.loads(added.out)
+    assert (added.code, answer["outcome"]) == (0, "added")
+    listed = person.bare("fact", "list", *AHEAD, "--json", *vault)
+    assert answer["id"] in {fact["id"] for fact in json.loads(listed.out)["facts"]}

@@ -215,14 +215,53 @@ def test_remarks_wrap_as_well(vault: Outside) -> None:
     assert too_long(terminal.text, 40) == []
 
 
+def rows(help_text: str) -> list[str]:
+    """The commands that a help lists."""
+    _, commands = help_text.split("Commands:\n") if "Commands:" in help_text else ("", help_text)
+    return re.findall(r"^  ([a-z-]+)  ", commands, re.MULTILINE)
+
+
 def test_help_lists_each_command_under_one_heading(outside: Outside) -> None:
-    from vault_memory.cli.root import COMMANDS, OTHERS, grouped_commands
+    from vault_memory.cli.root import COMMANDS, UNLISTED, grouped_commands
 
     groups = grouped_commands()
     names = [name for names in groups.values() for name in names]
 
     assert sorted(names) == sorted(COMMANDS)
-    assert OTHERS not in groups
-    done = outside.bare("--help")
+    done = outside.bare("help", "all")
     for heading in groups:
-        assert f"\n{heading}:\n" in done.out
+        assert f"{heading}:\n" in done.out
+    assert sorted(rows(done.out)) == sorted([*COMMANDS, *UNLISTED])
+
+
+def test_help_shows_twelve_commands_and_counts_the_others(outside: Outside) -> None:
+    from vault_memory.cli.root import COMMANDS
+
+    shown_first = rows(outside.bare("--help").out)
+
+    assert len(shown_first) == 12
+    assert f"\n{len(COMMANDS) - 12} more: `vault-memory help all`\n" in outside.bare("help").out
+
+
+@pytest.mark.parametrize("words", [["search"], ["add-fact"], ["fact", "add"], ["install"], []])
+def test_help_of_a_command_is_what_the_command_shows(outside: Outside, words: list[str]) -> None:
+    assert outside.bare("help", *words).out == outside.bare(*words, "--help").out
+
+
+@pytest.mark.parametrize(
+    ("words", "reason"),
+    [
+        (["help", "serach"], "Did you mean `search`?"),
+        (["help", "fact", "ad"], "There is no command `ad`. Did you mean `add`?"),
+        (["help", "search", "boat"], "`search` has no command `boat`."),
+        (["fact", "conform"], "There is no command `conform`. Did you mean `confirm`?"),
+    ],
+    ids=" ".join,
+)
+def test_help_of_an_unknown_command_names_one_that_is_meant(
+    outside: Outside, words: list[str], reason: str
+) -> None:
+    done = outside.bare(*words)
+
+    assert done.code == 2
+    assert reason in done.err

@@ -137,7 +137,8 @@ def command_help(folder: Path) -> str:
     lines: Sequence[tuple[str, ...]] = [
         ("--help",),
         ("--version",),
-        *((name, "--help") for name in product.COMMANDS),
+        ("help", "all"),
+        *((name, "--help") for name in (*product.COMMANDS, "fact", "help")),
     ]
     out = []
     for words in lines:

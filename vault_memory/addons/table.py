@@ -2,12 +2,13 @@
 
 An add-on is a folder beside this module. The core names a part of it and imports none, so a wheel
 without the folder works but for what the add-on brings. Another package brings an add-on by the
-entry point `vault_memory.addons`: a package with the dictionaries COMMANDS and SCHEMES of its own.
+entry point `vault_memory.addons`: a package with the dictionary COMMANDS, SCHEMES, or both.
 """
 
 from importlib import import_module
 
 from vault_memory.lazy import lazy_module
+from vault_memory.logs import Logger
 
 TYPE_CHECKING = False  # as in `typing`, which would cost each hook 10 ms
 if TYPE_CHECKING:
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
 else:
     errors = lazy_module("vault_memory.errors")
 
+logger = Logger(__name__)
 ENTRY_POINTS = "vault_memory.addons"
 OFFERS = {
     "fleet": "sharing vaults between several hosts",
@@ -47,23 +49,23 @@ SCHEMES = {"s3": "s3"}
 
 def part(name: str) -> "Any":
     """Return a module of an add-on, such as `hosts.programs`. Raises AddonMissing."""
-    addon = name.partition(".")[0]
-    if not is_here(addon):
-        raise errors.AddonMissing(OFFERS[addon])
-    return import_module(f"{__package__}.{name}")
+    module = optional_part(name)
+    if module is None:
+        raise errors.AddonMissing(OFFERS[name.partition(".")[0]])
+    return module
 
 
-def is_here(addon: str) -> bool:
-    """Return whether an add-on is installed."""
-    package = f"{__package__}.{addon}"
+def optional_part(name: str) -> "Any":
+    """Return a module of an add-on, such as `hosts.programs`; None without the add-on."""
+    package = f"{__package__}.{name.partition('.')[0]}"
     try:
         import_module(package)
     except ModuleNotFoundError as error:
         # A bug in the add-on is no missing add-on.
         if error.name != package:
             raise
-        return False
-    return True
+        return None
+    return import_module(f"{__package__}.{name}")
 
 
 def commands_of(name: str) -> "ModuleType | None":
@@ -73,8 +75,8 @@ def commands_of(name: str) -> "ModuleType | None":
             module: ModuleType = part(f"{addon}.{addon}_commands")
             return module
     for package in packages():
-        if name in package.COMMANDS:
-            return import_module(f"{package.__name__}.commands")
+        if name in commands_in(package):
+            return _module_of(package, "commands")
     return None
 
 
@@ -89,8 +91,8 @@ def homes_of(url: str) -> "Any":
     if scheme in SCHEMES:
         return part(f"{SCHEMES[scheme]}.homes")
     for package in packages():
-        if scheme in package.SCHEMES:
-            return import_module(f"{package.__name__}.homes")
+        if scheme in getattr(package, "SCHEMES", ()):
+            return _module_of(package, "homes")
     return None
 
 
@@ -98,4 +100,34 @@ def packages() -> "list[Any]":
     """Return the add-ons of other packages. It reads what is installed, so ask for it last."""
     from importlib.metadata import entry_points
 
-    return [point.load() for point in entry_points(group=ENTRY_POINTS)]
+    found = []
+    for point in entry_points(group=ENTRY_POINTS):
+        try:
+            found.append(point.load())
+        except Exception as error:
+            # Fault: one package that cannot be imported would break the help and each wrong name.
+            logger.warning(
+                "the add-on `%s` is left out, as `%s` cannot be imported: %s: %s",
+                point.name,
+                point.value,
+                type(error).__name__,
+                error,
+            )
+    return found
+
+
+def commands_in(package: "Any") -> dict[str, str]:
+    """Return the commands of an add-on of another package, each with its line in the help."""
+    commands: dict[str, str] = getattr(package, "COMMANDS", {})
+    return commands
+
+
+def _module_of(package: "ModuleType", name: str) -> "ModuleType":
+    """Return a module of an add-on of another package. Raises ConfigError."""
+    try:
+        return import_module(f"{package.__name__}.{name}")
+    except Exception as error:
+        raise errors.ConfigError(
+            f"`{package.__name__}.{name}` cannot be imported: {type(error).__name__}: {error}",
+            hint=f"update or remove the package that brings `{package.__name__}`",
+        ) from error

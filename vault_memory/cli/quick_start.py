@@ -390,9 +390,8 @@ def serve_mcp(words: Sequence[str]) -> int | None:
 
 def runs_hooks(host: str) -> bool:
     """Return whether the host of this name runs hooks."""
-    if not host or not table.is_here("hosts"):
-        return False
-    return bool(table.part("hosts.programs").runs_hooks(host))
+    programs = host and table.optional_part("hosts.programs")
+    return bool(programs and programs.runs_hooks(host))
 
 
 def _is_unclear(arguments: Arguments) -> bool:

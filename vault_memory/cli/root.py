@@ -3,7 +3,7 @@
 import io
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from importlib import import_module
 from keyword import iskeyword
 
@@ -107,20 +107,43 @@ GROUPS = {
     "Look after": "config models service index stats import export forget completion",
 }
 """Heading in the help → its commands"""
+FIRST = "init run web install search about remember log undo inbox forget doctor".split()
+"""Commands that `--help` shows; `help all` shows all"""
+UNLISTED = {
+    "fact": ("facts", "Group the commands of facts, such as `fact add`."),
+    "help": ("", "Show the help of a command, or list all commands."),
+}
+"""Commands that bring nothing of their own: no list of commands counts them"""
 LONGEST_NAME = 14
 """Columns of the names of commands in the help"""
-OTHERS = "More"
-"""Heading of commands that are in no group"""
 
 
-class Commands(click.Group):
+class CommandGroup(click.Group):
+    """A group that answers an unknown command with the one that is meant."""
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        name = args[0]
+        # click explains an option that does not exist.
+        if name.startswith("-"):
+            return super().resolve_command(ctx, args)
+        command = self.get_command(ctx, name)
+        if command is None:
+            raise _unknown_command(ctx, name, self.list_commands(ctx))
+        return name, command, args[1:]
+
+
+class Commands(CommandGroup):
     """A group that imports a command on first use, so that `--help` and each start are fast."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        return list(COMMANDS)
+        return [*COMMANDS, *UNLISTED]
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        place, _ = COMMANDS.get(cmd_name, ("", ""))
+        if cmd_name in self.commands:
+            return self.commands[cmd_name]
+        place, _ = (COMMANDS | UNLISTED).get(cmd_name, ("", ""))
         if place:
             module = import_module(f"vault_memory.cli.commands.{place}")
         elif (module_of_addon := table.commands_of(cmd_name)) is not None:
@@ -134,47 +157,39 @@ class Commands(click.Group):
         command: click.Command = getattr(module, name)
         return command
 
-    def resolve_command(
-        self, ctx: click.Context, args: list[str]
-    ) -> tuple[str | None, click.Command | None, list[str]]:
-        is_name = args and not args[0].startswith("-")
-        if is_name and self.get_command(ctx, args[0]) is None:
-            raise _unknown_command(ctx, args[0])
-        return super().resolve_command(ctx, args)
-
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        for heading, names in grouped_commands().items():
-            with formatter.section(heading):
-                rows = [(name, COMMANDS[name][1]) for name in names]
-                formatter.write_dl(rows, col_max=LONGEST_NAME)
-        for package in table.packages():
-            with formatter.section(package.__name__):
-                rows = list(package.COMMANDS.items())
-                formatter.write_dl(rows, col_max=LONGEST_NAME)
+        _write_section(formatter, "Commands", {name: COMMANDS[name][1] for name in FIRST})
+        more = sum(map(len, grouped_commands().values())) - len(FIRST)
+        formatter.write(f"\n{more} more: `vault-memory help all`\n")
 
 
-def grouped_commands() -> dict[str, list[str]]:
-    """Return the commands under their headings in the help."""
-    groups: dict[str, list[str]] = {}
-    unplaced = dict.fromkeys(COMMANDS)
-    for heading, names in GROUPS.items():
-        groups[heading] = list(filter(unplaced.__contains__, names.split()))
-        for name in groups[heading]:
-            del unplaced[name]
-    # A command that someone adds without a group must be found in the help all the same.
-    if unplaced:
-        groups[OTHERS] = list(unplaced)
-    return groups
+def grouped_commands() -> dict[str, dict[str, str]]:
+    """Return the lines of all commands under their headings in the help."""
+    groups = {
+        heading: {name: COMMANDS[name][1] for name in names.split()}
+        for heading, names in GROUPS.items()
+    }
+    of_packages = {package.__name__: table.commands_in(package) for package in table.packages()}
+    return groups | of_packages
 
 
-def _unknown_command(ctx: click.Context, name: str) -> click.UsageError:
+def _write_section(
+    formatter: click.HelpFormatter, heading: str, commands: Mapping[str, str]
+) -> None:
+    # An add-on of another package may bring no command.
+    if commands:
+        with formatter.section(heading):
+            formatter.write_dl(list(commands.items()), col_max=LONGEST_NAME)
+
+
+def _unknown_command(ctx: click.Context, name: str, known: Sequence[str]) -> click.UsageError:
     import difflib
 
-    matches = difflib.get_close_matches(name, COMMANDS, n=1)
+    matches = difflib.get_close_matches(name, known, n=1)
     if matches:
         advice = f"Did you mean `{matches[0]}`?"
     else:
-        advice = f"The commands are: {', '.join(COMMANDS)}."
+        advice = f"The commands are: {', '.join(known)}."
     return click.UsageError(f"There is no command `{name}`. {advice}", ctx)
 
 
@@ -202,6 +217,29 @@ def cli() -> None:
     A command uses the vault that --vault names, else the one in VAULT_MEMORY_VAULT.
     Without either it looks for a vault in the current folder and the folders above it.
     """
+
+
+@cli.command("help")
+@click.argument("names", nargs=-1, metavar="[all|COMMAND...]")
+@common
+@click.pass_context
+def _help(ctx: click.Context, names: tuple[str, ...]) -> None:
+    """Show the help of COMMAND, or all commands in groups."""
+    place = ctx.find_root()
+    if names == ("all",):
+        formatter = ctx.make_formatter()
+        for heading, commands in grouped_commands().items():
+            _write_section(formatter, heading, commands)
+        _write_section(formatter, "Also", {name: UNLISTED[name][1] for name in UNLISTED})
+        click.echo(formatter.getvalue().strip())
+        return
+    for name in names:
+        if not isinstance(place.command, click.Group):
+            raise click.UsageError(f"`{place.info_name}` has no command `{name}`.", place)
+        _, command, _ = place.command.resolve_command(place, [name])
+        assert command is not None
+        place = click.Context(command, parent=place, info_name=name)
+    click.echo(place.get_help())
 
 
 def run(arguments: Sequence[str]) -> int:
@@ -262,7 +300,7 @@ def _hint_of(error: click.ClickException) -> str:
     place = getattr(error, "ctx", None)
     # The root has no name of its own in the help.
     if place is None or place.parent is None:
-        return "run `vault-memory --help` for the list of commands"
+        return "run `vault-memory help all` for the list of commands"
     hint = f"run `{place.command_path} --help` for its arguments and options"
     # A text such as `-4` was taken for an option.
     if isinstance(error, click.NoSuchOption) and not error.option_name.startswith("--"):

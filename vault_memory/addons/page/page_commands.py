@@ -197,6 +197,5 @@ def open_page(context: Context, state: "Path", url: str, *, in_browser: bool) ->
 
 def _programs() -> tuple[str, ...]:
     """Return the programs that `install` connects."""
-    if not table.is_here("hosts"):
-        return ()
-    return tuple(table.part("hosts.programs").names())
+    programs = table.optional_part("hosts.programs")
+    return tuple(programs.names()) if programs else ()

@@ -20,6 +20,7 @@ from vault_memory.cli.options import (
     scoped,
 )
 from vault_memory.cli.rendering import emit_edit, exit_code_of
+from vault_memory.cli.root import CommandGroup
 from vault_memory.cli.terminal import styled
 from vault_memory.errors import UsageError
 from vault_memory.lazy import lazy_module
@@ -343,6 +344,28 @@ def delete_fact(context: Context, fact_id: str, change: ChangeOptions, scopes: N
 def confirm(context: Context, fact_id: str, change: ChangeOptions, scopes: NamedScopes) -> int:
     """Confirm that the fact ID is true. A confirmed fact does not fade."""
     return _by_id(context, "confirm", fact_id, change, scopes)
+
+
+@click.group(
+    cls=CommandGroup,
+    commands={
+        "list": facts,
+        "timeline": timeline,
+        "entity": entity,
+        "add": add_fact,
+        "correct": correct,
+        "invalidate": invalidate,
+        "delete": delete_fact,
+        "confirm": confirm,
+    },
+    invoke_without_command=True,
+)
+@common
+@click.pass_context
+def fact(ctx: click.Context) -> None:
+    """Group the commands of facts: `fact add` is `add-fact`, and `fact list` is `facts`."""
+    if ctx.invoked_subcommand is None:
+        click.echo(ctx.get_help())
 
 
 def _by_id(

@@ -102,8 +102,9 @@ def doctor(context: Context, fix: bool, layout: str | None) -> None:
     try:
         with open_with_layout(context, layout) as memory:
             checks = memory.doctor(fix=fix)
-            if table.is_here("hosts"):
-                checks += table.part("hosts.host_checks").checks(memory)
+            host_checks = table.optional_part("hosts.host_checks")
+            if host_checks:
+                checks += host_checks.checks(memory)
     except ConfigError as error:
         checks = _checks_without_configuration(context, error)
     context.emit(

@@ -17,7 +17,7 @@ import click
 
 from vault_memory.cli.completion import completion_values
 from vault_memory.cli.completion.completion_values import Values
-from vault_memory.cli.root import COMMANDS, Commands, cli
+from vault_memory.cli.root import COMMANDS, UNLISTED, cli
 
 _SHORT = re.compile(r"(?<=[.;:])\s|\n")
 _SPECIAL = re.compile(r"([^\w@%+=:,./~-])")
@@ -212,10 +212,9 @@ def _option_names(command: click.Command) -> list[tuple[str, str]]:
 
 
 def _commands(group: click.Group) -> list[tuple[str, str]]:
-    if isinstance(group, Commands):
-        return [(name, _short(summary)) for name, (_, summary) in COMMANDS.items()]
-    context = click.Context(group)
-    return [(name, "") for name in group.list_commands(context)]
+    if group is cli:
+        return [(name, _short(line)) for name, (_, line) in (COMMANDS | UNLISTED).items()]
+    return [(name, _short(command.help or "")) for name, command in group.commands.items()]
 
 
 def _argument(position: CursorPlace) -> click.Argument | None:
