@@ -60,7 +60,7 @@ def configuration() -> str:
         "the default is `vault-memory.toml` in the state folder of the vault. Environment variables override the file: "
         f'`{config.ENVIRONMENT_PREFIX}EMBEDDING_KIND=off` is `kind = "off"` under `[embedding]`. Options of the command '
         "line override both. An unknown key or a wrong value is an error. It names the place and the expected value. One "
-        "error reports all problems.",
+        "error reports all problems. A key that is no longer a setting is not read, and a remark says why.",
         "Four variables name places. `VAULT_MEMORY_VAULT` is the vault, and `VAULT_MEMORY_CONFIG` the configuration file. "
         "`VAULT_MEMORY_STATE` is the folder for the indexes of all vaults. `VAULT_MEMORY_CACHE` is the folder for "
         "downloaded models. `VAULT_MEMORY_AUTOMATED=1` marks the turns that a process records as those of a job.",

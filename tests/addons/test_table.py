@@ -27,7 +27,8 @@ def parts_asked_for() -> set[str]:
         for node in ast.walk(ast.parse(module.read_text(encoding="utf-8"))):
             match node:
                 case ast.Call(
-                    func=ast.Attribute(attr="part" | "optional_part"), args=[ast.Constant(value=str(name))]
+                    func=ast.Attribute(attr="part" | "optional_part"),
+                    args=[ast.Constant(value=str(name))],
                 ):
                     names.add(name)
     return names
@@ -82,6 +83,8 @@ def lamps(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     for file, text in files.items():
         file.parent.mkdir(exist_ok=True)
         file.write_text(text, encoding="utf-8")
+    for name in ("lamp_addon", "lamp_addon.commands", "lamp_addon.homes"):
+        monkeypatch.delitem(sys.modules, name, raising=False)
     monkeypatch.syspath_prepend(str(tmp_path))
     return tmp_path
 
@@ -139,7 +142,7 @@ def test_an_add_on_of_another_package_may_bring_no_scheme(
 
     assert root.run(["help", "all"]) == 0
     assert "\nlamp_addon:\n  lamp  Trim the lamp.\n" in capsys.readouterr().out
-    with pytest.raises(VaultMemoryError, match="lamp"):
+    with pytest.raises(VaultMemoryError, match="is not the address of a WebDAV folder"):
         remotes.find("lamp://light/", Account())
 
 

@@ -151,7 +151,13 @@ def test_set_changes_one_key_and_keeps_every_comment(vault: Outside) -> None:
 
 @pytest.mark.parametrize(
     ("key", "value"),
-    [("recall.limit", "many"), ("recall.nothing", "1"), ("nothing.x", "1"), ("x", "1")],
+    [
+        ("recall.limit", "many"),
+        ("recall.nothing", "1"),
+        ("learning.jaccard", "0.9"),
+        ("nothing.x", "1"),
+        ("x", "1"),
+    ],
 )
 def test_a_wrong_setting_is_refused_and_the_file_stays(
     vault: Outside, key: str, value: str

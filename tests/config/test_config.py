@@ -119,31 +119,33 @@ def test_a_key_given_at_the_top_level_and_in_its_table_is_refused(tmp_path):
         load(tmp_path, "max_knowledge_facts = 12\n[facts]\nmax_knowledge_facts = 12\n")
 
 
-def test_what_fades_is_set_by_type(tmp_path):
-    loaded = load(tmp_path, "[lifecycle]\nstale = 0.4\n[lifecycle.stability]\nplan = 7\n")
-
-    assert loaded.lifecycle.stale == 0.4
-    assert loaded.lifecycle.stability.plan == 7
-    assert loaded.lifecycle.stability.identity == 365
+def test_a_time_that_would_lose_items_at_once_is_refused(tmp_path):
+    with pytest.raises(ConfigError, match=r"lifecycle\.purge_days"):
+        load(tmp_path, "[lifecycle]\npurge_days = -1\n")
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        "stale = 0.05",
-        "archived = 0.3",
-        "deleted = 0.5",
-        "stale = 1.0",
-        "growth = -1",
-        "purge_days = -1",
-        "stale_days = 0",
-        "stability.plan = 0",
-        "stability.plans = 3",
-    ],
-)
-def test_settings_that_would_lose_items_at_once_are_refused(tmp_path, text):
-    with pytest.raises(ConfigError, match="lifecycle"):
-        load(tmp_path, f"[lifecycle]\n{text}\n")
+@pytest.mark.parametrize("key", config.NO_SETTINGS)
+def test_a_key_of_an_earlier_version_is_named_with_the_reason_and_not_read(tmp_path, caplog, key):
+    section, _, name = key.partition(".")
+    value = "{ plan = 7 }" if name == "stability" else "0.5"
+
+    loaded = load(tmp_path, f"[{section}]\n{name} = {value}\n")
+
+    assert loaded == config.Config()
+    [told] = caplog.messages
+    assert f"`{key}` is no longer a setting: {config.NO_SETTINGS[key]}; delete it" in told
+
+
+def test_a_variable_of_an_earlier_version_is_named_too(tmp_path, caplog):
+    assert load(tmp_path, "", BRAIN_ROOM="4000") == config.Config()
+    [told] = caplog.messages
+    assert told.startswith("environment: VAULT_MEMORY_BRAIN_ROOM is no longer a setting")
+
+
+def test_no_setting_is_listed_as_one_of_an_earlier_version():
+    for key in config.NO_SETTINGS:
+        section, _, name = key.partition(".")
+        assert name not in getattr(config.Config(), section)._fields
 
 
 def test_a_predicate_has_its_number_of_values_and_its_mode(tmp_path):

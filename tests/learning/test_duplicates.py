@@ -308,21 +308,6 @@ def test_a_text_to_remember_in_a_dry_run_changes_nothing(bedroom: Bedroom) -> No
     assert bedroom.files() == before
 
 
-@pytest.mark.parametrize("share", ["0.4", "1.1"])
-def test_a_share_of_common_words_outside_its_bounds_is_a_config_error(
-    bedroom: Bedroom, share: str
-) -> None:
-    bedroom.set(LEARNING_JACCARD=share)
-    done = bedroom.seen.run("sleep", "--json")
-    assert done.json["error"]["code"] == "config_error"
-
-
-def test_the_configured_share_decides_what_says_the_same(bedroom: Bedroom) -> None:
-    bedroom.set(LEARNING_JACCARD="1.0")
-    _, nights = say_by_day(bedroom, *NEAR["English"])
-    assert [night["memories"] for night in nights] == [1, 1]
-
-
 # --- Copies that two devices wrote ------------------------------------------------------------
 
 

@@ -9,6 +9,7 @@ from datetime import datetime, timedelta
 from tests.learning.conftest import Bedroom
 from tests.models.scripted import Asked, ScriptedModel, Sent, completion, learned
 from vault_memory import VaultMemory
+from vault_memory.learning.conflicts.settlement import MOST_PAIRS
 
 FACTS = "Users/mira/lantern/config/FACTS.md"
 SCOPE = "user:mira"
@@ -200,11 +201,14 @@ def test_a_model_is_asked_about_contradictions_once_a_night(bedroom: Bedroom) ->
 
 
 def test_pairs_beyond_the_limit_of_a_night_are_asked_in_the_next(bedroom: Bedroom) -> None:
-    bedroom.set(LEARNING_CONFLICT_PAIRS="1")
+    dishes = ("eats fish", "sells eels", "is vegan", "fries cod", "pickles herring", "grills crab")
     with model(bedroom, compares_fish) as server:
-        for text in ("eats fish", "sells eels", "is vegan"):
+        for text in (*dishes, "smokes trout"):
             bedroom.seen.ok("remember", "--user", "mira", f"Ole the harbour cook {text}.")
         for day in (26, 27, 28):
             night(bedroom, day)
 
-    assert [len(pairs) for pairs in pairs_asked(server)] == [1, 1, 1]
+    nights = pairs_asked(server)
+    assert [len(pairs) for pairs in nights] == [MOST_PAIRS, MOST_PAIRS, 2]
+    asked = [pair for pairs in nights for pair in pairs]
+    assert len(set(asked)) == len(asked)

@@ -4,6 +4,7 @@ import pytest
 
 from tests.models.scripted import ScriptedModel, learns
 from vault_memory.learning import steps
+from vault_memory.learning.unread_turns import ROOM
 
 NOTE = "Users/mira/memories/2026-05-25.md"
 SCOPE = "user:mira"
@@ -51,19 +52,17 @@ def test_a_contradiction_is_settled_the_night_after_its_step_failed(bedroom, mon
     assert [first["conflicts"], second["conflicts"], third["conflicts"]] == [0, 1, 0]
 
 
-def test_no_question_exceeds_the_configured_room(bedroom):
+def test_no_question_exceeds_its_room(bedroom):
     page = "Users/mira/lantern/config/FACTS.md"
-    facts = "".join(f"- likes: thing {number}\n" for number in range(400))
+    facts = "".join(f"- likes: thing {number}\n" for number in range(4_000))
     bedroom.seen.write(page, f"## mira\n\n{facts}")
-    for number in range(30):
-        bedroom.say(f"I saw the grey ship of harbour {number} today, far out.")
+    for number in range(100):
+        bedroom.say(f"I saw the grey ship of harbour {number} today, {'far ' * 45}out.")
     with ScriptedModel(learns) as model:
-        bedroom.set(
-            BRAIN_KIND="openai", BRAIN_BASE_URL=model.url, BRAIN_MODEL="small", BRAIN_ROOM="4000"
-        )
+        bedroom.set(BRAIN_KIND="openai", BRAIN_BASE_URL=model.url, BRAIN_MODEL="small")
         slept = bedroom.sleep("--user", "mira")[SCOPE]
 
     sizes = [len(asked.text) for asked in model.asked]
-    assert slept["gathered"] == 30
+    assert slept["gathered"] == 100
     assert len(sizes) > 1
-    assert max(sizes) <= 4_000
+    assert max(sizes) <= ROOM

@@ -8,18 +8,16 @@ entry point `vault_memory.addons`: a package with the dictionary COMMANDS, SCHEM
 from importlib import import_module
 
 from vault_memory.lazy import lazy_module
-from vault_memory.logs import Logger
 
 TYPE_CHECKING = False  # as in `typing`, which would cost each hook 10 ms
 if TYPE_CHECKING:
     from types import ModuleType
     from typing import Any
 
-    from vault_memory import errors
+    from vault_memory import errors, logs
 else:
     errors = lazy_module("vault_memory.errors")
-
-logger = Logger(__name__)
+    logs = lazy_module("vault_memory.logs")
 ENTRY_POINTS = "vault_memory.addons"
 OFFERS = {
     "fleet": "sharing vaults between several hosts",
@@ -106,7 +104,7 @@ def packages() -> "list[Any]":
             found.append(point.load())
         except Exception as error:
             # Fault: one package that cannot be imported would break the help and each wrong name.
-            logger.warning(
+            logs.Logger(__name__).warning(
                 "the add-on `%s` is left out, as `%s` cannot be imported: %s: %s",
                 point.name,
                 point.value,

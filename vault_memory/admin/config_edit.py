@@ -20,6 +20,11 @@ def set_key(file: Path, key: str, value: str) -> None:
             f"`{key}` is not a key that `config set` can write",
             hint="write TABLE.KEY, such as `embedding.kind`; `config edit` changes all others",
         )
+    if key in configuration.NO_SETTINGS:
+        raise UsageError(
+            f"`{key}` is no longer a setting: {configuration.NO_SETTINGS[key]}",
+            hint="docs/reference/configuration.md lists every key",
+        )
     before = file.read_text(encoding="utf-8") if file.exists() else ""
     try:
         text = with_table(before, table, {name: _parsed(value)})

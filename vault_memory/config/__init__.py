@@ -4,7 +4,6 @@ Every key has a default, so no file is needed. One error reports all problems, e
 """
 
 from collections.abc import Mapping
-from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, get_args, get_origin
 
@@ -20,7 +19,6 @@ from vault_memory.config.sections import (
     LayoutPattern,
     LayoutSettings,
     Learning,
-    LifecycleSettings,
     MemorySearch,
     PersonZone,
     PredicateSettings,
@@ -36,12 +34,15 @@ from vault_memory.config.sections import (
 from vault_memory.config.server_sections import Serve, ServeToken, TalkSettings, talk_problems
 from vault_memory.errors import ConfigError
 from vault_memory.lazy import lazy_module
+from vault_memory.logs import Logger
 
 if TYPE_CHECKING:
     from vault_memory.config import remote_checks
 else:
     # Few vaults have a remote.
     remote_checks = lazy_module("vault_memory.config.remote_checks")
+
+logger = Logger(__name__)
 
 __all__ = [
     "ENVIRONMENT_PREFIX",
@@ -100,25 +101,41 @@ MAY_BE_ZERO = frozenset(
     {
         "audit_days",
         "auto_load_dated_days",
-        "conflict_pairs",
         "dimensions",
-        "enrich_items",
-        "growth",
         "max_knowledge_facts",
         "max_memory_chars",
         "memory_mb",
         "memory_retention_days",
-        "purge_days",
         "transcript_days",
     }
 )
 """Numbers for which 0 means none or no limit; every other number is above 0"""
 
-RANGES = {"jaccard": (0.5, 1.0), "room": (4_000, 1_000_000), "monthly_tokens": (0, 10**12)}
+RANGES = {"monthly_tokens": (0, 10**12), "purge_days": (0, 36_500)}
 """Numbers between two bounds, which are allowed, too"""
 
 RENAMED = {"recall.whole_memory_chars": "memory_budget"}
 """Earlier name of a key → its name now; both work, but not together"""
+
+NO_SETTINGS = {
+    "brain.room": "a question has 50,000 characters at most",
+    "curation.summary_timeout_seconds": "`summary_url` and `summary_command` have 10 seconds",
+    "embedding.timeout_seconds": "a request has 30 seconds",
+    "learning.conflict_pairs": "a model is asked about 20 pairs of lines in a night",
+    "learning.enrich_items": "a model looks for names in 50 lines in a night",
+    "learning.episode_days": "search leaves out the summary of a conversation after 30 days",
+    "learning.feedback_log_days": "the log of feedback is deleted after 180 days",
+    "learning.jaccard": "texts with 85 % common words say the same",
+    "learning.safety_log_days": "the log of what was left out is deleted after 90 days",
+    "lifecycle.archived": "an item is left out when less than 10 % of it are retained",
+    "lifecycle.deleted": "an item is deleted when less than 1 % of it are retained",
+    "lifecycle.growth": "the days on which an item is found always slow its fading",
+    "lifecycle.stability": "each type of an item has a fixed number of days",
+    "lifecycle.stale": "an item ranks lower when less than 30 % of it are retained",
+    "lifecycle.stale_days": "a stale item is archived after 30 days",
+    "recall.dialogue_cues": "cues of conversations always count",
+}
+"""Key of an earlier version → what holds in its place. Such a key is not read"""
 
 SECTIONS = tuple(name for name, kind in Config.__annotations__.items() if is_table(kind))
 """Names of the tables of the file"""
@@ -139,11 +156,12 @@ def load(file: Path | None, environment: Mapping[str, str]) -> Config:
     if not loader.problems and config.remote.url:
         loader.report_all("remote.url", remote_problems(config.remote))
     if not loader.problems:
-        loader.report_all("lifecycle", lifecycle_problems(config.lifecycle))
         loader.report_all("facts.predicates", facts_problems(config.facts))
         loader.report_all("talk", talk_problems(config.talk))
     if loader.problems:
         raise _config_error(loader.problems)
+    for remark in loader.remarks:
+        logger.warning("%s", remark)
     return config
 
 
@@ -199,6 +217,7 @@ class _Loader:
         self._variables: dict[str, str] = {}
         """Key → the environment variable that set it"""
         self.problems: list[str] = []
+        self.remarks: list[str] = []
 
     def report(self, place: str, reason: str) -> None:
         """Add a problem with the key at `place`."""
@@ -282,7 +301,12 @@ class _Loader:
                         f"{self._source}: `{key}` is now `{name}`; keep one of them"
                     )
                     continue
-            if name in types:
+            if key in NO_SETTINGS:
+                # Fault: a key that `config set` once wrote would keep the program from starting.
+                self.remarks.append(
+                    f"{self._place_of(key)} is no longer a setting: {NO_SETTINGS[key]}; delete it"
+                )
+            elif name in types:
                 self._build_value(values, name, value, types[name], key)
             else:
                 guess = _guess(name, types)
@@ -426,23 +450,6 @@ _CHECKS = {
 def remote_problems(remote: RemoteSettings) -> list[str]:
     """Return the problems of the URL, without repeating it: it may contain a password."""
     return remote_checks.problems_of(remote)
-
-
-def lifecycle_problems(lifecycle: LifecycleSettings) -> list[str]:
-    """Return what is wrong with the settings of fading; empty when they are valid."""
-    problems = []
-    thresholds = (lifecycle.stale, lifecycle.archived, lifecycle.deleted)
-    steps = pairwise((1.0, *thresholds, 0.0))
-    if not all(higher > lower for higher, lower in steps):
-        values = ", ".join(f"{threshold:g}" for threshold in thresholds)
-        problems.append(
-            f"`stale`, `archived` and `deleted` must fall between 1 and 0; they are {values}"
-        )
-    if lifecycle.growth < 0:
-        problems.append("`growth` is not below 0: reads would make items fade faster")
-    if lifecycle.purge_days < 0:
-        problems.append("`purge_days` is a number of days; 0 keeps all items")
-    return problems
 
 
 def _guess(name: str, names: Mapping[str, object]) -> str:

@@ -69,8 +69,6 @@ class EmbeddingSettings(NamedTuple):
     """For `api`: the length of the vectors; 0 lets the server choose"""
     api_key_file: str = ""
     """For `api`: the file with the key, outside the vault and readable only by its owner"""
-    timeout_seconds: float = 30.0
-    """For `api`: how long to wait for a response"""
     threads: int = 1
     """For `onnx` and `sentence`: processor threads for one text"""
     retry_seconds: float = 60.0
@@ -102,9 +100,6 @@ class BrainSettings(NamedTuple):
     about 2 billion parameters; auto: a test on a few fixed turns decides"""
     timeout_seconds: float = 120.0
     """How long to wait for a response"""
-    room: int = 50_000
-    """Maximum number of characters of one question: labels and turns, and notes for at most half of
-    it; what does not fit waits for the next question"""
     monthly_tokens: int = 0
     """Tokens that this device may spend in a month; then phrase rules answer; 0: no limit"""
     prompts: str = ""
@@ -140,8 +135,6 @@ class Recall(NamedTuple):
     """Default mode of a search"""
     limit: int = 10
     """Default number of hits"""
-    dialogue_cues: bool = True
-    """Use cues of conversations for ranking: speakers, questions, time words, numbers"""
 
 
 class Curation(NamedTuple):
@@ -156,8 +149,6 @@ class Curation(NamedTuple):
     summary_command: tuple[str, ...] = ()
     """A command and its arguments, run without a shell, that reads the same line from its
     standard input"""
-    summary_timeout_seconds: float = 10.0
-    """Timeout of both; edits do not wait for them"""
 
 
 ConflictMode = Literal["temporal", "keep_existing", "use_new", "merge", "ask"]
@@ -276,22 +267,8 @@ class Learning(NamedTuple):
     remembered: int = 50
     """Lines under `Remembered` in USER.md; older ones that you said move to
     `memories/remembered.md`"""
-    safety_log_days: int = 90
-    """Days after which the log of what was left out for safety is deleted"""
-    feedback_log_days: int = 180
-    """Days after which the log of feedback is deleted"""
-    jaccard: float = 0.85
-    """The share of common words, 0.5 to 1, from which two texts say the same"""
     episodes: bool = True
     """Whether each longer conversation is summed up in `memories/sessions`"""
-    episode_days: int = 30
-    """Days after which search leaves out the summary of a conversation, unless a date is
-    named; 0: never"""
-    conflict_pairs: int = 20
-    """Pairs of lines in a night about which a model is asked whether they contradict each other;
-    0: none"""
-    enrich_items: int = 50
-    """Lines in a night in which a model looks for names of people and things; 0: none"""
 
 
 class Retention(NamedTuple):
@@ -304,29 +281,6 @@ class Retention(NamedTuple):
     wrote what, what was deleted, repeated and proposed, and can no longer be undone; 0: never"""
 
 
-class StabilitySettings(NamedTuple):
-    """Days after which the retention of an unread item of each type is 1/e."""
-
-    identity: float = 365
-    """Who the user is"""
-    preference: float = 270
-    """What the user likes"""
-    relationship: float = 270
-    """Who is who to the user"""
-    event: float = 120
-    """What happened, or will"""
-    activity: float = 90
-    """What the user does"""
-    plan: float = 60
-    """What the user intends"""
-    context: float = 21
-    """What matters just now"""
-    ephemeral: float = 3
-    """What matters for a day or two, such as a code"""
-    others: float = 120
-    """Items of another type, or of none"""
-
-
 class LifecycleSettings(NamedTuple):
     """How the bot's own unconfirmed items fade. What a person wrote or confirmed never does, nor do
     USER.md, CHANNEL.md, MEMORY.md and RULES.md."""
@@ -335,20 +289,8 @@ class LifecycleSettings(NamedTuple):
     """Rank fading items lower, and leave out faded ones"""
     facts: bool = False
     """Let the bot's unconfirmed facts fade, too"""
-    growth: float = 0.5
-    """How much the days on which an item is found slow its fading; 0: not at all"""
-    stale: float = 0.3
-    """Retention below which an item ranks lower; 1 is the day on which it was learned"""
-    archived: float = 0.1
-    """Retention below which an item is left out, except with `--archived`"""
-    deleted: float = 0.01
-    """Retention below which modes that include archived items leave an item out, too"""
-    stale_days: int = 30
-    """Days after which a stale item is archived"""
     purge_days: int = 0
     """Days after which a deleted item is removed from its note; 0: never"""
-    stability: StabilitySettings = StabilitySettings()
-    """Days after which the retention of an unread item of each type is 1/e"""
 
 
 class SessionSettings(NamedTuple):

@@ -178,7 +178,6 @@ class ContextCalls:
                 limit=limit,
                 kinds=kinds,
                 session=session,
-                cues=recall.dialogue_cues,
                 gated=True,
                 episodes_since=self._searcher.episodes_since(moment),
                 lifecycle=self._searcher.lifecycle,

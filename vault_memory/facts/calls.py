@@ -99,8 +99,7 @@ class FactCalls:
         listed = self._listed(facts, scopes)
         if below is None:
             return listed
-        settings = self.vault.config.lifecycle
-        return listed.weaker_than(below, aware(now).date(), settings)
+        return listed.weaker_than(below, aware(now).date())
 
     @rebuild_if_damaged
     def timeline(

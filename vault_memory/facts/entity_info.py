@@ -27,7 +27,6 @@ from vault_memory.rules.facts.inference import Strength, Together, strengths, wi
 from vault_memory.rules.facts.relevance import PromptWords, relevant
 
 if TYPE_CHECKING:
-    from vault_memory.config.sections import LifecycleSettings
     from vault_memory.edits.edit_result import Edit
     from vault_memory.edits.plans import fact_edits
     from vault_memory.rules.facts import fact_strength
@@ -96,10 +95,10 @@ class FactList(tuple[Fact, ...]):
     strengths: tuple[float, ...] = ()
     """the strength of each fact, from 0 to 1, where weak facts were asked for"""
 
-    def weaker_than(self, below: float, today: date, settings: "LifecycleSettings") -> "FactList":
+    def weaker_than(self, below: float, today: date) -> "FactList":
         """Returns the facts on a page whose strength is below a limit, the weakest first."""
         stated = [fact for fact in self if fact.text]
-        weak = fact_strength.weak_facts(stated, below, today, settings)
+        weak = fact_strength.weak_facts(stated, below, today)
         facts = FactList(fact for _, fact in weak)
         facts.strengths = tuple(round(strength, 4) for strength, _ in weak)
         facts.unknown_scopes = self.unknown_scopes

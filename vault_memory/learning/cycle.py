@@ -32,7 +32,6 @@ from vault_memory.markdown.document import SectionedDoc, parse
 from vault_memory.markdown.items import parse_item
 from vault_memory.markdown.note_items import item_id, items_of, short_hash
 from vault_memory.rules.learning.candidate import Extraction
-from vault_memory.rules.learning.twins import JACCARD
 from vault_memory.rules.paths.scope_notes import Places
 
 if TYPE_CHECKING:
@@ -125,14 +124,8 @@ class CycleRequest:
     """characters of one question to the brain, without its instructions"""
     again: "DayAgain | None" = None
     """turns to read once more; for a dry run, which may not mark them as unread"""
-    jaccard: float = JACCARD
-    """the similarity of words from which two texts say the same"""
     has_model: bool = False
     """whether a language model is configured"""
-    conflict_pairs: int = 0
-    """pairs about which a model is asked"""
-    enrich_items: int = 0
-    """items in which a model looks for entities"""
 
 
 class LearningCycle:

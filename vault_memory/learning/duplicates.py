@@ -58,7 +58,6 @@ def without_duplicates(
     sorter = DuplicateFilter(
         items,
         is_replaceable=lambda item: _is_replaceable(cycle, item),
-        jaccard=cycle.request.jaccard,
         cosines=_cosines(items, embed),
         # Fault: the night was killed after it had written some lines. They must not count as
         # duplicates of themselves.
@@ -102,7 +101,7 @@ def existing_items(
     new = [compared(line.text) for line in lines]
     for note in memory_notes(cycle.places):
         text = "" if all_notes or len(new) > FEW_LINES else cycle.text(note)
-        if not text or any(may_have_twin(line, text, cycle.request.jaccard) for line in new):
+        if not text or any(may_have_twin(line, text) for line in new):
             yield from items_in(note, cycle.compared_doc(note))
 
 

@@ -26,15 +26,15 @@ class KnownItem(NamedTuple):
     is_replaceable: bool
 
 
-def find_known(edits: "EditCalls", places: "Places", line: str, jaccard: float) -> KnownItem | None:
+def find_known(edits: "EditCalls", places: "Places", line: str) -> KnownItem | None:
     """Returns the item of the scope that is the best twin of a line."""
     items: list[ExistingItem] = []
     new = compared(line)
     for note in memory_notes(places):
         raw = _read(edits, note)
-        if may_have_twin(new, raw.decode("utf-8", "replace"), jaccard):
+        if may_have_twin(new, raw.decode("utf-8", "replace")):
             items += items_in(note, parse(raw))
-    twin = TwinIndex((item.text for item in items), jaccard=jaccard).find(line)
+    twin = TwinIndex(item.text for item in items).find(line)
     if twin is None or not twin.is_duplicate:
         return None
     item = items[twin.position]

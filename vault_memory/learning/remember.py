@@ -135,8 +135,7 @@ def scope_for(text: str, user: str, channel: str) -> str:
 
 def _known(edits: "EditCalls", places: "Places", line: str, source: Source) -> "KnownItem | None":
     """Returns the item that says the text already; None when the text is written beside it."""
-    jaccard = edits.vault.config.learning.jaccard
-    known = known_items.find_known(edits, places, line, jaccard)
+    known = known_items.find_known(edits, places, line)
     # A person's longer text is kept beside a shorter one that a person wrote.
     if known and known.is_shorter and not known.is_replaceable and source != "tool":
         return None

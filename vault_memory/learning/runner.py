@@ -329,11 +329,7 @@ class LearningRunner:
             audit_days=self.config.retention.audit_days,
             curate=is_curated and scope.startswith("user:"),
             dry_run=self.dry_run,
-            room=self.config.brain.room,
-            jaccard=self.config.learning.jaccard,
             has_model=self.config.brain.kind != "rules",
-            conflict_pairs=self.config.learning.conflict_pairs,
-            enrich_items=self.config.learning.enrich_items,
         )
 
     def _reading_again(

@@ -54,6 +54,8 @@ else:
     note_reports = lazy_module("vault_memory.search.note_reports")
     search_query = lazy_module("vault_memory.search.query")
 
+EPISODES = timedelta(days=30)
+"""Age after which only a question with a date finds the summary of a conversation"""
 SURVEY_SECONDS = 30.0
 """How long the number of files that are no memory is used again"""
 RESIDENT_COUNT_SECONDS = 1.0
@@ -219,7 +221,6 @@ class SearchCalls:
             archived=options.archived,
             episodes_since=self.episodes_since(options.now),
             lifecycle=self.lifecycle,
-            cues=recall.dialogue_cues,
             single=self.vault.config.facts.single,
         )
         pending = self.vault.pending.index()
@@ -264,12 +265,9 @@ class SearchCalls:
                 self._reads = item_reads.ItemReads(self.vault.state.path)
             self._reads.note(items, moment.date())
 
-    def episodes_since(self, now: datetime | None) -> date | None:
+    def episodes_since(self, now: datetime | None) -> date:
         """The first day whose summaries of conversations an undated question finds."""
-        days = self.vault.config.learning.episode_days
-        if not days:
-            return None
-        return (now or datetime.now(UTC)).date() - timedelta(days=days)
+        return (now or datetime.now(UTC)).date() - EPISODES
 
     def answer(
         self, index: "Index", query: "SearchQuery", pending: "Index | None" = None

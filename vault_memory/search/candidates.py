@@ -15,7 +15,7 @@ from vault_memory.lazy import lazy_module
 from vault_memory.rules.conversations import statements
 from vault_memory.rules.search import query_features, scoring, tokens
 from vault_memory.rules.search.query_features import QueryFeatures
-from vault_memory.rules.search.scoring import QueryTerms, TextTerms, Weights
+from vault_memory.rules.search.scoring import WEIGHTS, QueryTerms, TextTerms
 from vault_memory.search.pending_hits import BEYOND, Notes, PendingHits
 
 if TYPE_CHECKING:
@@ -62,7 +62,6 @@ class CandidateRequest(NamedTuple):
     """the words of each sentence of the query"""
     filters: Filters
     features: QueryFeatures
-    weights: Weights
     most: int
     waiting: PendingHits | None = None
     without: Exclusion = fts_search.NO_CHUNKS
@@ -133,7 +132,7 @@ def gather(
         likeness = _likeness(request, vector_arm, candidates.rows)
         if likeness is not None:
             _by_vectors(request, candidates, likeness)
-    candidates.text = scoring.fused(sentence_terms, candidates.rows, request.weights)
+    candidates.text = scoring.fused(sentence_terms, candidates.rows, WEIGHTS)
     return candidates
 
 
@@ -351,18 +350,17 @@ def _other_names(request: CandidateRequest) -> list[str]:
 
 def _by_vectors(request: CandidateRequest, candidates: Candidates, likeness: "Likeness") -> None:
     """Adds the chunks whose vectors, or whose neighbours' vectors, are like the query's."""
-    weights = request.weights
     passing: set[int] | None = None
     if request.filters:
         passing = fts_search.passing(request.store, request.scope_ids, request.filters)
     # Excluded chunks are dropped only after this; without the surplus they would use up the room.
     most = request.most + len(candidates.without.ids)
-    places = likeness.best(most, passing, weights)
+    places = likeness.best(most, passing, WEIGHTS)
     unread = [place for place in places if place not in candidates.rows]
     rows = {**candidates.rows, **_read(request, candidates, unread)}
     values = likeness.at(place for place in places if place in rows)
     scored = [
-        (-(weights.vector * own + weights.vector_beside * beside), place)
+        (-(WEIGHTS.vector * own + WEIGHTS.vector_beside * beside), place)
         for place, (own, beside) in values.items()
     ]
     best = in_order(request, scored)[: request.most]

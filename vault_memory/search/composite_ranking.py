@@ -85,7 +85,7 @@ def _values(
     decay = 1.0
     if settings is not None and item.type and last and _fades(item, settings):
         alive = vitality(item.type, last, item.read_days, item.last_read)
-        decay = fading.retention_on(alive, today, settings)
+        decay = fading.retention_on(alive, today)
     return Shares(
         semantic=0.0,
         # A text without a day may be of any age.

@@ -97,15 +97,14 @@ def _read(index: Index, key: _Key) -> FadingItems:
 
 def _states(index: Index, key: _Key) -> Iterator[tuple[int, ItemState]]:
     """Yields each chunk whose item is not active."""
-    settings = key.settings
     limits = [
-        StaleBefore(scope, type_, fading.stale_before(type_, key.today, settings).isoformat())
+        StaleBefore(scope, type_, fading.stale_before(type_, key.today).isoformat())
         for scope in key.scope_ids
         for type_ in fading.TYPES
     ]
-    fades = IF_FACTS_FADE if settings.facts else ALWAYS
+    fades = IF_FACTS_FADE if key.settings.facts else ALWAYS
     for item in fading_queries.stale_items(index, limits, fades):
-        state = fading.state_on(_vitality_of(item), key.today, settings)
+        state = fading.state_on(_vitality_of(item), key.today)
         if state != "active":
             yield item.chunk, state
 

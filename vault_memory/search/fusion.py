@@ -7,6 +7,7 @@ from vault_memory.index.exclusion import among_turns
 from vault_memory.index.query_cache import has_links
 from vault_memory.lazy import lazy_module
 from vault_memory.rules.search import query_features, scoring
+from vault_memory.rules.search.scoring import WEIGHTS
 from vault_memory.search.candidates import CandidateRequest, Candidates, in_order, ranks
 
 if TYPE_CHECKING:
@@ -47,7 +48,7 @@ def notes_first(
     lowered: list[Ranked] = []
     for negative, place, terms in ordered:
         if ids[place] in turns:
-            below = {"turn": request.weights.turn}
+            below = {"turn": WEIGHTS.turn}
             score = below["turn"] - negative
             lowered.append((_negative(score), place, terms | below))
         else:
@@ -85,7 +86,7 @@ def _by_sums(request: CandidateRequest, candidates: Candidates) -> list[Ranked]:
     rescored: list[Ranked] = []
     for negative, place in best[:RESCORED]:
         who, body = candidates.rows[place][3:5]
-        cues = query_features.of_text(body, request.features, request.weights, who=who)
+        cues = query_features.of_text(body, request.features, WEIGHTS, who=who)
         score = sum(cues.values()) - negative
         rescored.append((_negative(score), place, cues))
     # Reading the text of each of thousands of candidates would take longer than the search.
@@ -102,7 +103,6 @@ def _with_titled(
     days = request.features.single_days
     if not (candidates.titled or days):
         return ordered
-    weights = request.weights
     raised: list[Ranked] = []
     seen: set[int] = set()
     for negative, place, terms in ordered:
@@ -110,9 +110,9 @@ def _with_titled(
         bonus = {}
         if note not in seen:
             if note in candidates.titled:
-                bonus["title"] = weights.title
+                bonus["title"] = WEIGHTS.title
             if candidates.rows[place][2] in days:
-                bonus["day"] = weights.day
+                bonus["day"] = WEIGHTS.day
         seen.add(note)
         score = sum(bonus.values()) - negative
         raised.append((_negative(score), place, terms | bonus))
@@ -123,7 +123,7 @@ def _with_linked(
     request: CandidateRequest, candidates: Candidates, ordered: list[Ranked]
 ) -> list[Ranked]:
     """Raises the candidates in notes that the best chunks link to."""
-    bonus = request.weights.linked
+    bonus = WEIGHTS.linked
     linked = _linked_notes(request, candidates, ordered) if bonus else frozenset()
     if not linked:
         return ordered
@@ -151,7 +151,6 @@ def _linked_notes(
 
 def _bases(request: CandidateRequest, candidates: Candidates) -> Iterator[tuple[float, int]]:
     """Yields for each candidate the negative sum of terms that need no text, and its place."""
-    weights = request.weights
     days = request.features.days
     # Local names: this loop runs for each of thousands of candidates.
     weigh = scoring.weigh
@@ -162,27 +161,27 @@ def _bases(request: CandidateRequest, candidates: Candidates) -> Iterator[tuple[
     speaker_terms: dict[str, float] = {"": 0.0}
     faded = request.fading.states if request.fading else {}
     for place, id_, date, who, text in candidates.rows.values():
-        score = weights.length * length_term(len(text))
+        score = WEIGHTS.length * length_term(len(text))
         if place in terms:
-            score += weigh(terms[place], weights)
+            score += weigh(terms[place], WEIGHTS)
         if place in likeness:
             own, beside = likeness[place]
-            score += weights.vector * own + weights.vector_beside * beside
+            score += WEIGHTS.vector * own + WEIGHTS.vector_beside * beside
         if who not in speaker_terms:
             speaker_terms[who] = _speaker_term(request, who)
         score += speaker_terms[who]
         if days and query_features.is_near(date, days):
-            score += weights.date
+            score += WEIGHTS.date
         if place in entities:
-            score += weights.entity
+            score += WEIGHTS.entity
         if id_ in faded:
-            score += weights.faded
+            score += WEIGHTS.faded
         yield -score, place
 
 
 def _speaker_term(request: CandidateRequest, who: str) -> float:
     names_speaker = query_features.names_speaker(who, request.features.names)
-    return request.weights.speaker * names_speaker
+    return WEIGHTS.speaker * names_speaker
 
 
 def explained(
@@ -192,7 +191,6 @@ def explained(
     _, place, cues = candidate
     if not cues.keys().isdisjoint(COMPLETE):
         return cues
-    weights = request.weights
     _, id_, date, who, text = candidates.rows[place]
     faded = request.fading is not None and id_ in request.fading.states
     terms = candidates.text.get(place, _NO_TERMS)
@@ -200,16 +198,16 @@ def explained(
     is_near = query_features.is_near(date, request.features.days)
     has_entity = place in candidates.arms.get("entity", {})
     sums = {
-        "text": weights.text * terms[0],
-        "note": weights.note * terms[1],
-        "best": weights.best * terms[2],
-        "vector": weights.vector * own,
-        "beside": weights.vector_beside * beside,
+        "text": WEIGHTS.text * terms[0],
+        "note": WEIGHTS.note * terms[1],
+        "best": WEIGHTS.best * terms[2],
+        "vector": WEIGHTS.vector * own,
+        "beside": WEIGHTS.vector_beside * beside,
         "speaker": _speaker_term(request, who),
-        "date": weights.date * is_near,
-        "entity": weights.entity * has_entity,
-        "faded": weights.faded * faded,
-        "length": weights.length * scoring.length_term(len(text)),
+        "date": WEIGHTS.date * is_near,
+        "entity": WEIGHTS.entity * has_entity,
+        "faded": WEIGHTS.faded * faded,
+        "length": WEIGHTS.length * scoring.length_term(len(text)),
         **cues,
     }
     return {name: term for name, term in sums.items() if term}

@@ -12,7 +12,7 @@ from vault_memory.index.filters import Filters
 from vault_memory.index.schema import has_stamps
 from vault_memory.index.store import Index
 from vault_memory.lazy import lazy_module
-from vault_memory.rules.search import date_expressions, query_features, scoring, tokens
+from vault_memory.rules.search import date_expressions, query_features, tokens
 from vault_memory.search import candidates, fusion, hits
 from vault_memory.search.candidates import CandidateRequest, Candidates, VectorArm
 from vault_memory.search.fusion import Ranked
@@ -68,8 +68,6 @@ class SearchQuery(NamedTuple):
     """the open conversation, whose turns are ignored"""
     why: bool = False
     """whether to explain the scores, and count what each filter excludes"""
-    cues: bool = True
-    """whether features of conversations count: speaker, time, number, question"""
     copies: bool = False
     """whether chunks that say the same are hits of their own"""
     gated: bool = False
@@ -196,7 +194,6 @@ def _parsed(index: Index, query: SearchQuery, pending: Index | None) -> Candidat
         sentences=[tuple(tokens.terms(sentence)) for sentence in tokens.sentences(text)],
         filters=filters,
         features=query_features.asked(text, days),
-        weights=scoring.WEIGHTS if query.cues else scoring.PROSE,
         most=max(candidates.MOST, query.limit),
         waiting=PendingHits.of(pending, query.scopes, filters),
     )

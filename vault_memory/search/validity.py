@@ -19,6 +19,7 @@ from vault_memory.markdown.item_text import MARKER, unescaped
 from vault_memory.rules.facts import fact as facts_fact
 from vault_memory.rules.facts.fact import Fact, folded
 from vault_memory.rules.search import query_features
+from vault_memory.rules.search.scoring import WEIGHTS
 from vault_memory.search import fusion
 from vault_memory.search.candidates import CandidateRequest, Candidates, in_order
 from vault_memory.search.fusion import Ranked
@@ -185,7 +186,7 @@ class _Order:
     def lower(self, place: int) -> None:
         """Takes from the score of a line that has ended."""
         if self._is_sum:
-            weight = self._request.weights.ended
+            weight = WEIGHTS.ended
             self._set(place, self._score(place) + weight, "ended")
 
     def settle(self, lines: Sequence[_FactLine]) -> set[int]:

@@ -54,12 +54,7 @@ def rows(*vectors: Any) -> bytes:
 
 
 def settings_for(server: ScriptedServer, **more: Any) -> EmbeddingSettings:
-    settings: dict[str, Any] = {
-        "model": "small",
-        "base_url": server.url,
-        "dimensions": 3,
-        "timeout_seconds": 5.0,
-    }
+    settings: dict[str, Any] = {"model": "small", "base_url": server.url, "dimensions": 3}
     return EmbeddingSettings(kind="api", **settings | more)
 
 
@@ -210,7 +205,7 @@ def test_a_silent_server_is_abandoned_at_the_timeout(server: ScriptedServer) -> 
     server.script = [lambda _handler: server.released.wait(20) and None]
 
     with pytest.raises(EmbedderUnavailable, match=r"no answer within 0\.2 s"):
-        ApiEmbedder(settings_for(server, timeout_seconds=0.2)).embed(["tea"], query=True)
+        ApiEmbedder(settings_for(server), timeout=0.2).embed(["tea"], query=True)
 
 
 DRIPS = {
@@ -244,7 +239,7 @@ def test_a_slowly_dripping_server_is_abandoned_at_the_timeout(
     started = time.monotonic()
 
     with pytest.raises(EmbedderUnavailable, match=r"no answer within 0\.3 s"):
-        ApiEmbedder(settings_for(server, timeout_seconds=0.3)).embed(["tea"])
+        ApiEmbedder(settings_for(server), timeout=0.3).embed(["tea"])
 
     assert time.monotonic() - started < 5
 

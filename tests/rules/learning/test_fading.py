@@ -1,17 +1,14 @@
 """Fading is arithmetic: it falls with time, rises with reads, and stays between 0 and 1."""
 
-import math
 from datetime import date, timedelta
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from vault_memory.config.sections import LifecycleSettings
 from vault_memory.rules.learning import fading
 from vault_memory.rules.learning.fading import Vitality
 
-DEFAULTS = LifecycleSettings()
 TODAY = date(2026, 5, 26)
 
 days = st.floats(0, 100_000)
@@ -23,32 +20,24 @@ reads = st.integers(0, 10_000)
 def test_retention_never_rises_with_time(earlier, later, type_, count):
     earlier, later = sorted((earlier, later))
 
-    before = fading.retention(earlier, type_, count, DEFAULTS)
-    after = fading.retention(later, type_, count, DEFAULTS)
+    before = fading.retention(earlier, type_, count)
+    after = fading.retention(later, type_, count)
 
     assert 0 <= after <= before <= 1
 
 
 @given(st.floats(0.1, 3_000), types, reads, st.integers(1, 1_000))
 def test_an_item_that_is_read_more_often_fades_more_slowly(days, type_, count, more):
-    rarely = fading.retention(days, type_, count, DEFAULTS)
-    often = fading.retention(days, type_, count + more, DEFAULTS)
+    rarely = fading.retention(days, type_, count)
+    often = fading.retention(days, type_, count + more)
 
     assert often >= rarely
-    assert fading.stability(type_, count + more, DEFAULTS) > fading.stability(
-        type_, count, DEFAULTS
-    )
+    assert fading.stability(type_, count + more) > fading.stability(type_, count)
 
 
 def test_ten_reads_make_an_identity_last_803_days():
-    assert round(fading.stability("identity", 10, DEFAULTS)) == 803
-    assert round(fading.retention(200, "identity", 10, DEFAULTS), 2) == 0.78
-
-
-def test_without_growth_reads_change_nothing():
-    plain = DEFAULTS._replace(growth=0.0)
-
-    assert fading.retention(60, "plan", 99, plain) == math.exp(-1)
+    assert round(fading.stability("identity", 10)) == 803
+    assert round(fading.retention(200, "identity", 10), 2) == 0.78
 
 
 ORDER = ("active", "stale", "archived", "deleted")
@@ -58,8 +47,8 @@ ORDER = ("active", "stale", "archived", "deleted")
 def test_a_state_never_turns_back_with_time(earlier, later, type_, count):
     earlier, later = sorted((earlier, later))
 
-    before = fading.state(earlier, type_, count, DEFAULTS)
-    after = fading.state(later, type_, count, DEFAULTS)
+    before = fading.state(earlier, type_, count)
+    after = fading.state(later, type_, count)
 
     assert ORDER.index(before) <= ORDER.index(after)
 
@@ -82,15 +71,15 @@ def test_a_state_never_turns_back_with_time(earlier, later, type_, count):
     ],
 )
 def test_an_item_goes_through_its_states_on_these_days(days, type_, state):
-    assert fading.state(days, type_, 0, DEFAULTS) == state
+    assert fading.state(days, type_, 0) == state
 
 
 @given(st.integers(0, 4_000), types, reads)
 def test_an_item_that_is_not_active_was_learned_before_the_limit(ago, type_, count):
     vitality = Vitality(type_, TODAY - timedelta(days=ago), count)
 
-    if fading.state_on(vitality, TODAY, DEFAULTS) != "active":
-        assert vitality.last <= fading.stale_before(type_, TODAY, DEFAULTS)
+    if fading.state_on(vitality, TODAY) != "active":
+        assert vitality.last <= fading.stale_before(type_, TODAY)
 
 
 @given(
@@ -100,31 +89,28 @@ def test_an_item_that_is_not_active_was_learned_before_the_limit(ago, type_, cou
     st.integers(1, 200),
 )
 def test_an_item_is_purged_so_many_days_after_it_was_deleted(ago, type_, count, wait):
-    settings = DEFAULTS._replace(purge_days=wait)
     vitality = Vitality(type_, TODAY - timedelta(days=ago), count)
 
-    purged = fading.purged_on(vitality, settings)
+    purged = fading.purged_on(vitality, wait)
 
     assert purged is not None
     deleted = purged - timedelta(days=wait)
     the_day_before = deleted - timedelta(days=1)
-    assert fading.state_on(vitality, deleted, settings) == "deleted"
-    assert fading.state_on(vitality, the_day_before, settings) != "deleted"
+    assert fading.state_on(vitality, deleted) == "deleted"
+    assert fading.state_on(vitality, the_day_before) != "deleted"
 
 
 @given(days, st.sampled_from(["identity", "relationship", "Identity"]))
 def test_who_a_person_is_and_knows_becomes_stale_and_never_leaves(ago, type_):
-    settings = DEFAULTS._replace(purge_days=1)
-
-    assert fading.state(ago, type_, 0, settings) in ("active", "stale")
+    assert fading.state(ago, type_, 0) in ("active", "stale")
     vitality = Vitality(fading.type_of(type_), TODAY)
-    assert fading.purged_on(vitality, settings) is None
+    assert fading.purged_on(vitality, 1) is None
 
 
 def test_nothing_is_purged_unless_the_user_sets_a_time():
     vitality = Vitality("ephemeral", TODAY - timedelta(days=9_999))
 
-    assert fading.purged_on(vitality, DEFAULTS) is None
+    assert fading.purged_on(vitality, 0) is None
 
 
 @given(days)

@@ -114,12 +114,6 @@ def test_a_speaker_is_recognised_by_part_of_the_name():
     assert not query_features.names_speaker("", asked.names)
 
 
-def test_prose_is_not_scored_for_conversation_features():
-    asked = query_features.asked("When? How many?", ())
-
-    assert query_features.of_text("- 2 cats in 2023? ^a1", asked, scoring.PROSE) == {}
-
-
 @pytest.mark.parametrize(
     ("text", "part"),
     [

@@ -247,7 +247,7 @@ def feedback(context: Context, verdict: str, text: str, about: str, scopes: Name
     ID is as for `source`: an item as NOTE:LINE, or the id of a turn, a fact, a held candidate
     or a change. An unknown one is refused, and like ones are named.
 
-    The log is deleted after `feedback_log_days` of `[learning]`.
+    The log is deleted after 180 days.
 
     \b
     Example:

@@ -9,7 +9,6 @@ from pathlib import Path
 from vault_memory.config import state_file
 from vault_memory.errors import UsageError
 
-SHELLS = ("bash", "zsh", "fish")
 SCRIPTS = Path(__file__).resolve().parent / "scripts"
 BASH_COMPLETION = (
     "/usr/share/bash-completion/bash_completion",

@@ -47,6 +47,8 @@ from vault_memory.rules.learning.twins import LOST
 if TYPE_CHECKING:
     from vault_memory.learning.cycle import LearningCycle
 
+MOST_PAIRS = 20
+"""Pairs of a night about which a model is asked"""
 MOST_ROUNDS = 20
 """Each round settles all conflicts that share no line; the next night goes on"""
 NIGHTLY = "nightly"
@@ -380,8 +382,7 @@ def contradictions_by_model(
 ) -> ModelVerdicts:
     """Asks a model once a night, whether it read turns tonight or not; nothing without a model."""
     request, outcome = cycle.request, cycle.outcome
-    most = request.conflict_pairs
-    if not most or not request.has_model:
+    if not request.has_model:
         return NOTHING
     earlier = keys_asked(cycle, "pairs")
     night = f"night:{cycle.checkpoint.night}"
@@ -389,7 +390,7 @@ def contradictions_by_model(
     # Where the rules answered, the model is not there.
     if outcome.more or outcome.reason or outcome.rung == "rules" or night in earlier:
         return NEXT_NIGHT
-    chosen = likely_pairs(statements, earlier, most)
+    chosen = likely_pairs(statements, earlier, MOST_PAIRS)
     # Fault: a model answers with ids of its own. Only those of the asked pairs count.
     pairs = {pair_id(first.id, second.id): (first, second) for first, second in chosen}
     if not pairs:
@@ -414,5 +415,5 @@ def contradictions_by_model(
     return ModelVerdicts(
         tuple(ordered("meaning", *pairs[id_]) for id_ in verdicts),
         (*pairs, night),
-        has_more=len(pairs) == most,
+        has_more=len(pairs) == MOST_PAIRS,
     )

@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 else:
     fact_edits = lazy_module("vault_memory.edits.plans.fact_edits")
 
+MOST_ITEMS = 50
+"""Items of a night in which a model looks for names"""
 MOST_NAMED = 2
 """Known entities in an item; one that names more has nothing new for a model"""
 CONFIDENCE = 0.7
@@ -124,7 +126,7 @@ def _in_items(cycle: "LearningCycle") -> tuple[list[FoundEntity], list[str]]:
 
     Returns the entities, and the keys of the items that a model has seen now.
     """
-    if not cycle.request.enrich_items or not may_ask(cycle):
+    if not may_ask(cycle):
         return [], []
     read = _items_of_read_turns(cycle)
     items = dict(_unseen(cycle, read))
@@ -164,7 +166,7 @@ def _unseen(cycle: "LearningCycle", read: set[str]) -> Iterator[tuple[str, str]]
     """Yields the newest items that name few known entities, by key."""
     seen = keys_asked(cycle, "entities") | read
     known = Entities.of(read_facts(cycle.doc(cycle.places.facts), cycle.scope))
-    left = cycle.request.enrich_items
+    left = MOST_ITEMS
     for note in reversed(list(memory_notes(cycle.places))):
         for item in items_in(note, cycle.doc(note)):
             key = content_key(cycle.scope, item.text)

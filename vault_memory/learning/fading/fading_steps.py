@@ -17,7 +17,6 @@ from vault_memory.rules.learning.read_counts import ReadCount
 from vault_memory.rules.learning.stamps import ALWAYS, ItemStamp, stamps_of
 
 if TYPE_CHECKING:
-    from vault_memory.config.sections import LifecycleSettings
     from vault_memory.learning.cycle import LearningCycle
 
 logger = logging.getLogger(__name__)
@@ -76,13 +75,13 @@ def purge(cycle: "LearningCycle") -> None:
     days = deps.settings.purge_days
     why = f"faded, and deleted for more than {days} days; night of {cycle.checkpoint.night}"
     for note in (*cycle.places.undated, *(path for _, path in cycle.places.dated)):
-        ops = list(_removals(cycle, deps.settings, note, counts))
+        ops = list(_removals(cycle, days, note, counts))
         result = cycle.edit(f"purge {note}", note, ops, cause=EditCause(RETENTION, why))
         cycle.outcome.pruned += len(result.applied)
 
 
 def _removals(
-    cycle: "LearningCycle", settings: "LifecycleSettings", note: str, counts: dict[str, ReadCount]
+    cycle: "LearningCycle", purge_days: int, note: str, counts: dict[str, ReadCount]
 ) -> Iterable[dict[str, Any]]:
     """Yields an op for each item of a note that may go."""
     editor = cycle.deps.editor
@@ -96,14 +95,14 @@ def _removals(
         # Fault: to remove a parent would remove the items below it.
         has_nested = item.end > item.own_end
         count = counts.get(stamp.key, _NEVER_READ)
-        if not has_nested and _may_go(stamp, count, settings, cycle.night):
+        if not has_nested and _may_go(stamp, count, purge_days, cycle.night):
             # Fault: a line of nearly the same text must not be removed.
             yield as_json(Remove(item.heading, item.text, exact=True))
 
 
-def _may_go(stamp: ItemStamp, count: ReadCount, settings: "LifecycleSettings", night: date) -> bool:
+def _may_go(stamp: ItemStamp, count: ReadCount, purge_days: int, night: date) -> bool:
     if stamp.fades != ALWAYS:
         return False
     last = date.fromisoformat(max(stamp.learned, count.last))
-    purged = fading.purged_on(fading.Vitality(stamp.type, last, count.days), settings)
+    purged = fading.purged_on(fading.Vitality(stamp.type, last, count.days), purge_days)
     return purged is not None and purged <= night

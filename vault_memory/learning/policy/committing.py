@@ -31,6 +31,8 @@ else:
 
 REMEMBERED = "Remembered"
 """The section for texts that someone asked to remember"""
+LOG_DAYS = {SAFETY: 90, FEEDBACK: 180}
+"""Days after which a log is deleted"""
 OVERFLOW = "remembered.md"
 """The note for the oldest of them"""
 ASKED = "asked to remember"
@@ -246,7 +248,6 @@ def end_logs(cycle: "LearningCycle") -> None:
     # Fault: a dry run must not delete logs.
     if policy is None or cycle.request.dry_run:
         return
-    limits = {SAFETY: policy.safety_log_days, FEEDBACK: policy.feedback_log_days}
-    for name, days in limits.items():
+    for name, days in LOG_DAYS.items():
         first = cycle.night - timedelta(days=days)
         policy.ledgers.remove_before(cycle.places, name, first)

@@ -36,8 +36,6 @@ class PolicyDeps:
     ledgers: "Ledgers"
     held_days: int = 90
     remembered: int = 50
-    safety_log_days: int = 90
-    feedback_log_days: int = 180
 
 
 @dataclass(frozen=True, slots=True)

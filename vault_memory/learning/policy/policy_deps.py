@@ -40,6 +40,4 @@ def of_vault(vault: OpenVault, now: datetime) -> PolicyDeps:
         ledgers=ledgers.of_vault(vault),
         held_days=settings.held_days,
         remembered=settings.remembered,
-        safety_log_days=settings.safety_log_days,
-        feedback_log_days=settings.feedback_log_days,
     )

@@ -33,6 +33,7 @@ TRIES = 4
 PATIENCE = 60.0
 """The longest accepted pause that a server requests, in seconds"""
 BUSY = frozenset({408, 429, 500, 502, 503, 504})
+TIMEOUT_SECONDS = 30.0
 
 
 class ApiEmbedder:
@@ -43,11 +44,12 @@ class ApiEmbedder:
         embedding: "EmbeddingSettings",
         *,
         vault: "Path | None" = None,
+        timeout: float = TIMEOUT_SECONDS,
         wait: Callable[[float], object] = time.sleep,
     ) -> None:
         self._url = embeddings_url(embedding.base_url)
         self._model = embedding.model
-        self._timeout = embedding.timeout_seconds
+        self._timeout = timeout
         self._wait = wait
         self._key = api_key(embedding.api_key_file, vault=vault)
         # Fault: a key must not leave the local network unencrypted.

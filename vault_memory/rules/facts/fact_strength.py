@@ -7,7 +7,6 @@ only says which facts a person may want to look at.
 from collections.abc import Iterable
 from datetime import date, timedelta
 
-from vault_memory.config.sections import LifecycleSettings
 from vault_memory.rules.conversations.turn_time import time_of_id
 from vault_memory.rules.facts.fact import Fact, begins
 from vault_memory.rules.facts.inference import RELATIONSHIPS
@@ -16,21 +15,19 @@ from vault_memory.rules.learning import fading
 PREFERENCES = frozenset({"likes", "dislikes", "loves", "hates", "prefers", "avoids"})
 
 
-def strength_of(fact: Fact, today: date, settings: LifecycleSettings) -> float:
+def strength_of(fact: Fact, today: date) -> float:
     """Returns the strength of a fact, from 0 to 1."""
     learned = _day_learned(fact)
     # What a person wrote cites no turn, and what they confirmed does not fade.
     if fact.confirmed or learned is None:
         return fact.confidence
     vitality = fading.Vitality(_type_of(fact), learned)
-    return fact.confidence * fading.retention_on(vitality, today, settings)
+    return fact.confidence * fading.retention_on(vitality, today)
 
 
-def weak_facts(
-    facts: Iterable[Fact], below: float, today: date, settings: LifecycleSettings
-) -> list[tuple[float, Fact]]:
+def weak_facts(facts: Iterable[Fact], below: float, today: date) -> list[tuple[float, Fact]]:
     """Returns the facts whose strength is below a limit, the weakest first."""
-    strengths = [(strength_of(fact, today, settings), fact) for fact in facts]
+    strengths = [(strength_of(fact, today), fact) for fact in facts]
     weak = [entry for entry in strengths if entry[0] < below]
     return sorted(weak, key=lambda entry: entry[0])
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from vault_memory.markdown.items import parse_item
 from vault_memory.rules.edits.skipped_duplicates import SkippedDuplicate
 from vault_memory.rules.learning.content_key import content_key
-from vault_memory.rules.learning.twins import JACCARD, Twin, TwinIndex
+from vault_memory.rules.learning.twins import Twin, TwinIndex
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,14 +62,12 @@ class DuplicateFilter:
         items: Iterable[ExistingItem],
         *,
         is_replaceable: Callable[[ExistingItem], bool],
-        jaccard: float = JACCARD,
         cosines: Cosines = no_vectors,
         written_before: Set[str] = frozenset(),
     ) -> None:
         """`written_before`: notes to which this cycle added lines before it was killed."""
         self._entries: list[ExistingItem | NewLine] = list(items)
-        texts = (entry.text for entry in self._entries)
-        self._index = TwinIndex(texts, jaccard=jaccard)
+        self._index = TwinIndex(entry.text for entry in self._entries)
         self._is_replaceable = is_replaceable
         self._cosines = cosines
         self._written_before = written_before

@@ -9,14 +9,31 @@ from collections.abc import Mapping
 from datetime import date, timedelta
 from typing import NamedTuple
 
-from vault_memory.config.sections import LifecycleSettings, StabilitySettings
 from vault_memory.contract import ItemState
 
 LASTING = frozenset({"identity", "relationship"})
 """Types that become stale and never leave: they are true as long as nothing ends them"""
 OTHERS = "others"
 """Stands for every type without a stability of its own"""
-TYPES: tuple[str, ...] = StabilitySettings._fields
+STABILITY = {
+    "identity": 365.0,
+    "preference": 270.0,
+    "relationship": 270.0,
+    "event": 120.0,
+    "activity": 90.0,
+    "plan": 60.0,
+    "context": 21.0,
+    "ephemeral": 3.0,
+    OTHERS: 120.0,
+}
+"""Type → the days after which the retention of an unread item is 1/e"""
+TYPES: tuple[str, ...] = tuple(STABILITY)
+GROWTH = 0.5
+"""How much the days on which an item is found slow its fading"""
+STALE, ARCHIVED, DELETED = 0.3, 0.1, 0.01
+"""The retention below which an item ranks lower, is left out, and is left out of archives too"""
+STALE_DAYS = 30
+"""Days after which a stale item is archived"""
 LEFT_OUT = frozenset({"archived", "deleted"})
 """States that neither a search nor a prompt sees"""
 
@@ -58,36 +75,35 @@ def type_of(word: str) -> str:
     return folded if folded in TYPES else OTHERS
 
 
-def stability(type_: str, reads: int, settings: LifecycleSettings) -> float:
+def stability(type_: str, reads: int) -> float:
     """Returns the days after which an item's retention is 1/e."""
-    base = float(getattr(settings.stability, type_of(type_)))
-    return base * (1 + settings.growth * math.log1p(max(reads, 0)))
+    return STABILITY[type_of(type_)] * (1 + GROWTH * math.log1p(max(reads, 0)))
 
 
-def retention(days: float, type_: str, reads: int, settings: LifecycleSettings) -> float:
+def retention(days: float, type_: str, reads: int) -> float:
     """Returns how much of an item is left after so many days, from 1 down to 0."""
     # A future day counts as today: the clock of a device may have been wrong.
-    return math.exp(-max(days, 0.0) / stability(type_, reads, settings))
+    return math.exp(-max(days, 0.0) / stability(type_, reads))
 
 
-def days_until(level: float, type_: str, reads: int, settings: LifecycleSettings) -> float:
+def days_until(level: float, type_: str, reads: int) -> float:
     """Returns the days after which the retention falls below a level."""
-    return -math.log(level) * stability(type_, reads, settings)
+    return -math.log(level) * stability(type_, reads)
 
 
-def state(days: float, type_: str, reads: int, settings: LifecycleSettings) -> ItemState:
+def state(days: float, type_: str, reads: int) -> ItemState:
     """Returns the state of an item that fades."""
-    left = retention(days, type_, reads, settings)
-    if left >= settings.stale:
+    left = retention(days, type_, reads)
+    if left >= STALE:
         return "active"
     # Fault: an allergy that nobody spoke of for two years would be forgotten.
     if type_of(type_) in LASTING:
         return "stale"
-    if left < settings.deleted:
+    if left < DELETED:
         return "deleted"
-    stale_since = days_until(settings.stale, type_, reads, settings)
-    is_long_stale = days > stale_since + settings.stale_days
-    return "archived" if left < settings.archived or is_long_stale else "stale"
+    stale_since = days_until(STALE, type_, reads)
+    is_long_stale = days > stale_since + STALE_DAYS
+    return "archived" if left < ARCHIVED or is_long_stale else "stale"
 
 
 def age(vitality: Vitality, today: date) -> int:
@@ -95,35 +111,35 @@ def age(vitality: Vitality, today: date) -> int:
     return max(0, (today - vitality.last).days)
 
 
-def retention_on(vitality: Vitality, today: date, settings: LifecycleSettings) -> float:
+def retention_on(vitality: Vitality, today: date) -> float:
     """Returns the retention of an item on a day."""
-    return retention(age(vitality, today), vitality.type, vitality.reads, settings)
+    return retention(age(vitality, today), vitality.type, vitality.reads)
 
 
-def state_on(vitality: Vitality, today: date, settings: LifecycleSettings) -> ItemState:
+def state_on(vitality: Vitality, today: date) -> ItemState:
     """Returns the state of an item on a day."""
-    return state(age(vitality, today), vitality.type, vitality.reads, settings)
+    return state(age(vitality, today), vitality.type, vitality.reads)
 
 
-def stale_before(type_: str, today: date, settings: LifecycleSettings) -> date:
+def stale_before(type_: str, today: date) -> date:
     """Returns the latest day on which an item that is not active may have been learned.
 
     Items with reads stay active longer, so not all items of that day have faded.
     """
-    days = math.floor(days_until(settings.stale, type_, 0, settings))
+    days = math.floor(days_until(STALE, type_, 0))
     try:
         return today - timedelta(days=days)
     except OverflowError:
         return date.min
 
 
-def purged_on(vitality: Vitality, settings: LifecycleSettings) -> date | None:
+def purged_on(vitality: Vitality, purge_days: int) -> date | None:
     """Returns the first day on which an item may go to the trash; None: never."""
-    if not settings.purge_days or vitality.type in LASTING:
+    if not purge_days or vitality.type in LASTING:
         return None
-    days = days_until(settings.deleted, vitality.type, vitality.reads, settings)
+    days = days_until(DELETED, vitality.type, vitality.reads)
     try:
-        return vitality.last + timedelta(days=math.floor(days) + 1 + settings.purge_days)
+        return vitality.last + timedelta(days=math.floor(days) + 1 + purge_days)
     except OverflowError:
         return None
 

@@ -86,11 +86,8 @@ class Twin:
 class TwinIndex:
     """Items of one scope; finds the twin of a new text without comparing it with each item."""
 
-    def __init__(
-        self, texts: Iterable[str] = (), *, jaccard: float = JACCARD, contained: bool = True
-    ) -> None:
+    def __init__(self, texts: Iterable[str] = (), *, contained: bool = True) -> None:
         """`contained`: a text that has all words of another one, and few more, repeats it."""
-        self._jaccard = jaccard
         self._contained = contained
         self._items = [compared(text) for text in texts]
         self._frequency = Counter(word for item in self._items for word in item.words)
@@ -137,9 +134,7 @@ class TwinIndex:
     def _twin_at(
         self, position: int, new: Compared, item: Compared, cosine: float | None
     ) -> Twin | None:
-        relation = relation_of(
-            new, item, jaccard=self._jaccard, cosine=cosine, contained=self._contained
-        )
+        relation = relation_of(new, item, cosine=cosine, contained=self._contained)
         if relation is None:
             return None
         has_more = relation == "near" and _says_more(new, item)
@@ -190,13 +185,13 @@ class TwinIndex:
             return []
         frequency = self._frequency
         by_rarity = sorted(item_words, key=lambda word: (frequency[word], word))
-        common = ceil(self._jaccard * count - _ROUNDING)
+        common = ceil(JACCARD * count - _ROUNDING)
         return by_rarity[: count - common + 1]
 
 
-def twin(new: str, items: Iterable[str], *, jaccard: float = JACCARD) -> Twin | None:
+def twin(new: str, items: Iterable[str]) -> Twin | None:
     """Returns the best twin of a text among a few items of the same scope."""
-    return TwinIndex(items, jaccard=jaccard).find(new)
+    return TwinIndex(items).find(new)
 
 
 @lru_cache(maxsize=CACHED)
@@ -230,26 +225,19 @@ def is_lost(text: str) -> bool:
     return "conf:" in text and parse_item(text).conf <= LOST
 
 
-def may_have_twin(new: Compared, note: str, jaccard: float = JACCARD) -> bool:
+def may_have_twin(new: Compared, note: str) -> bool:
     """Returns whether a note has enough words of a text for an item that says the same."""
     if not new.words:
         return True
     # Apostrophes do not count: `don't` is one word.
     note = folded(note).replace("'", "")
     common = new.words.intersection(words(note))
-    least = jaccard * len(new.words)
-    if jaccard < 1:
-        least = min(least, len(set(new.core)) - MOST_MORE)
+    least = min(JACCARD * len(new.words), len(set(new.core)) - MOST_MORE)
     return len(common) >= least - _ROUNDING
 
 
 def relation_of(
-    new: Compared,
-    item: Compared,
-    *,
-    jaccard: float = JACCARD,
-    cosine: float | None = None,
-    contained: bool = True,
+    new: Compared, item: Compared, *, cosine: float | None = None, contained: bool = True
 ) -> Relation | None:
     """Returns how a new text relates to an item; None: it says something else."""
     if new == item:
@@ -257,9 +245,9 @@ def relation_of(
     # A statement of today is true again although it ended, or lost to another one, before.
     if item.lost != new.lost or _has_ended(item, new) or _has_ended(new, item):
         return None
-    similar = _similarity(new, item, jaccard, cosine)
+    similar = _similarity(new, item, cosine)
     if contained:
-        similar = similar or _repetition(new, item, jaccard)
+        similar = similar or _repetition(new, item)
     if similar is None:
         return None
     return "rival" if _is_another(new, item, similar) else similar
@@ -273,16 +261,14 @@ def _is_another(new: Compared, item: Compared, similar: Relation) -> bool:
     return similar != "same" and are_rivals(new.statement, item.statement)
 
 
-def _similarity(
-    new: Compared, item: Compared, jaccard: float, cosine: float | None
-) -> Relation | None:
+def _similarity(new: Compared, item: Compared, cosine: float | None) -> Relation | None:
     """Returns how alike two texts are, whatever distinguishes them."""
     if new.bare == item.bare:
         return "same"
     fewest = min(len(new.words), len(item.words))
     common = len(new.words & item.words)
     either = len(new.words | item.words)
-    if fewest >= FEWEST_WORDS and common >= jaccard * either - _ROUNDING:
+    if fewest >= FEWEST_WORDS and common >= JACCARD * either - _ROUNDING:
         return "near"
     return _similarity_of_vectors(new, item, cosine)
 
@@ -296,11 +282,8 @@ def _similarity_of_vectors(new: Compared, item: Compared, cosine: float | None) 
     return "larger" if common >= MOST_WORDS * len(item.words) else None
 
 
-def _repetition(new: Compared, item: Compared, jaccard: float) -> Relation | None:
+def _repetition(new: Compared, item: Compared) -> Relation | None:
     """Returns "near" when one statement has all words of the other in their order, and few more."""
-    # Who asks for the same words gets no repetition in others.
-    if jaccard >= 1:
-        return None
     shorter, longer = sorted((new.core, item.core), key=len)
     if shorter == longer:
         return "near" if shorter else None

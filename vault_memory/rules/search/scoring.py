@@ -42,8 +42,6 @@ class Weights(NamedTuple):
 
 
 WEIGHTS = Weights()
-PROSE = Weights(speaker=0.0, when=0.0, number=0.0, question=0.0, asked_again=0.0, empty=0.0)
-"""The weights without features of conversations"""
 
 BESIDE, FAR, AGAIN = 0.5, 0.25, 0.2
 """The weight of a word in the next chunk and in the one after that, and the share of it that is left
