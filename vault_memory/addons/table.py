@@ -98,10 +98,10 @@ def packages() -> "list[Any]":
     """Return the add-ons of other packages. It reads what is installed, so ask for it last."""
     from importlib.metadata import entry_points
 
-    found = []
+    loaded = []
     for point in entry_points(group=ENTRY_POINTS):
         try:
-            found.append(point.load())
+            loaded.append(point.load())
         except Exception as error:
             # Fault: one package that cannot be imported would break the help and each wrong name.
             logs.Logger(__name__).warning(
@@ -111,7 +111,7 @@ def packages() -> "list[Any]":
                 type(error).__name__,
                 error,
             )
-    return found
+    return loaded
 
 
 def commands_in(package: "Any") -> dict[str, str]:

@@ -182,14 +182,14 @@ def _write_section(
             formatter.write_dl(list(commands.items()), col_max=LONGEST_NAME)
 
 
-def _unknown_command(ctx: click.Context, name: str, known: Sequence[str]) -> click.UsageError:
+def _unknown_command(ctx: click.Context, name: str, commands: Sequence[str]) -> click.UsageError:
     import difflib
 
-    matches = difflib.get_close_matches(name, known, n=1)
+    matches = difflib.get_close_matches(name, commands, n=1)
     if matches:
         advice = f"Did you mean `{matches[0]}`?"
     else:
-        advice = f"The commands are: {', '.join(known)}."
+        advice = f"The commands are: {', '.join(commands)}."
     return click.UsageError(f"There is no command `{name}`. {advice}", ctx)
 
 
