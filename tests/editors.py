@@ -87,7 +87,7 @@ def _nano(path: Path, line: str) -> None:
             ):  # M-/ to the end, text, ^S save, ^X leave
                 os.write(ours, keys)
                 _until_quiet(ours)
-            assert nano.wait(10) == 0
+            assert nano.wait(120) == 0
         finally:
             nano.kill()
             os.close(ours)

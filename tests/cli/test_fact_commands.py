@@ -181,7 +181,7 @@ def test_a_missing_argument_is_asked_for_on_a_terminal(person: Outside):
     )
     os.close(theirs)
     os.write(ours, b"likes\ncake\n")
-    out, err = process.communicate(timeout=60)
+    out, err = process.communicate(timeout=120)
     os.close(ours)
 
     assert json.loads(out)["outcome"] == "added", err

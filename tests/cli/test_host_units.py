@@ -69,7 +69,7 @@ def service(text: str, manager: Manager, **more: str) -> Iterator["subprocess.Po
         yield process
     finally:
         process.kill()
-        process.wait(10)
+        process.wait(120)
 
 
 @pytest.fixture
@@ -94,7 +94,7 @@ def test_the_unit_of_a_host_serves_the_vaults_below_its_folder(vaults: Vaults, m
         assert len(manager.listen(1.5)) >= 3
         process.send_signal(signal.SIGTERM)
         manager.until("STOPPING")
-        assert process.wait(30) == 0
+        assert process.wait(120) == 0
 
 
 def test_the_unit_of_a_host_lets_it_write_to_the_vaults_their_states_and_its_socket(vaults: Vaults):
@@ -243,6 +243,6 @@ def test_the_unit_of_a_host_of_a_fleet_serves_until_it_is_drained(tmp_path: Path
             manager.until("WATCHDOG")
             fleet.ask("fleet", "drain", "east")
             manager.until("STOPPING")
-            assert process.wait(60) == 0
+            assert process.wait(120) == 0
     finally:
         store.stop()

@@ -376,6 +376,6 @@ def on_terminal(command: list[str], outside: Outside, answer: str) -> str:
             shown += block
         elif process.poll() is not None:
             break
-    assert process.wait(10) == 0, shown
+    assert process.wait(120) == 0, shown
     os.close(parent)
     return shown.decode("utf-8", "replace")

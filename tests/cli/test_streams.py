@@ -64,7 +64,7 @@ def test_only_terminals_without_no_color_get_colours(vault_with_tea: Outside):
             stderr=follower,
         )
         os.close(follower)
-        process.wait(60)
+        process.wait(120)
         said = os.read(leader, 65536)
         os.close(leader)
         return said
@@ -217,7 +217,7 @@ def test_ctrl_c_ends_a_command_without_a_traceback(vault_with_tea: Outside, comm
         says=command,
     )
     process.send_signal(signal.SIGINT)
-    _, err = process.communicate(timeout=30)
+    _, err = process.communicate(timeout=120)
 
     assert "Traceback" not in err
     assert process.returncode in (0, 130, -signal.SIGINT), err

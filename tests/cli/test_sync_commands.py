@@ -511,7 +511,7 @@ def test_the_browser_login_creates_an_app_password_that_is_never_shown(
     assert page.startswith(cloud.start)
 
     cloud.server.grant(page)
-    out, err = process.communicate(timeout=60)
+    out, err = process.communicate(timeout=120)
 
     assert process.returncode == 0, err
     password = (outside.state / "remote-password").read_text().strip()
@@ -549,7 +549,7 @@ def test_the_password_is_asked_for_on_a_terminal_and_not_echoed(outside: Outside
     thread.start()
     until(lambda: b"App password of mira" in shown, says=lambda: bytes(shown))
     os.write(master, cloud.server.app_password.encode() + b"\n")
-    assert process.wait(60) == 0, bytes(shown)
+    assert process.wait(120) == 0, bytes(shown)
     thread.join(5)
     os.close(master)
 
@@ -648,7 +648,7 @@ def test_sync_runs_in_the_foreground_until_it_is_stopped(cloud: Cloud, tmp_path:
         until(lambda: (one.vault / "MEMORY.md").exists())
     finally:
         process.terminate()
-    out, err = process.communicate(timeout=30)
+    out, err = process.communicate(timeout=120)
     assert process.returncode == 0
     assert "1 uploaded" in out
     assert "stopped" in err

@@ -70,7 +70,7 @@ def on_terminal(outside: Outside, *arguments: str) -> str:
 
     thread = threading.Thread(target=drain)
     thread.start()
-    process.wait(60)
+    process.wait(120)
     thread.join(10)
     os.close(leader)
     return got.decode().replace("\r\n", "\n")

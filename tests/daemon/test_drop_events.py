@@ -29,7 +29,7 @@ def drops(tmp_path: Path, woken: threading.Event) -> Iterator[DropEvents]:
 def test_a_dropped_turn_wakes_the_daemon(tmp_path: Path, drops: DropEvents, woken: threading.Event):
     assert drops.has_events
     (tmp_path / "drop/bot.jsonl").write_text("{}\n")
-    assert woken.wait(10)
+    assert woken.wait(120)
     assert drops.heard
 
 

@@ -103,7 +103,7 @@ def test_a_daemon_that_works_for_long_says_at_once_that_it_works(
     may_answer = threading.Event()
 
     def slow(arguments: object) -> dict[str, str]:
-        assert may_answer.wait(60)
+        assert may_answer.wait(120)
         return {"text": "done"}
 
     server = SocketServer(Path("daemon.sock"), {"slow": slow})

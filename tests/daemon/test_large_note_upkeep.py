@@ -146,7 +146,7 @@ def test_memory_is_released_after_hostile_notes(outside: Outside) -> None:
         for number, raw in enumerate(HOSTILE.values()):
             write_by_rename(outside, f"memory/hostile{number}.md", raw)
         until(
-            lambda: daemon.ask("status")["index"]["notes"] == 4 and not daemon.stale(), seconds=60
+            lambda: daemon.ask("status")["index"]["notes"] == 4 and not daemon.stale(), seconds=240
         )
         for number in range(len(HOSTILE)):
             (outside.vault / f"memory/hostile{number}.md").unlink()

@@ -85,7 +85,7 @@ def test_a_daemon_whose_state_folder_is_deleted_stops_and_says_why(
         if is_used_again:
             assert outside.finds("tea"), "a command makes the folder anew"
 
-        code = daemon.process.wait(20)
+        code = daemon.process.wait(120)
 
         until(
             lambda: any(str(outside.state) in line for line in daemon.errors),
@@ -120,7 +120,7 @@ def test_the_daemon_gives_the_same_answers_as_the_command(outside: Outside):
         until(lambda: _is_connected(command.pid), says="the command does not ask")
         assert command.poll() is None
         os.kill(daemon.pid, signal.SIGCONT)
-        said, _ = command.communicate(timeout=30)
+        said, _ = command.communicate(timeout=120)
 
     assert json.loads(said)["freshness"]["reason"] == "switched off in the configuration"
 

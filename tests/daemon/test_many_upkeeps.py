@@ -22,7 +22,7 @@ from vault_memory.vault.watch.change_queue import ChangeHints, QueueMarker
 from vault_memory.vault.watch.watcher import Mode
 
 VAULTS, NOTES, POOL = 24, 12, 4
-PATIENCE_SECONDS = 60.0
+PATIENCE_SECONDS = 120.0
 SCOPES = ("user:main", "group:main")
 
 

@@ -30,7 +30,7 @@ def test_a_save_of_each_editor_is_found(
     note = running.outside.vault / "USER.md"
 
     editor.add_line(note, f"- a new line, {word}")
-    seconds.append(running.until_found(word, seconds=10))
+    seconds.append(running.until_found(word))
 
     assert running.finds("kestrels")
     assert len(dump(running.outside.state)["notes"]) == len(

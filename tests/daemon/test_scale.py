@@ -86,7 +86,7 @@ def running_daemon(outside: Outside, work: Work) -> Iterator[Daemon]:
     thread = threading.Thread(target=loop, name="loop")
     thread.start()
     try:
-        assert ready.wait(60)
+        assert ready.wait(120)
         until(lambda: not memory.edits.notes_without_snapshot() and daemon.barrier.passed())
         yield daemon
     finally:

@@ -25,7 +25,7 @@ def test_a_stop_request_wakes_a_sleeping_loop(restored_signal_handler: None) -> 
     with request.heard():
         assert not request.is_made()
         os.kill(os.getpid(), signal.SIGUSR1)
-        assert awake.wait(60)
+        assert awake.wait(120)
 
     assert request.is_made()
 
@@ -43,7 +43,7 @@ def test_a_signal_during_the_wake_lock_does_not_deadlock(restored_signal_handler
     with request.heard():
         with lock:
             signal.raise_signal(signal.SIGUSR1)
-        assert awake.wait(60)
+        assert awake.wait(120)
 
 
 def test_a_stop_request_before_the_start_is_honoured() -> None:
@@ -52,8 +52,8 @@ def test_a_stop_request_before_the_start_is_honoured() -> None:
     request.make()
 
     with request.heard():
-        request.wait(60)
-        assert awake.wait(60)
+        request.wait(120)
+        assert awake.wait(120)
 
 
 def test_stop_requests_leak_no_file_descriptors() -> None:

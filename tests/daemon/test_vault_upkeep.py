@@ -22,7 +22,7 @@ from vault_memory.ingest.scan import Ingest, ScanReport
 from vault_memory.vault.watch.change_queue import ChangeHints
 from vault_memory.vault.watch.watcher import Watcher
 
-PATIENCE_SECONDS = 60.0
+PATIENCE_SECONDS = 120.0
 
 
 class Owner:

@@ -180,7 +180,7 @@ class Started:
         place = ["--host=127.0.0.1", f"--port={server.port}"]
         check = server._programs / program
         if check.exists():
-            assert server._popen([str(check), *arguments, *place]).wait(20) == 0
+            assert server._popen([str(check), *arguments, *place]).wait(120) == 0
 
     def store(self) -> None:
         port, *others = s3_stores._free_ports(len(s3_stores._PORTS))
@@ -325,7 +325,7 @@ def process(command: list[str], environment: dict[str, str], log: Path) -> Itera
     finally:
         running.send_signal(signal.SIGTERM)
         try:
-            running.wait(30)
+            running.wait(120)
         except subprocess.TimeoutExpired:
             running.kill()
             running.wait()

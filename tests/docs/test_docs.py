@@ -36,7 +36,7 @@ PAGES = sorted([*PROJECT.glob("*.md"), *(PROJECT / "docs").rglob("*.md")])
 LANGUAGES = {"console", "console background", "toml", "python", "markdown", "text", "json"}
 EXIT = re.compile(r"\s+# exit (\d+)$")
 PORT = re.compile(r"--port ([1-9]\d*)")
-PATIENCE = 60
+PATIENCE = 120
 EXTRAS = set(
     tomllib.loads((PROJECT / "pyproject.toml").read_text(encoding="utf-8"))["project"][
         "optional-dependencies"

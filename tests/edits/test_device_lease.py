@@ -150,7 +150,7 @@ print(DeviceLease(Path(sys.argv[1]), trail).barred("USER.md", 1000.0))
         assert one.stdin is not None
         one.stdin.write("\n")
         one.stdin.flush()
-    said = [one.communicate(timeout=60)[0].strip() for one in running]
+    said = [one.communicate(timeout=120)[0].strip() for one in running]
 
     assert sorted(said) == ["", *["other_device"] * 5]
 

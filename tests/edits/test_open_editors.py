@@ -48,7 +48,7 @@ class Editor:
 
     def end(self) -> None:
         self.process.kill()
-        self.process.wait(10)
+        self.process.wait(120)
         os.close(self._terminal)
 
 
@@ -95,7 +95,7 @@ def test_an_editor_that_refuses_to_overwrite_a_changed_file_leaves_the_note_inta
         assert path.read_text() == written
         if editor.name == "vim":
             editor.types(b"\x1b", b":e!\r", b"Go- Gannet\x1b", b":wq\r")
-            assert editor.process.wait(10) == 0
+            assert editor.process.wait(120) == 0
             assert path.read_text() == written + "- Gannet\n"
 
 

@@ -15,7 +15,7 @@ import httpx
 from tests import warm
 from tests.hosting.many import Vaults, token_of
 
-PATIENCE_SECONDS = 60
+PATIENCE_SECONDS = 120
 
 
 @dataclass

@@ -69,11 +69,11 @@ def test_only_unused_vaults_are_closed_for_others(vaults: Vaults) -> None:
         loop.run(in_use.enter_async_context(host.residents.vault({VAULT: north})))
         for name in ("south", "west"):
             assert loop.run(search(host, vaults.vault_of(name), "ferry"))
-        assert until(lambda: len(open_names(host)) <= 2, 40)
+        assert until(lambda: len(open_names(host)) <= 2)
         assert "north" in open_names(host)
         loop.run(in_use.aclose())
         assert loop.run(search(host, vaults.vault_of("south"), "ferry"))
-        assert until(lambda: len(open_names(host)) <= 1, 40)
+        assert until(lambda: len(open_names(host)) <= 1)
 
 
 def test_a_save_in_a_closed_vault_opens_it(vaults: Vaults) -> None:
@@ -166,7 +166,7 @@ def test_a_request_comes_before_the_visits_that_are_due(vaults: Vaults) -> None:
         for _ in range(400):
             host.residents.lanes.upkeep.plan(TurnJob(visit))
         opening = vault.begin_use()
-        assert opening.result(20) is None
+        assert opening.result(120) is None
         vault.end_use()
         assert len(visits) < 200
 
@@ -191,7 +191,7 @@ def test_a_vault_that_cannot_be_opened_is_tried_again_ever_more_seldom(vaults: V
         assert vault.failure.tries >= 1
         assert asyncio.run(search(host, vaults.vault_of("south"), "ferry"))
         (state / "index").unlink()
-        assert until(lambda: not vault.failure.reason, 40)
+        assert until(lambda: not vault.failure.reason)
         assert asyncio.run(search(host, north, "ferry"))
 
 
@@ -216,18 +216,15 @@ def test_a_new_configuration_counts_without_a_new_start(vaults: Vaults) -> None:
                 asyncio.run(search(host, north, "ferry")) != []
                 and vault.resident is not None
                 and vault.resident.memory.vault.config.recall.limit == 3
-            ),
-            40,
+            )
         )
 
 
 def test_each_vault_is_visited_after_the_start(vaults: Vaults) -> None:
     vaults.add_three()
-    began = time.monotonic()
     with hosting(vaults, idle_seconds=0.2) as host:
         assert until(lambda: all(vault.opened for vault in host.residents.vaults()))
         assert len(host.residents.vaults()) == len(WORDS)
-    assert time.monotonic() - began < 60
 
 
 def test_a_vault_that_was_asked_stays_closed_afterwards(vaults: Vaults) -> None:

@@ -141,7 +141,7 @@ def test_a_write_that_another_process_left_is_done_at_the_next_opening(vaults: V
             write_to_linked_note(memory, other)
         other.unlink()
         assert finds(host, north, "ferry")
-        assert until(lambda: "- dives like a tern" in profile.read_text(), 20)
+        assert until(lambda: "- dives like a tern" in profile.read_text())
 
 
 def test_a_vault_with_a_conflict_copy_is_scanned_when_it_is_opened(

@@ -39,7 +39,7 @@ IDS = {"north": "a1" * 16, "south": "b2" * 16, "west": "c3" * 16}
 HOST = "people.localhost"
 TOKENS = {name: f"{name}-" + name[0] * 40 for name in NAMES}
 NOTE = "Users/mira/memories/harbour.md"
-PATIENCE_SECONDS = 30
+PATIENCE_SECONDS = 120
 
 
 class OpenVaults:

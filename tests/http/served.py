@@ -22,7 +22,7 @@ from vault_memory.rules.paths.caller import Caller
 MIRA = "mira-" + "a" * 40
 TOMAS = "tomas-" + "b" * 40
 CALLERS = {MIRA: Caller("mira"), TOMAS: Caller("tomas")}
-PATIENCE_SECONDS = 30
+PATIENCE_SECONDS = 120
 
 
 @dataclass

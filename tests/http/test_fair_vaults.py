@@ -33,7 +33,7 @@ def test_a_vault_on_a_slow_disk_delays_no_other(start: Start) -> None:
     def open_slowly(name: str) -> object:
         opening[name] += 1
         if name == "north":
-            assert disk.wait(30)
+            assert disk.wait(120)
         return open_vault(name)
 
     host.vaults.memory = open_slowly  # type: ignore[assignment]

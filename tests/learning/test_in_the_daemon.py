@@ -12,7 +12,7 @@ def test_the_daemon_keeps_indexing_while_a_slow_model_answers_for_the_night(bedr
 
     def answers(question: Asked) -> Sent:
         asked.set()
-        think.wait(30)
+        think.wait(120)
         return learns(question)
 
     seen.ok(
@@ -29,7 +29,7 @@ def test_the_daemon_keeps_indexing_while_a_slow_model_answers_for_the_night(bedr
         bedroom.set(BRAIN_KIND="openai", BRAIN_BASE_URL=model.url, BRAIN_MODEL="small")
         seen.ok("end-session", "s", "--user", "mira")
         with seen.daemon() as daemon:
-            assert asked.wait(30)
+            assert asked.wait(120)
             seen.write("Users/mira/memories/kites.md", "- The red kite is in the loft\n")
             daemon.until_found("red kite")
             think.set()

@@ -66,7 +66,7 @@ def blocked_loop(
 
     def serving() -> Serving:
         begun.release()
-        assert go.wait(30)
+        assert go.wait(120)
         return Serving(memory, ALICE)
 
     yield Talk(serving), go, begun
@@ -81,7 +81,7 @@ def test_a_cancelled_call_gets_no_answer_and_delays_no_other(shelf: VaultMemory)
     with blocked_loop(shelf) as (talk, go, begun):
         talk.send(request("tools/call", 1, **STATS), request("tools/call", "1", **STATS))
         for _ in range(2):
-            assert begun.acquire(timeout=30)
+            assert begun.acquire(timeout=120)
         talk.send(cancellation(1), cancellation(77), cancellation(True), request("ping", 2))
         assert talk.next() == {"jsonrpc": "2.0", "id": 2, "result": {}}
         go.set()
@@ -96,7 +96,7 @@ def test_a_queued_call_is_not_started_after_its_cancellation(shelf: VaultMemory)
         running = range(stdio.MOST_THREADS)
         talk.send(*(request("tools/call", number, **STATS) for number in running))
         for _ in running:
-            assert begun.acquire(timeout=30)
+            assert begun.acquire(timeout=120)
         talk.send(request("tools/call", 100, **STATS), cancellation(100), request("ping", 101))
         assert talk.next()["id"] == 101
         go.set()
@@ -124,7 +124,7 @@ def test_a_reused_id_and_too_many_calls_are_refused(
 def test_a_stop_drops_queued_calls_and_finishes_the_running_one(shelf: VaultMemory):
     with blocked_loop(shelf) as (talk, go, begun):
         talk.send(request("tools/call", 1, **STATS))
-        assert begun.acquire(timeout=30)
+        assert begun.acquire(timeout=120)
         stopping = threading.Thread(target=talk.loop.stop, daemon=True)
         stopping.start()
         go.set()

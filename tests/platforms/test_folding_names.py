@@ -38,7 +38,7 @@ def folding(tmp_path: Path) -> Iterator[Outside]:
     finally:
         if process.poll() is None:
             process.terminate()
-            process.wait(10)
+            process.wait(120)
         if outside.vault.is_mount():
             subprocess.run(["umount", "--lazy", str(outside.vault)], check=False)
 

@@ -23,7 +23,7 @@ from vault_memory.api.daemon_client import BEHIND, DaemonRefused, ask
 from vault_memory.cli import main
 
 PROGRAM = (sys.executable, "-m", "vault_memory")
-PATIENCE_SECONDS = 30.0
+PATIENCE_SECONDS = 120.0
 KEYWORDS_ONLY = {"VAULT_MEMORY_EMBEDDING_KIND": "off"}
 
 Found = TypeVar("Found")
@@ -248,7 +248,7 @@ class Running:
             tell(self.pid, signal.SIGCONT)
             tell(self.pid, signal.SIGTERM)
             try:
-                self.process.wait(10)
+                self.process.wait(120)
             except subprocess.TimeoutExpired:
                 self.kill()
         for stream in (self.process.stdout, self.process.stderr):

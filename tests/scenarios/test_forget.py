@@ -199,7 +199,7 @@ def test_on_a_terminal_forget_shows_the_places_and_asks(vault_with_traces: Every
     ) as process:
         os.close(theirs)
         os.write(ours, f"{answer}\n".encode())
-        out, err = process.communicate(timeout=60)
+        out, err = process.communicate(timeout=120)
     os.close(ours)
 
     assert process.returncode == 0

@@ -169,7 +169,7 @@ def test_logs_contain_names_of_notes_but_never_their_text(outside: Outside):
         outside.write("memory/b.md", "")
     finally:
         process.terminate()
-        out, err = process.communicate(timeout=20)
+        out, err = process.communicate(timeout=120)
     assert "memory/b.md" in out + err
     assert "swordfish" not in out + err
     assert "marlin" not in out + err

@@ -16,6 +16,7 @@ from pathlib import Path
 import httpx
 import pytest
 
+from tests.effort import only_full
 from tests.scenarios.cloud import running_cloud
 from tests.scenarios.outside import PATIENCE_SECONDS, Done, Outside, until
 from tests.scenarios.outside import outside as outside
@@ -201,6 +202,8 @@ QUESTION = {
 BOTH = {"accept": "application/json, text/event-stream"}
 
 
+# 60 commands, each traced and with the model: the daemon and the server are traced in each run.
+@only_full
 @pytest.mark.timeout(900)
 def test_no_command_contacts_a_host_or_writes_a_foreign_file(traced: Traced) -> None:
     outside, run = traced.outside, traced.run

@@ -220,7 +220,7 @@ def test_turns_dropped_by_ten_programs_are_all_recorded_by_two_consecutive_daemo
         until(lambda: turns(outside))
         first.kill()
     for process in programs:
-        assert process.wait(60) == 0
+        assert process.wait(120) == 0
     with outside.daemon():
         until(lambda: len(turns(outside)) >= 400, says=lambda: len(turns(outside)))
 

@@ -18,7 +18,7 @@ from vault_memory.vault.watch.debounce import DebounceDecision, DebounceTable, S
 from vault_memory.vault.watch.watcher import Watcher
 
 FIRST = b"# Boat\n\n- the Gull leaks\n- the mast is new\n"
-PATIENCE = 10.0
+PATIENCE = 120.0
 
 
 @dataclass

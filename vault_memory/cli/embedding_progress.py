@@ -1,6 +1,7 @@
 """Shows how far the daemon is with embedding: one line on a terminal, else a line at each end."""
 
 import time
+from collections.abc import Callable
 from typing import TextIO
 
 from vault_memory.cli.options import Context
@@ -14,8 +15,11 @@ _CLEAR_LINE = "\r\x1b[K"
 class EmbeddingProgress:
     """Takes the steps of embedding, in the thread that embeds."""
 
-    def __init__(self, context: Context, terminal: TextIO | None) -> None:
+    def __init__(
+        self, context: Context, terminal: TextIO | None, clock: Callable[[], float] = time.monotonic
+    ) -> None:
         self._context = context
+        self._clock = clock
         self._terminal = terminal
         self._started = 0.0
         self._drawn = 0.0
@@ -25,7 +29,7 @@ class EmbeddingProgress:
         """Show that `completed` of `total` chunks are embedded."""
         if total < FEWEST_CHUNKS:
             return
-        now = time.monotonic()
+        now = self._clock()
         if not self._started:
             self._started, self._before = now, completed
             self._context.say(f"embedding {total:,} chunks")
@@ -33,15 +37,11 @@ class EmbeddingProgress:
             self._end(total, now - self._started)
         elif self._terminal is not None and now - self._drawn >= PAUSE_SECONDS:
             self._drawn = now
-            self._draw(self._terminal, step, completed, total)
-
-    def _draw(self, terminal: TextIO, step: str, completed: int, total: int) -> None:
-        seconds_each = (time.monotonic() - self._started) / (completed - self._before)
-        seconds_left = seconds_each * (total - completed)
-        line = picture(step, completed, total, seconds_left)
-        # Fault: a line about a note would be appended to this one, so the cursor goes back.
-        terminal.write(f"{_CLEAR_LINE}{line}\r")
-        terminal.flush()
+            seconds_each = (now - self._started) / (completed - self._before)
+            line = picture(step, completed, total, seconds_each * (total - completed))
+            # Fault: a line about a note would be appended to this one, so the cursor goes back.
+            self._terminal.write(f"{_CLEAR_LINE}{line}\r")
+            self._terminal.flush()
 
     def _end(self, total: int, seconds: float) -> None:
         self._started = 0.0

@@ -165,7 +165,7 @@ class RunningHost:
 
     def kill(self) -> None:
         warm.tell(self.pid, signal.SIGKILL)
-        self.process.wait(10)
+        self.process.wait(120)
 
 
 @contextmanager
@@ -186,7 +186,7 @@ def running_host(fleet: OperatedFleet, name: str, more: str = "") -> Iterator[Ru
     finally:
         if process.poll() is None:
             process.terminate()
-            process.wait(60)
+            process.wait(120)
         log.close()
 
 

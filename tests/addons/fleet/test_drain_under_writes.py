@@ -145,7 +145,7 @@ def test_a_drain_under_writes_loses_and_doubles_no_word(
             write_more()
             drained = fleet_of_hosts.ask("fleet", "drain", running.name)
             assert drained == {"host": running.name}
-            assert running.process.wait(60) == 0
+            assert running.process.wait(120) == 0
             write_more()
             assert running.name not in _holders(fleet_of_hosts)
             hosts.remove(running)

@@ -60,13 +60,13 @@ def test_a_copy_is_not_erased_while_a_request_opens_the_vault(forgotten: Fleet) 
 
     def wait() -> None:
         is_arriving.set()
-        assert may_arrive.wait(30)
+        assert may_arrive.wait(120)
 
     faults.meanwhile[3] = wait
     host = _host(forgotten, faults)
     request = Thread(target=host.acquire, args=(VAULT,))
     request.start()
-    assert is_arriving.wait(30)
+    assert is_arriving.wait(120)
 
     host._turn()
     may_arrive.set()

@@ -66,7 +66,7 @@ def test_a_forgotten_text_is_nowhere_that_the_fleet_reaches(
         assert east.ask(added["token"], "/v1/turns", **turn).status_code == 200
         drained = fleet_of_hosts.ask("fleet", "drain", "east")
         assert drained == {"host": "east"}
-        assert east.process.wait(60) == 0
+        assert east.process.wait(120) == 0
     assert (fleet_of_hosts.folder / "scratch" / "east").exists()
     preview = fleet_of_hosts.ask("fleet", "forget", "ann", SECRET, "--dry-run")
     assert preview["forgotten"]["receipt"] is None
@@ -147,7 +147,7 @@ def test_a_copy_on_a_host_that_does_not_answer_is_named_and_exits_with_1(
     with running_host(fleet_of_hosts, "east") as east:
         assert east.ask(added["token"], "/v1/search", query="x").status_code == 200
         assert fleet_of_hosts.ask("fleet", "drain", "east")
-        assert east.process.wait(60) == 0
+        assert east.process.wait(120) == 0
     monkeypatch.setattr(fleet_forget, "HOST_SECONDS", 0.0)
     for name, value in fleet_of_hosts.environment.items():
         monkeypatch.setenv(name, value)

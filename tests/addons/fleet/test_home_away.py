@@ -297,11 +297,11 @@ def test_a_host_goes_on_with_the_home_as_soon_as_it_answers(host: Host) -> None:
     assert host.use() is away
     fleet.save(USER, fleet.text() + "- saffron\n")
     host.faults.away = False
-    until(lambda: host.use().away is None, 30)
+    until(lambda: host.use().away is None)
     visit = host.use()
     assert visit.lease.epoch == away.lease.epoch
     assert found(visit, "saffron") == {USER}
-    until(lambda: "- milk" in fleet.text() and not kept(fleet), 30)
+    until(lambda: "- milk" in fleet.text() and not kept(fleet))
     assert fleet.text().count("- milk") == 1
     assert not visit.memory.search("tea", scopes=SCOPES).freshness.stale_files
 
@@ -331,7 +331,7 @@ def test_a_vault_that_is_only_due_waits_for_its_home(host: Host) -> None:
     host.faults.away = True
     host.fleet.ledger.wake(VAULT, datetime.now(UTC))
     host.running.start()
-    until(lambda: host.fleet.ledger.vault(VAULT).trouble == "remote_busy", 30)
+    until(lambda: host.fleet.ledger.vault(VAULT).trouble == "remote_busy")
     assert host.running.vaults() == []
 
 
@@ -402,7 +402,7 @@ def test_people_go_on_while_the_store_is_stopped(
         stoppable.stop()
         if copy == "held":
             # The host notices it at its next look, and goes on.
-            until(_is_stale(east, token), 60)
+            until(_is_stale(east, token))
         answer = east.ask(token, "/v1/search", query="cocoa")
         assert answer.status_code == 200, answer.text
         notes = {hit["note"] for hit in answer.json()["hits"]}
@@ -423,7 +423,7 @@ def test_people_go_on_while_the_store_is_stopped(
         compacted = _call_tool(east, token, "memory_compact", text="They like cocoa")
         assert compacted.status_code == 503, compacted.text
         stoppable.start()
-        until(_is_back(fleet, home, "I saw the lighthouse"), 60)
+        until(_is_back(fleet, home, "I saw the lighthouse"))
         texts = b"".join(fleet.texts(home).values()).decode()
         assert texts.count("I saw the lighthouse") == 1
         answer = east.ask(token, "/v1/search", query="cocoa harbour saffron")

@@ -185,7 +185,7 @@ def test_a_drained_host_ends_without_a_lost_request(
         drained = fleet_of_hosts.ask("fleet", "drain", leaving)
         assert drained == {"host": leaving}
         process = next(host for host in hosts if host.name == leaving).process
-        assert process.wait(60) == 0
+        assert process.wait(120) == 0
         before = answered[0]
         until(lambda: answered[0] > before + 4)
     finally:

@@ -38,7 +38,7 @@ class SlowModel:
         with self._lock:
             self.waiting += 1
             self.most = max(self.most, self.waiting)
-        self.may_answer.wait(60)
+        self.may_answer.wait(120)
         with self._lock:
             self.waiting -= 1
         return learns(asked)
@@ -119,14 +119,14 @@ def test_few_nights_ask_the_model_at_once_and_nobody_waits_for_them(
         entry.visit.run(append("b", "- coffee", datetime.now(UTC)))
         entry.note_kept()
         host.release(entry)
-        until(lambda: "- coffee" in fleet.text_of(AWAKE), 30)
+        until(lambda: "- coffee" in fleet.text_of(AWAKE))
         assert slow.waiting == NIGHT_THREADS
         slow.may_answer.set()
         until(lambda: host.nights.nights == 0)
         # The others found no place, and come later.
         for vault in VAULTS:
             fleet.ledger.wake(vault, datetime.now(UTC))
-        until(lambda: all(_is_asked(model, vault) for vault in VAULTS), 60)
+        until(lambda: all(_is_asked(model, vault) for vault in VAULTS))
     finally:
         slow.may_answer.set()
         host.close()

@@ -516,7 +516,7 @@ def test_two_hooks_that_a_host_runs_at_once_record_one_turn(filled_vault: Outsid
         assert process.stdin is not None
         process.stdin.write(said.encode())
         process.stdin.close()
-    assert [process.wait(60) for process in processes] == [0] * 4
+    assert [process.wait(120) for process in processes] == [0] * 4
 
     with VaultMemory.open(filled_vault.vault, environment=filled_vault.environment) as memory:
         recorded = memory.conversations.transcripts.of("user:mira")
@@ -723,7 +723,7 @@ def test_a_host_that_sends_no_payload_is_not_waited_for(filled_vault: Outside) -
         text=True,
     )
     with process:
-        code = process.wait(30)
+        code = process.wait(120)
         assert process.stdout is not None
         assert process.stderr is not None
         assert (code, process.stdout.read()) == (0, "")

@@ -19,7 +19,7 @@ from vault_memory.http.listen import Server, at_address
 
 HOST = "vault-test.localhost"
 CSRF = re.compile(r'name="csrf" value="([0-9a-f]{64})"')
-PATIENCE_SECONDS = 30
+PATIENCE_SECONDS = 120
 ALL_RIGHTS = Rights()
 NO_SETUP = SetupOffer()
 

@@ -379,7 +379,7 @@ def test_open_tabs_do_not_close_the_pages_of_one_another(start: Start) -> None:
         # A person who presses a link goes before a tab that only waits.
         assert south_browser.get("/notes").status_code == 200
 
-        assert tab.is_over.wait(10)
+        assert tab.is_over.wait(120)
         assert host.pages.vaults() == [IDS["south"]]
 
 
@@ -392,7 +392,7 @@ def test_a_vault_that_has_to_close_ends_its_tabs(start: Start) -> None:
 
         host.pages.end_soon(IDS["north"])
 
-        assert tab.is_over.wait(10)
+        assert tab.is_over.wait(120)
         until(lambda: host.vaults.in_use["north"] == 0)
         assert not other.is_over.is_set()
         assert host.pages.vaults() == [IDS["south"]]

@@ -189,7 +189,7 @@ def test_a_killed_download_leaves_nothing_half(
         handler.end_headers()
         handler.wfile.write(content[: len(content) // 2])
         handler.wfile.flush()
-        server.released.wait(30)
+        server.released.wait(120)
 
     page = f'<a href="{server.url}/{FILE}">{FILE}</a>'.encode()
     server.script = [says(200, page, Content_Type="text/html"), stuck]

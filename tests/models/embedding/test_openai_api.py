@@ -202,7 +202,7 @@ def test_an_endless_answer_is_cut_off(
 
 
 def test_a_silent_server_is_abandoned_at_the_timeout(server: ScriptedServer) -> None:
-    server.script = [lambda _handler: server.released.wait(20) and None]
+    server.script = [lambda _handler: server.released.wait(120) and None]
 
     with pytest.raises(EmbedderUnavailable, match=r"no answer within 0\.2 s"):
         ApiEmbedder(settings_for(server), timeout=0.2).embed(["tea"], query=True)

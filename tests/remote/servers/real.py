@@ -109,7 +109,7 @@ def _free_port() -> int:
 def _stop(process: "subprocess.Popen[bytes]") -> None:
     if process.stdin and not process.stdin.closed:
         process.stdin.close()
-    process.wait(15)
+    process.wait(120)
 
 
 def _wait_for(port: int, base: Path, seconds: float = 30) -> None:

@@ -191,7 +191,7 @@ def _start_seaweed() -> S3Store:
     def stop() -> None:
         if process.stdin and not process.stdin.closed:
             process.stdin.close()
-        process.wait(15)
+        process.wait(120)
         for port in ports.values():
             for socket_file in Path("/tmp").glob(f"seaweedfs-*-{port}.sock"):
                 socket_file.unlink(missing_ok=True)

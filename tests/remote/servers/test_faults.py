@@ -290,13 +290,13 @@ def test_a_file_is_locked_for_others_during_its_upload(
 
         def slowly() -> Iterator[bytes]:
             yield b"new "
-            wait_until(lambda: session.get(f"{nextcloud_url}a.md", timeout=5).status_code == 423)
+            wait_until(lambda: session.get(f"{nextcloud_url}a.md", timeout=120).status_code == 423)
             yield b"text\n"
 
         with requests.Session() as writer:
             writer.auth = session.auth
-            assert writer.put(f"{nextcloud_url}a.md", data=slowly(), timeout=5).status_code == 204
-        assert session.get(f"{proxy.url}a.md", timeout=5).content == b"new text\n"
+            assert writer.put(f"{nextcloud_url}a.md", data=slowly(), timeout=120).status_code == 204
+        assert session.get(f"{proxy.url}a.md", timeout=120).content == b"new text\n"
 
 
 def test_the_proxy_works_in_front_of_a_real_server(server_named: Callable[[str], Server]) -> None:
@@ -328,10 +328,10 @@ def test_a_crashing_app_is_not_mistaken_for_a_broken_connection() -> None:
         Front(Broken()) as front,
         pytest.raises(requests.ConnectionError),
     ):
-        requests.get(front.url, timeout=5)
+        requests.get(front.url, timeout=120)
 
 
-def wait_until(true: Callable[[], bool], seconds: float = 10) -> None:
+def wait_until(true: Callable[[], bool], seconds: float = 120) -> None:
     deadline = time.monotonic() + seconds
     while not true():
         assert time.monotonic() < deadline

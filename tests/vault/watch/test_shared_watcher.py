@@ -26,7 +26,7 @@ from vault_memory.vault.watch.shared_watcher import SharedWatcher
 from vault_memory.vault.watch.vault_watch import VaultWatch, WatchEnded
 from vault_memory.vault.watch.watcher import root_identity
 
-PATIENCE = 10.0
+PATIENCE = 120.0
 SETTINGS = Watch(poll_seconds=30.0, sweep_seconds=300.0)
 
 

@@ -20,7 +20,7 @@ from vault_memory.vault.watch.change_queue import ChangeHints, QueueMarker
 from vault_memory.vault.watch.mounts import file_system, watchable
 from vault_memory.vault.watch.watcher import OwnEvents, Watcher
 
-PATIENCE = 10.0
+PATIENCE = 120.0
 
 
 @pytest.fixture

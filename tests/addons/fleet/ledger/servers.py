@@ -93,7 +93,7 @@ class PostgresServer:
         """End the server as an operator does, which cuts all connections, and start it again."""
         assert self._process is not None
         self.send(signal.SIGINT)
-        self._process.wait(30)
+        self._process.wait(120)
         self.start()
 
     @property
@@ -108,7 +108,7 @@ class PostgresServer:
     def _signal_all(self, number: signal.Signals) -> None:
         assert self._process is not None
         os.killpg(self._group, number)
-        self._process.wait(30)
+        self._process.wait(120)
 
     # --- Databases ---
 

@@ -124,7 +124,7 @@ def test_two_processes_share_one_new_file(tmp_path: Path, project: Path) -> None
     )
     command = [sys.executable, "-c", program, str(path)]
     processes = [subprocess.Popen(command, cwd=project, stdout=subprocess.PIPE) for _ in range(4)]
-    fleets = {process.communicate(timeout=60)[0] for process in processes}
+    fleets = {process.communicate(timeout=120)[0] for process in processes}
 
     assert len(fleets) == 1
     assert fleets.pop().strip()
@@ -150,7 +150,7 @@ def test_an_operation_in_sqlite_survives_kill_9(tmp_path: Path, project: Path) -
     assert process.stdout is not None
     lines = [process.stdout.readline() for _ in range(20)]
     process.kill()
-    lines += process.communicate(timeout=30)[0].splitlines()
+    lines += process.communicate(timeout=120)[0].splitlines()
 
     with closing(LocalLedger(path)) as ledger:
         lease = ledger.take(vault, "north", "")

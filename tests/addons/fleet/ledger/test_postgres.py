@@ -150,7 +150,7 @@ def test_operations_of_many_threads_commit_in_the_order_of_their_numbers(
             names = [b"%d" % number for number in range(200)]
             list(pool.map(lambda name: ledger.keep(vault, name, name.decode()), names))
             done.set()
-            folding.result(60)
+            folding.result(120)
 
     assert sorted(folded) == sorted(names)
 
@@ -177,7 +177,7 @@ def test_a_connection_cut_in_the_middle_of_a_call_is_an_error_and_the_next_call_
         cut_connections(postgres_book)
 
         with pytest.raises(LedgerAway) as error:
-            call.result(20)
+            call.result(120)
 
         assert error.value.code == "ledger_away"
         assert error.value.hint
@@ -374,4 +374,4 @@ def test_a_server_that_shuts_down_is_named(own_server: PostgresServer) -> None:
         own_server.send(signal.SIGINT)
 
         with pytest.raises(LedgerAway, match=r"shutting down|cut"):
-            call.result(20)
+            call.result(120)
