@@ -230,7 +230,9 @@ def test_a_polled_vault_tells_of_notes_and_audit_files(outside: Outside):
         # The first poll with a client has no earlier one to compare with.
         since = until(lambda: lost_id(memory))
 
-        memory.apply("USER.md", [op | {"line": "a tern"}], source="cli")
+        edit = memory.apply("USER.md", [op | {"line": "a tern"}], source="cli")
+        # A note that is in use at first is written later.
+        until(lambda: edit.changed or memory.edits.process_due() or not memory.edits.waiting())
 
         notes = told(memory, since, lambda notes: len(notes) >= 2)
     assert notes >= {"USER.md"}
