@@ -120,11 +120,12 @@ def memory_of(device: Outside) -> list[tuple[str, str, str]]:
 
 
 def first_hits(device: Outside) -> dict[str, Any]:
-    hits = {question: device.search(question)["hits"] for question in QUESTIONS}
-    return {
-        question: (hits[0]["note"], hits[0]["lines"], hits[0]["scope"], hits[0]["text"])
-        for question, hits in hits.items()
-    }
+    with VaultMemory.open(device.vault, environment=device.environment) as memory:
+        hits = {
+            question: memory.search(question, scopes=memory.scopes()).hits[0]
+            for question in QUESTIONS
+        }
+    return {question: (hit.note, hit.lines, hit.scope, hit.text) for question, hit in hits.items()}
 
 
 @pytest.mark.parametrize("kind", LAYOUTS)
