@@ -70,7 +70,7 @@ def test_no_simulated_history_with_new_seeds_loses_a_line(seeds_from: int, tmp_p
     try:
         lives(range(seeds_from, seeds_from + MOVING), real(tmp_path))
     except AssertionError as error:
-        command = "python -m pytest tests/simulated/test_world.py -k no_run_has_told"
+        command = "python -m pytest tests/simulated/test_world.py -k with_new_seeds"
         again = f"{command} --seeds-from {seeds_from}"
         raise AssertionError(f"{error}\nagain: {again}") from error
 
