@@ -165,7 +165,7 @@ def test_a_feed_that_is_closed_does_not_wait_for_the_daemon(memory: VaultMemory)
 
         assert waiting.result() is None
 
-    assert time.monotonic() - began < 10
+    assert time.monotonic() - began < 15, "it waited for the daemon"
     assert feed.ask() is None
 
 
