@@ -16,6 +16,7 @@ from vault_memory.markdown.blocks.outline import outline
 from vault_memory.markdown.chunking import chunker as chunks_module
 from vault_memory.markdown.chunking.chunk_text import MARKER, Chunk, embed_text, identity
 from vault_memory.markdown.chunking.chunker import chunk
+from vault_memory.markdown.chunking.hidden_blocks import is_navigation
 from vault_memory.markdown.chunking.long_runs import without_long_runs
 from vault_memory.markdown.chunking.splitter import CAP, cut
 from vault_memory.markdown.document import parse, render
@@ -25,16 +26,23 @@ long_notes = st.lists(st.one_of(notes, long_texts, ordinary_notes), max_size=3).
 
 
 def lines_with_text(raw: bytes) -> list[int]:
-    """The lines that say something: all but blank ones, headings, rules, front matter's edges, and bare markers."""
+    """The lines that say something.
+
+    Blank lines, headings, rules, the edges of front matter and bare markers say nothing, nor do
+    links to other notes without a word beside them.
+    """
     note = outline(raw)
     silent = {0, note.body - 1} if note.body else set()
     for block in note.blocks:
-        if block.kind in ("heading", "rule"):
+        links = is_navigation("\n".join(note.lines[block.first : block.end]))
+        if links or block.kind in ("heading", "rule"):
             silent.update(range(block.first, block.end))
     return [
         number
         for number, line in enumerate(note.lines)
-        if line.strip() and number not in silent and not MARKER.fullmatch(line.rstrip())
+        if line.strip()
+        and number not in silent
+        and not (is_navigation(line) or MARKER.fullmatch(line.rstrip()))
     ]
 
 
@@ -77,6 +85,8 @@ def violation(raw: bytes) -> str:
 @example("- " + "あ" * 500 + "\n  - - y", "\n")
 @example("---\ntitle: a\n---\n# T\n\n## Empty\n", "\r\n")
 @example("日本語。" * 400, "\n")
+@example("- [x](y)", "\n")
+@example("- tea\n- [x](y)\n  [[z]]", "\n")
 def test_every_line_is_in_one_chunk_or_split_across_its_pieces(note: str, line_end: str) -> None:
     assert violation(note.replace("\n", line_end).encode()) == ""
 
