@@ -5,13 +5,14 @@ lines are removed and the new ones added. No HTML is made here, and hidden lette
 """
 
 import re
-from bisect import bisect_left
 from collections import Counter
-from collections.abc import Hashable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from itertools import groupby, islice, pairwise
+from itertools import chain, groupby, islice
 from operator import itemgetter
 from typing import Literal, NamedTuple
+
+from vault_memory.markdown.merging.line_merge import hunks
 
 __all__ = ["DiffLine", "lines"]
 
@@ -39,11 +40,6 @@ _UNSPACED = "\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af"
 """Scripts without blanks between words"""
 _WORD = re.compile(rf"[{_UNSPACED}]|[^\W{_UNSPACED}]+|[^\w\s]")
 _TOKEN = re.compile(rf"[{_UNSPACED}]|[^\W{_UNSPACED}]+|\s+|.", re.DOTALL)
-MOST_CELLS = 64_000_000
-"""Pairs of lines that are compared exactly between two anchors; eight of them take a byte"""
-
-Pair = tuple[int, int]
-"""The indexes of an equal element in the old and in the new sequence"""
 
 
 # --- Changed words ---
@@ -65,7 +61,9 @@ class WordMarker:
             removed[old], added[new] = _compared(old_lines[old], new_lines[new])
         return removed, added
 
-    def _versions(self, old_lines: Sequence[str], new_lines: Sequence[str]) -> Iterator[Pair]:
+    def _versions(
+        self, old_lines: Sequence[str], new_lines: Sequence[str]
+    ) -> Iterator[tuple[int, int]]:
         """Yield the lines that are versions of each other, in order."""
         next_new = 0
         for old_index, old in enumerate(old_lines):
@@ -119,20 +117,19 @@ def _compared(old: str, new: str) -> tuple[Line, Line]:
     new_text, new_end = _split_end(new)
     old_tokens = _TOKEN.findall(old_text)
     new_tokens = _TOKEN.findall(new_text)
-    pairs = common_pairs(old_tokens, new_tokens)
-    equal_old = {index for index, _ in pairs}
-    equal_new = {index for _, index in pairs}
-    old_line = _marked(old_tokens, equal_old)
-    new_line = _marked(new_tokens, equal_new)
+    changed = hunks(old_tokens, new_tokens)
+    old_line = _marked(old_tokens, [range(hunk.first, hunk.end) for hunk in changed])
+    new_line = _marked(new_tokens, [range(hunk.side_first, hunk.side_end) for hunk in changed])
     if old_end != new_end:
         old_line += _line_end(old_end)
         new_line += _line_end(new_end)
     return old_line, new_line
 
 
-def _marked(tokens: Sequence[str], equal: set[int]) -> Line:
+def _marked(tokens: Sequence[str], changes: Sequence[range]) -> Line:
     """Return tokens joined to parts, each equal or changed."""
-    changed = [index not in equal for index in range(len(tokens))]
+    indexes = set(chain.from_iterable(changes))
+    changed = [index in indexes for index in range(len(tokens))]
     # A blank between two changed words belongs to them.
     for index in range(1, len(tokens) - 1):
         if tokens[index].isspace() and changed[index - 1] and changed[index + 1]:
@@ -144,145 +141,6 @@ def _marked(tokens: Sequence[str], equal: set[int]) -> Line:
 def unmarked(line: str) -> Line:
     """Return a line as one part, without its line end."""
     return ((line.rstrip("\r\n"), False),)
-
-
-# --- Common pairs ---
-
-# Finds the longest row of elements that two sequences have in common, in bounded time.
-
-
-def common_pairs(old: Sequence[Hashable], new: Sequence[Hashable]) -> list[Pair]:
-    """Return equal elements in the order of both sequences.
-
-    Elements that each sequence has once are anchors; between two anchors the longest common
-    subsequence is taken.
-    """
-    pairs: list[Pair] = []
-    start = (-1, -1)
-    end = (len(old), len(new))
-    edges = [start, *_anchors(old, new), end]
-    for before, after in pairwise(edges):
-        old_range = range(before[0] + 1, after[0])
-        new_range = range(before[1] + 1, after[1])
-        pairs += _pairs_between(old, new, old_range, new_range)
-        pairs.append(after)
-    return pairs[:-1]
-
-
-def _anchors(old: Sequence[Hashable], new: Sequence[Hashable]) -> list[Pair]:
-    """Return the longest increasing row of elements that each sequence has once."""
-    old_counts = Counter(old)
-    new_counts = Counter(new)
-    new_indexes = {element: index for index, element in enumerate(new)}
-    candidates: list[Pair] = []
-    for index, element in enumerate(old):
-        if old_counts[element] == 1 and new_counts[element] == 1:
-            pair = (index, new_indexes[element])
-            candidates.append(pair)
-    return _longest_increasing(candidates)
-
-
-def _longest_increasing(candidates: Sequence[Pair]) -> list[Pair]:
-    """Return the longest subsequence of pairs in which the second number increases."""
-    lowest_ends: list[int] = []
-    last_of_length: list[int] = []
-    previous: list[int] = []
-    for number, (_, position) in enumerate(candidates):
-        length = bisect_left(lowest_ends, position)
-        previous.append(last_of_length[length - 1] if length else -1)
-        lowest_ends[length : length + 1] = [position]
-        last_of_length[length : length + 1] = [number]
-    chain: list[Pair] = []
-    if not candidates:
-        return chain
-    number = last_of_length[-1]
-    while number >= 0:
-        chain.append(candidates[number])
-        number = previous[number]
-    return chain[::-1]
-
-
-def _pairs_between(
-    old: Sequence[Hashable], new: Sequence[Hashable], old_range: range, new_range: range
-) -> list[Pair]:
-    """Return the pairs within two ranges, without elements that only one of them has."""
-    new_elements = {new[index] for index in new_range}
-    old_indexes = [index for index in old_range if old[index] in new_elements]
-    old_elements = {old[index] for index in old_indexes}
-    new_indexes = [index for index in new_range if new[index] in old_elements]
-    # Fault: two texts of 20,000 lines, `a` and `b` in turns, would take minutes.
-    if len(old_indexes) * len(new_indexes) > MOST_CELLS:
-        return _equal_ends(old, new, old_range, new_range)
-    old_shared = [old[index] for index in old_indexes]
-    new_shared = [new[index] for index in new_indexes]
-    pairs: list[Pair] = []
-    for first, second in _longest_common(old_shared, new_shared):
-        pair = (old_indexes[first], new_indexes[second])
-        pairs.append(pair)
-    return pairs
-
-
-def _equal_ends(
-    old: Sequence[Hashable], new: Sequence[Hashable], old_range: range, new_range: range
-) -> list[Pair]:
-    """Return the equal elements at the start, and those at the end."""
-    shortest = min(len(old_range), len(new_range))
-    head = _equal_count(old, new, old_range[:shortest], new_range[:shortest])
-    left = shortest - head
-    old_end = old_range[::-1][:left]
-    new_end = new_range[::-1][:left]
-    tail = _equal_count(old, new, old_end, new_end)
-    starts = zip(old_range[:head], new_range[:head], strict=True)
-    ends = zip(old_end[:tail], new_end[:tail], strict=True)
-    return [*starts, *reversed(list(ends))]
-
-
-def _equal_count(
-    old: Sequence[Hashable], new: Sequence[Hashable], old_range: range, new_range: range
-) -> int:
-    for count, (first, second) in enumerate(zip(old_range, new_range, strict=True)):
-        if old[first] != new[second]:
-            return count
-    return len(old_range)
-
-
-def _longest_common(old: Sequence[Hashable], new: Sequence[Hashable]) -> list[Pair]:
-    """Return a longest common subsequence, by Hyyrö's bit-parallel algorithm.
-
-    A row of the usual table is one integer. Its bit is 0 where the table grows from the column
-    before. So a row of a thousand columns takes a few operations.
-    """
-    rows = _bit_rows(old, new)
-    pairs: list[Pair] = []
-    row = len(old)
-    column = len(new)
-    while row and column:
-        last_column = 1 << (column - 1)
-        if rows[row] & last_column:
-            column -= 1
-        elif not rows[row - 1] & last_column:
-            row -= 1
-        else:
-            row -= 1
-            column -= 1
-            pairs.append((row, column))
-    return pairs[::-1]
-
-
-def _bit_rows(old: Sequence[Hashable], new: Sequence[Hashable]) -> list[int]:
-    """Return a row for each number of elements of `old`, from none to all."""
-    places: dict[Hashable, int] = {}
-    for index, element in enumerate(new):
-        places[element] = places.get(element, 0) | 1 << index
-    all_bits = (1 << len(new)) - 1
-    row = all_bits
-    rows = [row]
-    for element in old:
-        matches = row & places.get(element, 0)
-        carried = row + matches
-        row = (carried | row - matches) & all_bits
-        rows.append(row)
-    return rows
 
 
 # --- The comparison ---
@@ -348,26 +206,14 @@ class _Block(NamedTuple):
 
 def _blocks(texts: _Texts) -> Iterator[_Block]:
     """Yield all blocks in order, by turns equal and different."""
-    # The end of both texts closes the last block as an equal pair would.
-    sizes = (len(texts.old), len(texts.new))
-    start = end = (0, 0)
-    """The equal lines that were not yielded yet"""
-    pairs = common_pairs(texts.old, texts.new)
-    for pair in [*pairs, sizes]:
-        if pair != end:
-            if start != end:
-                yield _block(True, start, end)
-            yield _block(False, end, pair)
-            start = pair
-        end = (pair[0] + 1, pair[1] + 1)
-    if start != sizes:
-        yield _block(True, start, sizes)
-
-
-def _block(are_equal: bool, start: Pair, end: Pair) -> _Block:
-    old = range(start[0], end[0])
-    new = range(start[1], end[1])
-    return _Block(are_equal, old, new)
+    old_end = new_end = 0
+    for first, end, new_first, new_last in hunks(texts.old, texts.new):
+        if first > old_end:
+            yield _Block(True, range(old_end, first), range(new_end, new_first))
+        old_end, new_end = end, new_last
+        yield _Block(False, range(first, old_end), range(new_first, new_end))
+    if old_end < len(texts.old):
+        yield _Block(True, range(old_end, len(texts.old)), range(new_end, len(texts.new)))
 
 
 def _diff(texts: _Texts, context: int, marker: WordMarker) -> Iterator[DiffLine]:

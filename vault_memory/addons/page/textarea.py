@@ -7,13 +7,10 @@ form. All other lines keep their bytes: line ends, byte order mark, absent last 
 import re
 from codecs import BOM_UTF8
 from collections.abc import Sequence
-from difflib import SequenceMatcher
-from itertools import zip_longest
 
 from vault_memory.errors import UsageError
+from vault_memory.markdown.merging.line_merge import hunks
 
-MOST_LINES = 4000
-"""Lines of the changed part above which lines are paired by their order alone"""
 _NEWLINE = re.compile(r"\r\n|\r|\n")
 
 
@@ -81,41 +78,11 @@ def _ends(
 def _base_indexes(lines: Sequence[bytes], base_lines: Sequence[bytes]) -> list[int | None]:
     """Returns for each line the line of the note that it was, or that it replaces; None: it is new."""
     indexes: list[int | None] = []
-    for base_range, line_range in _pairs(lines, base_lines):
-        for base_index, _ in zip_longest(base_range, line_range):
-            if len(indexes) < line_range.stop:
-                indexes.append(base_index)
-    return indexes
-
-
-def _pairs(lines: Sequence[bytes], base_lines: Sequence[bytes]) -> list[tuple[range, range]]:
-    """Returns the blocks of lines that belong together: of the note, and of the form."""
-    head = _equal_lines(lines, base_lines)
-    shorter = min(len(lines), len(base_lines))
-    tail = _equal_lines(lines[head:][::-1], base_lines[head:][::-1])
-    tail = min(tail, shorter - head)
-    base_end = len(base_lines) - tail
-    end = len(lines) - tail
-    middle = [(range(head, base_end), range(head, end))]
-    # Fault: many equal lines take quadratic time to compare.
-    if end - head + base_end - head <= MOST_LINES:
-        matcher = SequenceMatcher(None, base_lines[head:base_end], lines[head:end])
-        middle = [
-            (range(head + first, head + last), range(head + start, head + stop))
-            for _, first, last, start, stop in matcher.get_opcodes()
-        ]
-    return [
-        (range(head), range(head)),
-        *middle,
-        (range(base_end, len(base_lines)), range(end, len(lines))),
-    ]
-
-
-def _equal_lines(lines: Sequence[bytes], others: Sequence[bytes]) -> int:
-    """Returns how many lines are equal at the beginning."""
-    count = 0
-    for line, other in zip(lines, others, strict=False):
-        if line != other:
-            break
-        count += 1
-    return count
+    base_end = 0
+    for first, end, form_first, form_end in hunks(base_lines, lines):
+        indexes += range(base_end, first)
+        replaced = range(first, end)[: form_end - form_first]
+        indexes += replaced
+        indexes += [None] * (form_end - form_first - len(replaced))
+        base_end = end
+    return [*indexes, *range(base_end, len(base_lines))]

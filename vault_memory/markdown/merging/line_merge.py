@@ -1,8 +1,12 @@
-"""Merges lines of text that has no structure. Changes that touch each other are a conflict."""
+"""Merges lines of text that has no structure. Changes that touch each other are a conflict.
+
+`hunks` compares any two sequences in bounded time, which `difflib` alone does not. Merges, diffs
+and text fields use it.
+"""
 
 from bisect import bisect_left
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Hashable, Iterator, Sequence
 from itertools import pairwise
 from typing import NamedTuple
 
@@ -10,6 +14,8 @@ SMALL = 200
 """Up to how many lines a stretch without an anchor is compared in full"""
 
 Lines = Sequence[bytes]
+Elements = Sequence[Hashable]
+"""Lines, or the words of a line"""
 
 
 class LineHunk(NamedTuple):
@@ -48,7 +54,7 @@ class _Range(NamedTuple):
 
 def merge_lines(base: Lines, ours: Lines, theirs: Lines) -> list[Stretch] | None:
     """Return the stretches of the result in order; None where both sides changed one place."""
-    our_hunks, their_hunks = _hunks(base, ours), _hunks(base, theirs)
+    our_hunks, their_hunks = hunks(base, ours), hunks(base, theirs)
     our_changes = _changes_only_in_ours(ours, theirs, our_hunks, their_hunks)
     if our_changes is None:
         return None
@@ -93,20 +99,20 @@ def _is_same_change(ours: Lines, theirs: Lines, mine: LineHunk, yours: LineHunk)
     return our_lines == theirs[yours.side_first : yours.side_end]
 
 
-def _hunks(base: Lines, side: Lines) -> list[LineHunk]:
+def hunks(base: Elements, side: Elements) -> list[LineHunk]:
     """Return the stretches where a side differs from the base, in order."""
-    hunks: list[LineHunk] = []
+    found: list[LineHunk] = []
     base_line = side_line = 0
     for first, side_first, length in [*_runs(base, side), (len(base), len(side), 0)]:
         if first > base_line or side_first > side_line:
             hunk = LineHunk(first=base_line, end=first, side_first=side_line, side_end=side_first)
-            hunks.append(hunk)
+            found.append(hunk)
         base_line = first + length
         side_line = side_first + length
-    return hunks
+    return found
 
 
-def _runs(base: Lines, side: Lines) -> list[Run]:
+def _runs(base: Elements, side: Elements) -> list[Run]:
     """Return the equal stretches of the base and a side, in order."""
     runs: list[Run] = []
     pending = [_Range(0, len(base), 0, len(side))]
@@ -125,7 +131,9 @@ def _runs(base: Lines, side: Lines) -> list[Run]:
     return sorted(runs)
 
 
-def _without_equal_edges(base: Lines, side: Lines, stretch: _Range, runs: list[Run]) -> _Range:
+def _without_equal_edges(
+    base: Elements, side: Elements, stretch: _Range, runs: list[Run]
+) -> _Range:
     """Record the equal lines at both ends of a stretch; return the lines between them."""
     first, end, side_first, side_end = stretch
     while first < end and side_first < side_end and base[first] == side[side_first]:
@@ -152,7 +160,7 @@ def _ranges_between(anchors: list[tuple[int, int]], stretch: _Range) -> Iterator
         )
 
 
-def _compare_in_full(base: Lines, side: Lines, stretch: _Range) -> Iterator[Run]:
+def _compare_in_full(base: Elements, side: Elements, stretch: _Range) -> Iterator[Run]:
     from difflib import SequenceMatcher  # few merges need it, and it loads slowly
 
     first, end, side_first, side_end = stretch
@@ -162,7 +170,7 @@ def _compare_in_full(base: Lines, side: Lines, stretch: _Range) -> Iterator[Run]
             yield Run(first=first + i, side_first=side_first + j, length=length)
 
 
-def _anchors(base: Lines, side: Lines) -> list[tuple[int, int]]:
+def _anchors(base: Elements, side: Elements) -> list[tuple[int, int]]:
     """Return lines that occur once in both: the longest series with the same order in both."""
     base_counts, side_counts = Counter(base), Counter(side)
     side_numbers = {line: number for number, line in enumerate(side)}
