@@ -1,5 +1,6 @@
 """Items: spans of bytes, the lenient grammar, and the text by which they are compared."""
 
+import unicodedata
 from datetime import date
 
 import pytest
@@ -9,6 +10,7 @@ from hypothesis import strategies as st
 from tests.markdown.shapes import notes
 from vault_memory.markdown.editable_region import top_region
 from vault_memory.markdown.items import ItemFields, normalised, parse_item
+from vault_memory.markdown.letters import folded, without_case
 
 
 def test_an_item_includes_its_continuation_lines_and_children() -> None:
@@ -113,3 +115,13 @@ def test_items_with_the_same_meaning_normalise_to_the_same_text(one: str, other:
 def test_items_with_different_meanings_normalise_differently() -> None:
     assert normalised("- likes tea") != normalised("- likes teas")
     assert normalised("- call (at noon)") != normalised("- call")
+
+
+@given(st.text())
+def test_letters_of_any_composition_have_one_form_without_case(text: str) -> None:
+    assert without_case(unicodedata.normalize("NFD", text)) == without_case(text)
+
+
+def test_a_path_without_case_keeps_its_signs() -> None:
+    assert without_case("E\u0301LAN’S stra\u00dfe") == "élan’s strasse"
+    assert folded("E\u0301LAN’S stra\u00dfe") == "élan's strasse"

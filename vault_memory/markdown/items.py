@@ -8,7 +8,6 @@ fails, and unknown parts stay in the text.
 
 import datetime
 import re
-import unicodedata
 from collections.abc import Callable
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -92,8 +91,7 @@ def normalised(text: str) -> str:
     Marker, trailing metadata, case, blanks and full stop do not count.
     """
     text, _ = split_metadata(_own_text(text)[0])
-    # Folding the case can give letters that are not composed.
-    text = unicodedata.normalize("NFC", unicodedata.normalize("NFC", text).casefold())
+    text = text.lower() if text.isascii() else letters.without_case(text)
     return text.rstrip(" .。")
 
 

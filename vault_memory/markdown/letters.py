@@ -57,12 +57,17 @@ def one_form(text: str) -> str:
     return composed if plain == composed else unicodedata.normalize("NFC", plain)
 
 
-def folded(text: str) -> str:
-    """Return a text in one form and one case; blanks and markup stay."""
+def without_case(text: str) -> str:
+    """Return a text with composed letters, in one case. Signs stay as they are, as in a path."""
     if text.isascii():
         return text.lower()
     # Folding the case can give letters that are not composed.
-    return unicodedata.normalize("NFC", one_form(text).casefold())
+    return unicodedata.normalize("NFC", unicodedata.normalize("NFC", text).casefold())
+
+
+def folded(text: str) -> str:
+    """Return a text in one form and one case; blanks and markup stay."""
+    return text.lower() if text.isascii() else without_case(one_form(text))
 
 
 def folded_line(text: str) -> str:

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from vault_memory.errors import BadPath, NoteNotFound, UsageError
 from vault_memory.lazy import lazy_module
+from vault_memory.markdown.letters import without_case
 from vault_memory.rules.memory_tool import tool_texts
 from vault_memory.rules.memory_tool.tool_paths import (
     ROOT,
@@ -14,7 +15,6 @@ from vault_memory.rules.memory_tool.tool_paths import (
     shown_name,
 )
 from vault_memory.rules.paths.caller import Caller
-from vault_memory.rules.paths.filenames import clash_key
 
 if TYPE_CHECKING:
     from vault_memory.edits import people
@@ -131,8 +131,8 @@ class MemoryFolder:
         """Raise CommandRefused where no new note can be, with the text `exists` for an old one."""
         self._check_name(path)
         # A disk that folds case would put two names into one file.
-        names = {clash_key(name) for name in self.sizes_below(self.path(ROOT))}
-        is_file = clash_key(note_name(path.relative)) in names
+        names = {without_case(name) for name in self.sizes_below(self.path(ROOT))}
+        is_file = without_case(note_name(path.relative)) in names
         if is_file or self.sizes_below(path):
             raise CommandRefused(exists.format(path=path.path))
         segments = path.relative.split("/")
@@ -163,7 +163,7 @@ class MemoryFolder:
 
 def _is_file(folder: str, names: set[str]) -> bool:
     """Whether a folder of a new note has the name of a file, its own name or its shown one."""
-    if clash_key(folder) in names:
+    if without_case(folder) in names:
         return True
     note = note_name(folder)
-    return shown_name(note) == folder and clash_key(note) in names
+    return shown_name(note) == folder and without_case(note) in names

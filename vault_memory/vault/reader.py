@@ -10,7 +10,6 @@ import errno
 import os
 import stat
 import threading
-import unicodedata
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from enum import Enum
@@ -18,6 +17,7 @@ from typing import TYPE_CHECKING, BinaryIO, NamedTuple
 
 from vault_memory.errors import BadPath, NoteNotFound, NoteUnreadable, VaultUnreachable
 from vault_memory.lazy import lazy_module
+from vault_memory.markdown.letters import without_case
 from vault_memory.rules.paths.filenames import inside
 from vault_memory.vault.listing import SUFFIXES, Listing, Stat, walk
 from vault_memory.vault.marker import NAME, Marker, ensure_marker, read_marker
@@ -421,7 +421,7 @@ class Spelling:
         names = self._read_names(folder)
         if name in names:
             return name
-        same = [other for other in names if _folded(other) == _folded(name)]
+        same = [other for other in names if without_case(other) == without_case(name)]
         return same[0] if same else name
 
     def _read_names(self, folder: str) -> frozenset[str]:
@@ -434,8 +434,3 @@ class Spelling:
             self._names.clear()
         self._names[folder] = names
         return names
-
-
-def _folded(name: str) -> str:
-    composed = unicodedata.normalize("NFC", name).casefold()
-    return unicodedata.normalize("NFC", composed)

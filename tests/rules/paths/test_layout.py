@@ -7,8 +7,9 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from vault_memory.errors import BadPath, ConfigError
+from vault_memory.markdown.letters import without_case
 from vault_memory.rules.paths.conflict_names import conflict_copy
-from vault_memory.rules.paths.filenames import awkward, clash_key, clashes, ignored, inside
+from vault_memory.rules.paths.filenames import awkward, clashes, ignored, inside
 from vault_memory.rules.paths.layout import KINDS, Layout, Pattern, Place, bots
 
 LAYOUT = Layout()
@@ -383,7 +384,7 @@ def test_similar_names_are_different_scopes_and_clash_only_if_they_fold_alike(on
     scopes = {LAYOUT.place(path).scope for path in paths}
 
     assert len(scopes) == len({one, other})
-    assert bool(clashes(paths)) == (one != other and clash_key(one) == clash_key(other))
+    assert bool(clashes(paths)) == (one != other and without_case(one) == without_case(other))
 
 
 JUNK = [

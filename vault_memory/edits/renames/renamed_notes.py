@@ -9,9 +9,9 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from math import inf
-from unicodedata import normalize
 
 from vault_memory.markdown.kept_lines import RENAMED_SHARE, normalised_lines, share_kept
+from vault_memory.markdown.letters import without_case
 from vault_memory.markdown.merging.similarity import best_pairs, likeness, words_in
 from vault_memory.rules.edits.audit_record import Record
 from vault_memory.rules.edits.blame import changed_lines
@@ -107,7 +107,7 @@ class _NoteTraits:
 
 
 def _traits(path: str, revisions: Iterable[str], ino: int, lines: Iterable[str]) -> set[object]:
-    names = (("continues", path), ("name", folded_path(path)))
+    names = (("continues", path), ("name", without_case(path)))
     versions = (("revision", revision) for revision in revisions)
     traits: set[object] = {*names, *versions, ("ino", ino), *lines}
     return traits - {("revision", ""), ("ino", 0)}
@@ -117,7 +117,7 @@ def _evidence(past: LostPast, note: FoundNote) -> float:
     """Returns how surely a note continues a past; 0 when nothing says so."""
     if not _may_move(past, note):
         return 0.0
-    is_same_name = note.is_new and folded_path(past.path) == folded_path(note.path)
+    is_same_name = note.is_new and without_case(past.path) == without_case(note.path)
     if past.path in note.continues or is_same_name:
         return _CERTAIN
     is_same_file = past.ino != 0 and past.ino == note.ino
@@ -153,11 +153,6 @@ def _may_move(past: LostPast, note: FoundNote) -> bool:
 def _is_reworded(past: LostPast, note: FoundNote) -> bool:
     old, new = (words_in("\n".join(lines)) for lines in (past.lines, note.lines))
     return likeness(old, new) >= RENAMED_SHARE
-
-
-def folded_path(path: str) -> str:
-    """Returns a path without the differences that some file systems do not know: case, forms of letters."""
-    return normalize("NFC", normalize("NFC", path).casefold())
 
 
 def lines_left(records: Iterable[Record]) -> Counter[str]:

@@ -1,13 +1,13 @@
 """Reads the properties of a note: fields, tags, aliases, and links to other notes."""
 
 import re
-import unicodedata
 from collections.abc import Iterable, Iterator, Sequence
 from enum import IntEnum
 from itertools import takewhile
 from typing import NamedTuple
 
 from vault_memory.markdown.blocks.outline import decode, front_matter_end
+from vault_memory.markdown.letters import without_case
 
 MOST = 2000
 """Properties of one note"""
@@ -240,12 +240,7 @@ def folded_value(text: str) -> str:
     """Return a value as values are compared: without case, extra blanks, and marks of a link."""
     if "[[" in text:
         text = _WIKI_LINK.sub(r"\1", text)
-    text = " ".join(text.split())[:LONGEST]
-    if text.isascii():
-        return text.lower()
-    composed = unicodedata.normalize("NFC", text)
-    # Folding can decompose letters, so the result is composed again.
-    return unicodedata.normalize("NFC", composed.casefold())
+    return without_case(" ".join(text.split())[:LONGEST])
 
 
 def _without_code(lines: Iterable[str]) -> Iterator[str]:

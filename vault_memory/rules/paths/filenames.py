@@ -9,6 +9,7 @@ import unicodedata
 from collections.abc import Iterable
 
 from vault_memory.errors import BadPath
+from vault_memory.markdown.letters import without_case
 from vault_memory.rules.paths.conflict_names import conflict_copy
 from vault_memory.rules.paths.skeleton import is_invisible
 
@@ -163,13 +164,6 @@ def awkward(name: str) -> str | None:
     return None
 
 
-def clash_key(name: str) -> str:
-    """Returns a key that is equal for names that some file systems cannot hold side by side."""
-    if name.isascii():
-        return name.lower()
-    return unicodedata.normalize("NFC", unicodedata.normalize("NFC", name).casefold())
-
-
 def person_key(name: str) -> str:
     """Returns a key of a person's name without case, Unicode form, blanks and invisible letters."""
     if name.isascii() and name.isprintable():
@@ -195,6 +189,6 @@ def clashes(paths: Iterable[str]) -> list[tuple[str, ...]]:
         while path and path not in seen:
             seen.add(path)
             parent, _, name = path.rpartition("/")
-            siblings.setdefault((parent, clash_key(name)), set()).add(path)
+            siblings.setdefault((parent, without_case(name)), set()).add(path)
             path = parent
     return sorted(tuple(sorted(group)) for group in siblings.values() if len(group) > 1)
