@@ -5,9 +5,9 @@ from datetime import date
 import pytest
 
 from tests.learning.conftest import Bedroom
+from vault_memory.rules.claims.content_key import content_key
 from vault_memory.rules.edits.audit_reader import read_record
 from vault_memory.rules.edits.skipped_duplicates import supports
-from vault_memory.rules.learning.content_key import content_key
 
 SCOPE = "user:mira"
 FACTS = "Users/mira/lantern/config/FACTS.md"

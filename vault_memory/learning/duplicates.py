@@ -8,9 +8,9 @@ from vault_memory.edits.commands import RecordDuplicates
 from vault_memory.learning.known_items import is_replaceable, items_in, memory_notes
 from vault_memory.markdown.items import parse_item
 from vault_memory.markdown.note_items import items_of
+from vault_memory.rules.claims.content_key import content_key
 from vault_memory.rules.edits.ops import Replace, as_json
 from vault_memory.rules.edits.skipped_duplicates import SkippedDuplicate, supports, turns_of
-from vault_memory.rules.learning.content_key import content_key
 from vault_memory.rules.learning.duplicate_filter import (
     Cosines,
     DuplicateFilter,

@@ -22,9 +22,9 @@ if TYPE_CHECKING:
     from vault_memory.markdown import document, editable_region, note_items
     from vault_memory.markdown.document import SectionedDoc
     from vault_memory.models.llm import channel_phrases, policy_tables
+    from vault_memory.rules.claims import content_key
     from vault_memory.rules.context import prompt_injection, standing_rules
     from vault_memory.rules.edits import skipped_duplicates
-    from vault_memory.rules.learning import content_key
     from vault_memory.rules.learning.days import dated_words
     from vault_memory.rules.learning.policy_cues import PolicyCues
     from vault_memory.rules.paths import scope_notes
@@ -36,7 +36,7 @@ else:
     tool_requests = lazy_module("vault_memory.learning.policy.tool_requests")
     known_items = lazy_module("vault_memory.learning.known_items")
     skipped_duplicates = lazy_module("vault_memory.rules.edits.skipped_duplicates")
-    content_key = lazy_module("vault_memory.rules.learning.content_key")
+    content_key = lazy_module("vault_memory.rules.claims.content_key")
     dated_words = lazy_module("vault_memory.rules.learning.days.dated_words")
     learned_rules = lazy_module("vault_memory.learning.learned_rules")
     note_lines = lazy_module("vault_memory.learning.note_lines")

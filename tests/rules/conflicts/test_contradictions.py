@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from vault_memory.rules.claims.contrasts import contrast
 from vault_memory.rules.conflicts.contradictions import (
     Authorship,
     ConflictRules,
@@ -15,7 +16,6 @@ from vault_memory.rules.conflicts.contradictions import (
     find_conflicts,
     settle,
 )
-from vault_memory.rules.conflicts.contrasts import contrast
 from vault_memory.rules.conflicts.item_marks import with_marks
 from vault_memory.rules.conflicts.rule_slots import fill_one_slot
 from vault_memory.rules.facts.fact import Fact, identified

@@ -4,9 +4,9 @@ from datetime import date
 
 import pytest
 
+from vault_memory.rules.claims.content_key import content_key
 from vault_memory.rules.edits.audit_record import Record, RecordedOp
 from vault_memory.rules.edits.skipped_duplicates import SkippedDuplicate, skipped_op
-from vault_memory.rules.learning.content_key import content_key
 from vault_memory.rules.learning.stamps import ALWAYS, IF_FACTS_FADE, NEVER, ItemStamp, stamps_of
 from vault_memory.rules.paths.layout import Place
 

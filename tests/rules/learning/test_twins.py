@@ -7,7 +7,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from vault_memory.rules.learning.content_key import KEY_LENGTH, content_key
+from vault_memory.rules.claims.content_key import KEY_LENGTH, content_key
 from vault_memory.rules.learning.twins import TwinIndex, compared, relation_of, twin
 from vault_memory.rules.search.copies import fingerprint
 

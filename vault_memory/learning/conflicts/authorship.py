@@ -5,12 +5,12 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from vault_memory.markdown.items import parse_item
 from vault_memory.markdown.note_items import said
+from vault_memory.rules.claims.content_key import content_key
 from vault_memory.rules.conflicts.contradictions import Authorship, Statement
 from vault_memory.rules.edits.audit_record import Record, known_proposals
 from vault_memory.rules.edits.ops import new_text, op_of
 from vault_memory.rules.edits.ownership import replay
 from vault_memory.rules.facts.fact import read_fact
-from vault_memory.rules.learning.content_key import content_key
 
 if TYPE_CHECKING:
     from vault_memory.learning.cycle import LearningCycle

@@ -18,9 +18,9 @@ from vault_memory.learning.policy.spoken_rules import count_of_orders, spoken_ru
 from vault_memory.learning.policy.withdrawals import find_withdrawn
 from vault_memory.learning.unread_turns import day_of, moment_of
 from vault_memory.models.llm.own_words import own_words
+from vault_memory.rules.claims.content_key import content_key
 from vault_memory.rules.conversations.turn import Turn
 from vault_memory.rules.learning.candidate import Doubt, Extraction, FoundFact, Memory
-from vault_memory.rules.learning.content_key import content_key
 from vault_memory.rules.learning.days.dated_words import with_calendar_days
 from vault_memory.rules.learning.extraction import NO_CITATION
 from vault_memory.rules.learning.ledger_lines import HELD, SAFETY

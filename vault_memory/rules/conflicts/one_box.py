@@ -3,11 +3,11 @@
 from collections.abc import Iterable
 
 from vault_memory.markdown.document import SectionedDoc
+from vault_memory.rules.claims.content_key import content_key
 from vault_memory.rules.edits.audit_record import Proposal
 from vault_memory.rules.edits.ops import Archive, Remove, Replace, op_of
 from vault_memory.rules.edits.stale_proposal import why_stale
 from vault_memory.rules.facts.fact import read_fact
-from vault_memory.rules.learning.content_key import content_key
 
 Line = tuple[str, str]
 """The section of a line, and what the line says without its marks"""

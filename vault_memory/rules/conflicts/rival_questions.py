@@ -3,11 +3,11 @@
 from collections.abc import Iterable
 from dataclasses import replace
 
+from vault_memory.rules.claims.content_key import content_key
 from vault_memory.rules.conflicts.item_marks import with_marks
 from vault_memory.rules.edits.audit_record import Proposal
 from vault_memory.rules.edits.ops import Replace
 from vault_memory.rules.facts.fact import read_fact, unclear_mark
-from vault_memory.rules.learning.content_key import content_key
 from vault_memory.rules.paths.layout import Layout
 
 SETTLED = "the line that it contradicts lost"

@@ -4,7 +4,7 @@ import re
 from functools import lru_cache
 from typing import NamedTuple
 
-from vault_memory.rules.conflicts.contrasts import skeleton
+from vault_memory.rules.claims.contrasts import skeleton
 
 MOST_RULES = 2_048
 """Rules whose slots are cached"""

@@ -6,13 +6,13 @@ A sentence and a fact may say the same: "Alice lives in Bergen" and "lives_in: B
 from collections.abc import Callable, Iterable
 
 from vault_memory.markdown.items import parse_text
+from vault_memory.rules.claims.carried_words import are_opposites
+from vault_memory.rules.claims.word_tables import is_negated
 from vault_memory.rules.edits.ownership import Key
 from vault_memory.rules.facts.fact import Fact, folded, read_fact
 from vault_memory.rules.learning.attribute_memories import says_no_more
 from vault_memory.rules.learning.candidate import FoundFact
 from vault_memory.rules.learning.twins import TwinIndex
-from vault_memory.rules.learning.wording.claim_contrasts import are_opposites
-from vault_memory.rules.learning.wording.negations import is_negated
 from vault_memory.rules.search.tokens import words
 
 _SPEAKER = frozenset("user person speaker benutzer nutzer usuario utilisateur".split())

@@ -11,24 +11,21 @@ from dataclasses import dataclass, replace
 from datetime import date
 from itertools import pairwise
 
+from vault_memory.rules.claims.carried_words import (
+    CARRIED_SHARE,
+    are_opposites,
+    carried_share,
+    count_carried,
+    days_of_dates,
+    has_word,
+    named_days,
+    stems_of,
+)
+from vault_memory.rules.claims.word_tables import is_negated, number_words
 from vault_memory.rules.learning.candidate import Extraction, FoundFact, Memory
 from vault_memory.rules.learning.days.begin_words import DATED, first_day, split_begin
 from vault_memory.rules.learning.days.relative_days import resolve_days
 from vault_memory.rules.learning.extraction import doubt_of
-from vault_memory.rules.learning.wording.carried_words import (
-    CARRIED_SHARE,
-    carried_share,
-    count_carried,
-    has_word,
-    stems_of,
-)
-from vault_memory.rules.learning.wording.claim_contrasts import (
-    are_opposites,
-    days_of_dates,
-    named_days,
-)
-from vault_memory.rules.learning.wording.negations import is_negated
-from vault_memory.rules.learning.wording.number_words import NUMBER_WORDS
 from vault_memory.rules.search.tokens import clean, is_run, normalise, stop_words, words
 from vault_memory.rules.sentences.sentence_splitter import split_sentences
 
@@ -366,6 +363,6 @@ def _clauses(text: str) -> list[str]:
 
 def _numbers_in_words(text: str) -> frozenset[str]:
     spaced = normalise(text).lower().split()
-    numbers = {NUMBER_WORDS[word] for word in spaced if word in NUMBER_WORDS}
-    signs = {NUMBER_WORDS[sign] for sign in text if sign in NUMBER_WORDS and is_run(sign)}
+    numbers = {number_words()[word] for word in spaced if word in number_words()}
+    signs = {number_words()[sign] for sign in text if sign in number_words() and is_run(sign)}
     return frozenset(map(str, numbers | signs))

@@ -16,8 +16,8 @@ from typing import Literal, NamedTuple
 from vault_memory.markdown.items import parse_item, parse_text
 from vault_memory.markdown.letters import folded
 from vault_memory.markdown.visible_text import visible
-from vault_memory.rules.learning.content_key import bare_statement
-from vault_memory.rules.learning.distinctions import are_rivals, is_relative
+from vault_memory.rules.claims.content_key import bare_statement
+from vault_memory.rules.claims.distinctions import are_rivals, is_relative
 from vault_memory.rules.search.tokens import stop_words, without_last_letters, words
 from vault_memory.rules.sentences.fillers import Fillers
 

@@ -8,8 +8,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
+from vault_memory.rules.claims.carried_words import CARRIED_SHARE, carried_share, stems_of
 from vault_memory.rules.learning.policy_cues import PolicyCues
-from vault_memory.rules.learning.wording.carried_words import CARRIED_SHARE, carried_share, stems_of
 from vault_memory.rules.search import tokens
 from vault_memory.rules.sentences.sentence_splitter import split_sentences
 

@@ -14,11 +14,11 @@ from vault_memory.rules.search.tokens import words
 
 if TYPE_CHECKING:
     from vault_memory.markdown import items
-    from vault_memory.rules.learning import content_key, distinctions
+    from vault_memory.rules.claims import content_key, distinctions
 else:
     items = lazy_module("vault_memory.markdown.items")
-    content_key = lazy_module("vault_memory.rules.learning.content_key")
-    distinctions = lazy_module("vault_memory.rules.learning.distinctions")
+    content_key = lazy_module("vault_memory.rules.claims.content_key")
+    distinctions = lazy_module("vault_memory.rules.claims.distinctions")
 
 FEWEST_WORDS = 4
 """A shorter text means something only below its heading"""

@@ -4,8 +4,8 @@ import re
 from calendar import monthrange
 from datetime import date, datetime, timedelta
 
+from vault_memory.rules.claims.word_tables import weekdays
 from vault_memory.rules.learning.days.relative_days import resolve_days
-from vault_memory.rules.learning.days.weekdays import weekdays
 from vault_memory.rules.search.date_expressions import Days, named
 
 _RANGE = re.compile(r"(\d{4}-\d\d-\d\d) – (\d{4}-\d\d-\d\d)")

@@ -14,8 +14,7 @@ from vault_memory.markdown.items import day as parse_day
 from vault_memory.markdown.letters import folded_line
 from vault_memory.rules.learning.attribute_memories import ATTRIBUTES
 from vault_memory.rules.learning.candidate import ACTIONS, Doubt, Extraction, FoundFact, Memory
-from vault_memory.rules.learning.days.named_days import with_named_days
-from vault_memory.rules.learning.days.relative_days import resolve_days
+from vault_memory.rules.learning.days.relative_days import resolve_days, with_named_days
 from vault_memory.rules.learning.grounding import OwnTurn, says_as_much
 from vault_memory.rules.search.tokens import words
 

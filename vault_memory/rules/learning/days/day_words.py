@@ -7,8 +7,7 @@ from datetime import date, timedelta
 from functools import cache
 from typing import NamedTuple
 
-from vault_memory.rules.learning.days.weekdays import weekday_number, weekday_pattern
-from vault_memory.rules.learning.wording.number_words import NUMBER_WORDS
+from vault_memory.rules.claims.word_tables import number_words, weekday_number, weekday_pattern
 from vault_memory.rules.search import tokens
 
 LONGEST_COUNT = 999
@@ -116,7 +115,7 @@ def _season_year(day: date, language: str, season: str, step: int) -> int | None
 
 
 def _count(text: str) -> int:
-    number = int(text) if text.isdecimal() else NUMBER_WORDS[text.casefold()]
+    number = int(text) if text.isdecimal() else number_words()[text.casefold()]
     if number > LONGEST_COUNT:
         raise ValueError(number)
     return number
@@ -170,7 +169,7 @@ class _Language:
         weekdays = weekday_pattern(self.code)
         seasons = "|".join(_SEASONS[self.code].split())
         units = "|".join(names for names, _ in self.units)
-        numbers = "|".join(sorted(NUMBER_WORDS, key=len, reverse=True))
+        numbers = "|".join(sorted(number_words(), key=len, reverse=True))
         pattern = (
             template.replace("W", f"(?P<weekday>{weekdays})")
             .replace("S", f"(?P<season>{seasons})")

@@ -11,8 +11,8 @@ from functools import reduce
 from typing import Any, NamedTuple
 
 from vault_memory.markdown.note_items import short_hash
+from vault_memory.rules.claims.content_key import content_key
 from vault_memory.rules.learning.candidate import CHANNEL_SECTIONS
-from vault_memory.rules.learning.content_key import content_key
 from vault_memory.rules.learning.ledger_lines import day_of_record
 from vault_memory.rules.learning.write_policy import REPETITION, TWICE
 

@@ -12,46 +12,20 @@ from collections.abc import Iterable, Iterator
 from difflib import SequenceMatcher
 from functools import cache
 
-from vault_memory.rules.learning.days.weekdays import CHINESE_WEEKS, weekday_pattern, weekdays
-from vault_memory.rules.learning.wording.negations import count_negations
-from vault_memory.rules.learning.wording.number_words import NUMBER_WORDS
+from vault_memory.rules.claims.word_tables import (
+    chinese_weeks,
+    count_negations,
+    number_words,
+    relative_days,
+    turning_words,
+    weekday_pattern,
+    weekdays,
+)
 from vault_memory.rules.search import stopwords
 from vault_memory.rules.search.tokens import stop_words, words
 
 Distinction = tuple[str, str]
 """A class and a value, e.g. ``("number", "5433")``"""
-
-_OPPOSITES = """
-    always before after more less most least first last left right
-    up down on off open closed start stop
-    like likes love loves dislike dislikes hate hates prefer prefers avoid avoids
-    trust trusts distrust distrusts
-    immer vor nach mehr weniger erste letzte links rechts mag liebt liebe hasse hasst
-    toujours avant après plus moins premier dernier gauche droite aime déteste
-    siempre antes después más menos primero último izquierda derecha gusta odia odio
-    всегда до после больше меньше первый последний налево направо люблю любит ненавижу ненавидит
-"""
-"""Words that turn a statement around; a person may say both at different times"""
-
-_RELATIVE_DAYS = """
-    today tonight tomorrow yesterday tonite heute gestern übermorgen vorgestern
-    aujourd demain hoy ayer anoche сегодня завтра вчера позавчера послезавтра
-"""
-_EN_DAY = weekday_pattern("en")
-_DE_DAY = rf"(?:woche|monat|jahr|wochenende|{weekday_pattern('de')})"
-_FR_DAY = rf"(?:semaine|mois|année|{weekday_pattern('fr')})"
-_ES_DAY = rf"(?:semana|mes|año|{weekday_pattern('es')})"
-_RELATIVE_PHRASE = re.compile(
-    r"\b(?:this|next|last|past|coming) (?:week|month|year|weekend|morning|evening|night|"
-    rf"{_EN_DAY})\b|\b(?:ago|just now|right now)\b|"
-    # "Jeden Morgen" and "por la mañana" are times of every day.
-    rf"(?<!jeden )(?<!am )\bmorgen\b|\b(?:nächste|letzte|diese)[nmrs]? {_DE_DAY}\b|"
-    rf"\bhier (?:soir|matin)\b|\b{_FR_DAY} (?:prochaine?|dernière?)\b|"
-    rf"(?<!la )\bmañana\b|\b(?:próxim[oa]|pasad[oa]|est[ea]) {_ES_DAY}\b|"
-    rf"\b{_ES_DAY} (?:que viene|pasad[oa]|próxim[oa])\b|"
-    r"\b(?:следующ|прошл|эт)\w+ (?:недел|месяц|год)\w*|"
-    r"今天|明天|昨天|后天|後天|前天|今晚|昨晚|[上下这這]个?(?:周|週|月|星期)|[今明去]年"
-)
 
 _NUMBER = re.compile(r"(?:(?<!\S)-)?\d+(?:[.,:/-]\d+)*")
 _THOUSANDS = re.compile(r"\d{1,3}(?:,\d{3})+")
@@ -83,9 +57,9 @@ def are_rivals(first: str, second: str) -> bool:
 def is_relative(text: str) -> bool:
     """Returns whether the day on which a text was said is a part of what it says."""
     folded = text.casefold()
-    if _RELATIVE_PHRASE.search(folded):
+    if _relative_phrase().search(folded):
         return True
-    return not _relative_words().isdisjoint(words(folded))
+    return not relative_days().isdisjoint(words(folded))
 
 
 def distinctions(text: str) -> tuple[Distinction, ...]:
@@ -138,7 +112,7 @@ def _patterns_in(text: str) -> Iterator[tuple[int, Distinction]]:
 
 def _number_value(word: str) -> str:
     """Returns the digits of a number word up to twelve, and any other number unchanged."""
-    return str(NUMBER_WORDS[word]) if word in NUMBER_WORDS else word
+    return str(number_words().get(word, word))
 
 
 def _value(number: str) -> str:
@@ -211,13 +185,13 @@ def _tables() -> dict[str, Distinction]:
     tables: dict[str, Distinction] = {}
     for word in stopwords.TIME_WORDS.split():
         tables[word] = ("time", word)
-    for word in _OPPOSITES.split():
+    for word in turning_words():
         tables[word] = ("opposite", word)
     for name, number in stopwords.MONTH_NUMBERS.items():
         tables[name] = ("month", str(number))
     for name, number in weekdays().items():
         tables[name] = ("weekday", str(number))
-    for word, number in NUMBER_WORDS.items():
+    for word, number in number_words().items():
         tables[word] = ("number", str(number))
     return tables
 
@@ -225,10 +199,25 @@ def _tables() -> dict[str, Distinction]:
 @cache
 def _pieces() -> tuple[str, ...]:
     """Returns listed words of scripts without spaces."""
-    chinese = (name for name in weekdays() if name.startswith(CHINESE_WEEKS))
+    chinese = (name for name in weekdays() if name.startswith(chinese_weeks()))
     return (*stopwords.TIME_PIECES.split(), *chinese)
 
 
 @cache
-def _relative_words() -> frozenset[str]:
-    return frozenset(words(_RELATIVE_DAYS))
+def _relative_phrase() -> re.Pattern[str]:
+    """Returns what names a day by that on which it is said."""
+    en_day = weekday_pattern("en")
+    de_day = rf"(?:woche|monat|jahr|wochenende|{weekday_pattern('de')})"
+    fr_day = rf"(?:semaine|mois|année|{weekday_pattern('fr')})"
+    es_day = rf"(?:semana|mes|año|{weekday_pattern('es')})"
+    return re.compile(
+        r"\b(?:this|next|last|past|coming) (?:week|month|year|weekend|morning|evening|night|"
+        rf"{en_day})\b|\b(?:ago|just now|right now)\b|"
+        # "Jeden Morgen" and "por la mañana" are times of every day.
+        rf"(?<!jeden )(?<!am )\bmorgen\b|\b(?:nächste|letzte|diese)[nmrs]? {de_day}\b|"
+        rf"\bhier (?:soir|matin)\b|\b{fr_day} (?:prochaine?|dernière?)\b|"
+        rf"(?<!la )\bmañana\b|\b(?:próxim[oa]|pasad[oa]|est[ea]) {es_day}\b|"
+        rf"\b{es_day} (?:que viene|pasad[oa]|próxim[oa])\b|"
+        r"\b(?:следующ|прошл|эт)\w+ (?:недел|месяц|год)\w*|"
+        r"今天|明天|昨天|后天|後天|前天|今晚|昨晚|[上下这這]个?(?:周|週|月|星期)|[今明去]年"
+    )

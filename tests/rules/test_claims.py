@@ -1,10 +1,15 @@
-"""The tables of words that several readers of statements share."""
+"""The tables of words and measures by which claims are compared."""
 
 import pytest
 
-from vault_memory.rules.learning.days.weekdays import WEEKDAYS, weekday_number, weekdays
-from vault_memory.rules.learning.wording.carried_words import carried_share, stems_of
-from vault_memory.rules.learning.wording.negations import count_negations, is_negated
+from vault_memory.rules.claims.carried_words import carried_share, stems_of
+from vault_memory.rules.claims.word_tables import (
+    count_negations,
+    is_negated,
+    weekday_names,
+    weekday_number,
+    weekdays,
+)
 from vault_memory.rules.search.tokens import words
 
 
@@ -39,10 +44,10 @@ def test_may_is_no_negation_within_a_turn() -> None:
 
 
 def test_each_language_has_seven_weekdays_and_no_name_means_two() -> None:
-    assert all(len(days) == 7 for days in WEEKDAYS.values())
-    for language, days in WEEKDAYS.items():
+    assert all(len(days) == 7 for days in weekday_names().values())
+    for language, days in weekday_names().items():
         for number, names in enumerate(days):
-            for name in names.split():
+            for name in names:
                 assert weekday_number(language, name.upper()) == number
     assert weekdays()["星期天"] == weekdays()["週日"] == weekdays()["sonntag"] == 6
 

@@ -9,7 +9,7 @@ from decimal import Decimal
 from functools import lru_cache
 from typing import Literal, NamedTuple
 
-from vault_memory.rules.learning.wording.negations import NEGATION_LETTERS, negation_words
+from vault_memory.rules.claims.word_tables import NEGATION_LETTERS, negation_words
 from vault_memory.rules.search import stopwords
 from vault_memory.rules.search.tokens import words
 

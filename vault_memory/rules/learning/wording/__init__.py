@@ -1,1 +1,0 @@
-"""Tables and measures of words, one for all readers of statements."""
