@@ -8,8 +8,12 @@ from datetime import date
 from benchmarks.place import Place
 from benchmarks.table import Row
 from vault_memory.rules.claims.contrasts import skeleton
-from vault_memory.rules.conflicts.contradictions import ConflictRules, Statement, find_conflicts
-from vault_memory.rules.conflicts.pairs import likely_pairs
+from vault_memory.rules.conflicts.contradictions import (
+    ConflictRules,
+    Statement,
+    find_conflicts,
+    likely_pairs,
+)
 from vault_memory.rules.search.tokens import words
 
 ITEMS = 10_000
