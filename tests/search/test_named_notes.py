@@ -1,6 +1,6 @@
 """A note that is named like the question comes first, and no note takes all places."""
 
-from datetime import date
+from datetime import UTC, date, datetime
 
 import pytest
 
@@ -125,3 +125,32 @@ def test_a_label_is_no_speaker_of_the_words_in_the_question() -> None:
 
     speakers = {hit.note for hit in found.hits if hit.why and "speaker" in hit.why.terms}
     assert speakers == {"Ann.md"}
+
+
+DAYS_OF_WORK = {
+    day: f"# 2026-05-{day:02}\n\n- Painted boat {day}\n- I did the wash\n" for day in (8, 9, 10, 19)
+}
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        "what did I do on 9 May 2026",
+        "what did I do on May 9, 2026?",
+        "what happened on 2026-05-09",
+        "was habe ich am 9. Mai 2026 gemacht?",
+        "was habe ich am 9. Mai gemacht",
+        "qu'est-ce que j'ai fait le 9 mai 2026 ?",
+        "¿qué hice el 9 de mayo de 2026?",
+        "9 May 2026",
+    ],
+)
+def test_a_question_for_a_day_gets_all_lines_of_that_day_first(query: str) -> None:
+    index = library({(ME, "may-plans.md"): "# May\n\n- I did plan the may holiday of 2026\n"})
+    for day, text in DAYS_OF_WORK.items():
+        date_text = date(2026, 5, day).isoformat()
+        put(index, f"{date_text}.md", ME, text, kind="dated", date=date_text)
+
+    asked = SearchQuery(query, [ME], now=datetime(2026, 11, 29, tzinfo=UTC))
+
+    assert [hit.date for hit in search(index, asked).hits[:2]] == ["2026-05-09"] * 2

@@ -99,8 +99,12 @@ def _by_sums(request: CandidateRequest, candidates: Candidates) -> list[Ranked]:
 def _with_titled(
     request: CandidateRequest, candidates: Candidates, ordered: list[Ranked]
 ) -> list[Ranked]:
-    """Raises the best chunk of each note that is named like the query, or of a day in it."""
+    """Raises the best chunk of each note that is named like the query, or of a day in it.
+
+    A query that asks for all of a day raises each chunk of that day above all others.
+    """
     days = request.features.single_days
+    asks_for_day = bool(days) and query_features.asks_for_a_day(request.features)
     if not (candidates.titled or days):
         return ordered
     raised: list[Ranked] = []
@@ -108,11 +112,15 @@ def _with_titled(
     for negative, place, terms in ordered:
         note = place // scoring.ORDINALS
         bonus = {}
+        is_of_day = candidates.rows[place][2] in days
         if note not in seen:
             if note in candidates.titled:
                 bonus["title"] = WEIGHTS.title
-            if candidates.rows[place][2] in days:
+            if is_of_day:
                 bonus["day"] = WEIGHTS.day
+        # Fault: "9 May 2026" has a word, the year, that a line of another day may say.
+        if asks_for_day and is_of_day:
+            bonus["day"] = WEIGHTS.asked_day
         seen.add(note)
         score = sum(bonus.values()) - negative
         raised.append((_negative(score), place, terms | bonus))

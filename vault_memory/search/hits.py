@@ -3,7 +3,7 @@
 import math
 import re
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -79,7 +79,8 @@ def answer(
     hits.sort(key=_score_and_place)
     hits = _without_repeats(hits)
     if not options.copies:
-        hits = sorted(one_for_copies(hits), key=_score_and_place)
+        days = request.features.single_days
+        hits = sorted(one_for_copies(hits, days), key=_score_and_place)
     return Answer(
         tuple(_resolved(request, _spread(hits)[:limit])),
         {arm: len(scores) for arm, scores in candidates.arms.items()},
@@ -381,27 +382,28 @@ def alike(candidates: Candidates, ranked: Sequence[Ranked], limit: int) -> list[
     return list(groups.values())
 
 
-def one_for_copies(hits: Iterable[Hit]) -> list[Hit]:
+def one_for_copies(hits: Iterable[Hit], days: Collection[str] = ()) -> list[Hit]:
     """Returns one hit for all copies of a statement; `hits` are sorted, the best first.
 
-    Notes come before transcripts, and then the newest copy. The hit has the score of the best one.
+    Notes come before transcripts, then the copies of the days that the query names, and then the
+    newest copy. The hit has the score of the best one.
     """
     groups: dict[str, list[Hit]] = defaultdict(list)
     for hit in hits:
         groups[fingerprint(hit.text)].append(hit)
     joined: list[Hit] = []
     for group in groups.values():
-        joined += group if len(group) == 1 else _join_copies(group)
+        joined += group if len(group) == 1 else _join_copies(group, days)
     return joined
 
 
-def _join_copies(group: Iterable[Hit]) -> Iterable[Hit]:
+def _join_copies(group: Iterable[Hit], days: Collection[str]) -> Iterable[Hit]:
     """Returns a hit for each statement of hits that may be copies."""
     by_key: dict[CopyKey, list[Hit]] = defaultdict(list)
     for hit in group:
         # Fault: equal texts of two scopes or two days are two statements.
         by_key[_key_of(hit)].append(hit)
-    return map(_joined, by_key.values())
+    return [_joined(copies, days) for copies in by_key.values()]
 
 
 def _key_of(hit: Hit) -> CopyKey:
@@ -410,12 +412,14 @@ def _key_of(hit: Hit) -> CopyKey:
     )
 
 
-def _joined(copies: list[Hit]) -> Hit:
+def _joined(copies: list[Hit], days: Collection[str]) -> Hit:
     best = copies[0]
     if len(copies) == 1:
         return best
     newest_first = sorted(copies, key=lambda hit: hit.date or "", reverse=True)
-    shown, *others = sorted(newest_first, key=_preference)
+    # Fault: a line that is said each day would be shown of another day than the one asked for.
+    of_days_first = sorted(newest_first, key=lambda hit: hit.date not in days)
+    shown, *others = sorted(of_days_first, key=_preference)
     return replace(
         shown,
         score=best.score,

@@ -37,6 +37,8 @@ class Weights(NamedTuple):
     """of the best chunk of a note that is named like the query"""
     day: float = 1.0
     """of the best chunk in a note of the day that the query names"""
+    asked_day: float = 4.0
+    """of each chunk of a day, in a query that names the day alone"""
     turn: float = -100.0
     """of a turn for a prompt, which gets turns after all notes"""
 
