@@ -36,6 +36,10 @@ COPY := build/sample_vault
 SMOKE_LOG := build/smoke_installed.log
 # One more than the two processors of a small machine: a test waits for processes and servers, and each
 # worker collects all tests.
+ifeq ($(EFFORT),full)
+# Most of the further tests wait: six workers need half the time of three.
+WORKERS ?= 6
+endif
 WORKERS ?= 3
 PYTEST := $(BIN)/python -m pytest -n $(WORKERS) --dist worksteal
 # Each generated case is four to eight times the work of a test.

@@ -13,7 +13,7 @@ from tests.conftest import PROJECT
 from tests.models.conftest import ScriptedServer, says
 from tests.scenarios.outside import Outside
 
-GUIDE = PROJECT / "docs" / "guides" / "choose-embeddings.md"
+GUIDE = PROJECT / "docs" / "guides" / "models.md"
 OLLAMA = "http://localhost:11434"
 
 
