@@ -418,8 +418,7 @@ def _joined(copies: list[Hit], days: Collection[str]) -> Hit:
         return best
     newest_first = sorted(copies, key=lambda hit: hit.date or "", reverse=True)
     # Fault: a line that is said each day would be shown of another day than the one asked for.
-    of_days_first = sorted(newest_first, key=lambda hit: hit.date not in days)
-    shown, *others = sorted(of_days_first, key=_preference)
+    shown, *others = sorted(newest_first, key=lambda hit: (_preference(hit), hit.date not in days))
     return replace(
         shown,
         score=best.score,
