@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 from botocore import auth
 
+from tests.addons.s3.conftest import StoreNamed
 from tests.effort import only_full
 from tests.remote.servers import s3_stores
 from tests.remote.servers.exchange import Response
@@ -50,22 +51,6 @@ from vault_memory.remote.remote_errors import (
 )
 
 XML = {"Content-Type": "application/xml"}
-StoreNamed = Callable[[str], S3Store]
-
-
-@pytest.fixture(params=s3_stores.NAMES)
-def store(request: pytest.FixtureRequest, s3_store_named: StoreNamed) -> S3Store:
-    return s3_store_named(request.param)
-
-
-@pytest.fixture
-def moto(s3_store_named: StoreNamed) -> S3Store:
-    return s3_store_named("s3-moto")
-
-
-@pytest.fixture
-def seaweed(s3_store_named: StoreNamed) -> S3Store:
-    return s3_store_named("s3-seaweed")
 
 
 def through(proxy: S3Proxy, url: str) -> S3:

@@ -5,27 +5,15 @@ import os
 import socket
 import subprocess
 import sys
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
+from tests.addons.s3.conftest import StoreNamed
 from tests.remote.servers import s3_stores
 from tests.remote.servers.s3_proxy import S3Proxy
 from tests.remote.servers.s3_stores import S3Store
 from tests.scenarios.outside import KEYWORDS_ONLY, Outside
-
-StoreNamed = Callable[[str], S3Store]
-
-
-@pytest.fixture(params=s3_stores.NAMES)
-def store(request: pytest.FixtureRequest, s3_store_named: StoreNamed) -> S3Store:
-    return s3_store_named(request.param)
-
-
-@pytest.fixture
-def moto(s3_store_named: StoreNamed) -> S3Store:
-    return s3_store_named("s3-moto")
 
 
 @pytest.fixture

@@ -1,6 +1,5 @@
 """How many requests a pass makes on a bucket: one for a thousand keys, and one for each note that moves."""
 
-from collections.abc import Callable
 from math import ceil
 from pathlib import Path
 
@@ -14,18 +13,12 @@ from tests.sync.devices import Clock, Device
 from vault_memory.addons.s3.s3_client import S3Place
 from vault_memory.addons.s3.s3_remote import S3
 
-StoreNamed = Callable[[str], S3Store]
 FOLDERS = 5
 PROBE = 13
 """Requests of the first pass on a home, to find out what the store can do"""
 MARKER = 2
 """Requests that make a folder: a check that no note has its name, and an upload"""
 SIZES = [50, pytest.param(1000, marks=only_full), pytest.param(2500, marks=only_full)]
-
-
-@pytest.fixture(params=s3_stores.NAMES)
-def store(request: pytest.FixtureRequest, s3_store_named: StoreNamed) -> S3Store:
-    return s3_store_named(request.param)
 
 
 def listing(notes: int) -> int:

@@ -1,23 +1,15 @@
 """Two vaults on one bucket: a random person, bot, restarts and trouble, as on servers of WebDAV."""
 
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from tests.effort import cases
-from tests.remote.servers import s3_stores
 from tests.remote.servers.s3_stores import S3Store
 from tests.sync.devices import Clock, Device
 from tests.sync.world import World
 
-StoreNamed = Callable[[str], S3Store]
 STEPS = 60
-
-
-@pytest.fixture(params=s3_stores.NAMES)
-def store(request: pytest.FixtureRequest, s3_store_named: StoreNamed) -> S3Store:
-    return s3_store_named(request.param)
 
 
 def run(base: Path, store: S3Store, seed: int, steps: int = STEPS) -> None:

@@ -1,10 +1,11 @@
 """What a store of S3 and the line to it do to a pass, by the numbers of the scenarios."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
+from tests.addons.s3.conftest import StoreNamed
 from tests.effort import some
 from tests.remote.servers import s3_stores
 from tests.remote.servers.faults import (
@@ -32,7 +33,6 @@ from vault_memory.errors import VaultMemoryError
 from vault_memory.sync.pass_report import PassReport
 from vault_memory.sync.plan.safety_limits import OLDER
 
-StoreNamed = Callable[[str], S3Store]
 TEXT = "## Tea\n\n- green\n"
 INTERNAL = Answer(
     500,
