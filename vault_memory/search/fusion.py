@@ -113,13 +113,14 @@ def _with_titled(
         note = place // scoring.ORDINALS
         bonus = {}
         is_of_day = candidates.rows[place][2] in days
-        if note not in seen and note in candidates.titled:
-            bonus["title"] = WEIGHTS.title
+        if note not in seen:
+            if note in candidates.titled:
+                bonus["title"] = WEIGHTS.title
+            if is_of_day:
+                bonus["day"] = WEIGHTS.day
         # Fault: "9 May 2026" has a word, the year, that a line of another day may say.
-        if is_of_day and asks_for_day:
+        if asks_for_day and is_of_day:
             bonus["day"] = WEIGHTS.asked_day
-        elif is_of_day and note not in seen:
-            bonus["day"] = WEIGHTS.day
         seen.add(note)
         score = sum(bonus.values()) - negative
         raised.append((_negative(score), place, terms | bonus))
