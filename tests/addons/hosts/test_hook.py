@@ -490,6 +490,31 @@ def test_an_event_that_a_host_reports_twice_is_recorded_once(
     assert [turn["text"] for turn in turns(filled_vault)] == texts
 
 
+OVERLAPS = {
+    "each in its order": "?a !a ?b !b",
+    "the next prompt before the turn": "?a ?b !a !b",
+    "the later turn first": "?a ?b !b !a",
+    "a prompt again while its turn is on the way": "?a ?b !a ?a !b !a",
+    "the same words in each turn": "?a !a ?a !a",
+    "no prompt on its own": "!a !b !a",
+}
+
+
+@pytest.mark.parametrize("events", OVERLAPS.values(), ids=OVERLAPS)
+def test_a_turn_handed_over_in_the_background_is_recorded_once(
+    filled_vault: Outside, events: str
+) -> None:
+    for mark, prompt in events.split():
+        name = {"?": "Recall", "!": "TurnEnd"}[mark]
+        said = {"hook_event_name": name, "session_id": "s", "prompt": prompt, "reply": "Aye"}
+        output_for(filled_vault, "hermes", said)
+
+    handed_over = sorted(prompt for mark, prompt in events.split() if mark == "!")
+    recorded = [(turn["role"], turn["text"]) for turn in turns(filled_vault)]
+    assert sorted(text for role, text in recorded if role == "user") == handed_over
+    assert recorded.count(("assistant", "Aye")) == len(handed_over)
+
+
 def test_an_event_reported_twice_around_midnight_is_recorded_once(filled_vault: Outside) -> None:
     said = {"session_id": "s1", "prompt": "Good night", "last_assistant_message": "Bye"}
     for name in ("UserPromptSubmit", "Stop"):

@@ -72,17 +72,37 @@ def turns_of(
     ts = now.isoformat()
     # Fault: two prompts of the same words are two, where turns between them cannot be seen.
     first = "" if before is not None else ts
+    prompt = _unanswered_prompt(event, caller, of_session) if event.kind == "turn" else None
     for role, text in texts.items():
-        if not text.strip():
+        if not text.strip() or (role == PERSON and prompt):
             continue
         text = _beginning(text)
-        id_ = _id_of(event, caller, role, text, of_session, first)
+        before_answer = [prompt] if prompt else of_session
+        id_ = _id_of(event, caller, role, text, before_answer, first)
         if any(turn.id == id_ for turn in of_session):
             continue
         turns.append(EventTurn(id_, ts, role, text))
         # The answer of an event follows its prompt.
         of_session.append(_turn(event, caller, turns[-1]))
     return turns
+
+
+def _unanswered_prompt(
+    event: Event, caller: "Caller", of_session: "Sequence[Turn]"
+) -> "Turn | None":
+    """Return the recorded prompt of a turn that a host hands over behind its answer."""
+    # Fault: a host hands a turn over in the background, and the next prompt may be recorded before
+    # it. The id that follows from the turn before would be another one.
+    same = (PERSON, caller.user, event.is_automated)
+    text = _beginning(event.prompt)
+    answers = [turn for turn in of_session if turn.role == BOT]
+    for prompt in reversed(of_session):
+        is_same = (prompt.role, prompt.user, prompt.is_automated) == same
+        if is_same and secret_masks.is_same(prompt.text, text):
+            ids = {_id_of(event, caller, BOT, turn.text, [prompt], "") for turn in answers}
+            if not any(turn.id in ids for turn in answers):
+                return prompt
+    return None
 
 
 def _beginning(text: str) -> str:
