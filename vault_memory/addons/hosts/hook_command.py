@@ -69,8 +69,6 @@ AUTOMATED = "VAULT_MEMORY_AUTOMATED"
 """Set by a job that runs a host: no person typed what the host then sends as a prompt"""
 REPORTS = ("answer", "turn", "compact", "end")
 """Events that need no answer: the hook may end before they are carried out"""
-QUESTIONS = ("start", "search")
-"""Events that say nothing and end nothing"""
 SESSIONS = "sessions"
 """In the state folder: the conversations"""
 REGISTER = "projects.json"
@@ -355,9 +353,8 @@ def _carry_out(
     context = hook_events.EventContext(memory, host, event, own, call.time(), call.patience)
     if hook_events.is_of_nobody(context):
         return hook_events.refusal(context)
-    if event.kind in QUESTIONS:
-        if event.kind == "start":
-            call.learn_at_once(memory)
+    if event.kind == "start":
+        call.learn_at_once(memory)
         return hook_events.answer(context)
     turns = call.read_words(context)
     try:

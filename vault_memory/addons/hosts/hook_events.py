@@ -15,16 +15,13 @@ if TYPE_CHECKING:
     from vault_memory.api.vault_memory import VaultMemory
     from vault_memory.context import calls as context_calls
     from vault_memory.contract.answers import ContextBlockJson
-    from vault_memory.rules.context import assemble, quotations
+    from vault_memory.rules.context import assemble
     from vault_memory.rules.paths.caller import Caller
-    from vault_memory.search import calls as search_calls
     from vault_memory.search import scope_names
 else:
     context_calls = lazy_module("vault_memory.context.calls")
     query_or_local = lazy_module("vault_memory.api.query_or_local")
     assemble = lazy_module("vault_memory.rules.context.assemble")
-    quotations = lazy_module("vault_memory.rules.context.quotations")
-    search_calls = lazy_module("vault_memory.search.calls")
     scope_names = lazy_module("vault_memory.search.scope_names")
 
 MOST_CHARACTERS = 10_000
@@ -34,8 +31,6 @@ BLOCK_CHARACTERS = 9_500
 GAP = "\n\n"
 """Between two parts of the block"""
 CUT = "… (the rest of this note is too long for this place)"
-MOST_HITS = 8
-"""Of a search"""
 LONGEST_QUERY = 20_000
 """Letters of a prompt for which memories are recalled; a pasted log takes no longer"""
 MOST_ATTEMPTS = 3
@@ -72,8 +67,6 @@ def answer(context: EventContext) -> str:
         case "prompt" if memory.vault.config.memory_search.auto_recall:
             block = _ask_for_block(context, event.prompt[:LONGEST_QUERY])
             return _lines_for_prompt(context, block)
-        case "search" if event.prompt.strip():
-            return _search(context)
         case _:
             return ""
 
@@ -106,21 +99,6 @@ def _warning(context: EventContext) -> str:
     reason = context.caller.warning(known, memory.layout)
     text = f"vault-memory: {reason}" if reason else ""
     return context.format(text, text)
-
-
-def _search(context: EventContext) -> str:
-    """Return the hits of a search, quoted for a model."""
-    memory, caller = context.memory, context.caller
-    hits = query_or_local.search(
-        memory,
-        context.event.prompt[:LONGEST_QUERY],
-        scopes=caller.reads(memory.layout),
-        options=search_calls.SearchOptions(
-            limit=MOST_HITS, session=context.event.session or None, now=context.now
-        ),
-        patience=context.patience,
-    )
-    return quotations.of_search(caller.shown(hits, memory.layout)).text
 
 
 def _block_that_fits(context: EventContext) -> str:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple
 if TYPE_CHECKING:
     from vault_memory.addons.hosts.install_plan import InstallPlan, InstallRequest
 
-EventKind = Literal["start", "prompt", "answer", "compact", "end", "turn", "search"]
+EventKind = Literal["start", "prompt", "answer", "compact", "end", "turn"]
 """What an event means. A `turn` is a prompt together with its answer."""
 
 Trust = Literal["yes", "no", "not_needed", "unknown"]

@@ -19,10 +19,9 @@ EVENTS: Mapping[str, EventKind] = {
     "SessionStart": "start",
     "Recall": "prompt",
     "TurnEnd": "turn",
-    "Search": "search",
     "SessionEnd": "end",
 }
-"""What the provider sends. `Search` comes from providers that an earlier version installed."""
+"""What the provider sends"""
 
 MARK = "# Written by `vault-memory install hermes`; `--uninstall` takes it out."
 CHOSEN = re.compile(r"""\bprovider["']?\s*:\s*["']?vault-memory\b""")
