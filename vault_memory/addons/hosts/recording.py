@@ -77,8 +77,7 @@ def turns_of(
         if not text.strip() or (role == PERSON and prompt):
             continue
         text = _beginning(text)
-        before_answer = [prompt] if prompt else of_session
-        id_ = _id_of(event, caller, role, text, before_answer, first)
+        id_ = _id_of(event, caller, role, text, [prompt] if prompt else of_session, first)
         if any(turn.id == id_ for turn in of_session):
             continue
         turns.append(EventTurn(id_, ts, role, text))
@@ -93,16 +92,20 @@ def _unanswered_prompt(
     """Return the recorded prompt of a turn that a host hands over behind its answer."""
     # Fault: a host hands a turn over in the background, and the next prompt may be recorded before
     # it. The id that follows from the turn before would be another one.
-    same = (PERSON, caller.user, event.is_automated)
     text = _beginning(event.prompt)
     answers = [turn for turn in of_session if turn.role == BOT]
     for prompt in reversed(of_session):
-        is_same = (prompt.role, prompt.user, prompt.is_automated) == same
-        if is_same and secret_masks.is_same(prompt.text, text):
+        if _is_prompt(prompt, event, caller, text):
             ids = {_id_of(event, caller, BOT, turn.text, [prompt], "") for turn in answers}
-            if not any(turn.id in ids for turn in answers):
+            if ids.isdisjoint(turn.id for turn in answers):
                 return prompt
     return None
+
+
+def _is_prompt(turn: "Turn", event: Event, caller: "Caller", text: str) -> bool:
+    speaker = (turn.role, turn.user, turn.is_automated)
+    same = speaker == (PERSON, caller.user, event.is_automated)
+    return same and secret_masks.is_same(turn.text, text)
 
 
 def _beginning(text: str) -> str:
@@ -132,15 +135,8 @@ def _precedes(event: Event, caller: "Caller", role: str, text: str) -> "Callable
     if role == BOT:
         # A host may report an answer several times until the next prompt.
         return lambda turn: turn.role == PERSON
-    same = (PERSON, caller.user, event.is_automated)
     # The same prompt again, and nothing between, is a repeated event.
-    return lambda turn: (
-        turn.role in (PERSON, BOT)
-        and not (
-            (turn.role, turn.user, turn.is_automated) == same
-            and secret_masks.is_same(turn.text, text)
-        )
-    )
+    return lambda turn: turn.role in (PERSON, BOT) and not _is_prompt(turn, event, caller, text)
 
 
 def _turn(event: Event, caller: "Caller", said: EventTurn, source: str = "talk") -> "Turn":

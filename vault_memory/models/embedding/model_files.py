@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from vault_memory.errors import EmbedderUnavailable
-from vault_memory.models.embedding.packaged import MINILM_TOKENIZER, MINILM_WEIGHTS, installed
+from vault_memory.models.embedding.packaged import MINILM_TOKENIZER, installed
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,12 +23,6 @@ class ModelFiles:
     query_prefix: str = ""
     passage_prefix: str = ""
     """Prefixes by which some models distinguish texts (``query: ``, ``passage: ``)"""
-
-
-def installed_minilm() -> ModelFiles | None:
-    """Return all-MiniLM-L6-v2 with int8 weights when its weights are installed."""
-    weights = installed(MINILM_WEIGHTS)
-    return minilm_at(weights) if weights else None
 
 
 def minilm_at(weights: Path) -> ModelFiles:
