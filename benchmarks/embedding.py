@@ -6,8 +6,9 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from vault_memory.models.embedding.model_files import ModelFiles, installed_minilm
+from vault_memory.models.embedding.model_files import ModelFiles, minilm_at
 from vault_memory.models.embedding.onnx import OnnxEmbedder
+from vault_memory.models.embedding.packaged import MINILM_WEIGHTS, installed
 
 CHUNKS = 64
 LENGTH = 350
@@ -66,11 +67,12 @@ def per_second(work: Callable[[], object], count: int) -> float:
 
 def measure() -> tuple[float, float, float, float]:
     """Medians of chunks per CPU second: ours, bare, padded; and the median of ours : bare, round by round."""
-    files = installed_minilm()
-    if files is None:
+    weights = installed(MINILM_WEIGHTS)
+    if weights is None:
         raise SystemExit(
             "error: the packaged model is not installed\n\nhint: `make bench` installs it"
         )
+    files = minilm_at(weights)
     texts = chunks()
     embedder = OnnxEmbedder(files)
     single, padded = bare(files, texts)

@@ -10,7 +10,7 @@ from tests.cli.terminals import opened
 from tests.scenarios.outside import Outside
 from vault_memory.cli.embedding_progress import EmbeddingProgress
 from vault_memory.cli.options import Context
-from vault_memory.models.embedding.model_files import installed_minilm
+from vault_memory.models.embedding.packaged import MINILM_WEIGHTS, installed
 
 CHUNKS = 80
 
@@ -39,7 +39,7 @@ def test_a_saved_note_is_not_reported(capsys: pytest.CaptureFixture[str]):
 
 
 def test_a_log_gets_a_line_at_the_start_and_one_at_the_end(outside: Outside):
-    if installed_minilm() is None:
+    if installed(MINILM_WEIGHTS) is None:
         pytest.skip("the package with the weights is not installed")
     outside.settings["VAULT_MEMORY_EMBEDDING_KIND"] = "auto"
     outside.write("memory/a.md", "".join(f"- lamp number {n} is lit\n" for n in range(CHUNKS)))
@@ -66,7 +66,7 @@ def test_a_log_gets_a_line_at_the_start_and_one_at_the_end(outside: Outside):
 
 
 def test_a_terminal_that_cannot_clear_a_line_gets_lines_only(outside: Outside):
-    if installed_minilm() is None:
+    if installed(MINILM_WEIGHTS) is None:
         pytest.skip("the package with the weights is not installed")
     outside.settings["VAULT_MEMORY_EMBEDDING_KIND"] = "auto"
     outside.write("memory/a.md", "".join(f"- lamp number {n} is lit\n" for n in range(CHUNKS)))

@@ -10,7 +10,7 @@ from tests.scenarios.outside import Outside
 from vault_memory import VaultMemory
 from vault_memory.config.sections import Config, EmbeddingSettings
 from vault_memory.models.embedding import embedders
-from vault_memory.models.embedding.model_files import installed_minilm
+from vault_memory.models.embedding.packaged import MINILM_WEIGHTS, installed
 from vault_memory.rules.search.main_language import is_english
 
 RUSSIAN = """- Запасной ключ от маяка лежит под третьим камнем у старого причала
@@ -41,7 +41,7 @@ def test_the_list_says_what_each_model_is_and_which_is_in_use(outside: Outside):
 
 
 def test_a_model_that_is_installed_is_not_fetched_again(outside: Outside):
-    if installed_minilm() is None:
+    if installed(MINILM_WEIGHTS) is None:
         pytest.skip("the package with the weights is not installed")
 
     answer = outside.ok("models", "install", "minilm", "--use")
@@ -63,7 +63,7 @@ def test_a_missing_or_unknown_name_is_answered_with_the_names(
 
 
 def test_an_installed_package_is_not_removed_silently(outside: Outside):
-    if installed_minilm() is None:
+    if installed(MINILM_WEIGHTS) is None:
         pytest.skip("the package with the weights is not installed")
 
     result = outside.here("models", "remove", "minilm")
@@ -122,7 +122,7 @@ def test_a_program_of_pipx_is_extended_by_pipx(monkeypatch: pytest.MonkeyPatch):
 def test_a_vault_in_another_language_is_offered_the_multilingual_model(outside: Outside):
     outside.write("memory/a.md", RUSSIAN)
     outside.settings["VAULT_MEMORY_EMBEDDING_KIND"] = "auto"
-    if installed_minilm() is None:
+    if installed(MINILM_WEIGHTS) is None:
         pytest.skip("the package with the weights is not installed")
 
     [check] = checks(outside, "language")

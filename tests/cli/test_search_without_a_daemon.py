@@ -4,12 +4,12 @@ import pytest
 
 from tests.models.conftest import ScriptedServer, says
 from tests.scenarios.outside import Outside
-from vault_memory.models.embedding.model_files import installed_minilm
+from vault_memory.models.embedding.packaged import MINILM_WEIGHTS, installed
 
 
 @pytest.fixture
 def vault(outside: Outside) -> Outside:
-    if installed_minilm() is None:
+    if installed(MINILM_WEIGHTS) is None:
         pytest.skip("the package with the weights is not installed")
     outside.settings["VAULT_MEMORY_EMBEDDING_KIND"] = "auto"
     outside.write("memory/a.md", "- The veterinarian vaccinated both kittens\n")

@@ -8,8 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from vault_memory.models.embedding.model_files import ModelFiles, installed_minilm
+from vault_memory.models.embedding.model_files import ModelFiles, minilm_at
 from vault_memory.models.embedding.onnx import OnnxEmbedder
+from vault_memory.models.embedding.packaged import MINILM_WEIGHTS, installed
 
 Reply = Callable[[BaseHTTPRequestHandler], None]
 
@@ -92,9 +93,9 @@ def server() -> Iterator[ScriptedServer]:
 
 @pytest.fixture(scope="session")
 def minilm_files() -> ModelFiles:
-    files = installed_minilm()
-    assert files is not None, "`make test` installs the packages that carry the model"
-    return files
+    weights = installed(MINILM_WEIGHTS)
+    assert weights is not None, "`make test` installs the packages that carry the model"
+    return minilm_at(weights)
 
 
 @pytest.fixture(scope="session")

@@ -13,9 +13,10 @@ from vault_memory.models.embedding.model_files import ModelFiles
 from vault_memory.models.embedding.onnx import OnnxEmbedder
 
 MEMORY = """
-from vault_memory.models.embedding.model_files import installed_minilm
+from vault_memory.models.embedding.model_files import minilm_at
 from vault_memory.models.embedding.onnx import OnnxEmbedder
-embedder = OnnxEmbedder(installed_minilm())
+from vault_memory.models.embedding.packaged import MINILM_WEIGHTS, installed
+embedder = OnnxEmbedder(minilm_at(installed(MINILM_WEIGHTS)))
 embedder.embed(["the quick brown fox jumps over the lazy dog " * length for length in range(1, 40)])
 print(next(line.split()[1] for line in open("/proc/self/status") if line.startswith("VmRSS")))
 """
