@@ -4,7 +4,7 @@ import inspect
 from contextlib import suppress
 from datetime import date, datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, Unpack, get_args, get_origin
 
 import pytest
 
@@ -97,11 +97,14 @@ def good_arguments(call: Any) -> dict[str, Any]:
 
 
 def parameters_of(call: Any) -> list[str]:
-    return [
-        parameter.name
-        for parameter in inspect.signature(call).parameters.values()
-        if parameter.kind is not inspect.Parameter.VAR_KEYWORD
-    ]
+    names = []
+    for parameter in inspect.signature(call).parameters.values():
+        if parameter.kind is not inspect.Parameter.VAR_KEYWORD:
+            names.append(parameter.name)
+        elif get_origin(parameter.annotation) is Unpack:
+            (keywords,) = get_args(parameter.annotation)
+            names += keywords.__annotations__
+    return names
 
 
 @pytest.mark.parametrize(("part", "name"), CALLS, ids=str)

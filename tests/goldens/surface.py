@@ -52,7 +52,14 @@ def class_parts(kind: type) -> list[str]:
                 default = f" = {ast.unparse(node.value)}" if node.value else ""
                 fields[name] = f"{name}: {annotation(node.annotation)}{default}"
             elif isinstance(node, Definition) and (node.name == "__init__" or node.name[0] != "_"):
-                calls[node.name] = call_line(node)
+                calls[node.name] = call_line(node, inspect.getmodule(base))
+            elif isinstance(node, ast.Assign) and isinstance(node.value, ast.Call):
+                # A call of a part that is one of the class, too.
+                name = ast.unparse(node.targets[0])
+                function = inspect.unwrap(getattr(kind, name))
+                if inspect.isfunction(function):
+                    module = inspect.getmodule(function)
+                    calls[name] = call_line(definition_of(function), module)
     return [*fields.values(), *(calls[name] for name in sorted(calls))]
 
 
@@ -71,11 +78,28 @@ def definition_of(function: Callable[..., Any]) -> Definition:
     return node
 
 
-def call_line(node: Definition) -> str:
+def call_line(node: Definition, module: Any) -> str:
     """A method in one line, with what its decorators make of it."""
+    expand_keywords(node.args, module)
     names = {ast.unparse(decorator) for decorator in node.decorator_list}
     kinds = [name for name in ("property", "classmethod", "staticmethod") if name in names]
     return " ".join([*kinds, f"def {node.name}{signature(node)}"])
+
+
+def expand_keywords(arguments: ast.arguments, module: Any) -> None:
+    """Names the keywords of a signature that are the fields of a class."""
+    keywords = arguments.kwarg and re.fullmatch(
+        r"Unpack\[(\w+)\]", annotation(arguments.kwarg.annotation or ast.Name(""))
+    )
+    if not keywords:
+        return
+    [body] = ast.parse(textwrap.dedent(inspect.getsource(getattr(module, keywords[1])))).body
+    assert isinstance(body, ast.ClassDef)
+    for node in body.body:
+        if isinstance(node, ast.AnnAssign):
+            arguments.kwonlyargs.append(ast.arg(ast.unparse(node.target), node.annotation))
+            arguments.kw_defaults.append(ast.Constant(...))
+    arguments.kwarg = None
 
 
 def signature(node: Definition) -> str:

@@ -5,20 +5,20 @@ Both answers are of the JSON contract, so the faces do not need to know who answ
 
 from collections.abc import Mapping, Sequence
 from datetime import date
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from vault_memory.api import json_contract
 from vault_memory.api.daemon_client import BEHIND, PATIENCE_SECONDS, DaemonRefused, ask
-from vault_memory.context.calls import DEFAULT_CONTEXT, ContextOptions
 from vault_memory.index.schema import has_vectors
 from vault_memory.lazy import lazy_module
-from vault_memory.search.calls import DEFAULT_SEARCH, SearchOptions
 
 if TYPE_CHECKING:
     from vault_memory.api.vault_memory import VaultMemory
+    from vault_memory.context.calls import ContextOptions
     from vault_memory.contract.answers import ContextBlockJson, SearchAnswerJson
     from vault_memory.ingest.lifecycle import Progress
     from vault_memory.models.embedding import embedders
+    from vault_memory.search.calls import SearchOptions
 else:
     embedders = lazy_module("vault_memory.models.embedding.embedders")
 
@@ -33,7 +33,7 @@ def search(
     query: str,
     *,
     scopes: Sequence[str] | None,
-    options: SearchOptions = DEFAULT_SEARCH,
+    options: "SearchOptions",
     progress: "Progress | None" = None,
     patience: float = PATIENCE_SECONDS,
 ) -> "SearchAnswerJson":
@@ -41,17 +41,17 @@ def search(
 
     The daemon has `patience` seconds for its answer; with 0 it is not asked.
     """
-    arguments = {"query": query, **_changed(options, DEFAULT_SEARCH)}
+    arguments = {"query": query, **_given(options)}
     answer: SearchAnswerJson | None = _ask(memory, "search", arguments, scopes, patience)
     if answer is not None:
         return answer
     memory.refresh(progress, briefly=True)
-    mode = options.mode or memory.vault.config.recall.mode
+    mode = options.get("mode") or memory.vault.config.recall.mode
     if mode in MODES_WITH_MODEL or (mode != "keyword" and _may_load(memory)):
         memory.warm()
     named = memory.scopes() if scopes is None else scopes
     return json_contract.of_search(
-        memory.searcher.search(query, named, options._replace(refresh=False))
+        memory.searcher.search(query, named, {**options, "refresh": False})
     )
 
 
@@ -60,7 +60,7 @@ def context(
     prompt: str,
     *,
     scopes: Sequence[str],
-    options: ContextOptions = DEFAULT_CONTEXT,
+    options: "ContextOptions",
     progress: "Progress | None" = None,
     patience: float = PATIENCE_SECONDS,
 ) -> "ContextBlockJson":
@@ -68,18 +68,17 @@ def context(
 
     The daemon has `patience` seconds for its answer; with 0 it is not asked.
     """
-    arguments = {"prompt": prompt, **_changed(options, DEFAULT_CONTEXT)}
+    arguments = {"prompt": prompt, **_given(options)}
     # Rebuilding a past day takes seconds, and the daemon answers others meanwhile.
-    if options.as_of is None:
+    if options.get("as_of") is None:
         answer: ContextBlockJson | None = _ask(memory, "context", arguments, scopes, patience)
         if answer is not None:
             return answer
     memory.refresh(progress, briefly=True)
     if prompt.strip() and memory.vault.config.recall.mode in MODES_WITH_MODEL:
         memory.warm()
-    return json_contract.of_context(
-        memory.context(prompt, scopes=scopes, **options._replace(refresh=False)._asdict())
-    )
+    fresh: ContextOptions = {**options, "refresh": False}
+    return json_contract.of_context(memory.context(prompt, scopes=scopes, **fresh))
 
 
 def all_scopes(memory: "VaultMemory", progress: "Progress | None" = None) -> list[str]:
@@ -118,12 +117,12 @@ def _may_load(memory: "VaultMemory") -> bool:
     return True
 
 
-def _changed(options: NamedTuple, defaults: NamedTuple) -> dict[str, Any]:
-    """The options that differ from the defaults, as JSON. An empty text is no option."""
+def _given(options: "SearchOptions | ContextOptions") -> dict[str, Any]:
+    """The options for the daemon, as JSON. An empty text or list is no option."""
     return {
         name: _as_json(value)
-        for name, value in options._asdict().items()
-        if value not in ("", getattr(defaults, name)) and name != "refresh"
+        for name, value in options.items()
+        if value is not False and value not in (None, "", ()) and name != "refresh"
     }
 
 

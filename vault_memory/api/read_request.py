@@ -1,15 +1,13 @@
 """Reads requests of the JSON contract, and turns them into the options of calls."""
 
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 from typing import Any, TypeVar
 
 import msgspec
 from msgspec.structs import asdict
 
-from vault_memory.context.calls import ContextOptions
 from vault_memory.contract.requests import ContextBody, SearchRequest
 from vault_memory.errors import UsageError
-from vault_memory.search.calls import SearchOptions
 
 Request = TypeVar("Request", bound=msgspec.Struct)
 
@@ -26,21 +24,10 @@ def read(arguments: Mapping[str, object], kind: type[Request], call: str) -> Req
         ) from None
 
 
-def search_options(request: SearchRequest) -> SearchOptions:
-    """Return the options of a search."""
-    return SearchOptions(**_options(request, SearchOptions._fields))
-
-
-def context_options(request: ContextBody) -> ContextOptions:
-    """Return the options of a memory block."""
-    return ContextOptions(**_options(request, ContextOptions._fields))
-
-
-def _options(request: msgspec.Struct, names: Collection[str]) -> dict[str, Any]:
-    """Return the fields of a request that are options, too; null means that one is left out."""
-    values = {name: value for name, value in asdict(request).items() if name in names}
+def options(request: SearchRequest | ContextBody) -> Any:
+    """Return the options of a search or a memory block; null means that one is left out."""
     return {
         name: tuple(value) if isinstance(value, list) else value
-        for name, value in values.items()
-        if value is not None
+        for name, value in asdict(request).items()
+        if value is not None and name not in ("query", "prompt", "scopes")
     }

@@ -72,10 +72,7 @@ class ScopedVault:
     def search(self, request: "requests.SearchRequest") -> Answer:
         """Find the lines that answer a question."""
         answer = query_or_local.search(
-            self._memory,
-            request.query,
-            scopes=self.reads,
-            options=read_request.search_options(request),
+            self._memory, request.query, scopes=self.reads, options=read_request.options(request)
         )
         hits = said_secrets.masked_hits(self._memory, answer["hits"])
         return self._shown({**answer, "hits": hits})
@@ -84,7 +81,7 @@ class ScopedVault:
         """Compose the memory block for a prompt."""
         scopes = self.reads
         self._memory.learning.commit_before(request.session, scopes)
-        options = read_request.context_options(request)._replace(private=self.caller.private)
+        options = read_request.options(request) | {"private": self.caller.private}
         answer = query_or_local.context(
             self._memory, request.prompt, scopes=scopes, options=options
         )

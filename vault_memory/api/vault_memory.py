@@ -1,31 +1,30 @@
 """class VaultMemory: one vault, opened; what a bot written in Python calls."""
 
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import date, datetime
-from typing import TYPE_CHECKING, Any
+from functools import wraps
+from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar, Unpack
 
 from vault_memory.api.vault_parts import VaultParts
 from vault_memory.context.calls import ContextOptions
 from vault_memory.conversations.calls import RecordOptions
-from vault_memory.edits.calls import EditOptions
+from vault_memory.edits.calls import EditCalls, EditOptions
 from vault_memory.index.retry_on_corruption import rebuild_if_damaged
 from vault_memory.lazy import lazy_module
 from vault_memory.rules.call_values import checked_calls
-from vault_memory.search.calls import SearchOptions
+from vault_memory.search.calls import SearchCalls, SearchOptions
 
 if TYPE_CHECKING:
     from vault_memory.api import doctor as api_doctor
     from vault_memory.api import status_report
     from vault_memory.context.blocks import ContextBlock
-    from vault_memory.contract import Origin, Purpose, RecordMode, Role, SearchMode, Source
+    from vault_memory.contract import Origin, RecordMode, Role, Source
     from vault_memory.contract.status_answers import StatusJson
     from vault_memory.conversations.calls import Recorded
     from vault_memory.edits.edit_result import Edit
     from vault_memory.edits.reports import Check, Ended
-    from vault_memory.edits.versions import NoteVersion
     from vault_memory.facts.entity_info import FactChange, FactList
     from vault_memory.forgetting.forget_text import Forgotten
-    from vault_memory.ingest.lifecycle import Progress
     from vault_memory.learning import calls as learning_calls
     from vault_memory.learning.remember import Remembered
     from vault_memory.learning.runner import Slept
@@ -33,12 +32,10 @@ if TYPE_CHECKING:
     from vault_memory.memory_tool.tool import MemoryTool
     from vault_memory.rules.conversations import turn as conversations_turn
     from vault_memory.rules.conversations import turn_origin
-    from vault_memory.rules.edits.audit_record import Proposal, Record
     from vault_memory.rules.edits.ops import Op
     from vault_memory.rules.facts import fact as facts_fact
     from vault_memory.rules.paths import caller
     from vault_memory.search.freshness import SearchAnswer
-    from vault_memory.search.note_reports import IndexReport, NoteList, NoteText
 else:
     api_doctor = lazy_module("vault_memory.api.doctor")
     status_report = lazy_module("vault_memory.api.status_report")
@@ -48,6 +45,23 @@ else:
     turn_origin = lazy_module("vault_memory.rules.conversations.turn_origin")
     facts_fact = lazy_module("vault_memory.rules.facts.fact")
     caller = lazy_module("vault_memory.rules.paths.caller")
+Arguments = ParamSpec("Arguments")
+Answer = TypeVar("Answer")
+
+
+def _of(
+    concept: str, call: Callable[Concatenate[Any, Arguments], Answer]
+) -> Callable[Concatenate["VaultMemory", Arguments], Answer]:
+    """Return the call of a concept as one of the vault."""
+
+    @wraps(call)
+    def run(
+        self: "VaultMemory", *arguments: Arguments.args, **keywords: Arguments.kwargs
+    ) -> Answer:
+        return call(getattr(self, concept), *arguments, **keywords)
+
+    # The checker sees `self` as a keyword of the one, and not of the other.
+    return run  # type: ignore[return-value]
 
 
 @checked_calls
@@ -77,124 +91,35 @@ class VaultMemory(VaultParts):
 
     # ---- search ----------------------------------------------------------------------
 
-    def index(
-        self,
-        paths: Sequence[str] = (),
-        *,
-        rebuild: bool = False,
-        embed: bool = True,
-        progress: "Progress | None" = None,
-    ) -> "IndexReport":
-        """Update the index for all notes or those under `paths`, and embed new chunks."""
-        return self.searcher.index(paths, rebuild=rebuild, embed=embed, progress=progress)
-
-    def refresh(
-        self, progress: "Progress | None" = None, *, renew: bool = True, briefly: bool = False
-    ) -> None:
-        """Update the text of the index, without embedding; `search` does it by itself."""
-        self.searcher.refresh(progress, renew=renew, briefly=briefly)
+    index = _of("searcher", SearchCalls.index)
+    refresh = _of("searcher", SearchCalls.refresh)
+    warm = _of("searcher", SearchCalls.warm)
+    scopes = _of("searcher", SearchCalls.scopes)
+    notes = _of("searcher", SearchCalls.notes)
+    read = _of("searcher", SearchCalls.read)
 
     def search(
-        self,
-        query: str,
-        *,
-        scopes: Sequence[str],
-        mode: "SearchMode | None" = None,
-        limit: int | None = None,
-        now: datetime | None = None,
-        topic: str | None = None,
-        entity: str | None = None,
-        since: str | date | None = None,
-        until: str | date | None = None,
-        kinds: Collection[str] = (),
-        tags: Collection[str] | str = (),
-        where: Mapping[str, object] | Collection[str] | str = (),
-        paths: Collection[str] | str = (),
-        why: bool = False,
-        copies: bool = False,
-        archived: bool = False,
-        session: str | None = None,
-        refresh: bool = True,
-        preview: bool = False,
+        self, query: str, *, scopes: Sequence[str], **options: Unpack[SearchOptions]
     ) -> "SearchAnswer":
         """Find the chunks that answer `query` best, in the notes of `scopes` and no others.
 
         `since` and `until` are dates, times, or texts such as `yesterday`. `tags`, `where` (as
         `{"done": "yes"}`) and `paths` choose notes. `archived`: faded ones. `preview`: no reads.
         """
-        options = SearchOptions(
-            mode=mode,
-            limit=limit,
-            now=now,
-            topic=topic,
-            entity=entity,
-            since=since,
-            until=until,
-            kinds=kinds,
-            tags=tags,
-            where=where,
-            paths=paths,
-            why=why,
-            copies=copies,
-            archived=archived,
-            session=session,
-            refresh=refresh,
-            preview=preview,
-        )
         return self.searcher.search(query, scopes, options)
-
-    def warm(self) -> str:
-        """Load the embedder for search. Returns the reason when that is impossible, else ""."""
-        return self.searcher.warm()
-
-    def scopes(self) -> list[str]:
-        """List the scopes that have a note, such as `user:alice`."""
-        return self.searcher.scopes()
-
-    def notes(self, scopes: Sequence[str] | None = None) -> "NoteList":
-        """List the notes that search reads, sorted by path; with `scopes` only theirs."""
-        return self.searcher.notes(scopes)
-
-    def read(self, note: str) -> "NoteText":
-        """Read a note from disk. Raises BadPath, NoteNotFound, NoteUnreadable."""
-        return self.searcher.read(note)
 
     # ---- conversations ---------------------------------------------------------------
 
     def context(
-        self,
-        prompt: str = "",
-        *,
-        scopes: Sequence[str],
-        purpose: "Purpose" = "chat",
-        budget: int | None = None,
-        session: str | None = None,
-        confirmation: str = "",
-        automatic: bool = False,
-        private: bool = False,
-        now: datetime | None = None,
-        as_of: date | None = None,
-        refresh: bool = True,
-        preview: bool = False,
+        self, prompt: str = "", *, scopes: Sequence[str], **options: Unpack[ContextOptions]
     ) -> "ContextBlock":
         """Compose the memory block for a prompt: quotations of the notes as they are now.
 
         A `briefing` is impersonal; so is a channel without `private`. A `preview` counts no reads.
         """
-        options = ContextOptions(
-            purpose=purpose,
-            budget=budget,
-            session=session,
-            confirmation=confirmation,
-            automatic=automatic,
-            private=private,
-            now=now,
-            as_of=as_of,
-            refresh=refresh,
-            preview=preview,
-        )
-        if refresh and as_of is None and not preview:
-            self.learning.commit_before(session, scopes, now)
+        may_learn = options.get("refresh", True) and not options.get("preview")
+        if may_learn and options.get("as_of") is None:
+            self.learning.commit_before(options.get("session"), scopes, options.get("now"))
         return self._prompts.context(prompt, scopes, options)
 
     def record_turn(
@@ -293,48 +218,12 @@ class VaultMemory(VaultParts):
             self.learning.reject_undone(self.edits.undone_by(edit) or record_id)
         return edit
 
-    def log(
-        self,
-        note: str | None = None,
-        *,
-        limit: int | None = None,
-        before: str | None = None,
-        scopes: Sequence[str] | None = None,
-    ) -> "tuple[Record, ...]":
-        """List the newest `limit` audit records of one note, or of all notes, oldest first."""
-        return self.edits.log(note, limit=limit, before=before, scopes=scopes)
-
-    def history(self, note: str, scopes: Sequence[str] | None = None) -> "list[NoteVersion]":
-        """List the stored versions of a note, newest first. Raises NoteNotFound."""
-        return self.edits.history(note, scopes)
-
-    def restore(
-        self,
-        note: str,
-        revision: str,
-        *,
-        expected: str | None = None,
-        dry_run: bool = False,
-        now: datetime | None = None,
-    ) -> "Edit":
-        """Write a version of the note's history again. Raises UnclearId, NoteChanged."""
-        return self.edits.restore(note, revision, expected=expected, dry_run=dry_run, now=now)
-
-    def inbox(self, scopes: Sequence[str] | None = None) -> "tuple[Proposal, ...]":
-        """List the proposals that wait for a person's decision, oldest first."""
-        return self.edits.inbox(scopes)
-
-    def approve(
-        self, proposal_id: str, *, now: datetime | None = None, scopes: Sequence[str] | None = None
-    ) -> "Edit":
-        """Carry out a proposal, as a person's act. Raises UnclearId."""
-        return self.edits.approve(proposal_id, now=now, scopes=scopes)
-
-    def reject(
-        self, proposal_id: str, *, now: datetime | None = None, scopes: Sequence[str] | None = None
-    ) -> "Edit":
-        """Drop a proposal; the bot does not propose it again. Raises UnclearId."""
-        return self.edits.reject(proposal_id, now=now, scopes=scopes)
+    log = _of("edits", EditCalls.log)
+    history = _of("edits", EditCalls.history)
+    restore = _of("edits", EditCalls.restore)
+    inbox = _of("edits", EditCalls.inbox)
+    approve = _of("edits", EditCalls.approve)
+    reject = _of("edits", EditCalls.reject)
 
     # ---- facts, learning, forgetting -------------------------------------------------
 

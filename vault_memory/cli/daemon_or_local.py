@@ -51,7 +51,7 @@ def answer_context(
             scopes = query_or_local.all_scopes(memory, progress)
             if not everything and not belong_to_one_person(scopes):
                 raise ContextNeedsName(scopes)
-        memory.learning.commit_before(options.session, scopes, options.now)
+        memory.learning.commit_before(options.get("session"), scopes, options.get("now"))
         return query_or_local.context(
             memory, prompt, scopes=scopes, options=options, progress=progress
         )

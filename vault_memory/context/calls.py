@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from datetime import date, datetime
-from typing import TYPE_CHECKING, NamedTuple, get_args
+from typing import TYPE_CHECKING, TypedDict, get_args
 
 from vault_memory.contract import Purpose
 from vault_memory.edits.calls import EditCalls, aware
@@ -10,7 +10,7 @@ from vault_memory.errors import UsageError
 from vault_memory.index.retry_on_corruption import rebuild_if_damaged
 from vault_memory.lazy import lazy_module
 from vault_memory.rules.paths.scopes import check_scopes
-from vault_memory.search.calls import SearchCalls
+from vault_memory.search.calls import SearchCalls, SearchQuery
 
 if TYPE_CHECKING:
     from vault_memory.context import blocks, gather, live_notes
@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from vault_memory.index.store import Index
     from vault_memory.models.llm import policy_tables
     from vault_memory.rules.learning.policy import secret_masks
-    from vault_memory.search import query as search_query
     from vault_memory.search.results import Answer, Hit
 else:
     blocks = lazy_module("vault_memory.context.blocks")
@@ -29,27 +28,25 @@ else:
     as_of = lazy_module("vault_memory.context.past.as_of")
     policy_tables = lazy_module("vault_memory.models.llm.policy_tables")
     secret_masks = lazy_module("vault_memory.rules.learning.policy.secret_masks")
-    search_query = lazy_module("vault_memory.search.query")
-
 PURPOSES: tuple[Purpose, ...] = get_args(Purpose)
 
 
-class ContextOptions(NamedTuple):
-    """Options of a memory block; `VaultMemory.context` explains them."""
+class ContextOptions(TypedDict, total=False):
+    """What a caller may say beside the prompt and the scopes; None is as if left out."""
 
-    purpose: Purpose = "chat"
-    budget: int | None = None
-    session: str | None = None
-    confirmation: str = ""
-    automatic: bool = False
-    private: bool = False
-    now: datetime | None = None
-    refresh: bool = True
-    as_of: date | None = None
-    preview: bool = False
-
-
-DEFAULT_CONTEXT = ContextOptions()
+    purpose: Purpose
+    budget: int | None
+    session: str | None
+    confirmation: str
+    automatic: bool
+    private: bool
+    now: datetime | None
+    refresh: bool
+    """whether changed notes are read first; by default they are"""
+    as_of: date | None
+    """the day at whose end the block would have been this"""
+    preview: bool
+    """whether the quoted lines do not count as used"""
 
 
 class ContextCalls:
@@ -64,25 +61,27 @@ class ContextCalls:
 
     @rebuild_if_damaged
     def context(
-        self, prompt: str, scopes: Sequence[str], options: ContextOptions = DEFAULT_CONTEXT
+        self, prompt: str, scopes: Sequence[str], options: ContextOptions | None = None
     ) -> "ContextBlock":
         """Compose the memory block for a prompt; see `VaultMemory.context`."""
-        _check(options.purpose, options.budget)
+        options = options or {}
+        _check(options)
         check_scopes(scopes)
-        if options.as_of is not None and self._edits is not None:
-            return as_of.context_as_of(self._edits, prompt, scopes, options, options.as_of)
+        day = options.get("as_of")
+        if day is not None and self._edits is not None:
+            return as_of.context_as_of(self._edits, prompt, scopes, options, day)
         config = self.vault.config
         if not config.recall.enabled:
             reason = "`[recall] enabled` is false"
             omitted = blocks.Cut("all", reason)
             return blocks.ContextBlock("", (), (omitted,), self._searcher.freshness())
-        if options.refresh:
+        if options.get("refresh", True):
             self.vault.indexing.refresh()
-        moment = aware(options.now)
+        moment = aware(options.get("now"))
         request = self._request(prompt, scopes, options, moment)
-        why_not = self._why_not_recalled(options.automatic) if prompt.strip() else ""
+        why_not = self._why_not_recalled(options.get("automatic")) if prompt.strip() else ""
         block, read = self._compose(request, moment, why_not)
-        if not options.preview:
+        if not options.get("preview"):
             self._searcher.note_reads(read, moment, request.session)
         return block
 
@@ -91,20 +90,21 @@ class ContextCalls:
     ) -> "ContextRequest":
         """The request of the caller with the settings of the configuration."""
         config = self.vault.config
-        budget = options.budget
+        budget = options.get("budget")
+        is_briefing = options.get("purpose") == "briefing"
         if budget is None:
             budget = config.max_memory_chars
         most_lines = config.recall.top_k
-        if options.automatic:
+        if options.get("automatic"):
             most_lines = config.memory_search.auto_recall_limit
         return blocks.ContextRequest(
             prompt=prompt,
             scopes=tuple(scopes),
             today=moment.date(),
             owner=config.layout.user,
-            briefing=options.purpose == "briefing",
-            session=options.session or "",
-            confirmation=options.confirmation,
+            briefing=is_briefing,
+            session=options.get("session") or "",
+            confirmation=options.get("confirmation", ""),
             budget=budget,
             dated_days=config.sleep_cycle.auto_load_dated_days,
             most_facts=config.facts.max_knowledge_facts,
@@ -112,8 +112,8 @@ class ContextCalls:
             most_lines=most_lines,
             recall_budget=config.recall.budget,
             memory_budget=config.recall.memory_budget,
-            private=options.private,
-            episode=config.learning.episodes and options.purpose != "briefing",
+            private=options.get("private", False),
+            episode=config.learning.episodes and not is_briefing,
         )
 
     def _compose(
@@ -154,7 +154,7 @@ class ContextCalls:
         cues = policy_tables.policy_cues(self.vault.state.path)
         return secret_masks.masked(text, cues.is_secret)
 
-    def _why_not_recalled(self, automatic: bool) -> str:
+    def _why_not_recalled(self, automatic: bool | None) -> str:
         """The setting that forbids to look for lines, else an empty text."""
         settings = self.vault.config.memory_search
         if not settings.enabled:
@@ -170,7 +170,7 @@ class ContextCalls:
         def ask(
             text: str, scopes: Sequence[str], limit: int, kinds: Sequence[str] = ()
         ) -> "Answer":
-            query = search_query.SearchQuery(
+            query = SearchQuery(
                 text,
                 scopes,
                 now=moment,
@@ -188,7 +188,11 @@ class ContextCalls:
         return ask
 
 
-def _check(purpose: str, budget: int | None) -> None:
+def _check(options: ContextOptions) -> None:
+    unknown = options.keys() - ContextOptions.__annotations__.keys()
+    if unknown:
+        raise TypeError(f"context() got an unexpected keyword argument {min(unknown)!r}")
+    purpose, budget = options.get("purpose", "chat"), options.get("budget")
     if purpose not in PURPOSES:
         raise UsageError(
             f"there is no purpose `{purpose}`", hint=f"the purposes are {', '.join(PURPOSES)}"

@@ -100,7 +100,7 @@ class Calls:
 
     def _search(self, arguments: Mapping[str, Any]) -> "SearchAnswerJson":
         call = read_request.read(arguments, SearchCall, "search")
-        options = read_request.search_options(call)._replace(refresh=False)
+        options = read_request.options(call) | {"refresh": False}
         self._catch_up()
         with self._lock:
             answer = json_contract.of_search(
@@ -111,11 +111,11 @@ class Calls:
 
     def _context(self, arguments: Mapping[str, Any]) -> "ContextBlockJson":
         call = read_request.read(arguments, ContextCall, "context")
-        options = read_request.context_options(call)._replace(refresh=False)
+        options = read_request.options(call) | {"refresh": False}
         self._catch_up()
         with self._lock:
             answer = json_contract.of_context(
-                self._memory.context(call.prompt, scopes=call.scopes, **options._asdict())
+                self._memory.context(call.prompt, scopes=call.scopes, **options)
             )
         notes = [block["note"] for block in answer["parts"]]
         self._mark_stale(answer["freshness"], notes)

@@ -13,6 +13,8 @@ from vault_memory.errors import UsageError
 from vault_memory.rules.paths.scopes import check_scopes
 
 Kind = TypeVar("Kind", bound=type)
+CHECKED = "checks_arguments"
+"""An attribute of a call that checks its arguments, and of those that lead to it"""
 LONGEST_NAME = 255
 """Bytes of a part of a path"""
 LONGEST_SHOWN = 60
@@ -55,7 +57,14 @@ def checked_calls(kind: Kind) -> Kind:
     internal = getattr(kind, "INTERNAL", ())
     for name, member in list(vars(kind).items()):
         is_public = name == "__call__" or not name.startswith("_")
-        if is_public and name not in internal and isinstance(member, FunctionType):
+        # A call of a part is checked there.
+        is_checked = hasattr(member, CHECKED)
+        if (
+            isinstance(member, FunctionType)
+            and is_public
+            and not is_checked
+            and name not in internal
+        ):
             setattr(kind, name, _checked(member))
     return kind
 
@@ -87,6 +96,7 @@ def _checked(call: FunctionType) -> Callable[..., Any]:
                 keywords[name] = _read(name, keywords[name], checks[name].annotation)
         return call(self, *values, **keywords)
 
+    setattr(run, CHECKED, True)
     return run
 
 

@@ -5,8 +5,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import suppress
 from datetime import UTC, date, datetime, timedelta
 from functools import partial
-from operator import attrgetter
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, TypedDict
 
 from vault_memory.contract import MOST_HITS, SearchMode
 from vault_memory.errors import EmbedderUnavailable, UsageError, VaultMemoryError
@@ -38,7 +37,6 @@ if TYPE_CHECKING:
     from vault_memory.search.note_reports import IndexReport, NoteList, NoteText
     from vault_memory.search.notes import note_lookup
     from vault_memory.search.notes.note_lookup import NoteLinks
-    from vault_memory.search.query import SearchQuery
     from vault_memory.search.results import Answer, Hit
 else:
     filter_values = lazy_module("vault_memory.search.filter_values")
@@ -60,32 +58,73 @@ SURVEY_SECONDS = 30.0
 """How long the number of files that are no memory is used again"""
 RESIDENT_COUNT_SECONDS = 1.0
 """How long a daemon repeats a count of missing vectors although the index has changed"""
+FILTERS = ("since", "until", "kinds", "tags", "where", "paths")
+"""Options that name what text is searched"""
 
 
-class SearchOptions(NamedTuple):
-    """Options of a search; `VaultMemory.search` explains them."""
+class SearchOptions(TypedDict, total=False):
+    """What a caller may say beside the text and the scopes; None is as if left out."""
 
-    mode: SearchMode | None = None
-    limit: int | None = None
-    now: datetime | None = None
+    mode: SearchMode | None
+    limit: int | None
+    now: datetime | None
+    topic: str | None
+    entity: str | None
+    since: str | date | None
+    until: str | date | None
+    kinds: Collection[str]
+    tags: Collection[str] | str
+    where: Mapping[str, object] | Collection[str] | str
+    paths: Collection[str] | str
+    why: bool
+    copies: bool
+    archived: bool
+    session: str | None
+    refresh: bool
+    """whether changed notes are read first; by default they are"""
+    preview: bool
+    """whether the read lines do not count as used"""
+
+
+class SearchQuery(NamedTuple):
+    """What a caller asks of an index: a text, the scopes to search, and filters."""
+
+    text: str
+    """any string"""
+    scopes: Sequence[str]
+    """only chunks of these scopes are read; without scopes there are no hits"""
+    now: datetime
+    """the moment that `yesterday` in the text refers to"""
+    mode: str = "balanced"
+    """one of `MODES`"""
+    limit: int = 10
     topic: str | None = None
     entity: str | None = None
-    since: str | date | None = None
-    until: str | date | None = None
+    since: date | None = None
+    until: date | None = None
     kinds: Collection[str] = ()
-    tags: Collection[str] | str = ()
-    where: Mapping[str, object] | Collection[str] | str = ()
-    paths: Collection[str] | str = ()
+    """kinds of notes; empty for all"""
+    tags: tuple[str, ...] = ()
+    where: tuple[str, ...] = ()
+    """fields of front matter: `key=value`, or `key` for any value"""
+    paths: tuple[str, ...] = ()
+    """globs"""
+    session: str = ""
+    """the open conversation, whose turns are ignored"""
     why: bool = False
+    """whether to explain the scores, and count what each filter excludes"""
     copies: bool = False
+    """whether chunks that say the same are hits of their own"""
+    gated: bool = False
+    """whether only lines that have to do with the text are hits"""
+    lifecycle: "LifecycleSettings | None" = None
+    """how items fade; None: no item does"""
+    episodes_since: date | None = None
+    """older summaries of conversations are left out, unless the query names a day"""
     archived: bool = False
-    session: str | None = None
-    refresh: bool = True
-    preview: bool = False
-
-
-DEFAULT_SEARCH = SearchOptions()
-_filters = attrgetter("since", "until", "kinds", "tags", "where", "paths")
+    """whether faded items are included, with their states"""
+    single: frozenset[str] | None = None
+    """predicates of facts with one value at a time; None: the usual ones"""
 
 
 @checked_calls
@@ -180,11 +219,8 @@ class SearchCalls:
     def refresh(
         self, progress: "Progress | None" = None, *, renew: bool = True, briefly: bool = False
     ) -> None:
-        """Bring the index up to date with the text of the notes, without embedding.
-
-        Without `renew`, an index of an older program version is left to the daemon. `briefly` spends less than a
-        second on large notes; the freshness of an answer names the others.
-        """
+        """Update the text of the index, not its vectors. `briefly`: leave out large notes that take long."""
+        # Without `renew`, an index of an older version of the program is left to the daemon.
         indexing = self.vault.indexing
         is_usable = indexing.generations.current != 0
         if renew or not is_usable or not indexing.is_outdated:
@@ -192,37 +228,16 @@ class SearchCalls:
 
     @rebuild_if_damaged
     def search(
-        self, query: str, scopes: Sequence[str], options: SearchOptions = DEFAULT_SEARCH
+        self, query: str, scopes: Sequence[str], options: SearchOptions | None = None
     ) -> "SearchAnswer":
         """Find the chunks of `scopes` that answer a query best; see `VaultMemory.search`."""
         check_scopes(scopes)
-        filters = _read_filters(options)
-        if options.refresh:
+        chosen: dict[str, Any] = dict(options or {})
+        refresh, preview = chosen.pop("refresh", True), chosen.pop("preview", False)
+        request = self._query(query, scopes, chosen)
+        if refresh:
             self.vault.indexing.refresh()
         index = self.vault.indexing.index()
-        recall = self.vault.config.recall
-        request = search_query.SearchQuery(
-            query,
-            scopes,
-            now=options.now or datetime.now(UTC),
-            mode=options.mode or recall.mode,
-            limit=options.limit or recall.limit,
-            topic=options.topic,
-            entity=options.entity,
-            since=filters.since,
-            until=filters.until,
-            kinds=options.kinds,
-            tags=filters.tags,
-            where=filters.where,
-            paths=filters.paths,
-            session=options.session or "",
-            why=options.why,
-            copies=options.copies,
-            archived=options.archived,
-            episodes_since=self.episodes_since(options.now),
-            lifecycle=self.lifecycle,
-            single=self.vault.config.facts.single,
-        )
         pending = self.vault.pending.index()
         # Named before the search: a note indexed meanwhile is in the index, and not yet in this read transaction.
         unread = self.unread_notes()
@@ -237,10 +252,26 @@ class SearchCalls:
                 answer.unknown_filters,
                 answer.words_missing,
             )
-        if not options.preview:
-            self.note_reads(answer.hits, request.now, options.session)
+        if not preview:
+            self.note_reads(answer.hits, request.now, request.session)
         # Fault: "nothing found" in a vault full of notes looks like an answer.
         return result if answer.hits else result._replace(survey=self._survey())
+
+    def _query(self, text: str, scopes: Sequence[str], options: dict[str, Any]) -> SearchQuery:
+        """The question with what the configuration says. Raises UsageError for wrong options."""
+        recall = self.vault.config.recall
+        options = _with_filters(options)
+        query = SearchQuery(
+            text,
+            scopes,
+            options.pop("now") or datetime.now(UTC),
+            options.pop("mode") or recall.mode,
+            options.pop("limit") or recall.limit,
+            lifecycle=self.lifecycle,
+            single=self.vault.config.facts.single,
+            **options,
+        )
+        return query._replace(episodes_since=self.episodes_since(query.now))
 
     def _survey(self) -> "Survey | None":
         """How many Markdown files the layout leaves out; None for a vault that cannot be listed."""
@@ -265,12 +296,12 @@ class SearchCalls:
                 self._reads = item_reads.ItemReads(self.vault.state.path)
             self._reads.note(items, moment.date())
 
-    def episodes_since(self, now: datetime | None) -> date:
+    def episodes_since(self, now: datetime) -> date:
         """The first day whose summaries of conversations an undated question finds."""
-        return (now or datetime.now(UTC)).date() - EPISODES
+        return now.date() - EPISODES
 
     def answer(
-        self, index: "Index", query: "SearchQuery", pending: "Index | None" = None
+        self, index: "Index", query: SearchQuery, pending: "Index | None" = None
     ) -> "Answer":
         """Answer a query with vectors when an embedder is loaded, else by keywords.
 
@@ -292,7 +323,7 @@ class SearchCalls:
     def _has_stale_notes(self, index: "Index") -> bool:
         return bool(self.unread_notes() or self.vault.indexing.behind or index.stale())
 
-    def _computed(self, index: "Index", query: "SearchQuery", pending: "Index | None") -> "Answer":
+    def _computed(self, index: "Index", query: SearchQuery, pending: "Index | None") -> "Answer":
         vector_arm = self._vector_arm()
         if vector_arm is not None:
             try:
@@ -422,30 +453,27 @@ class SearchCalls:
         return count
 
 
-class _ReadFilters(NamedTuple):
-    """Filters as the search needs them."""
-
-    since: date | None = None
-    until: date | None = None
-    tags: tuple[str, ...] = ()
-    where: tuple[str, ...] = ()
-    paths: tuple[str, ...] = ()
-
-
-def _read_filters(options: SearchOptions) -> _ReadFilters:
-    """Read the filters as callers write them. Raises UsageError for wrong ones."""
-    if options.limit is not None and not 0 <= options.limit <= MOST_HITS:
+def _with_filters(options: dict[str, Any]) -> dict[str, Any]:
+    """Return the options with filters as the search needs them. Raises UsageError for wrong ones."""
+    filters = {name: value for name, value in options.items() if value is not None}
+    options = {"now": None, "mode": None, "limit": None, **filters}
+    limit = options["limit"]
+    if limit is not None and not 0 <= limit <= MOST_HITS:
         raise UsageError(
-            f"a search gives from 1 to {MOST_HITS} hits, not {options.limit}",
+            f"a search gives from 1 to {MOST_HITS} hits, not {limit}",
             hint="leave `limit` out for the number that `[recall]` names",
         )
     # A hook asks without any filter, and need not load what reads them.
-    if _filters(options) == _filters(DEFAULT_SEARCH):
-        return _ReadFilters()
-    filter_values.check_kinds(options.kinds)
-    return _ReadFilters(
-        *filter_values.days(options.since, options.until, options.now),
-        filter_values.texts(options.tags, "tags"),
-        filter_values.fields(options.where, "where"),
-        filter_values.paths(options.paths, "paths"),
+    if filters.keys().isdisjoint(FILTERS):
+        return options
+    filter_values.check_kinds(filters.get("kinds", ()))
+    options["since"], options["until"] = filter_values.days(
+        filters.get("since"), filters.get("until"), options["now"]
     )
+    for name, read in (
+        ("tags", filter_values.texts),
+        ("where", filter_values.fields),
+        ("paths", filter_values.paths),
+    ):
+        options[name] = read(filters.get(name, ()), name)
+    return options

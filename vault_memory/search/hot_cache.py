@@ -8,7 +8,7 @@ from collections.abc import Hashable
 from weakref import ref
 
 from vault_memory.index.store import Index
-from vault_memory.search.query import SearchQuery
+from vault_memory.search.calls import SearchQuery
 from vault_memory.search.results import Answer
 
 MOST = 500

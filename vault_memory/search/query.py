@@ -1,9 +1,8 @@
 """Searches the index: a query in any words in, the best lines of these scopes out."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
-from datetime import date, datetime
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from vault_memory.errors import UsageError
 from vault_memory.index import fact_queries, fts_search
@@ -14,6 +13,7 @@ from vault_memory.index.store import Index
 from vault_memory.lazy import lazy_module
 from vault_memory.rules.search import date_expressions, query_features, tokens
 from vault_memory.search import candidates, fusion, hits
+from vault_memory.search.calls import SearchQuery as SearchQuery
 from vault_memory.search.candidates import CandidateRequest, Candidates, VectorArm
 from vault_memory.search.fusion import Ranked
 from vault_memory.search.pending_hits import PendingHits
@@ -21,7 +21,6 @@ from vault_memory.search.relevance_gate import RelevanceGate
 from vault_memory.search.results import MODES, Answer
 
 if TYPE_CHECKING:
-    from vault_memory.config.sections import LifecycleSettings
     from vault_memory.rules.conversations import turn
     from vault_memory.rules.facts import fact as facts_fact
     from vault_memory.search import composite_ranking, fading_items, unknown_filters, validity
@@ -39,47 +38,6 @@ ARCHIVED_MODES = frozenset({"historical", "comprehensive"})
 """Modes that include archived items"""
 LONGEST_QUERY = 50_000
 """Letters; of a longer query only the end is used"""
-
-
-class SearchQuery(NamedTuple):
-    """What a caller asks of an index: a text, the scopes to search, and filters."""
-
-    text: str
-    """any string"""
-    scopes: Sequence[str]
-    """only chunks of these scopes are read; without scopes there are no hits"""
-    now: datetime
-    """the moment that `yesterday` in the text refers to"""
-    mode: str = "balanced"
-    """one of `MODES`"""
-    limit: int = 10
-    topic: str | None = None
-    entity: str | None = None
-    since: date | None = None
-    until: date | None = None
-    kinds: Collection[str] = ()
-    """kinds of notes; empty for all"""
-    tags: tuple[str, ...] = ()
-    where: tuple[str, ...] = ()
-    """fields of front matter: `key=value`, or `key` for any value"""
-    paths: tuple[str, ...] = ()
-    """globs"""
-    session: str = ""
-    """the open conversation, whose turns are ignored"""
-    why: bool = False
-    """whether to explain the scores, and count what each filter excludes"""
-    copies: bool = False
-    """whether chunks that say the same are hits of their own"""
-    gated: bool = False
-    """whether only lines that have to do with the text are hits"""
-    lifecycle: "LifecycleSettings | None" = None
-    """how items fade; None: no item does"""
-    episodes_since: date | None = None
-    """older summaries of conversations are left out, unless the query names a day"""
-    archived: bool = False
-    """whether faded items are included, with their states"""
-    single: frozenset[str] | None = None
-    """predicates of facts with one value at a time; None: the usual ones"""
 
 
 def search(

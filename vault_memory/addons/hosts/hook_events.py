@@ -13,13 +13,11 @@ if TYPE_CHECKING:
 
     from vault_memory.api import query_or_local
     from vault_memory.api.vault_memory import VaultMemory
-    from vault_memory.context import calls as context_calls
     from vault_memory.contract.answers import ContextBlockJson
     from vault_memory.rules.context import assemble
     from vault_memory.rules.paths.caller import Caller
     from vault_memory.search import scope_names
 else:
-    context_calls = lazy_module("vault_memory.context.calls")
     query_or_local = lazy_module("vault_memory.api.query_or_local")
     assemble = lazy_module("vault_memory.rules.context.assemble")
     scope_names = lazy_module("vault_memory.search.scope_names")
@@ -129,13 +127,13 @@ def _ask_for_block(
         memory,
         prompt,
         scopes=caller.reads(memory.layout),
-        options=context_calls.ContextOptions(
-            budget=budget,
-            session=context.event.session or None,
-            automatic=True,
-            private=caller.private,
-            now=context.now,
-        ),
+        options={
+            "budget": budget,
+            "session": context.event.session or None,
+            "automatic": True,
+            "private": caller.private,
+            "now": context.now,
+        },
         patience=context.patience,
     )
 

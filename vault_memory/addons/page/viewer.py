@@ -174,7 +174,7 @@ class Viewer:
         start = time.perf_counter()
         # Fault: each word typed into the page would keep items alive that the bot never reads.
         answer = query_or_local.search(
-            self._memory, query, scopes=self.scopes, options=options._replace(preview=True)
+            self._memory, query, scopes=self.scopes, options={**options, "preview": True}
         )
         self.shared.note_search((time.perf_counter() - start) * 1000)
         self._hide_others(answer["freshness"])
@@ -186,7 +186,7 @@ class Viewer:
         """The block for a prompt, from those of these scopes that the session may see."""
         seen = [scope for scope in scopes if scope in self.scopes]
         answer = query_or_local.context(
-            self._memory, prompt, scopes=seen, options=options._replace(preview=True)
+            self._memory, prompt, scopes=seen, options={**options, "preview": True}
         )
         self._hide_others(answer["freshness"])
         return answer

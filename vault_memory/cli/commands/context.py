@@ -10,12 +10,9 @@ from vault_memory.cli.daemon_or_local import answer_context
 from vault_memory.cli.options import Context, NamedScopes, common, iso_day, private, scoped
 from vault_memory.cli.remarks import print_freshness, print_unknown_scopes
 from vault_memory.errors import UsageError
-from vault_memory.lazy import lazy_module
 
 if TYPE_CHECKING:
-    from vault_memory.context import calls as context_calls
-else:
-    context_calls = lazy_module("vault_memory.context.calls")
+    from vault_memory.context.calls import ContextOptions
 
 
 @click.command()
@@ -83,12 +80,12 @@ def context(
         )
     day = options.pop("as_of")
     chosen = {name: value for name, value in options.items() if value is not None}
-    block_options = context_calls.ContextOptions(
-        private=private or everything,
-        now=context.now,
-        as_of=date.fromisoformat(day) if day else None,
-        **chosen,
-    )
+    block_options: ContextOptions = {
+        "private": private or everything,
+        "now": context.now,
+        "as_of": date.fromisoformat(day) if day else None,
+        **chosen,  # type: ignore[typeddict-item]
+    }
     answer = answer_context(context, " ".join(prompt), names, block_options, everything=everything)
     context.emit(answer, lambda: answer["text"], verbatim=True)
     if not context.json:

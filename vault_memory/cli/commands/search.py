@@ -14,12 +14,11 @@ from vault_memory.lazy import lazy_module
 
 if TYPE_CHECKING:
     from vault_memory.cli.views import hit_blocks
-    from vault_memory.search import calls as search_calls
     from vault_memory.search import filter_values
+    from vault_memory.search.calls import SearchOptions
 else:
     filter_values = lazy_module("vault_memory.search.filter_values")
     hit_blocks = lazy_module("vault_memory.cli.views.hit_blocks")
-    search_calls = lazy_module("vault_memory.search.calls")
 
 
 def _not_empty(ctx: click.Context, parameter: click.Parameter, value: str | None) -> str | None:
@@ -124,7 +123,7 @@ def search(
         chosen["since"] = filter_values.first_day(chosen["since"], "--since", context.now)
     if "until" in chosen:
         chosen["until"] = filter_values.last_day(chosen["until"], "--until", context.now)
-    options = search_calls.SearchOptions(now=context.now, **chosen)
+    options: SearchOptions = {"now": context.now, **chosen}  # type: ignore[typeddict-item]
     # Others read the answer in a channel, so a name alone does not open a person's own notes.
     is_closed = bool(scopes.channels) and not private
     users = () if is_closed else scopes.users

@@ -35,7 +35,7 @@ def context_as_of(
     edits: EditCalls, prompt: str, scopes: Sequence[str], options: "calls.ContextOptions", day: date
 ) -> ContextBlock:
     """Composes the block of the end of `day`. Raises UsageError for a day in the future."""
-    now = aware(options.now)
+    now = aware(options.get("now"))
     if day > now.date():
         raise UsageError(f"`{day}` is in the future", hint="give a day up to today as the past day")
     moment = _end_of(day, now)
@@ -46,7 +46,12 @@ def context_as_of(
         root = Path(folder, "vault")
         root.mkdir()
         unknown = _rebuild(root, edits, scopes, moment, now)
-        past_options = options._replace(as_of=None, now=moment, refresh=True)
+        past_options: calls.ContextOptions = {
+            **options,
+            "as_of": None,
+            "now": moment,
+            "refresh": True,
+        }
         block = _compose(root, edits, prompt, scopes, past_options)
     freshness = block.freshness._replace(reason=BY_WORDS)
     return block._replace(cut=(*block.cut, *unknown), freshness=freshness)

@@ -94,10 +94,7 @@ class AuditCalls:
         before: str | None = None,
         scopes: Sequence[str] | None = None,
     ) -> "tuple[Record, ...]":
-        """The audit records of one note, or of all, oldest first; the newest `limit` of them.
-
-        `before` is the id of a record among them: only older ones are given. Raises UnclearId.
-        """
+        """List the newest `limit` audit records of a note, or of all notes, that are older than `before`."""
         with self.transaction():
             self._follow(note)
             trail, chosen = self.editor.trail, self._chosen(scopes)

@@ -65,7 +65,7 @@ def show(viewer: Viewer, query: PromptFields) -> PageView:
         "user": user,
         "channel": channel,
         "purposes": PURPOSES,
-        "budget": viewer.block_budget() if options.budget is None else options.budget,
+        "budget": viewer.block_budget() if options["budget"] is None else options["budget"],
         "blocks": [_block(viewer, query, options, room) for room in rooms],
     }
     return PageView("prompt.html", "Prompt", data)
@@ -138,15 +138,15 @@ def _block(viewer: Viewer, query: PromptFields, options: ContextOptions, room: R
 
 def _command(query: PromptFields, options: ContextOptions, room: Room) -> str:
     """Returns the command that prints this block; a hook's request has none."""
-    if options.automatic:
+    if options["automatic"]:
         return ""
     words = list(scope_options(room.scopes))
-    if options.purpose != "chat":
-        words += ["--purpose", options.purpose]
-    if options.budget is not None:
-        words += ["--budget", str(options.budget)]
-    if options.session:
-        words += ["--session", options.session]
+    if options["purpose"] != "chat":
+        words += ["--purpose", options["purpose"]]
+    if options["budget"] is not None:
+        words += ["--budget", str(options["budget"])]
+    if options["session"]:
+        words += ["--session", options["session"]]
     if query.prompt:
         words += ["--", query.prompt]
     return shell_command("context", *words)
