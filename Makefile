@@ -12,6 +12,10 @@
 #   make constraints           renew the versions that are installed (constraints.txt)
 #   make bench, make bench-recall DATA=/path, make docs, make clean
 
+# Fault: where the environment keeps Python from storing what it compiled, each worker and each program that a test
+# starts compiles everything again, which takes more than the tests.
+unexport PYTHONDONTWRITEBYTECODE
+
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DELETE_ON_ERROR:
