@@ -42,7 +42,7 @@ def _grown(path: Path, line: str) -> bytes:
 
 
 def _run(*command: str, data: bytes | None = None) -> None:
-    subprocess.run(command, input=data, check=True, capture_output=True, timeout=30)
+    subprocess.run(command, input=data, check=True, capture_output=True, timeout=120)
 
 
 def _vim(backupcopy: str) -> Callable[[Path, str], None]:

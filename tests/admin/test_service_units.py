@@ -14,6 +14,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
+from tests.every import every
 from vault_memory.admin.service_templates import Job, PathNotTaken, launchd_list, systemd_unit
 from vault_memory.admin.service_units import (
     NAME,
@@ -111,7 +112,7 @@ def systemd_reads(folder: Path, name: str) -> dict[str, list[str]]:
         env=environment | {"LANG": "C.UTF-8"},
         capture_output=True,
         text=True,
-        timeout=30,
+        timeout=120,
         **(
             {"user": nobody.pw_uid, "group": nobody.pw_gid, "extra_groups": []}
             if os.getuid() == 0
@@ -196,10 +197,8 @@ def test_launchd_parses_every_path_correctly(vault: str):
     assert "UserName" not in told
 
 
-@pytest.mark.parametrize(
-    "vault", ["/v\nExecStart=/bin/sh", "/v\r", "/v\x00", "/v\x7f", "/v\t", "/v\udcff"]
-)
-@pytest.mark.parametrize("text_of", [systemd_unit, launchd_list])
+@every("vault", ["/v\nExecStart=/bin/sh", "/v\r", "/v\x00", "/v\x7f", "/v\t", "/v\udcff"])
+@every("text_of", [systemd_unit, launchd_list])
 def test_a_path_that_no_unit_can_express_is_refused(vault: str, text_of: object):
     with pytest.raises(PathNotTaken):
         text_of(a_job(vault))  # type: ignore[operator]
@@ -344,7 +343,7 @@ def test_a_read_only_unit_folder_is_reported(tmp_path: Path):
     assert "sudo" in refused.value.hint
 
 
-@pytest.mark.parametrize("name", ["", ".", "../x", "a/b", "-x", "a b", "x" * 65, "é", "%h"])
+@every("name", ["", ".", "../x", "a/b", "-x", "a b", "x" * 65, "é", "%h"])
 def test_an_invalid_name_is_refused(name: str):
     with pytest.raises(UsageError):
         place_of(name, own=True, kind=None, environment={})

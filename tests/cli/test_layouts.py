@@ -364,7 +364,7 @@ def on_terminal(command: list[str], outside: Outside, answer: str) -> str:
     os.close(child)
     os.write(parent, answer.encode())
     shown = b""
-    deadline = time.monotonic() + 60
+    deadline = time.monotonic() + 120
     while time.monotonic() < deadline:
         ready, _, _ = select.select([parent], [], [], 0.1)
         if ready:

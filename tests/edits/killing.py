@@ -230,7 +230,7 @@ def recover(scene: Scene, memory: VaultMemory) -> None:
         memory.apply(
             NOTE, [{"op": "append", "heading": "Tea", "line": f"next {scene.fresh()}"}], now=now()
         )
-    until = time.monotonic() + 20
+    until = time.monotonic() + 120
     while time.monotonic() < until:
         memory.edits.process_due(now())
         tick(scene)

@@ -34,7 +34,7 @@ def start(who: str, vault: Path, count: int, seed: int) -> "subprocess.Popen[str
 
 def settle(memory: VaultMemory) -> None:
     """Until nothing waits, nothing is watched, and what was saved last was looked at."""
-    until = time.monotonic() + 60
+    until = time.monotonic() + 120
     while time.monotonic() < until:
         memory.edits.process_due()
         writer = memory.edits.editor.writer

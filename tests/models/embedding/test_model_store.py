@@ -201,7 +201,7 @@ def test_a_killed_download_leaves_nothing_half(
         env=environment,
         start_new_session=True,
     )
-    deadline = time.monotonic() + 60
+    deadline = time.monotonic() + 120
     while len(server.asked) < 2 and time.monotonic() < deadline:
         time.sleep(0.05)
     assert len(server.asked) == 2

@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from tests.every import every
 from vault_memory.config.sections import BrainSettings
 from vault_memory.errors import BrainUnavailable
 from vault_memory.models.llm.command import CommandBrain
@@ -92,17 +93,17 @@ def test_a_command_that_takes_too_long_is_killed_with_its_children(tmp_path: Pat
     pids = tmp_path / "pids"
     source = (
         "import os, subprocess, sys, time; "
-        "child = subprocess.Popen([sys.executable, '-c', 'import time; time.sleep(60)']); "
-        f"open({str(pids)!r}, 'w').write(f'{{os.getpid()}} {{child.pid}}'); time.sleep(60)"
+        "child = subprocess.Popen([sys.executable, '-c', 'import time; time.sleep(600)']); "
+        f"open({str(pids)!r}, 'w').write(f'{{os.getpid()}} {{child.pid}}'); time.sleep(600)"
     )
     started = time.monotonic()
 
     with pytest.raises(BrainUnavailable, match="longer than 1 s"):
         python(source, timeout_seconds=1.0).answer(PROMPT)
 
-    assert time.monotonic() - started < 20
+    assert time.monotonic() - started < 300, "it waited for them"
     mine, child = map(int, pids.read_text().split())
-    until = time.monotonic() + 10
+    until = time.monotonic() + 120
     while (is_running(mine) or is_running(child)) and time.monotonic() < until:
         time.sleep(0.01)
     assert not is_running(mine)
@@ -113,13 +114,13 @@ def test_background_processes_of_the_command_are_killed_too(tmp_path: Path) -> N
     pid = tmp_path / "pid"
     source = (
         "import subprocess, sys; "
-        "child = subprocess.Popen([sys.executable, '-c', 'import time; time.sleep(60)'], stdout=subprocess.DEVNULL); "
+        "child = subprocess.Popen([sys.executable, '-c', 'import time; time.sleep(600)'], stdout=subprocess.DEVNULL); "
         f"open({str(pid)!r}, 'w').write(str(child.pid)); print({GOOD!r})"
     )
 
     assert python(source).answer(PROMPT).rung == "command"
 
-    until = time.monotonic() + 10
+    until = time.monotonic() + 120
     while is_running(int(pid.read_text())) and time.monotonic() < until:
         time.sleep(0.01)
     assert not is_running(int(pid.read_text()))
@@ -136,7 +137,7 @@ def test_a_command_need_not_read_its_input() -> None:
     assert python(f"print({GOOD!r})").answer(long).rung == "command"
 
 
-@pytest.mark.parametrize(
+@every(
     ("command", "words"),
     [
         (("no-such-program-anywhere",), "cannot be started"),

@@ -34,7 +34,7 @@ class Laboratory:
         parts = urlsplit(url)
         self.host, self._path = parts.netloc, parts.path
         self._basic = "Basic " + b64encode(f"{user}:{password}".encode()).decode()
-        self._line = http.client.HTTPConnection(parts.netloc, timeout=20)
+        self._line = http.client.HTTPConnection(parts.netloc, timeout=120)
 
     def close(self) -> None:
         """Hang up."""
@@ -94,7 +94,7 @@ class Laboratory:
             f"Content-Length: {len(body)}\r\n\r\n"
         )
         host, _, port = self.host.partition(":")
-        with socket.create_connection((host, int(port)), timeout=10) as line:
+        with socket.create_connection((host, int(port)), timeout=120) as line:
             line.sendall(head.encode() + body[:sent])
             line.shutdown(socket.SHUT_WR)
             line.settimeout(0.1)

@@ -364,7 +364,7 @@ def test_of_concurrent_writers_with_the_same_condition_one_succeeds(
     def write(number: int) -> int:
         headers = {condition: value, **basic("mira", nextcloud.app_password)}
         return requests.put(
-            f"{nextcloud_url}a.md", data=b"text %d" % number, headers=headers, timeout=10
+            f"{nextcloud_url}a.md", data=b"text %d" % number, headers=headers, timeout=120
         ).status_code
 
     with ThreadPoolExecutor(8) as pool:

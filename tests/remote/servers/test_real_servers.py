@@ -12,20 +12,21 @@ from pathlib import Path
 import pytest
 import requests
 
+from tests.every import every
 from tests.remote.servers import real
 from tests.remote.servers.real import Kind, Server
 
 
-@pytest.mark.parametrize("name", [*real.KINDS, "wsgidav"])
+@every("name", [*real.KINDS, "wsgidav"])
 def test_each_server_requires_the_password(
     name: str, server_named: Callable[[str], Server]
 ) -> None:
     server = server_named(name)
     folder = server.make_folder("door")
 
-    assert requests.put(f"{folder}a.md", data=b"text\n", timeout=10).status_code == 401
+    assert requests.put(f"{folder}a.md", data=b"text\n", timeout=120).status_code == 401
     good = requests.put(
-        f"{folder}a.md", data=b"text\n", auth=(server.user, server.password), timeout=10
+        f"{folder}a.md", data=b"text\n", auth=(server.user, server.password), timeout=120
     )
 
     assert good.status_code == 201
@@ -60,7 +61,7 @@ def test_a_server_stops_when_the_tests_are_killed(project: Path) -> None:
     )
     url, folder = killed.stdout.split()
 
-    deadline = time.monotonic() + 15
+    deadline = time.monotonic() + 120
     while answers(url) or Path(folder).exists():
         assert time.monotonic() < deadline
         time.sleep(0.02)

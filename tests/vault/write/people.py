@@ -79,7 +79,7 @@ def vim(path: Path, line: bytes) -> None:
         command += ["-c", step]
     while (
         subprocess.run(
-            [*command, str(path)], stdin=subprocess.DEVNULL, capture_output=True, timeout=30
+            [*command, str(path)], stdin=subprocess.DEVNULL, capture_output=True, timeout=120
         ).returncode
         != 7
     ):

@@ -62,7 +62,7 @@ class Bot:
 
     def settle(self) -> None:
         """Tend until nothing waits and nothing is watched."""
-        until = time.monotonic() + 20
+        until = time.monotonic() + 120
         number = 0
         while time.monotonic() < until:
             self.put(f"heal-{(number := number + 1)}", b"")
