@@ -14,7 +14,9 @@ T = TypeVar("T")
 
 FULL = os.environ.get("EFFORT") == "full"
 LEAST = 5
+LEAST_COSTLY = 2
 PART = 12
+COSTLY_PART = 30
 SMALL_PART = 60
 PLACES_PART = 4
 
@@ -24,6 +26,11 @@ def cases(full: int) -> int:
     if FULL:
         return full
     return max(min(full, LEAST), full // PART)
+
+
+def costly(full: int) -> int:
+    """The number of generated cases that take a second or more each: `full`, or a thirtieth of it."""
+    return full if FULL else max(min(full, LEAST_COSTLY), full // COSTLY_PART)
 
 
 def few(full: int) -> int:

@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.every import every
 from tests.learning.test_brains import model
 from tests.models.scripted import Asked, Sent, learns
 from vault_memory.learning.costs.token_budget import (
@@ -189,7 +190,7 @@ def test_letters_of_chinese_are_a_token_each():
     assert estimated_tokens("我喜欢 tea!") == 3 + 2
 
 
-@pytest.mark.parametrize("usage", [None, [], {"prompt_tokens": -1}, {"prompt_tokens": True}])
+@every("usage", [None, [], {"prompt_tokens": -1}, {"prompt_tokens": True}])
 def test_a_count_that_makes_no_sense_is_estimated(usage):
     request = {"messages": [{"role": "user", "content": "four"}]}
     reply = {"usage": usage, "choices": [{"message": {"content": "12345678"}}]}

@@ -1,7 +1,6 @@
 """What one only supposes, or says against oneself, is written after one session by nobody."""
 
-import pytest
-
+from tests.every import every
 from tests.in_memory import folder_in_memory
 from tests.learning.test_fixed_turns import says_yes
 from tests.learning.turns.measuring import FixedTurn, learned
@@ -44,7 +43,7 @@ def test_a_model_that_keeps_everything_writes_no_doubt():
         assert lines == []
 
 
-@pytest.mark.parametrize("language", sorted(HEDGES))
+@every("language", sorted(HEDGES))
 def test_a_tool_writes_no_doubt(language: str):
     with folder_in_memory() as folder:
         environment = {"VAULT_MEMORY_STATE": str(folder / "state")}

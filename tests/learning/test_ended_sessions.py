@@ -91,7 +91,7 @@ def test_a_conversation_too_long_for_one_prompt_is_learned_completely(bedroom):
     with model(bedroom, says({"memories": [], "facts": []})) as server:
         bedroom.sleep(now="2026-05-25T02:05+01:00")
         for number in range(3):
-            text = f"I am allergic to fish {number}." + " So it is." * 3000
+            text = f"I am allergic to fish {number}." + " So it is" * 3000 + "."
             record_turn(bedroom, text, "tea", f"10:0{number}")
         end_session(bedroom, "tea")
         [done] = learn(bedroom).scopes

@@ -4,8 +4,7 @@ import json
 from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
 
-import pytest
-
+from tests.every import every
 from tests.in_memory import folder_in_memory
 from tests.learning.conftest import Bedroom
 from tests.learning.test_at_once import HELD, RULES
@@ -121,8 +120,8 @@ def kept_out() -> list[FixedTurn]:
     ]
 
 
-@pytest.mark.parametrize("kind", ["rule", "remember", "memory"])
-@pytest.mark.parametrize("language", sorted(STOPS))
+@every("kind", ["rule", "remember", "memory"])
+@every("language", sorted(STOPS))
 def test_no_order_keeps_the_bot_from_asking_whether_one_is_safe(language: str, kind: str) -> None:
     cues = policy_cues()
     let_through = [
@@ -140,7 +139,7 @@ def _is_bypass(candidate: Candidate, cues: PolicyCues) -> bool:
     return decision.policy_class == DROP and decision.reason in LOGGED
 
 
-@pytest.mark.parametrize("text", STATEMENTS)
+@every("text", STATEMENTS)
 def test_what_people_tell_about_help_is_no_order(text: str) -> None:
     assert "safety_bypass" not in policy_cues().reasons(text)
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.effort import cases
+from tests.effort import costly
 from tests.learning.quiet_vault import quiet_vault
 from vault_memory import VaultMemory
 
@@ -107,7 +107,7 @@ WAYS: tuple[Callable[[VaultMemory, Home, str, datetime], None], ...] = (
 )
 
 
-@pytest.mark.parametrize("seed", range(cases(10)))
+@pytest.mark.parametrize("seed", range(costly(10)))
 def test_the_newest_value_is_first_in_facts_context_and_search(tmp_path: Path, seed: int) -> None:
     chance = random.Random(seed)
     homes = [Home(f"person{number:03}") for number in range(FACTS)]

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from tests.effort import cases
+from tests.effort import costly
 from tests.models.llm.test_policy_tables import CUE_REASONS
 from tests.models.llm.test_policy_tables import cases as sentences_of
 from tests.models.scripted import Asked, ScriptedModel, Sent, completion
@@ -25,7 +25,7 @@ from vault_memory.rules.learning.write_policy import Candidate, decide
 
 NOON = datetime(2026, 5, 25, 12, tzinfo=UTC)
 NIGHT = NOON + timedelta(days=1)
-SEEDS = range(cases(8))
+SEEDS = range(costly(8))
 PLAIN = ("I like plum jam.", "I have a boat.", "The bell weighs ninety kilos.")
 SENTENCES = [
     *(

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.every import every
 from vault_memory.api.doctor import examine
 from vault_memory.api.vault_memory import VaultMemory
 from vault_memory.edits.plans.merge_copy import fold_log
@@ -52,7 +53,7 @@ def places(scope: str = "user:alice", *paths: str) -> Places:
     return places_of(scope, paths, Layout())
 
 
-@pytest.mark.parametrize(
+@every(
     ("scope", "paths", "folder"),
     [
         ("user:alice", (), "Users/alice/learning/"),

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.every import every
 from tests.learning.quiet_vault import quiet_vault
 from vault_memory.models.llm.phrase_rules import extract
 from vault_memory.rules.learning.candidate import Extraction, FoundFact
@@ -93,7 +94,7 @@ def test_the_date_of_a_value_becomes_its_first_day(tmp_path: Path) -> None:
     assert "- lives_in: Porto (since 2019-03-01, ref:" in page
 
 
-@pytest.mark.parametrize(
+@every(
     ("said", "value", "begin"),
     [
         ("Lübeck in March", "Lübeck", date(2026, 3, 1)),
@@ -115,9 +116,7 @@ def test_words_at_the_end_of_a_value_say_since_when(said: str, value: str, begin
     assert first_day(found.since, NOW.date()) == begin
 
 
-@pytest.mark.parametrize(
-    "value", ["Theresa May", "May", "Highway 66", "Area 51", "March", "Studio 54"]
-)
+@every("value", ["Theresa May", "May", "Highway 66", "Area 51", "March", "Studio 54"])
 def test_a_name_is_no_date(value: str) -> None:
     assert split_begin(value) == (value, "")
 
@@ -131,7 +130,7 @@ def test_the_value_of_a_model_loses_its_date_too() -> None:
     assert (found.object, found.valid_from) == ("Lübeck", "2026-03-01")
 
 
-@pytest.mark.parametrize(
+@every(
     ("said", "home"),
     [
         ("I moved to Porto in 2019, then to Bern, and then to Oslo.", "Oslo"),
@@ -196,7 +195,7 @@ LISTS = {
 }
 
 
-@pytest.mark.parametrize(
+@every(
     ("predicate", "said", "objects"),
     [(predicate, *case) for predicate, cases in LISTS.items() for case in cases],
 )
@@ -204,7 +203,7 @@ def test_of_several_things_all_are_kept(predicate: str, said: str, objects: str)
     assert facts_of(said) == [(predicate, value) for value in objects.split()]
 
 
-@pytest.mark.parametrize(
+@every(
     ("said", "value"),
     [
         ("me encanta el café con leche de avena", "el café con leche de avena"),
@@ -219,7 +218,7 @@ def test_a_thing_that_is_liked_is_kept_whole(said: str, value: str) -> None:
     assert facts_of(said) == [("likes", value)]
 
 
-@pytest.mark.parametrize(
+@every(
     ("said", "fact"),
     [
         ("I love tea, it warms me", ("likes", "tea")),

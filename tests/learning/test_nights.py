@@ -7,6 +7,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from tests.every import every
 from vault_memory.learning.schedule import Schedule
 
 ZONES = sorted(available_timezones())
@@ -54,9 +55,7 @@ def test_a_schedule_is_one_time_of_the_day(text):
     ]
 
 
-@pytest.mark.parametrize(
-    "text", ["", "0 2 * * 1", "60 2 * * *", "0 24 * * *", "*/5 2 * * *", "0 2 * *", "@daily"]
-)
+@every("text", ["", "0 2 * * 1", "60 2 * * *", "0 24 * * *", "*/5 2 * * *", "0 2 * *", "@daily"])
 def test_any_other_text_is_not_a_schedule(text):
     assert Schedule.read(text) is None
 

@@ -70,7 +70,7 @@ def lines_after_nights(turns: Sequence[FixedTurn], root: Path) -> dict[str, list
 @pytest.fixture(
     scope="module",
     params=[
-        pytest.param(4, id="a quarter of the set"),
+        pytest.param(4 if FULL else 12, id="a part of the set"),
         # Thirty nights of so many people take half an hour.
         pytest.param(1, id="the whole set", marks=[pytest.mark.deep, pytest.mark.timeout(7200)]),
     ],

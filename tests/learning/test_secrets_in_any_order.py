@@ -1,7 +1,6 @@
 """A secret is kept nowhere, wherever it stands in its sentence, in six languages and at each door."""
 
-import pytest
-
+from tests.every import every
 from vault_memory.models.llm.policy_tables import policy_cues
 from vault_memory.rules.learning.policy.secret_masks import MASK
 from vault_memory.rules.learning.policy.secret_signs import cue_tables, has_sign
@@ -275,8 +274,8 @@ def words_of(language: str) -> list[str]:
     return cues
 
 
-@pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("language", sorted(ORDERS))
+@every("kind", KINDS)
+@every("language", sorted(ORDERS))
 def test_no_word_order_lets_a_secret_through(language: str, kind: str) -> None:
     cues = policy_cues()
     let_through = [
@@ -289,7 +288,7 @@ def test_no_word_order_lets_a_secret_through(language: str, kind: str) -> None:
     assert let_through == []
 
 
-@pytest.mark.parametrize("language", sorted(ORDERS))
+@every("language", sorted(ORDERS))
 def test_every_secret_has_a_sign_that_needs_no_table_of_phrases(language: str) -> None:
     numbers = cue_tables()[language]["secret_numbers"]
     texts = [
@@ -310,7 +309,7 @@ def test_every_secret_has_a_sign_that_needs_no_table_of_phrases(language: str) -
     assert not has_sign("The heron is back at the quay, and Mira spins wool")
 
 
-@pytest.mark.parametrize("language", sorted(CLAUSES))
+@every("language", sorted(CLAUSES))
 def test_no_clause_before_it_lets_a_secret_through(language: str) -> None:
     let_through = [
         text
@@ -323,23 +322,23 @@ def test_no_clause_before_it_lets_a_secret_through(language: str) -> None:
     assert let_through == []
 
 
-@pytest.mark.parametrize("text", CODES)
+@every("text", CODES)
 def test_the_number_of_a_door_or_a_pair_is_a_secret(text: str) -> None:
     assert policy_cues().is_secret(text)
     assert has_sign(text)
 
 
-@pytest.mark.parametrize("text", NUMBERS)
+@every("text", NUMBERS)
 def test_the_number_of_an_account_or_of_a_person_is_a_secret(text: str) -> None:
     assert policy_cues().is_secret(text)
 
 
-@pytest.mark.parametrize("text", SPOKEN)
+@every("text", SPOKEN)
 def test_a_code_in_words_is_a_secret(text: str) -> None:
     assert policy_cues().is_secret(text)
 
 
-@pytest.mark.parametrize("text", HARMLESS)
+@every("text", HARMLESS)
 def test_what_only_speaks_of_a_secret_is_none(text: str) -> None:
     assert not policy_cues().is_secret(text)
 

@@ -54,15 +54,15 @@ def test_a_contradiction_is_settled_the_night_after_its_step_failed(bedroom, mon
 
 def test_no_question_exceeds_its_room(bedroom):
     page = "Users/mira/lantern/config/FACTS.md"
-    facts = "".join(f"- likes: thing {number}\n" for number in range(4_000))
+    facts = "".join(f"- likes: thing {number}\n" for number in range(2_000))
     bedroom.seen.write(page, f"## mira\n\n{facts}")
-    for number in range(100):
-        bedroom.say(f"I saw the grey ship of harbour {number} today, {'far ' * 45}out.")
+    for number in range(40):
+        bedroom.say(f"I saw the grey ship of harbour {number} today, {'far ' * 115}out.")
     with ScriptedModel(learns) as model:
         bedroom.set(BRAIN_KIND="openai", BRAIN_BASE_URL=model.url, BRAIN_MODEL="small")
         slept = bedroom.sleep("--user", "mira")[SCOPE]
 
     sizes = [len(asked.text) for asked in model.asked]
-    assert slept["gathered"] == 100
+    assert slept["gathered"] == 40
     assert len(sizes) > 1
     assert max(sizes) <= ROOM

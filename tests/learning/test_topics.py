@@ -2,8 +2,7 @@
 
 import json
 
-import pytest
-
+from tests.every import every
 from tests.models.scripted import Asked, ScriptedModel, Sent, completion, learned
 from vault_memory.models.llm.topic_words import topic_of
 
@@ -68,12 +67,12 @@ SAID = {
 }
 
 
-@pytest.mark.parametrize("topic", SAID)
+@every("topic", SAID)
 def test_words_of_six_languages_tell_the_topic(topic: str) -> None:
     assert [topic_of(text) for text in SAID[topic]] == [topic] * 6
 
 
-@pytest.mark.parametrize("text", ["", "The key is under the pot", "钥匙", "42"])
+@every("text", ["", "The key is under the pot", "钥匙", "42"])
 def test_words_of_no_list_have_no_topic(text: str) -> None:
     assert topic_of(text) == ""
 

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.every import every
 from tests.learning.quiet_vault import quiet_vault
 from vault_memory.learning.policy.spoken_rules import spoken_rules
 from vault_memory.learning.summaries.episode_notes import spoken
@@ -337,7 +338,7 @@ def test_every_language_lists_the_words_of_mails_and_requests() -> None:
         assert all(table["others"].values())
 
 
-@pytest.mark.parametrize("language", LANGUAGES)
+@every("language", LANGUAGES)
 def test_the_same_words_are_learned_when_the_person_says_them(language: str) -> None:
     said = [str(read(one)) for read in READERS.values() for one in STATEMENTS[language]]
     heard = "\n".join(said)
@@ -347,8 +348,8 @@ def test_the_same_words_are_learned_when_the_person_says_them(language: str) -> 
         assert one.rstrip(".。")[-6:] in heard
 
 
-@pytest.mark.parametrize("name", READERS)
-@pytest.mark.parametrize("language", LANGUAGES)
+@every("name", READERS)
+@every("language", LANGUAGES)
 def test_nothing_is_learned_from_quoted_words(language: str, name: str) -> None:
     read = READERS[name]
     learned = {}
@@ -385,7 +386,7 @@ def test_a_night_keeps_nothing_of_what_others_wrote(tmp_path: Path, language: st
     assert kept == []
 
 
-@pytest.mark.parametrize(
+@every(
     "turn",
     [
         "Q: Where do you live? A: I live in Oslo",

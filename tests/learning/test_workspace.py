@@ -3,8 +3,7 @@
 import json
 import time
 
-import pytest
-
+from tests.every import every
 from tests.scenarios.outside import Outside
 from vault_memory.rules.paths.layout import Layout
 from vault_memory.rules.paths.scope_notes import places_of, scopes_in
@@ -56,7 +55,7 @@ def test_a_new_person_gets_notes_where_others_have_theirs(outside: Outside):
     assert "mackerel" in (outside.vault / "Users/李/lantern/config/FACTS.md").read_text()
 
 
-@pytest.mark.parametrize(
+@every(
     ("paths", "scopes"),
     [
         ([], []),

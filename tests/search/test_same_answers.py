@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 
 import vault_memory.index.vector_cache as module_of_matrices
-from tests.effort import only_full
+from tests.effort import FULL, only_full, some
+from tests.every import every
 from tests.search import towns
 from tests.search.library import MODEL, embed, library, put
 from tests.search.towns import Town, answers, bring_up_to_date, differences, scope_sets
@@ -37,7 +38,7 @@ def check_history(
 ) -> None:
     """After these edits an index that was kept up to date answers as one built afresh."""
     source, town = random.Random(seed), Town(folder / "vault", seed)
-    asked = SEVERAL if chunks < 1_000 else (SEVERAL[1], SEVERAL[7], SEVERAL[-1])
+    asked = SEVERAL if FULL and chunks < 1_000 else (SEVERAL[1], SEVERAL[7], SEVERAL[-1])
     town.build(chunks)
     stepwise, matrices = Index(folder / "stepwise.sqlite"), resident()
     bring_up_to_date(town.root, stepwise)
@@ -89,8 +90,8 @@ TWINS = {("user:ann", f"{number:03}.md"): "- the heron\n" for number in range(30
 SHUFFLED = dict(random.Random(5).sample(sorted(TWINS.items()), len(TWINS)))
 
 
-@pytest.mark.parametrize("matrices", [None, *resident()], ids=["read", "resident", "by bits"])
-@pytest.mark.parametrize("mode", MODES)
+@every("matrices", [None, *resident()], ids=["read", "resident", "by bits"])
+@every("mode", MODES)
 def test_equally_good_hits_are_ordered_by_path(mode, matrices):
     index = library(SHUFFLED)
 
@@ -189,7 +190,7 @@ def check_others(
         ):
             path.unlink()
     bring_up_to_date(both, among)
-    asked = [*scope_sets(OWN), ("user:ann", "user:nobody")]
+    asked = [*some(tuple(scope_sets(OWN))), ("user:ann", "user:nobody")]
     chosen = source.sample(towns.QUERIES, queries)
     try:
         mine = answers(alone, asked, queries=chosen, matrices=(None, *resident()))
@@ -262,7 +263,7 @@ def test_a_turn_shared_by_a_person_and_a_channel_is_counted_once(tmp_path):
     index.close()
 
 
-@pytest.mark.parametrize("words", [0, 5, 300, 40_000])
+@every("words", [0, 5, 300, 40_000])
 def test_words_of_a_chunk_of_any_length_are_counted_as_in_fts5(words):
     index = Index(":memory:")
     run = index.connection.execute
