@@ -12,6 +12,8 @@ from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 from packaging.version import Version
 
+from tests.every import every
+
 PROJECT = Path(__file__).resolve().parent.parent
 SETTINGS = tomllib.loads((PROJECT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
 EXTRAS = ("onnx", "web", "s3", "fleet")
@@ -60,7 +62,7 @@ def dependencies(requirement: Requirement) -> Iterator[Requirement]:
             yield needed
 
 
-@pytest.mark.parametrize("python", PYTHONS)
+@every("python", PYTHONS)
 def test_every_requirement_is_pinned(python: str):
     versions = pins(python)
 

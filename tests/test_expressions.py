@@ -19,9 +19,8 @@ from itertools import islice
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import pytest
-
 import vault_memory
+from tests.every import every
 from tests.rules.hostile_texts import hostile_texts
 from vault_memory import VaultMemory
 from vault_memory.models.llm import phrase_rules
@@ -293,7 +292,7 @@ def test_no_expression_that_is_put_together_grows_with_the_square(tmp_path: Path
     assert _too_slow(expressions) == []
 
 
-@pytest.mark.parametrize(
+@every(
     "pattern",
     [
         r"(a+)+b",

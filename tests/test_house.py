@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.every import every
+
 PROJECT = Path(__file__).resolve().parent.parent
 TOP_FOLDERS = {
     ".ci",
@@ -73,7 +75,7 @@ def tracked_files() -> list[Path]:
     ]
 
 
-@pytest.mark.parametrize("module", MODULES, ids=lambda path: str(path.relative_to(PROJECT)))
+@every("module", MODULES, ids=lambda path: str(path.relative_to(PROJECT)))
 def test_a_module_has_a_docstring_and_a_readable_length(module: Path) -> None:
     text = module.read_text(encoding="utf-8")
 

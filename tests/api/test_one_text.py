@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.every import every
 from tests.markdown.alike import ALIKE, DIFFERENT
 from vault_memory import VaultMemory
 from vault_memory.config import Config, EmbeddingSettings
@@ -93,7 +94,7 @@ def test_forget_finds_a_text_in_other_code_points(memory: VaultMemory):
     assert missed == []
 
 
-@pytest.mark.parametrize(("first", "second"), DIFFERENT)
+@every(("first", "second"), DIFFERENT)
 def test_a_line_that_looks_different_is_no_duplicate(first: str, second: str):
     note = parse(f"## Lines\n\n- {first}\n".encode())
     [applied] = apply_ops(note, [Append("Lines", second)]).applied

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 import vault_memory
+from tests.every import every
 from vault_memory import VaultMemory
 from vault_memory.addons.transfer.calls import TransferCalls
 from vault_memory.conversations.calls import ConversationCalls
@@ -42,7 +43,7 @@ PART_CALLS = [
 MOST_NAMES = 30
 
 
-@pytest.mark.parametrize("name", vault_memory.__all__)
+@every("name", vault_memory.__all__)
 def test_every_public_name_can_be_imported_and_has_a_docstring(name: str) -> None:
     found = getattr(vault_memory, name)
 
@@ -59,14 +60,12 @@ def check_call(call: Any) -> None:
     assert "Any" not in str(hints["return"])
 
 
-@pytest.mark.parametrize("name", CALLS)
+@every("name", CALLS)
 def test_every_call_has_a_docstring_and_type_annotations(name: str) -> None:
     check_call(getattr(VaultMemory, name))
 
 
-@pytest.mark.parametrize(
-    ("part", "name"), PART_CALLS, ids=lambda value: getattr(value, "__name__", value)
-)
+@every(("part", "name"), PART_CALLS, ids=lambda value: getattr(value, "__name__", value))
 def test_every_call_of_a_part_has_a_docstring_and_type_annotations(part: type, name: str) -> None:
     check_call(getattr(part, name))
 

@@ -8,6 +8,7 @@ from typing import Any, Unpack, get_args, get_origin
 
 import pytest
 
+from tests.every import every
 from vault_memory import UsageError, VaultMemory, VaultMemoryError
 
 ME = "user:mira"
@@ -158,7 +159,7 @@ def test_a_search_takes_dates_times_and_texts(memory: VaultMemory, argument: str
     assert answers[0].hits[0].date == "2026-05-03"
 
 
-@pytest.mark.parametrize("path", [3, b"vault", ["vault"], "\0", object()])
+@every("path", [3, b"vault", ["vault"], "\0", object()])
 def test_a_vault_that_is_no_path_is_a_usage_error(path: Any):
     with pytest.raises((UsageError, VaultMemoryError)):
         VaultMemory.open(path)

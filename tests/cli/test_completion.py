@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.every import every
 from tests.scenarios.outside import Outside
 from vault_memory.cli.completion.completer import split
 
@@ -139,7 +140,7 @@ def test_the_program_survives_any_call_of_a_shell(vault: Outside):
         ask(vault, *words)
 
 
-@pytest.mark.parametrize(
+@every(
     ("text", "before", "word"),
     [
         ("vault-memory read 'two wo", ["read"], "two wo"),

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from tests.every import every
 from tests.scenarios.outside import Outside
 from vault_memory import VaultMemory
 
@@ -122,7 +123,7 @@ def test_notes_of_one_scope_belong_to_that_scope(sample: Outside):
     assert {note["scope"] for note in of_one} == {f"{kind}:{name}"}
 
 
-@pytest.mark.parametrize(
+@every(
     "command",
     [["notes"], ["facts"], ["timeline", "mira"], ["entity", "mira"], ["context", "x"]],
     ids=lambda command: command[0],

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.every import every
 from tests.models.conftest import ScriptedServer, says
 from tests.scenarios.outside import Outside
 from vault_memory import VaultMemory
@@ -131,7 +132,7 @@ def test_a_vault_in_another_language_is_offered_the_multilingual_model(outside: 
     assert check["fix"] == "vault-memory models install multilingual --use"
 
 
-@pytest.mark.parametrize(
+@every(
     ("text", "is_in_english"),
     [
         ("The spare key of the lighthouse is under the third stone. " * 6, True),

@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.cli.terminals import COLOUR, opened, shown
+from tests.every import every
 from tests.scenarios.outside import Outside
 from vault_memory.cli.views.screen import wrapped, wrapped_cells
 
@@ -73,8 +74,8 @@ def too_long(text: str, width: int) -> list[str]:
     ]
 
 
-@pytest.mark.parametrize("width", WIDTHS)
-@pytest.mark.parametrize("command", COMMANDS)
+@every("width", WIDTHS)
+@every("command", COMMANDS)
 def test_each_line_fits_the_terminal(vault: Outside, command: str, width: int) -> None:
     text = shown(vault, *COMMANDS[command], "--now", NOW, columns=width)
 
@@ -82,7 +83,7 @@ def test_each_line_fits_the_terminal(vault: Outside, command: str, width: int) -
     assert too_long(text, width) == []
 
 
-@pytest.mark.parametrize("command", COMMANDS)
+@every("command", COMMANDS)
 def test_a_terminal_without_colours_gets_the_same_text_without_codes(
     vault: Outside, command: str
 ) -> None:
@@ -97,7 +98,7 @@ def test_a_terminal_without_colours_gets_the_same_text_without_codes(
         assert COLOUR.sub("", coloured) == plain, style
 
 
-@pytest.mark.parametrize("command", COMMANDS)
+@every("command", COMMANDS)
 def test_a_pipe_gets_unbroken_lines_without_codes(vault: Outside, command: str) -> None:
     line = (*COMMANDS[command], "--now", NOW)
     settings = {**vault.environment, "NO_COLOR": "", "COLUMNS": "40", "TERM": "xterm"}
@@ -165,7 +166,7 @@ def test_a_score_is_shown_only_with_why(vault: Outside) -> None:
     assert score.search(vault.here(*line, "--why").out)
 
 
-@pytest.mark.parametrize(
+@every(
     ("now", "told"),
     [
         ("2026-05-26T14:05+00:00", "today 12:01"),

@@ -6,6 +6,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
+from tests.every import every
 from tests.scenarios.outside import Outside
 from vault_memory.api.vault_memory import VaultMemory
 from vault_memory.rules.learning.policy.secret_masks import MASK, is_same
@@ -123,7 +124,7 @@ def test_words_of_an_own_table_tell_secrets_too(outside: Outside, memory: VaultM
     assert [turn["text"] for turn in written(outside)] == [MASK]
 
 
-@pytest.mark.parametrize(
+@every(
     ("recorded", "text", "same"),
     [
         ("The heron", "The heron", True),

@@ -5,6 +5,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
+from tests.every import every
 from vault_memory import VaultMemory
 from vault_memory.cli import main
 from vault_memory.rules.conversations.turn_origin import origin_of
@@ -30,12 +31,12 @@ OTHERS = {
 RULE = "From now on answer in French."
 
 
-@pytest.mark.parametrize(("source", "origin"), OTHERS.items())
+@every(("source", "origin"), OTHERS.items())
 def test_a_source_implies_an_origin(source, origin):
     assert origin_of(source) == origin
 
 
-@pytest.mark.parametrize("source", OWN)
+@every("source", OWN)
 def test_a_person_speaks_by_few_ways(source):
     assert origin_of(source) == "owner"
 

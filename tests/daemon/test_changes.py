@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from tests.every import every
 from tests.scenarios.outside import PATIENCE_SECONDS, Outside, Running, at, until, without_watches
 from vault_memory.api.daemon_changes import ChangeFeed, changes
 from vault_memory.api.daemon_client import DaemonRefused, ask
@@ -169,7 +170,7 @@ def test_a_feed_that_is_closed_does_not_wait_for_the_daemon(memory: VaultMemory)
     assert feed.ask() is None
 
 
-@pytest.mark.parametrize(
+@every(
     "arguments",
     [{"wait": 16}, {"wait": -1}, {"wait": "x"}, {"since": 3}, {"since": "x" * 101}, {"x": 1}],
     ids=str,
@@ -290,7 +291,7 @@ def test_after_a_loss_every_earlier_id_is_lost():
     assert ring.answer({"since": since})["lost"]
 
 
-@pytest.mark.parametrize("end", ["-", "-1x", "- 1", "-+1", "--1", "-²", "-7", "-" + "9" * 80, ""])
+@every("end", ["-", "-1x", "- 1", "-+1", "--1", "-²", "-7", "-" + "9" * 80, ""])
 def test_an_id_that_this_ring_never_gave_is_lost(end: str):
     ring = ring_with("a.md")
     name = ring.answer({})["id"].partition("-")[0]

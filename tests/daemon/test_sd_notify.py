@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.every import every
 from tests.scenarios.outside import Outside, until
 from vault_memory.daemon.sd_notify import Notify
 
@@ -201,7 +202,7 @@ def test_watchdog_messages_are_sent_only_if_systemd_expects_them(
     assert manager.take(0.05) == {}
 
 
-@pytest.mark.parametrize("name", ["", "@", "vsock:2:1234", "relative", "/nobody/listens/here"])
+@every("name", ["", "@", "vsock:2:1234", "relative", "/nobody/listens/here"])
 def test_without_a_service_manager_notifying_does_nothing(name: str):
     notify = Notify({"NOTIFY_SOCKET": name, "WATCHDOG_USEC": "1000"})
 

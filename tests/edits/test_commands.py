@@ -2,8 +2,7 @@
 
 import json
 
-import pytest
-
+from tests.every import every
 from vault_memory.edits.commands import (
     ApplyOps,
     ChangeFacts,
@@ -76,14 +75,14 @@ def command_of(source: str, action: EditAction) -> EditCommand:
     return command.with_provenance("document", ("no sugar",))
 
 
-@pytest.mark.parametrize(("source", "action", "fields"), ACTIONS)
+@every(("source", "action", "fields"), ACTIONS)
 def test_the_journal_returns_the_command_that_was_stored(source, action, fields):
     command = command_of(source, action)
 
     assert EditCommand.read(command.as_bytes()) == command
 
 
-@pytest.mark.parametrize(("source", "action", "fields"), ACTIONS)
+@every(("source", "action", "fields"), ACTIONS)
 def test_a_waiting_command_of_an_earlier_version_is_understood(source, action, fields):
     command = command_of(source, action)
     earlier = json.loads(command.as_bytes()) | EMPTY | fields
@@ -91,13 +90,13 @@ def test_a_waiting_command_of_an_earlier_version_is_understood(source, action, f
     assert EditCommand.read(json.dumps(earlier).encode()) == command
 
 
-@pytest.mark.parametrize(("source", "action", "fields"), ACTIONS)
+@every(("source", "action", "fields"), ACTIONS)
 def test_an_earlier_version_understands_a_waiting_command(source, action, fields):
     written = json.loads(command_of(source, action).as_bytes())
 
     assert {name: written[name] for name in EMPTY if name in written} == fields
 
 
-@pytest.mark.parametrize("raw", [b"", b"[]", b"3", b"{", b'{"id": "x"}', b'"id"'])
+@every("raw", [b"", b"[]", b"3", b"{", b'{"id": "x"}', b'"id"'])
 def test_invalid_data_is_not_read_as_a_command(raw):
     assert EditCommand.read(raw) is None

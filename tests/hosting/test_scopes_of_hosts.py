@@ -15,6 +15,7 @@ from typing import Any
 import httpx
 import pytest
 
+from tests.every import every
 from tests.hosting.many import NOTE, Vaults, token_of
 from tests.hosting.running_host import RunningHost, run, running_host, until
 from tests.http.test_scopes import CHANGING, ROUTES, requests_with
@@ -166,7 +167,7 @@ def check(person: Person, answer: httpx.Response, folder: Path) -> None:
     assert answer.status_code in (200, 400, 404, 405, 409), (asked, shown)
 
 
-@pytest.mark.parametrize("person", EVERYONE, ids=IDS)
+@every("person", EVERYONE, ids=IDS)
 def test_no_route_shows_words_of_others(host: RunningHost, person: Person) -> None:
     client = host.client(person.token)
     for name in ROUTES:
@@ -206,7 +207,7 @@ ARGUMENTS: dict[str, dict[str, Any]] = {
 }
 
 
-@pytest.mark.parametrize("person", EVERYONE, ids=IDS)
+@every("person", EVERYONE, ids=IDS)
 def test_no_tool_of_mcp_shows_words_of_others(host: RunningHost, person: Person) -> None:
     client = host.client(person.token)
     assert set(ARGUMENTS) == set(TOOLS)
@@ -231,7 +232,7 @@ def test_no_tool_of_mcp_shows_words_of_others(host: RunningHost, person: Person)
         assert other.word in text
 
 
-@pytest.mark.parametrize("vault", VAULTS)
+@every("vault", VAULTS)
 def test_no_page_shows_words_of_other_vaults(host: RunningHost, vault: str) -> None:
     root = host.vaults.path / vault
     printed = run(host.vaults, "web", "--link", "--vault", str(root))

@@ -6,9 +6,9 @@ from collections.abc import Callable
 from pathlib import Path
 
 import httpx
-import pytest
 from starlette.types import Receive, Scope, Send
 
+from tests.every import every
 from tests.http.served import CALLERS, MIRA, TOMAS, Served, serving
 from vault_memory.api.vault_memory import VaultMemory
 from vault_memory.http.origin_check import host_name
@@ -23,7 +23,7 @@ def assert_refused(answer: httpx.Response, status: int, code: str) -> None:
     assert answer.headers["content-type"] == "application/json"
 
 
-@pytest.mark.parametrize(
+@every(
     "said",
     [
         [],
@@ -58,7 +58,7 @@ def test_the_word_bearer_is_case_insensitive(served: Served):
     assert served.client(None, authorization=f"bearer {MIRA}").get("/v1/notes").status_code == 200
 
 
-@pytest.mark.parametrize(
+@every(
     "path",
     ["/", "/v1", "/v1/nothing", "/mcp", "/docs", "/healthz/", "//healthz", "/openapi.json/x"],
 )
@@ -73,7 +73,7 @@ def test_health_and_the_openapi_document_need_no_token_but_the_right_host(served
     assert_refused(served.client(None, host="example.org").get("/openapi.json"), 421, "wrong_host")
 
 
-@pytest.mark.parametrize(
+@every(
     "host",
     [
         "example.org",
@@ -87,14 +87,12 @@ def test_a_wrong_host_is_refused_even_with_a_token(served: Served, host: str):
     assert_refused(served.client(host=host).get("/v1/notes"), 421, "wrong_host")
 
 
-@pytest.mark.parametrize(
-    "host", ["localhost", "LOCALHOST:8377", "127.0.0.1", "[::1]:80", "localhost."]
-)
+@every("host", ["localhost", "LOCALHOST:8377", "127.0.0.1", "[::1]:80", "localhost."])
 def test_the_names_of_this_machine_are_accepted_as_host(served: Served, host: str):
     assert served.client(host=host).get("/healthz").status_code == 200
 
 
-@pytest.mark.parametrize(
+@every(
     ("header", "name"),
     [
         ("a.example:80", "a.example"),
@@ -109,9 +107,7 @@ def test_the_host_name_is_parsed_from_the_host_header(header: str, name: str):
     assert host_name(header) == name
 
 
-@pytest.mark.parametrize(
-    "origin", ["http://example.org", "null", "http://localhost:3000", "http://127.0.0.1"]
-)
+@every("origin", ["http://example.org", "null", "http://localhost:3000", "http://127.0.0.1"])
 def test_a_browser_page_is_refused_unless_its_origin_is_allowed(served: Served, origin: str):
     assert_refused(served.client(origin=origin).get("/v1/notes"), 403, "wrong_origin")
     preflight = served.client(None, origin=origin).options(
@@ -180,9 +176,7 @@ def test_a_body_that_is_too_long_is_refused_however_it_is_sent(memory: VaultMemo
     assert client.post("/v1/search", content=b'{"query": "x"}' + b" " * 900).status_code == 200
 
 
-@pytest.mark.parametrize(
-    "kind", [None, "text/plain", "application/x-www-form-urlencoded", "multipart/form-data"]
-)
+@every("kind", [None, "text/plain", "application/x-www-form-urlencoded", "multipart/form-data"])
 def test_a_body_of_another_content_type_is_not_read(served: Served, kind: str | None):
     headers = {"content-type": kind} if kind else {}
 
@@ -193,7 +187,7 @@ def test_a_body_of_another_content_type_is_not_read(served: Served, kind: str | 
     )
 
 
-@pytest.mark.parametrize(
+@every(
     "body",
     [
         b"",

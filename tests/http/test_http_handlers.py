@@ -9,6 +9,7 @@ from urllib.parse import quote
 
 import pytest
 
+from tests.every import every
 from tests.http.served import MIRA, TOMAS, Served
 from vault_memory.api import facts_json, json_contract
 from vault_memory.api.vault_memory import VaultMemory
@@ -175,7 +176,7 @@ def test_a_secret_is_refused_with_a_hint_although_the_person_said_it(
     assert not any(value in note for note in notes)
 
 
-@pytest.mark.parametrize(
+@every(
     ("path", "body", "code"),
     [
         ("/v1/turns", {"session": "s", "role": "user", "text": "  "}, "usage_error"),
@@ -354,7 +355,7 @@ FREEZING = {
 }
 
 
-@pytest.mark.parametrize("paths", FREEZING.values(), ids=FREEZING)
+@every("paths", FREEZING.values(), ids=FREEZING)
 def test_paths_over_a_limit_are_refused_with_the_limit(served: Served, paths: str | list[str]):
     globs = [paths] if isinstance(paths, str) else paths
     asked = {"query": "boat", "paths": globs}

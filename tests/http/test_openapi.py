@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from schemathesis import GenerationMode
 from schemathesis.checks import CHECKS, load_all_checks
 
+from tests.every import every
 from tests.http.served import CALLERS, MIRA, Served, serving
 from vault_memory.api.vault_memory import VaultMemory
 from vault_memory.contract.calls import ROUTES
@@ -89,7 +90,7 @@ def fuzz(operation: Any, name: str, mode: GenerationMode, examples: int) -> None
     ask()
 
 
-@pytest.mark.parametrize(("name", "mode"), KINDS)
+@every(("name", "mode"), KINDS)
 def test_any_request_gets_an_answer_described_by_the_document(
     operations: dict[str, Any], name: str, mode: GenerationMode
 ):

@@ -12,6 +12,7 @@ from urllib.parse import quote
 import httpx
 import pytest
 
+from tests.every import every
 from tests.http.conftest import opened
 from tests.http.served import MIRA, TOMAS, Served, serving
 from vault_memory.api.vault_memory import VaultMemory
@@ -180,8 +181,8 @@ def tree(root: Path) -> dict[str, str]:
     }
 
 
-@pytest.mark.parametrize("name", ROUTES)
-@pytest.mark.parametrize("stranger", STRANGERS, ids=lambda token: CALLERS[token].user)
+@every("name", ROUTES)
+@every("stranger", STRANGERS, ids=lambda token: CALLERS[token].user)
 def test_no_person_can_read_or_change_anything_of_another(
     server: Served, vault: VaultMemory, name: str, stranger: str
 ):
@@ -205,14 +206,14 @@ def test_no_person_can_read_or_change_anything_of_another(
     assert {note: after.get(note) for note in before} == before
 
 
-@pytest.mark.parametrize("name", sorted(set(ROUTES) - CHANGING))
+@every("name", sorted(set(ROUTES) - CHANGING))
 def test_a_person_can_read_their_own_data(server: Served, name: str):
     answers = every_answer(server.client(MIRA), name)
 
     assert any(SECRET in answer.text for answer in answers if answer.status_code == 200)
 
 
-@pytest.mark.parametrize("name", ROUTES)
+@every("name", ROUTES)
 def test_every_call_needs_a_token(server: Served, name: str):
     [request, *_] = requests_with(name, "marigold")
 
@@ -222,9 +223,7 @@ def test_every_call_needs_a_token(server: Served, name: str):
     assert set(answer.json()) == {"error"}
 
 
-@pytest.mark.parametrize(
-    "name", [name for name, (method, _, _) in ROUTES.items() if method == "post"]
-)
+@every("name", [name for name, (method, _, _) in ROUTES.items() if method == "post"])
 def test_a_body_that_names_a_scope_is_refused(server: Served, name: str):
     tomas = server.client(TOMAS)
     for field, value in WIDER.items():

@@ -5,6 +5,7 @@ from contextlib import ExitStack
 
 import pytest
 
+from tests.every import every
 from tests.http.many_vaults import IDS, Host, starter
 from tests.http.test_scopes import (
     CALLERS,
@@ -48,7 +49,7 @@ def host(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Host]:
         yield host
 
 
-@pytest.mark.parametrize("name", ROUTES)
+@every("name", ROUTES)
 def test_a_person_of_the_same_name_in_another_vault_reads_and_changes_nothing(
     host: Host, name: str
 ) -> None:
@@ -66,7 +67,7 @@ def test_a_person_of_the_same_name_in_another_vault_reads_and_changes_nothing(
     assert tree(root) == before
 
 
-@pytest.mark.parametrize("name", sorted(set(ROUTES) - CHANGING))
+@every("name", sorted(set(ROUTES) - CHANGING))
 def test_its_owner_reads_it(host: Host, name: str) -> None:
     answers = every_answer(host.client(HERS_TOKEN), name)
 

@@ -6,6 +6,7 @@ from itertools import permutations
 
 import pytest
 
+from tests.every import every
 from tests.search.library import NOW
 from vault_memory.index import fact_queries, filters
 from vault_memory.index.store import Index, IndexedFile, IndexEntry, State
@@ -118,7 +119,7 @@ def test_the_scope_is_a_required_argument():
             function(Index(":memory:"))
 
 
-@pytest.mark.parametrize(
+@every(
     ("prompt", "found"),
     [
         ("What about ACME CORP?", {"acme corp"}),

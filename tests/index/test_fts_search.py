@@ -4,6 +4,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
+from tests.every import every
 from tests.search.library import library, put
 from vault_memory.index import fts_search
 from vault_memory.index.filters import Filters
@@ -35,7 +36,7 @@ def index():
     )
 
 
-@pytest.mark.parametrize(
+@every(
     ("asked", "found"),
     [
         ("red", "- the red boat (topic: sea)"),

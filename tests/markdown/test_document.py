@@ -10,6 +10,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
+from tests.every import every
 from tests.markdown.shapes import notes, random_note
 from vault_memory.markdown import document as document_module
 from vault_memory.markdown.document import Section, SectionedDoc, parse, parse_main, render
@@ -124,9 +125,7 @@ def test_a_plain_note_is_split_into_its_sections() -> None:
     assert doc.preamble == b""
 
 
-@pytest.mark.parametrize(
-    "raw", [b"", b"text", b"- item\n", b"\xef\xbb\xbf---\na: b\n---\n- item", b"---\n---"]
-)
+@every("raw", [b"", b"text", b"- item\n", b"\xef\xbb\xbf---\na: b\n---\n- item", b"---\n---"])
 def test_a_note_without_a_heading_is_an_opening(raw: bytes) -> None:
     doc = parse(raw)
 
@@ -148,8 +147,8 @@ def test_a_main_section_has_all_that_is_below_it() -> None:
     assert parse_main(b"# T\n- x\n") == SectionedDoc(b"# T\n- x\n", ())
 
 
-@pytest.mark.parametrize("sign", ["%%", "$$"])
-@pytest.mark.parametrize(
+@every("sign", ["%%", "$$"])
+@every(
     ("text", "names"),
     [
         ("S\n## A\nS\n## B\n", ["B"]),
@@ -175,7 +174,7 @@ def test_a_heading_in_a_comment_or_a_formula_is_none(
     assert render(doc) == raw
 
 
-@pytest.mark.parametrize(
+@every(
     ("raw", "names"),
     [
         (b"\xef\xbb\xbf## A\n", ["A"]),

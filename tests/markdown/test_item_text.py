@@ -4,6 +4,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from tests.every import every
 from tests.markdown.shapes import notes
 from vault_memory.markdown.chunking.chunk_text import embed_text
 from vault_memory.markdown.document import parse
@@ -42,7 +43,7 @@ def test_the_parts_of_an_item_join_to_its_bytes(own: bytes) -> None:
     assert b"".join(parts_of(own)) == own
 
 
-@pytest.mark.parametrize("text", LIKE_MARKERS)
+@every("text", LIKE_MARKERS)
 def test_a_text_like_a_marker_gets_a_backslash_that_no_reader_sees(text: str) -> None:
     [item] = items_of(parse(b"## A\n" + written_item(b"- ", text)))
 
@@ -52,7 +53,7 @@ def test_a_text_like_a_marker_gets_a_backslash_that_no_reader_sees(text: str) ->
     assert unescaped(escaped(text)) == text
 
 
-@pytest.mark.parametrize("text", PLAIN)
+@every("text", PLAIN)
 def test_a_plain_text_gets_no_backslash(text: str) -> None:
     [item] = items_of(parse(b"## A\n- " + text.encode()))
 
@@ -60,7 +61,7 @@ def test_a_plain_text_gets_no_backslash(text: str) -> None:
     assert item.text == " ".join(text.split())
 
 
-@pytest.mark.parametrize("text", LIKE_MARKERS)
+@every("text", LIKE_MARKERS)
 def test_an_item_has_one_text_with_and_without_a_backslash(text: str) -> None:
     plain, with_backslash = (
         items_of(parse(b"## A\n- " + form.encode()))[0] for form in (text, escaped(text))
@@ -93,7 +94,7 @@ def test_two_days_are_two_texts() -> None:
     assert parse_text("24. Dezember: Oma").text == "24. Dezember: Oma"
 
 
-@pytest.mark.parametrize("letter", [*" xX/->!?*<in1", "✓", "★", "д"])
+@every("letter", [*" xX/->!?*<in1", "✓", "★", "д"])
 def test_a_box_may_have_any_letter(letter: str) -> None:
     own = f"- [{letter}] water plants\n"
     [item] = items_of(parse(b"## A\n" + own.encode()))
@@ -103,6 +104,6 @@ def test_a_box_may_have_any_letter(letter: str) -> None:
     assert normalised(own) == "water plants"
 
 
-@pytest.mark.parametrize("text", ["[a](b) c", "[[a]] b", "[^1] a", "[]", "[x]y", "[ab] c"])
+@every("text", ["[a](b) c", "[[a]] b", "[^1] a", "[]", "[x]y", "[ab] c"])
 def test_a_link_is_no_box(text: str) -> None:
     assert split_box(text) == ("", text)

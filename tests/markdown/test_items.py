@@ -3,10 +3,10 @@
 import unicodedata
 from datetime import date
 
-import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from tests.every import every
 from tests.markdown.shapes import notes
 from vault_memory.markdown.editable_region import top_region
 from vault_memory.markdown.items import ItemFields, normalised, parse_item
@@ -33,7 +33,7 @@ def test_items_are_ordered_and_properly_nested(body: bytes) -> None:
         ends.append(one.end)
 
 
-@pytest.mark.parametrize(
+@every(
     ("line", "fields"),
     [
         ("- Likes tea", ItemFields("Likes tea")),
@@ -97,7 +97,7 @@ def test_parsing_an_item_never_fails(text: str) -> None:
     normalised(text)
 
 
-@pytest.mark.parametrize(
+@every(
     ("one", "other"),
     [
         ("- Likes tea.", "* likes  TEA (2026-01-28, ref:7)"),

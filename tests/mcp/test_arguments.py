@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from tests.every import every
 from tests.mcp.pipes import hello, piped
 from tests.mcp.vaults import PLAN, answer, call, refusal, words
 from tests.scenarios.outside import Outside
@@ -19,7 +20,7 @@ WITH_HOOKS = [host.name for host in programs.hosts() if host.events]
 WITHOUT_HOOKS = [host.name for host in programs.hosts() if not host.events]
 
 
-@pytest.mark.parametrize(
+@every(
     "note", ["Users/alice/memories/none.md", "Users/bob/memories/plan.md", "notes.txt", "SOUL.md"]
 )
 def test_a_missing_or_foreign_note_is_an_error_that_names_it(shelf: VaultMemory, note: str):
@@ -29,7 +30,7 @@ def test_a_missing_or_foreign_note_is_an_error_that_names_it(shelf: VaultMemory,
     assert "memory_search" in said
 
 
-@pytest.mark.parametrize(
+@every(
     ("tool", "arguments", "quoted"),
     [
         ("memory_search", {"query": "ferry", "limit": 3}, {"limit": "3"}),
@@ -62,8 +63,8 @@ def _fields() -> list[tuple[str, str]]:
     ]
 
 
-@pytest.mark.parametrize(("tool", "field"), _fields())
-@pytest.mark.parametrize("value", [{"a": 1}, -(10**30), "\ud83d", [["\ud83d"]]])
+@every(("tool", "field"), _fields())
+@every("value", [{"a": 1}, -(10**30), "\ud83d", [["\ud83d"]]])
 def test_a_wrong_argument_names_its_field(shelf: VaultMemory, tool: str, field: str, value: object):
     needed = {
         name: "2026-01-31" for name in schema_of(TOOLS[tool]).get("required", ()) if name != field
@@ -75,7 +76,7 @@ def test_a_wrong_argument_names_its_field(shelf: VaultMemory, tool: str, field: 
     assert f"`{field}`" in refused.value.message
 
 
-@pytest.mark.parametrize("tool", sorted(TOOLS))
+@every("tool", sorted(TOOLS))
 def test_an_unknown_argument_is_named_with_those_that_there_are(shelf: VaultMemory, tool: str):
     said = refusal(shelf, tool, person="bob")
 
@@ -84,7 +85,7 @@ def test_an_unknown_argument_is_named_with_those_that_there_are(shelf: VaultMemo
         assert field in said
 
 
-@pytest.mark.parametrize(
+@every(
     ("tool", "arguments", "field"),
     [
         ("memory_search", {"query": "x", "since": "the day of the whale"}, "since"),

@@ -11,6 +11,7 @@ import pytest
 from mcp import Client, MCPError
 from mcp.types import Tool
 
+from tests.every import every
 from tests.mcp.vaults import ALICE, BOB, WORDS, answer, contents, pages, refusal, talk, words
 from tests.scenarios.outside import Outside
 from vault_memory import VaultMemory
@@ -101,7 +102,7 @@ def all_answers(
     yield from talk(memory, chat, caller)
 
 
-@pytest.mark.parametrize("who", CALLERS)
+@every("who", CALLERS)
 def test_no_reading_tool_reveals_text_or_names_of_others(shelf: VaultMemory, who: str):
     caller = CALLERS[who]
     own, scopes = open_to(shelf, caller), set(caller.scopes(shelf.layout))
@@ -139,7 +140,7 @@ def test_no_writing_tool_reveals_or_changes_anything_of_others(
     assert touched <= set(caller.scopes(memory.layout))
 
 
-@pytest.mark.parametrize("who", CALLERS)
+@every("who", CALLERS)
 def test_a_caller_gets_only_their_own_resources(shelf: VaultMemory, who: str):
     caller = CALLERS[who]
     mine = caller.scopes(shelf.layout)
@@ -174,7 +175,7 @@ def test_a_caller_gets_only_their_own_resources(shelf: VaultMemory, who: str):
     )
 
 
-@pytest.mark.parametrize(
+@every(
     "uri",
     [
         "vault:///Users/alice/memories/..%2f..%2fbob/memories/plan.md",

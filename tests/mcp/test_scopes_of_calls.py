@@ -9,8 +9,8 @@ from collections.abc import Iterator
 from typing import Any
 
 import msgspec
-import pytest
 
+from tests.every import every
 from tests.mcp.test_leaks import CALLERS, NAMES, open_to, probes
 from tests.mcp.vaults import WORDS, contents
 from tests.scenarios.outside import Outside
@@ -83,7 +83,7 @@ def test_the_table_and_the_view_have_the_same_calls():
     assert {call.name for call in CALLS} >= CHANGES
 
 
-@pytest.mark.parametrize("who", CALLERS)
+@every("who", CALLERS)
 def test_no_reading_call_reveals_text_or_names_of_others(shelf: VaultMemory, who: str):
     caller = CALLERS[who]
     own, scopes = open_to(shelf, caller), set(caller.scopes(shelf.layout))

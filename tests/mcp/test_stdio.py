@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from tests.every import every
 from tests.mcp.pipes import Pipe, hello, piped, request
 from tests.mcp.vaults import PLAN, fill
 from tests.scenarios.outside import PATIENCE_SECONDS, PROGRAM, Outside, at, until
@@ -31,7 +32,7 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Outside:
     return outside
 
 
-@pytest.mark.parametrize("asked", [*HANDSHAKE_VERSIONS, "2023-01-01", "2030-01-01"])
+@every("asked", [*HANDSHAKE_VERSIONS, "2023-01-01", "2030-01-01"])
 def test_a_client_gets_its_protocol_version_or_the_newest(place: Outside, asked: str):
     with piped(place) as pipe:
         pipe.send(hello(asked), {"jsonrpc": "2.0", "method": "notifications/initialized"})
@@ -140,7 +141,7 @@ def test_a_lone_surrogate_in_an_argument_gets_a_plain_error(place: Outside):
     assert "cannot take these arguments" in told["content"][0]["text"]
 
 
-@pytest.mark.parametrize("version", HANDSHAKE_VERSIONS)
+@every("version", HANDSHAKE_VERSIONS)
 def test_an_array_of_messages_is_no_message_in_any_version(place: Outside, version: str):
     with piped(place) as pipe:
         pipe.send(hello(version))
@@ -346,7 +347,7 @@ def test_an_unreachable_vault_is_reported_to_the_model_until_it_returns(tmp_path
     assert "Paint the ferry" in json.dumps(back)
 
 
-@pytest.mark.parametrize(
+@every(
     "said",
     ["", "--user=", "--user=alice --scope=x", "--user=\udcff", "--user=alice --group=\udcff"],
 )

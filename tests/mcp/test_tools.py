@@ -10,6 +10,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from mcp import Client
 
+from tests.every import every
 from tests.mcp.vaults import ALICE, BOB, PLAN, answer, call, refusal, talk, words
 from tests.scenarios.outside import Outside
 from vault_memory import VaultMemory
@@ -438,7 +439,7 @@ def test_the_context_contains_what_a_prompt_needs(shelf: VaultMemory):
     assert "albatross" not in briefing["text"]
 
 
-@pytest.mark.parametrize(
+@every(
     ("tool", "arguments", "about"),
     [
         ("memory_search", {}, "query"),
@@ -467,7 +468,7 @@ def test_invalid_arguments_are_refused_with_the_reason(
     assert "Traceback" not in said
 
 
-@pytest.mark.parametrize(
+@every(
     "note",
     ["/etc/passwd", "../plan.md", "Users/alice/../bob/memories/plan.md", "C:\\x.md", "a\0.md"],
 )
@@ -613,7 +614,7 @@ def test_both_transports_list_the_same_tools_and_version(shelf: VaultMemory):
     assert server_info.version == tools.SERVER["version"] == version("vault-memory")
 
 
-@pytest.mark.parametrize(
+@every(
     "paths",
     [["*a" * 14 + "*b"], ["**/" * 400], ["a" * 201], ["a"] * 17],
     ids=["stars", "folders", "letters", "globs"],

@@ -14,6 +14,7 @@ import pytest
 from mcp import Client, MCPError, StdioServerParameters
 from mcp.client.streamable_http import streamable_http_client
 
+from tests.every import every
 from tests.mcp.vaults import ALICE, BOB, PLAN, WORDS, connected, fill, opened, words
 from tests.scenarios.outside import PATIENCE_SECONDS, Outside, at
 from vault_memory.api.vault_service import SingleVault
@@ -211,7 +212,7 @@ SEARCH = {
 }
 
 
-@pytest.mark.parametrize(
+@every(
     "token",
     ["", "Bearer", "Bearer wrong", f"Basic {TOKENS['alice']}", f"Bearer {TOKENS['alice']}x"],
 )
@@ -238,7 +239,7 @@ def test_requests_need_no_session_and_are_answered_in_json(http: Http):
     assert "albatross" in found.json()["result"]["content"][0]["text"]
 
 
-@pytest.mark.parametrize(
+@every(
     ("said", "code"),
     [
         ({"jsonrpc": "2.0", "id": 1, "method": "tools/burn"}, -32601),
@@ -298,7 +299,7 @@ def test_a_request_of_a_stateless_version_says_the_same_in_its_headers(http: Htt
         assert answer.json()["result"]["resultType"] == "complete"
 
 
-@pytest.mark.parametrize(
+@every(
     ("changes", "code"),
     [
         ({"mcp-method": "tools/list"}, -32020),

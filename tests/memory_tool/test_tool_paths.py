@@ -10,6 +10,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from tests.effort import cases
+from tests.every import every
 from tests.scenarios.outside import Outside
 from vault_memory.api.vault_memory import VaultMemory
 from vault_memory.memory_tool.tool import MemoryTool
@@ -123,7 +124,7 @@ def commands(path: str) -> list[dict[str, Any]]:
     ]
 
 
-@pytest.mark.parametrize("path", TRAVERSALS, ids=ascii)
+@every("path", TRAVERSALS, ids=ascii)
 def test_a_path_outside_the_folder_is_refused_by_every_command(
     tool: MemoryTool, outside: Outside, path: str
 ) -> None:

@@ -7,6 +7,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from tests.every import every
 from tests.models.contract import numbers
 from vault_memory.models.base import plain, unit
 
@@ -25,7 +26,7 @@ def test_a_normalised_vector_keeps_its_direction_and_has_length_one(vector: list
     assert all(a * b >= 0 for a, b in zip(vector, scaled, strict=True))
 
 
-@pytest.mark.parametrize("vector", [[], [0.0, 0.0], [math.nan, 1.0], [math.inf, 1.0]])
+@every("vector", [[], [0.0, 0.0], [math.nan, 1.0], [math.inf, 1.0]])
 def test_a_zero_or_invalid_vector_is_refused(vector: list[float]) -> None:
     with pytest.raises(ValueError, match="direction"):
         unit(vector)

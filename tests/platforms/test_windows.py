@@ -10,6 +10,7 @@ import sys
 
 import pytest
 
+from tests.every import every
 from tests.platforms.stand_ins import PROJECT, environment, python
 
 USUAL = dict(os.environ)
@@ -30,7 +31,7 @@ def run(*words: str, stdin: str = "") -> subprocess.CompletedProcess[str]:
     )
 
 
-@pytest.mark.parametrize(
+@every(
     "words",
     [
         ("run",),

@@ -13,6 +13,7 @@ from itertools import count
 
 import pytest
 
+from tests.every import every
 from tests.remote import ram_remote
 from tests.remote.ram_remote import RamRemote, RamServer
 from tests.remote.servers import real, s3_stores
@@ -533,7 +534,7 @@ def test_a_missing_root_is_not_reported_as_an_empty_folder(kind: str, make: Make
         remote.list()
 
 
-@pytest.mark.parametrize("kind", real.HONEST)
+@every("kind", real.HONEST)
 def test_a_file_with_a_time_in_the_future_is_replaced_by_its_tag_only(
     kind: str, request: pytest.FixtureRequest
 ) -> None:

@@ -12,6 +12,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from webdav3.client import Client
 
+from tests.every import every
 from tests.remote.wire import ROOT, XML, answer, line, listing, multistatus, wire
 from vault_memory.errors import BadPath, ConfigError
 from vault_memory.remote.address import Address, address
@@ -55,7 +56,7 @@ def listed(*lines: str) -> tuple[tuple[Entry, ...], dict[str, str], int]:
 
 
 @pytest.mark.scenario("H119", "H125")
-@pytest.mark.parametrize("href", OUT)
+@every("href", OUT)
 def test_a_name_outside_the_root_is_dropped_and_counted(href: str) -> None:
     entries, unknown, dropped = listed(line(href), line("/vault/good.md"))
 
@@ -64,7 +65,7 @@ def test_a_name_outside_the_root_is_dropped_and_counted(href: str) -> None:
 
 
 @pytest.mark.scenario("H119")
-@pytest.mark.parametrize(
+@every(
     ("href", "name"),
     [
         ("/vault/a%5cb.md", "a\\b.md"),
@@ -150,7 +151,7 @@ def test_an_incomplete_entry_makes_only_its_own_file_unknown() -> None:
 
 
 @pytest.mark.scenario("E101")
-@pytest.mark.parametrize(
+@every(
     ("date", "confirmed"),
     [
         ("Thu, 01 Jan 1970 00:00:00 GMT", True),
@@ -172,9 +173,7 @@ def test_an_odd_time_hides_no_file_and_only_affects_the_confirmation_of_its_tag(
 
 
 @pytest.mark.scenario("E88")
-@pytest.mark.parametrize(
-    "own", ["", line("/vault/"), line("/other/", folder=True), line("/vault/", folder=True) * 2]
-)
+@every("own", ["", line("/vault/"), line("/other/", folder=True), line("/vault/", folder=True) * 2])
 def test_a_listing_without_exactly_one_entry_for_its_folder_is_refused(own: str) -> None:
     with wire(answer(207, multistatus(own, line("/vault/a.md")), XML)) as server:
         remote = WebDav(f"{server.origin}/vault")
@@ -183,7 +182,7 @@ def test_a_listing_without_exactly_one_entry_for_its_folder_is_refused(own: str)
         remote.close()
 
 
-@pytest.mark.parametrize("spelt", ["/vault", "/%76ault/", "{origin}/vault/", "{ORIGIN}/vault"])
+@every("spelt", ["/vault", "/%76ault/", "{origin}/vault/", "{ORIGIN}/vault"])
 def test_the_listed_folder_is_recognised_in_every_spelling(spelt: str) -> None:
     def say(head: str) -> list[bytes]:
         origin = server.origin
@@ -337,7 +336,7 @@ def test_a_password_is_in_no_log_error_or_repr(caplog: pytest.LogCaptureFixture)
 
 
 @pytest.mark.scenario("H126")
-@pytest.mark.parametrize(
+@every(
     "url",
     [
         f"https://mira:{SECRET}@cloud.example/dav",

@@ -7,6 +7,7 @@ from dataclasses import replace
 
 import pytest
 
+from tests.every import every
 from tests.remote.servers.direct import DirectAdapter
 from tests.remote.servers.exchange import Seen
 from tests.remote.servers.faults import NOT_FOUND, Answer, Faulty, LoseAnswer, Rule, Script
@@ -392,7 +393,7 @@ def test_a_login_is_granted_in_the_browser(nextcloud: FakeNextcloud, nextcloud_u
 
 
 @pytest.mark.scenario("H125")
-@pytest.mark.parametrize(
+@every(
     "body",
     [
         b'{"poll": {"token": "t", "endpoint": "http://169.254.169.254/poll"}, "login": "http://169.254.169.254/x"}',

@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
+from tests.every import every
 from tests.remote.servers import real
 from tests.remote.test_statuses import VERBS
 from tests.remote.wire import HTML, answer, line, listing, wire
@@ -20,8 +21,8 @@ def redirect(location: str, body: bytes = b"<html>moved</html>", status: int = 3
     return answer(status, body, HTML, f"Location: {location}")
 
 
-@pytest.mark.parametrize("status", [301, 302, 303, 307, 308])
-@pytest.mark.parametrize("verb", VERBS)
+@every("status", [301, 302, 303, 307, 308])
+@every("verb", VERBS)
 def test_a_redirect_is_reported_as_a_redirect(verb: str, status: int) -> None:
     with wire(redirect("https://new.example/vault/", status=status)) as server:
         remote = WebDav(f"{server.origin}/vault")
@@ -34,8 +35,8 @@ def test_a_redirect_is_reported_as_a_redirect(verb: str, status: int) -> None:
     assert len(server.heard) <= 2  # nothing is asked at the place it names
 
 
-@pytest.mark.parametrize("announced", [True, False])
-@pytest.mark.parametrize("verb", ["list", "get", "put"])
+@every("announced", [True, False])
+@every("verb", ["list", "get", "put"])
 def test_a_redirect_with_an_endless_body_is_reported_without_filling_memory(
     verb: str, announced: bool
 ) -> None:
@@ -70,9 +71,7 @@ def test_a_folder_requested_without_its_slash_is_requested_again_with_it(locatio
     assert len(server.heard) == 2
 
 
-@pytest.mark.parametrize(
-    "location", ["/vault/other/", "/vault/sub", "/login/", "/vault/sub/?next=1", ""]
-)
+@every("location", ["/vault/other/", "/vault/sub", "/login/", "/vault/sub/?next=1", ""])
 def test_redirects_to_any_other_place_are_not_followed(location: str) -> None:
     with wire(redirect(location)) as server:
         remote = WebDav(f"{server.origin}/vault")
@@ -82,7 +81,7 @@ def test_redirects_to_any_other_place_are_not_followed(location: str) -> None:
     assert len(server.heard) <= 2
 
 
-@pytest.mark.parametrize("verb", ["get", "put", "delete", "move"])
+@every("verb", ["get", "put", "delete", "move"])
 def test_a_folder_in_place_of_a_note_counts_as_a_change_on_the_server(verb: str) -> None:
     with wire(redirect("/vault/a.md/")) as server:
         remote = WebDav(f"{server.origin}/vault")

@@ -2,6 +2,7 @@
 
 import pytest
 
+from tests.every import every
 from tests.remote.servers.direct import DirectAdapter
 from tests.remote.servers.nextcloud import FakeNextcloud
 from tests.remote.wire import HTML, answer, wire
@@ -76,7 +77,7 @@ def test_each_copied_browser_link_leads_to_its_folder(
     )
 
 
-@pytest.mark.parametrize(
+@every(
     ("pasted", "base"),
     [
         ("https://x.example/nextcloud/index.php/apps/files/?dir=/N", "/nextcloud"),
@@ -139,7 +140,7 @@ def test_a_configured_public_share_is_refused_with_a_specific_error() -> None:
         open_remote("https://cloud.example/public.php/dav/files/Tq7wZb2mKp9LxYc", Account())
 
 
-@pytest.mark.parametrize("path", ["/s/Tq7wZb2mKp9LxYc", "/apps/files", "/f/12", "/login/notes"])
+@every("path", ["/s/Tq7wZb2mKp9LxYc", "/apps/files", "/f/12", "/login/notes"])
 def test_folders_of_other_servers_may_be_named_like_nextcloud_pages(path: str) -> None:
     with wire(answer(404, b"<html>", HTML)) as server:
         assert find(f"{server.origin}{path}", Account("mira", SECRET)) == f"{server.origin}{path}"
@@ -160,7 +161,7 @@ def test_a_redirecting_server_is_refused_with_the_right_address(location: str, h
         assert hint.format(origin=server.origin) in caught.value.hint
 
 
-@pytest.mark.parametrize("status", [404, 200, 500, 401, 302])
+@every("status", [404, 200, 500, 401, 302])
 def test_any_other_server_is_accepted_without_receiving_the_password(status: int) -> None:
     with wire(answer(status, b"<html>", HTML)) as server:
         url = find(f"{server.origin}/dav/", Account("mira", SECRET))

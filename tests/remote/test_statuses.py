@@ -5,6 +5,7 @@ from collections.abc import Callable
 
 import pytest
 
+from tests.every import every
 from tests.remote.wire import DATE, HTML, ROOT, XML, answer, line, listing, multistatus, wire
 from vault_memory.remote.contract import Capabilities
 from vault_memory.remote.remote_errors import (
@@ -63,7 +64,7 @@ CASES = [(status, verb, error) for status, verbs, error in MEANINGS for verb in 
 
 
 @pytest.mark.scenario("E83", "E84", "E85", "E97", "E99")
-@pytest.mark.parametrize(("status", "verb", "error"), CASES)
+@every(("status", "verb", "error"), CASES)
 def test_each_status_becomes_the_right_error(
     status: int, verb: str, error: type[RemoteError]
 ) -> None:
@@ -79,8 +80,8 @@ def test_each_status_becomes_the_right_error(
 
 
 @pytest.mark.scenario("E87", "E98")
-@pytest.mark.parametrize("verb", sorted(VERBS))
-@pytest.mark.parametrize(
+@every("verb", sorted(VERBS))
+@every(
     ("status", "to"),
     [
         (302, "/login"),
@@ -114,7 +115,7 @@ def test_a_server_that_moved_to_https_is_named_in_the_hint() -> None:
 
 
 @pytest.mark.scenario("E87")
-@pytest.mark.parametrize("verb", sorted(VERBS))
+@every("verb", sorted(VERBS))
 def test_a_login_page_with_status_200_is_not_accepted(verb: str) -> None:
     with wire(answer(200, LOGIN, HTML, 'ETag: "page"')) as server:
         remote = WebDav(f"{server.origin}/vault")
@@ -137,7 +138,7 @@ def test_a_page_in_place_of_a_note_is_exposed_by_the_listing() -> None:
         remote.close()
 
 
-@pytest.mark.parametrize(
+@every(
     "whole",
     [
         answer(200, multistatus(ROOT), XML),
@@ -174,8 +175,8 @@ def test_a_refused_or_missing_root_is_neither_empty_nor_a_missing_note(status: i
 
 
 @pytest.mark.scenario("E97", "E99")
-@pytest.mark.parametrize("status", [429, 503])
-@pytest.mark.parametrize(
+@every("status", [429, 503])
+@every(
     ("headers", "seconds"),
     [
         (("Retry-After: 120",), 120),
@@ -212,7 +213,7 @@ def test_after_one_401_no_further_request_is_sent() -> None:
 
 
 @pytest.mark.scenario("E85")
-@pytest.mark.parametrize("bad", [403, 404, 500, 503, 200])
+@every("bad", [403, 404, 500, 503, 200])
 def test_a_folder_that_cannot_be_listed_is_unknown_and_the_rest_continues(bad: int) -> None:
     def say(head: str) -> list[bytes]:
         match head.split()[1]:
@@ -277,7 +278,7 @@ def test_the_tag_of_the_download_is_used() -> None:
 
 
 @pytest.mark.scenario("E102b")
-@pytest.mark.parametrize(
+@every(
     ("headers", "etag", "confirmed"),
     [
         (('ETag: "abc-gzip"', 'OC-ETag: "abc"'), '"abc"', True),

@@ -2,6 +2,7 @@
 
 import pytest
 
+from tests.every import every
 from vault_memory.rules.claims.carried_words import carried_share, stems_of
 from vault_memory.rules.claims.word_tables import (
     count_negations,
@@ -13,7 +14,7 @@ from vault_memory.rules.claims.word_tables import (
 from vault_memory.rules.search.tokens import words
 
 
-@pytest.mark.parametrize(
+@every(
     "negated",
     [
         "I don't eat meat",
@@ -52,7 +53,7 @@ def test_each_language_has_seven_weekdays_and_no_name_means_two() -> None:
     assert weekdays()["星期天"] == weekdays()["週日"] == weekdays()["sonntag"] == 6
 
 
-@pytest.mark.parametrize(
+@every(
     ("statement", "text", "share"),
     [
         ("harbours museums", "the museum of the harbour", 1.0),

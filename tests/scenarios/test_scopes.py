@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.every import every
 from tests.scenarios.outside import Outside, Running, at, until
 from vault_memory.api.daemon_client import DaemonRefused
 from vault_memory.index.store import Index, IndexedFile, IndexEntry, State
@@ -37,7 +38,7 @@ def named(scope: str) -> tuple[str, str]:
 
 
 @pytest.mark.scenario("H124")
-@pytest.mark.parametrize("scope", SCOPES)
+@every("scope", SCOPES)
 def test_a_search_in_one_scope_returns_only_its_notes(running: Running, scope: str):
     outside = running.outside
     assert {
@@ -81,7 +82,7 @@ def test_an_empty_list_of_scopes_returns_nothing(running: Running):
     assert running.search("stork", scopes=[])["hits"] == []
 
 
-@pytest.mark.parametrize(
+@every(
     "scope",
     [
         "user:nobody",
@@ -96,7 +97,7 @@ def test_a_scope_without_notes_returns_nothing(running: Running, scope: str):
     assert running.search("stork", scopes=[scope])["hits"] == []
 
 
-@pytest.mark.parametrize("text", ["alice", "user:", ":alice", "*", "s1", "1", '" OR 1 --', ""])
+@every("text", ["alice", "user:", ":alice", "*", "s1", "1", '" OR 1 --', ""])
 def test_an_invalid_scope_is_refused(running: Running, text: str):
     with pytest.raises(DaemonRefused, match="is not a scope"):
         running.search("stork", scopes=[text])

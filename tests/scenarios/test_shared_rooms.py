@@ -13,6 +13,7 @@ import pytest
 from mcp.shared.exceptions import MCPError
 
 from tests.conftest import PROJECT
+from tests.every import every
 from tests.http.served import serving
 from tests.mcp.vaults import connected
 from tests.scenarios.outside import PROGRAM, Outside
@@ -292,8 +293,8 @@ def test_the_table_of_the_guide_covers_every_interface_and_caller():
     assert all(set(row) == set(FACES) for row in table().values())
 
 
-@pytest.mark.parametrize("face", FACES)
-@pytest.mark.parametrize("asker", ASKERS)
+@every("face", FACES)
+@every("asker", ASKERS)
 def test_an_interface_returns_only_words_the_guide_allows_for_the_caller(shared_vault, asker, face):
     try:
         said = ANSWERS[FACES[face]](shared_vault, ASKERS[asker])

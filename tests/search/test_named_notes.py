@@ -4,6 +4,7 @@ from datetime import UTC, date, datetime
 
 import pytest
 
+from tests.every import every
 from tests.search.library import NOW, library, put
 from vault_memory.search.query import SearchQuery, search
 
@@ -40,8 +41,8 @@ def notes(index, query: str, **more: object) -> list[str]:
     return [hit.note for hit in search(index, asked).hits]
 
 
-@pytest.mark.parametrize("mode", ["balanced", "keyword"])
-@pytest.mark.parametrize(
+@every("mode", ["balanced", "keyword"])
+@every(
     ("query", "note"),
     [
         ("how do flashcards work", "Study/Flashcards.md"),
@@ -132,7 +133,7 @@ DAYS_OF_WORK = {
 }
 
 
-@pytest.mark.parametrize(
+@every(
     "query",
     [
         "what did I do on 9 May 2026",

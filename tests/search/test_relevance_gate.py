@@ -2,6 +2,7 @@
 
 import pytest
 
+from tests.every import every
 from tests.search.library import MODEL, NOW, embed, library, put
 from vault_memory.search.candidates import VectorArm
 from vault_memory.search.query import SearchQuery, search
@@ -31,7 +32,7 @@ def hits(index, prompt, **more):
     ).hits
 
 
-@pytest.mark.parametrize(
+@every(
     "prompt",
     [
         "how does the pump of the well work?",
@@ -44,7 +45,7 @@ def test_a_prompt_about_something_in_the_notes_passes_the_gate(index, prompt):
     assert hits(index, prompt)[0].note == "garden.md"
 
 
-@pytest.mark.parametrize(
+@every(
     "prompt",
     [
         "hello",

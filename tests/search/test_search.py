@@ -6,6 +6,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
+from tests.every import every
 from tests.search.library import MODEL, NOW, embed, embed_all, library, put
 from vault_memory.errors import UsageError
 from vault_memory.index.store import Index
@@ -60,7 +61,7 @@ def test_a_hit_reports_its_note_lines_heading_and_date(index):
     assert "roses need water" in hit.text
 
 
-@pytest.mark.parametrize(
+@every(
     ("query", "note"),
     [
         ("北京", "北京.md"),
@@ -102,10 +103,8 @@ ODD = [
 ]
 
 
-@pytest.mark.parametrize("mode", MODES)
-@pytest.mark.parametrize(
-    "query", [*ODD, "tree " * 10_000, " ".join(map(str, range(10_000))), "天" * 10_000]
-)
+@every("mode", MODES)
+@every("query", [*ODD, "tree " * 10_000, " ".join(map(str, range(10_000))), "天" * 10_000])
 def test_odd_queries_are_accepted(index, query, mode):
     ask(index, query, mode=mode)
     ask(index, query, mode=mode, entity=query, topic=query, kinds=[query], why=True)

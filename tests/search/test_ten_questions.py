@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.context.test_context import opened
+from tests.every import every
 from vault_memory import VaultMemory
 
 NOW = datetime(2026, 5, 26, 12, tzinfo=UTC)
@@ -36,7 +37,7 @@ def memory(tmp_path_factory: pytest.TempPathFactory) -> Iterator[VaultMemory]:
         yield vault
 
 
-@pytest.mark.parametrize("question", QUESTIONS)
+@every("question", QUESTIONS)
 def test_the_first_line_answers_the_question(memory: VaultMemory, question: str) -> None:
     first = memory.search(question, scopes=SCOPES, now=NOW).hits[0]
 

@@ -7,6 +7,7 @@ from datetime import UTC, datetime
 import pytest
 
 from tests.addons.page.served_page import serving_page
+from tests.every import every
 from vault_memory import VaultMemory, cli
 from vault_memory.api import json_contract
 from vault_memory.contract import NEAREST_IN_MEANING
@@ -46,13 +47,13 @@ def payload(memory: VaultMemory, query: str, **options: object) -> dict[str, obj
     return dict(json_contract.of_search(answer))
 
 
-@pytest.mark.parametrize("query", [NONSENSE, *NONSENSE.split()[:3], "кырглюб", "!? xqzzt"])
-@pytest.mark.parametrize("mode", ["balanced", "rrf", "recent"])
+@every("query", [NONSENSE, *NONSENSE.split()[:3], "кырглюб", "!? xqzzt"])
+@every("mode", ["balanced", "rrf", "recent"])
 def test_nonsense_is_answered_by_the_nearest_and_said_to_be(memory, query, mode):
     assert payload(memory, query, mode=mode)["words_missing"] is True
 
 
-@pytest.mark.parametrize(
+@every(
     "query", ["hens", "who keeps xqzzt hens", "what was on 4 May 2026", "boats", "tell about Nan"]
 )
 def test_a_query_with_a_word_a_day_or_a_name_of_a_note_is_answered(memory, query):

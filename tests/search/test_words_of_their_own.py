@@ -1,9 +1,9 @@
 """Names with signs are words of their own, and one word is found however it is divided."""
 
-import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from tests.every import every
 from tests.search.library import NOW, library
 from vault_memory.rules.search import tokens
 from vault_memory.search.query import SearchQuery, search
@@ -31,15 +31,13 @@ def first_lines(notes: dict[str, str], query: str) -> list[str]:
     return [hit.note for hit in search(index, question).hits]
 
 
-@pytest.mark.parametrize(
-    "query", ["{}", "who uses {}?", "does anyone know {}", "{} driver", "wer kann {}"]
-)
-@pytest.mark.parametrize("name", ["C", "C++", "C#", "F#", "R", "A*", ".NET"])
+@every("query", ["{}", "who uses {}?", "does anyone know {}", "{} driver", "wer kann {}"])
+@every("name", ["C", "C++", "C#", "F#", "R", "A*", ".NET"])
 def test_a_name_with_a_sign_or_of_one_letter_is_found_first(name, query):
     assert first_lines(SUBJECTS, query.format(name))[0] == name
 
 
-@pytest.mark.parametrize(
+@every(
     ("query", "name"),
     [
         ("c#", "C#"),
@@ -58,7 +56,7 @@ def test_a_name_is_found_in_each_way_to_write_it(query, name):
     assert first_lines(SUBJECTS, query)[0] == name
 
 
-@pytest.mark.parametrize(
+@every(
     ("note", "query"),
     [
         ("The driver is in C\\#\n", "C#"),
@@ -78,9 +76,7 @@ def test_a_name_is_found_beside_markup_and_other_scripts(note, query):
     assert first_lines(notes, query)[0] == "it"
 
 
-@pytest.mark.parametrize(
-    "text", ["*Vitamin A*", "**see A**", "*a* b", "a *b c*", "2 * 3", "issue#5 is", "...and so"]
-)
+@every("text", ["*Vitamin A*", "**see A**", "*a* b", "a *b c*", "2 * 3", "issue#5 is", "...and so"])
 def test_marks_of_emphasis_and_of_tags_are_no_part_of_a_word(text):
     assert not any("sign" in word for word in tokens.words(text) if word != "sign")
 
@@ -115,7 +111,7 @@ NUMBERS = [
 ]
 
 
-@pytest.mark.parametrize(
+@every(
     ("written", "asked"),
     [(written, asked) for written, all_asked in NUMBERS for asked in all_asked],
 )
@@ -146,7 +142,7 @@ WORDS = [
 ]
 
 
-@pytest.mark.parametrize(("written", "asked"), WORDS)
+@every(("written", "asked"), WORDS)
 def test_a_word_is_found_with_and_without_its_hyphen_or_apostrophe(written, asked):
     notes = {"it": f"- {written}\n", "other": "- The index of all letters, by name\n"}
 
@@ -159,7 +155,7 @@ def test_a_divided_word_still_finds_its_parts():
     assert set(first_lines(notes, "lamp-room")) == {"it", "other"}
 
 
-@pytest.mark.parametrize("query", ["what don't you like", "isn't it", "don't", "he's up-to-date"])
+@every("query", ["what don't you like", "isn't it", "don't", "he's up-to-date"])
 def test_a_divided_stop_word_does_not_disturb_a_query(query):
     notes = {"it": "- I dont like figs, it isnt so\n", "other": "- An uptodate list\n"}
 

@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from tests.effort import cases
+from tests.every import every
 from tests.simulated.dice import Line
 from tests.simulated.engines import CheckThenRename, LastWriterWins, Make, Naive
 from tests.simulated.phrases import AFTER, WHO
@@ -39,7 +40,7 @@ def test_a_script_is_written_back_exactly_as_it_was_read() -> None:
     assert text_of(Parser("life.txt", TEXT).life()) == TEXT
 
 
-@pytest.mark.parametrize("path", pinned_lives(), ids=lambda path: path.stem)
+@every("path", pinned_lives(), ids=lambda path: path.stem)
 def test_each_stored_script_is_in_its_canonical_form(path: Path) -> None:
     assert text_of(read(path)) == path.read_text(encoding="utf-8")
 
@@ -73,7 +74,7 @@ def test_a_replay_makes_its_own_decisions_where_the_script_has_none(
     live(life.setting, life.steps, real(tmp_path))
 
 
-@pytest.mark.parametrize(
+@every(
     ("written", "mistaken", "place", "problem"),
     [
         ("# Power", "Power", 1, "is no title"),

@@ -10,6 +10,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from tests.effort import cases
+from tests.every import every
 from tests.markdown.shapes import line_ends, notes, ordinary_notes, random_note
 from vault_memory.markdown.blocks import outline as outline_module
 from vault_memory.markdown.blocks.outline import outline
@@ -238,7 +239,7 @@ def test_a_letter_is_not_split_from_its_combining_marks() -> None:
 
 
 @pytest.mark.scenario("H122")
-@pytest.mark.parametrize(
+@every(
     "raw",
     [
         *[b">" * 50_000, b"> " * 300 + b"a", (b"> " * 40 + b"a\n") * 300, b"> x\ny\n\n" * 2000],

@@ -1,7 +1,6 @@
 """What search leaves out of a note: navigation, comments, queries and settings of editors."""
 
-import pytest
-
+from tests.every import every
 from vault_memory.markdown.chunking.chunk_text import embed_text
 from vault_memory.markdown.chunking.chunker import chunk
 
@@ -10,7 +9,7 @@ def texts(note: str) -> list[str]:
     return [entry.text for entry in chunk(note.encode())]
 
 
-@pytest.mark.parametrize(
+@every(
     "hidden",
     [
         "[[Home]]",
@@ -32,7 +31,7 @@ def test_what_no_reader_looks_for_is_not_a_hit(hidden):
     assert texts(f"before\n\n{hidden}\n\nafter\n") == ["before", "after"]
 
 
-@pytest.mark.parametrize(
+@every(
     "text",
     [
         "see [[Home]] for more",
@@ -56,7 +55,7 @@ def test_settings_in_front_matter_are_not_a_hit():
     assert len(texts("---\nkanban-plugin: board\nowner: ann\n---\ntext")) == 2
 
 
-@pytest.mark.parametrize(
+@every(
     ("front", "expected"),
     [
         ("tags: [boat, lake]", []),

@@ -3,10 +3,10 @@
 import base64
 from random import Random
 
-import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from tests.every import every
 from vault_memory.markdown.chunking.chunker import chunk
 from vault_memory.markdown.chunking.long_runs import without_long_runs
 from vault_memory.markdown.chunking.splitter import LONGEST_RUN
@@ -18,7 +18,7 @@ TOKEN = (
 )
 
 
-@pytest.mark.parametrize(
+@every(
     "line",
     [
         f"![The pier](data:image/png;base64,{IMAGE})The heron stood there.",
@@ -47,7 +47,7 @@ def test_the_host_of_a_long_link_stays():
     assert "tides.example.org/table" in only.text
 
 
-@pytest.mark.parametrize(
+@every(
     "text",
     [
         "あさひがのぼる。" * 60,
@@ -69,7 +69,7 @@ def test_only_the_run_within_a_text_without_blanks_is_shortened():
     assert text.decode() == f"{before}https://example.org/…{after}"
 
 
-@pytest.mark.parametrize(
+@every(
     "line",
     [
         "=" * 300,

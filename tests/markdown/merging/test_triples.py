@@ -6,6 +6,7 @@ from collections.abc import Callable
 import pytest
 
 from tests.effort import cases
+from tests.every import every
 from tests.markdown.merging.oracle import Oracle
 from tests.markdown.merging.triples import Triple, triple
 from vault_memory.markdown.merging.three_way import Merged, merge
@@ -31,7 +32,7 @@ def assert_no_faults(seeds: range) -> None:
     assert not wrong
 
 
-@pytest.mark.parametrize("first", range(0, EVERY_DAY, AT_ONCE))
+@every("first", range(0, EVERY_DAY, AT_ONCE))
 def test_no_merge_is_silently_wrong(first: int) -> None:
     assert_no_faults(range(first, first + AT_ONCE))
 
@@ -46,7 +47,7 @@ PINNED = [364, 737, 944, 718, 1055, 1204, 1418, 2121, 2328, 2541, 6781, 8346]
 PINNED += [10113, 17770, 19669, 1002636, 1005563, 1012863, 3074419, 76218, 95692, 169582]
 
 
-@pytest.mark.parametrize("seed", PINNED)
+@every("seed", PINNED)
 def test_a_triple_that_once_merged_wrongly_now_merges_correctly(seed: int) -> None:
     assert faults(merge, triple(seed)) == []
 

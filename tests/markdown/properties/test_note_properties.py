@@ -2,10 +2,10 @@
 
 import time
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.every import every
 from vault_memory.markdown.properties.note_properties import (
     LONGEST,
     MOST,
@@ -29,7 +29,7 @@ def fields(raw: str) -> dict[str, list[str]]:
     return by_name
 
 
-@pytest.mark.parametrize(
+@every(
     ("front", "expected"),
     [
         ("status: done", {"status": ["done"]}),
@@ -93,7 +93,7 @@ def test_any_bytes_have_properties(raw):
         assert len(entry.key) <= 3 * LONGEST
 
 
-@pytest.mark.parametrize(
+@every(
     "text",
     [
         "[[" * 200_000,

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.every import every
 from tests.models.conftest import Reply, ScriptedServer, says
 from vault_memory.errors import EmbedderUnavailable
 from vault_memory.models.embedding import hub_download as room
@@ -162,7 +163,7 @@ def test_a_redirect_within_the_hub_is_followed(server: ScriptedServer, tmp_path:
     assert server.asked[-1][0] == "/storage/blob?key=value"
 
 
-@pytest.mark.parametrize(
+@every(
     ("location", "followed"),
     [
         ("https://cdn.example.net/x", True),

@@ -17,6 +17,7 @@ from typing import Any
 
 import pytest
 
+from tests.every import every
 from tests.models.conftest import Reply, ScriptedServer, says
 from tests.models.contract import EmbedderContract, numbers
 from vault_memory.config import load
@@ -373,7 +374,7 @@ def test_the_key_is_never_sent_unencrypted(monkeypatch: pytest.MonkeyPatch) -> N
         )
 
 
-@pytest.mark.parametrize(
+@every(
     ("base", "url"),
     [
         ("http://localhost:11434", "http://localhost:11434/v1/embeddings"),
@@ -386,9 +387,7 @@ def test_the_address_may_be_given_with_or_without_its_endpoint(base: str, url: s
     assert embeddings_url(base) == url
 
 
-@pytest.mark.parametrize(
-    "base", ["", "localhost:11434", "ftp://host", "https://u:p@host", "https://host/?key=1"]
-)
+@every("base", ["", "localhost:11434", "ftp://host", "https://u:p@host", "https://host/?key=1"])
 def test_an_invalid_address_is_refused_without_being_repeated(base: str) -> None:
     with pytest.raises(EmbedderUnavailable, match="base_url") as caught:
         embeddings_url(base)
@@ -396,7 +395,7 @@ def test_an_invalid_address_is_refused_without_being_repeated(base: str) -> None
     assert "u:p" not in f"{caught.value.as_json()}"
 
 
-@pytest.mark.parametrize(
+@every(
     ("header", "seconds"),
     [(None, None), ("3", 3.0), ("-5", 0.0), ("soon", None), ("nan", None), (formatdate(0), 0.0)],
 )

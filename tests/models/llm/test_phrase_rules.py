@@ -3,10 +3,10 @@
 import time
 from pathlib import Path
 
-import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from tests.every import every
 from vault_memory.config.sections import BrainSettings
 from vault_memory.models.llm.factory import load_brain
 from vault_memory.models.llm.phrase_rules import RulesBrain, extract
@@ -45,7 +45,7 @@ def test_every_language_has_a_page_of_cases() -> None:
     assert {page.stem for page in CASES.glob("*.md")} >= {"de", "en", "es", "fr", "ru", "zh"}
 
 
-@pytest.mark.parametrize(("language", "said", "expected"), cases())
+@every(("language", "said", "expected"), cases())
 def test_lasting_statements_are_extracted_and_passing_ones_ignored(
     language: str, said: str, expected: str
 ) -> None:
@@ -157,7 +157,7 @@ def test_no_question_is_ever_remembered(said: str) -> None:
     assert extract((Excerpt("t1", question, "alice", own=True),)).memories == ()
 
 
-@pytest.mark.parametrize(
+@every(
     "piece",
     [
         "I live in ",

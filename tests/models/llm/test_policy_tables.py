@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.every import every
 from vault_memory.errors import ConfigError
 from vault_memory.learning.policy.spoken_rules import spoken_rules
 from vault_memory.models.llm.phrase_rules import extract
@@ -37,7 +38,7 @@ def cases(*reasons: str) -> list[tuple[str, str, str]]:
     return rows
 
 
-@pytest.mark.parametrize("language", LANGUAGES)
+@every("language", LANGUAGES)
 def test_every_language_defines_every_list(language: str) -> None:
     table = tomllib.loads((FOLDER / f"{language}.toml").read_text(encoding="utf-8"))
     lists = table["policy"] | cue_tables()[language]
@@ -56,8 +57,8 @@ def test_every_row_has_examples_in_every_language() -> None:
             assert is_miss[language, reason, True] >= 2, (language, reason)
 
 
-@pytest.mark.parametrize("reason", sorted(CUE_REASONS))
-@pytest.mark.parametrize("language", LANGUAGES)
+@every("reason", sorted(CUE_REASONS))
+@every("language", LANGUAGES)
 def test_each_example_sentence_is_recognised_as_listed(language: str, reason: str) -> None:
     wrong = [
         sentence
@@ -80,7 +81,7 @@ def own_sentences(text: str) -> list[str]:
     return list(sentences(text))
 
 
-@pytest.mark.parametrize(("language", "reason", "sentence"), cases("stable", "other"))
+@every(("language", "reason", "sentence"), cases("stable", "other"))
 def test_each_example_sentence_gets_the_expected_decision(
     language: str, reason: str, sentence: str
 ) -> None:
@@ -89,7 +90,7 @@ def test_each_example_sentence_gets_the_expected_decision(
     assert tuple_of(candidate) == EXPECTED[reason]
 
 
-@pytest.mark.parametrize(("language", "reason", "pair"), cases("interpretive"))
+@every(("language", "reason", "pair"), cases("interpretive"))
 def test_an_interpretation_waits_for_support_by_a_second_turn(
     language: str, reason: str, pair: str
 ) -> None:

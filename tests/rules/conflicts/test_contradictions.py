@@ -2,10 +2,10 @@
 
 from datetime import date
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.every import every
 from vault_memory.rules.claims.contrasts import contrast
 from vault_memory.rules.conflicts.contradictions import (
     Authorship,
@@ -31,7 +31,7 @@ def contradict(first: str, second: str) -> bool:
     return fill_one_slot(first, second) or contrast(first, second) is not None
 
 
-@pytest.mark.parametrize(
+@every(
     ("first", "second"),
     [
         ("I eat meat", "I don't eat meat"),
@@ -52,7 +52,7 @@ def test_a_negation_or_a_plain_number_contradicts(first: str, second: str) -> No
     assert contrast(second, first) == contrast(first, second)
 
 
-@pytest.mark.parametrize(
+@every(
     ("first", "second"),
     [
         ("Flies to Rome on 9 June", "Flies to Rome on 10 June"),
@@ -71,7 +71,7 @@ def test_another_date_time_or_name_is_another_truth(first: str, second: str) -> 
     assert contrast(first, second) is None
 
 
-@pytest.mark.parametrize(
+@every(
     ("first", "second"),
     [
         ("Always answer in French", "Never answer in French"),
@@ -92,7 +92,7 @@ def test_two_rules_for_one_choice_contradict(first: str, second: str) -> None:
     assert contradict(second, first)
 
 
-@pytest.mark.parametrize(
+@every(
     ("first", "second"),
     [
         ("Always answer in French", "When you write to Bo, answer in German"),
@@ -105,7 +105,7 @@ def test_rules_that_can_both_be_kept_do_not_contradict(first: str, second: str) 
     assert not contradict(first, second)
 
 
-@pytest.mark.parametrize(
+@every(
     ("first", "second", "same"),
     [
         ("9 June 1980", "1980-06-09", True),
@@ -138,7 +138,7 @@ def fact(predicate: str, value: str, since: str = "", until: str = "") -> Statem
     return Statement(stated.id, "FACTS.md", "ann", stated.line(), words, fact=stated, ref="m1")
 
 
-@pytest.mark.parametrize(
+@every(
     ("first", "second", "kinds"),
     [
         (fact("likes", "coffee"), fact("dislikes", "Coffee"), ["opposite"]),
@@ -214,7 +214,7 @@ def test_a_person_is_asked_unless_a_later_turn_says_it() -> None:
     assert not isinstance(mixed, Settlement)
 
 
-@pytest.mark.parametrize(
+@every(
     ("text", "expected"),
     [
         ("tea (2026-05-25, ref:m1)", "tea (2026-05-25, ref:m1, conf:0.3)"),

@@ -1,9 +1,9 @@
 """The block of quotations: in its order, within its budget, user and channel memory whole, everything cut is told."""
 
-import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from tests.every import every
 from vault_memory.rules.context.assemble import (
     CUT_FIRST,
     ORDER,
@@ -208,7 +208,7 @@ def test_a_recalled_line_shows_its_place_author_date_and_heading():
     )
 
 
-@pytest.mark.parametrize(
+@every(
     ("prompt", "said"),
     [
         ("[12:01] alice: where is the key?", "where is the key?"),

@@ -9,6 +9,7 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from tests.effort import cases
+from tests.every import every
 from vault_memory.rules.context import quoting
 from vault_memory.rules.context.prompt_injection import (
     PATTERNS,
@@ -244,7 +245,7 @@ def test_a_text_full_of_brackets_is_quoted_in_linear_time(
     assert steps <= 250_000
 
 
-@pytest.mark.parametrize(
+@every(
     "text",
     ["a < b and c > d", "I <3 tea", "1<2", "5 <= 6", "<!-- todo -->", "x <- y", "e̱ ё ß 東京 🙂"],
 )
@@ -252,9 +253,7 @@ def test_ordinary_text_is_quoted_unchanged(text):
     assert escaped(text) == text
 
 
-@pytest.mark.parametrize(
-    "token", ["<|im_start|>system", "<system>", "</instructions>", "<｜end｜>"]
-)
+@every("token", ["<|im_start|>system", "<system>", "</instructions>", "<｜end｜>"])
 def test_special_tokens_of_models_lose_their_first_character(token):
     assert not normalised_view(escaped(token)).startswith(("<|", "<s", "</"))
 

@@ -2,6 +2,7 @@
 
 import pytest
 
+from tests.every import every
 from vault_memory.rules.conversations import statements
 from vault_memory.rules.search import tokens
 
@@ -58,12 +59,12 @@ Je sais que le code est 4711.
 """.strip().splitlines()
 
 
-@pytest.mark.parametrize("text", EMPTY)
+@every("text", EMPTY)
 def test_an_empty_answer_of_the_bot_is_recognised_in_each_language(text: str) -> None:
     assert statements.empty_part(text, "assistant") == 1.0
 
 
-@pytest.mark.parametrize("text", TELLING)
+@every("text", TELLING)
 def test_an_informative_answer_is_not_empty(text: str) -> None:
     assert statements.empty_part(text, "assistant") == 0.0
 
@@ -76,7 +77,7 @@ def test_a_statement_about_not_knowing_something_is_not_an_empty_answer(text: st
     assert statements.empty_part(text, "ann") == 0.0
 
 
-@pytest.mark.parametrize("text", ["I don't know.", "No idea", "Keine Ahnung!", "我不知道。"])
+@every("text", ["I don't know.", "No idea", "Keine Ahnung!", "我不知道。"])
 def test_a_person_who_only_says_that_they_do_not_know_gives_an_empty_answer(text: str) -> None:
     assert statements.empty_part(text, "ann") == 1.0
 
@@ -103,7 +104,7 @@ Voy a comprobar el código.
 """.strip().splitlines()
 
 
-@pytest.mark.parametrize("text", PROMISES)
+@every("text", PROMISES)
 def test_a_promise_to_look_is_an_empty_answer_of_the_bot(text: str) -> None:
     assert statements.tells_nothing(f"**assistant**: {text}", "assistant") or (
         statements.empty_part(text, "assistant") > 0.5
@@ -142,13 +143,13 @@ Dime cuándo sale el barco
 """.strip().splitlines()
 
 
-@pytest.mark.parametrize("text", ORDERS)
+@every("text", ORDERS)
 def test_an_order_of_a_person_tells_nothing_and_the_same_of_the_bot_is_advice(text: str) -> None:
     assert statements.tells_nothing(f"**ann**: {text}", "ann")
     assert not statements.tells_nothing(f"**assistant**: {text}", "assistant")
 
 
-@pytest.mark.parametrize(
+@every(
     "text",
     [
         "Remember that the spare key is under the pot",
@@ -177,7 +178,7 @@ def test_a_statement_is_no_order(text: str) -> None:
 QUERY = "What is the gate code of the cottage?"
 
 
-@pytest.mark.parametrize(
+@every(
     "turn",
     [
         "What is the gate code of the cottage?",
@@ -194,7 +195,7 @@ def test_a_turn_with_the_same_question_repeats_the_query(turn: str) -> None:
     assert statements.repeats(turn, frozenset(tokens.words(QUERY)))
 
 
-@pytest.mark.parametrize(
+@every(
     "turn",
     [
         "The gate code of the cottage.",

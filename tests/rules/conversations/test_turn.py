@@ -8,6 +8,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from tests.every import every
 from vault_memory.errors import UsageError
 from vault_memory.markdown.chunking.splitter import CAP
 from vault_memory.rules.conversations.turn import (
@@ -95,9 +96,7 @@ def test_invalid_lines_are_skipped_and_the_others_keep_their_numbers():
     assert [part.chunk.first_line for part in turn_chunks(raw, "user:mira")] == [1, 5]
 
 
-@pytest.mark.parametrize(
-    "wrong", [{"ts": "noon"}, {"ts": None}, {"role": "king"}, {"text": " "}, {"text": 1}]
-)
+@every("wrong", [{"ts": "noon"}, {"ts": None}, {"role": "king"}, {"text": " "}, {"text": 1}])
 def test_a_line_without_time_role_or_text_is_not_a_turn(wrong):
     assert read_turn(json.dumps({**turn().as_json(), **wrong})) is None
 
@@ -129,7 +128,7 @@ def test_a_long_turn_is_split_into_pieces_that_all_name_the_speaker(text):
         part.chunk.text.encode()
 
 
-@pytest.mark.parametrize(
+@every(
     ("said", "scope", "also"),
     [
         ({}, "user:mira", ""),
@@ -146,7 +145,7 @@ def test_a_turn_outside_its_speakers_folder_also_belongs_to_the_speaker(said, sc
     assert part.also == also
 
 
-@pytest.mark.parametrize(
+@every(
     ("user", "channel", "workspace", "path"),
     [
         ("mira", "", False, "Users/mira/transcripts/2026-04-06.jsonl"),
@@ -164,10 +163,8 @@ def test_a_turn_is_stored_with_its_channel_or_else_with_its_person(user, channel
     assert found == path
 
 
-@pytest.mark.parametrize(
-    "name", ["../tomas", "a/b", "..", ".hidden", "a\x00b", "a\nb", "\ud800", "a\\b"]
-)
-@pytest.mark.parametrize("kind", ["user", "channel"])
+@every("name", ["../tomas", "a/b", "..", ".hidden", "a\x00b", "a\nb", "\ud800", "a\\b"])
+@every("kind", ["user", "channel"])
 def test_no_name_leads_outside_its_folder(kind, name):
     names = {"user": "mira", "channel": "", kind: name}
 
@@ -175,7 +172,7 @@ def test_no_name_leads_outside_its_folder(kind, name):
         transcript_path(LAYOUT, **names, day=NOON.date(), workspace=False)
 
 
-@pytest.mark.parametrize(
+@every(
     "wrong",
     [
         {"role": "king"},
@@ -211,7 +208,7 @@ def test_the_union_contains_each_turn_once_in_order_of_time(pairs):
     assert [one.at for one in found] == sorted(one.at for one in found)
 
 
-@pytest.mark.parametrize(
+@every(
     ("said", "reason"),
     [
         (b"\xff", "no JSON"),
@@ -235,7 +232,7 @@ def test_an_invalid_dropped_line_is_refused_with_the_reason(said, reason):
     assert reason in refused
 
 
-@pytest.mark.parametrize(
+@every(
     ("source", "automated"),
     [
         ("talk", False),

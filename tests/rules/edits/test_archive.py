@@ -2,8 +2,7 @@
 
 import json
 
-import pytest
-
+from tests.every import every
 from vault_memory.markdown.document import parse, render
 from vault_memory.markdown.note_items import items_of
 from vault_memory.rules.edits.apply_ops import apply_ops
@@ -40,7 +39,7 @@ def headings_of(raw: bytes) -> dict[str, str]:
     return {item.text: item.heading for item in items_of(parse(raw))}
 
 
-@pytest.mark.parametrize("text", NOTES)
+@every("text", NOTES)
 def test_the_item_moves_and_all_others_stay(text: str) -> None:
     before = headings_of(text.encode())
     after, record = archive(text.encode())
@@ -50,13 +49,13 @@ def test_the_item_moves_and_all_others_stay(text: str) -> None:
     assert [op.op["op"] for op in record.applied] == ["archive"]
 
 
-@pytest.mark.parametrize("text", NOTES)
+@every("text", NOTES)
 def test_the_undo_gives_the_note_back_byte_for_byte(text: str) -> None:
     after, record = archive(text.encode())
     assert undo(record, after).raw == text.encode()
 
 
-@pytest.mark.parametrize("text", NOTES)
+@every("text", NOTES)
 def test_the_undo_moves_the_item_back_in_a_note_that_changed(text: str) -> None:
     after, record = archive(text.encode())
     changed = apply_ops(parse(after), [Append("Asked for", "use metres")]).doc

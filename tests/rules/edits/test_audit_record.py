@@ -7,6 +7,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from tests.effort import cases
+from tests.every import every
 from tests.rules.edits.tombstones import tombstones
 from vault_memory.markdown.document import parse, render
 from vault_memory.markdown.items import normalised
@@ -254,7 +255,7 @@ def test_items_written_by_the_bot_are_its_own_and_all_others_a_persons():
     assert bots_items([record], after.replace(b"## A", b"## A\n## B")) == []
 
 
-@pytest.mark.parametrize("source", ["cli", "inbox", "undo", "retention", "somebody"])
+@every("source", ["cli", "inbox", "undo", "retention", "somebody"])
 def test_items_written_by_other_sources_are_a_persons(source):
     after, record = run(NOTE, append("three"), source=source)
 

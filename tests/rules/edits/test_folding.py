@@ -7,6 +7,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
+from tests.every import every
 from vault_memory.markdown.document import parse, render
 from vault_memory.markdown.note_items import items_of
 from vault_memory.rules.edits.apply_ops import apply_ops
@@ -206,7 +207,7 @@ def meaning(records: tuple[Record, ...], raw: bytes) -> dict[str, object]:
     }
 
 
-@pytest.mark.parametrize("seed", range(100))
+@every("seed", range(100))
 def test_folding_any_old_records_changes_nothing_that_later_edits_rely_on(seed: int) -> None:
     life = Life(random.Random(seed))
     for _ in range(3):
@@ -220,7 +221,7 @@ def test_folding_any_old_records_changes_nothing_that_later_edits_rely_on(seed: 
     assert meaning(life.folded(), life.raw) == meaning(tuple(life.records), life.raw)
 
 
-@pytest.mark.parametrize("seed", range(25))
+@every("seed", range(25))
 def test_two_devices_that_folded_different_ages_agree_in_any_order(seed: int) -> None:
     life = Life(random.Random(seed))
     life.live(days=30)

@@ -9,6 +9,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from tests.effort import cases
+from tests.every import every
 from vault_memory.markdown.document import parse
 from vault_memory.markdown.note_items import items_of
 from vault_memory.rules.edits.audit_record import propose
@@ -113,7 +114,7 @@ def test_deleting_a_checkbox_line_rejects_only_that_proposal():
     assert lines_for(SECOND)[1].encode() in drop_from_inbox(ticked, [FIRST.id])
 
 
-@pytest.mark.parametrize("raw", [None, b"", b"\n \r\n", b"\0\0\0", b"\xef\xbb\xbf"])
+@every("raw", [None, b"", b"\n \r\n", b"\0\0\0", b"\xef\xbb\xbf"])
 def test_a_missing_or_empty_page_decides_nothing(raw):
     assert read_inbox(raw, ALL).undecided == tuple(one.id for one in ALL)
 
@@ -131,7 +132,7 @@ def test_changed_words_beside_an_id_do_not_change_the_approved_op():
     assert read_inbox(raw, ALL).approved == (FIRST.id,)
 
 
-@pytest.mark.parametrize(
+@every(
     "edit",
     [
         pytest.param((b"[ ] remove", b"[/] remove"), id="a mark of another program"),

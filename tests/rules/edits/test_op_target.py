@@ -2,11 +2,11 @@
 
 import sys
 
-import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from tests.effort import cases
+from tests.every import every
 from vault_memory.markdown.document import SectionedDoc, parse
 from vault_memory.markdown.note_items import items_of
 from vault_memory.markdown.visible_text import SeenTexts, is_plain, visible
@@ -79,7 +79,7 @@ def test_a_plain_text_in_lower_case_is_what_a_reader_sees(text: str) -> None:
         assert visible(text) == " ".join(text.lower().split())
 
 
-@pytest.mark.parametrize(
+@every(
     ("written", "new"),
     [
         ("Buy  Milk", "buy milk"),
@@ -119,7 +119,7 @@ def calls_of(doc: SectionedDoc, op: Op) -> tuple[int, Outcome]:
     return calls, outcome
 
 
-@pytest.mark.parametrize(
+@every(
     ("op", "outcome"),
     [
         (Append("A", "new"), "applied"),

@@ -2,8 +2,7 @@
 
 from dataclasses import fields
 
-import pytest
-
+from tests.every import every
 from vault_memory.rules.edits.audit_record import propose
 from vault_memory.rules.edits.inbox_page import describe
 from vault_memory.rules.edits.op_words import COUNTED, explained, in_words
@@ -19,7 +18,7 @@ TEXTS = {
 """Values for the fields of any op"""
 
 
-@pytest.mark.parametrize("name", sorted(OP_NAMES))
+@every("name", sorted(OP_NAMES))
 def test_each_proposed_op_is_described_with_all_its_fields(name: str):
     op = read_op({"op": name, **TEXTS})
 
@@ -32,7 +31,7 @@ def test_each_proposed_op_is_described_with_all_its_fields(name: str):
             assert text in question
 
 
-@pytest.mark.parametrize("name", sorted(OP_NAMES))
+@every("name", sorted(OP_NAMES))
 def test_each_op_has_a_description_and_a_count_in_the_log(name: str):
     op = read_op({"op": name, **TEXTS})
 

@@ -6,11 +6,11 @@ from dataclasses import fields
 from pathlib import Path
 from typing import get_args
 
-import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from tests.effort import cases
+from tests.every import every
 from vault_memory.markdown.document import parse, render
 from vault_memory.markdown.editable_region import top_region
 from vault_memory.markdown.note_items import numbers_named
@@ -39,9 +39,7 @@ def test_every_documented_case_is_tested():
     assert len(CASES) == (Path(__file__).parent / "ops_cases.md").read_text().count("```note")
 
 
-@pytest.mark.parametrize(
-    ("title", "note", "ops", "after", "became"), CASES, ids=[case[0] for case in CASES]
-)
+@every(("title", "note", "ops", "after", "became"), CASES, ids=[case[0] for case in CASES])
 def test_each_documented_case_gives_the_documented_result(title, note, ops, after, became):
     said = json.loads(ops)
     outcome = apply_ops(parse(raw_of(note)), said)

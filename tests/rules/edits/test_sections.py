@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 import pytest
 
+from tests.every import every
 from tests.rules.edits.test_ops import raw_of
 from tests.rules.edits.test_undo import run
 from vault_memory.markdown.document import parse, render
@@ -66,7 +67,7 @@ def test_there_are_60_shapes_and_each_has_a_result_for_each_op():
         assert {*shape.after, *shape.outcome} == {"append", "replace", "remove"}
 
 
-@pytest.mark.parametrize(("shape", "name"), CASES)
+@every(("shape", "name"), CASES)
 def test_an_op_gives_the_documented_note(shape: Shape, name: str):
     outcome = apply_ops(parse(shape.note), [shape.op(name)])
 
@@ -76,7 +77,7 @@ def test_an_op_gives_the_documented_note(shape: Shape, name: str):
     assert render(outcome.doc) == shape.after.get(name, shape.note)
 
 
-@pytest.mark.parametrize(("shape", "name"), CASES)
+@every(("shape", "name"), CASES)
 def test_an_op_changes_only_what_it_names_and_undo_gives_the_bytes_back(shape: Shape, name: str):
     after, record = run(shape.note, shape.op(name))
 

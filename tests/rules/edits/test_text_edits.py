@@ -2,10 +2,10 @@
 
 import unicodedata
 
-import pytest
 from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
+from tests.every import every
 from vault_memory.rules.edits.audit_record import Record
 from vault_memory.rules.edits.blame import added, bots_lines, of_people, taken_away
 from vault_memory.rules.edits.text_edits import Edited, Unfit, edit_text, text_of
@@ -51,7 +51,7 @@ def test_an_insertion_adds_its_lines_and_keeps_all_others(
     assert len(made.after) > len(raw)
 
 
-@pytest.mark.parametrize(
+@every(
     ("note", "old", "after"),
     [
         ("a Anna’s bike b", "Anna's bike", "a NEW b"),
@@ -78,7 +78,7 @@ def test_a_text_as_it_is_written_comes_before_other_code_points() -> None:
     assert edited.after == "Anna’s x Anna’s".encode()
 
 
-@pytest.mark.parametrize("old", ["f", "\u200b", "ANNA'S", "e"])
+@every("old", ["f", "\u200b", "ANNA'S", "e"])
 def test_half_a_letter_nothing_and_another_case_are_no_match(old: str) -> None:
     request = {"op": "str_replace", "old_str": old, "new_str": "x"}
     assert edit_text(request, "oﬃc Anna’s".encode()) == Unfit("no_match")

@@ -7,6 +7,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from tests.effort import cases
+from tests.every import every
 from vault_memory.markdown.document import parse, render
 from vault_memory.markdown.note_items import items_of
 from vault_memory.rules.edits.apply_ops import apply_ops
@@ -108,7 +109,7 @@ def test_an_edit_of_undecodable_bytes_can_be_undone_too():
     assert undo(record, after).raw == raw
 
 
-@pytest.mark.parametrize(
+@every(
     ("ops", "person", "left"),
     [
         pytest.param(

@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.every import every
 from vault_memory.markdown.document import parse
 from vault_memory.rules.facts.entities import (
     TYPES,
@@ -44,7 +45,7 @@ FACTS = read_facts(parse(PAGE), "user:alice")
 KNOWN = Entities.of(FACTS)
 
 
-@pytest.mark.parametrize(
+@every(
     ("text", "found"),
     [
         ("ask @ann.berg, please", [("ann.berg", "person")]),
@@ -81,7 +82,7 @@ def test_mentions_lie_within_the_text_and_do_not_overlap(text):
         last = one.end
 
 
-@pytest.mark.parametrize(
+@every(
     ("name", "type_", "expected"),
     [
         ("ACME  corp", "", "acme corp"),

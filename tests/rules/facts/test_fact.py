@@ -8,6 +8,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from tests.effort import cases
+from tests.every import every
 from vault_memory.markdown.document import parse, render
 from vault_memory.rules.edits.apply_ops import apply_ops
 from vault_memory.rules.edits.ops import as_json
@@ -113,7 +114,7 @@ READ = [
 ]
 
 
-@pytest.mark.parametrize(("line", "expected"), READ, ids=[line for line, _ in READ])
+@every(("line", "expected"), READ, ids=[line for line, _ in READ])
 def test_a_line_is_parsed_as_a_fact(line, expected):
     [found] = facts_of(f"## alice\n- {line}\n".encode())
 
@@ -121,7 +122,7 @@ def test_a_line_is_parsed_as_a_fact(line, expected):
     assert (found.predicate, found.object, *edges, found.struck) == expected
 
 
-@pytest.mark.parametrize(
+@every(
     "line",
     [
         "she likes tea",
@@ -268,7 +269,7 @@ def test_a_temporary_value_does_not_end_a_permanent_one():
     assert {one.object for one in current(facts_of(page), TODAY)} == {"Lima", "Oslo", "Rome"}
 
 
-@pytest.mark.parametrize(
+@every(
     ("before", "after", "outcome"),
     [
         ("acme", "acme corp", "refined"),
@@ -335,7 +336,7 @@ def test_a_fact_that_ended_and_is_true_again_is_a_new_fact():
     assert page_with(page, fact("alice", "lives_in", "Oslo", "2010-01-01"))[1] == ["duplicate"]
 
 
-@pytest.mark.parametrize("conflicts", ["temporal", "keep_existing", "use_new", "merge", "ask"])
+@every("conflicts", ["temporal", "keep_existing", "use_new", "merge", "ask"])
 def test_conflicting_values_are_handled_as_configured(conflicts):
     rules = FactRules(TODAY, conflicts=conflicts)
     first = b"## alice\n\n- lives_in: Lima (since 2025-01-01)\n"
@@ -540,7 +541,7 @@ HOUSES = b"""## alice
 """
 
 
-@pytest.mark.parametrize(
+@every(
     ("day", "held"),
     [
         ("2018-12-31", []),

@@ -2,6 +2,7 @@
 
 import pytest
 
+from tests.every import every
 from vault_memory.rules.forgetting import matcher
 from vault_memory.rules.forgetting.matcher import PART_LINES, TextMatcher
 from vault_memory.rules.forgetting.redact_notes import cut_note
@@ -9,10 +10,8 @@ from vault_memory.rules.forgetting.redact_notes import cut_note
 BORDERS = (0, PART_LINES - 2, PART_LINES - 1, PART_LINES, PART_LINES + 14, 2 * PART_LINES)
 
 
-@pytest.mark.parametrize("number", BORDERS)
-@pytest.mark.parametrize(
-    "text", ["the **green** lantern", "the **green**\n  lantern", "the green [lan\n  tern](x)"]
-)
+@every("number", BORDERS)
+@every("text", ["the **green** lantern", "the **green**\n  lantern", "the green [lan\n  tern](x)"])
 def test_a_text_is_found_on_every_line_of_a_long_list(text: str, number: int):
     lines = [f"- item {index}" for index in range(3 * PART_LINES)]
     lines[number] = f"- {text}"

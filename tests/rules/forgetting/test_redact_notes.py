@@ -10,6 +10,7 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from tests.effort import cases
+from tests.every import every
 from tests.scenarios.spellings import reads, spellings
 from vault_memory.rules.edits.audit_reader import read_line
 from vault_memory.rules.edits.ops import AddHeading, Op, as_json
@@ -23,7 +24,7 @@ def cut(text: str, sought: TextMatcher = LANTERN, *, facts: bool = False) -> str
     return cut_note(text.encode(), sought, facts=facts).raw.decode()
 
 
-@pytest.mark.parametrize(
+@every(
     ("before", "after"),
     [
         ("- a\n- the green lantern\n- b\n", "- a\n- b\n"),
@@ -65,7 +66,7 @@ def test_facts_about_a_forgotten_subject_are_removed_and_others_kept():
     assert cut(page, facts=True) == "## alice\n\n- likes: tea\n\n## bob\n\n- owns: a boat\n"
 
 
-@pytest.mark.parametrize(
+@every(
     ("wanted", "there"),
     [
         ("Café Müller", unicodedata.normalize("NFD", "café MÜLLER")),
@@ -86,7 +87,7 @@ def test_case_spaces_and_unicode_forms_are_ignored(wanted: str, there: str):
     assert TextMatcher.of(wanted).hides(f"x {there} y"[start:end])
 
 
-@pytest.mark.parametrize("text", ["", "  ", "ab", "...", "- [ ]", "é!", "a b"[:2], "键"])
+@every("text", ["", "  ", "ab", "...", "- [ ]", "é!", "a b"[:2], "键"])
 def test_a_text_that_is_too_short_is_refused_and_not_repeated(text: str):
     with pytest.raises(TextTooShort) as refused:
         TextMatcher.of(text)
@@ -213,7 +214,7 @@ def test_an_audit_record_keeps_that_an_edit_happened_but_not_its_text():
     assert second == untouched.replace(old, "c" * 64).encode()
 
 
-@pytest.mark.parametrize("kind", get_args(Op))
+@every("kind", get_args(Op))
 def test_an_audit_record_keeps_the_kind_of_a_redacted_op(kind: type[Op]):
     words = {field.name: "green lantern" for field in fields(kind) if field.type is str}
     others = {"lines": ("green lantern",)} if kind is AddHeading else {}
@@ -295,7 +296,7 @@ def test_a_match_is_located_at_its_exact_position(before: str, spelled: str, aft
     assert all(sought.hides(text[start:end]) for start, end in spans if "\n" not in text[start:end])
 
 
-@pytest.mark.parametrize(
+@every(
     "text",
     [
         "Zephyrine-Ölkanne",

@@ -3,10 +3,10 @@
 import json
 from typing import Any
 
-import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from tests.every import every
 from vault_memory.rules.learning.answer_schema import (
     KEYS,
     MOST_CHOICES,
@@ -90,7 +90,7 @@ FORMS = {
 }
 
 
-@pytest.mark.parametrize("form", FORMS)
+@every("form", FORMS)
 def test_an_answer_is_parsed_in_every_form_that_models_give_it(form: str) -> None:
     found = read_answer(FORMS[form], OWN, rung="text")
 
@@ -124,7 +124,7 @@ def test_a_missing_section_counts_as_empty() -> None:
     assert (found.memories, len(found.facts), found.dropped) == ((), 1, ())
 
 
-@pytest.mark.parametrize(
+@every(
     "text",
     ["NO_NEW_MEMORIES", "**NO_NEW_MEMORIES**", "`no_new_memories`.", "MEMORIES:\nNO_NEW_MEMORIES"],
 )
@@ -143,7 +143,7 @@ def test_facts_are_kept_even_without_memories() -> None:
     assert len(found.facts) == 1
 
 
-@pytest.mark.parametrize(
+@every(
     ("evidence", "kept", "reason"),
     [
         (["t1"], ("t1",), ""),
@@ -197,7 +197,7 @@ def test_numeric_ids_may_be_cited_as_numbers() -> None:
     ].evidence == ("1301",)
 
 
-@pytest.mark.parametrize("key", ["path", "note", "user", "scope", "channel"])
+@every("key", ["path", "note", "user", "scope", "channel"])
 def test_an_answer_cannot_choose_where_it_is_written(key: str) -> None:
     place = {key: "Users/bob/memories/2026-05-01.md"}
     fact = {"subject": "bob", "predicate": "likes", "object": "tea", "evidence": ["t1"]} | place
@@ -281,8 +281,8 @@ def test_the_number_of_memories_in_one_answer_is_limited() -> None:
 FACT = {"subject": "alice", "predicate": "lives_in", "object": "Porto", "evidence": ["t1"]}
 
 
-@pytest.mark.parametrize("stray", ["alice likes tea", 7, ["x"]])
-@pytest.mark.parametrize("at", [0, 1])
+@every("stray", ["alice likes tea", 7, ["x"]])
+@every("at", [0, 1])
 def test_one_invalid_entry_costs_no_fact_and_is_reported(stray: Any, at: int) -> None:
     rows: list[Any] = [FACT]
     rows.insert(at, stray)
@@ -330,7 +330,7 @@ def test_a_shortened_text_ends_with_an_ellipsis_after_a_complete_word(text: str,
     assert text.startswith(short.removesuffix("…"))
 
 
-@pytest.mark.parametrize(
+@every(
     ("text", "words"),
     [
         ("As the moon rises.", "no JSON object with the keys"),
@@ -617,7 +617,7 @@ def test_each_row_of_an_answer_is_kept_proposed_or_named_as_dropped(
         assert str(row["object"])[:100] in texts
 
 
-@pytest.mark.parametrize("scope", ["for ever", 7, None, ["session"]])
+@every("scope", ["for ever", 7, None, ["session"]])
 def test_an_unknown_label_is_no_place(scope: object) -> None:
     extraction = read_answer(answer(memories=[memory(scope=scope)]), OWN)
     assert extraction.memories

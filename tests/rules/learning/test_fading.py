@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.every import every
 from vault_memory.rules.learning import fading
 from vault_memory.rules.learning.fading import Vitality
 
@@ -53,7 +54,7 @@ def test_a_state_never_turns_back_with_time(earlier, later, type_, count):
     assert ORDER.index(before) <= ORDER.index(after)
 
 
-@pytest.mark.parametrize(
+@every(
     ("days", "type_", "state"),
     [
         (0, "ephemeral", "active"),
@@ -134,7 +135,7 @@ def test_importance_is_a_share(type_, kind, confirmed, by_person, support):
     assert 0 < value <= 1
 
 
-@pytest.mark.parametrize(
+@every(
     ("type_", "kind", "confirmed", "by_person", "support", "value"),
     [
         ("identity", "dated", False, False, 1, 0.9),

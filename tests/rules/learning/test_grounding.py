@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.every import every
 from vault_memory.rules.learning.candidate import Extraction, FoundFact, Memory
 from vault_memory.rules.learning.combined import combined
 from vault_memory.rules.learning.days.relative_days import resolve_days
@@ -53,14 +54,14 @@ def learned(*memories: Memory) -> Extraction:
     return grounded(Extraction(memories), OWN)
 
 
-@pytest.mark.parametrize(("turn", "text"), SAID)
+@every(("turn", "text"), SAID)
 def test_a_memory_in_the_words_of_its_turn_is_kept(turn: str, text: str) -> None:
     [memory] = learned(Memory(text, evidence=(turn,))).memories
 
     assert memory.evidence == (turn,)
 
 
-@pytest.mark.parametrize(("turn", "text"), SAID)
+@every(("turn", "text"), SAID)
 def test_a_wrong_citation_is_replaced_by_the_turn_that_says_it(turn: str, text: str) -> None:
     wrong = next(id_ for id_ in TURNS if id_ != turn)
 
@@ -69,8 +70,8 @@ def test_a_wrong_citation_is_replaced_by_the_turn_that_says_it(turn: str, text: 
     assert memory.evidence == (turn,)
 
 
-@pytest.mark.parametrize("text", NOT_SAID)
-@pytest.mark.parametrize("turn", TURNS)
+@every("text", NOT_SAID)
+@every("turn", TURNS)
 def test_a_memory_that_no_turn_supports_is_only_proposed(turn: str, text: str) -> None:
     extraction = learned(Memory(text, evidence=(turn,)))
 
@@ -162,7 +163,7 @@ def test_a_name_that_is_a_common_word_is_looked_up(name: str) -> None:
     assert grounded(Extraction(facts=(fact,)), turns).facts == (fact,)
 
 
-@pytest.mark.parametrize(
+@every(
     ("text", "is_said"),
     [
         ("The cook Ole is vegan, no fish soup.", True),

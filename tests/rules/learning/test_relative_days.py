@@ -2,10 +2,10 @@
 
 from datetime import date
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.every import every
 from vault_memory.rules.learning.days.day_words import all_groups
 from vault_memory.rules.learning.days.relative_days import resolve_days
 
@@ -41,12 +41,12 @@ SAID = {
 }
 
 
-@pytest.mark.parametrize("words", SAID)
+@every("words", SAID)
 def test_a_relative_day_becomes_a_calendar_day(words: str) -> None:
     assert resolve_days(words, MONDAY).text == SAID[words]
 
 
-@pytest.mark.parametrize(
+@every(
     "words",
     [
         "Next Friday we marry",
@@ -60,9 +60,7 @@ def test_ambiguous_words_for_a_day_are_left_unchanged(words: str) -> None:
     assert resolve_days(words, MONDAY).text == words
 
 
-@pytest.mark.parametrize(
-    "words", ["in 999 years", "in 99999 days", "999 years ago", "через 999 лет"]
-)
+@every("words", ["in 999 years", "in 99999 days", "999 years ago", "через 999 лет"])
 def test_a_day_outside_the_calendar_is_left_unchanged(words: str) -> None:
     for day in (date.min, date.max):
         assert isinstance(resolve_days(words, day).text, str)
@@ -85,7 +83,7 @@ def test_each_expression_for_a_day_has_the_sign_of_its_language(text: str) -> No
             assert not words.pattern.search(text) or group.sign.search(text)
 
 
-@pytest.mark.parametrize("words", SAID)
+@every("words", SAID)
 def test_each_example_has_the_sign_of_its_language(words: str) -> None:
     for group in all_groups():
         has_words = any(item.pattern.search(words) for item in group.words)

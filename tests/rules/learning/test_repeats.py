@@ -1,7 +1,6 @@
 """What one says again in nearly the same words is one statement, in six languages."""
 
-import pytest
-
+from tests.every import every
 from vault_memory.learning.learned_rules import new_rules
 from vault_memory.markdown.document import parse
 from vault_memory.rules.learning.twins import twin
@@ -36,7 +35,7 @@ OTHERS = [
 ]
 
 
-@pytest.mark.parametrize(("first", "again"), REPEATS)
+@every(("first", "again"), REPEATS)
 def test_fillers_and_few_more_words_make_no_other_statement(first: str, again: str):
     for known, new in ((first, again), (again, first)):
         found = twin(new, [known])
@@ -45,14 +44,14 @@ def test_fillers_and_few_more_words_make_no_other_statement(first: str, again: s
         assert found.is_duplicate
 
 
-@pytest.mark.parametrize(("first", "again"), REPEATS)
+@every(("first", "again"), REPEATS)
 def test_a_rule_that_is_said_again_is_no_new_rule(first: str, again: str):
     page = parse(f"## Asked for\n\n- {first} (2026-05-25, ref:a)\n".encode())
 
     assert new_rules(page, [f"{again} (2026-06-25, ref:b)"]) == []
 
 
-@pytest.mark.parametrize(("first", "second"), OTHERS)
+@every(("first", "second"), OTHERS)
 def test_another_thing_number_day_or_order_is_another_statement(first: str, second: str):
     found = twin(second, [first])
 

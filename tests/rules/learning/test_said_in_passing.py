@@ -2,6 +2,7 @@
 
 import pytest
 
+from tests.every import every
 from vault_memory.models.llm.own_words import own_words
 from vault_memory.models.llm.policy_tables import policy_cues
 from vault_memory.rules.sentences.sentence_splitter import split_sentences
@@ -72,7 +73,7 @@ def test_what_is_said_in_passing_is_known(reason: str) -> None:
     assert [text for text in PLAIN[reason] if reason in cues.reasons(text)] == []
 
 
-@pytest.mark.parametrize("chat", CHATS)
+@every("chat", CHATS)
 def test_messages_of_a_chat_and_comments_in_code_are_the_words_of_others(chat: str) -> None:
     own = own_words(f"Who is right?\n\n{chat}").text
 
@@ -87,6 +88,6 @@ def test_a_time_in_a_sentence_begins_no_chat() -> None:
     assert own_words(text).text == text
 
 
-@pytest.mark.parametrize("clause", CLAUSES)
+@every("clause", CLAUSES)
 def test_a_title_or_the_word_for_a_firm_ends_no_sentence(clause: str) -> None:
     assert split_sentences(clause) == [clause]

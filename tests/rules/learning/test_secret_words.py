@@ -2,15 +2,14 @@
 
 import time
 
-import pytest
-
+from tests.every import every
 from vault_memory.models.llm.policy_tables import policy_cues
 
 LETTERS = 30_000
 SECONDS = 1.0
 
 
-@pytest.mark.parametrize(
+@every(
     "text",
     [
         "x" * LETTERS + " password",

@@ -1,7 +1,6 @@
 """A hard judgement about oneself waits for a second conversation, in six languages."""
 
-import pytest
-
+from tests.every import every
 from vault_memory.models.llm.policy_tables import policy_cues
 from vault_memory.rules.learning.write_policy import REPETITION, Candidate, decide
 
@@ -104,8 +103,8 @@ PLAIN = (
 )
 
 
-@pytest.mark.parametrize("kind", ["memory", "fact", "remember", "rule"])
-@pytest.mark.parametrize("language", sorted(JUDGEMENTS))
+@every("kind", ["memory", "fact", "remember", "rule"])
+@every("language", sorted(JUDGEMENTS))
 def test_a_hard_judgement_about_oneself_needs_a_second_conversation(
     language: str, kind: str
 ) -> None:
@@ -116,7 +115,7 @@ def test_a_hard_judgement_about_oneself_needs_a_second_conversation(
     assert at_once == []
 
 
-@pytest.mark.parametrize("text", PLAIN)
+@every("text", PLAIN)
 def test_what_denies_it_or_is_about_others_is_none(text: str) -> None:
     assert "self_belief" not in policy_cues().reasons(text)
 

@@ -2,8 +2,7 @@
 
 from datetime import date
 
-import pytest
-
+from tests.every import every
 from vault_memory.rules.claims.content_key import content_key
 from vault_memory.rules.edits.audit_record import Record, RecordedOp
 from vault_memory.rules.edits.skipped_duplicates import SkippedDuplicate, skipped_op
@@ -41,7 +40,7 @@ def test_the_stamp_of_an_item_says_what_its_fading_follows_from():
     assert stamp == ItemStamp(5, 5, key, "plan", "2026-05-24", False, True, 1, ALWAYS)
 
 
-@pytest.mark.parametrize(
+@every(
     ("kind", "fades"),
     [
         ("dated", ALWAYS),

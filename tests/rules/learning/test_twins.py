@@ -7,6 +7,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from tests.every import every
 from vault_memory.rules.claims.content_key import KEY_LENGTH, content_key
 from vault_memory.rules.learning.twins import TwinIndex, compared, relation_of, twin
 from vault_memory.rules.search.copies import fingerprint
@@ -37,7 +38,7 @@ ITEMS = st.builds(str.__add__, STATEMENTS, METADATA)
 # --- Keys -------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
+@every(
     ("first", "second"),
     [
         ("I live in Bergen", "I live in Bergen."),
@@ -54,7 +55,7 @@ def test_differences_in_form_keep_the_key_of_a_statement(first: str, second: str
     assert content_key(ALICE, first) == content_key(ALICE, second)
 
 
-@pytest.mark.parametrize(
+@every(
     ("first", "second"),
     [
         ("Likes C", "Likes C#"),
@@ -90,7 +91,7 @@ PORT = (
 )
 
 
-@pytest.mark.parametrize(
+@every(
     ("old", "new", "relation"),
     [
         # English
@@ -146,7 +147,7 @@ def test_similar_texts_in_several_scripts_have_the_expected_relation(
 LONG = "In the summer house by the lake {} and we cook a big fish soup for all of the neighbours"
 
 
-@pytest.mark.parametrize(
+@every(
     ("first", "second"),
     [
         ("we meet 12 guests", "we meet 13 guests"),
@@ -199,7 +200,7 @@ def test_a_statement_that_ended_can_be_made_again() -> None:
     assert twin("I live in Oslo", ["I live in Oslo (conf:0.3)"]) is None
 
 
-@pytest.mark.parametrize(
+@every(
     ("cosine", "new", "relation"),
     [
         (0.96, "Her home is Bergen", "close"),

@@ -8,6 +8,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from tests.every import every
 from tests.models.llm.test_policy_tables import CUE_REASONS, cases
 from vault_memory.models.llm.policy_tables import policy_cues
 from vault_memory.rules.learning.write_policy import (
@@ -100,7 +101,7 @@ ROW = {
 }
 
 
-@pytest.mark.parametrize(
+@every(
     ("kind", "reason", "expected"),
     [(kind, row, entry) for kind, rows in TABLE.items() for row, entry in rows.items()],
 )
@@ -113,7 +114,7 @@ def test_each_row_of_the_policy_table_gives_its_decision(
     assert decision.supports == (2 if reason in {*TWICE, "implicit"} else 1)
 
 
-@pytest.mark.parametrize(
+@every(
     ("kind", "first", "second"),
     [
         (kind, first, second)

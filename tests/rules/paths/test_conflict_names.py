@@ -4,6 +4,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from tests.every import every
 from vault_memory.rules.paths.conflict_names import conflict_copy, copy_of
 from vault_memory.rules.paths.filenames import ignored
 from vault_memory.vault.write.copy_file import copy_name
@@ -28,7 +29,7 @@ NAMES = [
 
 
 @pytest.mark.scenario("D70", "D79")
-@pytest.mark.parametrize(("name", "program", "stamp"), NAMES)
+@every(("name", "program", "stamp"), NAMES)
 def test_each_program_is_recognised_by_its_copy_names(name: str, program: str, stamp: str):
     found = copy_of(name)
 
@@ -44,8 +45,8 @@ def test_each_program_is_recognised_by_its_copy_names(name: str, program: str, s
 
 
 @pytest.mark.scenario("D71")
-@pytest.mark.parametrize("outer", [name for name, _, _ in NAMES])
-@pytest.mark.parametrize("inner", [name for name, _, _ in NAMES])
+@every("outer", [name for name, _, _ in NAMES])
+@every("inner", [name for name, _, _ in NAMES])
 def test_a_copy_of_a_copy_belongs_to_the_first_note_and_the_last_program(inner: str, outer: str):
     nested = inner.removesuffix(".md") + outer.removeprefix("a")
 
@@ -86,7 +87,7 @@ def test_a_case_clash_is_distinguished_from_a_conflict(name: str):
     assert ignored(name)
 
 
-@pytest.mark.parametrize(
+@every(
     "name",
     [
         "a.md",

@@ -6,6 +6,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from tests.every import every
 from vault_memory.rules.paths.daily_notes import path_of_day, pattern_by_names, pattern_of, render
 from vault_memory.rules.paths.layout import Layout, Pattern
 from vault_memory.rules.paths.presets import preset
@@ -36,7 +37,7 @@ def test_the_pattern_of_daily_notes_is_found_by_their_names(pattern, first):
     assert pattern_by_names([*names, "Home.md", "a/1999-01-01 note.md"]) == pattern
 
 
-@pytest.mark.parametrize(
+@every(
     "paths",
     [
         [],
@@ -52,7 +53,7 @@ def test_a_vault_without_daily_notes_has_no_pattern(paths):
     assert pattern_by_names(paths) == ""
 
 
-@pytest.mark.parametrize(
+@every(
     ("folder", "date_format", "pattern"),
     [
         ("", "", "{date}.md"),

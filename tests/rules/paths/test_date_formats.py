@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.every import every
 from vault_memory.rules.paths.date_formats import day_of, expression, problem_of, render
 
 NAMES = [
@@ -23,7 +24,7 @@ NAMES = [
 ]
 
 
-@pytest.mark.parametrize(("date_format", "name"), NAMES)
+@every(("date_format", "name"), NAMES)
 def test_a_daily_note_is_written_as_the_editor_writes_it(date_format, name):
     assert problem_of(date_format) == ""
     assert render(date_format, date(2026, 5, 4)) == name

@@ -9,6 +9,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from tests.effort import cases
+from tests.every import every
 from vault_memory.errors import ConfigError, UsageError
 from vault_memory.rules.paths import globs
 from vault_memory.rules.paths.layout import Layout, Pattern
@@ -80,8 +81,8 @@ def cpu_of(call: Callable[[], object]) -> int:
     return min(times)
 
 
-@pytest.mark.parametrize("matcher", [globs.matcher, globs.file_matcher])
-@pytest.mark.parametrize(("glob", "letters"), HOSTILE.values(), ids=HOSTILE)
+@every("matcher", [globs.matcher, globs.file_matcher])
+@every(("glob", "letters"), HOSTILE.values(), ids=HOSTILE)
 def test_a_path_of_twice_the_length_takes_about_twice_the_steps(
     matcher: Callable[[list[str]], Callable[[str], bool]], glob: str, letters: str
 ) -> None:
@@ -107,10 +108,8 @@ PATTERNS = {
 }
 
 
-@pytest.mark.parametrize("pattern", PATTERNS.values(), ids=PATTERNS)
-@pytest.mark.parametrize(
-    "path", ["a" * 252, "a" * 250 + "/a", "aa/" * 80 + "a", "2026-1-1" * 31, "2026May1" * 31]
-)
+@every("pattern", PATTERNS.values(), ids=PATTERNS)
+@every("path", ["a" * 252, "a" * 250 + "/a", "aa/" * 80 + "a", "2026-1-1" * 31, "2026May1" * 31])
 def test_a_pattern_of_a_layout_reads_no_step_twice(pattern: str, path: str) -> None:
     layout = Layout([Pattern(pattern, "note", "group:x")])
     plain = Layout([Pattern("{path}.md", "note", "group:x")])
@@ -193,7 +192,7 @@ LIMITS = {
 }
 
 
-@pytest.mark.parametrize(("glob", "reason"), LIMITS.values(), ids=LIMITS)
+@every(("glob", "reason"), LIMITS.values(), ids=LIMITS)
 def test_a_glob_over_a_limit_is_refused_with_the_limit(glob: str, reason: str) -> None:
     with pytest.raises(ConfigError, match=re.escape(reason)):
         Layout(exclude=[glob])

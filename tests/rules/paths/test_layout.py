@@ -6,6 +6,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from tests.every import every
 from vault_memory.errors import BadPath, ConfigError
 from vault_memory.markdown.letters import without_case
 from vault_memory.rules.paths.conflict_names import conflict_copy
@@ -130,9 +131,7 @@ TABLE = [
 ]
 
 
-@pytest.mark.parametrize(
-    ("path", "kind", "scope", "day", "name"), TABLE, ids=[row[0] for row in TABLE]
-)
+@every(("path", "kind", "scope", "day", "name"), TABLE, ids=[row[0] for row in TABLE])
 def test_each_path_of_the_format_has_its_kind_and_scope(path, kind, scope, day, name):
     indexed = kind not in ("persona", "inbox", "audit", "ledger")
 
@@ -144,7 +143,7 @@ def test_every_kind_of_note_is_in_the_table():
     assert {row[1] for row in TABLE} == set(KINDS) - {"canvas"}
 
 
-@pytest.mark.parametrize(
+@every(
     "path",
     [
         "README.md",
@@ -230,7 +229,7 @@ def test_configured_patterns_add_paths_and_a_date_takes_precedence_over_a_name()
     assert layout.place("Users/bob/memories/x.md").scope == "user:bob"
 
 
-@pytest.mark.parametrize(
+@every(
     ("pattern", "said"),
     [
         (Pattern("a/{who}.md", "note", "user:x"), "`{who}` is no capture"),
@@ -271,7 +270,7 @@ CLAIMS = [
 ]
 
 
-@pytest.mark.parametrize(
+@every(
     ("pattern", "claimed", "ignored_path"),
     [row[1:] for row in CLAIMS],
     ids=[row[0] for row in CLAIMS],
@@ -433,13 +432,13 @@ JUNK = [
 
 
 @pytest.mark.scenario("C23", "C24", "D75")
-@pytest.mark.parametrize("name", JUNK)
+@every("name", JUNK)
 def test_leftovers_of_editors_and_sync_programs_are_not_notes(name):
     assert ignored(name)
     assert LAYOUT.place(f"memory/{name}") is None
 
 
-@pytest.mark.parametrize(
+@every(
     "name",
     [
         "USER.md",
@@ -484,7 +483,7 @@ COPIES = [
 
 
 @pytest.mark.scenario("D70", "D71")
-@pytest.mark.parametrize(("name", "original"), COPIES)
+@every(("name", "original"), COPIES)
 def test_a_conflict_copy_is_not_a_note_and_its_original_is_known(name, original):
     assert conflict_copy(name) == original
     assert ignored(name)
@@ -515,7 +514,7 @@ def test_names_that_clash_on_a_case_folding_file_system_are_reported_once():
 
 
 @pytest.mark.scenario("F109")
-@pytest.mark.parametrize(
+@every(
     ("name", "said"),
     [
         ("CON.md", "reserved"),
@@ -544,7 +543,7 @@ def test_a_name_that_cannot_be_synced_is_reported_with_the_reason(name, said):
 
 
 @pytest.mark.scenario("F109")
-@pytest.mark.parametrize(
+@every(
     "name",
     [
         "a.md",
@@ -587,7 +586,7 @@ HOSTILE = [
 
 
 @pytest.mark.scenario("H119")
-@pytest.mark.parametrize("name", HOSTILE)
+@every("name", HOSTILE)
 def test_a_name_that_leads_outside_is_refused(name):
     with pytest.raises(BadPath):
         inside(name)
@@ -597,7 +596,7 @@ BASE = "https://cloud.example/remote.php/dav/files/ann/Vault"
 
 
 @pytest.mark.scenario("H119")
-@pytest.mark.parametrize(
+@every(
     "href",
     [
         "../x.md",
@@ -623,7 +622,7 @@ def test_an_encoded_name_that_leads_outside_is_refused(href):
 
 
 @pytest.mark.scenario("H119")
-@pytest.mark.parametrize(
+@every(
     "href",
     [
         "https://other.example/remote.php/dav/files/ann/Vault/x.md",

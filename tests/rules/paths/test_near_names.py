@@ -1,7 +1,6 @@
 """Which names may be misspellings of one another, and which are those of two people."""
 
-import pytest
-
+from tests.every import every
 from vault_memory.rules.paths.near_names import near_names
 
 MISSPELT = [
@@ -30,12 +29,12 @@ TWO_PEOPLE = [
 ]
 
 
-@pytest.mark.parametrize(("name", "other"), MISSPELT)
+@every(("name", "other"), MISSPELT)
 def test_a_slip_of_the_finger_is_near(name: str, other: str):
     assert near_names(name, ["zebedee", other]) == [other]
 
 
-@pytest.mark.parametrize(("name", "other"), TWO_PEOPLE)
+@every(("name", "other"), TWO_PEOPLE)
 def test_the_names_of_two_people_are_not_near(name: str, other: str):
     assert near_names(name, [other]) == []
 

@@ -2,14 +2,13 @@
 
 from datetime import UTC, datetime
 
-import pytest
-
+from tests.every import every
 from vault_memory.rules.search import date_expressions
 
 NOW = datetime(2026, 11, 28, 12, tzinfo=UTC)
 
 
-@pytest.mark.parametrize(
+@every(
     ("query", "first", "last"),
     [
         ("5月我们聊了什么？", "2026-05-01", "2026-05-31"),
@@ -36,6 +35,6 @@ def test_a_month_without_blanks_is_named(query: str, first: str, last: str):
     assert (days.first.isoformat(), days.last.isoformat()) == (first, last)
 
 
-@pytest.mark.parametrize("query", ["3个月前", "13月", "0月", "月亮很圆", "25月", "每月"])
+@every("query", ["3个月前", "13月", "0月", "月亮很圆", "25月", "每月"])
 def test_what_is_no_month_names_no_day(query: str):
     assert date_expressions.named(query, now=NOW) == ()

@@ -6,6 +6,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from tests.every import every
 from vault_memory.rules.search import date_expressions, query_features, scoring
 from vault_memory.rules.search.date_expressions import Days
 
@@ -16,7 +17,7 @@ def days(first: str, last: str = "") -> Days:
     return Days(date.fromisoformat(first), date.fromisoformat(last or first))
 
 
-@pytest.mark.parametrize(
+@every(
     ("query", "named"),
     [
         ("what happened on 2023-05-08?", [days("2023-05-08")]),
@@ -60,7 +61,7 @@ def test_any_text_is_searched_for_days_without_an_error(text):
             found.near()
 
 
-@pytest.mark.parametrize(
+@every(
     "query",
     [
         "When did it rain?",
@@ -78,7 +79,7 @@ def test_a_question_about_a_time_is_recognised(query):
     assert not query_features.asks_when("Who has the key? Whenever")
 
 
-@pytest.mark.parametrize(
+@every(
     "query", ["How many cats?", "Wie viele Katzen?", "Combien ?", "Сколько?", "有多少只猫", "กี่คน"]
 )
 def test_a_question_about_a_number_is_recognised(query):
@@ -86,9 +87,7 @@ def test_a_question_about_a_number_is_recognised(query):
     assert not query_features.asks_how_many("Who has the key?")
 
 
-@pytest.mark.parametrize(
-    "text", ["I went there last Friday", "seit 2019", "im Januar", "昨天下雨了", "вчера"]
-)
+@every("text", ["I went there last Friday", "seit 2019", "im Januar", "昨天下雨了", "вчера"])
 def test_a_time_word_in_a_text_is_recognised(text):
     assert query_features.has_time_word(text)
     assert not query_features.has_time_word("I like tea")
@@ -114,7 +113,7 @@ def test_a_speaker_is_recognised_by_part_of_the_name():
     assert not query_features.names_speaker("", asked.names)
 
 
-@pytest.mark.parametrize(
+@every(
     ("text", "part"),
     [
         ("- **Ann**: Where is the ladder? ^b1", -0.5),

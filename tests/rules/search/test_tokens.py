@@ -1,9 +1,9 @@
 """Words as search sees them."""
 
-import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from tests.every import every
 from vault_memory.rules.search import tokens
 
 
@@ -19,7 +19,7 @@ def test_text_in_mixed_scripts_is_split_between_them():
     assert tokens.words("NFL联盟2024") == ["nfl", "联盟", "盟", "2024"]
 
 
-@pytest.mark.parametrize(
+@every(
     ("written", "typed"),
     [
         ("ёлка", "елка"),
@@ -65,7 +65,7 @@ def test_words_of_hindi_are_not_split_at_their_vowel_signs():
     assert tokens.words("हिन्दी भाषा।") == ["हिन्दी", "भाषा"]
 
 
-@pytest.mark.parametrize(
+@every(
     ("sentence", "kept"),
     [
         ("When did Caroline go to the support group?", ["caroline", "support", "group"]),
@@ -141,7 +141,7 @@ def test_normalising_words_twice_changes_nothing(text):
     assert tokens.words(" ".join(single)) == single or any(not word.isascii() for word in single)
 
 
-@pytest.mark.parametrize(
+@every(
     ("entity", "text", "named"),
     [
         ("Ann", "- **Ann**: hi", True),

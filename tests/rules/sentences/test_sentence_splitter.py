@@ -3,10 +3,10 @@
 import tomllib
 from pathlib import Path
 
-import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from tests.every import every
 from vault_memory.rules.sentences.sentence_splitter import (
     sentence_spans,
     split_sentences,
@@ -18,13 +18,13 @@ WHOLE = [sentence for table in TURNS.values() for sentence in table["whole"]]
 SEVERAL = [turn for table in TURNS.values() for turn in table["several"]]
 
 
-@pytest.mark.parametrize("sentence", WHOLE)
+@every("sentence", WHOLE)
 def test_a_point_inside_a_sentence_does_not_end_it(sentence: str) -> None:
     assert split_sentences(sentence) == [sentence]
     assert split_sentences(f"{sentence}.") == [f"{sentence}."]
 
 
-@pytest.mark.parametrize("sentence", WHOLE)
+@every("sentence", WHOLE)
 def test_another_sentence_after_it_is_a_sentence_of_its_own(sentence: str) -> None:
     assert split_sentences(f"Hello!\n{sentence}!\nThe end.") == [
         "Hello!",
@@ -33,7 +33,7 @@ def test_another_sentence_after_it_is_a_sentence_of_its_own(sentence: str) -> No
     ]
 
 
-@pytest.mark.parametrize("turn", SEVERAL, ids=" ".join)
+@every("turn", SEVERAL, ids=" ".join)
 def test_a_point_before_the_next_sentence_ends_one(turn: list[str]) -> None:
     assert split_sentences(" ".join(turn)) == turn
 
@@ -49,7 +49,7 @@ def test_the_marker_of_a_list_is_no_part_of_its_sentence() -> None:
     ]
 
 
-@pytest.mark.parametrize(
+@every(
     ("sentence", "words"),
     [
         ("Never ship to the U.S.", "Never ship to the U.S."),

@@ -3,10 +3,10 @@
 from dataclasses import replace
 from itertools import pairwise
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.every import every
 from vault_memory.sync.plan.awareness import (
     SentText,
     common_text,
@@ -125,14 +125,14 @@ GROWN = {
 }
 
 
-@pytest.mark.parametrize("kind", list(GROWN))
+@every("kind", list(GROWN))
 def test_a_longer_form_of_our_line_proves_that_its_author_had_read_ours(kind: str):
     ours, theirs = GROWN[kind]
 
     assert first_unread(theirs, [SentText(ours, b"")]) is None
 
 
-@pytest.mark.parametrize("theirs", [b"- call Ben on Monday\n", b"- call Anna\n", b"- swim\n", b""])
+@every("theirs", [b"- call Ben on Monday\n", b"- call Anna\n", b"- swim\n", b""])
 def test_a_line_that_lacks_a_word_of_ours_proves_nothing(theirs: bytes):
     upload = SentText(b"- call Anna on Monday\n", b"")
 

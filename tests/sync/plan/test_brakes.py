@@ -4,6 +4,7 @@ from datetime import datetime, timedelta
 
 import pytest
 
+from tests.every import every
 from vault_memory.sync.actions import (
     Action,
     DeleteRemote,
@@ -51,7 +52,7 @@ def removed_here(files: int, gone: int, settings: Settings | None = None) -> Syn
     )
 
 
-@pytest.mark.parametrize(
+@every(
     ("files", "gone", "brakes"),
     [(30, 10, False), (30, 11, True), (100, 20, False), (100, 21, True)],
 )
@@ -107,7 +108,7 @@ def gone_back(back: int, new: int = 0, vanished: int = 0, **settings: bool) -> S
     return plan(base, Tree(here), remote, Settings(gone_back=frozenset(names[:back]), **settings))
 
 
-@pytest.mark.parametrize(
+@every(
     ("back", "new", "vanished", "brakes"),
     [
         (3, 0, 0, True),
@@ -203,8 +204,8 @@ def test_a_server_with_only_other_files_halts_until_approved(files: int) -> None
 
 
 @pytest.mark.scenario("E95")
-@pytest.mark.parametrize("files", [2, 3, 5])
-@pytest.mark.parametrize(
+@every("files", [2, 3, 5])
+@every(
     ("path", "node"),
     [
         ("0.md", File(None, "t", "r")),
@@ -221,7 +222,7 @@ def test_a_server_that_shares_one_name_or_text_halts(files: int, path: str, node
     assert "other files" in plan(base, Tree(here), there, Settings()).halted
 
 
-@pytest.mark.parametrize(
+@every(
     "renamed",
     [
         {"renamed.md": File(None, "new", "r0.md")},

@@ -4,6 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.every import every
 from vault_memory.sync.plan.line_forms import SeenText, forms_in
 
 HEAD = b"## Tea\n\n- green\n"
@@ -23,7 +24,7 @@ def seen(*lines: bytes, is_of_device: bool = True) -> list[SeenText]:
     return [SeenText(HEAD + line + b"\n", is_of_device) for line in lines]
 
 
-@pytest.mark.parametrize("kind", list(EDITS))
+@every("kind", list(EDITS))
 def test_an_earlier_form_that_comes_back_is_left_out(kind: str):
     *earlier, last = EDITS[kind]
     forms = forms_in(seen(*EDITS[kind]))
@@ -34,7 +35,7 @@ def test_an_earlier_form_that_comes_back_is_left_out(kind: str):
         assert forms.renew(HEAD + form + MARK + b"\n" + last + b"\n") == forms.renew(both)
 
 
-@pytest.mark.parametrize("kind", list(EDITS))
+@every("kind", list(EDITS))
 def test_an_earlier_form_of_one_side_becomes_the_form_of_the_other_side(kind: str):
     *earlier, last = EDITS[kind]
     forms = forms_in(seen(*EDITS[kind]))
@@ -49,7 +50,7 @@ def test_an_earlier_form_of_one_side_becomes_the_form_of_the_other_side(kind: st
             assert form not in merged.splitlines()
 
 
-@pytest.mark.parametrize("kind", list(EDITS))
+@every("kind", list(EDITS))
 def test_an_earlier_form_that_its_author_made_of_the_latest_one_stays(kind: str):
     *_, form, last = EDITS[kind]
     forms = forms_in(seen(*EDITS[kind]))

@@ -5,6 +5,7 @@ from dataclasses import replace
 
 import pytest
 
+from tests.every import every
 from tests.sync.histories import try_racing, try_random
 from tests.sync.pretend import Planner
 from vault_memory.sync.actions import (
@@ -105,7 +106,7 @@ def seeds_until_caught(tries: Iterable[Callable[[int], object]]) -> int | None:
     return None
 
 
-@pytest.mark.parametrize("mutant", PLANNERS)
+@every("mutant", PLANNERS)
 def test_a_broken_planner_is_caught_by_random_histories(mutant: str) -> None:
     broken = altering(PLANNERS[mutant])
 

@@ -4,6 +4,7 @@ import unicodedata
 
 import pytest
 
+from tests.every import every
 from tests.sync.pretend import World, check, settle, write
 from vault_memory.rules.paths.conflict_names import conflict_copy
 from vault_memory.rules.paths.filenames import ignored
@@ -125,7 +126,7 @@ AWKWARD = [
 
 
 @pytest.mark.scenario("F109")
-@pytest.mark.parametrize("name", AWKWARD)
+@every("name", AWKWARD)
 def test_a_name_the_server_cannot_store_stays_local_and_is_reported(name: str) -> None:
     here = Tree({name: File("x", id="1"), "keep.md": File("k", id="2")})
 
@@ -136,7 +137,7 @@ def test_a_name_the_server_cannot_store_stays_local_and_is_reported(name: str) -
 
 
 @pytest.mark.scenario("F109")
-@pytest.mark.parametrize("name", ["🌊 tide.md", "a:b.md", "CON.md", "ü.md", "x" * 252 + ".md"])
+@every("name", ["🌊 tide.md", "a:b.md", "CON.md", "ü.md", "x" * 252 + ".md"])
 def test_a_name_that_both_sides_can_store_is_synced_unchanged(name: str) -> None:
     made = plan({}, Tree({name: File("x", id="1")}), Tree({}))
 

@@ -3,6 +3,7 @@
 import pytest
 
 from tests.effort import cases
+from tests.every import every
 from tests.sync.histories import try_racing, try_random
 
 EACH_DAY = cases(20_000)
@@ -10,7 +11,7 @@ PARTS = 4
 
 
 @pytest.mark.scenario("F105")
-@pytest.mark.parametrize("part", range(PARTS))
+@every("part", range(PARTS))
 def test_random_changes_converge_whatever_fails_and_in_any_order(part: int) -> None:
     for seed in range(part, EACH_DAY, PARTS):
         assert try_random(seed).passes <= 100
@@ -35,7 +36,7 @@ def test_a_million_random_changes_converge(part: int) -> None:
 
 
 @pytest.mark.scenario("E93", "E100")
-@pytest.mark.parametrize("part", range(PARTS))
+@every("part", range(PARTS))
 def test_people_who_keep_editing_during_a_pass_lose_nothing(part: int) -> None:
     for seed in range(part, EACH_DAY // 2, PARTS):
         try_racing(seed)

@@ -4,6 +4,7 @@ from time import process_time
 
 import pytest
 
+from tests.every import every
 from tests.sync.pretend import World, remove, rename, settle, write
 from vault_memory.sync.actions import Download, ForgetBase, Merge, changes
 from vault_memory.sync.plan.planner import plan
@@ -16,7 +17,7 @@ KEPT_HERE: dict[str, Node] = {"keep.md": File("k", id="0")}
 KEPT_THERE: dict[str, Node] = {"keep.md": File(None, "t0", "0")}
 
 
-@pytest.mark.parametrize(
+@every(
     ("path", "pattern", "fits"),
     [
         ("memory/a.md", "memory", True),

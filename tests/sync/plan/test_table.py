@@ -4,6 +4,7 @@ from collections.abc import Iterator
 
 import pytest
 
+from tests.every import every
 from tests.sync.pretend import Side, Thing, World, check, settle
 from vault_memory.sync.actions import Action, KeepBoth
 from vault_memory.sync.plan.decision_table import Now, Was, cell
@@ -145,7 +146,7 @@ def test_the_decision_table_has_ninety_nine_cells() -> None:
 
 
 @pytest.mark.scenario("F104")
-@pytest.mark.parametrize(("was", "local", "remote", "equal"), cells())
+@every(("was", "local", "remote", "equal"), cells())
 def test_each_cell_has_the_documented_row_and_action(
     was: Was, local: Now, remote: Now, equal: bool
 ) -> None:
@@ -166,7 +167,7 @@ def test_each_cell_has_the_documented_row_and_action(
 
 
 @pytest.mark.scenario("F104", "F106", "F107")
-@pytest.mark.parametrize(
+@every(
     ("was", "local", "remote", "equal"),
     [each for each in cells() if not {"L", "?"}.intersection(each[1:3])],
 )

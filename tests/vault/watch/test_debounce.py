@@ -8,6 +8,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from tests.effort import cases
+from tests.every import every
 from vault_memory.vault.listing import Stat
 from vault_memory.vault.reader import Note
 from vault_memory.vault.watch.debounce import (
@@ -178,7 +179,7 @@ def test_a_missing_or_emptied_note_keeps_its_old_text_for_three_seconds(content)
     assert world.indexed == content
 
 
-@pytest.mark.parametrize(
+@every(
     "content",
     [
         OLD[:-8],
@@ -209,9 +210,7 @@ def test_a_truncated_text_is_indexed_at_once_and_settled_after_three_seconds(con
     assert world.settled == content
 
 
-@pytest.mark.parametrize(
-    "content", [NEW, OLD[10:], OLD + "日".encode(), OLD + b"\x80\x80", OLD + b"\xff"]
-)
+@every("content", [NEW, OLD[10:], OLD + "日".encode(), OLD + b"\x80\x80", OLD + b"\xff"])
 def test_a_complete_text_is_settled_without_the_hold(content):
     world = World()
     world.save(content)

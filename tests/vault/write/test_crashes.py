@@ -8,6 +8,7 @@ from contextlib import suppress
 
 import pytest
 
+from tests.every import every
 from tests.simulated.files import MODELS, Crash, Model
 from tests.vault.write.templates import TEMPLATES, Template, begin, plan_human
 from tests.vault.write.world import World
@@ -80,7 +81,7 @@ def states(template: Template, model: Model, seen: set[object]) -> Iterator[Worl
 
 
 @pytest.mark.scenario("B33", "B34", "B35", "B36", "B37", "B38", "A31")
-@pytest.mark.parametrize("template", TEMPLATES, ids=lambda template: template.name)
+@every("template", TEMPLATES, ids=lambda template: template.name)
 def test_a_crash_at_any_system_call_leaves_the_note_old_or_new_and_is_recovered(
     template: Template,
 ) -> None:
@@ -93,7 +94,7 @@ def test_a_crash_at_any_system_call_leaves_the_note_old_or_new_and_is_recovered(
 
 
 @pytest.mark.scenario("B48")
-@pytest.mark.parametrize("template", TEMPLATES, ids=lambda template: template.name)
+@every("template", TEMPLATES, ids=lambda template: template.name)
 def test_a_crash_at_any_system_call_of_the_recovery_is_recovered(template: Template) -> None:
     for model in ("kill", "posix"):
         crash_twice(template, model)

@@ -4,6 +4,7 @@ import errno
 
 import pytest
 
+from tests.every import every
 from tests.simulated.files import Crash, SimulatedFiles
 from tests.vault.write.templates import (
     NEW,
@@ -24,8 +25,8 @@ NEVER_FAIL = ("close", "commit", "alone")
 
 
 @pytest.mark.scenario("B39", "B40", "B41")
-@pytest.mark.parametrize("number", [errno.ENOSPC, errno.EIO, errno.EACCES], ids=errno.errorcode.get)
-@pytest.mark.parametrize("template", TEMPLATES, ids=lambda template: template.name)
+@every("number", [errno.ENOSPC, errno.EIO, errno.EACCES], ids=errno.errorcode.get)
+@every("template", TEMPLATES, ids=lambda template: template.name)
 def test_an_error_at_any_system_call_loses_nothing_and_is_overcome(
     template: Template, number: int
 ) -> None:

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
+from tests.every import every
 from tests.simulated.files import SimulatedFiles
 from tests.vault.write.lines import merge_lines, note
 from tests.vault.write.templates import NEW, NOTE, OLD, TEMPLATES, begin, write
@@ -111,8 +112,8 @@ def calls(act: Callable[[World], None]) -> int:
 
 
 @pytest.mark.scenario("A1", "A2", "A3", "A4", "A5")
-@pytest.mark.parametrize("exchanges", [True, False], ids=["exchange", "no exchange"])
-@pytest.mark.parametrize("save", SAVES.values(), ids=SAVES)
+@every("exchanges", [True, False], ids=["exchange", "no exchange"])
+@every("save", SAVES.values(), ids=SAVES)
 def test_a_save_at_any_moment_of_a_write_is_kept(save: Save, exchanges: bool) -> None:
     for pace in (1, 3, 1000):
         for at in range(1, calls(write) + 3):

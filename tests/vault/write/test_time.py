@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.every import every
 from tests.simulated.files import SimulatedFiles
 from tests.vault.write.lines import note
 from tests.vault.write.templates import NEW, NOTE, OLD, TEMPLATES, begin, write
@@ -30,8 +31,8 @@ def leap(files: SimulatedFiles, seconds: float, *, saves: bool) -> Iterator[None
 
 
 @pytest.mark.scenario("B50", "B51")
-@pytest.mark.parametrize("seconds", LEAPS.values(), ids=LEAPS)
-@pytest.mark.parametrize("saves", [False, True], ids=["no save", "with a save"])
+@every("seconds", LEAPS.values(), ids=LEAPS)
+@every("saves", [False, True], ids=["no save", "with a save"])
 def test_a_clock_jump_at_any_system_call_of_a_write_changes_nothing(
     seconds: float, saves: bool
 ) -> None:
@@ -50,7 +51,7 @@ def test_a_clock_jump_at_any_system_call_of_a_write_changes_nothing(
 
 
 @pytest.mark.scenario("B50")
-@pytest.mark.parametrize("seconds", LEAPS.values(), ids=LEAPS)
+@every("seconds", LEAPS.values(), ids=LEAPS)
 def test_a_save_into_a_displaced_file_is_found_despite_a_clock_jump(seconds: float) -> None:
     world = begin(TEMPLATES[0])
     files = world.files
