@@ -10,6 +10,7 @@ import pytest
 from vault_memory import Caller, UsageError, VaultMemory, VaultMemoryError
 from vault_memory.api import json_contract
 from vault_memory.config.sections import Config, EmbeddingSettings
+from vault_memory.contract import as_json
 
 Call = Callable[[VaultMemory], Any]
 ALICE = ["user:alice"]
@@ -196,7 +197,7 @@ def test_no_answer_about_a_misspelt_scope_is_silently_empty(memory: VaultMemory,
 def test_a_memory_block_for_a_misspelt_scope_reports_it_in_json(memory: VaultMemory) -> None:
     block = memory.context("stork", scopes=["user:alcie"])
 
-    assert json_contract.of_context(block)["unknown_scopes"] == ["user:alcie"]
+    assert as_json(block)["unknown_scopes"] == ["user:alcie"]
 
 
 def test_queries_for_a_new_person_do_not_fail(memory: VaultMemory) -> None:

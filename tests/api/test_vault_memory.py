@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from vault_memory import VaultMemory
-from vault_memory.api import json_contract
 from vault_memory.config.sections import Config, EmbeddingSettings
+from vault_memory.contract import as_json
 from vault_memory.errors import BadPath, NoteNotFound, NoVault, UsageError, VaultUnreachable
 
 OFF = Config(embedding=EmbeddingSettings(kind="off"))
@@ -240,4 +240,4 @@ def test_a_note_is_given_with_its_exact_bytes(memory: VaultMemory, raw: bytes) -
 
     assert note.raw == version.raw == raw
     assert note.revision == sha256(raw).hexdigest()
-    assert "raw" not in json_contract.of_note(note)
+    assert "raw" not in as_json(note)

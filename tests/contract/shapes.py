@@ -2,13 +2,13 @@
 
 import json
 from collections.abc import Iterator, Sequence
-from functools import cache
 from types import NoneType, UnionType
 from typing import (
     Annotated,
     Any,
     Literal,
     NotRequired,
+    TypedDict,
     Union,
     get_args,
     get_origin,
@@ -27,9 +27,25 @@ from vault_memory.contract import (
     setup_answers,
     status_answers,
 )
+from vault_memory.edits.reports import Check, ThrownNote
+from vault_memory.edits.versions import NoteVersion
+from vault_memory.forgetting.forget_text import Forgotten, Remaining
+from vault_memory.search.note_reports import IndexReport
+from vault_memory.search.notes.note_lookup import NoteLinks
+from vault_memory.sync.report import SyncReport
 
 EDIT = edit_answers.EditJson
 FACT_CHANGE = answers.FactChangeJson
+DOCTOR = {"checks": list[Check]}
+FORGOTTEN = {**get_type_hints(Forgotten), "remaining": list[Remaining] | Literal[0]}
+
+
+class PlannedAction(TypedDict):
+    path: str
+    action: str
+
+
+SYNCED = {**get_type_hints(SyncReport), "planned": list[PlannedAction]}
 SHAPES: dict[str, Any] = {
     "about": about_answers.AboutJson,
     "add-fact": FACT_CHANGE,
@@ -48,7 +64,7 @@ SHAPES: dict[str, Any] = {
     "correct": FACT_CHANGE,
     "delete-fact": FACT_CHANGE,
     "demo": setup_answers.DemoJson,
-    "doctor": status_answers.DoctorJson,
+    "doctor": DOCTOR,
     "end-session": answers.EndedJson,
     "compact": answers.CompactedJson,
     "entity": answers.EntityJson,
@@ -58,21 +74,21 @@ SHAPES: dict[str, Any] = {
     "fleet add": fleet_answers.VaultAddedJson,
     "fleet drain": fleet_answers.FleetDrainedJson,
     "fleet export": fleet_answers.FleetExportedJson,
-    "fleet forget": fleet_answers.FleetForgottenJson,
+    "fleet forget": {**get_type_hints(fleet_answers.FleetForgottenJson), "forgotten": FORGOTTEN},
     "fleet init": fleet_answers.FleetMadeJson,
     "fleet status": fleet_answers.FleetStatusJson,
     "fleet token": fleet_answers.VaultAddedJson,
-    "forget": answers.ForgottenJson,
+    "forget": FORGOTTEN,
     "held": answers.HeldListJson,
     "held drop": answers.DecidedJson,
     "held promote": answers.DecidedJson,
-    "history": edit_answers.HistoryJson,
-    "host": host_answers.VaultHostJson | status_answers.DoctorJson,
+    "history": {"versions": list[NoteVersion]},
+    "host": (host_answers.VaultHostJson, DOCTOR),
     "import": setup_answers.ImportJson,
     "inbox": edit_answers.InboxJson,
     "inbox approve": EDIT,
     "inbox reject": EDIT,
-    "index": status_answers.IndexReportJson,
+    "index": IndexReport,
     "init": setup_answers.InitJson,
     "install": setup_answers.InstallJson | setup_answers.InstallCheckJson,
     "last-night": setup_answers.LastNightJson,
@@ -82,7 +98,7 @@ SHAPES: dict[str, Any] = {
     "models": setup_answers.ModelsJson,
     "models install": setup_answers.ModelInstalledJson,
     "models remove": setup_answers.ModelRemovedJson,
-    "links": answers.LinksJson,
+    "links": {**get_type_hints(NoteLinks), "broken": list[str]},
     "notes": answers.NotesJson,
     "open": setup_answers.OpenJson,
     "read": answers.NoteTextJson,
@@ -103,9 +119,9 @@ SHAPES: dict[str, Any] = {
     "source": answers.SourceJson,
     "stats": status_answers.StatsJson,
     "status": status_answers.StatusJson,
-    "sync": status_answers.SyncReportJson | setup_answers.SyncRequestedJson,
+    "sync": (SYNCED, setup_answers.SyncRequestedJson),
     "timeline": answers.FactsJson,
-    "trash": edit_answers.TrashJson,
+    "trash": {"items": list[ThrownNote]},
     "undo": EDIT,
     "web": setup_answers.WebLinkJson | setup_answers.SignedOutJson,
 }
@@ -138,13 +154,15 @@ def shape_of(arguments: Sequence[str]) -> Any:
 
 def differences(value: Any, shape: Any, place: str = "$") -> Iterator[str]:
     """Where a value has other keys than its shape, another order, or another type."""
-    if is_typeddict(shape):
+    if isinstance(shape, dict) or is_typeddict(shape) or _is_record(shape):
         yield from _key_differences(value, shape, place)
         return
     origin, parts = get_origin(shape), get_args(shape)
+    if isinstance(shape, tuple):
+        origin, parts = Union, shape
     if origin in (Annotated, NotRequired):
         yield from differences(value, parts[0], place)
-    elif origin is list:
+    elif origin in (list, tuple):
         if not isinstance(value, list):
             yield f"{place} is not a list"
             return
@@ -164,6 +182,8 @@ def _key_differences(value: Any, shape: Any, place: str) -> Iterator[str]:
         yield f"{place} is not an object"
         return
     optional = {name for name, hint in hints.items() if _is_optional(hint)}
+    optional |= {*getattr(shape, "IF_ANY", ()), *getattr(shape, "_field_defaults", ())}
+    hints = {name: hint for name, hint in hints.items() if name not in getattr(shape, "HIDDEN", ())}
     expected = [name for name in hints if name in value or name not in optional]
     if list(value) != expected:
         yield f"{place} has the keys {list(value)}, not {expected}"
@@ -171,9 +191,14 @@ def _key_differences(value: Any, shape: Any, place: str) -> Iterator[str]:
         yield from differences(value[name], hints[name], f"{place}.{name}")
 
 
-@cache
 def _hints(shape: Any) -> dict[str, Any]:
+    if isinstance(shape, dict):
+        return shape
     return get_type_hints(shape, include_extras=True)
+
+
+def _is_record(shape: Any) -> bool:
+    return hasattr(shape, "_fields") or hasattr(shape, "__dataclass_fields__")
 
 
 def _is_optional(hint: Any) -> bool:

@@ -12,6 +12,7 @@ from vault_memory import contract
 from vault_memory.cli import COMMANDS
 from vault_memory.contract import answers, requests, tool_answers
 from vault_memory.contract.calls import ROUTES
+from vault_memory.forgetting.forget_text import Forgotten
 from vault_memory.forgetting.retract import Proposed, RetractRemaining, RetractRemoved, TakenBack
 from vault_memory.http.openapi import document
 from vault_memory.mcp.tools import TOOLS, portable_schema
@@ -85,7 +86,7 @@ def test_a_key_has_the_same_type_in_a_tool_and_on_the_command_line():
         (tool_answers.ToolSearchAnswer, answers.SearchAnswerJson),
         (tool_answers.ToolContext, answers.ContextBlockJson),
         (tool_answers.ToolFactChange, answers.FactChangeJson),
-        (tool_answers.ToolForgotten, answers.ForgottenJson),
+        (tool_answers.ToolForgotten, Forgotten),
         (tool_answers.ToolEntity, answers.EntityJson),
     )
 

@@ -13,6 +13,7 @@ from tests.every import every
 from tests.http.served import MIRA, TOMAS, Served
 from vault_memory.api import facts_json, json_contract
 from vault_memory.api.vault_memory import VaultMemory
+from vault_memory.contract import as_json
 from vault_memory.conversations.turn_lookup import REMOVED
 from vault_memory.rules.paths.caller import Caller
 
@@ -30,9 +31,7 @@ def test_search_context_and_facts_return_the_persons_own_data(served: Served, sa
     )
     assert client.post(
         "/v1/context", json={"prompt": "the spare key", "budget": 2000}
-    ).json() == json_contract.of_context(
-        sample.context("the spare key", scopes=SCOPES, budget=2000)
-    )
+    ).json() == as_json(sample.context("the spare key", scopes=SCOPES, budget=2000))
     assert client.get("/v1/facts").json() == facts_json.of_facts(sample.facts(scopes=SCOPES))
     assert client.get("/v1/facts", params={"entity": "Tomas"}).json() == facts_json.of_facts(
         sample.facts(scopes=SCOPES, entity="Tomas")
@@ -69,9 +68,7 @@ def test_the_list_contains_exactly_the_readable_notes(served: Served, sample: Va
     for one in listed["notes"]:
         answer = client.get(f"/v1/notes/{quote(one['note'])}").json()
         assert (answer["note"], answer["revision"]) == (one["note"], one["revision"])
-    assert client.get(f"/v1/notes/{quote(NOTE, safe='')}").json() == json_contract.of_note(
-        sample.read(NOTE)
-    )
+    assert client.get(f"/v1/notes/{quote(NOTE, safe='')}").json() == as_json(sample.read(NOTE))
 
 
 def test_a_recorded_turn_is_searchable_at_once_and_learned_from_at_the_end(

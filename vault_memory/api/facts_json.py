@@ -1,15 +1,17 @@
 """Turns the results of fact calls into the answers of the JSON contract."""
 
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from vault_memory.api.json_contract import of_edit, of_hit
+from vault_memory.api.json_contract import of_hit
+from vault_memory.contract import as_json
 from vault_memory.rules.facts import unclear
 
 if TYPE_CHECKING:
-    from vault_memory.contract import about_answers, answers
+    from vault_memory.contract import about_answers, answers, edit_answers
     from vault_memory.facts.entity_info import About, FactChange
-    from vault_memory.facts.known import Known, KnownNote
+    from vault_memory.facts.known import Known
     from vault_memory.rules.facts.fact import Fact
 
 
@@ -59,32 +61,16 @@ def of_facts(facts: "Iterable[Fact]", unknown_scopes: Sequence[str] = ()) -> "an
 
 def of_change(change: "FactChange") -> "answers.FactChangeJson":
     """Return the answer of the commands that change a fact, with the edit of its page."""
-    return {"outcome": change.outcome, "id": change.id, **of_edit(change.edit)}
+    edit: edit_answers.EditJson = as_json(change.edit)
+    return {"outcome": change.outcome, "id": change.id, **edit}
 
 
 def of_about(about: "About") -> "answers.EntityJson":
     """Return the answer of `entity`."""
-    payload: answers.EntityJson = {
-        "name": about.name,
-        "type": about.type,
-        "aliases": list(about.aliases),
-        "summary": about.summary,
-        "facts": _with_choices(about.facts),
-        "relationships": [
-            {
-                "subject": relationship.subject,
-                "predicate": relationship.predicate,
-                "object": relationship.object,
-                "strength": relationship.strength,
-            }
-            for relationship in about.relationships
-        ],
-        "mentions": about.mentions,
-        "hits": [of_hit(hit) for hit in about.hits],
-    }
-    if about.unknown_scopes:
-        payload["unknown_scopes"] = list(about.unknown_scopes)
-    return payload
+    answer: answers.EntityJson = as_json(replace(about, facts=(), hits=()))
+    answer["facts"] = _with_choices(about.facts)
+    answer["hits"] = list(map(of_hit, about.hits))
+    return answer
 
 
 def of_known(known: "Known") -> "about_answers.AboutJson":
@@ -95,14 +81,10 @@ def of_known(known: "Known") -> "about_answers.AboutJson":
         "type": entity.type,
         "aliases": list(entity.aliases),
         "summary": entity.summary,
-        "notes": list(map(_of_known_note, known.notes)),
+        "notes": as_json(known.notes),
         "facts": _with_choices(entity.facts),
-        "recent": list(map(_of_known_note, known.recent)),
+        "recent": as_json(known.recent),
     }
     if entity.unknown_scopes:
         payload["unknown_scopes"] = list(entity.unknown_scopes)
     return payload
-
-
-def _of_known_note(note: "KnownNote") -> "about_answers.AboutNoteJson":
-    return {"note": note.note, "kind": note.kind, "text": note.text}

@@ -1,41 +1,24 @@
-"""Turns the results of calls into the answers of the JSON contract.
+"""Turns results of calls whose JSON has other keys than their fields into answers of the contract.
 
-The functions build plain dictionaries, because a hook cannot wait until msgspec is loaded. The
-types of the answers are in `vault_memory.contract`: the type checker finds a key that is missing,
-misspelt or too much.
+All others are as `contract.as_json` makes them.
 """
 
-from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, cast
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any
 
-from vault_memory.lazy import lazy_module
+from vault_memory.contract import as_json
 
 if TYPE_CHECKING:
-    import dataclasses
-
-    from vault_memory.context.blocks import ContextBlock
-    from vault_memory.contract import (
-        FreshnessJson,
-        RemainingJson,
-        answers,
-        edit_answers,
-        status_answers,
-    )
-    from vault_memory.conversations.calls import Recorded
+    from vault_memory.contract import answers, edit_answers
     from vault_memory.edits.conflict_copy import ConflictCopy, ResolvedConflict
-    from vault_memory.edits.edit_result import AppliedOp, Edit, RejectedOp
-    from vault_memory.edits.reports import Check, Ended, ThrownNote
-    from vault_memory.edits.versions import NoteVersion
     from vault_memory.forgetting.forget_text import Forgotten
     from vault_memory.learning.remember import Remembered
     from vault_memory.learning.runner import Slept
     from vault_memory.rules.edits.audit_record import Proposal, Record
-    from vault_memory.search.freshness import Freshness, SearchAnswer
-    from vault_memory.search.note_reports import IndexReport, NoteInfo, NoteText
+    from vault_memory.search.freshness import SearchAnswer
+    from vault_memory.search.note_reports import NoteList
     from vault_memory.search.results import Hit
-    from vault_memory.sync.report import Remark, SyncReport
-else:
-    dataclasses = lazy_module("dataclasses")
+    from vault_memory.sync.report import SyncReport
 
 ADVICE = {
     "identical": "discard",
@@ -60,14 +43,14 @@ def of_search(answer: "SearchAnswer") -> "answers.SearchAnswerJson":
     """Return the answer of `search`; it has `left_out` if anything was left out."""
     payload: answers.SearchAnswerJson = {
         "hits": [of_hit(hit) for hit in answer.hits],
-        "freshness": of_freshness(answer.freshness),
+        "freshness": as_json(answer.freshness),
     }
     if answer.left_out:
         payload["left_out"] = dict(answer.left_out)
     if answer.unknown_scopes:
         payload["unknown_scopes"] = list(answer.unknown_scopes)
     if answer.unknown_filters:
-        payload["unknown_filters"] = [row.as_json() for row in answer.unknown_filters]
+        payload["unknown_filters"] = as_json(answer.unknown_filters)
     if answer.words_missing:
         payload["words_missing"] = True
     if (survey := answer.survey) and survey.unclaimed:
@@ -93,10 +76,7 @@ def of_hit(hit: "Hit") -> "answers.HitJson":
         payload["ended"] = True
     if hit.copies > 1:
         payload["copies"] = hit.copies
-        payload["also"] = [
-            {"note": copy.note, "lines": list(copy.lines), "date": copy.date}
-            for copy in hit.also[:MOST_ALSO]
-        ]
+        payload["also"] = as_json(hit.also[:MOST_ALSO])
     if hit.state:
         payload["state"] = hit.state
     if hit.why is not None:
@@ -105,125 +85,18 @@ def of_hit(hit: "Hit") -> "answers.HitJson":
     return payload
 
 
-def of_context(block: "ContextBlock") -> "answers.ContextBlockJson":
-    """Return the answer of `context`."""
-    payload: answers.ContextBlockJson = {
-        "text": block.text,
-        "parts": [
-            {"kind": section.kind, "note": section.note, "chars": section.chars}
-            for section in block.parts
-        ],
-        "cut": [{"kind": cut.kind, "reason": cut.reason} for cut in block.cut],
-        "freshness": of_freshness(block.freshness),
-    }
-    if block.unknown_scopes:
-        payload["unknown_scopes"] = list(block.unknown_scopes)
-    return payload
+# ---- notes ---------------------------------------------------------------------------
 
 
-def of_freshness(freshness: "Freshness") -> "FreshnessJson":
-    """Return how current an answer is."""
-    payload: FreshnessJson = {
-        "stale_files": list(freshness.stale_files),
-        "semantic": freshness.semantic,
-        "reason": freshness.reason,
-    }
-    if freshness.missing_notes:
-        payload["missing_notes"] = freshness.missing_notes
-    return payload
-
-
-# ---- notes and the index -------------------------------------------------------------
-
-
-def of_index(report: "IndexReport") -> "status_answers.IndexReportJson":
-    """Return the answer of `index`."""
-    return cast("status_answers.IndexReportJson", dataclasses.asdict(report))
-
-
-def of_note(note: "NoteText") -> "answers.NoteTextJson":
-    """Return the answer of `read`."""
-    return {
-        "note": note.note,
-        "revision": note.revision,
-        "text": note.text,
-        "sections": list(note.sections),
-    }
-
-
-def of_notes(
-    notes: "Iterable[NoteInfo]", unknown_scopes: Sequence[str] = ()
-) -> "answers.NotesJson":
+def of_notes(notes: "NoteList") -> "answers.NotesJson":
     """Return the answer of `notes`."""
-    payload: answers.NotesJson = {
-        "notes": [
-            {
-                "note": note.note,
-                "scope": note.scope,
-                "kind": note.kind,
-                "revision": note.revision,
-                "bytes": note.bytes,
-            }
-            for note in notes
-        ]
-    }
-    if unknown_scopes:
-        payload["unknown_scopes"] = list(unknown_scopes)
+    payload: answers.NotesJson = {"notes": as_json(notes)}
+    if notes.unknown_scopes:
+        payload["unknown_scopes"] = list(notes.unknown_scopes)
     return payload
-
-
-def of_doctor(checks: "Sequence[Check]") -> "status_answers.DoctorJson":
-    """Return the answer of `doctor`."""
-    return {
-        "checks": [
-            {"name": check.name, "state": check.state, "reason": check.reason, "fix": check.fix}
-            for check in checks
-        ]
-    }
 
 
 # ---- edits ---------------------------------------------------------------------------
-
-
-def of_edit(edit: "Edit") -> "edit_answers.EditJson":
-    """Return the answer of the commands that edit a note, such as `append` and `undo`."""
-    return {
-        "note": edit.note,
-        "before": edit.before,
-        "after": edit.after,
-        "applied": [_applied(op) for op in edit.applied],
-        "rejected": [_rejected(op) for op in edit.rejected],
-        "proposed": [
-            {"op": dict(proposal.op), "id": proposal.id, "why": proposal.why}
-            for proposal in edit.proposed
-        ],
-        "pending": [
-            {
-                "op": dict(pending.op),
-                "reason": pending.reason,
-                "id": pending.id,
-                "explanation": pending.explanation,
-            }
-            for pending in edit.pending
-        ],
-        "audit_id": edit.audit_id,
-        "diff": edit.diff,
-        "summary": edit.summary,
-    }
-
-
-def _applied(op: "AppliedOp") -> "edit_answers.AppliedJson":
-    payload: edit_answers.AppliedJson = {"op": dict(op.op), "outcome": op.outcome}
-    if op.remark:
-        payload["remark"] = op.remark
-    return payload
-
-
-def _rejected(op: "RejectedOp") -> "edit_answers.RejectedJson":
-    payload: edit_answers.RejectedJson = {"op": op.op, "reason": op.reason}
-    if op.headings:
-        payload["headings"] = list(op.headings)
-    return payload
 
 
 def of_log(records: "Iterable[Record]", lost: list[str]) -> "edit_answers.LogJson":
@@ -243,39 +116,6 @@ def of_inbox(proposals: "Iterable[Proposal]") -> "edit_answers.InboxJson":
                 "state": proposal.state,
             }
             for proposal in proposals
-        ]
-    }
-
-
-def of_history(versions: "Sequence[NoteVersion]") -> "edit_answers.HistoryJson":
-    """Return the answer of `history`."""
-    return {
-        "versions": [
-            {
-                "revision": version.revision,
-                "ts": version.ts,
-                "by": version.by,
-                "bytes": version.bytes,
-            }
-            for version in versions
-        ]
-    }
-
-
-def of_trash(notes: "Iterable[ThrownNote]") -> "edit_answers.TrashJson":
-    """Return the answer of `trash`."""
-    return {
-        "items": [
-            {
-                "id": note.id,
-                "note": note.note,
-                "ts": note.ts,
-                "bytes": note.bytes,
-                "revision": note.revision,
-                "outcome": note.outcome,
-                "why": note.why,
-            }
-            for note in notes
         ]
     }
 
@@ -335,29 +175,9 @@ def _copy(copy: "ConflictCopy") -> "edit_answers.CopyJson":
 # ---- conversations and memory --------------------------------------------------------
 
 
-def of_recorded(recorded: "Recorded") -> "answers.RecordedJson":
-    """Return the answer of `record`."""
-    return {"id": recorded.id, "note": recorded.note}
-
-
-def of_ended(ended: "Ended") -> "answers.EndedJson":
-    """Return the answer of `end-session`."""
-    return {
-        "committed": list(ended.committed),
-        "held": list(ended.held),
-        "dropped": list(ended.dropped),
-        "waiting": list(ended.waiting),
-    }
-
-
 def of_remembered(remembered: "Remembered") -> "answers.RememberedJson":
     """Return the answer of `remember`."""
-    answer: answers.RememberedJson = {
-        "outcome": remembered.outcome,
-        "id": remembered.id,
-        "note": remembered.note,
-        "reason": remembered.reason,
-    }
+    answer: answers.RememberedJson = as_json(remembered)
     if remembered.reason == "secret":
         answer["hint"] = SECRET_HINT
     return answer
@@ -372,59 +192,18 @@ def of_slept(slept: "Slept") -> "answers.SleepJson":
     }
 
 
-def of_forgotten(forgotten: "Forgotten") -> "answers.ForgottenJson":
+def of_forgotten(forgotten: "Forgotten") -> dict[str, Any]:
     """Return the answer of `forget`. The receipt contains nothing of the text."""
-    remaining: list[RemainingJson] = [
-        {"place": place.place, "why": place.why} for place in forgotten.remaining
-    ]
-    receipt: answers.ReceiptJson | None = None
-    if forgotten.receipt:
-        receipt = {
-            "id": forgotten.receipt.id,
-            "ts": forgotten.receipt.ts,
-            "places": forgotten.receipt.places,
-            "count": forgotten.receipt.count,
-        }
-    return {
-        "matches": forgotten.matches,
-        "removed": [
-            {"place": removed.place, "count": removed.count} for removed in forgotten.removed
-        ],
-        "remaining": remaining or 0,
-        "receipt": receipt,
-        "alike": [{"place": alike.place, "count": alike.count} for alike in forgotten.alike],
-        "in_memory": [{"pid": process.pid, "why": process.why} for process in forgotten.in_memory],
-    }
+    answer: dict[str, Any] = as_json(forgotten)
+    answer["remaining"] = as_json(forgotten.remaining) or 0
+    return answer
 
 
 # ---- sync ----------------------------------------------------------------------------
 
 
-def of_sync(report: "SyncReport") -> "status_answers.SyncReportJson":
+def of_sync(report: "SyncReport") -> dict[str, Any]:
     """Return the answer of `sync`."""
-    return {
-        "uploaded": report.uploaded,
-        "downloaded": report.downloaded,
-        "merged": report.merged,
-        "deleted_local": report.deleted_local,
-        "deleted_remote": report.deleted_remote,
-        "renamed_local": report.renamed_local,
-        "renamed_remote": report.renamed_remote,
-        "conflicts": report.conflicts,
-        "copies": list(report.copies),
-        "requests": report.requests,
-        "skipped": _remarks(report.skipped),
-        "held": _remarks(report.held),
-        "waiting": _remarks(report.waiting),
-        "failed": _remarks(report.failed),
-        "notes": _remarks(report.notes),
-        "open_conflicts": list(report.open_conflicts),
-        "planned": [{"path": act.path, "action": act.reason} for act in report.planned],
-    }
-
-
-def _remarks(remarks: "Iterable[Remark]") -> "list[status_answers.PathRemarkJson]":
-    return [{"path": remark.path, "reason": remark.reason} for remark in remarks]
-
-
-# ---- errors --------------------------------------------------------------------------
+    answer: dict[str, Any] = as_json(report)
+    answer["planned"] = [{"path": act.path, "action": act.reason} for act in report.planned]
+    return answer

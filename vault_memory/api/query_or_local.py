@@ -5,10 +5,11 @@ Both answers are of the JSON contract, so the faces do not need to know who answ
 
 from collections.abc import Mapping, Sequence
 from datetime import date
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from vault_memory.api import json_contract
 from vault_memory.api.daemon_client import BEHIND, PATIENCE_SECONDS, DaemonRefused, ask
+from vault_memory.contract import as_json
 from vault_memory.index.schema import has_vectors
 from vault_memory.lazy import lazy_module
 
@@ -78,7 +79,8 @@ def context(
     if prompt.strip() and memory.vault.config.recall.mode in MODES_WITH_MODEL:
         memory.warm()
     fresh: ContextOptions = {**options, "refresh": False}
-    return json_contract.of_context(memory.context(prompt, scopes=scopes, **fresh))
+    block = memory.context(prompt, scopes=scopes, **fresh)
+    return cast("ContextBlockJson", as_json(block))
 
 
 def all_scopes(memory: "VaultMemory", progress: "Progress | None" = None) -> list[str]:

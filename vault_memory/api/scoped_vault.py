@@ -11,6 +11,7 @@ from msgspec.structs import asdict
 
 from vault_memory.api import json_contract, read_request
 from vault_memory.api.redact_paths import folders_of, without_paths
+from vault_memory.contract import as_json
 from vault_memory.errors import NoteNotFound, UsageError
 from vault_memory.lazy import lazy_module
 from vault_memory.rules.paths.caller import Caller
@@ -102,21 +103,24 @@ class ScopedVault:
         recorded = self._memory.record_turn(
             user=self.caller.user, channel=self.caller.channel or None, **asdict(request)
         )
-        return json_contract.of_recorded(recorded)
+        answer: answers.RecordedJson = as_json(recorded)
+        return answer
 
     def end_session(self, request: "requests.SessionRequest") -> "answers.EndedJson":
         """Say that a conversation is over."""
         ended = self._memory.end_session(
             request.session, user=self.caller.user, channel=self.caller.channel or None
         )
-        return json_contract.of_ended(ended)
+        answer: answers.EndedJson = as_json(ended)
+        return answer
 
     def compact(self, request: "requests.CompactRequest") -> "answers.CompactedJson":
         """Sum a conversation up, and end it."""
         compacted = self._memory.learning.compact(
             request.session, request.text, user=self.caller.user, channel=self.caller.channel
         )
-        return compacted.as_json()
+        answer: answers.CompactedJson = as_json(compacted)
+        return answer
 
     # ---- memory ----------------------------------------------------------------------
 
@@ -203,7 +207,7 @@ class ScopedVault:
         # people have.
         if not self.may_read(path):
             raise NoteNotFound(path)
-        answer = json_contract.of_note(self._memory.read(path))
+        answer: answers.NoteTextJson = as_json(self._memory.read(path))
         if path.endswith(".jsonl"):
             answer["text"] = said_secrets.masked_lines(self._memory, answer["text"])
         return answer

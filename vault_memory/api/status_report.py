@@ -2,6 +2,7 @@
 
 from typing import TYPE_CHECKING
 
+from vault_memory.contract import as_json
 from vault_memory.errors import VaultMemoryError
 from vault_memory.index.properties import property_values
 
@@ -105,15 +106,8 @@ def _pending(memory: "VaultMemory") -> "list[PendingWriteJson]":
     except VaultMemoryError:
         # The disk is full: the other keys of the status are still right.
         return []
-    return [
-        {
-            "note": write.note,
-            "reason": write.reason,
-            "id": write.id,
-            "explanation": write.explanation,
-        }
-        for write in writes
-    ]
+    answer: list[PendingWriteJson] = as_json(writes)
+    return answer
 
 
 def _conflicts(memory: "VaultMemory") -> int:

@@ -7,14 +7,11 @@ from vault_memory.cli import edit_rendering
 from vault_memory.cli.edit_rendering import PENDING
 from vault_memory.cli.options import Context
 from vault_memory.cli.terminal import styled
-from vault_memory.lazy import lazy_module
+from vault_memory.contract import as_json
 
 if TYPE_CHECKING:
-    from vault_memory.api import json_contract
     from vault_memory.edits.edit_result import Edit
     from vault_memory.rules.edits.audit_record import Record
-else:
-    json_contract = lazy_module("vault_memory.api.json_contract")
 
 __all__ = [
     "PENDING",
@@ -31,19 +28,17 @@ __all__ = [
 
 def exit_code_of(edit: "Edit") -> int:
     """Return 75 for a pending edit, 1 when every op was refused, else 0."""
-    return edit_rendering.exit_code_of(json_contract.of_edit(edit))
+    return edit_rendering.exit_code_of(as_json(edit))
 
 
 def exit_code_of_ops(edit: "Edit") -> int:
     """Return the exit code of ops by hand."""
-    return edit_rendering.exit_code_of_ops(json_contract.of_edit(edit))
+    return edit_rendering.exit_code_of_ops(as_json(edit))
 
 
 def emit_edit(context: Context, edit: "Edit", *, dry_run: bool = False) -> None:
     """Print the report of an edit to stdout, and the id of its audit record to stderr."""
-    answer = json_contract.of_edit(edit)
-    if edit.from_disk:
-        answer["from_disk"] = edit.from_disk
+    answer = as_json(edit)
     context.emit(answer, lambda: edit_rendering.text_of(answer, painted))
     remark = edit_rendering.remark_of(answer, dry_run=dry_run)
     if remark and not context.json:

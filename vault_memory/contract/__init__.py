@@ -2,12 +2,12 @@
 
 `requests` has what a caller may say. `answers`, `edit_answers`, `setup_answers` and
 `status_answers` have what the calls and commands return. `tool_answers` has the same for a model,
-in quotations. Each type describes and limits its fields, so the OpenAPI document, the schemas of
+in quotations. `as_json` makes answers of what the calls return. Each type describes and limits its fields, so the OpenAPI document, the schemas of
 the MCP tools and the checks of arguments cannot differ. This module holds the words and the small
 shapes that the others share. It imports nothing that takes time: a hook loads it.
 """
 
-from typing import Literal, NotRequired, TypedDict
+from typing import Any, Literal, NotRequired, TypedDict
 
 NoteKind = Literal[
     "user",
@@ -110,3 +110,32 @@ class RemainingJson(TypedDict):
 
     place: str
     why: str
+
+
+def as_json(value: Any) -> Any:
+    """Return a value as JSON has it: the fields of a record are the keys, in their order.
+
+    A named tuple leaves out the fields that have their default. A data class names in `IF_ANY` those
+    that it leaves out unless they say something, and in `HIDDEN` those that JSON never has.
+    """
+    if value is None or isinstance(value, str | int | float):
+        return value
+    if hasattr(value, "items"):
+        return {key: as_json(member) for key, member in value.items()}
+    names = _keys_of(value)
+    if names is None:
+        return [as_json(member) for member in value]
+    return {name: as_json(getattr(value, name)) for name in names}
+
+
+def _keys_of(value: Any) -> list[str] | None:
+    """Return the fields of a record that its JSON has; None for a list."""
+    if hasattr(value, "_fields"):
+        defaults = value._field_defaults
+        left_out = {name for name in defaults if getattr(value, name) == defaults[name]}
+        return [name for name in value._fields if name not in left_out]
+    if hasattr(value, "__dataclass_fields__"):
+        empty = {name for name in getattr(value, "IF_ANY", ()) if not getattr(value, name)}
+        left_out = empty.union(getattr(value, "HIDDEN", ()))
+        return [name for name in value.__dataclass_fields__ if name not in left_out]
+    return None

@@ -164,22 +164,6 @@ class NotesJson(TypedDict):
     unknown_scopes: NotRequired[UnknownScopes]
 
 
-class LinkJson(TypedDict):
-    """A link in a note; `note` is the path that it leads to, null for a broken one."""
-
-    target: str
-    note: str | None
-
-
-class LinksJson(TypedDict):
-    """The links of a note, and the notes that link to it."""
-
-    note: str
-    outgoing: list[LinkJson]
-    incoming: list[str]
-    broken: list[str]
-
-
 class NoteTextJson(TypedDict):
     """A note as it is now."""
 
@@ -395,40 +379,6 @@ class EntityJson(TypedDict):
     mentions: Count
     hits: list[HitJson]
     unknown_scopes: NotRequired[UnknownScopes]
-
-
-class AlikeJson(TypedDict):
-    """A place with text that reads alike and is written otherwise. It stays."""
-
-    place: str
-    count: Count
-
-
-class InMemoryJson(TypedDict):
-    """A running process that may still have a forgotten text in its memory."""
-
-    pid: int
-    why: str
-
-
-class ReceiptJson(TypedDict):
-    """That something was forgotten. It says nothing of what that was."""
-
-    id: str
-    ts: str
-    places: Count
-    count: Count
-
-
-class ForgottenJson(TypedDict):
-    """What `forget` did. `remaining` is 0 when nothing remains."""
-
-    matches: Count
-    removed: list[RemovedJson]
-    remaining: list[RemainingJson] | Literal[0]
-    receipt: ReceiptJson | None
-    alike: list[AlikeJson]
-    in_memory: list[InMemoryJson]
 
 
 class RetractedPlaceJson(RemovedJson):

@@ -4,7 +4,7 @@ from typing import Annotated, Any, NotRequired, TypedDict
 
 from msgspec import Meta
 
-from vault_memory.contract.fields import Count, Diff, Revision
+from vault_memory.contract.fields import Diff, Revision
 
 
 class AppliedJson(TypedDict):
@@ -139,39 +139,6 @@ class InboxJson(TypedDict):
     """The proposals that wait."""
 
     items: list[ProposalJson]
-
-
-class VersionJson(TypedDict):
-    """A stored version of a note."""
-
-    revision: Revision
-    ts: str
-    by: str
-    bytes: Count
-
-
-class HistoryJson(TypedDict):
-    """The stored versions of a note, newest first."""
-
-    versions: list[VersionJson]
-
-
-class ThrownNoteJson(TypedDict):
-    """A note or a conflict copy in the trash."""
-
-    id: str
-    note: str
-    ts: str
-    bytes: Count
-    revision: str
-    outcome: str
-    why: str
-
-
-class TrashJson(TypedDict):
-    """The notes in the trash, or the one that was restored."""
-
-    items: list[ThrownNoteJson]
 
 
 class ConflictJson(TypedDict):

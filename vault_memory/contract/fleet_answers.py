@@ -1,8 +1,7 @@
 """What the commands return that manage a fleet."""
 
-from typing import TypedDict
+from typing import Any, TypedDict
 
-from vault_memory.contract.answers import ForgottenJson
 from vault_memory.contract.fields import Count
 
 
@@ -74,7 +73,7 @@ class FleetForgottenJson(TypedDict):
     was deleted. `unreached` names what may still have the text.
     """
 
-    forgotten: ForgottenJson
+    forgotten: dict[str, Any]
     versions: Count
     hosts: list[str]
     unreached: list[str]

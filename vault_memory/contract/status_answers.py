@@ -8,25 +8,6 @@ from vault_memory.contract import SemanticState, SyncState
 from vault_memory.contract.fields import Count, Day
 
 
-class IndexReportJson(TypedDict):
-    """What an update of the index changed."""
-
-    notes: Count
-    changed: Count
-    removed: Count
-    chunks_added: Count
-    chunks_kept: Count
-    chunks_removed: Count
-    embedded: Count
-    seconds: float
-    missing_notes: Annotated[
-        Count, Meta(description="Notes of a vault with too many files, not indexed")
-    ]
-    encodings: Annotated[
-        dict[str, str], Meta(description="Notes that are no UTF-8: search reads them, edits do not")
-    ]
-
-
 class NoteCountsJson(TypedDict):
     """How many notes there are, and how many chunks they have."""
 
@@ -64,55 +45,11 @@ class StatsJson(TypedDict):
     index_bytes: NotRequired[Count]
 
 
-class CheckJson(TypedDict):
-    """One check of `doctor`."""
-
-    name: str
-    state: Literal["ok", "warn", "fail"]
-    reason: str
-    fix: str
-
-
-class DoctorJson(TypedDict):
-    """The checks of `doctor`."""
-
-    checks: list[CheckJson]
-
-
 class PathRemarkJson(TypedDict):
     """A remark about one path; the path is empty when it is about all of them."""
 
     path: str
     reason: str
-
-
-class PlannedActionJson(TypedDict):
-    """What a dry run of `sync` would do."""
-
-    path: str
-    action: str
-
-
-class SyncReportJson(TypedDict):
-    """What a sync did on both sides, and what remains."""
-
-    uploaded: Count
-    downloaded: Count
-    merged: Count
-    deleted_local: Count
-    deleted_remote: Count
-    renamed_local: Count
-    renamed_remote: Count
-    conflicts: Count
-    copies: list[str]
-    requests: Count
-    skipped: list[PathRemarkJson]
-    held: list[PathRemarkJson]
-    waiting: list[PathRemarkJson]
-    failed: list[PathRemarkJson]
-    notes: list[PathRemarkJson]
-    open_conflicts: list[str]
-    planned: list[PlannedActionJson]
 
 
 class SyncStatusJson(TypedDict):

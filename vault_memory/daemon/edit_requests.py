@@ -10,8 +10,9 @@ from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from vault_memory.api import json_contract, read_request
+from vault_memory.api import read_request
 from vault_memory.api.exchange import setup_of
+from vault_memory.contract import as_json
 from vault_memory.contract.requests import EditCall, RecordCall
 from vault_memory.daemon.socket_server import Call
 from vault_memory.errors import UsageError, VaultMemoryError
@@ -111,7 +112,8 @@ def _apply(memory: "VaultMemory", arguments: Mapping[str, Any]) -> "EditJson":
         dry_run=call.dry_run,
         now=call.now,
     )
-    return json_contract.of_edit(edit)
+    answer: EditJson = as_json(edit)
+    return answer
 
 
 def record_turn(memory: "VaultMemory", arguments: Mapping[str, Any]) -> "RecordedJson":
@@ -132,7 +134,8 @@ def record_turn(memory: "VaultMemory", arguments: Mapping[str, Any]) -> "Recorde
         chance=chance,
         again=call.again,
     )
-    return json_contract.of_recorded(turn)
+    answer: RecordedJson = as_json(turn)
+    return answer
 
 
 def _unknown_names(memory: "VaultMemory", arguments: Mapping[str, Any]) -> dict[str, Any]:

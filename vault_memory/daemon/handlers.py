@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any, Protocol
 
 from vault_memory.api import json_contract, read_request
+from vault_memory.contract import as_json
 from vault_memory.contract.requests import ContextCall, SearchCall
 from vault_memory.daemon.read_barrier import Behind
 from vault_memory.daemon.socket_server import Call
@@ -114,9 +115,8 @@ class Calls:
         options = read_request.options(call) | {"refresh": False}
         self._catch_up()
         with self._lock:
-            answer = json_contract.of_context(
-                self._memory.context(call.prompt, scopes=call.scopes, **options)
-            )
+            block = self._memory.context(call.prompt, scopes=call.scopes, **options)
+        answer: ContextBlockJson = as_json(block)
         notes = [block["note"] for block in answer["parts"]]
         self._mark_stale(answer["freshness"], notes)
         return answer

@@ -14,6 +14,8 @@ from vault_memory.rules.edits.op_words import explained
 class AppliedOp:
     """An op that was applied, or had nothing to do."""
 
+    IF_ANY = ("remark",)
+
     op: Mapping[str, object]
     outcome: str
     """applied, noop_dup or noop_no_match"""
@@ -24,6 +26,8 @@ class AppliedOp:
 @dataclass(frozen=True, slots=True)
 class RejectedOp:
     """An op that was refused."""
+
+    IF_ANY = ("headings",)
 
     op: object
     reason: str
@@ -55,6 +59,8 @@ class PendingOp:
 @dataclass(frozen=True, slots=True)
 class Edit:
     """What a command did to a note."""
+
+    IF_ANY = ("from_disk",)
 
     note: str
     before: str | None

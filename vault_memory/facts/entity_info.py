@@ -120,6 +120,8 @@ class FactChange:
 class About:
     """Everything that the vault knows of a person or a thing."""
 
+    IF_ANY = ("unknown_scopes",)
+
     name: str
     type: str
     aliases: tuple[str, ...]

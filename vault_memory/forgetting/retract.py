@@ -9,13 +9,13 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from vault_memory.contract import as_json
 from vault_memory.errors import NoteNotFound, NoteUnreadable, UsageError
 from vault_memory.lazy import lazy_module
 from vault_memory.markdown.document import parse
 from vault_memory.rules.edits.ops import Remove
 
 if TYPE_CHECKING:
-    from vault_memory.contract import RemainingJson
     from vault_memory.contract.answers import RetractedJson
     from vault_memory.edits.calls import EditCalls, EditOptions
     from vault_memory.edits.edit_result import Edit
@@ -86,21 +86,9 @@ class TakenBack:
 
     def as_json(self) -> "RetractedJson":
         """Returns the result with the keys that `forget` has in the JSON contract."""
-        remaining: list[RemainingJson] = [
-            {"place": residue.place, "why": residue.why} for residue in self.remaining
-        ]
-        return {
-            "matches": self.matches,
-            "removed": [
-                {"place": removed.place, "count": removed.count, "audit_id": removed.audit_id}
-                for removed in self.removed
-            ],
-            "proposed": [
-                {"place": proposed.place, "count": proposed.count, "inbox": proposed.inbox}
-                for proposed in self.proposed
-            ],
-            "remaining": remaining or 0,
-        }
+        answer: RetractedJson = as_json(self)
+        answer["remaining"] = as_json(self.remaining) or 0
+        return answer
 
 
 def take_back(

@@ -66,6 +66,8 @@ def index_report(
 class NoteText:
     """A note as it is now. `text` is decoded, whatever encoding its bytes have."""
 
+    HIDDEN = ("raw",)
+
     note: str
     revision: str
     text: str

@@ -3,16 +3,13 @@
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from difflib import get_close_matches
 from functools import partial
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from vault_memory.index import fts_search
 from vault_memory.index.filters import Filters
 from vault_memory.index.properties import property_filters, property_values
 from vault_memory.index.store import Index
 from vault_memory.markdown.properties.note_properties import Sort, clean_tag, folded_value
-
-if TYPE_CHECKING:
-    from vault_memory.contract.fields import UnknownFilterJson
 
 MOST_NEAR = 3
 SIMILAR = 0.6
@@ -26,10 +23,6 @@ class UnknownFilter(NamedTuple):
     value: str
     near: tuple[str, ...]
     """similar names that there are, the most similar first; of `kind` all kinds that there are"""
-
-    def as_json(self) -> "UnknownFilterJson":
-        """Return the filter as the JSON contract has it."""
-        return {"filter": self.filter, "value": self.value, "near": list(self.near)}
 
 
 def unknown_filters(

@@ -38,7 +38,7 @@ from vault_memory.sync.status import mark_of
 from vault_memory.sync.sync_errors import NotTwoWay
 
 if TYPE_CHECKING:
-    from vault_memory.contract.setup_answers import CapabilitiesJson, RemoteTestJson
+    from vault_memory.contract.setup_answers import RemoteTestJson
     from vault_memory.remote import login as remote_login
     from vault_memory.remote import remotes
     from vault_memory.remote.login import Granted
@@ -117,28 +117,9 @@ class RemoteTest:
             "milliseconds": self.milliseconds,
             "created": self.created,
             "two_way": self.traits.two_way,
-            "traits": _capabilities(self.traits),
+            "traits": asdict(self.traits),  # type: ignore[typeddict-item]
             "words": self.words,
         }
-
-
-def _capabilities(traits: Capabilities) -> "CapabilitiesJson":
-    return {
-        "etags": traits.etags,
-        "conditional_create": traits.conditional_create,
-        "conditional_put": traits.conditional_put,
-        "conditional_delete": traits.conditional_delete,
-        "conditional_move": traits.conditional_move,
-        "etag_in_put": traits.etag_in_put,
-        "recursive_etags": traits.recursive_etags,
-        "fileids": traits.fileids,
-        "checksums": traits.checksums,
-        "normalises_names": traits.normalises_names,
-        "infinity": traits.infinity,
-        "versions": traits.versions,
-        "bulk": traits.bulk,
-        "trash": traits.trash,
-    }
 
 
 def find_remote(url: str, remote: RemoteSettings) -> str:

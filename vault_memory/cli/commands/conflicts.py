@@ -10,6 +10,7 @@ import click
 from vault_memory.cli.options import Context, NamedScopes, common, dry_run, grouped, scoped
 from vault_memory.cli.rendering import PENDING, coloured_diff
 from vault_memory.cli.terminal import styled
+from vault_memory.contract import as_json
 from vault_memory.errors import UsageError
 from vault_memory.lazy import lazy_module
 
@@ -230,14 +231,14 @@ def trash(context: Context, action: str | None, thrown_id: str | None) -> int:
         if thrown_id is None:
             notes = memory.conflicts.trash()
             context.emit(
-                json_contract.of_trash(notes),
+                {"items": as_json(notes)},
                 lambda: "\n".join(map(_trashed, notes)) or "the trash is empty",
             )
             return 0
         restored = memory.conflicts.untrash(thrown_id, now=context.now)
     why = f" ({restored.why})" if restored.why else ""
     context.emit(
-        json_contract.of_trash([restored]), lambda: f"{restored.outcome}: {restored.note}{why}"
+        {"items": as_json([restored])}, lambda: f"{restored.outcome}: {restored.note}{why}"
     )
     return PENDING if restored.outcome == "pending" else 0
 

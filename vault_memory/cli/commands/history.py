@@ -8,6 +8,7 @@ from vault_memory.cli import edit_rendering
 from vault_memory.cli.note_names import of_named_note
 from vault_memory.cli.options import Context, common, dry_run
 from vault_memory.cli.rendering import emit_edit, exit_code_of, painted, record_block
+from vault_memory.contract import as_json
 from vault_memory.errors import NoteNotFound, UsageError
 from vault_memory.lazy import lazy_module
 
@@ -115,7 +116,7 @@ def _is_whole(memory: "VaultMemory", record_id: str) -> bool:
 
 def _confirm_undo(context: Context, memory: "VaultMemory", record_id: str) -> None:
     """Show what an id would undo, and ask. Raises click.Abort for a no."""
-    preview = json_contract.of_edit(memory.undo(record_id, dry_run=True, now=context.now))
+    preview = as_json(memory.undo(record_id, dry_run=True, now=context.now))
     context.line(edit_rendering.text_of(preview, painted))
     click.confirm("Undo this change?", abort=True, err=True)
 
@@ -139,7 +140,7 @@ def history(context: Context, note: str) -> None:
         )
 
     context.emit(
-        json_contract.of_history(versions),
+        {"versions": as_json(versions)},
         human,
         view=lambda screen: record_views.versions_table(versions, screen),
     )
@@ -203,7 +204,7 @@ def _version_before(context: Context, memory: "VaultMemory", note: str) -> str:
     preview = of_named_note(
         memory, note, lambda path: memory.restore(path, revision, dry_run=True, now=context.now)
     )
-    text = edit_rendering.text_of(json_contract.of_edit(preview), painted)
+    text = edit_rendering.text_of(as_json(preview), painted)
     context.line(text)
     click.confirm(f"Restore the version of {earlier[0].ts}?", abort=True, err=True)
     return revision

@@ -9,15 +9,14 @@ from vault_memory.api.checks import some
 from vault_memory.cli import search_text
 from vault_memory.cli.layout_choice import layout_option, open_with_layout
 from vault_memory.cli.options import Context, common
+from vault_memory.contract import as_json
 from vault_memory.lazy import lazy_module
 
 if TYPE_CHECKING:
-    from vault_memory.api import json_contract
     from vault_memory.api.vault_memory import VaultMemory
     from vault_memory.cli.commands.everyday import inbox_review
     from vault_memory.search.note_reports import IndexReport
 else:
-    json_contract = lazy_module("vault_memory.api.json_contract")
     inbox_review = lazy_module("vault_memory.cli.commands.everyday.inbox_review")
 
 
@@ -46,7 +45,7 @@ def index(
         checked_paths = () if report.removed else paths
         missing = _paths_without_notes(memory, checked_paths)
     context.emit(
-        json_contract.of_index(report),
+        as_json(report),
         lambda: (
             f"{report.notes} notes: {report.changed} changed, {report.removed} removed; "
             f"chunks +{report.chunks_added} −{report.chunks_removed} ={report.chunks_kept}; "

@@ -9,6 +9,7 @@ from vault_memory.cli.note_names import of_named_note
 from vault_memory.cli.options import Context, NamedScopes, common, scoped
 from vault_memory.cli.remarks import print_unknown_scopes
 from vault_memory.cli.terminal import styled
+from vault_memory.contract import as_json
 from vault_memory.lazy import lazy_module
 
 if TYPE_CHECKING:
@@ -50,7 +51,7 @@ def read(context: Context, note: str, revision: str | None) -> None:
         else:
             text = of_named_note(memory, note, memory.read)
     if context.json:
-        context.emit(json_contract.of_note(text), str)
+        context.emit(as_json(text), str)
         return
     context.text(text.text)
     context.say(f"{text.note}  revision {text.revision}")
@@ -72,7 +73,9 @@ def links(context: Context, note: str) -> None:
     """
     with context.open() as memory:
         listed = memory.searcher.links(note)
-    context.emit(listed.as_json(), lambda: "\n".join(_link_lines(listed)))
+    context.emit(
+        as_json(listed) | {"broken": list(listed.broken)}, lambda: "\n".join(_link_lines(listed))
+    )
     context.say(listed.note)
 
 
@@ -99,7 +102,7 @@ def notes(context: Context, scopes: NamedScopes) -> None:
         lines = [f"{note.note:<{width}}  {note.kind:<10}  {note.scope}" for note in listed]
         return "\n".join(lines) or "no notes"
 
-    answer = json_contract.of_notes(listed, listed.unknown_scopes)
+    answer = json_contract.of_notes(listed)
     rows = [(note.note, note.kind, note.scope) for note in listed]
     context.emit(
         answer,

@@ -15,11 +15,11 @@ from vault_memory.cli.options import (
     scope_option,
     scoped,
 )
+from vault_memory.contract import as_json
 from vault_memory.errors import UsageError
 from vault_memory.lazy import lazy_module
 
 if TYPE_CHECKING:
-    from vault_memory.api import json_contract
     from vault_memory.contract import Origin, RecordMode, Role
     from vault_memory.contract.answers import HeldJson
     from vault_memory.edits.reports import Ended
@@ -29,7 +29,6 @@ if TYPE_CHECKING:
 else:
     policy_feedback = lazy_module("vault_memory.learning.policy.feedback")
     write_policy = lazy_module("vault_memory.rules.learning.write_policy")
-    json_contract = lazy_module("vault_memory.api.json_contract")
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,9 +104,7 @@ def record(context: Context, text: str, options: TurnOptions) -> None:
     with context.open(makes_names=records) as memory:
         turn = memory.record_turn(text=text, now=context.now, **asdict(options))
         memory.conversations.take_dropped()
-    context.emit(
-        json_contract.of_recorded(turn), lambda: f"{turn.id}  {turn.note}" if turn.id else ""
-    )
+    context.emit(as_json(turn), lambda: f"{turn.id}  {turn.note}" if turn.id else "")
     if not turn.id:
         context.say("not recorded")
 
@@ -128,7 +125,7 @@ def end_session(context: Context, session: str, user: str | None, channel: str |
         memory.conversations.take_dropped()
         sessions = memory.conversations.sessions.find(session, user or "", channel or "")
         ended = memory.end_session(session, user=user, channel=channel, now=context.now)
-    context.emit(json_contract.of_ended(ended), lambda: _ended_text(ended))
+    context.emit(as_json(ended), lambda: _ended_text(ended))
     if not sessions and not context.json:
         context.say(f"no turn was recorded in a conversation `{session}`")
 
@@ -161,7 +158,7 @@ def compact(
             session, text, user=user, channel=channel, now=context.now
         )
     context.emit(
-        compacted.as_json(),
+        as_json(compacted),
         lambda: f"{compacted.note}\n{compacted.preview}" if compacted.note else "",
     )
     if not compacted.note:

@@ -9,11 +9,12 @@ import click
 from vault_memory.addons import table
 from vault_memory.cli.layout_choice import layout_option, open_with_layout
 from vault_memory.cli.options import Context, common
+from vault_memory.contract import as_json
 from vault_memory.errors import ConfigError
 from vault_memory.lazy import lazy_module
 
 if TYPE_CHECKING:
-    from vault_memory.api import daemon_client, json_contract, query_or_local, vault_memory
+    from vault_memory.api import daemon_client, query_or_local, vault_memory
     from vault_memory.api import doctor as doctor_checks
     from vault_memory.cli import daemon_or_local
     from vault_memory.cli.views import check_lines, status_words
@@ -30,7 +31,6 @@ else:
     open_vault = lazy_module("vault_memory.search.open_vault")
     check_lines = lazy_module("vault_memory.cli.views.check_lines")
     status_words = lazy_module("vault_memory.cli.views.status_words")
-    json_contract = lazy_module("vault_memory.api.json_contract")
     daemon_client = lazy_module("vault_memory.api.daemon_client")
     daemon_or_local = lazy_module("vault_memory.cli.daemon_or_local")
     query_or_local = lazy_module("vault_memory.api.query_or_local")
@@ -108,7 +108,7 @@ def doctor(context: Context, fix: bool, layout: str | None) -> None:
     except ConfigError as error:
         checks = _checks_without_configuration(context, error)
     context.emit(
-        json_contract.of_doctor(checks),
+        {"checks": as_json(checks)},
         lambda: check_lines.checks_text(checks, None),
         view=lambda screen: check_lines.checks_text(checks, screen),
     )

@@ -4,6 +4,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from vault_memory.contract import as_json
+
 if TYPE_CHECKING:
     from vault_memory.contract import NightState
     from vault_memory.contract.answers import (
@@ -63,43 +65,15 @@ class CycleOutcome:
     """`id`, `note` and `kind` of each written candidate"""
     held: "list[HeldReasonJson]" = field(default_factory=list)
     """`id`, `reason` and `needs` of each candidate that waits"""
-    tokens: "TokensJson" = field(default_factory=no_tokens)
-    """what the questions of the scope cost this month"""
     dropped: "list[DroppedJson]" = field(default_factory=list)
     """`ref` (a turn) and `reason` of each candidate that is not kept"""
+    tokens: "TokensJson" = field(default_factory=no_tokens)
+    """what the questions of the scope cost this month"""
 
     def as_json(self) -> "ScopeNightJson":
         """Returns the entry of this scope in the answer of `sleep`."""
-        return {
-            "scope": self.scope,
-            "night": self.night,
-            "gathered": self.gathered,
-            "memories": self.memories,
-            "facts": self.facts,
-            "rules": self.rules,
-            "duplicates": self.duplicates,
-            "conflicts": self.conflicts,
-            "curated": self.curated,
-            "proposed": self.proposed,
-            "refused": self.refused,
-            "pruned": self.pruned,
-            "reflected": self.reflected,
-            "more": self.more,
-            "waiting": self.waiting,
-            "rung": self.rung,
-            "model": self.model,
-            "reason": self.reason,
-            "state": self.state,
-            "idle": self.idle,
-            "session": self.session,
-            "heard": self.heard,
-            "learned": list(self.learned),
-            "notes": list(self.notes),
-            "committed": list(self.committed),
-            "held": list(self.held),
-            "dropped": list(self.dropped),
-            "tokens": self.tokens,
-        }
+        entry: ScopeNightJson = as_json(self)
+        return entry
 
 
 @dataclass(frozen=True, slots=True)

@@ -24,7 +24,6 @@ from vault_memory.rules.learning.summaries.episodes import EpisodeRules, Existin
 from vault_memory.rules.paths import scope_notes
 
 if TYPE_CHECKING:
-    from vault_memory.contract.answers import CompactedJson
     from vault_memory.conversations.calls import ConversationCalls
     from vault_memory.conversations.sessions import Session
     from vault_memory.edits.calls import EditCalls
@@ -46,10 +45,6 @@ class Compacted(NamedTuple):
     note: str
     preview: str
     """its text, an item a line"""
-
-    def as_json(self) -> "CompactedJson":
-        """Returns the answer of `compact`."""
-        return {"id": self.id, "note": self.note, "preview": self.preview}
 
 
 NOTHING = Compacted("", "", "")

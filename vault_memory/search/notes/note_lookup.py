@@ -10,7 +10,7 @@ from vault_memory.markdown.properties.note_properties import folded_value, link_
 from vault_memory.search.unknown_filters import near_names
 
 if TYPE_CHECKING:
-    from vault_memory.contract.answers import LinksJson
+    pass
 
 MOST_NAMED = 5
 """Notes that an error lists"""
@@ -37,15 +37,6 @@ class NoteLinks(NamedTuple):
     def broken(self) -> tuple[str, ...]:
         """The targets that lead to no note."""
         return tuple(link.target for link in self.outgoing if link.note is None)
-
-    def as_json(self) -> "LinksJson":
-        """Return the links as the JSON contract has them."""
-        return {
-            "note": self.note,
-            "outgoing": [{"target": link.target, "note": link.note} for link in self.outgoing],
-            "incoming": list(self.incoming),
-            "broken": list(self.broken),
-        }
 
 
 def find_note(index: Index, name: str) -> str:

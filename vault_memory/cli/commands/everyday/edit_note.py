@@ -17,15 +17,12 @@ from vault_memory.cli.commands.edit import named_note
 from vault_memory.cli.commands.everyday.open_note import editor_command, start
 from vault_memory.cli.options import Context, common, dry_run
 from vault_memory.cli.rendering import emit_edit, exit_code_of
+from vault_memory.contract import as_json
 from vault_memory.edits.edit_errors import SaveConflict
 from vault_memory.errors import VaultMemoryError
-from vault_memory.lazy import lazy_module
 
 if TYPE_CHECKING:
-    from vault_memory.api import json_contract
     from vault_memory.edits.edit_result import Edit
-else:
-    json_contract = lazy_module("vault_memory.api.json_contract")
 
 DRAFTS = "drafts"
 """Folder in the state folder with the copies that are being edited, or that were kept"""
@@ -114,7 +111,7 @@ def edit(context: Context, note: str, dry_run: bool) -> int:
     if saved.applied or saved.pending:
         emit_edit(context, saved, dry_run=dry_run)
     else:
-        answer = json_contract.of_edit(saved)
+        answer = as_json(saved)
         context.emit(answer, lambda: f"`{draft.note}` was not changed")
     return exit_code_of(saved)
 

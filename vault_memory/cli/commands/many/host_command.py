@@ -13,6 +13,7 @@ import click
 from vault_memory.cli.listener_settings import NamedPlace, listener_settings, warn_if_unencrypted
 from vault_memory.cli.optional_dependencies import need
 from vault_memory.cli.options import Context, common, grouped
+from vault_memory.contract import as_json
 from vault_memory.errors import ConfigError, UsageError
 from vault_memory.lazy import lazy_module
 
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
     from starlette.types import ASGIApp
 
     from vault_memory import config as configuration
-    from vault_memory.api import daemon_client, json_contract
+    from vault_memory.api import daemon_client
     from vault_memory.cli.views import check_lines
     from vault_memory.config.sections import Config
     from vault_memory.config.server_sections import Serve
@@ -37,7 +38,6 @@ if TYPE_CHECKING:
     from vault_memory.http import listen
     from vault_memory.mcp import streamable_http
 else:
-    json_contract = lazy_module("vault_memory.api.json_contract")
     check_lines = lazy_module("vault_memory.cli.views.check_lines")
     configuration = lazy_module("vault_memory.config")
     daemon_client = lazy_module("vault_memory.api.daemon_client")
@@ -223,7 +223,7 @@ def _print_checks(context: Context, folder: Path) -> None:
     """Print what the checks say. Exits with 1 when one failed."""
     checks = list(host_doctor.checks(_status(folder)))
     context.emit(
-        json_contract.of_doctor(checks),
+        {"checks": as_json(checks)},
         lambda: check_lines.checks_text(checks, None),
         view=lambda screen: check_lines.checks_text(checks, screen),
     )
