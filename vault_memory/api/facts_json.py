@@ -2,11 +2,13 @@
 
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
+from datetime import date
 from typing import TYPE_CHECKING
 
 from vault_memory.api.json_contract import of_hit
 from vault_memory.contract import as_json
 from vault_memory.rules.facts import unclear
+from vault_memory.rules.facts.fact import ends
 
 if TYPE_CHECKING:
     from vault_memory.contract import about_answers, answers, edit_answers
@@ -14,29 +16,20 @@ if TYPE_CHECKING:
     from vault_memory.facts.known import Known
     from vault_memory.rules.facts.fact import Fact
 
+KEYS = (
+    "id subject predicate object valid_from valid_until temporary confidence ref origin scope ended"
+    " confirmed supersedes inferred"
+).split()
+"""The keys of a fact, in their order"""
+
 
 def of_fact(fact: "Fact", choice: Sequence[str] = ()) -> "answers.FactJson":
     """Return one fact. An inferred fact is on no page, so it has no text.
 
     `choice`: the values between which a person has to decide.
     """
-    entry: answers.FactJson = {
-        "id": fact.id,
-        "subject": fact.subject,
-        "predicate": fact.predicate,
-        "object": fact.object,
-        "valid_from": fact.valid_from.isoformat() if fact.valid_from else None,
-        "valid_until": fact.valid_until.isoformat() if fact.valid_until else None,
-        "temporary": fact.temporary,
-        "confidence": fact.confidence,
-        "ref": fact.ref,
-        "origin": fact.origin,
-        "scope": fact.scope,
-        "ended": fact.struck,
-        "confirmed": fact.confirmed,
-        "supersedes": fact.supersedes,
-        "inferred": not fact.text,
-    }
+    values = as_json(fact) | {"ended": fact.struck, "inferred": not fact.text}
+    entry: answers.FactJson = {name: values[name] for name in KEYS}  # type: ignore[assignment]
     if choice:
         entry["unclear"] = list(choice)
     return entry
@@ -46,6 +39,11 @@ def _with_choices(facts: "Iterable[Fact]") -> "list[answers.FactJson]":
     facts = list(facts)
     choices = unclear.unclear_values(facts)
     return [of_fact(fact, choices.get(fact.id, ())) for fact in facts]
+
+
+def past(facts: "Iterable[Fact]") -> "list[Fact]":
+    """Return the facts that have ended, or have a last day."""
+    return [fact for fact in facts if fact.struck or ends(fact) < date.max]
 
 
 def of_facts(facts: "Iterable[Fact]", unknown_scopes: Sequence[str] = ()) -> "answers.FactsJson":

@@ -233,12 +233,8 @@ class ScopedVault:
             listed = memory.facts(scopes=scopes, entity=request.name, on=request.on)
             answer["facts"] = facts_json.of_facts(listed)["facts"]
         if request.past:
-            past = [
-                fact
-                for fact in memory.timeline(request.name, scopes=scopes)
-                if fact.struck or fact.valid_until
-            ]
-            answer["timeline"] = facts_json.of_facts(past)["facts"]
+            timeline = memory.timeline(request.name, scopes=scopes)
+            answer["timeline"] = facts_json.of_facts(facts_json.past(timeline))["facts"]
         return answer
 
     def correct_fact(self, request: "requests.CorrectArguments") -> "answers.FactChangeJson":

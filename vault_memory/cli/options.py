@@ -16,6 +16,7 @@ from vault_memory.errors import UsageError
 from vault_memory.lazy import lazy_module
 
 if TYPE_CHECKING:
+    from datetime import date
     from pathlib import Path
 
     from vault_memory.api import vault_memory
@@ -354,14 +355,14 @@ def named_scopes(users: Sequence[str], channels: Sequence[str], groups: Sequence
     return [f"{kind}:{name}" for kind, names in kinds for name in names]
 
 
-def iso_day(ctx: click.Context, parameter: click.Parameter, value: str | None) -> str | None:
-    """Check the value of a date option, and return it as ISO 8601."""
+def day(ctx: click.Context, parameter: click.Parameter, value: str | None) -> "date | None":
+    """Return the value of a date option."""
     if value is None:
         return None
     from datetime import date
 
     try:
-        return date.fromisoformat(value).isoformat()
+        return date.fromisoformat(value)
     except ValueError:
         raise UsageError(
             f"`{parameter.opts[0]} {value}` is not a date", hint="write it like 2026-01-31"

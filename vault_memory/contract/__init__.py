@@ -122,6 +122,8 @@ def as_json(value: Any) -> Any:
         return value
     if hasattr(value, "items"):
         return {key: as_json(member) for key, member in value.items()}
+    if hasattr(value, "isoformat"):
+        return value.isoformat()
     names = _keys_of(value)
     if names is None:
         return [as_json(member) for member in value]

@@ -16,6 +16,7 @@ from vault_memory.rules.facts.fact import (
     Fact,
     begins,
     current,
+    ends,
     folded,
     folded_facts,
     identified,
@@ -155,7 +156,7 @@ def held_on(facts: Iterable[Fact], day: date, single: Iterable[str]) -> list[Fac
 def in_time(facts: Iterable[Fact], day: date, single: Iterable[str]) -> list[Fact]:
     """Returns all facts with their validity on a day, the oldest first."""
     history = [fact for group in by_scope(facts) for fact in folded_facts(group, day, single)]
-    return sorted(history, key=lambda fact: (begins(fact), fact.valid_until or date.max))
+    return sorted(history, key=lambda fact: (begins(fact), ends(fact)))
 
 
 def about(
@@ -217,10 +218,9 @@ def check(fact: Fact) -> None:
             "a fact has a subject, a predicate and an object", hint="such as alice works_at Acme"
         )
     # Fault: an interval that ends before it begins would hold on no day.
-    if fact.valid_from and fact.valid_until and fact.valid_from > fact.valid_until:
+    if begins(fact) > ends(fact):
         raise UsageError(
-            f"a fact cannot end on {fact.valid_until}, before it begins",
-            hint="give the days in order",
+            f"a fact cannot end on {ends(fact)}, before it begins", hint="give the days in order"
         )
     # Fault: a confidence above 1 would outweigh each other fact.
     if not 0 <= fact.confidence <= 1:

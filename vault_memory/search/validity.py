@@ -85,7 +85,7 @@ class _Rivals(NamedTuple):
 def _follows(fact: Fact, older: Fact, single: Collection[str]) -> bool:
     if fact.predicate in single or fact.supersedes == older.id:
         return True
-    return older.valid_until is not None and fact.valid_from == older.valid_until
+    return facts_fact.ends(older) == fact.valid_from
 
 
 def by_validity(

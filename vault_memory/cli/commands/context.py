@@ -1,13 +1,12 @@
 """`context`: the memory that a bot gets for a prompt."""
 
-from datetime import date
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from vault_memory.cli import search_text
 from vault_memory.cli.daemon_or_local import answer_context
-from vault_memory.cli.options import Context, NamedScopes, common, iso_day, private, scoped
+from vault_memory.cli.options import Context, NamedScopes, common, day, private, scoped
 from vault_memory.cli.remarks import print_freshness, print_unknown_scopes
 from vault_memory.errors import UsageError
 
@@ -35,7 +34,7 @@ if TYPE_CHECKING:
     help="The task that the user has just confirmed; it comes last in the block.",
 )
 @click.option(
-    "--as-of", callback=iso_day, metavar="DATE", help="The block as it was at the end of this day."
+    "--as-of", callback=day, metavar="DATE", help="The block as it was at the end of this day."
 )
 @click.option(
     "--all",
@@ -78,12 +77,10 @@ def context(
         raise UsageError(
             "--all excludes --user, --channel and --group", hint="give either --all or names"
         )
-    day = options.pop("as_of")
     chosen = {name: value for name, value in options.items() if value is not None}
     block_options: ContextOptions = {
         "private": private or everything,
         "now": context.now,
-        "as_of": date.fromisoformat(day) if day else None,
         **chosen,  # type: ignore[typeddict-item]
     }
     answer = answer_context(context, " ".join(prompt), names, block_options, everything=everything)

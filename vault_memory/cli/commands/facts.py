@@ -2,7 +2,7 @@
 
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from datetime import date
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -13,10 +13,10 @@ from vault_memory.cli.options import (
     Context,
     NamedScopes,
     common,
+    day,
     dry_run,
     edit_source,
     grouped,
-    iso_day,
     scoped,
 )
 from vault_memory.cli.rendering import emit_edit, exit_code_of
@@ -68,7 +68,7 @@ def changing(function: Function) -> Function:
 @click.command()
 @click.option("--entity", metavar="NAME", help="Only facts about this person or thing.")
 @click.option(
-    "--on", callback=iso_day, metavar="DATE", help="The facts that held on this day, as known now."
+    "--on", callback=day, metavar="DATE", help="The facts that held on this day, as known now."
 )
 @click.option(
     "--below",
@@ -80,7 +80,7 @@ def changing(function: Function) -> Function:
 @common
 @click.pass_obj
 def facts(
-    context: Context, entity: str | None, on: str | None, below: float | None, scopes: NamedScopes
+    context: Context, entity: str | None, on: date | None, below: float | None, scopes: NamedScopes
 ) -> None:
     """List the facts that hold now, with their ids.
 
@@ -94,11 +94,7 @@ def facts(
     """
     with context.open() as memory:
         listed = memory.facts(
-            scopes=scopes.names_or_all(memory),
-            entity=entity,
-            on=_day(on),
-            below=below,
-            now=context.now,
+            scopes=scopes.names_or_all(memory), entity=entity, on=on, below=below, now=context.now
         )
     answer = facts_json.of_facts(listed, listed.unknown_scopes)
     context.emit(
@@ -165,31 +161,6 @@ def _entity_text(info: "About") -> str:
     return "\n".join(lines)
 
 
-@dataclass(frozen=True, slots=True)
-class NewFact:
-    """A fact as the command line gives it. Days are ISO 8601."""
-
-    subject: str | None
-    predicate: str | None
-    object: str | None
-    valid_from: str | None
-    valid_until: str | None
-    temporary: bool
-    confidence: float
-    ref: str
-    origin: str
-
-    def arguments(self) -> dict[str, Any]:
-        """Return the arguments of the call; asks for missing parts on a terminal."""
-        arguments = asdict(self)
-        for name in ("subject", "predicate", "object"):
-            arguments[name] = arguments[name] or _ask_for(name)
-        return arguments | {
-            "valid_from": _day(self.valid_from),
-            "valid_until": _day(self.valid_until),
-        }
-
-
 @click.command("add-fact")
 @click.argument("subject", required=False)
 @click.argument("predicate", required=False)
@@ -198,14 +169,14 @@ class NewFact:
     "--from",
     "valid_from",
     metavar="DATE",
-    callback=iso_day,
+    callback=day,
     help="The first day on which the fact holds.",
 )
 @click.option(
     "--until",
     "valid_until",
     metavar="DATE",
-    callback=iso_day,
+    callback=day,
     help="The last day on which the fact holds.",
 )
 @click.option(
@@ -224,8 +195,7 @@ class NewFact:
 @scoped
 @common
 @click.pass_obj
-@grouped(NewFact, "fact")
-def add_fact(context: Context, fact: NewFact, change: ChangeOptions, scopes: NamedScopes) -> int:
+def add_fact(context: Context, /, change: ChangeOptions, scopes: NamedScopes, **fact: Any) -> int:
     """Add the fact SUBJECT PREDICATE OBJECT. On a terminal the command asks for missing parts.
 
     Some predicates, such as works_at and lives_in, have one value at a time: a new value
@@ -235,35 +205,14 @@ def add_fact(context: Context, fact: NewFact, change: ChangeOptions, scopes: Nam
     Example:
       vault-memory add-fact alice works_at Acme --from 2026-03-01
     """
-    arguments = fact.arguments()
+    for name in ("subject", "predicate", "object"):
+        fact[name] = fact[name] or _ask_for(name)
     with context.open(makes_names=True) as memory:
-        scope = _scope(memory, arguments["subject"], scopes.names())
+        scope = _scope(memory, fact["subject"], scopes.names())
         result = memory.add_fact(
-            **arguments, scope=scope, source=change.source, dry_run=change.dry_run, now=context.now
+            **fact, scope=scope, source=change.source, dry_run=change.dry_run, now=context.now
         )
     return _emit(context, result, change.dry_run)
-
-
-@dataclass(frozen=True, slots=True)
-class Correction:
-    """The correct parts of a fact; None for those that were right. Days are ISO 8601."""
-
-    object: str | None
-    subject: str | None
-    predicate: str | None
-    valid_from: str | None
-    valid_until: str | None
-    temporary: bool | None
-
-    def arguments(self) -> dict[str, Any]:
-        """Return the arguments of the call; asks for the object when nothing was given."""
-        arguments = asdict(self)
-        if all(value is None for value in arguments.values()):
-            arguments["object"] = _ask_for("object")
-        return arguments | {
-            "valid_from": _day(self.valid_from),
-            "valid_until": _day(self.valid_until),
-        }
 
 
 @click.command()
@@ -271,12 +220,8 @@ class Correction:
 @click.argument("object", required=False)
 @click.option("--subject", metavar="NAME", help="The person or thing it is about.")
 @click.option("--predicate", metavar="WORD", help="The correct predicate.")
-@click.option(
-    "--from", "valid_from", metavar="DATE", callback=iso_day, help="The correct first day."
-)
-@click.option(
-    "--until", "valid_until", metavar="DATE", callback=iso_day, help="The correct last day."
-)
+@click.option("--from", "valid_from", metavar="DATE", callback=day, help="The correct first day.")
+@click.option("--until", "valid_until", metavar="DATE", callback=day, help="The correct last day.")
 @click.option(
     "--temporary/--lasting", default=None, help="Whether the fact holds for a while or permanently."
 )
@@ -284,13 +229,8 @@ class Correction:
 @scoped
 @common
 @click.pass_obj
-@grouped(Correction, "correction")
 def correct(
-    context: Context,
-    fact_id: str,
-    correction: Correction,
-    change: ChangeOptions,
-    scopes: NamedScopes,
+    context: Context, /, fact_id: str, change: ChangeOptions, scopes: NamedScopes, **right: Any
 ) -> int:
     """Correct the fact ID, which was never true: give the right OBJECT, or other parts as options.
 
@@ -300,7 +240,8 @@ def correct(
     Example:
       vault-memory correct f3a9 "Harbour Books"
     """
-    arguments = correction.arguments()
+    if all(value is None for value in right.values()):
+        right["object"] = _ask_for("object")
     with context.open() as memory:
         result = memory.correct_fact(
             fact_id,
@@ -308,7 +249,7 @@ def correct(
             source=change.source,
             dry_run=change.dry_run,
             now=context.now,
-            **arguments,
+            **right,
         )
     return _emit(context, result, change.dry_run)
 
@@ -408,10 +349,6 @@ def _ask_for(name: str) -> str:
         raise CannotAskFor(name)
     answer: str = click.prompt(name.capitalize(), err=True)
     return answer
-
-
-def _day(value: str | None) -> date | None:
-    return date.fromisoformat(value) if value else None
 
 
 def _listing(listed: Sequence["Fact"]) -> str:

@@ -11,8 +11,8 @@ from vault_memory.cli.options import (
     Context,
     NamedScopes,
     common,
+    day,
     dry_run,
-    iso_day,
     named_scopes,
     new_name,
     scope_option,
@@ -42,9 +42,7 @@ EXIT_CODES = {"pending": TRY_LATER, "refused": 1}
 @click.option(
     "--due", is_flag=True, help="Only nights that have begun and are not done; for cron and timers."
 )
-@click.option(
-    "--again", metavar="DATE", callback=iso_day, help="Read the turns of this day once more."
-)
+@click.option("--again", metavar="DATE", callback=day, help="Read the turns of this day once more.")
 @click.option("--dry-run", is_flag=True, help="Show what would be learned; write nothing.")
 @new_name
 @common
@@ -54,7 +52,7 @@ def sleep(
     users: Sequence[str],
     channels: Sequence[str],
     due: bool,
-    again: str | None,
+    again: date | None,
     dry_run: bool,
 ) -> None:
     """Learn from the conversations since the last night: write dated notes, facts and rules.
@@ -70,13 +68,7 @@ def sleep(
         if not dry_run:
             memory.conversations.take_dropped()
             inbox_review.carry_out_pages(context, memory)
-        report = memory.sleep(
-            scopes=scopes,
-            due=due,
-            again=date.fromisoformat(again) if again else None,
-            dry_run=dry_run,
-            now=context.now,
-        )
+        report = memory.sleep(scopes=scopes, due=due, again=again, dry_run=dry_run, now=context.now)
     context.emit(json_contract.of_slept(report), lambda: report.report.rstrip())
     if report.failed:
         raise click.exceptions.Exit(TRY_LATER)

@@ -327,12 +327,17 @@ def has_ended(fact: Fact, day: date) -> bool:
     """Returns whether the fact no longer holds on this day."""
     if fact.struck:
         return True
-    return fact.valid_until is not None and fact.valid_until < day
+    return ends(fact) < day
 
 
 def begins(fact: Fact) -> date:
     """Returns the first day of the fact; `date.min` where the page does not say it."""
     return fact.valid_from or date.min
+
+
+def ends(fact: Fact) -> date:
+    """Returns the last day of the fact; `date.max` where the page does not say it."""
+    return fact.valid_until or date.max
 
 
 def folded_facts(facts: Iterable[Fact], day: date, single: Iterable[str] = SINGLE) -> list[Fact]:

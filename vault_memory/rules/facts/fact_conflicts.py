@@ -6,7 +6,7 @@ from datetime import date
 from itertools import combinations
 from typing import Literal
 
-from vault_memory.rules.facts.fact import Fact, begins, canonical, has_ended
+from vault_memory.rules.facts.fact import Fact, begins, canonical, ends, has_ended
 from vault_memory.rules.facts.values import are_alike, same_value, words_of
 
 OPPOSITES = (
@@ -62,9 +62,7 @@ def overlap(first: Fact, second: Fact) -> bool:
 
     The last day of a fact belongs to the fact that replaced it.
     """
-    if first.valid_until is not None and first.valid_until <= begins(second):
-        return False
-    return second.valid_until is None or begins(first) < second.valid_until
+    return begins(second) < ends(first) and begins(first) < ends(second)
 
 
 def agree(first: str, second: str) -> bool:

@@ -20,6 +20,7 @@ from vault_memory.rules.facts.fact import (
     begins,
     canonical,
     current,
+    ends,
     folded,
     has_ended,
     identified,
@@ -116,9 +117,7 @@ def equal_facts(doc: SectionedDoc, statement: Fact) -> list[Fact]:
 
 
 def _ends_before(fact: Fact, statement: Fact) -> bool:
-    if statement.valid_from is None or fact.valid_until is None:
-        return False
-    return fact.valid_until < statement.valid_from
+    return ends(fact) < begins(statement)
 
 
 @dataclass(frozen=True, slots=True)
@@ -196,7 +195,7 @@ def _as_written(statement: Fact, page: _SubjectPage, today: date) -> Fact:
             temporary=statement.temporary or predicate in TEMPORARY,
         )
     )
-    is_open = new.valid_until is None or new.valid_until >= today
+    is_open = ends(new) >= today
     # A fact that ended and is stated again begins again today; else it would be the old fact.
     if new.valid_from is None and is_open and _ended_before(page, new, today):
         return identified(replace(new, valid_from=today))
@@ -258,16 +257,14 @@ def _overlapping(page: _SubjectPage, new: Fact) -> Iterator[Fact]:
 
 
 def _overlap(first: Fact, second: Fact) -> bool:
-    if begins(first) > (second.valid_until or date.max):
-        return False
-    return begins(second) <= (first.valid_until or date.max)
+    return begins(first) <= ends(second) and begins(second) <= ends(first)
 
 
 # --- Predicates with one value ----------------------------------------------------------------
 
 
 def _add_single_value(page: _SubjectPage, new: Fact, rules: FactRules) -> Change:
-    if new.valid_until is not None and new.valid_until < rules.today:
+    if ends(new) < rules.today:
         return _added(page, replace(new, struck=True))
     since = new.valid_from or rules.today
     permanent = [fact for fact in page.same if not fact.temporary]
@@ -277,7 +274,7 @@ def _add_single_value(page: _SubjectPage, new: Fact, rules: FactRules) -> Change
     until = _first_start_after(permanent, since)
     # A statement about the past ends where the page has a later value.
     if until is not None:
-        until = min(until, new.valid_until or until)
+        until = min(until, ends(new))
         new = replace(new, valid_until=until, struck=until <= rules.today)
     return _supersede(page, new, rivals, since, rules.today)
 
@@ -289,7 +286,7 @@ def _first_start_after(facts: Iterable[Fact], day: date) -> date | None:
 def _is_open_on(fact: Fact, day: date) -> bool:
     if fact.struck:
         return False
-    return known_since(fact) <= day <= (fact.valid_until or date.max)
+    return known_since(fact) <= day <= ends(fact)
 
 
 def _supersede(
@@ -369,7 +366,7 @@ def _ended(fact: Fact, since: date, today: date) -> Fact:
 
 
 def _struck_if_past(new: Fact, today: date) -> Fact:
-    return replace(new, struck=new.valid_until is not None and new.valid_until < today)
+    return replace(new, struck=ends(new) < today)
 
 
 def _added(page: _SubjectPage, new: Fact) -> Change:
@@ -405,7 +402,7 @@ def invalidate_fact(doc: SectionedDoc, fact: str, scope: str, ended: date) -> Ch
         return _unchanged(copies[0])
     ops: list[Op] = []
     for copy in open_copies:
-        last_day = min(ended, copy.valid_until or date.max)
+        last_day = min(ended, ends(copy))
         until = max(begins(copy), last_day)
         ops.append(_rewrite(copy, replace(copy, struck=True, valid_until=until)))
     return Change("invalidated", fact, tuple(ops))
