@@ -29,7 +29,7 @@ def memory(outside: Outside) -> Iterator[VaultMemory]:
 
 
 def search(memory: VaultMemory, query: str):
-    return query_or_local.search(memory, query, scopes=None)
+    return query_or_local.search(memory, query, scopes=None, options={})
 
 
 def test_a_search_gets_the_answer_that_a_daemon_would_give(outside: Outside, memory: VaultMemory):
@@ -50,7 +50,9 @@ def test_a_search_does_not_read_the_vault_itself(memory: VaultMemory, monkeypatc
         monkeypatch.setattr(memory, "refresh", None)
 
         assert search(memory, "bees")["hits"]
-        assert query_or_local.context(memory, "Who keeps bees?", scopes=memory.scopes())["text"]
+        assert query_or_local.context(
+            memory, "Who keeps bees?", scopes=memory.scopes(), options={}
+        )["text"]
         assert query_or_local.all_scopes(memory) == memory.scopes()
 
 

@@ -90,7 +90,7 @@ def test_a_daemon_that_hung_is_asked_again_later(
     monkeypatch.setattr(exchange, "SILENT_SECONDS", 0.0)
     with VaultMemory.open(place.vault, environment=place.environment) as memory:
         for _ in range(2):
-            answer = query_or_local.search(memory, "varnish", scopes=["user:mira"])
+            answer = query_or_local.search(memory, "varnish", scopes=["user:mira"], options={})
             assert LINE in answer["hits"][0]["text"]
 
     assert questions_to(hung) == 2

@@ -40,7 +40,9 @@ def open_names(host: VaultHost) -> set[str]:
 
 async def search(host: VaultHost, vault: str, query: str) -> list[str]:
     async with host.residents.vault({VAULT: vault}) as memory:
-        answer = await asyncio.to_thread(query_or_local.search, memory, query, scopes=["user:mira"])
+        answer = await asyncio.to_thread(
+            query_or_local.search, memory, query, scopes=["user:mira"], options={}
+        )
     return [hit["text"] for hit in answer["hits"]]
 
 
