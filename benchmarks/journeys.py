@@ -241,7 +241,7 @@ def op_journey(place: Place, recorder: Recorder) -> dict[str, int]:
 
 def save_journey(place: Place, recorder: Recorder) -> dict[str, int]:
     """Counts a save by rename, from the new file to the changed index of a daemon."""
-    from vault_memory.daemon.loop import Daemon
+    from vault_memory.service.daemon import Daemon
 
     vault = place.vault("save", NOTES)
     note = vault / NOTE

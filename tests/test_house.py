@@ -32,7 +32,6 @@ VAGUE = {
     "helpers",
     "manager",
     "misc",
-    "service",
     "services",
     "util",
     "utils",

@@ -21,8 +21,8 @@ SHARED = (
     "vault_memory/api/",
     "vault_memory/cli/",
     "vault_memory/contract/",
-    "vault_memory/hosting/",
     "vault_memory/http/",
+    "vault_memory/service/",
 )
 """What each add-on stands on: the contract, the table, the doors of the core, the libraries"""
 

@@ -2,8 +2,8 @@
 
 import pytest
 
-from vault_memory.daemon.turns.backoff import IDLE_POLL, LONGEST, PathBackoff, SyncBackoff
 from vault_memory.remote.remote_errors import RemoteBusy, RemoteUnreachable, Unauthorised
+from vault_memory.service.backoff import IDLE_POLL, LONGEST, PathBackoff, SyncBackoff
 from vault_memory.sync.observe.local_scan import BEING_SAVED
 from vault_memory.sync.pass_report import PassReport
 from vault_memory.sync.sync_errors import AnotherClient

@@ -14,9 +14,9 @@ from tests.scenarios.outside import PATIENCE_SECONDS, Outside, Running, at, unti
 from vault_memory.api.daemon_changes import ChangeFeed, changes
 from vault_memory.api.daemon_client import DaemonRefused, ask
 from vault_memory.api.vault_memory import VaultMemory
-from vault_memory.daemon.changes import change_ring
-from vault_memory.daemon.changes.change_ring import MOST_CHANGES, ChangeRing
 from vault_memory.errors import UsageError
+from vault_memory.service.upkeep import change_ring
+from vault_memory.service.upkeep.change_ring import MOST_CHANGES, ChangeRing
 
 
 @pytest.fixture(scope="module")

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.scenarios.outside import until
-from vault_memory.daemon.upkeep.drop_events import DropEvents
+from vault_memory.service.upkeep.conversation_upkeep import DropEvents
 
 
 @pytest.fixture

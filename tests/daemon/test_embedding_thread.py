@@ -16,8 +16,8 @@ import pytest
 from tests.scenarios.index_dump import rows
 from tests.scenarios.outside import Outside, until
 from vault_memory.api.vault_memory import VaultMemory
-from vault_memory.daemon.turns.embedding_turns import EmbeddingTurns
 from vault_memory.models.embedding.packaged import MINILM_TOKENIZER, MINILM_WEIGHTS, installed
+from vault_memory.service.embedding_turns import EmbeddingTurns
 
 ONNX = {"VAULT_MEMORY_EMBEDDING_KIND": "onnx", "VAULT_MEMORY_EMBEDDING_RETRY_SECONDS": "0.3"}
 BATCH = 16

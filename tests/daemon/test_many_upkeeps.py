@@ -12,12 +12,11 @@ from pathlib import Path
 import pytest
 
 from vault_memory.api.vault_memory import VaultMemory
-from vault_memory.daemon.turns.embedding_turns import EmbeddingTurns
-from vault_memory.daemon.turns.idle_vault import close_connections
-from vault_memory.daemon.turns.night_turns import NightTurns
-from vault_memory.daemon.turns.sync_turns import SyncTurns
-from vault_memory.daemon.vault_upkeep import UpkeepOwner, VaultUpkeep
 from vault_memory.models.embedding.onnx import release_memory
+from vault_memory.service.embedding_turns import EmbeddingTurns, close_connections
+from vault_memory.service.night_turns import NightTurns
+from vault_memory.service.sync_turns import SyncTurns
+from vault_memory.service.upkeep.vault_upkeep import UpkeepOwner, VaultUpkeep
 from vault_memory.vault.watch.change_queue import ChangeHints, QueueMarker
 from vault_memory.vault.watch.watcher import Mode
 

@@ -16,8 +16,8 @@ import pytest
 
 from tests.scenarios.outside import Outside, until
 from vault_memory.api.vault_memory import VaultMemory
-from vault_memory.daemon.loop import Daemon
-from vault_memory.daemon.upkeep.conversation_upkeep import LOOK_SECONDS
+from vault_memory.service.daemon import Daemon
+from vault_memory.service.upkeep.conversation_upkeep import LOOK_SECONDS
 
 SMALL, LARGER = 200, 2_000
 SAVES = 5

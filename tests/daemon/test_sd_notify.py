@@ -15,7 +15,7 @@ import pytest
 
 from tests.every import every
 from tests.scenarios.outside import Outside, until
-from vault_memory.daemon.sd_notify import Notify
+from vault_memory.service.sd_notify import Notify
 
 WATCHDOG_SECONDS = 0.8
 

@@ -11,8 +11,8 @@ import pytest
 
 from tests.scenarios.outside import until
 from vault_memory.api.daemon_client import ask
-from vault_memory.daemon import socket_server
-from vault_memory.daemon.socket_server import SocketServer
+from vault_memory.service import socket_server
+from vault_memory.service.socket_server import SocketServer
 
 
 @pytest.fixture

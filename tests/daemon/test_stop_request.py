@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from vault_memory.daemon.loop import StopRequest
+from vault_memory.service.daemon import StopRequest
 
 
 @pytest.fixture

@@ -9,8 +9,8 @@ import pytest
 
 from tests.scenarios.outside import Outside
 from vault_memory.api.vault_memory import VaultMemory
-from vault_memory.daemon.turns.night_turns import NightTurns
-from vault_memory.daemon.turns.sync_turns import NEVER, SyncTurns
+from vault_memory.service.night_turns import NightTurns
+from vault_memory.service.sync_turns import NEVER, SyncTurns
 
 ROUNDS = 12
 LONG_AGO = datetime(2026, 4, 6, 12, tzinfo=UTC)

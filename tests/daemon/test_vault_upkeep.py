@@ -15,10 +15,10 @@ import pytest
 
 from tests.scenarios.outside import Outside
 from vault_memory.api.vault_memory import VaultMemory
-from vault_memory.daemon.upkeep.note_indexer import PathChange
-from vault_memory.daemon.vault_upkeep import UpkeepOwner, VaultUpkeep
 from vault_memory.ingest.note import forget_note
 from vault_memory.ingest.scan import Ingest, ScanReport
+from vault_memory.service.upkeep.note_indexer import PathChange
+from vault_memory.service.upkeep.vault_upkeep import UpkeepOwner, VaultUpkeep
 from vault_memory.vault.watch.change_queue import ChangeHints
 from vault_memory.vault.watch.watcher import Watcher
 

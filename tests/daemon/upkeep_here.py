@@ -6,10 +6,10 @@ from contextlib import contextmanager
 
 from vault_memory.api.daemon_client import answered_here
 from vault_memory.api.vault_memory import VaultMemory
-from vault_memory.daemon.handlers import Calls
-from vault_memory.daemon.read_barrier import Barrier
-from vault_memory.daemon.turns.sync_turns import SyncTurns
-from vault_memory.daemon.vault_upkeep import UpkeepOwner, VaultUpkeep
+from vault_memory.service.socket_calls import Calls
+from vault_memory.service.sync_turns import SyncTurns
+from vault_memory.service.upkeep.read_barrier import Barrier
+from vault_memory.service.upkeep.vault_upkeep import UpkeepOwner, VaultUpkeep
 from vault_memory.vault.watch.watcher import Watcher
 
 

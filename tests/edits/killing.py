@@ -131,7 +131,7 @@ def saving(scene: Scene, began: int) -> None:
 
 
 def daemon(scene: Scene, began: int) -> None:
-    from vault_memory.daemon.loop import Daemon
+    from vault_memory.service.daemon import Daemon
 
     with scene.memory() as memory:
         Daemon(memory, tell=lambda change: None).run()

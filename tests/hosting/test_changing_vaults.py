@@ -15,12 +15,12 @@ from tests.hosting.many import NOTE, Vaults
 from tests.hosting.running_host import run, running_host, until
 from tests.hosting.test_residents import hosting, search
 from vault_memory.api.vault_service import VAULT, VaultUnavailable, VaultUnknown
-from vault_memory.daemon.daemon_lock import DaemonLock
 from vault_memory.errors import Locked, VaultMemoryError, VaultUnreachable
-from vault_memory.hosting.hosted_vault import HostedVault
-from vault_memory.hosting.resident import CHECK_SECONDS
-from vault_memory.hosting.turn_lane import NEVER, TurnJob
-from vault_memory.hosting.vault_host import VaultHost
+from vault_memory.service.daemon_lock import DaemonLock
+from vault_memory.service.hosted_vault import HostedVault
+from vault_memory.service.resident import CHECK_SECONDS
+from vault_memory.service.turn_lane import NEVER, TurnJob
+from vault_memory.service.vault_host import VaultHost
 
 REMOTE = '[remote]\nurl = "http://127.0.0.1:9/none"\npoll_seconds = 1\n'
 

@@ -12,9 +12,9 @@ from tests.hosting.running_host import run, running_host, until
 from tests.hosting.test_vault_catalog import catalog_of, names, vault_of_token
 from vault_memory.api.vault_memory import VaultMemory
 from vault_memory.config.sections import Config
-from vault_memory.hosting.vault_catalog import VaultCatalog, VaultTroubled
-from vault_memory.hosting.vault_host import VaultHost
 from vault_memory.http.tokens import token_digest
+from vault_memory.service.vault_catalog import VaultCatalog, VaultTroubled
+from vault_memory.service.vault_host import VaultHost
 from vault_memory.vault.marker import NAME
 
 

@@ -20,10 +20,10 @@ from vault_memory.api.vault_service import VAULT, VaultUnknown
 from vault_memory.config.sections import Config
 from vault_memory.config.server_sections import HostSettings
 from vault_memory.errors import VaultMemoryError
-from vault_memory.hosting.hosted_vault import HostedVault
-from vault_memory.hosting.night_spread import night_delay
-from vault_memory.hosting.turn_lane import NEVER, TurnJob
-from vault_memory.hosting.vault_host import TOKENS_SECONDS, VaultHost, open_host
+from vault_memory.service.hosted_vault import HostedVault
+from vault_memory.service.night_turns import night_delay
+from vault_memory.service.turn_lane import NEVER, TurnJob
+from vault_memory.service.vault_host import TOKENS_SECONDS, VaultHost, open_host
 
 
 @contextmanager

@@ -18,10 +18,10 @@ from tests.hosting.test_residents import hosting, search
 from tests.scenarios.index_dump import dump
 from vault_memory.api.vault_memory import VaultMemory
 from vault_memory.api.vault_service import VAULT
-from vault_memory.daemon.vault_upkeep import VaultUpkeep
-from vault_memory.hosting import resident
-from vault_memory.hosting.hosted_vault import HostedVault
-from vault_memory.hosting.vault_host import VaultHost
+from vault_memory.service import resident
+from vault_memory.service.hosted_vault import HostedVault
+from vault_memory.service.upkeep.vault_upkeep import VaultUpkeep
+from vault_memory.service.vault_host import VaultHost
 
 SCOPE = "user:mira"
 PROFILE = "Users/mira/lantern/config/USER.md"

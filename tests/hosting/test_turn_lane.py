@@ -4,7 +4,7 @@ import threading
 import time
 
 from tests.hosting.running_host import until
-from vault_memory.hosting.turn_lane import FEWEST_ENTRIES, NEVER, TurnJob, TurnLane
+from vault_memory.service.turn_lane import FEWEST_ENTRIES, NEVER, TurnJob, TurnLane
 
 
 def started(threads: int) -> TurnLane:

@@ -14,9 +14,9 @@ import pytest
 
 from tests.hosting.many import WORDS, Vaults, token_of
 from vault_memory.errors import VaultUnreachable
-from vault_memory.hosting.vault_catalog import VaultCatalog
-from vault_memory.hosting.vault_folders import VaultInVaults
 from vault_memory.http.tokens import token_digest
+from vault_memory.service.host_folder import VaultInVaults
+from vault_memory.service.vault_catalog import VaultCatalog
 from vault_memory.vault.marker import ensure_marker
 
 

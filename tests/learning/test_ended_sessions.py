@@ -9,8 +9,8 @@ from tests.models.scripted import ScriptedModel, fails, learns, says
 from tests.scenarios.outside import until
 from vault_memory.api.vault_memory import VaultMemory
 from vault_memory.conversations.sessions import Sessions
-from vault_memory.daemon.turns import night_turns
 from vault_memory.learning.checkpoint import CheckpointStore
+from vault_memory.service import night_turns
 
 FACTS = PROFILE.replace("USER.md", "FACTS.md")
 NOON = datetime(2026, 5, 25, 12, 30, tzinfo=UTC)

@@ -11,9 +11,8 @@ import pytest
 
 from tests.scenarios.outside import Outside, until
 from vault_memory.api.vault_memory import VaultMemory
-from vault_memory.daemon import learning_thread
-from vault_memory.daemon.turns import night_turns
 from vault_memory.learning.calls import LearningCalls
+from vault_memory.service import night_turns
 
 PEOPLE = 200
 TURN = {
@@ -67,7 +66,7 @@ def test_a_night_without_new_turns_walks_the_vault_once(
 def test_a_daemon_lists_no_folder_until_a_night_begins_or_a_new_person_speaks(
     outside: Outside, people: Path, monkeypatch: pytest.MonkeyPatch
 ):
-    monkeypatch.setattr(learning_thread, "FIRST_SECONDS", 0.0)
+    monkeypatch.setattr(night_turns, "FIRST_SECONDS", 0.0)
     monkeypatch.setattr(night_turns, "LOOK_SECONDS", 0.02)
     monkeypatch.setattr(night_turns, "ENDED_SECONDS", 0.02)
     listings = Listings(monkeypatch)
@@ -80,7 +79,7 @@ def test_a_daemon_lists_no_folder_until_a_night_begins_or_a_new_person_speaks(
             "next_night",
             lambda *given: (looks.update(["none due"]), next_night(*given))[1],
         )
-        watched = learning_thread.Nights(memory.fork())
+        watched = night_turns.Nights(memory.fork())
         try:
             until(lambda: looks["none due"])
             before, turns = listings.of["nights"], _turns(watched)
@@ -101,6 +100,6 @@ def test_a_daemon_lists_no_folder_until_a_night_begins_or_a_new_person_speaks(
             watched.close()
 
 
-def _turns(watched: learning_thread.Nights) -> float:
+def _turns(watched: night_turns.Nights) -> float:
     """How far the looks have come: a look that finds nothing puts the next one off."""
     return watched._turns._next_night

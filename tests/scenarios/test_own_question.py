@@ -12,9 +12,9 @@ from tests.mcp.vaults import answer
 from tests.scenarios.outside import Outside
 from vault_memory import VaultMemory
 from vault_memory.conversations.calls import JUST_NOW
-from vault_memory.daemon.socket_server import SocketServer
 from vault_memory.errors import UsageError
 from vault_memory.rules.paths.caller import Caller
+from vault_memory.service.socket_server import SocketServer
 
 ME = Caller("mira")
 NOTE = "Users/mira/memories/varnish.md"

@@ -16,9 +16,9 @@ from tests.remote.servers.nextcloud.tree import walk
 from tests.sync.clouded import connected
 from tests.sync.devices import Clock, Device
 from tests.sync.test_requests import settle
-from vault_memory.daemon.turns.sync_turns import pass_counts
 from vault_memory.remote.http_transport import Account
 from vault_memory.remote.webdav import WebDav
+from vault_memory.service.sync_turns import pass_counts
 
 INSIDE = {
     **{f"project/note {number}.md": f"- note {number}\n" for number in range(30)},

@@ -18,11 +18,11 @@ if TYPE_CHECKING:
 
     from vault_memory.api import exchange, vault_memory
     from vault_memory.cli import terminal
-    from vault_memory.daemon import edit_requests
+    from vault_memory.service import socket_calls
 else:
     vault_memory = lazy_module("vault_memory.api.vault_memory")
     terminal = lazy_module("vault_memory.cli.terminal")
-    edit_requests = lazy_module("vault_memory.daemon.edit_requests")
+    socket_calls = lazy_module("vault_memory.service.socket_calls")
     exchange = lazy_module("vault_memory.api.exchange")
 
 TEXTS = ("session", "role", "user", "channel", "source", "origin")
@@ -89,7 +89,7 @@ def _record_again(arguments: Arguments, turn: "dict[str, Any]") -> "dict[str, An
     """Record the turn in this process, unless the daemon did."""
     vault = arguments.last("vault") or None
     with vault_memory.VaultMemory.open(vault, arguments.last("config") or None) as memory:
-        return dict(edit_requests.record_turn(memory, {**turn, "again": True}))
+        return dict(socket_calls.record_turn(memory, {**turn, "again": True}))
 
 
 def _show(arguments: Arguments, answer: "dict[str, Any]") -> int:

@@ -48,11 +48,11 @@ from vault_memory.addons.fleet.serving.held_vault import HeldVault
 from vault_memory.api import vault_service as api
 from vault_memory.api.vault_service import VaultUnavailable
 from vault_memory.config.sections import RemoteSettings
-from vault_memory.hosting import night_spread
 from vault_memory.http.tokens import TokenOwner, token_digest
 from vault_memory.remote.contract import Remote
 from vault_memory.remote.remote_errors import RemoteBusy
 from vault_memory.rules.paths.caller import Caller
+from vault_memory.service import night_turns
 
 NIGHTS = 100_000
 BO = str(UUID(int=0xB0))
@@ -64,9 +64,9 @@ def fleet(tmp_path: Path) -> Fleet:
 
 
 def test_a_hundred_thousand_nights_are_spread_over_an_hour() -> None:
-    delays = [night_spread.night_delay(str(UUID(int=number))) for number in range(NIGHTS)]
+    delays = [night_turns.night_delay(str(UUID(int=number))) for number in range(NIGHTS)]
     assert timedelta(0) <= min(delays)
-    assert max(delays) < night_spread.NIGHTS
+    assert max(delays) < night_turns.NIGHTS
     minutes = Counter(int(delay.total_seconds() // 60) for delay in delays)
     assert len(minutes) == 60
     assert max(minutes.values()) < 1.2 * NIGHTS / 60

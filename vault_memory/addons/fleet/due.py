@@ -7,7 +7,7 @@ from datetime import datetime, timedelta
 from typing import NamedTuple
 
 from vault_memory.api.vault_memory import VaultMemory
-from vault_memory.hosting.night_spread import night_delay
+from vault_memory.service.night_turns import night_delay
 
 SYNC_POLL = timedelta(hours=1)
 """How often a home is asked for edits of people while no request uses the vault"""

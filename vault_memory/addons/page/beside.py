@@ -24,8 +24,8 @@ if TYPE_CHECKING:
     from vault_memory.api.vault_memory import VaultMemory
     from vault_memory.cli.options import Context
     from vault_memory.config.server_sections import Serve
-    from vault_memory.hosting.vault_host import VaultHost
     from vault_memory.http.listen import Listening
+    from vault_memory.service.vault_host import VaultHost
 
 
 def serve_with_page(

@@ -11,7 +11,7 @@ from vault_memory import places
 from vault_memory.addons.page.browser_sessions import Rights, key_prefix
 from vault_memory.config import state_file
 from vault_memory.errors import ConfigError, Locked
-from vault_memory.hosting.host_folder import host_state
+from vault_memory.service.host_folder import host_state
 
 FILE = "web.json"
 LOCK = "web.lock"

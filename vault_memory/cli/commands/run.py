@@ -19,14 +19,14 @@ if TYPE_CHECKING:
     from vault_memory.api.vault_memory import VaultMemory
     from vault_memory.cli import embedding_progress
     from vault_memory.cli.views import screen
-    from vault_memory.daemon import loop
-    from vault_memory.daemon.loop import Daemon
-    from vault_memory.daemon.upkeep.note_indexer import PathChange
     from vault_memory.edits.conflict_copy import ResolvedConflict
+    from vault_memory.service import daemon as daemon_process
+    from vault_memory.service.daemon import Daemon
+    from vault_memory.service.upkeep.note_indexer import PathChange
 else:
     embedding_progress = lazy_module("vault_memory.cli.embedding_progress")
     screen = lazy_module("vault_memory.cli.views.screen")
-    loop = lazy_module("vault_memory.daemon.loop")
+    daemon_process = lazy_module("vault_memory.service.daemon")
 
 
 @click.command()
@@ -60,7 +60,7 @@ def _answer_hook(memory: "VaultMemory", event: Mapping[str, Any]) -> dict[str, A
 def _watch(context: Context, layout: str | None, previous: "Daemon | None" = None) -> "Daemon":
     """Watch the vault until a signal, or until it has to be opened again."""
     with open_with_layout(context, layout) as memory:
-        daemon = loop.Daemon(
+        daemon = daemon_process.Daemon(
             memory,
             tell=lambda change: _print_change(context, change),
             tell_copy=lambda resolved: _print_copy(context, resolved),
@@ -89,7 +89,7 @@ def _refresh(context: Context, memory: "VaultMemory", daemon: "Daemon") -> None:
                 progress(step, completed, total)
 
         # A signal during the first look ends it early; the loop then stops by itself.
-        with suppress(loop.Stopping):
+        with suppress(daemon_process.Stopping):
             memory.refresh(advance, renew=False)
 
 

@@ -21,9 +21,9 @@ if TYPE_CHECKING:
     from vault_memory.config import sections
     from vault_memory.contract.status_answers import StatusJson, WatcherJson
     from vault_memory.edits.reports import Check
-    from vault_memory.hosting import host_folder
-    from vault_memory.hosting.host_folder import HostPlace
     from vault_memory.search import open_vault
+    from vault_memory.service import host_folder
+    from vault_memory.service.host_folder import HostPlace
 else:
     doctor_checks = lazy_module("vault_memory.api.doctor")
     vault_memory = lazy_module("vault_memory.api.vault_memory")
@@ -34,7 +34,7 @@ else:
     daemon_client = lazy_module("vault_memory.api.daemon_client")
     daemon_or_local = lazy_module("vault_memory.cli.daemon_or_local")
     query_or_local = lazy_module("vault_memory.api.query_or_local")
-    host_folder = lazy_module("vault_memory.hosting.host_folder")
+    host_folder = lazy_module("vault_memory.service.host_folder")
 
 
 @click.command()

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from vault_memory.api.vault_memory import VaultMemory
     from vault_memory.contract.setup_answers import SyncRequestedJson
     from vault_memory.contract.status_answers import SyncStatusJson
-    from vault_memory.daemon import sync_thread
+    from vault_memory.service import sync_turns
     from vault_memory.sync import connection
     from vault_memory.sync.pass_report import PassReport
     from vault_memory.sync.plan import safety_limits
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 else:
     json_contract = lazy_module("vault_memory.api.json_contract")
     daemon_client = lazy_module("vault_memory.api.daemon_client")
-    sync_thread = lazy_module("vault_memory.daemon.sync_thread")
+    sync_turns = lazy_module("vault_memory.service.sync_turns")
     connection = lazy_module("vault_memory.sync.connection")
     safety_limits = lazy_module("vault_memory.sync.plan.safety_limits")
     watch_watcher = lazy_module("vault_memory.vault.watch.watcher")
@@ -156,7 +156,7 @@ def _sync_in_foreground(context: Context, memory: "VaultMemory") -> None:
         signal.signal(number, lambda *_: stopped.set())
     watcher = watch_watcher.Watcher(memory.root, memory.vault.config.watch)
     watcher.start()
-    thread = sync_thread.Syncing(memory.fork(), tell=lambda report: _print_counts(context, report))
+    thread = sync_turns.Syncing(memory.fork(), tell=lambda report: _print_counts(context, report))
     context.say(f"syncing {memory.root} with {memory.vault.config.remote.url}")
     reported = ""
     try:

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
         SyncStatusJson,
         WatcherJson,
     )
-    from vault_memory.hosting.host_folder import HostPlace
+    from vault_memory.service.host_folder import HostPlace
 
 INDENT = "  "
 START = "vault-memory run"

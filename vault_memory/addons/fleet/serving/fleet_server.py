@@ -21,11 +21,11 @@ from vault_memory.addons.fleet.serving.host_counts import fleet_families
 from vault_memory.config import state_file
 from vault_memory.config.server_sections import Serve
 from vault_memory.errors import Locked
-from vault_memory.hosting.host_metrics import routes_of_numbers
 from vault_memory.http import listen
 from vault_memory.http.many_vaults import HostRoutes, many_vaults_application
 from vault_memory.http.prometheus import Requests
 from vault_memory.lazy import lazy_module
+from vault_memory.service.host_server import routes_of_numbers
 
 if TYPE_CHECKING:
     from vault_memory.mcp import streamable_http

@@ -26,27 +26,25 @@ if TYPE_CHECKING:
     from vault_memory.config.sections import Config
     from vault_memory.config.server_sections import Serve
     from vault_memory.contract.host_answers import VaultHostJson
-    from vault_memory.hosting import (
-        host_doctor,
+    from vault_memory.http import listen
+    from vault_memory.mcp import streamable_http
+    from vault_memory.service import (
         host_folder,
         host_report,
         host_server,
         vault_catalog,
         vault_host,
     )
-    from vault_memory.hosting.vault_host import VaultHost
-    from vault_memory.http import listen
-    from vault_memory.mcp import streamable_http
+    from vault_memory.service.vault_host import VaultHost
 else:
     check_lines = lazy_module("vault_memory.cli.views.check_lines")
     configuration = lazy_module("vault_memory.config")
     daemon_client = lazy_module("vault_memory.api.daemon_client")
-    vault_host = lazy_module("vault_memory.hosting.vault_host")
-    host_doctor = lazy_module("vault_memory.hosting.host_doctor")
-    host_folder = lazy_module("vault_memory.hosting.host_folder")
-    host_server = lazy_module("vault_memory.hosting.host_server")
-    host_report = lazy_module("vault_memory.hosting.host_report")
-    vault_catalog = lazy_module("vault_memory.hosting.vault_catalog")
+    vault_host = lazy_module("vault_memory.service.vault_host")
+    host_folder = lazy_module("vault_memory.service.host_folder")
+    host_server = lazy_module("vault_memory.service.host_server")
+    host_report = lazy_module("vault_memory.service.host_report")
+    vault_catalog = lazy_module("vault_memory.service.vault_catalog")
     listen = lazy_module("vault_memory.http.listen")
     streamable_http = lazy_module("vault_memory.mcp.streamable_http")
 
@@ -221,7 +219,7 @@ def _status(folder: Path) -> "VaultHostJson":
 
 def _print_checks(context: Context, folder: Path) -> None:
     """Print what the checks say. Exits with 1 when one failed."""
-    checks = list(host_doctor.checks(_status(folder)))
+    checks = list(host_report.checks(_status(folder)))
     context.emit(
         {"checks": as_json(checks)},
         lambda: check_lines.checks_text(checks, None),

@@ -19,12 +19,11 @@ if TYPE_CHECKING:
     from vault_memory.admin import service_templates, service_units
     from vault_memory.admin.service_templates import Job
     from vault_memory.admin.service_units import UnitPlace
-    from vault_memory.hosting import host_folder, vault_folders
+    from vault_memory.service import host_folder
 else:
     service_templates = lazy_module("vault_memory.admin.service_templates")
     service_units = lazy_module("vault_memory.admin.service_units")
-    host_folder = lazy_module("vault_memory.hosting.host_folder")
-    vault_folders = lazy_module("vault_memory.hosting.vault_folders")
+    host_folder = lazy_module("vault_memory.service.host_folder")
 
 
 class NoVaults(VaultUnreachable):
@@ -104,8 +103,8 @@ class HostService:
 
 def _checked_vaults(root: Path) -> Path:
     """Return a vault below the folder. Raises NoVaults, UsageError."""
-    vault_folders.check_folder(root)
-    vaults = sorted(map(Path, vault_folders.vault_folders(str(root))))
+    host_folder.check_folder(root)
+    vaults = sorted(map(Path, host_folder.vault_folders(str(root))))
     # Fault: a misspelt folder would get a service that serves no vault.
     if not vaults:
         raise NoVaults(root)

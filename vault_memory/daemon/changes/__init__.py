@@ -1,1 +1,0 @@
-"""Changes of the vault, for clients that wait for the next one."""

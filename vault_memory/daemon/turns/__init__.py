@@ -1,1 +1,0 @@
-"""Background work of one vault: each module makes one turn, and says when the next is due."""

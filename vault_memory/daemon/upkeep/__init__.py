@@ -1,1 +1,0 @@
-"""Upkeep of one vault: each module does one kind of work in the turns of the loop."""

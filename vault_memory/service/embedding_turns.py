@@ -1,0 +1,116 @@
+"""Computes the missing vectors of one vault."""
+
+import logging
+import threading
+from collections.abc import Callable
+
+from vault_memory.api.vault_memory import VaultMemory
+from vault_memory.database.connection import DatabaseError
+from vault_memory.errors import VaultMemoryError
+
+logger = logging.getLogger(__name__)
+
+
+class EmbeddingTurns:
+    """The turns of one vault. Any thread may take one, one at a time."""
+
+    def __init__(
+        self, memory: VaultMemory, *, tell: Callable[[str], None] = lambda line: None
+    ) -> None:
+        """Each turn that embedded chunks is reported as a line."""
+        self._memory = memory
+        self._tell = tell
+
+    def turn(self, go_on: Callable[[], bool] = lambda: True) -> float:
+        """Embeds settled text while `go_on` is true; a later turn embeds the remaining text.
+
+        Returns the seconds until the next turn, which tries a missing embedder again. Text that
+        settles makes a turn due earlier. It does not raise: a failure is logged.
+        """
+        try:
+            count = self._memory.searcher.embed(go_on=go_on)
+            if count:
+                logger.info("embedded %d chunks", count)
+                self._tell(f"embedded {count:,} chunks")
+        except VaultMemoryError as error:
+            logger.warning("embedding: %s", error)
+        except DatabaseError as error:
+            logger.warning("embedding: %s", error)
+            # A damaged index is built again from the notes.
+            self._memory.vault.indexing.recover(error)
+        except Exception:
+            logger.exception("embedding failed")
+        return self._memory.vault.config.embedding.retry_seconds
+
+    def rest(self) -> None:
+        """Closes the databases between two turns; the next turn opens them again."""
+        close_connections(self._memory)
+
+    def close(self) -> None:
+        """Closes the vault, between two turns."""
+        self._memory.close()
+
+
+# --- Idle vault ---
+
+# Closes what an open vault needs only while it works, so that a process can have many open.
+
+
+def close_connections(memory: VaultMemory) -> None:
+    """Close the databases of a vault and drop what was cached from them.
+
+    The vault stays open: the next call opens what it needs, which takes about a millisecond. No
+    other thread may use `memory` meanwhile.
+    """
+    # A look at an attribute would make the calls of a concept that was not used.
+    used = vars(memory)
+    if "sync" in used:
+        memory.sync.close()
+    if "conflicts" in used:
+        memory.conflicts.close()
+    memory.edits.close()
+    memory.searcher.forget_cached()
+    memory.vault.close_databases()
+
+
+# --- Embedding thread ---
+
+# Computes vectors in the background: in a thread with its own connection to the index.
+
+PATIENCE_SECONDS = 2.0
+"""How long the end of the daemon waits for the current batch; the next start embeds it again"""
+
+
+class Embedding:
+    """The thread. It embeds settled text when it is woken, and retries a missing embedder."""
+
+    def __init__(
+        self, memory: VaultMemory, *, tell: Callable[[str], None] = lambda line: None
+    ) -> None:
+        """Each batch of embedded chunks is reported as a line."""
+        # Fault: the system may suspend a thread of low priority while it holds the
+        # interpreter lock, and all other threads would wait for it. So the thread keeps
+        # the usual priority.
+        self._turns = EmbeddingTurns(memory, tell=tell)
+        self._wake = threading.Event()
+        self._stop = False
+        self._thread = threading.Thread(target=self._run, name="embedding", daemon=True)
+        self._thread.start()
+
+    def wake(self) -> None:
+        """Notes that text has settled."""
+        self._wake.set()
+
+    def close(self) -> None:
+        """Ends after the current batch; the next start embeds the remaining text."""
+        self._stop = True
+        self._wake.set()
+        self._thread.join(PATIENCE_SECONDS)
+
+    def _run(self) -> None:
+        while not self._stop:
+            self._wake.clear()
+            pause = self._turns.turn(lambda: not self._stop)
+            if not self._stop:
+                self._wake.wait(pause)
+        self._turns.close()
