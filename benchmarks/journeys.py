@@ -44,7 +44,7 @@ OPENS_BENEATH = "open_beneath"
 """The function that opens notes by a system call which Python does not announce"""
 RESOLVES = "real_path"
 """The function that resolves where a link leads"""
-BACKGROUND = {"embedding", "nights", "server", "stop", "syncing"}
+BACKGROUND = {"embedding 0", "nights 0", "server", "stop", "sync 0"}
 """The daemon's threads that no save waits for"""
 LAZY = os.path.join(PACKAGE, "lazy.py")
 """Its frames are accesses of an attribute of a module, not calls into a room"""

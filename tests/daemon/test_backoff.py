@@ -46,7 +46,7 @@ def test_a_local_edit_is_uploaded_within_two_seconds_without_a_listing():
     edited = after_a_pass()
 
     for tenth in range(100):
-        edited.heard(5.0 + tenth / 10)
+        edited.note_local_edit(5.0 + tenth / 10)
     when, ask = edited.next()
 
     assert (when, ask) == (7.0, False), "also when somebody goes on saving"
@@ -55,14 +55,14 @@ def test_a_local_edit_is_uploaded_within_two_seconds_without_a_listing():
 def test_nothing_is_uploaded_before_the_server_was_listed_once():
     fresh = pace(0.0)
 
-    fresh.heard(0.0)
+    fresh.note_local_edit(0.0)
 
     assert fresh.next() == (0.0, True)
 
 
 def test_an_event_heard_before_a_pass_triggers_no_second_pass():
     edited = after_a_pass()
-    edited.heard(5.0)
+    edited.note_local_edit(5.0)
 
     edited.begin()
     edited.succeeded(QUIET, 6.0, listed=False)
@@ -87,7 +87,7 @@ def test_a_waiting_path_is_checked_soon_and_then_less_and_less_often():
 def test_a_note_that_is_being_saved_causes_no_requests():
     looked = after_a_pass(0.0)
 
-    looked.heard(1.0)
+    looked.note_local_edit(1.0)
     looked.begin()
     looked.succeeded(PassReport(waiting=(("a.md", BEING_SAVED),)), 1.6, listed=False)
 
@@ -99,7 +99,7 @@ def test_the_server_can_set_the_waiting_time():
     busy = after_a_pass()
 
     busy.failed(RemoteBusy("maintenance", retry_after=120.0, everywhere=True), 10.0)
-    busy.heard(11.0)
+    busy.note_local_edit(11.0)
     busy.list_by(12.0)
 
     when, _ = busy.next()

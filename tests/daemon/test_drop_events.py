@@ -30,7 +30,7 @@ def test_a_dropped_turn_wakes_the_daemon(tmp_path: Path, drops: DropEvents, woke
     assert drops.has_events
     (tmp_path / "drop/bot.jsonl").write_text("{}\n")
     assert woken.wait(120)
-    assert drops.heard
+    assert drops.has_news
 
 
 def test_a_recreated_drop_folder_is_polled_without_events(tmp_path: Path, drops: DropEvents):
@@ -41,5 +41,5 @@ def test_a_recreated_drop_folder_is_polled_without_events(tmp_path: Path, drops:
 
 def test_after_a_lost_event_the_drop_folder_is_polled(drops: DropEvents):
     drops.lose("more happened at once than the system could tell")
-    assert drops.heard
+    assert drops.has_news
     assert not drops.has_events

@@ -22,7 +22,7 @@ def test_a_stop_request_wakes_a_sleeping_loop(restored_signal_handler: None) -> 
     request = StopRequest(awake.set)
     signal.signal(signal.SIGUSR1, lambda *_: request.make())
 
-    with request.heard():
+    with request.waking():
         assert not request.is_made()
         os.kill(os.getpid(), signal.SIGUSR1)
         assert awake.wait(120)
@@ -40,7 +40,7 @@ def test_a_signal_during_the_wake_lock_does_not_deadlock(restored_signal_handler
 
     request = StopRequest(wake)
     signal.signal(signal.SIGUSR1, lambda *_: request.make())
-    with request.heard():
+    with request.waking():
         with lock:
             signal.raise_signal(signal.SIGUSR1)
         assert awake.wait(120)
@@ -51,7 +51,7 @@ def test_a_stop_request_before_the_start_is_honoured() -> None:
     request = StopRequest(awake.set)
     request.make()
 
-    with request.heard():
+    with request.waking():
         request.wait(120)
         assert awake.wait(120)
 
@@ -60,7 +60,7 @@ def test_stop_requests_leak_no_file_descriptors() -> None:
     request = StopRequest(lambda: None)
     before = len(os.listdir("/proc/self/fd"))
     for _ in range(3):
-        with request.heard():
+        with request.waking():
             request.make()
 
     assert len(os.listdir("/proc/self/fd")) == before

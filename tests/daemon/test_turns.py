@@ -112,7 +112,7 @@ def test_without_a_remote_no_turn_of_sync_is_due(memory: VaultMemory):
     sync = SyncTurns(memory.fork(), wake=functools.partial(woken.append, "woken"))
     assert not sync.has_remote
     assert taken_in_turn([sync.turn] * 3) == [NEVER] * 3
-    sync.heard()
+    sync.note_vault_change()
     sync.now()
     assert woken == ["woken", "woken"]
     assert sync.status() is None

@@ -2,58 +2,42 @@
 
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 
 from vault_memory.api.daemon_client import answered_here
 from vault_memory.api.vault_memory import VaultMemory
-from vault_memory.service.socket_calls import Calls
-from vault_memory.service.sync_turns import SyncTurns
-from vault_memory.service.upkeep.read_barrier import Barrier
-from vault_memory.service.upkeep.vault_upkeep import UpkeepOwner, VaultUpkeep
+from vault_memory.service.daemon_lock import DaemonLock
+from vault_memory.service.service_vault import ServiceVault, VaultOwner
+from vault_memory.service.turn_lane import Lanes
 from vault_memory.vault.watch.watcher import Watcher
 
 
-class Upkeep:
-    """What answers for one vault."""
-
-    def __init__(self, memory: VaultMemory) -> None:
-        self.memory = memory
-        self.syncing = SyncTurns(memory.fork())
-        self.watcher = Watcher(memory.root, memory.vault.config.watch)
-        self.upkeep = VaultUpkeep(memory, self.watcher, UpkeepOwner())
-        self.is_over = threading.Event()
-
-    @property
-    def trouble(self) -> str:
-        return self.upkeep.trouble
-
-    @property
-    def barrier(self) -> Barrier:
-        return self.upkeep.barrier
-
-    def status(self):
-        return self.upkeep.status()
-
-    def run(self) -> None:
-        while not self.is_over.is_set():
-            hints = self.watcher.take(min(0.2, self.upkeep.wait()))
-            self.upkeep.turn(hints)
-
-
 @contextmanager
-def upkeep_here(memory: VaultMemory) -> Iterator[Upkeep]:
+def upkeep_here(memory: VaultMemory) -> Iterator[ServiceVault]:
     """Keeps the index up to date, and answers for the socket of the vault."""
-    owner = Upkeep(memory.fork())
-    owner.watcher.start()
-    owner.upkeep.begin()
-    thread = threading.Thread(target=owner.run)
-    thread.start()
-    calls = {"changes": owner.upkeep.changes.answer, **Calls(owner).table()}
-    try:
-        with answered_here(memory.vault.state.socket, calls):
-            yield owner
-    finally:
-        owner.is_over.set()
-        thread.join(30)
-        owner.upkeep.close()
-        owner.watcher.stop()
+    own = memory.fork()
+    watcher = Watcher(own.root, own.vault.config.watch)
+    lanes = Lanes.with_threads(upkeep=0, sync=1, nights=1, embedding=1)
+    owner = VaultOwner(lanes, lambda: False, is_alone=True)
+    vault = ServiceVault(own, watcher, owner, DaemonLock(own.vault.state.lock_file))
+    is_over = threading.Event()
+
+    def run() -> None:
+        while not is_over.is_set():
+            hints = vault.take_hints(min(0.2, vault.upkeep.wait()))
+            if hints is not None:
+                vault.upkeep.turn(hints)
+
+    with ExitStack() as stack:
+        watcher.start()
+        stack.callback(watcher.stop)
+        vault.connect(stack)
+        vault.begin()
+        thread = threading.Thread(target=run)
+        thread.start()
+        try:
+            with answered_here(own.vault.state.socket, vault.calls()):
+                yield vault
+        finally:
+            is_over.set()
+            thread.join(30)

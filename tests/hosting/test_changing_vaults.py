@@ -18,7 +18,7 @@ from vault_memory.api.vault_service import VAULT, VaultUnavailable, VaultUnknown
 from vault_memory.errors import Locked, VaultMemoryError, VaultUnreachable
 from vault_memory.service.daemon_lock import DaemonLock
 from vault_memory.service.hosted_vault import HostedVault
-from vault_memory.service.resident import CHECK_SECONDS
+from vault_memory.service.service_vault import CHECK_SECONDS
 from vault_memory.service.turn_lane import NEVER, TurnJob
 from vault_memory.service.vault_host import VaultHost
 
@@ -39,8 +39,8 @@ def is_answered(host: VaultHost, vault: str) -> bool:
 
 
 def is_tended(vault: HostedVault) -> bool:
-    resident = vault.resident
-    return resident is not None and resident.upkeep is not None
+    resident = vault.open_vault
+    return resident is not None and resident.is_tended
 
 
 def add_line(root: Path, line: str) -> None:
@@ -212,7 +212,7 @@ def test_a_vault_that_syncs_often_gets_its_new_configuration(vaults: Vaults) -> 
         host.renew()
 
         def limit() -> int:
-            resident = vault.resident
+            resident = vault.open_vault
             return resident.memory.vault.config.recall.limit if resident else 0
 
         assert until(lambda: limit() == 3)

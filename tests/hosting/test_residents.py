@@ -216,8 +216,8 @@ def test_a_new_configuration_counts_without_a_new_start(vaults: Vaults) -> None:
         assert until(
             lambda: (
                 asyncio.run(search(host, north, "ferry")) != []
-                and vault.resident is not None
-                and vault.resident.memory.vault.config.recall.limit == 3
+                and vault.open_vault is not None
+                and vault.open_vault.memory.vault.config.recall.limit == 3
             )
         )
 

@@ -18,7 +18,7 @@ from tests.hosting.test_residents import hosting, search
 from tests.scenarios.index_dump import dump
 from vault_memory.api.vault_memory import VaultMemory
 from vault_memory.api.vault_service import VAULT
-from vault_memory.service import resident
+from vault_memory.service import resting_state
 from vault_memory.service.hosted_vault import HostedVault
 from vault_memory.service.upkeep.vault_upkeep import VaultUpkeep
 from vault_memory.service.vault_host import VaultHost
@@ -95,7 +95,7 @@ def test_a_change_without_an_event_is_found_by_a_later_scan(
             start = memory.find(b"albatross")
             memory[start : start + 9] = b"albacores"
             memory.flush()
-            monkeypatch.setattr(resident, "SCAN_SECONDS", 0.0)
+            monkeypatch.setattr(resting_state, "SCAN_SECONDS", 0.0)
             assert finds(host, north, "albacores")
 
 
@@ -121,7 +121,7 @@ def test_a_vault_is_not_closed_while_a_write_of_a_request_waits(vaults: Vaults) 
     with hosting(vaults, idle_seconds=1000) as host:
         vault = hosted(host, north)
         assert finds(host, north, "ferry")
-        assert until(lambda: vault.resident is not None and vault.resident.is_quiet())
+        assert until(lambda: vault.open_vault is not None and vault.open_vault.is_quiet())
         asyncio.run(write(host))
         vault.ask_to_close()
         assert not until(lambda: vault.is_at_rest, 3)

@@ -13,6 +13,7 @@ from tests.scenarios.outside import Outside, until
 from vault_memory.api.vault_memory import VaultMemory
 from vault_memory.learning.calls import LearningCalls
 from vault_memory.service import night_turns
+from vault_memory.service.turn_lane import TurnJob, TurnLane
 
 PEOPLE = 200
 TURN = {
@@ -66,7 +67,6 @@ def test_a_night_without_new_turns_walks_the_vault_once(
 def test_a_daemon_lists_no_folder_until_a_night_begins_or_a_new_person_speaks(
     outside: Outside, people: Path, monkeypatch: pytest.MonkeyPatch
 ):
-    monkeypatch.setattr(night_turns, "FIRST_SECONDS", 0.0)
     monkeypatch.setattr(night_turns, "LOOK_SECONDS", 0.02)
     monkeypatch.setattr(night_turns, "ENDED_SECONDS", 0.02)
     listings = Listings(monkeypatch)
@@ -79,12 +79,14 @@ def test_a_daemon_lists_no_folder_until_a_night_begins_or_a_new_person_speaks(
             "next_night",
             lambda *given: (looks.update(["none due"]), next_night(*given))[1],
         )
-        watched = night_turns.Nights(memory.fork())
+        watched, lane = night_turns.NightTurns(memory.fork()), TurnLane("nights", 1)
+        lane.start()
+        lane.plan(TurnJob(watched.turn))
         try:
             until(lambda: looks["none due"])
-            before, turns = listings.of["nights"], _turns(watched)
+            before, turns = listings.of["nights 0"], _turns(watched)
             until(lambda: _turns(watched) > turns + 1.0)
-            assert listings.of["nights"] == before
+            assert listings.of["nights 0"] == before
 
             said = TURN | {
                 "id": "0123456789abcdef",
@@ -95,11 +97,13 @@ def test_a_daemon_lists_no_folder_until_a_night_begins_or_a_new_person_speaks(
             outside.write("Users/zoe/transcripts/2026-11-21.jsonl", json.dumps(said) + "\n")
             memory.index()
             until(lambda: looks["none due"] == 2)
-            assert listings.of["nights"] > before
+            assert listings.of["nights 0"] > before
         finally:
+            lane.stop()
+            assert lane.join(30)
             watched.close()
 
 
-def _turns(watched: night_turns.Nights) -> float:
+def _turns(watched: night_turns.NightTurns) -> float:
     """How far the looks have come: a look that finds nothing puts the next one off."""
-    return watched._turns._next_night
+    return watched._next_night

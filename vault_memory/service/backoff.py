@@ -50,7 +50,7 @@ class SyncBackoff:
         self._waiting_passes = 0
         self._has_listed = False
 
-    def heard(self, now: float) -> None:
+    def note_local_edit(self, now: float) -> None:
         """Notes that something in the vault may have changed."""
         self._first_hint = min(self._first_hint, now)
         latest = self._first_hint + LATEST_SECONDS

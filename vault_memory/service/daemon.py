@@ -1,30 +1,28 @@
-"""The daemon's loop: it takes hints of change from a watcher, and lets the upkeep handle them.
+"""The process of `run`: one open vault, and what a process for it needs.
 
-Around it the daemon has what a process for one vault needs: a lock, threads, a socket, signals,
-and the service manager.
+That is a lock, a watcher, a socket, signals, and the service manager. The loop takes the turns of
+the upkeep itself: a service manager that hears nothing of it restarts the process.
 """
 
 import logging
 import os
 import threading
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from typing import TYPE_CHECKING
 
 from vault_memory.api.vault_memory import VaultMemory
-from vault_memory.errors import VaultMemoryError
+from vault_memory.service import sync_turns
 from vault_memory.service.daemon_lock import DaemonLock
-from vault_memory.service.embedding_turns import Embedding
-from vault_memory.service.night_turns import Nights
 from vault_memory.service.sd_notify import Notify
-from vault_memory.service.socket_calls import Calls, EditRequests, MemoryCall
+from vault_memory.service.service_vault import ServiceVault, Stopping, VaultOwner
+from vault_memory.service.socket_calls import EditRequests, MemoryCall
 from vault_memory.service.socket_server import SocketServer
-from vault_memory.service.sync_turns import Syncing, pass_counts
+from vault_memory.service.turn_lane import Lanes
 from vault_memory.service.upkeep.conversation_upkeep import DropEvents
 from vault_memory.service.upkeep.note_indexer import PathChange
 from vault_memory.service.upkeep.read_barrier import Barrier
-from vault_memory.service.upkeep.vault_upkeep import RETRY_SECONDS, UpkeepOwner, VaultUpkeep
-from vault_memory.vault.watch.change_queue import ChangeHints
+from vault_memory.service.upkeep.vault_upkeep import RETRY_SECONDS, UpkeepOwner
 from vault_memory.vault.watch.watcher import Watcher
 
 if TYPE_CHECKING:
@@ -35,17 +33,15 @@ logger = logging.getLogger(__name__)
 
 TICK_SECONDS = 5.0
 """The longest sleep of the loop. No event reports that the state folder was removed."""
-
-
-class Stopping(Exception):
-    """The daemon must stop, and a scan of the vault ends early."""
+PATIENCE_SECONDS = 2.0
+"""How long the end waits for the step of a night, or a batch of vectors: the next start repeats it"""
 
 
 class Daemon:
     """Watches one vault until `stop`.
 
     The loop calls `tell` for each change of a note, and `tell_copy` for each conflict copy that it
-    resolved. Its threads call `tell_work` with a line for each night, sync and embedding. The
+    resolved. Its lanes call `tell_work` with a line for each night, sync and embedding. The
     socket answers `calls`, such as those of hooks, beside the daemon's own.
     """
 
@@ -59,37 +55,41 @@ class Daemon:
         calls: Mapping[str, MemoryCall] | None = None,
     ) -> None:
         self.memory = memory
-        self._tell_work = tell_work
-        self._edit_calls = EditRequests(memory, calls or {})
         self.notify = Notify(memory.vault.environment)
         self.watcher = Watcher(memory.root, memory.vault.config.watch)
-        self._stop = StopRequest(self.watcher.wake)
-        drop_folder = memory.conversations.drop_folder.make()
-        self._drop_events = DropEvents(drop_folder, self.watcher.wake)
-        owner = UpkeepOwner(
-            tell=tell,
-            tell_copy=tell_copy,
-            note_change=lambda: self.syncing.heard(),
-            note_settled_text=lambda: self._embedding.wake(),
-            progress=self.tell_progress,
-        )
-        self._upkeep = VaultUpkeep(memory, self.watcher, owner, self._drop_events)
         self.must_reopen = False
         """Whether the loop has ended because the vault has another owner now"""
+        self._is_ending = False
+        self._edit_calls = EditRequests(memory, calls or {})
+        self._stop = StopRequest(self.watcher.wake)
+        self._lock = DaemonLock(memory.vault.state.lock_file)
+        # The loop takes the turns of the upkeep.
+        self._lanes = Lanes.with_threads(upkeep=0, sync=1, nights=1, embedding=1)
+        drop_folder = memory.conversations.drop_folder.make()
+        self._drop_events = DropEvents(drop_folder, self.watcher.wake)
+        owner = VaultOwner(
+            self._lanes,
+            lambda: self._is_ending or self.is_stopping,
+            UpkeepOwner(tell=tell, tell_copy=tell_copy, progress=self.tell_progress),
+            tell_work=tell_work,
+            drop_events=self._drop_events,
+            is_alone=True,
+        )
+        self._vault = ServiceVault(memory, self.watcher, owner, self._lock)
 
     @property
     def trouble(self) -> str:
         """Why the vault cannot be read now; empty when it can."""
-        return self._upkeep.trouble
+        return self._vault.trouble
 
     @property
     def barrier(self) -> Barrier:
         """What a question waits for."""
-        return self._upkeep.barrier
+        return self._vault.barrier
 
     def status(self) -> "WatcherJson":
         """Returns the state of the watcher, a part of the `status` of a vault."""
-        return self._upkeep.status()
+        return self._vault.status()
 
     @property
     def is_stopping(self) -> bool:
@@ -107,88 +107,70 @@ class Daemon:
         """
         if self._stop.is_made():
             return
-        with DaemonLock(self.memory.vault.state.lock_file) as lock, self._stop.heard():
+        with ExitStack() as stack:
+            stack.enter_context(self._lock)
+            stack.enter_context(self._stop.waking())
             # Fault (C59): a save during the scan must raise an event. So the watches
             # come before the scan.
             self.watcher.start()
+            stack.callback(self._drop_events.stop)
+            stack.callback(self.watcher.stop)
+            self._drop_events.start()
+            self.memory.vault.indexing.index()
+            self._vault.connect(stack.enter_context(ExitStack()))
+            stack.callback(self._end_turns)
+            calls = {**self._vault.calls(), **self._edit_calls.table()}
+            server = SocketServer(self.memory.vault.state.socket, calls)
+            stack.callback(server.close)
+            stack.callback(self._begin_end)
+            self._lanes.start()
+            self._vault.begin_turns()
             try:
-                self._drop_events.start()
-                self._serve(lock, ready)
-            finally:
-                self.watcher.stop()
-                self._drop_events.stop()
+                self._watch(ready)
+            except Stopping:
+                logger.info("asked to stop; the next start scans the remaining notes")
 
-    def _serve(self, lock: DaemonLock, ready: Callable[[], None]) -> None:
-        """Starts the threads, and takes turns until `stop`."""
-        self.memory.vault.indexing.index()
-        self._embedding = Embedding(self.memory.fork(), tell=self._tell_work)
-        self.syncing = Syncing(
-            self.memory.fork(),
-            tell=lambda report: self._tell_work(f"synced: {pass_counts(report)}"),
-        )
-        server = SocketServer(
-            self.memory.vault.state.socket,
-            {
-                "changes": self._upkeep.changes.answer,
-                **Calls(self).table(),
-                **self._edit_calls.table(),
-            },
-        )
-        nights = Nights(self.memory.fork(), tell=self._tell_work)
-        try:
-            self._upkeep.begin()
-            self._renew_outdated()
-            ready()
-            self.notify.ready(self._doing())
-            while not (self._stop.is_made() or self.must_reopen):
-                lock.check()
-                self._turn()
-        except Stopping:
-            logger.info("asked to stop; the next start scans the remaining notes")
-        finally:
-            # Fault: the service manager would end a unit that says it stops.
-            if not self.must_reopen:
-                self.notify.stopping()
-            self._upkeep.close()
-            server.close()
-            nights.close()
-            self.syncing.close()
-            self._embedding.close()
+    def _watch(self, ready: Callable[[], None]) -> None:
+        """Scans the vault, and takes turns until `stop`. Raises Stopping, StateFolderGone."""
+        self._vault.begin()
+        ready()
+        self.notify.ready(self._doing())
+        while not (self._stop.is_made() or self.must_reopen):
+            self._lock.check()
+            self._take_turn()
 
-    def _turn(self) -> None:
-        seconds = min(TICK_SECONDS, self._upkeep.wait(), self.notify.wait())
-        hints = self._take_hints(seconds)
+    def _begin_end(self) -> None:
+        self._is_ending = True
+        # Fault: the service manager would end a unit that says it stops.
+        if not self.must_reopen:
+            self.notify.stopping()
+
+    def _end_turns(self) -> None:
+        """Ends the turns of sync, nights and embedding; the next start continues them."""
+        self._vault.syncing.stop()
+        self._lanes.stop()
+        self._lanes.sync.join(sync_turns.PATIENCE_SECONDS)
+        self._lanes.nights.join(PATIENCE_SECONDS)
+        self._lanes.embedding.join(PATIENCE_SECONDS)
+
+    def _take_turn(self) -> None:
+        seconds = min(TICK_SECONDS, self._vault.upkeep.wait(), self.notify.wait())
+        hints = self._vault.take_hints(seconds)
         # Fault: a note would be indexed for the owner of before. The next start scans it.
         if self.memory.vault.has_other_owner:
             self.must_reopen = True
             return
         if hints is not None:
-            self._upkeep.turn(hints)
-        if self._upkeep.trouble:
+            self._vault.upkeep.turn(hints)
+        if self.trouble:
             self._stop.wait(RETRY_SECONDS)
         self.notify.turn(self._doing())
-
-    def _take_hints(self, seconds: float) -> ChangeHints | None:
-        """Returns the next hints; None when the watcher failed."""
-        try:
-            return self.watcher.take(seconds)
-        except (VaultMemoryError, OSError) as error:
-            # Fault (C57): the disk may be unmounted. The daemon waits for it.
-            self._upkeep.note_trouble(error)
-            return None
 
     def tell_progress(self, completed: int, total: int) -> None:
         """Reports the progress of a scan to the service manager. Raises Stopping."""
         if self._stop.is_made():
             raise Stopping
         self.notify.progress(completed, total)
-
-    def _renew_outdated(self) -> None:
-        """Builds a new index beside one with older rules, which serves meanwhile."""
-        if self._upkeep.is_outdated:
-            logger.info("building a new generation of the index; the old one serves meanwhile")
-            build = self._upkeep.build_generation
-            threading.Thread(target=build, name="generation", daemon=True).start()
 
     def _doing(self) -> str:
         """Returns the state for the service manager, which every user of the machine may read."""
@@ -235,7 +217,7 @@ class StopRequest:
         self._event.wait(seconds)
 
     @contextmanager
-    def heard(self) -> Iterator[None]:
+    def waking(self) -> Iterator[None]:
         """Within this, a request wakes the loop."""
         reader, writer = os.pipe()
         os.set_blocking(writer, False)

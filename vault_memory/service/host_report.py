@@ -87,8 +87,8 @@ def catalog_status(catalog: VaultCatalog) -> "VaultHostJson":
 
 def state_of(vault: HostedVault) -> "HostedVaultState":
     """Returns whether a vault is open, and why not."""
-    resident = vault.resident
-    if resident is None:
+    open_vault = vault.open_vault
+    if open_vault is None:
         return "failed" if vault.failure.reason else "closed"
     if vault.users:
         return "in_use"
@@ -97,9 +97,9 @@ def state_of(vault: HostedVault) -> "HostedVaultState":
 
 def trouble_of(vault: HostedVault) -> str:
     """Returns why a vault cannot be opened or read now; empty when it can."""
-    resident = vault.resident
-    if resident is not None and resident.upkeep is not None:
-        return resident.trouble
+    open_vault = vault.open_vault
+    if open_vault is not None and open_vault.is_tended:
+        return open_vault.trouble
     return vault.failure.reason
 
 

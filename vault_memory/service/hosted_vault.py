@@ -7,26 +7,30 @@ import logging
 import threading
 import time
 from concurrent.futures import Future
+from typing import TYPE_CHECKING
 
 from vault_memory.api.vault_memory import VaultMemory
 from vault_memory.api.vault_service import VaultUnavailable, VaultUnknown
 from vault_memory.database.connection import DatabaseError
 from vault_memory.errors import VaultMemoryError
-from vault_memory.service.background_turns import BackgroundTurns
 from vault_memory.service.host_folder import has_more_notes
-from vault_memory.service.host_view import HostView
-from vault_memory.service.leftovers import Leftovers, journal_in, leftovers_in
-from vault_memory.service.resident import (
+from vault_memory.service.night_turns import night_delay
+from vault_memory.service.resting_state import Leftovers, RestingState, journal_in, leftovers_in
+from vault_memory.service.service_vault import (
     CHECK_SECONDS,
-    HostStops,
-    Resident,
-    ResidentOwner,
-    RestingState,
+    ServiceVault,
+    Stopping,
+    VaultOwner,
+    open_among_many,
 )
 from vault_memory.service.turn_lane import AT_ONCE, NEVER, TurnJob
 from vault_memory.service.upkeep.edit_upkeep import PRUNE_SECONDS
+from vault_memory.service.upkeep.vault_upkeep import UpkeepOwner
 from vault_memory.service.vault_catalog import CatalogEntry
 from vault_memory.vault.watch.vault_watch import VaultWatch, WatchEnded
+
+if TYPE_CHECKING:
+    from vault_memory.service.residents import Residents
 
 logger = logging.getLogger(__name__)
 
@@ -46,9 +50,9 @@ RECENT_SECONDS = 5.0
 class HostedVault:
     """A vault of a host. Any thread may use it."""
 
-    def __init__(self, entry: CatalogEntry, host: HostView) -> None:
+    def __init__(self, entry: CatalogEntry, host: "Residents") -> None:
         self.entry = entry
-        self.resident: Resident | None = None
+        self.open_vault: ServiceVault | None = None
         """The open vault; only a turn of the upkeep sets it"""
         self.users = 0
         """Requests that use the vault now"""
@@ -67,7 +71,10 @@ class HostedVault:
         """What was known of it when it was closed; None when the next opening has to scan it"""
         self._prune_at = 0.0
         """When old versions are deleted next, by the monotonic clock"""
+        self._night_at = 0.0
+        """When the nights are due although nothing is said, by the monotonic clock"""
         self._host = host
+        self._open_root = ""
         self._opened_entry: CatalogEntry | None = None
         """What it was opened with last; None when it has to be opened again, with a scan"""
         self._lock = threading.Lock()
@@ -79,18 +86,17 @@ class HostedVault:
         """Whether it gave memory back since the last request"""
         self._is_removed = False
         self._upkeep = TurnJob(self._upkeep_turn)
-        self._background = BackgroundTurns(host.lanes)
         self.watch = host.watcher.add(entry.root, host.watching, self.note_change)
 
     @property
     def is_open(self) -> bool:
         """Whether the vault is open."""
-        return self.resident is not None
+        return self.open_vault is not None
 
     @property
     def is_at_rest(self) -> bool:
         """Whether the vault is closed, and no turn is opening it."""
-        return not self._upkeep.is_running and self.resident is None
+        return not self._upkeep.is_running and self.open_vault is None
 
     @property
     def _is_over(self) -> bool:
@@ -107,10 +113,10 @@ class HostedVault:
             self.users += 1
             self.used_at = time.monotonic()
             self._is_shrunk = False
-            if self.resident is not None and not self._is_elsewhere():
+            if self.open_vault is not None and not self._is_elsewhere():
                 future.set_result(None)
                 return future
-            if self.resident is not None or self._host.is_stopping():
+            if self.open_vault is not None or self._host.is_stopping:
                 future.set_exception(VaultUnavailable())
                 return future
             error = self.failure.recent_error
@@ -128,15 +134,17 @@ class HostedVault:
             self.users -= 1
             self.used_at = time.monotonic()
         # A request may have recorded a turn of a conversation.
-        self._background.plan_night()
+        open_vault = self.open_vault
+        if open_vault is not None:
+            open_vault.plan_night()
         must_close = self._must_close or self._is_over
         pause = 0.0 if must_close else self._idle_pause()
         self._host.lanes.upkeep.plan(self._upkeep, pause)
 
     def memory(self) -> VaultMemory:
         """Returns the open vault for a request that counts as its user."""
-        assert self.resident is not None
-        return self.resident.served
+        assert self.open_vault is not None
+        return self.open_vault.served
 
     def refuse_waiting(self) -> None:
         """Refuses the requests that wait for the opening, because the host ends."""
@@ -146,8 +154,7 @@ class HostedVault:
     def _is_elsewhere(self) -> bool:
         """Whether the open vault was moved, and is not opened in its new folder yet."""
         # Fault: the answers would be those of an index that nothing brings up to date.
-        resident = self.resident
-        return resident is not None and resident.root != self.entry.root
+        return self.open_vault is not None and self._open_root != self.entry.root
 
     # --- The host ---
 
@@ -162,15 +169,15 @@ class HostedVault:
             # The first visit has not come yet, and finds everything.
             return
         now = leftovers_in(self._state)
-        resident = self.resident
-        if resident is None and now != leftovers:
+        vault = self.open_vault
+        if vault is None and now != leftovers:
             self._leftovers = now
             self._resting = None
             self._host.lanes.upkeep.plan(self._upkeep)
         # An open vault writes its journal itself, and looks at it from time to time.
-        elif resident is not None and now.drops != leftovers.drops:
+        elif vault is not None and now.drops != leftovers.drops:
             self._leftovers = now
-            resident.look_soon()
+            vault.look_soon()
             self._host.lanes.upkeep.plan(self._upkeep)
 
     def visit(self, seconds: float) -> None:
@@ -195,7 +202,7 @@ class HostedVault:
 
     def open_again(self) -> None:
         """Opens the vault with its new entry, as soon as it is not in use."""
-        self._host.tell_reopening(self)
+        self._host.tell_reopening(self.entry.vault)
         self.visit(0.0)
 
     def remove(self) -> None:
@@ -203,63 +210,63 @@ class HostedVault:
         with self._watching:
             self._is_removed = True
             self._host.watcher.remove(self.watch)
-        self._host.tell_reopening(self)
+        self._host.tell_reopening(self.entry.vault)
         self.visit(0.0)
 
     # --- The turns of the upkeep, which also open and close ---
 
     def _upkeep_turn(self) -> float:
-        if self.resident is None and self._announces_long_opening():
+        if self.open_vault is None and self._announces_long_opening():
             return AT_ONCE if self._waiting else 0.0
-        if self.resident is None and not self._open():
+        if self.open_vault is None and not self._open():
             return self._retry_seconds()
-        resident = self.resident
-        assert resident is not None
+        vault = self.open_vault
+        assert vault is not None
         try:
-            seconds = resident.turn()
+            seconds = vault.upkeep_turn()
         except VaultMemoryError as error:
             # Fault (A26): the state folder was removed. It is made again, and the notes are
             # read again.
             logger.warning("the vault `%s` is opened again: %s", self.entry.root, error)
             self._reopen()
             seconds = 0.0
-        if resident.may_tend():
+        if vault.may_tend():
             self._reopen()
-        if self._may_close(resident) and self._close(resident):
+        if self._may_close(vault) and self._close(vault):
             return self._seconds_until_due()
-        return self._pause_after_turn(resident, seconds)
+        return self._pause_after_turn(vault, seconds)
 
-    def _pause_after_turn(self, resident: Resident, seconds: float) -> float:
+    def _pause_after_turn(self, vault: ServiceVault, seconds: float) -> float:
         """Returns the seconds until the next turn of an open vault, whose upkeep names `seconds`."""
         if self._must_close or self._is_over:
             seconds = min(seconds, CLOSING_SECONDS)
         if self.users:
             # The end of the last request plans the turn that closes the vault.
             return seconds
-        self._shrink(resident)
+        self._shrink(vault)
         idle_at = self.used_at + self._idle_pause() - time.monotonic()
         return min(seconds, max(1.0, idle_at))
 
     def _idle_pause(self) -> float:
         """Returns how long the vault is unused when its next turn is due."""
-        idle_seconds = self._host.idle_seconds
+        idle_seconds = self._host.settings.idle_seconds
         return idle_seconds if self._is_shrunk else min(SHRINK_SECONDS, idle_seconds)
 
-    def _shrink(self, resident: Resident) -> None:
+    def _shrink(self, vault: ServiceVault) -> None:
         """Lets an open vault give memory back, once after each time of use."""
         if self._is_shrunk or time.monotonic() < self.used_at + SHRINK_SECONDS:
             return
         with self._lock:
             # A request that comes now waits for the lock, and not for long.
             if not self.users:
-                resident.shrink()
+                vault.shrink()
                 self._is_shrunk = True
 
     def _reopen(self) -> None:
         """Lets the vault be closed and opened again, as soon as it is not in use."""
         if self._opened_entry is not None:
             self._opened_entry = None
-            self._host.tell_reopening(self)
+            self._host.tell_reopening(self.entry.vault)
 
     def _begin_opening(self) -> tuple[CatalogEntry, VaultWatch]:
         """Returns what to open, and its watch. Raises VaultUnknown when the vault was removed."""
@@ -297,20 +304,24 @@ class HostedVault:
         prune_seconds = max(0.0, self._prune_at - time.monotonic())
         try:
             entry, watch = self._begin_opening()
-            owner = ResidentOwner(
-                prune_seconds=prune_seconds,
+            owner = VaultOwner(
+                self._host.lanes,
+                lambda: self._host.is_stopping,
+                UpkeepOwner(
+                    progress=self._check_stop,
+                    idle_seconds=CHECK_SECONDS,
+                    prune_seconds=prune_seconds,
+                ),
                 resting=resting if self._is_untouched(entry, leftovers) else None,
                 journal=self._leftovers.journal,
-                wake_sync=self._background.plan_sync,
-                wake_embedding=self._background.plan_embedding,
-                is_stopping=self._host.is_stopping,
+                night_at=self._night_at,
             )
-            resident = Resident(entry, self._host.environment, watch, owner)
+            vault = open_among_many(entry, self._host.catalog.environment, watch, owner)
         except VaultUnknown as error:
             # Fault: a request that came just before would wait for ever.
             self._fail_waiting(error)
             return False
-        except HostStops:
+        except Stopping:
             self._fail_waiting(VaultUnavailable())
             return False
         except WatchEnded:
@@ -327,18 +338,21 @@ class HostedVault:
         self.opened += 1
         if prune_seconds == 0:
             self._prune_at = time.monotonic() + PRUNE_SECONDS
-        self.used_at = max(self.used_at, time.monotonic() - self._host.idle_seconds + 1)
+        self.used_at = max(self.used_at, time.monotonic() - self._host.settings.idle_seconds + 1)
         with self._lock:
-            self.resident, self._opened_entry = resident, entry
+            self.open_vault, self._opened_entry, self._open_root = vault, entry, entry.root
             self.failure.end()
-            self._background.begin(resident)
             waiting, self._waiting = self._waiting, []
         for future in waiting:
             if future.set_running_or_notify_cancel():
                 future.set_result(None)
-        self._background.plan_all()
-        self._host.note_opened()
+        vault.begin_turns()
+        self._host.make_room()
         return True
+
+    def _check_stop(self, completed: int, total: int) -> None:
+        if self._host.is_stopping:
+            raise Stopping
 
     def _is_untouched(self, entry: CatalogEntry, leftovers: Leftovers | None) -> bool:
         """Whether its configuration and its state folder are as they were when it was closed."""
@@ -362,38 +376,39 @@ class HostedVault:
                 future.set_exception(error)
 
     def _retry_seconds(self) -> float:
-        if self._is_removed or self._host.is_stopping():
+        if self._is_removed or self._host.is_stopping:
             return NEVER
         return self.failure.pause()
 
-    def _may_close(self, resident: Resident) -> bool:
+    def _may_close(self, vault: ServiceVault) -> bool:
         if self.users:
             return False
         if self._is_over:
             # Fault: a vault that syncs every few seconds always has a turn that is due soon. What
             # is unfinished goes on after the next opening.
-            return not self._background.is_running
-        if not resident.is_quiet() or self._background.has_work(resident):
+            return not vault.is_taking_turn
+        if not vault.is_quiet() or vault.has_due_turn():
             return False
         idle = time.monotonic() - self.used_at
         # A vault with a remote stays open: it asks its server every few seconds.
-        is_idle = idle >= self._host.idle_seconds and not resident.tends_remote
+        is_idle = idle >= self._host.settings.idle_seconds and not vault.tends_remote
         return is_idle or self._must_close
 
-    def _close(self, resident: Resident) -> bool:
+    def _close(self, vault: ServiceVault) -> bool:
         """Closes the vault. Returns False when it is in use, or has another turn now."""
         is_over = self._is_over
         with self._lock:
-            is_used = self.users or (resident.has_new_writes() and not is_over)
-            if is_used or not self._background.end():
+            is_used = self.users or (vault.has_new_writes() and not is_over)
+            if is_used or not vault.end_turns():
                 return False
-            self.resident = None
-        seconds = resident.closed_seconds(self._seconds_to_night())
-        self._resting = resident.resting_state()
+            self.open_vault = None
+        self._night_at = vault.night_at
+        seconds = vault.closed_seconds(self._seconds_to_night())
+        self._resting = vault.resting_state()
         if is_over:
             seconds = 0.0
         try:
-            resident.close()
+            vault.close()
         except (VaultMemoryError, DatabaseError, OSError) as error:
             logger.warning("the vault `%s`: %s", self.entry.root, error)
         if self.watch.wait() < NEVER:
@@ -408,8 +423,8 @@ class HostedVault:
 
     def _seconds_to_night(self) -> float:
         """Returns when the vault is opened for its nights; those of all vaults are spread."""
-        seconds = self._background.seconds_to_night()
-        return seconds + self._host.night_offset(self) if seconds > 0 else 0.0
+        seconds = self._night_at - time.monotonic()
+        return seconds + night_delay(self.entry.vault).total_seconds() if seconds > 0 else 0.0
 
     def _seconds_until_due(self) -> float:
         if self._is_removed:
@@ -422,9 +437,9 @@ class HostedVault:
         """Closes the vault at the end of the host, when no turn runs any more."""
         self._fail_waiting(VaultUnavailable())
         with self._lock:
-            resident, self.resident = self.resident, None
-        if resident is not None:
-            resident.close()
+            vault, self.open_vault = self.open_vault, None
+        if vault is not None:
+            vault.close()
 
 
 # --- Opening failure ---

@@ -1,7 +1,6 @@
 """Runs due learning cycles of one vault, and learns from conversations soon after they end."""
 
 import logging
-import threading
 import time
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
@@ -213,44 +212,3 @@ def night_delay(vault: str) -> timedelta:
     digest = sha256(f"night {vault}".encode()).digest()[:_DIGEST_BYTES]
     share = int.from_bytes(digest) / float(256**_DIGEST_BYTES)
     return NIGHTS * share
-
-
-# --- Learning thread ---
-
-# Runs due learning cycles in a thread with connections of its own, so that nothing waits for them.
-#
-# Where a language model is configured, the thread also learns from conversations soon after they end.
-
-
-FIRST_SECONDS = 2.0
-"""Pause at the start, which has other work to do"""
-PATIENCE_SECONDS = 2.0
-"""How long the end of the daemon waits for the current step; the night continues there next time"""
-
-
-class Nights:
-    """The thread that runs due nights and learns from ended conversations."""
-
-    def __init__(
-        self, memory: VaultMemory, *, tell: Callable[[str], None] = lambda line: None
-    ) -> None:
-        """Each night and each conversation is reported as a line."""
-        self._turns = NightTurns(memory, tell=tell)
-        self._stop = threading.Event()
-        self._thread = threading.Thread(target=self._run, name="nights", daemon=True)
-        if self._turns.is_enabled:
-            self._thread.start()
-        else:
-            self._turns.close()
-
-    def close(self) -> None:
-        """Ends soon. The next start finishes an interrupted night."""
-        self._stop.set()
-        if self._thread.is_alive():
-            self._thread.join(PATIENCE_SECONDS)
-
-    def _run(self) -> None:
-        pause = FIRST_SECONDS
-        while not self._stop.wait(pause):
-            pause = self._turns.turn()
-        self._turns.close()

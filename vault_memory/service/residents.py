@@ -3,7 +3,6 @@
 import asyncio
 import os
 import resource
-import time
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -11,10 +10,8 @@ from pathlib import Path
 from vault_memory.api.vault_memory import VaultMemory
 from vault_memory.api.vault_service import VAULT, RequestState, VaultUnknown
 from vault_memory.config.sections import Config
-from vault_memory.service.host_view import HostView, Lanes
 from vault_memory.service.hosted_vault import HostedVault
-from vault_memory.service.night_turns import night_delay
-from vault_memory.service.turn_lane import TurnLane
+from vault_memory.service.turn_lane import Lanes
 from vault_memory.service.vault_catalog import CatalogChanges, VaultCatalog, VaultTroubled
 from vault_memory.vault.state_dir import state_root
 from vault_memory.vault.watch.shared_watcher import SharedWatcher
@@ -34,42 +31,26 @@ CLOSED_SHARE = 10
 """When the memory is full, a tenth of the open vaults is closed at once"""
 
 
-def lanes_of_host() -> Lanes:
-    """Returns the threads for the turns of all vaults."""
-    return Lanes(
-        TurnLane("upkeep", UPKEEP_THREADS),
-        TurnLane("sync", SYNC_THREADS),
-        TurnLane("nights", NIGHT_THREADS),
-        TurnLane("embedding", EMBEDDING_THREADS),
-    )
-
-
 class Residents:
     """The vaults of the catalog. Any thread may use it."""
 
     def __init__(self, catalog: VaultCatalog, config: Config, watcher: SharedWatcher) -> None:
         self.catalog = catalog
         self.settings = config.host
-        self.lanes = lanes_of_host()
-        self._states = state_root(catalog.environment)
+        self.watching = config.watch
+        """How a closed vault is watched"""
+        self.watcher = watcher
+        self.lanes = Lanes.with_threads(
+            UPKEEP_THREADS, SYNC_THREADS, NIGHT_THREADS, EMBEDDING_THREADS
+        )
+        self.states = state_root(catalog.environment)
+        """The folder of all state folders"""
         self._vaults: dict[str, HostedVault] = {}
         self._leaving: dict[str, HostedVault] = {}
         """Removed vaults that are still open"""
         self.tell_reopening: Callable[[str], None] = lambda vault: None
         """Receives the id of a vault that is closed once nobody uses it"""
-        self._is_stopping = False
-        self._view = HostView(
-            environment=dict(catalog.environment),
-            states=self._states,
-            lanes=self.lanes,
-            watcher=watcher,
-            watching=config.watch,
-            idle_seconds=config.host.idle_seconds,
-            is_stopping=lambda: self._is_stopping,
-            note_opened=self._make_room,
-            tell_reopening=lambda vault: self.tell_reopening(vault.entry.vault),
-            night_offset=_night_offset,
-        )
+        self.is_stopping = False
 
     # --- For requests ---
 
@@ -96,7 +77,7 @@ class Residents:
         """Returns the state folder of a vault of this host, without opening it."""
         # Fault: a browser that is signed in would be signed out, and not told what is wrong.
         is_known = vault in self._vaults or self.catalog.trouble(vault)
-        return self._states / vault if is_known else None
+        return self.states / vault if is_known else None
 
     # --- For the host ---
 
@@ -116,8 +97,7 @@ class Residents:
 
     def start(self) -> None:
         """Starts the threads."""
-        for lane in self.lanes.all():
-            lane.start()
+        self.lanes.start()
 
     def take_changes(self, changes: CatalogChanges) -> None:
         """Takes over what a renewal of the catalog found."""
@@ -143,7 +123,7 @@ class Residents:
             return
         vault = self._leaving.pop(vault_id, None)
         if vault is None:
-            vault = HostedVault(entry, self._view)
+            vault = HostedVault(entry, self)
         else:
             # Fault: beside a second object for a vault that is still open, the host would take
             # itself for another daemon, and tend the vault no more.
@@ -168,13 +148,13 @@ class Residents:
         Fault: a vault that was in use when others were closed for a new one stays open
         although the limit is exceeded.
         """
-        self._make_room()
+        self.make_room()
         limit = self.settings.memory_mb * MEGABYTE
         if limit and memory_in_use() > limit:
             open_vaults = self.open_vaults()
             self._ask_to_close(open_vaults, max(1, len(open_vaults) // CLOSED_SHARE))
 
-    def _make_room(self) -> None:
+    def make_room(self) -> None:
         most = min(self.settings.most_open, _most_by_files())
         excess = sum(vault.is_open for vault in self.vaults()) - most
         if excess > 0:
@@ -187,22 +167,17 @@ class Residents:
 
     def begin_stop(self) -> None:
         """Lets no further turn begin, and ends those that run soon."""
-        self._is_stopping = True
+        self.is_stopping = True
         for vault in self._all():
             vault.refuse_waiting()
-            resident = vault.resident
-            if resident is not None:
-                resident.syncing.stop()
-        for lane in self.lanes.all():
-            lane.stop()
+            if vault.open_vault is not None:
+                vault.open_vault.syncing.stop()
+        self.lanes.stop()
 
     def stop(self, seconds: float) -> bool:
         """Ends all turns and closes all vaults. Returns False when a turn takes longer."""
         self.begin_stop()
-        until = time.monotonic() + seconds
-        is_over = True
-        for lane in self.lanes.all():
-            is_over &= lane.join(max(0.0, until - time.monotonic()))
+        is_over = self.lanes.join(seconds)
         if is_over:
             for vault in self._all():
                 vault.close_at_end()
@@ -211,11 +186,6 @@ class Residents:
     def _all(self) -> list[HostedVault]:
         """Returns the vaults that are served, and those that are still open."""
         return [*self._vaults.values(), *self._leaving.values()]
-
-
-def _night_offset(vault: HostedVault) -> float:
-    """Returns by how many seconds the nights of a vault begin later than configured."""
-    return night_delay(vault.entry.vault).total_seconds()
 
 
 def _most_by_files() -> int:

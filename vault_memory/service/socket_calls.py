@@ -5,9 +5,9 @@ import threading
 from collections.abc import Callable, Iterable, Mapping
 from datetime import datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
-from vault_memory.api import read_request
+from vault_memory.api import json_contract, read_request
 from vault_memory.api.exchange import setup_of
 from vault_memory.contract import as_json
 from vault_memory.contract.requests import ContextCall, EditCall, RecordCall, SearchCall
@@ -21,57 +21,19 @@ if TYPE_CHECKING:
     from vault_memory.contract import FreshnessJson
     from vault_memory.contract.answers import ContextBlockJson, RecordedJson, SearchAnswerJson
     from vault_memory.contract.edit_answers import EditJson
-    from vault_memory.contract.setup_answers import SyncRequestedJson
-    from vault_memory.contract.status_answers import (
-        ScopesJson,
-        StatusJson,
-        SyncStatusJson,
-        VitalsJson,
-        WatcherJson,
-    )
+    from vault_memory.contract.status_answers import ScopesJson, StatusJson, VitalsJson
     from vault_memory.search import scope_names
-    from vault_memory.service.upkeep.read_barrier import Barrier
+    from vault_memory.service.service_vault import ServiceVault
 else:
     scope_names = lazy_module("vault_memory.search.scope_names")
-
-
-class CallsOwner(Protocol):
-    """The daemon of a vault, or what a host has for one of its vaults."""
-
-    memory: "VaultMemory"
-
-    @property
-    def trouble(self) -> str:
-        """Why the vault cannot be read now; empty when it can."""
-
-    @property
-    def barrier(self) -> "Barrier":
-        """What a question waits for."""
-
-    @property
-    def syncing(self) -> "SyncOwner":
-        """What answers about the sync."""
-
-    def status(self) -> "WatcherJson":
-        """Returns the state of the watcher."""
-
-
-class SyncOwner(Protocol):
-    """What syncs a vault."""
-
-    def now(self, arguments: Mapping[str, Any] | None = None) -> "SyncRequestedJson":
-        """Syncs soon."""
-
-    def status(self) -> "SyncStatusJson | None":
-        """Returns the state of the sync; None without one."""
 
 
 class Calls:
     """The calls. They share a connection to the index, and run one at a time."""
 
-    def __init__(self, daemon: CallsOwner) -> None:
-        self._daemon = daemon
-        self._memory = daemon.memory.fork(resident=True)
+    def __init__(self, vault: "ServiceVault") -> None:
+        self._vault = vault
+        self._memory = vault.memory.fork(resident=True)
         self._lock = threading.Lock()
 
     def close(self) -> None:
@@ -92,19 +54,19 @@ class Calls:
             "status": self._status,
             "vitals": self._vitals,
             "scopes": self._scopes,
-            "sync": self._daemon.syncing.now,
+            "sync": self._vault.syncing.now,
         }
 
     def _catch_up(self) -> None:
         """Waits until the index is up to date. Raises Behind: the caller answers by itself."""
-        if not self._daemon.trouble and not self._daemon.barrier.passed():
+        if not self._vault.trouble and not self._vault.barrier.passed():
             raise Behind(
                 "the daemon has not caught up with the vault", hint="ask again, or without it"
             )
 
     def _mark_stale(self, freshness: "FreshnessJson", notes: Iterable[str]) -> None:
         """Names these notes as stale while the vault cannot be read."""
-        if self._daemon.trouble:
+        if self._vault.trouble:
             stale = {*freshness["stale_files"], *notes}
             freshness["stale_files"] = sorted(stale)
 
@@ -142,18 +104,18 @@ class Calls:
         return {
             "stale_files": len(freshness.stale_files),
             "semantic": freshness.semantic,
-            "watcher": self._daemon.status(),
-            "sync": self._daemon.syncing.status(),
+            "watcher": self._vault.status(),
+            "sync": self._vault.syncing.status(),
         }
 
     def _status(self, arguments: Mapping[str, Any]) -> "StatusJson":
-        if not self._daemon.trouble:
+        if not self._vault.trouble:
             # The status is given, too, when the index is behind: it names the reason.
-            self._daemon.barrier.passed()
+            self._vault.barrier.passed()
         with self._lock:
             status = self._memory.status(refresh=False)
-        status["sync"] = self._daemon.syncing.status()
-        status["watcher"] = self._daemon.status()
+        status["sync"] = self._vault.syncing.status()
+        status["watcher"] = self._vault.status()
         status["daemon"] = {"running": True, "pid": os.getpid()}
         return status
 

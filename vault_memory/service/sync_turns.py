@@ -2,7 +2,6 @@
 
 import logging
 import os
-import threading
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, replace
@@ -32,6 +31,10 @@ else:
 
 logger = logging.getLogger(__name__)
 
+LOOK_SECONDS = 2.0
+"""Time between two checks of the configuration and the password file of a vault that is alone"""
+PATIENCE_SECONDS = 0.8
+"""How long the end of a process waits for the current request"""
 TURN_SECONDS = 0.3
 """Time between two tries while another process syncs"""
 BUG_SECONDS = 60.0
@@ -49,8 +52,8 @@ class Ending(Exception):
 class SyncTurns:
     """The turns of one vault. Any thread may take one, one at a time.
 
-    `heard`, `now`, `status` and `stop` may be called meanwhile. `heard` and `now` call `wake`,
-    because the next turn is due earlier then.
+    `note_vault_change`, `now`, `status` and `stop` may be called meanwhile. The first two call
+    `wake`, because the next turn is due earlier then.
     """
 
     def __init__(
@@ -82,7 +85,7 @@ class SyncTurns:
         """Whether the configuration names a remote. Without one a turn does nothing."""
         return bool(self._memory.vault.config.remote.url)
 
-    def heard(self) -> None:
+    def note_vault_change(self) -> None:
         """Notes that something in the vault may have changed. Any thread may call it."""
         self._last_hint = time.monotonic()
         self._wake()
@@ -192,7 +195,7 @@ class SyncTurns:
             self._path_backoff = backoff.PathBackoff()
         last_hint, self._last_hint = self._last_hint, None
         if last_hint is not None:
-            self._backoff.heard(last_hint)
+            self._backoff.note_local_edit(last_hint)
             self._is_count_old = True
         if self._is_requested:
             self._is_requested = False
@@ -349,54 +352,3 @@ def pass_counts(report: "PassReport") -> str:
         if isinstance(value, int) and value and not isinstance(value, bool)
     }
     return ", ".join(f"{value} {name.replace('_', ' ')}" for name, value in counts.items())
-
-
-# --- Sync thread ---
-
-# Syncs the vault in the background: a thread of its own, with its own connections and index.
-#
-# The loop never waits for it, and a failing server disturbs nothing else.
-
-LOOK_SECONDS = 2.0
-"""Time between two checks of the configuration and the password file"""
-PATIENCE_SECONDS = 0.8
-"""How long the end of the daemon waits for the current request"""
-
-
-class Syncing:
-    """The thread that syncs one vault with its remote whenever a pass is due."""
-
-    def __init__(
-        self, memory: VaultMemory, *, tell: Callable[["PassReport"], None] = lambda report: None
-    ) -> None:
-        self._woken = threading.Event()
-        self._stop = threading.Event()
-        self._turns = SyncTurns(memory, tell=tell, wake=self._woken.set)
-        self._thread = threading.Thread(target=self._run, name="syncing", daemon=True)
-        self._thread.start()
-
-    def heard(self) -> None:
-        """Notes that something in the vault may have changed. Any thread may call it."""
-        self._turns.heard()
-
-    def now(self, arguments: Mapping[str, Any] | None = None) -> "SyncRequestedJson":
-        """Requests a pass as soon as possible. Returns the status until then."""
-        return self._turns.now(arguments)
-
-    def status(self) -> "SyncStatusJson | None":
-        """Returns the status of sync; None without a remote."""
-        return self._turns.status()
-
-    def close(self) -> None:
-        """Ends the thread, between two requests if that is soon enough."""
-        self._stop.set()
-        self._turns.stop()
-        self._woken.set()
-        self._thread.join(PATIENCE_SECONDS)
-
-    def _run(self) -> None:
-        while not self._stop.is_set():
-            wait = self._turns.turn()
-            self._woken.wait(min(wait, LOOK_SECONDS))
-            self._woken.clear()
-        self._turns.close()

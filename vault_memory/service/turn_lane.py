@@ -6,6 +6,8 @@ import logging
 import threading
 import time
 from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Self
 
 logger = logging.getLogger(__name__)
 
@@ -176,3 +178,45 @@ class TurnLane:
         self._heap = [entry for entry in self._heap if entry[2].due == entry[0]]
         heapq.heapify(self._heap)
         self._most_entries = max(FEWEST_ENTRIES, 2 * len(self._heap))
+
+
+@dataclass(frozen=True, slots=True)
+class Lanes:
+    """The threads of a process for each kind of turns."""
+
+    upkeep: TurnLane
+    sync: TurnLane
+    nights: TurnLane
+    embedding: TurnLane
+
+    @classmethod
+    def with_threads(cls, upkeep: int, sync: int, nights: int, embedding: int) -> Self:
+        """Returns lanes with so many threads each."""
+        # Fault: the system may suspend a thread of low priority while it holds the
+        # interpreter lock, and all other threads would wait for it. So each thread has the
+        # usual priority.
+        return cls(
+            TurnLane("upkeep", upkeep),
+            TurnLane("sync", sync),
+            TurnLane("nights", nights),
+            TurnLane("embedding", embedding),
+        )
+
+    def all(self) -> tuple[TurnLane, ...]:
+        """Returns all lanes."""
+        return self.upkeep, self.sync, self.nights, self.embedding
+
+    def start(self) -> None:
+        """Starts the threads."""
+        for lane in self.all():
+            lane.start()
+
+    def stop(self) -> None:
+        """Lets no further turn begin."""
+        for lane in self.all():
+            lane.stop()
+
+    def join(self, seconds: float) -> bool:
+        """Waits until all turns have ended. Returns False when some take longer than that."""
+        until = time.monotonic() + seconds
+        return all(lane.join(max(0.0, until - time.monotonic())) for lane in self.all())

@@ -21,12 +21,14 @@ if TYPE_CHECKING:
     from vault_memory.cli.views import screen
     from vault_memory.edits.conflict_copy import ResolvedConflict
     from vault_memory.service import daemon as daemon_process
+    from vault_memory.service import service_vault
     from vault_memory.service.daemon import Daemon
     from vault_memory.service.upkeep.note_indexer import PathChange
 else:
     embedding_progress = lazy_module("vault_memory.cli.embedding_progress")
     screen = lazy_module("vault_memory.cli.views.screen")
     daemon_process = lazy_module("vault_memory.service.daemon")
+    service_vault = lazy_module("vault_memory.service.service_vault")
 
 
 @click.command()
@@ -89,7 +91,7 @@ def _refresh(context: Context, memory: "VaultMemory", daemon: "Daemon") -> None:
                 progress(step, completed, total)
 
         # A signal during the first look ends it early; the loop then stops by itself.
-        with suppress(daemon_process.Stopping):
+        with suppress(service_vault.Stopping):
             memory.refresh(advance, renew=False)
 
 

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from vault_memory.api.vault_memory import VaultMemory
     from vault_memory.contract.setup_answers import SyncRequestedJson
     from vault_memory.contract.status_answers import SyncStatusJson
-    from vault_memory.service import sync_turns
+    from vault_memory.service import sync_turns, turn_lane
     from vault_memory.sync import connection
     from vault_memory.sync.pass_report import PassReport
     from vault_memory.sync.plan import safety_limits
@@ -27,6 +27,7 @@ else:
     json_contract = lazy_module("vault_memory.api.json_contract")
     daemon_client = lazy_module("vault_memory.api.daemon_client")
     sync_turns = lazy_module("vault_memory.service.sync_turns")
+    turn_lane = lazy_module("vault_memory.service.turn_lane")
     connection = lazy_module("vault_memory.sync.connection")
     safety_limits = lazy_module("vault_memory.sync.plan.safety_limits")
     watch_watcher = lazy_module("vault_memory.vault.watch.watcher")
@@ -155,21 +156,34 @@ def _sync_in_foreground(context: Context, memory: "VaultMemory") -> None:
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, lambda *_: stopped.set())
     watcher = watch_watcher.Watcher(memory.root, memory.vault.config.watch)
+    lane = turn_lane.TurnLane("sync", 1)
+    syncing = sync_turns.SyncTurns(
+        memory.fork(),
+        tell=lambda report: _print_counts(context, report),
+        wake=lambda: lane.plan(job),
+    )
+    # The configuration and the password file may change.
+    job = turn_lane.TurnJob(lambda: min(syncing.turn(), sync_turns.LOOK_SECONDS))
     watcher.start()
-    thread = sync_turns.Syncing(memory.fork(), tell=lambda report: _print_counts(context, report))
+    lane.start()
+    lane.plan(job)
     context.say(f"syncing {memory.root} with {memory.vault.config.remote.url}")
     reported = ""
     try:
         while not stopped.is_set():
             if watcher.take(TICK_SECONDS):
-                thread.heard()
-            status = thread.status()
+                syncing.note_vault_change()
+            status = syncing.status()
             reason = status["reason"] if status else ""
             if status and reason and reason != reported:
                 context.say(f"{status['state']}: {reason}")
             reported = reason
     finally:
-        thread.close()
+        syncing.stop()
+        lane.stop()
+        # A server that does not answer must not hold the end up.
+        if lane.join(sync_turns.PATIENCE_SECONDS):
+            syncing.close()
         watcher.stop()
     context.say("stopped")
 

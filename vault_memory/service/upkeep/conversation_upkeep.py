@@ -25,7 +25,7 @@ class DropEvents:
     """Receives the events of one folder, like a queue of hints. Each event means: check it."""
 
     def __init__(self, folder: Path, wake: Callable[[], None]) -> None:
-        self.heard = False
+        self.has_news = False
         """Whether something happened since this was set to False"""
         self._folder = str(folder)
         self._wake = wake
@@ -79,7 +79,7 @@ class DropEvents:
         """Does nothing: no caller waits for a mark."""
 
     def _note(self) -> None:
-        self.heard = True
+        self.has_news = True
         self._wake()
 
 
@@ -125,7 +125,7 @@ class ConversationUpkeep:
 
     def wait(self) -> float:
         """Returns how many seconds the loop may sleep before the next turn."""
-        is_asked = self._is_look_asked or (self._drops and self._drops.heard)
+        is_asked = self._is_look_asked or (self._drops and self._drops.has_news)
         due = self._not_before if is_asked else self._next_look
         return max(0.0, due - time.monotonic())
 
@@ -136,7 +136,7 @@ class ConversationUpkeep:
         now = time.monotonic()
         self._is_look_asked = False
         if self._drops is not None:
-            self._drops.heard = False
+            self._drops.has_news = False
         self._not_before = now + LOOK_SECONDS
         try:
             self._record_dropped()

@@ -104,7 +104,7 @@ class EditUpkeep:
         """Notes that a note disappeared: it may have another name now."""
         self._may_be_renamed = True
 
-    def heard(self, event: NoteEvent) -> None:
+    def note_event(self, event: NoteEvent) -> None:
         """Notes that a file changed; only INBOX pages and conflict copies matter here."""
         path, place = event
         if place is not None and place.kind == "inbox":

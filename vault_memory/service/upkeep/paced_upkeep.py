@@ -32,7 +32,7 @@ class StampUpkeep:
         """Whether the index may have items without a stamp"""
         self._next = 0.0
 
-    def heard(self, event: NoteEvent) -> None:
+    def note_event(self, event: NoteEvent) -> None:
         """Notes that a file changed; only audits and ledgers matter here."""
         if event.place is not None and event.place.kind in KINDS:
             self._changed.add(event.path)

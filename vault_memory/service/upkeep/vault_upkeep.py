@@ -307,8 +307,8 @@ class VaultUpkeep:
 
     def _take_event(self, path: str, now: float, *, closed: bool) -> None:
         event = NoteEvent.of(path, self.memory.layout)
-        self._edit_upkeep.heard(event)
-        self._stamps.heard(event)
+        self._edit_upkeep.note_event(event)
+        self._stamps.note_event(event)
         if event.is_indexed:
             self._notes.take(event, now, closed=closed)
         else:

@@ -1,14 +1,38 @@
-"""What other processes left in the state folder of a vault, noticed by the times of its files."""
+"""What is known of a closed vault: how its index was, and what other processes leave in its state."""
 
 import os
+import time
+from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
 from vault_memory.conversations.drop_folder import FOLDER as DROPS
 from vault_memory.conversations.sessions import FOLDER as SESSIONS
+from vault_memory.ingest.lifecycle import Indexing
 
+SCAN_SECONDS = 3600.0
+"""Age of the last scan of a vault after which it is scanned although nothing seems changed"""
 FileTimes = tuple[int, int]
 """When a database and its log changed last; 0 for a log without content"""
+
+
+@dataclass(frozen=True, slots=True)
+class RestingState:
+    """What is known of a vault whose work is all done, so that the next opening need not scan it."""
+
+    generation: tuple[int, int]
+    """The generation of its index, as `Indexing` names it"""
+    rules: str
+    """The rules by which it was built"""
+    scanned_at: float
+    """When all its notes were last compared with the index, by the monotonic clock"""
+
+    def holds_for(self, indexing: Indexing) -> bool:
+        """Whether the index is the same, and the last scan was not long ago."""
+        # Fault (C62): some changes raise no event, such as those through a memory map.
+        is_recent = time.monotonic() - self.scanned_at < SCAN_SECONDS
+        is_same = self.rules == indexing.rules and self.generation == indexing.generation_in_use
+        return is_recent and is_same
 
 
 class Leftovers(NamedTuple):
