@@ -17,18 +17,16 @@ from tests.addons.page.served_page import ServedPage
 from tests.scenarios.outside import until
 from tests.settled_marker import settle_marker
 from vault_memory.addons.page.browser_sessions import BrowserSessions, key_prefix
-from vault_memory.addons.page.many_pages.page_router import PageRouter
-from vault_memory.addons.page.many_pages.resident_pages import ResidentPages
+from vault_memory.addons.page.many_pages import PageRouter, ResidentPages
 from vault_memory.addons.page.page_address import PageAddress
 from vault_memory.addons.page.page_app import PageSettings
 from vault_memory.api.vault_memory import VaultMemory
 from vault_memory.api.vault_service import RequestState, VaultUnknown
 from vault_memory.config.server_sections import Serve
+from vault_memory.http.application import ServedRoutes, many_vaults_application
 from vault_memory.http.listen import Server, at_address
-from vault_memory.http.many_vaults import HostRoutes, many_vaults_application
 from vault_memory.http.prometheus import Requests
-from vault_memory.http.tokens import Tokens
-from vault_memory.http.vault_tokens import VaultTokens
+from vault_memory.http.tokens import Tokens, VaultTokens
 from vault_memory.mcp import streamable_http
 from vault_memory.rules.paths.caller import Caller
 
@@ -163,7 +161,7 @@ def serving_many(
     counts = Requests()
     page_settings = PageSettings(PageAddress(HOST, port))
     pages = ResidentPages(vaults, page_settings, most=most_pages, idle_seconds=idle_seconds)
-    routes = HostRoutes(
+    routes = ServedRoutes(
         page=PageRouter(vaults, pages, page_settings),
         mounts={"/mcp": streamable_http.application(vaults)},
     )

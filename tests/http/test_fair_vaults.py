@@ -12,7 +12,7 @@ import pytest
 
 from tests.http.many_vaults import TOKENS, Start, starter
 from tests.scenarios.outside import until
-from vault_memory.http.many_vaults import MOST_CALLS, MOST_WAITING
+from vault_memory.http.application import MOST_CALLS, MOST_WAITING
 
 ALMOST = 1_000_000
 """Bytes of a body that is nearly as long as one may be"""

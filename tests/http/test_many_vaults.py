@@ -17,9 +17,8 @@ from tests.mcp.vaults import words
 from tests.scenarios.outside import until
 from vault_memory.database.connection import DatabaseError
 from vault_memory.errors import ConfigError, Locked, VaultUnreachable
-from vault_memory.http.many_vaults import MOST_CALLS
-from vault_memory.http.tokens import Tokens, token_digest
-from vault_memory.http.vault_tokens import VaultTokens
+from vault_memory.http.application import MOST_CALLS
+from vault_memory.http.tokens import Tokens, VaultTokens, token_digest
 from vault_memory.rules.paths.caller import Caller
 
 UNKNOWN = "unknown-" + "u" * 40

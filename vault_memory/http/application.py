@@ -1,10 +1,10 @@
 """The ASGI app: the checks of each request, the routes, and the mounted apps."""
 
+import asyncio
 import logging
-from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
-from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import anyio
 import msgspec
@@ -17,10 +17,12 @@ from starlette.responses import Response
 from starlette.routing import Route
 from starlette.types import ASGIApp, Receive, Scope, Send
 
+from vault_memory.addons import table
 from vault_memory.api.scoped_vault import ScopedVault
 from vault_memory.api.vault_memory import VaultMemory
 from vault_memory.api.vault_service import (
     CALLER,
+    VAULT,
     SingleVault,
     VaultService,
     VaultUnavailable,
@@ -31,19 +33,22 @@ from vault_memory.config.server_sections import Serve
 from vault_memory.contract.calls import ROUTES, Call
 from vault_memory.database.connection import DatabaseError
 from vault_memory.errors import UsageError, VaultMemoryError
-from vault_memory.http.auth import Access, Doorkeeper, unauthorised
-from vault_memory.http.lifespan import running
+from vault_memory.http.auth import Access, Doorkeeper, busy, unauthorised
+from vault_memory.http.beside_calls import lifespan_of, page_beside_calls
 from vault_memory.http.origin_check import Gate
-from vault_memory.http.prometheus import Counting, Requests
+from vault_memory.http.prometheus import Counting, Requests, metrics_route
 from vault_memory.http.responses import broken, failure, refusal, reply, unavailable
-from vault_memory.http.routes import open_routes
-from vault_memory.http.tokens import Tokens
+from vault_memory.http.tokens import Tokens, TokenTable
+from vault_memory.lazy import lazy_module
 from vault_memory.rules.paths.caller import Caller
 from vault_memory.search.open_vault import VaultClosed
 
-logger = logging.getLogger(__name__)
+if TYPE_CHECKING:
+    from vault_memory.http import openapi
+else:
+    openapi = lazy_module("vault_memory.http.openapi")
 
-Lifespan = Callable[[Starlette], AbstractAsyncContextManager[None]]
+logger = logging.getLogger(__name__)
 
 CORS_HEADERS = (
     "authorization",
@@ -54,6 +59,23 @@ CORS_HEADERS = (
 )
 """Request headers that a web page may send"""
 SEE = "`/openapi.json` describes the calls"
+MOST_CALLS = 4
+"""Calls of one of many vaults that are answered at once; the others wait for these"""
+MOST_WAITING = 32
+"""Calls of one of many vaults that wait; more are refused"""
+VAULT_SHARE = 8
+"""One of many vaults gets an eighth of the room for bodies"""
+
+
+class ServedRoutes(NamedTuple):
+    """What is served beside the calls."""
+
+    page: ASGIApp | None = None
+    """gets all requests but those of bots"""
+    mounts: Mapping[str, ASGIApp] = {}
+    """get the requests below their path, after the same checks as the calls"""
+    own: Sequence[Route] = ()
+    """routes that check requests themselves"""
 
 
 def application(
@@ -72,46 +94,49 @@ def application(
     """
     serve = settings or memory.vault.config.serve
     counts = Requests()
-    without_token = open_routes(memory, serve, counts, for_local=local is not None)
-    access = Access(tokens, serve, local)
-    bot_app = BotApp(SingleVault(memory), access, counts, without_token, mounts or {})
-    return calls_application(bot_app)
+    own = open_routes(memory, serve, counts, for_local=local is not None)
+    routes = ServedRoutes(mounts=mounts or {}, own=own)
+    return _application(SingleVault(memory), Access(tokens, serve, local), routes, counts)
 
 
-class BotApp(NamedTuple):
-    """Everything that the app for bots serves."""
+def many_vaults_application(
+    service: VaultService,
+    tokens: TokenTable,
+    settings: Serve,
+    routes: ServedRoutes,
+    counts: Requests,
+) -> ASGIApp:
+    """Returns an ASGI app for many vaults behind one address: a token opens one of them.
 
-    service: VaultService
-    access: Access
-    counts: Requests
-    without_token: Sequence[Route]
-    """routes that check requests themselves"""
-    mounts: Mapping[str, ASGIApp]
-    after_token: Sequence[Middleware] = ()
-    """checks of requests that have a caller"""
+    `settings` are those of the host: where it listens, and the limits for all vaults. `counts` get
+    the number and duration of requests, which name no vault.
+    """
+    access = Access(tokens, settings, vault_share=VAULT_SHARE)
+    calls = _application(service, access, routes, counts)
+    return calls if routes.page is None else page_beside_calls(calls, routes.page)
 
 
-def calls_application(bot_app: BotApp) -> Starlette:
+def _application(
+    service: VaultService, access: Access, routes: ServedRoutes, counts: Requests
+) -> Starlette:
     """Returns the app for bots: the calls, the mounted apps and the open routes."""
-    serve = bot_app.access.settings
-    mounted = bot_app.mounts
-    open_paths = {route.path for route in bot_app.without_token}
+    serve = access.settings
+    without_token = [*public_routes(), *routes.own]
+    open_paths = {route.path for route in without_token}
     call_paths = {call.path for call in ROUTES}
-    mounted_paths = {*mounted, *(f"{path}/{{rest}}" for path in mounted)}
+    mounted_paths = {*routes.mounts, *(f"{path}/{{rest}}" for path in routes.mounts)}
     middleware = [
-        Middleware(
-            Counting, requests=bot_app.counts, paths=open_paths | call_paths | mounted_paths
-        ),
+        Middleware(Counting, requests=counts, paths=open_paths | call_paths | mounted_paths),
         Middleware(Gate, hosts=(serve.host, *serve.allowed_hosts), origins=serve.allowed_origins),
         *_cors(serve),
-        Middleware(Doorkeeper, access=bot_app.access, open_paths=open_paths),
-        *bot_app.after_token,
+        Middleware(Doorkeeper, access=access, open_paths=open_paths),
+        Middleware(VaultTurns),
     ]
-    calls = [_route(bot_app.service, call) for call in ROUTES]
+    calls = [_route(service, call) for call in ROUTES]
     app = Starlette(
-        routes=[*bot_app.without_token, *calls, *_mounted_routes(mounted)],
+        routes=[*without_token, *calls, *_mounted_routes(routes.mounts)],
         middleware=middleware,
-        lifespan=_lifespan_of(mounted.values()),
+        lifespan=lifespan_of(routes.mounts.values()),
         exception_handlers={HTTPException: _http_error},
     )
     app.router.redirect_slashes = False
@@ -138,19 +163,6 @@ def _mounted_routes(mounted: Mapping[str, ASGIApp]) -> list[Route]:
         routes.append(Route(path, _Mounted(app)))
         routes.append(Route(path + "/{rest:path}", _Mounted(app)))
     return routes
-
-
-def _lifespan_of(apps: Iterable[ASGIApp]) -> Lifespan:
-    """Starts these apps with the server, and stops them at its end."""
-
-    @asynccontextmanager
-    async def lifespan(server: Starlette) -> AsyncIterator[None]:
-        async with AsyncExitStack() as stack:
-            for app in apps:
-                await stack.enter_async_context(running(app))
-            yield
-
-    return lifespan
 
 
 @dataclass(frozen=True, slots=True)
@@ -249,3 +261,86 @@ async def _http_error(request: Request, error: Exception) -> Response:
     assert isinstance(error, HTTPException)
     code, message, hint = ERRORS.get(error.status_code, ("refused", error.detail, SEE))
     return refusal(error.status_code, code, message, hint, error.headers)
+
+
+# --- Vault turns ---
+
+
+class Turns:
+    """The turns of one vault, and how many requests have or await one."""
+
+    def __init__(self) -> None:
+        self.free = asyncio.Semaphore(MOST_CALLS)
+        self.requests = 0
+
+
+class VaultTurns:
+    """Answers only a few requests of one of many vaults at once."""
+
+    # Fault: all vaults share the threads. Slow calls of one vault would take every thread, and
+    # the calls of the others would wait.
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+        self._turns: dict[str, Turns] = {}
+        """Vault → its turns, while a request has or awaits one"""
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        vault = scope.get("state", {}).get(VAULT)
+        # A server with one vault names none.
+        if not vault:
+            await self._app(scope, receive, send)
+            return
+        turns = self._turns.setdefault(vault, Turns())
+        # Fault: each request that waits occupies a connection, which bots of other vaults need.
+        if turns.requests >= MOST_CALLS + MOST_WAITING:
+            await busy()(scope, receive, send)
+            return
+        turns.requests += 1
+        try:
+            async with turns.free:
+                await self._app(scope, receive, send)
+        finally:
+            turns.requests -= 1
+            if not turns.requests:
+                del self._turns[vault]
+
+
+# --- Open routes ---
+
+# The routes that need no token of ours.
+
+
+def open_routes(
+    memory: VaultMemory, serve: Serve, requests: Requests, *, for_local: bool
+) -> list[Route]:
+    """The routes without a token of ours: they are open, or check requests themselves.
+
+    The checks of host, origin and length apply to them, too. `for_local`: a client may come without
+    a token.
+    """
+    talk = memory.vault.config.talk
+    talk_routes: list[Route] = []
+    if talk.secret_file:
+        talk_routes = table.part("talk.webhook").talk_routes(memory, talk)
+    return [
+        *public_routes(),
+        *talk_routes,
+        *metrics_route(memory, requests, serve.metrics_token_file, for_local=for_local),
+    ]
+
+
+def public_routes() -> list[Route]:
+    """The routes that answer anybody, and read no vault."""
+    return [
+        Route("/healthz", _health, methods=["GET"]),
+        Route("/openapi.json", _document, methods=["GET"]),
+    ]
+
+
+async def _health(request: Request) -> Response:
+    return reply({"ok": True})
+
+
+async def _document(request: Request) -> Response:
+    return reply(openapi.document(ROUTES))

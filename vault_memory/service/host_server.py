@@ -15,8 +15,8 @@ from starlette.types import ASGIApp
 from vault_memory.addons import table
 from vault_memory.api.metrics import Family, Sample
 from vault_memory.http import listen, metrics_text
+from vault_memory.http.application import ServedRoutes, many_vaults_application
 from vault_memory.http.listen import Listening
-from vault_memory.http.many_vaults import HostRoutes, many_vaults_application
 from vault_memory.http.prometheus import CHALLENGE, FORMAT, PATH, Requests, may_read
 from vault_memory.http.responses import HEADERS, refusal
 from vault_memory.http.tokens import token_in
@@ -44,7 +44,7 @@ def serve_host(
         if with_page:
             beside = table.part("page.beside")
             page, stop_streams = stack.enter_context(beside.host_pages(host, listening))
-        routes = HostRoutes(page, mounts, own)
+        routes = ServedRoutes(page, mounts, own)
         app = many_vaults_application(host.residents, host, settings, routes, counts)
 
         def stopping() -> None:

@@ -15,8 +15,7 @@ from vault_memory.api.redact_paths import without_paths
 from vault_memory.api.vault_service import VaultUnavailable
 from vault_memory.edits.people import refuse_twin
 from vault_memory.errors import VaultMemoryError
-from vault_memory.http.tokens import Tokens
-from vault_memory.http.vault_tokens import VaultTokens
+from vault_memory.http.tokens import Tokens, VaultTokens
 from vault_memory.rules.paths.layout import Layout
 from vault_memory.search.open_vault import with_owner
 from vault_memory.service.host_folder import check_folder, vault_folders

@@ -9,8 +9,7 @@ from starlette.types import ASGIApp
 
 from vault_memory import places
 from vault_memory.addons.page.events import EventHub
-from vault_memory.addons.page.many_pages.page_router import PageRouter
-from vault_memory.addons.page.many_pages.resident_pages import ResidentPages
+from vault_memory.addons.page.many_pages import PageRouter, ResidentPages
 from vault_memory.addons.page.page_address import PageAddress, default_address
 from vault_memory.addons.page.page_app import PageSettings, page_application
 from vault_memory.addons.page.page_commands import open_page

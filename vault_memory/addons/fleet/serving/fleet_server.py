@@ -22,7 +22,7 @@ from vault_memory.config import state_file
 from vault_memory.config.server_sections import Serve
 from vault_memory.errors import Locked
 from vault_memory.http import listen
-from vault_memory.http.many_vaults import HostRoutes, many_vaults_application
+from vault_memory.http.application import ServedRoutes, many_vaults_application
 from vault_memory.http.prometheus import Requests
 from vault_memory.lazy import lazy_module
 from vault_memory.service.host_server import routes_of_numbers
@@ -89,7 +89,7 @@ def _serve(
         lambda: fleet_families(host), requests, fleet.config.host.metrics_token_file, fleet.scratch
     )
     mounts = {"/mcp": streamable_http.application(HeldVaults())}
-    routes = HostRoutes(mounts=mounts, own=numbers)
+    routes = ServedRoutes(mounts=mounts, own=numbers)
     app = many_vaults_application(HeldVaults(), tokens, settings, routes, requests)
     app = Forwarding(app, host, tokens, settings.max_body_bytes)
 
