@@ -70,8 +70,10 @@ class Resident:
 
     def work(self) -> None:
         """Takes a background turn of each kind, and rests."""
+        self.sync.sync_turn()
+        self.nights.night_turn()
+        self.embedding.embedding_turn()
         for turns in (self.sync, self.nights, self.embedding):
-            turns.turn()
             turns.rest()
 
     def rest(self) -> None:
@@ -111,12 +113,12 @@ def test_a_pool_keeps_many_vaults_up_to_date_and_apart(residents: list[Resident]
                 word = f"crane{resident.number}x{save}"
                 path = resident.save("memory/new.md", f"- {word} at the weir\n")
                 hints = ChangeHints(paths=frozenset({path}), closed=frozenset({path}))
-                resident.upkeep.turn(hints)
+                resident.upkeep.upkeep_turn(hints)
                 deadline = time.monotonic() + PATIENCE_SECONDS
                 while not resident.finds(word):
                     assert time.monotonic() < deadline
                     time.sleep(min(0.05, resident.upkeep.wait()))
-                    resident.upkeep.turn(ChangeHints())
+                    resident.upkeep.upkeep_turn(ChangeHints())
             if resident.number % 2:
                 resident.work()
             if resident.number % 3 == 0:
@@ -146,7 +148,7 @@ def test_resting_vaults_have_no_open_files_and_give_their_memory_back(residents:
     residents[0].work()
     for resident in residents:
         resident.finds("heron")
-        resident.upkeep.turn(ChangeHints())
+        resident.upkeep.upkeep_turn(ChangeHints())
     busy_files = descriptors()
     busy_bytes = resident_bytes()
 
@@ -156,7 +158,7 @@ def test_resting_vaults_have_no_open_files_and_give_their_memory_back(residents:
         assert time.monotonic() < deadline
         time.sleep(0.1)
         for resident in residents:
-            resident.upkeep.turn(ChangeHints())
+            resident.upkeep.upkeep_turn(ChangeHints())
     for resident in residents:
         resident.rest()
         resident.work()

@@ -195,7 +195,7 @@ def test_watchdog_messages_are_sent_only_if_systemd_expects_them(
     notify = Notify(environment(manager, **more))
 
     notify.ready("watching")
-    notify.turn("watching")
+    notify.report_state("watching")
 
     assert notify.wait() == float("inf")
     assert manager.take(120) == {"READY": "1", "STATUS": "watching"}
@@ -208,7 +208,7 @@ def test_without_a_service_manager_notifying_does_nothing(name: str):
 
     notify.ready("watching")
     notify.progress(1, 2)
-    notify.turn("else")
+    notify.report_state("else")
     notify.stopping()
 
 
@@ -220,4 +220,4 @@ def test_a_service_manager_that_reads_nothing_does_not_block_the_daemon(manager:
             filler.sendto(b"x", manager.socket.getsockname())
 
     # A daemon that waited for the service manager would wait for ever.
-    notify.turn("watching")
+    notify.report_state("watching")

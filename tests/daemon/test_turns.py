@@ -42,12 +42,12 @@ def test_nights_run_in_turns_of_different_threads(outside: Outside, memory: Vaul
     assert nights.is_enabled
     assert nights.next_night is None
 
-    pauses = taken_in_turn([nights.turn] * ROUNDS)
+    pauses = taken_in_turn([nights.night_turn] * ROUNDS)
     assert all(0.0 <= pause <= 2.0 for pause in pauses)
     assert any("night of" in line for line in lines)
 
     nights._next_night = 0.0
-    taken_in_turn([nights.turn] * 3)
+    taken_in_turn([nights.night_turn] * 3)
     assert nights.next_night is not None
     assert nights.next_night > datetime.now(UTC)
     nights.close()
@@ -65,10 +65,10 @@ def test_an_idle_vault_wants_its_next_turn_when_its_night_begins(
     with VaultMemory.open(outside.vault, environment=outside.environment) as other:
         nights = NightTurns(other.fork())
         assert nights.idle_wait() <= 0.0, "nothing is known yet"
-        nights.turn()
+        nights.night_turn()
         assert nights.idle_wait() <= 60.0
         nights._next_night = 0.0
-        nights.turn()
+        nights.night_turn()
         night = nights.next_night
         assert night is not None
         until_night = (night - datetime.now(UTC)).total_seconds()
@@ -86,7 +86,7 @@ def test_nights_closed_between_two_turns_go_on_in_the_next_ones(
     lines: list[str] = []
     for _ in range(2):
         nights = NightTurns(memory.fork(), tell=lines.append)
-        nights.turn()
+        nights.night_turn()
         nights.close()
     assert len(lines) == len(set(lines)), "a night ran twice"
 
@@ -94,15 +94,15 @@ def test_nights_closed_between_two_turns_go_on_in_the_next_ones(
 def test_after_a_rest_a_new_person_gets_a_night(outside: Outside, memory: VaultMemory):
     lines: list[str] = []
     nights = NightTurns(memory.fork(), tell=lines.append)
-    nights.turn()
+    nights.night_turn()
     nights._next_night = 0.0
-    nights.turn()
+    nights.night_turn()
     assert nights.next_night is not None
     nights.rest()
 
     memory.record_turn(session="s", role="user", user="ann", text="I moved to Lisbon", now=LONG_AGO)
     nights._next_night = 0.0
-    nights.turn()
+    nights.night_turn()
     assert any("user:ann" in line for line in lines)
     nights.close()
 
@@ -111,7 +111,7 @@ def test_without_a_remote_no_turn_of_sync_is_due(memory: VaultMemory):
     woken: list[str] = []
     sync = SyncTurns(memory.fork(), wake=functools.partial(woken.append, "woken"))
     assert not sync.has_remote
-    assert taken_in_turn([sync.turn] * 3) == [NEVER] * 3
+    assert taken_in_turn([sync.sync_turn] * 3) == [NEVER] * 3
     sync.note_vault_change()
     sync.now()
     assert woken == ["woken", "woken"]
@@ -126,12 +126,12 @@ def test_a_server_that_is_away_costs_no_turn_its_thread(outside: Outside):
         memory.index()
         sync = SyncTurns(memory.fork())
         assert sync.has_remote
-        pauses = taken_in_turn([sync.turn] * 3)
+        pauses = taken_in_turn([sync.sync_turn] * 3)
         assert pauses[-1] > 0.0
         status = sync.status()
         assert status is not None
         assert status["state"] in ("waiting", "stopped")
         assert status["reason"]
         sync.stop()
-        assert sync.turn() == NEVER
+        assert sync.sync_turn() == NEVER
         sync.close()

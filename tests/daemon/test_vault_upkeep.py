@@ -43,7 +43,7 @@ class Owner:
         self.hints += 1
 
     def turn(self) -> None:
-        self.upkeep.turn(self.watcher.take(min(0.1, self.upkeep.wait())))
+        self.upkeep.upkeep_turn(self.watcher.take(min(0.1, self.upkeep.wait())))
 
     def turns_until(
         self, is_done: Callable[[], bool], turn: Callable[[], None] | None = None
@@ -98,7 +98,7 @@ def test_a_new_generation_is_scanned_although_a_folder_is_to_be_listed_too(
         forget_note(index, "memory/a.md")
         index.close()
 
-    owner.upkeep.turn(ChangeHints(subtrees=frozenset({"groups"})))
+    owner.upkeep.upkeep_turn(ChangeHints(subtrees=frozenset({"groups"})))
 
     assert owner.finds("boathouse")
 
@@ -200,7 +200,7 @@ def test_a_resting_upkeep_has_no_open_file_and_its_next_turn_scans_nothing(
         return scan(self, *arguments, **options)
 
     monkeypatch.setattr(Ingest, "scan", counted)
-    owner.upkeep.turn(ChangeHints())
+    owner.upkeep.upkeep_turn(ChangeHints())
     assert scans == []
     outside.write("memory/d.md", "- the kettle is new\n")
     owner.turns_until(lambda: owner.finds("kettle"))
@@ -224,8 +224,8 @@ def test_an_index_that_was_built_again_during_a_rest_is_scanned(outside: Outside
     path = outside.vault / "memory/f.md"
     path.parent.mkdir(exist_ok=True)
     path.write_text("- the moor is closed\n")
-    owner.upkeep.turn(ChangeHints())
-    owner.turns_until(lambda: owner.finds("moor"), lambda: owner.upkeep.turn(ChangeHints()))
+    owner.upkeep.upkeep_turn(ChangeHints())
+    owner.turns_until(lambda: owner.finds("moor"), lambda: owner.upkeep.upkeep_turn(ChangeHints()))
 
 
 def test_a_large_note_after_a_rest_is_read_beside_the_turns(outside: Outside, owner: Owner):

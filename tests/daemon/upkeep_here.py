@@ -26,7 +26,7 @@ def upkeep_here(memory: VaultMemory) -> Iterator[ServiceVault]:
         while not is_over.is_set():
             hints = vault.take_hints(min(0.2, vault.upkeep.wait()))
             if hints is not None:
-                vault.upkeep.turn(hints)
+                vault.upkeep.upkeep_turn(hints)
 
     with ExitStack() as stack:
         watcher.start()

@@ -81,7 +81,7 @@ def test_a_daemon_lists_no_folder_until_a_night_begins_or_a_new_person_speaks(
         )
         watched, lane = night_turns.NightTurns(memory.fork()), TurnLane("nights", 1)
         lane.start()
-        lane.plan(TurnJob(watched.turn))
+        lane.plan(TurnJob(watched.night_turn))
         try:
             until(lambda: looks["none due"])
             before, turns = listings.of["nights 0"], _turns(watched)

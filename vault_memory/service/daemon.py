@@ -161,10 +161,10 @@ class Daemon:
             self.must_reopen = True
             return
         if hints is not None:
-            self._vault.upkeep.turn(hints)
+            self._vault.upkeep.upkeep_turn(hints)
         if self.trouble:
             self._stop.wait(RETRY_SECONDS)
-        self.notify.turn(self._doing())
+        self.notify.report_state(self._doing())
 
     def tell_progress(self, completed: int, total: int) -> None:
         """Reports the progress of a scan to the service manager. Raises Stopping."""

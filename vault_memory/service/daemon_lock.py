@@ -1,4 +1,4 @@
-"""The lock of the one daemon of a vault; the system frees it when the process ends."""
+"""The lock of the one daemon of a vault, or host of a folder; the system frees it at its end."""
 
 import os
 from contextlib import ExitStack
@@ -71,6 +71,15 @@ def pid_of(lock: Path) -> int | None:
         # Fault (B42): the file is only a hint. It may be missing, or cut off by a
         # crash.
         return None
+
+
+def is_held(lock: Path) -> bool:
+    """Whether a process holds the lock. Raises OSError when it cannot be opened."""
+    try:
+        with state_file.lock(lock, patience=0):
+            return False
+    except state_file.LockTaken:
+        return True
 
 
 def inode_of(path: Path) -> tuple[int, int] | None:

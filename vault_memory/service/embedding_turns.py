@@ -20,7 +20,7 @@ class EmbeddingTurns:
         self._memory = memory
         self._tell = tell
 
-    def turn(self, go_on: Callable[[], bool] = lambda: True) -> float:
+    def embedding_turn(self, go_on: Callable[[], bool] = lambda: True) -> float:
         """Embeds settled text while `go_on` is true; a later turn embeds the remaining text.
 
         Returns the seconds until the next turn, which tries a missing embedder again. Text that

@@ -5,13 +5,13 @@ import logging
 import os
 import stat
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import NamedTuple
 
 from vault_memory import places
-from vault_memory.config import state_file
 from vault_memory.errors import ConfigError, Locked, VaultUnreachable
+from vault_memory.service.daemon_lock import DaemonLock, is_held, pid_of
 from vault_memory.vault.listing import SUFFIXES
 from vault_memory.vault.marker import NAME as MARKER
 from vault_memory.vault.state_dir import state_root
@@ -48,18 +48,6 @@ class HostFolder(NamedTuple):
     def lock_file(self) -> Path:
         return self.path / "host.lock"
 
-    @property
-    def pid_file(self) -> Path:
-        return self.path / "host.pid"
-
-    def pid(self) -> int | None:
-        """Returns the id of the process that wrote that it is the host."""
-        try:
-            return int(self.pid_file.read_text(encoding="ascii"))
-        except (OSError, ValueError):
-            # Fault (B42): the file is only a hint, and a crash may have cut it off.
-            return None
-
 
 def host_folder(vaults: Path, environment: Mapping[str, str]) -> HostFolder:
     """Returns the state folder of the host of this folder. It need not exist."""
@@ -83,15 +71,10 @@ class HostPlace(NamedTuple):
 def host_of(root: Path, environment: Mapping[str, str]) -> HostPlace | None:
     """Returns the host that serves this vault; None without one."""
     for vaults in root.resolve().parents[:DEEPEST]:
-        folder = host_folder(vaults, environment)
-        pid = folder.pid()
-        if pid is None:
-            continue
+        lock_file = host_folder(vaults, environment).lock_file
+        pid = pid_of(lock_file)
         # Fault: a host that was killed leaves its file, and not its lock.
-        try:
-            with state_file.lock(folder.lock_file, patience=0):
-                continue
-        except state_file.LockTaken:
+        if pid is not None and is_held(lock_file):
             return HostPlace(vaults, pid)
     return None
 
@@ -100,16 +83,12 @@ def host_of(root: Path, environment: Mapping[str, str]) -> HostPlace | None:
 def only_host(vaults: Path, folder: HostFolder) -> Iterator[None]:
     """Makes this process the host of the folder. Raises HostRuns."""
     places.make_private(folder.path)
-    try:
-        with state_file.lock(folder.lock_file, patience=0):
-            folder.pid_file.write_text(str(os.getpid()), encoding="ascii")
-            try:
-                yield
-            finally:
-                with suppress(OSError):
-                    folder.pid_file.unlink()
-    except state_file.LockTaken:
-        raise HostRuns(vaults, folder.pid()) from None
+    with ExitStack() as stack:
+        try:
+            stack.enter_context(DaemonLock(folder.lock_file))
+        except Locked:
+            raise HostRuns(vaults, pid_of(folder.lock_file)) from None
+        yield
 
 
 # --- Vault folders ---

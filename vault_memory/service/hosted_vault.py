@@ -223,7 +223,7 @@ class HostedVault:
         vault = self.open_vault
         assert vault is not None
         try:
-            seconds = vault.upkeep_turn()
+            seconds = vault.tend_vault()
         except VaultMemoryError as error:
             # Fault (A26): the state folder was removed. It is made again, and the notes are
             # read again.

@@ -68,7 +68,7 @@ class NightTurns:
         """When the next night begins, once none was due; a new person may make one due earlier."""
         return self._none_before
 
-    def turn(self) -> float:
+    def night_turn(self) -> float:
         """Makes one check, and does what is due. Returns the seconds until the next check.
 
         It does not raise: a failure is logged and tried again later.

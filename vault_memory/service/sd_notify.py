@@ -46,7 +46,7 @@ class Notify:
             return float("inf")
         return max(0.0, self._next_sign - time.monotonic())
 
-    def turn(self, status: str) -> None:
+    def report_state(self, status: str) -> None:
         """Sends what is due after a turn of the loop."""
         if status != self._status:
             self._status = status

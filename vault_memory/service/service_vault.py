@@ -13,9 +13,8 @@ from typing import TYPE_CHECKING
 
 from vault_memory.api.daemon_client import answered_here
 from vault_memory.api.vault_memory import VaultMemory
-from vault_memory.config import state_file
 from vault_memory.errors import Locked, VaultMemoryError, VaultUnreachable
-from vault_memory.service.daemon_lock import DaemonLock, pid_of
+from vault_memory.service.daemon_lock import DaemonLock, is_held, pid_of
 from vault_memory.service.embedding_turns import EmbeddingTurns
 from vault_memory.service.night_turns import NightTurns, has_nights
 from vault_memory.service.resting_state import FileTimes, RestingState, journal_in, sessions_in
@@ -231,7 +230,7 @@ class ServiceVault:
 
     # --- The upkeep ---
 
-    def upkeep_turn(self) -> float:
+    def tend_vault(self) -> float:
         """Takes a turn of the upkeep. Returns the seconds until the next, without new hints.
 
         Raises StateFolderGone.
@@ -246,7 +245,7 @@ class ServiceVault:
             self.upkeep.look_for_writes()
         hints = self.take_hints()
         if hints is not None:
-            self.upkeep.turn(hints)
+            self.upkeep.upkeep_turn(hints)
         self._tended_journal = journal
         return min(self.upkeep.wait(), self._watch.wait())
 
@@ -264,9 +263,8 @@ class ServiceVault:
         if self.is_tended:
             return False
         try:
-            with state_file.lock(self.memory.vault.state.lock_file, patience=0):
-                return True
-        except (state_file.LockTaken, OSError):
+            return not is_held(self.memory.vault.state.lock_file)
+        except OSError:
             return False
 
     def is_quiet(self) -> bool:
@@ -348,7 +346,7 @@ class ServiceVault:
     def _sync_turn(self) -> float:
         if not self._jobs:
             return NEVER
-        seconds: float = self.syncing.turn()
+        seconds: float = self.syncing.sync_turn()
         return min(seconds, LOOK_SECONDS) if self._owner.is_alone else seconds
 
     def _night_turn(self) -> float:
@@ -356,7 +354,7 @@ class ServiceVault:
             return NEVER
         if self._owner.is_alone:
             nights = self._night_turns()
-            return CHECK_SECONDS if nights is None else nights.turn()
+            return CHECK_SECONDS if nights is None else nights.night_turn()
         now = time.monotonic()
         # Each request plans this turn. Most say nothing that a night could learn from.
         if now < self.night_at and not self._has_new_sessions():
@@ -365,7 +363,7 @@ class ServiceVault:
         seconds = CHECK_SECONDS
         nights = self._night_turns()
         if nights is not None:
-            nights.turn()
+            nights.night_turn()
             # A second connection to the index for each vault would need too many files.
             nights.rest()
             seconds = max(NIGHT_CHECK_SECONDS, nights.idle_wait())
@@ -396,7 +394,7 @@ class ServiceVault:
                 return CHECK_SECONDS
             self._embedding = EmbeddingTurns(fork, tell=self._owner.tell_work)
         is_stopping = self._owner.is_stopping
-        seconds = self._embedding.turn(lambda: not is_stopping())
+        seconds = self._embedding.embedding_turn(lambda: not is_stopping())
         if not self._owner.is_alone:
             self._embedding.rest()
         return seconds

@@ -103,7 +103,7 @@ class SyncTurns:
             return None
         return as_status(self._standing, url, running=True)
 
-    def turn(self) -> float:
+    def sync_turn(self) -> float:
         """Makes a pass if one is due. Returns the seconds until the next, without new hints.
 
         It does not raise: `status` names the reason of a failure.

@@ -146,7 +146,7 @@ class VaultHost:
                 pause = self._look(self.renew_tokens)
                 next_folders = max(next_folders, now + pause)
                 next_files = now + max(FILES_SECONDS, pause)
-            self._notify.turn(self._doing())
+            self._notify.report_state(self._doing())
 
     def _look(self, renew: Callable[[], None]) -> float:
         """Looks for changes. Returns for how many seconds it must not look again."""

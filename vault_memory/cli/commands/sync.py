@@ -163,7 +163,7 @@ def _sync_in_foreground(context: Context, memory: "VaultMemory") -> None:
         wake=lambda: lane.plan(job),
     )
     # The configuration and the password file may change.
-    job = turn_lane.TurnJob(lambda: min(syncing.turn(), sync_turns.LOOK_SECONDS))
+    job = turn_lane.TurnJob(lambda: min(syncing.sync_turn(), sync_turns.LOOK_SECONDS))
     watcher.start()
     lane.start()
     lane.plan(job)

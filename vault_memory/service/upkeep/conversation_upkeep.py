@@ -129,7 +129,7 @@ class ConversationUpkeep:
         due = self._not_before if is_asked else self._next_look
         return max(0.0, due - time.monotonic())
 
-    def turn(self) -> None:
+    def tend_conversations(self) -> None:
         """Does what is due."""
         if self.wait() > 0:
             return

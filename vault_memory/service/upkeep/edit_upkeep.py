@@ -158,7 +158,7 @@ class EditUpkeep:
             due = min(due, self._next_copies)
         return max(0.0, max(due, self._paused_until) - now)
 
-    def turn(self) -> None:
+    def tend_edits(self) -> None:
         """Does what is due."""
         now = time.monotonic()
         if now < self._paused_until:

@@ -135,7 +135,7 @@ class LargeNotes:
         self._requests.clear()
         self._writing.clear()
 
-    def turn(self, index: Index) -> list[Finished]:
+    def write_slice(self, index: Index) -> list[Finished]:
         """Writes one slice of one note. Returns the notes that are finished."""
         self._stop_idle_worker()
         finished = self._take_answers(index)

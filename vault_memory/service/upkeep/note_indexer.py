@@ -151,7 +151,7 @@ class NoteIndexer:
 
     def write_large(self, ingest: Ingest) -> None:
         """Writes one slice of one large note, so that saves and questions wait for no more."""
-        for note in self._large.turn(ingest.index):
+        for note in self._large.write_slice(ingest.index):
             if note.failure:
                 logger.warning("%s: %s", note.path, note.failure)
                 ingest.park(note.path, note.failure)

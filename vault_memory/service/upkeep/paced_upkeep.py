@@ -52,7 +52,7 @@ class StampUpkeep:
             return max(0.0, self._next - time.monotonic())
         return float("inf")
 
-    def turn(self) -> None:
+    def write_due_stamps(self) -> None:
         """Does what is due."""
         if self.wait() > 0:
             return
@@ -102,7 +102,7 @@ class Sweeping:
             return float("inf")
         return max(0.0, self._next_slice - time.monotonic())
 
-    def turn(self, ingest: Ingest) -> Findings:
+    def compare_slices(self, ingest: Ingest) -> Findings:
         """Compares the slices that are due."""
         findings = Findings()
         if self._sweep is None or time.monotonic() < self._next_slice:

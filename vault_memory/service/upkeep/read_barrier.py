@@ -2,49 +2,18 @@
 
 import time
 from collections.abc import Collection, Iterable
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 from vault_memory.errors import VaultMemoryError
 from vault_memory.vault.watch.change_queue import QueueMarker
-from vault_memory.vault.watch.watcher import Mode
 
 if TYPE_CHECKING:
     from vault_memory.contract.status_answers import WatcherJson
+    from vault_memory.vault.watch.vault_watch import VaultWatch
+    from vault_memory.vault.watch.watcher import Watcher
 
 
-class WatchState(Protocol):
-    """What people and programs are told of a watcher."""
-
-    @property
-    def mode(self) -> Mode:
-        """Whether events report changes, or the vault is polled."""
-
-    @property
-    def healthy(self) -> bool:
-        """False while changes may be found later than promised."""
-
-    @property
-    def reason(self) -> str:
-        """Why the vault is polled, or the last trouble; "" without trouble."""
-
-
-class UpkeepWatch(WatchState, Protocol):
-    """The part of a watcher that is not the taking of hints: its owner does that.
-
-    `Watcher` is one. A host has one for each vault, over a single instance of inotify.
-    """
-
-    def mark(self) -> QueueMarker:
-        """Returns a marker that comes among the hints after everything that happened so far."""
-
-    def wake(self) -> None:
-        """Makes the owner take hints soon, although nothing happened. Any thread may call it."""
-
-    def note_missed(self, path: str) -> None:
-        """Notes that a sweep found a change of this note, whose event should have come."""
-
-
-def watcher_status(watch: WatchState, trouble: str) -> "WatcherJson":
+def watcher_status(watch: "Watcher | VaultWatch", trouble: str) -> "WatcherJson":
     """Returns the state of a watcher, a part of the `status` of a vault.
 
     `trouble` is why the vault cannot be read now; empty when it can.
@@ -74,7 +43,7 @@ class Barrier:
     The loop takes the hints of what was saved before a question earlier than the mark of the question.
     """
 
-    def __init__(self, watch: UpkeepWatch) -> None:
+    def __init__(self, watch: "Watcher | VaultWatch") -> None:
         self._watch = watch
         self._reached: list[tuple[float, QueueMarker]] = []
 

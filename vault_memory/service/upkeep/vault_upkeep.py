@@ -2,7 +2,7 @@
 
 New text is searchable at once. Conclusions, such as that a note was deleted, wait until the file
 has settled. The upkeep has no thread, lock or socket of its own. Its owner takes hints from a
-watcher and passes them to `turn`: a daemon does that for one vault, a host for many.
+watcher and passes them to `upkeep_turn`: a daemon does that for one vault, a host for many.
 """
 
 import logging
@@ -26,12 +26,7 @@ from vault_memory.service.upkeep.edit_upkeep import IDLE_SECONDS, EditUpkeep
 from vault_memory.service.upkeep.large_note_upkeep import LargeNotes
 from vault_memory.service.upkeep.note_indexer import NoteIndexer, PathChange
 from vault_memory.service.upkeep.paced_upkeep import StampUpkeep, Sweeping
-from vault_memory.service.upkeep.read_barrier import (
-    GRACE_SECONDS,
-    Barrier,
-    UpkeepWatch,
-    watcher_status,
-)
+from vault_memory.service.upkeep.read_barrier import GRACE_SECONDS, Barrier, watcher_status
 from vault_memory.vault.listing import Stat
 from vault_memory.vault.reader import Folder, Identity
 from vault_memory.vault.watch.change_queue import ChangeHints
@@ -40,6 +35,8 @@ from vault_memory.vault.watch.note_event import NoteEvent
 if TYPE_CHECKING:
     from vault_memory.contract.status_answers import WatcherJson
     from vault_memory.edits.conflict_copy import ResolvedConflict
+    from vault_memory.vault.watch.vault_watch import VaultWatch
+    from vault_memory.vault.watch.watcher import Watcher
 
 logger = logging.getLogger(__name__)
 
@@ -80,7 +77,7 @@ class UpkeepOwner:
 class VaultUpkeep:
     """The work of a daemon for one vault.
 
-    Any thread may call `begin` or `resume`, `turn` and `close`, one call at a time. `barrier`,
+    Any thread may call `begin` or `resume`, `upkeep_turn` and `close`, one call at a time. `barrier`,
     `changes` and `status` may be used by other threads meanwhile. Without `drop_events` the drop
     folder is checked after `look_soon`.
     """
@@ -88,7 +85,7 @@ class VaultUpkeep:
     def __init__(
         self,
         memory: VaultMemory,
-        watch: UpkeepWatch,
+        watch: "Watcher | VaultWatch",
         owner: UpkeepOwner,
         drop_events: DropEvents | None = None,
     ) -> None:
@@ -151,7 +148,7 @@ class VaultUpkeep:
 
     # --- One turn ---
 
-    def turn(self, hints: ChangeHints) -> None:
+    def upkeep_turn(self, hints: ChangeHints) -> None:
         """Handles hints, reads the notes that are due, and does the upkeep that is due.
 
         It does not raise because of a vault or an index that cannot be read: `trouble` names the
@@ -241,9 +238,9 @@ class VaultUpkeep:
         elif self._generation != self._indexing.generation_in_use:
             self._rescan()
         self.barrier.lift(self._notes.read_soon(GRACE_SECONDS))
-        self._edit_upkeep.turn()
-        self._stamps.turn()
-        self._conversation_upkeep.turn()
+        self._edit_upkeep.tend_edits()
+        self._stamps.write_due_stamps()
+        self._conversation_upkeep.tend_conversations()
         self._sweep()
 
     def _read_notes(self) -> None:
@@ -380,7 +377,7 @@ class VaultUpkeep:
         if self._is_replaced():
             self._rescan()
             return
-        findings = self._sweeping.turn(self._indexing.ingest())
+        findings = self._sweeping.compare_slices(self._indexing.ingest())
         self._edit_upkeep.note_copies(findings.copies)
         self._edit_upkeep.note_pages(findings.unread)
         if len(findings.suspects) > MOST_SUSPECTS:

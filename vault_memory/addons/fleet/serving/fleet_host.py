@@ -253,7 +253,7 @@ class FleetHost:
                 logger.warning("the host waits for its ledger: %s", error.code)
             except Exception:
                 logger.exception("a turn of the host failed")
-            self._notify.turn(self._doing())
+            self._notify.report_state(self._doing())
 
     def _turn(self) -> None:
         self._is_draining = self.ledger.draining(self.own.name)
