@@ -78,11 +78,6 @@ class Daemon:
         self._vault = ServiceVault(memory, self.watcher, owner, self._lock)
 
     @property
-    def trouble(self) -> str:
-        """Why the vault cannot be read now; empty when it can."""
-        return self._vault.trouble
-
-    @property
     def barrier(self) -> Barrier:
         """What a question waits for."""
         return self._vault.barrier
@@ -162,7 +157,7 @@ class Daemon:
             return
         if hints is not None:
             self._vault.upkeep.upkeep_turn(hints)
-        if self.trouble:
+        if self._vault.upkeep.trouble:
             self._stop.wait(RETRY_SECONDS)
         self.notify.report_state(self._doing())
 
@@ -174,7 +169,7 @@ class Daemon:
 
     def _doing(self) -> str:
         """Returns the state for the service manager, which every user of the machine may read."""
-        if self.trouble:
+        if self._vault.upkeep.trouble:
             # Fault: the error may name a note, and every user of the machine may read
             # this line.
             return "the vault cannot be looked at; see the log"

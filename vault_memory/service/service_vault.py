@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
+from functools import partial
 from typing import TYPE_CHECKING
 
 from vault_memory.api.daemon_client import answered_here
@@ -115,7 +116,7 @@ class ServiceVault:
             upkeep_owner = replace(
                 owner.upkeep,
                 note_change=lambda: self.syncing.note_vault_change(),
-                note_settled_text=lambda: self._plan(owner.lanes.embedding),
+                note_settled_text=partial(self._plan, owner.lanes.embedding),
             )
             self.upkeep = VaultUpkeep(memory, watch, upkeep_owner, owner.drop_events)
 
@@ -128,7 +129,7 @@ class ServiceVault:
         self.syncing = SyncTurns(
             self._fork(),
             tell=lambda report: self._owner.tell_work(f"synced: {pass_counts(report)}"),
-            wake=lambda: self._plan(self._owner.lanes.sync),
+            wake=partial(self._plan, self._owner.lanes.sync),
         )
         stack.callback(self._close_job, self._owner.lanes.sync, self.syncing.close)
         if self.is_tended:
@@ -346,7 +347,7 @@ class ServiceVault:
     def _sync_turn(self) -> float:
         if not self._jobs:
             return NEVER
-        seconds: float = self.syncing.sync_turn()
+        seconds = self.syncing.sync_turn()
         return min(seconds, LOOK_SECONDS) if self._owner.is_alone else seconds
 
     def _night_turn(self) -> float:

@@ -88,7 +88,9 @@ class SyncTurns:
     def note_vault_change(self) -> None:
         """Notes that something in the vault may have changed. Any thread may call it."""
         self._last_hint = time.monotonic()
-        self._wake()
+        # Each save is told here, also where nothing is synced.
+        if self.has_remote:
+            self._wake()
 
     def now(self, arguments: Mapping[str, Any] | None = None) -> "SyncRequestedJson":
         """Requests a pass as soon as possible. Returns the status until then."""
