@@ -9,7 +9,7 @@ import pytest
 
 from tests.scenarios.outside import Outside
 from vault_memory.api.vault_memory import VaultMemory
-from vault_memory.service.night_turns import NightTurns
+from vault_memory.service.night_turns import NightTurns, has_nights
 from vault_memory.service.sync_turns import NEVER, SyncTurns
 
 ROUNDS = 12
@@ -39,7 +39,7 @@ def taken_in_turn(turns: list[Callable[[], float]]) -> list[float]:
 def test_nights_run_in_turns_of_different_threads(outside: Outside, memory: VaultMemory):
     lines: list[str] = []
     nights = NightTurns(memory.fork(), tell=lines.append)
-    assert nights.is_enabled
+    assert has_nights(memory.vault.config)
     assert nights.next_night is None
 
     pauses = taken_in_turn([nights.night_turn] * ROUNDS)

@@ -113,7 +113,9 @@ class HostedVault:
             self.users += 1
             self.used_at = time.monotonic()
             self._is_shrunk = False
-            if self.open_vault is not None and not self._is_elsewhere():
+            # Fault: the answers of a vault that was moved would be those of an index that nothing
+            # brings up to date, until it is opened in its new folder.
+            if self.open_vault is not None and self._open_root == self.entry.root:
                 future.set_result(None)
                 return future
             if self.open_vault is not None or self._host.is_stopping:
@@ -150,11 +152,6 @@ class HostedVault:
         """Refuses the requests that wait for the opening, because the host ends."""
         # Fault: no turn begins any more, and the end of the server would wait for them.
         self._fail_waiting(VaultUnavailable())
-
-    def _is_elsewhere(self) -> bool:
-        """Whether the open vault was moved, and is not opened in its new folder yet."""
-        # Fault: the answers would be those of an index that nothing brings up to date.
-        return self.open_vault is not None and self._open_root != self.entry.root
 
     # --- The host ---
 

@@ -59,11 +59,6 @@ class NightTurns:
         """State of the sessions when none was left to learn from"""
 
     @property
-    def is_enabled(self) -> bool:
-        """Whether the vault has nights."""
-        return has_nights(self._memory.vault.config)
-
-    @property
     def next_night(self) -> datetime | None:
         """When the next night begins, once none was due; a new person may make one due earlier."""
         return self._none_before

@@ -124,11 +124,9 @@ class TurnLane:
         return None
 
     def _take_due(self) -> TurnJob | None:
-        while self._postponed and self._long_running < self._most_long:
-            job = self._postponed.pop(0)
-            # It may have been withdrawn, or planned again and taken, since it was postponed.
-            if job.due < NEVER and not job.is_running:
-                return self._begin(job)
+        postponed = self._take_postponed()
+        if postponed is not None:
+            return self._begin(postponed)
         now = time.monotonic()
         while self._heap and self._heap[0][0] <= now:
             due, _, job = heapq.heappop(self._heap)
@@ -140,6 +138,14 @@ class TurnLane:
                 self._postponed.append(job)
                 continue
             return self._begin(job)
+        return None
+
+    def _take_postponed(self) -> TurnJob | None:
+        while self._postponed and self._long_running < self._most_long:
+            job = self._postponed.pop(0)
+            # It may have been withdrawn, or planned again and taken, since it was postponed.
+            if job.due < NEVER and not job.is_running:
+                return job
         return None
 
     def _begin(self, job: TurnJob) -> TurnJob:
