@@ -21,7 +21,8 @@ from tests.addons.fleet.fleets import append, remember, turn
 from tests.remote.servers.s3_stores import ACCOUNT
 from vault_memory.addons.fleet import fleet_config
 from vault_memory.addons.fleet.acknowledged_ops import AcknowledgedOp
-from vault_memory.addons.fleet.ledger.contract import Holder, Lease, Ledger
+from vault_memory.addons.fleet.ledger.contract import Holder, Lease
+from vault_memory.addons.fleet.ledger.ledger import Ledger
 from vault_memory.addons.fleet.ledger.ledger_errors import LeaseLost
 from vault_memory.addons.fleet.ledger.local import LocalLedger
 from vault_memory.addons.fleet.visit import Visit

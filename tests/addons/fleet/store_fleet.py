@@ -24,7 +24,8 @@ from tests.addons.fleet.host_process import HostPlan
 from tests.addons.fleet.ledger.servers import PostgresServer
 from tests.remote.servers.s3_stores import S3Store
 from vault_memory.addons.fleet.acknowledged_ops import AcknowledgedOp
-from vault_memory.addons.fleet.ledger.contract import Holder, Lease, Ledger
+from vault_memory.addons.fleet.ledger.contract import Holder, Lease
+from vault_memory.addons.fleet.ledger.ledger import Ledger
 from vault_memory.addons.fleet.visit import Visit
 from vault_memory.remote.remote_errors import RemoteChanged
 

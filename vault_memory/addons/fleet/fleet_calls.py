@@ -18,7 +18,8 @@ from vault_memory import places
 from vault_memory.addons.fleet.bundle import BundleOwner
 from vault_memory.addons.fleet.fleet_config import FleetConfig
 from vault_memory.addons.fleet.fleet_errors import HostsSilent, VaultInUse
-from vault_memory.addons.fleet.ledger.contract import Holder, Lease, Ledger, LedgerHost, LedgerVault
+from vault_memory.addons.fleet.ledger.contract import Holder, Lease, LedgerHost, LedgerVault
+from vault_memory.addons.fleet.ledger.ledger import Ledger
 from vault_memory.addons.fleet.ledger.ledger_errors import VaultAddedTwice
 from vault_memory.addons.fleet.ledger.ledger_rows import vault_id
 from vault_memory.addons.fleet.scratch import Scratch

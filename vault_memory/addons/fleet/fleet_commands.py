@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from vault_memory.addons.fleet import fleet_calls, fleet_config, fleet_forget
     from vault_memory.addons.fleet.fleet_config import FleetConfig
     from vault_memory.addons.fleet.fleet_forget import FleetForgotten
-    from vault_memory.addons.fleet.ledger.contract import Ledger
+    from vault_memory.addons.fleet.ledger.ledger import Ledger
     from vault_memory.addons.fleet.serving import fleet_server
     from vault_memory.contract.fleet_answers import (
         FleetDrainedJson,

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from vault_memory import places
-from vault_memory.addons.fleet.ledger.contract import Ledger
+from vault_memory.addons.fleet.ledger.ledger import Ledger
 from vault_memory.addons.fleet.visit_settings import VisitSettings
 from vault_memory.config import remote_problems
 from vault_memory.config.s3_settings import is_s3

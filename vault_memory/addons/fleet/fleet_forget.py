@@ -14,7 +14,7 @@ from vault_memory.addons.fleet.bundle import LARGEST
 from vault_memory.addons.fleet.bundle_store import NAME
 from vault_memory.addons.fleet.fleet_calls import NOWHERE, command_host, visiting
 from vault_memory.addons.fleet.fleet_config import FleetConfig
-from vault_memory.addons.fleet.ledger.contract import Ledger
+from vault_memory.addons.fleet.ledger.ledger import Ledger
 from vault_memory.addons.fleet.vault_copy import left_alone
 from vault_memory.addons.fleet.visit import Visit
 from vault_memory.api import json_contract

@@ -13,7 +13,8 @@ from vault_memory.addons.fleet.acknowledged_ops import (
     execute,
     records_of,
 )
-from vault_memory.addons.fleet.ledger.contract import KeptOp, Lease, Ledger
+from vault_memory.addons.fleet.ledger.contract import KeptOp, Lease
+from vault_memory.addons.fleet.ledger.ledger import Ledger
 from vault_memory.api.vault_memory import VaultMemory
 from vault_memory.errors import NoteUnreadable, VaultMemoryError
 from vault_memory.markdown import is_text

@@ -25,7 +25,8 @@ from vault_memory.addons.fleet.bundle_store import NO_TAG, BundleStore, BundleTa
 from vault_memory.addons.fleet.fleet_errors import HomeChanged
 from vault_memory.addons.fleet.home_link import HomeLink
 from vault_memory.addons.fleet.kept_ops import KeptOps
-from vault_memory.addons.fleet.ledger.contract import Lease, Ledger
+from vault_memory.addons.fleet.ledger.contract import Lease
+from vault_memory.addons.fleet.ledger.ledger import Ledger
 from vault_memory.addons.fleet.ledger.ledger_errors import LeaseLost
 from vault_memory.addons.fleet.scratch import Scratch, ScratchRecord
 from vault_memory.addons.fleet.visit_settings import VisitSettings

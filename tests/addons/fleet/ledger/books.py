@@ -6,7 +6,7 @@ from typing import Any, Protocol
 import apsw
 
 from tests.addons.fleet.ledger.servers import PostgresServer
-from vault_memory.addons.fleet.ledger.contract import Ledger
+from vault_memory.addons.fleet.ledger.ledger import Ledger
 from vault_memory.addons.fleet.ledger.local import LocalLedger
 
 

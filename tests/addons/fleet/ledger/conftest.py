@@ -9,7 +9,7 @@ import pytest
 
 from tests.addons.fleet.ledger.books import Book, LocalBook, PostgresBook
 from tests.addons.fleet.ledger.servers import PostgresServer
-from vault_memory.addons.fleet.ledger.contract import Ledger
+from vault_memory.addons.fleet.ledger.ledger import Ledger
 
 
 @pytest.fixture(params=["local", "postgres"])

@@ -14,7 +14,8 @@ from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
-from vault_memory.addons.fleet.ledger.contract import Lease, Ledger
+from vault_memory.addons.fleet.ledger.contract import Lease
+from vault_memory.addons.fleet.ledger.ledger import Ledger
 from vault_memory.addons.fleet.ledger.ledger_errors import LeaseLost
 from vault_memory.addons.fleet.ledger.local import LocalLedger
 

@@ -9,7 +9,8 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from tests.addons.fleet.ledger.books import Book
-from vault_memory.addons.fleet.ledger.contract import Holder, Lease, Ledger, LedgerCaller
+from vault_memory.addons.fleet.ledger.contract import Holder, Lease, LedgerCaller
+from vault_memory.addons.fleet.ledger.ledger import Ledger
 from vault_memory.addons.fleet.ledger.ledger_errors import (
     LeaseLost,
     LedgerTooNew,

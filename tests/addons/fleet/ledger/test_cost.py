@@ -11,8 +11,9 @@ import apsw
 import pytest
 
 from tests.addons.fleet.ledger.books import LocalBook, PostgresBook
-from vault_memory.addons.fleet.ledger import local_queries
-from vault_memory.addons.fleet.ledger.contract import Ledger
+from vault_memory.addons.fleet.ledger import statements
+from vault_memory.addons.fleet.ledger.ledger import Ledger
+from vault_memory.addons.fleet.ledger.local_file import SQLITE
 
 VAULTS = 100_000
 HELD = 10_000
@@ -26,10 +27,10 @@ def fill_postgres(book: PostgresBook) -> None:
     """Fill the table: a tenth is held, a tenth is due later, the others are due."""
     book.execute(
         "INSERT INTO vault_memory.vault(id, name, home, holder, until, due)"
-        " SELECT gen_random_uuid(), 'v' || n, 's3://homes/' || n,"
+        " SELECT gen_random_uuid()::text, 'v' || n, 's3://homes/' || n,"
         f" CASE WHEN n <= {HELD} THEN 'south' END,"
-        f" CASE WHEN n <= {HELD} THEN now() + interval '1 hour' ELSE 'epoch' END,"
-        " now() + CASE WHEN n % 10 = 5 THEN 3600 ELSE -n * 0.001 END * interval '1 second'"
+        f" CASE WHEN n <= {HELD} THEN extract(epoch FROM now()) + 3600 ELSE 0 END,"
+        " extract(epoch FROM now()) + CASE WHEN n % 10 = 5 THEN 3600 ELSE -n * 0.001 END"
         f" FROM generate_series(1, {VAULTS}) AS n"
     )
 
@@ -81,7 +82,7 @@ def claim_nothing(ledger: Ledger) -> None:
 
 def plan_of_claim(ledger: Any) -> str:
     """The plan of the prepared statement, as this connection has it."""
-    with ledger._connections.connection() as connection:
+    with ledger._database.connection() as connection:
         [(name,)] = connection.execute(
             "SELECT name FROM pg_prepared_statements WHERE statement LIKE '%SKIP LOCKED%'"
         ).fetchall()
@@ -99,11 +100,13 @@ def test_a_claim_in_postgresql_reads_a_few_rows_of_the_index(
         if analysed:
             postgres_book.execute("ANALYZE vault_memory.vault")
         claim(ledger)
-        [(backend,)] = ledger._rows("SELECT pg_backend_pid()")
+        [(backend,)] = ledger._database.read("SELECT pg_backend_pid()", {})
 
         cost = cpu_milliseconds(lambda: claim(ledger), [backend])
         plan = plan_of_claim(ledger)
-        postgres_book.execute("UPDATE vault_memory.vault SET due = now() + interval '1 hour'")
+        postgres_book.execute(
+            "UPDATE vault_memory.vault SET due = extract(epoch FROM now()) + 3600"
+        )
         idle_cost = cpu_milliseconds(lambda: claim_nothing(ledger), [backend])
 
     print(f"{MOST} of {VAULTS}: {cost:.2f} CPU ms; none: {idle_cost:.2f}\n{plan}")
@@ -120,12 +123,10 @@ def test_a_claim_in_sqlite_reads_a_few_rows_of_the_index(tmp_path: Path) -> None
         fill_local(book)
 
         cost = cpu_milliseconds(lambda: claim(ledger), [])
-        values = ("north", "", 30, "north", MOST)
+        values = {"host": "north", "address": "", "seconds": 30}
+        sql = SQLITE.say(statements.CLAIM).replace("$MOST", str(MOST))
         connection = apsw.Connection(str(book.path))
-        plan = [
-            row[3]
-            for row in connection.execute(f"EXPLAIN QUERY PLAN {local_queries.CLAIM}", values)
-        ]
+        plan = [row[3] for row in connection.execute(f"EXPLAIN QUERY PLAN {sql}", values)]
         connection.execute("UPDATE vault SET due = unixepoch() + 3600")
         connection.close()
         idle_cost = cpu_milliseconds(lambda: claim_nothing(ledger), [])

@@ -165,7 +165,7 @@ def test_a_power_cut_loses_no_kept_operation(tmp_path: Path, path: Path) -> None
             folder = tmp_path / f"cut-{number}"
             folder.mkdir()
             disk.after_power_cut(folder)
-        ledger._file.change("UPDATE kept SET op = x'00'", (), durable=False)
+        ledger._database.change("UPDATE kept SET op = x'00'", {}, durable=False)
         last = tmp_path / "last"
         last.mkdir()
         disk.after_power_cut(last)

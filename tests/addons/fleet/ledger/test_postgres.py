@@ -122,8 +122,8 @@ def test_the_server_syncs_each_commit_even_if_its_default_is_not_to(
     ledger: Any = postgres_book.open()
 
     with closing(ledger):
-        assert ledger._rows("SHOW synchronous_commit") == [("on",)]
-        assert ledger._rows("SHOW timezone") == [("UTC",)]
+        assert ledger._database.read("SHOW synchronous_commit", {}) == [("on",)]
+        assert ledger._database.read("SHOW timezone", {}) == [("UTC",)]
 
 
 def test_operations_of_many_threads_commit_in_the_order_of_their_numbers(
@@ -172,7 +172,7 @@ def test_a_connection_cut_in_the_middle_of_a_call_is_an_error_and_the_next_call_
     ledger: Any = postgres_book.open()
     with closing(ledger), ThreadPoolExecutor(1) as pool:
         vault = add(ledger)
-        call = pool.submit(ledger._rows, "SELECT pg_sleep(30)")
+        call = pool.submit(ledger._database.read, "SELECT pg_sleep(30)", {})
         wait_until_sleeping(postgres_book.url)
         cut_connections(postgres_book)
 
@@ -341,7 +341,7 @@ def test_texts_are_texts_in_a_database_of_another_encoding(
 def test_a_ledger_does_not_show_its_password(postgres_book: PostgresBook) -> None:
     ledger: Any = postgres_book.open()
     with closing(ledger):
-        assert "lantern" not in f"{ledger!r} {ledger._connections!r}"
+        assert "lantern" not in f"{ledger!r} {ledger._database!r}"
 
 
 def test_the_socket_of_the_same_machine_works(postgres: PostgresServer) -> None:
@@ -369,7 +369,7 @@ def test_texts_that_postgresql_cannot_store_are_refused_or_cleaned(
 def test_a_server_that_shuts_down_is_named(own_server: PostgresServer) -> None:
     ledger: Any = PostgresLedger(own_server.database(), create=True)
     with closing(ledger), ThreadPoolExecutor(1) as pool:
-        call = pool.submit(ledger._rows, "SELECT pg_sleep(30)")
+        call = pool.submit(ledger._database.read, "SELECT pg_sleep(30)", {})
         wait_until_sleeping(own_server.url())
         own_server.send(signal.SIGINT)
 

@@ -4,9 +4,10 @@ import json
 import secrets
 import time
 import uuid
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
+from typing import Any
 
 from vault_memory.errors import UsageError
 from vault_memory.rules.paths.caller import Caller
@@ -21,8 +22,11 @@ SEEN_SECONDS = 5.0
 """A host is noted as seen once in this time, not with each call"""
 SECRET_BYTES = 32
 
-
 Clock = Callable[[], datetime]
+Values = Mapping[str, object]
+"""The values of a statement, by their names"""
+Run = Callable[[str, Values], list[Any]]
+"""Runs one statement in a transaction, and returns its rows"""
 
 
 def utc_now() -> datetime:

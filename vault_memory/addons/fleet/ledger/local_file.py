@@ -2,20 +2,26 @@
 
 import os
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 from vault_memory import places
-from vault_memory.addons.fleet.ledger import local_schema
+from vault_memory.addons.fleet.ledger import statements
 from vault_memory.addons.fleet.ledger.ledger_errors import (
     LedgerAway,
     LedgerMissing,
     LedgerRefused,
     LedgerTooNew,
 )
-from vault_memory.addons.fleet.ledger.ledger_rows import refusing_texts
+from vault_memory.addons.fleet.ledger.ledger_rows import (
+    Run,
+    Values,
+    new_fleet,
+    new_secret,
+    refusing_texts,
+)
 from vault_memory.database.connection import (
     BUSY,
     BUSY_MILLISECONDS,
@@ -29,7 +35,7 @@ from vault_memory.database.connection import (
     is_damage,
     reason_unwritable,
 )
-from vault_memory.database.migrations import migrate, version_of
+from vault_memory.database.migrations import Migration, migrate, version_of
 from vault_memory.errors import VaultMemoryError
 
 PRIVATE = 0o600
@@ -42,7 +48,25 @@ DAMAGED_HINT = (
 )
 REPLACED = "its file was moved or replaced, and this process has to be started again"
 
-Values = Sequence[object] | dict[str, object]
+LOG = "the write-ahead log of the ledger"
+
+SQLITE = statements.Dialect(
+    now="unixepoch('subsec')",
+    least="min",
+    greatest="max",
+    leases="SELECT value->>0 AS id, value->>1 AS epoch FROM json_each(:leases)",
+    table_end=" WITHOUT ROWID",
+)
+
+
+def _make_tables(connection: Connection) -> None:
+    connection.execute("CREATE TABLE ledger(fleet TEXT NOT NULL, secret TEXT NOT NULL)")
+    connection.execute("INSERT INTO ledger VALUES (?, ?)", (new_fleet(), new_secret()))
+    connection.execute(SQLITE.say(statements.TABLES))
+
+
+STEPS: tuple[Migration, ...] = (_make_tables,)
+"""The migrations. The number of applied steps is the format of a ledger"""
 
 
 class LedgerFile:
@@ -74,7 +98,7 @@ class LedgerFile:
             self._writer.close()
 
     @contextmanager
-    def transaction(self, *, durable: bool = True) -> Iterator[Connection]:
+    def transaction(self, *, durable: bool = True) -> Iterator[Run]:
         """Run statements in one transaction. Without `durable`, a power cut may undo it.
 
         Raises LedgerAway, DatabaseDamaged.
@@ -88,7 +112,7 @@ class LedgerFile:
             connection.pragma("synchronous", "full" if durable else "normal")
             connection.execute("BEGIN IMMEDIATE")
             try:
-                yield connection
+                yield lambda sql, values: _rows(connection, sql, values)
                 connection.execute("COMMIT")
             except BaseException:
                 # Fault: some errors end the transaction themselves.
@@ -98,20 +122,21 @@ class LedgerFile:
 
     def change(self, sql: str, values: Values, *, durable: bool = True) -> list[Any]:
         """Run one statement in a transaction, and return its rows."""
-        with self.transaction(durable=durable) as connection:
-            return rows_of(connection, sql, values)
+        with self.transaction(durable=durable) as run:
+            return run(sql, values)
 
-    def read(self, sql: str, values: Sequence[object] = ()) -> list[Any]:
+    def read(self, sql: str, values: Values) -> list[Any]:
         """Run one statement that changes nothing, and return its rows."""
         with self._reading, self._reporting_errors():
-            return rows_of(self._reader, sql, tuple(values))
+            return _rows(self._reader, sql, values)
 
-    def empty_log(self) -> bool:
-        """Empty the write-ahead log; return False while another process reads from it."""
+    def erase_traces(self) -> list[str]:
+        """Empty the write-ahead log; return its name while another process reads from it."""
+        # Fault: removed words are still in the log. The file itself overwrites them.
         with _patiently(self._writing), self._reporting_errors():
             sql = "PRAGMA wal_checkpoint(TRUNCATE)"
-            [(is_busy, _, _)] = rows_of(self._writer, sql, ())
-        return not is_busy
+            [(is_busy, _, _)] = _rows(self._writer, sql, {})
+        return [LOG] if is_busy else []
 
     @contextmanager
     def _reporting_errors(self) -> Iterator[None]:
@@ -142,7 +167,7 @@ def _patiently(lock: threading.Lock) -> Iterator[None]:
         lock.release()
 
 
-def rows_of(connection: Connection, sql: str, values: Values) -> list[Any]:
+def _rows(connection: Connection, sql: str, values: Values) -> list[Any]:
     """Run a statement to its end and return its rows."""
     bindings: Any = values
     with refusing_texts():
@@ -205,7 +230,7 @@ def _check(path: Path, *, create: bool) -> None:
         connection.close()
     if names and "ledger" not in names:
         raise LedgerRefused(f"`{path}` is a database of another kind")
-    newest = len(local_schema.STEPS)
+    newest = len(STEPS)
     # Fault: an older version would ignore columns that restrict a token.
     if version > newest:
         raise LedgerTooNew(version, newest)
@@ -219,7 +244,7 @@ def _opened(path: Path) -> Connection:
     try:
         # Fault: a forgotten text must not remain in free pages of the file.
         connection.pragma("secure_delete", True)
-        migrate(connection, local_schema.STEPS)
+        migrate(connection, STEPS)
     except BaseException:
         connection.close()
         raise

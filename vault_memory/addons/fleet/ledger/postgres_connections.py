@@ -6,7 +6,7 @@ password with unusual characters can be in either.
 
 import select
 import threading
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from typing import Any
 
@@ -15,11 +15,13 @@ from psycopg import Connection
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
 
 from vault_memory.addons.fleet.ledger.ledger_errors import LedgerAway, LedgerMissing, LedgerRefused
-from vault_memory.addons.fleet.ledger.ledger_rows import refusing_texts, unstorable
+from vault_memory.addons.fleet.ledger.ledger_rows import Run, Values, refusing_texts, unstorable
 from vault_memory.errors import ConfigError, VaultMemoryError
 
-Values = Sequence[object] | Mapping[str, object]
-
+SCHEMA = "vault_memory"
+"""Of the tables"""
+TRACES = "the write-ahead log of the database, and rows that it has not vacuumed yet"
+"""What only the server itself removes, later"""
 MOST_CONNECTIONS = 8
 WAIT_SECONDS = 10.0
 """For a connection while other threads use all of them"""
@@ -38,6 +40,7 @@ SETTINGS: dict[str, Any] = {
 """Settings that the operator's own settings replace"""
 SESSION = (
     "-c timezone=UTC"
+    f" -c search_path={SCHEMA}"
     f" -c statement_timeout={STATEMENT_SECONDS}s"
     f" -c lock_timeout={STATEMENT_SECONDS}s"
     # Fault: without it, an acknowledged operation could be lost with the server.
@@ -121,11 +124,24 @@ class Connections:
         for connection in idle:
             connection.close()
 
-    def rows(self, sql: str, values: Values = ()) -> list[Any]:
-        """Run one prepared statement as a transaction; return its rows."""
-        with self.connection() as connection, refusing_texts():
-            cursor = connection.execute(sql, values, prepare=True, binary=True)
-            return cursor.fetchall() if cursor.description else []
+    def read(self, sql: str, values: Values) -> list[Any]:
+        """Run one statement as a transaction; return its rows."""
+        with self.connection() as connection:
+            return _rows(connection, sql, values)
+
+    def change(self, sql: str, values: Values, *, durable: bool = True) -> list[Any]:
+        """Run one statement as a transaction, which is always durable; return its rows."""
+        return self.read(sql, values)
+
+    @contextmanager
+    def transaction(self, *, durable: bool = True) -> Iterator[Run]:
+        """Run statements in one transaction, which is always durable."""
+        with self.connection() as connection, connection.transaction():
+            yield lambda sql, values: _rows(connection, sql, values)
+
+    def erase_traces(self) -> list[str]:
+        """Return the places where removed rows may still be."""
+        return [TRACES]
 
     @contextmanager
     def connection(self, *, checked: bool = True) -> Iterator[Connection]:
@@ -190,6 +206,13 @@ class Connections:
             with suppress(psycopg.Error):
                 connection.close()
         return reported
+
+
+def _rows(connection: Connection, sql: str, values: Values) -> list[Any]:
+    """Run a prepared statement; return its rows."""
+    with refusing_texts():
+        cursor = connection.execute(sql, values, prepare=True, binary=True)
+        return cursor.fetchall() if cursor.description else []
 
 
 def with_password(settings: str, password: str) -> str:

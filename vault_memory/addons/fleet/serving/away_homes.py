@@ -5,7 +5,8 @@ import threading
 import time
 
 from vault_memory.addons.fleet.home_link import is_away
-from vault_memory.addons.fleet.ledger.contract import Lease, Ledger
+from vault_memory.addons.fleet.ledger.contract import Lease
+from vault_memory.addons.fleet.ledger.ledger import Ledger
 from vault_memory.addons.fleet.scratch import Scratch
 from vault_memory.addons.fleet.serving.held_vault import HeldVault
 from vault_memory.addons.fleet.visit import Visit

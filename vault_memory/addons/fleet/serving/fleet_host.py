@@ -16,7 +16,8 @@ from typing import NamedTuple
 
 from vault_memory.addons.fleet.fleet_calls import erase_copy
 from vault_memory.addons.fleet.fleet_errors import HostFull
-from vault_memory.addons.fleet.ledger.contract import Holder, Lease, Ledger
+from vault_memory.addons.fleet.ledger.contract import Holder, Lease
+from vault_memory.addons.fleet.ledger.ledger import Ledger
 from vault_memory.addons.fleet.ledger.ledger_errors import LeaseLost, LedgerAway
 from vault_memory.addons.fleet.scratch_room import ScratchRoom
 from vault_memory.addons.fleet.serving.away_homes import AwayHomes

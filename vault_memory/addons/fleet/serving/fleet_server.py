@@ -12,7 +12,7 @@ from urllib.parse import urlsplit
 
 from vault_memory import places
 from vault_memory.addons.fleet.fleet_config import FleetConfig
-from vault_memory.addons.fleet.ledger.contract import Ledger
+from vault_memory.addons.fleet.ledger.ledger import Ledger
 from vault_memory.addons.fleet.ledger.ledger_errors import LedgerAway
 from vault_memory.addons.fleet.serving.fleet_host import FleetHost, HostName
 from vault_memory.addons.fleet.serving.fleet_service import HeldVaults, LedgerTokens

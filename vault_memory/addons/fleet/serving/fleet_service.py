@@ -7,7 +7,7 @@ from typing import cast
 
 import anyio
 
-from vault_memory.addons.fleet.ledger.contract import Ledger
+from vault_memory.addons.fleet.ledger.ledger import Ledger
 from vault_memory.addons.fleet.ledger.ledger_errors import LeaseLost
 from vault_memory.addons.fleet.serving.held_vault import AcknowledgedMemory, HeldVault
 from vault_memory.api.vault_memory import VaultMemory

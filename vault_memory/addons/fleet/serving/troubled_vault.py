@@ -6,7 +6,8 @@ from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
 
 from vault_memory.addons.fleet.home_link import is_away
-from vault_memory.addons.fleet.ledger.contract import Lease, Ledger
+from vault_memory.addons.fleet.ledger.contract import Lease
+from vault_memory.addons.fleet.ledger.ledger import Ledger
 from vault_memory.errors import VaultMemoryError
 
 logger = logging.getLogger(__name__)
