@@ -10,12 +10,11 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Literal, TypeVar, get_args
+from typing import TYPE_CHECKING, Literal, get_args
 
 from vault_memory import __version__
+from vault_memory.api.status_report import read_or
 from vault_memory.contract import SemanticState, SyncState
-from vault_memory.database.connection import DatabaseError
-from vault_memory.errors import VaultMemoryError
 from vault_memory.lazy import lazy_module
 
 if TYPE_CHECKING:
@@ -31,7 +30,6 @@ else:
 
 RECOUNT_SECONDS = 300.0
 """Between two counts of proposals and conflict copies"""
-Value = TypeVar("Value")
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,12 +88,12 @@ class Metrics:
 
     def families(self) -> list[Family]:
         """Return all metrics as they are now. A metric that cannot be read is left out."""
-        vitals = _or_none(self._vitals)
+        vitals = read_or(None, self._vitals)
         return [
             gauge("info", "Always 1; the version is in the label", 1, version=__version__),
-            *(_or_none(lambda: list(self._of_index(vitals))) or []),
+            *read_or((), lambda: list(self._of_index(vitals))),
             *self._of_daemon(vitals),
-            *(_or_none(lambda: list(self._of_nights())) or []),
+            *read_or((), lambda: list(self._of_nights())),
             *self._of_pending(),
         ]
 
@@ -177,7 +175,7 @@ class Metrics:
         )
 
     def _of_pending(self) -> Iterator[Family]:
-        waiting = _or_none(lambda: len(self._memory.edits.waiting()))
+        waiting = read_or(None, lambda: len(self._memory.edits.waiting()))
         inbox, conflicts = self._count()
         yield gauge("pending_writes", "Writes that wait until their notes are left alone", waiting)
         yield gauge("inbox_open", "Proposals that wait for a person; looked up now and then", inbox)
@@ -191,19 +189,10 @@ class Metrics:
         with self._lock:
             counted_at, inbox, conflicts = self._counts
             if self._clock() - counted_at >= RECOUNT_SECONDS:
-                inbox = _or_none(lambda: float(len(self._memory.inbox())))
-                conflicts = _or_none(lambda: float(self._memory.conflicts.count()))
+                inbox = read_or(None, lambda: float(len(self._memory.inbox())))
+                conflicts = read_or(None, lambda: float(self._memory.conflicts.count()))
                 self._counts = (self._clock(), inbox, conflicts)
             return inbox, conflicts
-
-
-def _or_none(get: Callable[[], Value]) -> Value | None:
-    """Return the value, or None when the vault or its index cannot be read now."""
-    try:
-        return get()
-    except (VaultMemoryError, DatabaseError, OSError):
-        # The vault may be unreachable or its index damaged: the other metrics still count.
-        return None
 
 
 def _moment(text: str | None) -> float | None:

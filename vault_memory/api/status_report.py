@@ -1,8 +1,10 @@
 """Reports the state of a vault: index, sync, night, inbox, conflict copies, pending writes."""
 
-from typing import TYPE_CHECKING
+from collections.abc import Callable
+from typing import TYPE_CHECKING, TypeVar
 
 from vault_memory.contract import as_json
+from vault_memory.database.connection import DatabaseError
 from vault_memory.errors import VaultMemoryError
 from vault_memory.index.properties import property_values
 
@@ -10,17 +12,14 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from vault_memory.api.vault_memory import VaultMemory
-    from vault_memory.contract.status_answers import (
-        LayoutStatusJson,
-        NightJson,
-        PendingWriteJson,
-        StatusJson,
-    )
+    from vault_memory.contract.status_answers import LayoutStatusJson, StatusJson
     from vault_memory.search.vault_layout import LayoutReport
 
 
 LAYOUT_COMMAND = "vault-memory layout"
 """Shows and sets the layout of a vault"""
+Default = TypeVar("Default")
+Value = TypeVar("Value")
 
 
 def status(memory: "VaultMemory", now: "datetime | None" = None) -> "StatusJson":
@@ -45,10 +44,10 @@ def status(memory: "VaultMemory", now: "datetime | None" = None) -> "StatusJson"
         "reason": freshness.reason,
         "watcher": {"mode": "off", "healthy": False, "reason": "no daemon"},
         "sync": memory.sync.status(),
-        "night": _night(memory, now),
-        "inbox_open": _open_proposals(memory),
-        "conflicts": _conflicts(memory),
-        "pending": _pending(memory),
+        "night": read_or(None, lambda: memory.learning.status(now)),
+        "inbox_open": read_or(0, lambda: len(memory.edits.inbox())),
+        "conflicts": read_or(0, memory.conflicts.count),
+        "pending": as_json(read_or([], memory.edits.waiting)),
         "daemon": {"running": False, "pid": None},
         "state_folder": str(vault.state.path),
         "drop_folder": str(memory.conversations.drop_folder.make()),
@@ -81,39 +80,13 @@ def of_layout(report: "LayoutReport") -> "LayoutStatusJson":
     }
 
 
-def _night(memory: "VaultMemory", now: "datetime | None") -> "NightJson | None":
-    """Return the last and the next night; None when the vault is unreachable."""
+def read_or(default: Default, read: Callable[[], Value]) -> Default | Value:
+    """Return what `read` returns; the default while the vault or its index cannot be read.
+
+    The other parts of a report are still right: the vault may be unreachable, its index damaged,
+    or the disk full.
+    """
     try:
-        return memory.learning.status(now)
-    except VaultMemoryError:
-        # The vault is unreachable: the other keys of the status are still right.
-        return None
-
-
-def _open_proposals(memory: "VaultMemory") -> int:
-    """Count the proposals that wait; 0 when the vault is unreachable."""
-    try:
-        return len(memory.edits.inbox())
-    except VaultMemoryError:
-        # The vault is unreachable: the other keys of the status are still right.
-        return 0
-
-
-def _pending(memory: "VaultMemory") -> "list[PendingWriteJson]":
-    """List the writes that wait; none when the journal cannot be opened."""
-    try:
-        writes = memory.edits.waiting()
-    except VaultMemoryError:
-        # The disk is full: the other keys of the status are still right.
-        return []
-    answer: list[PendingWriteJson] = as_json(writes)
-    return answer
-
-
-def _conflicts(memory: "VaultMemory") -> int:
-    """Count the conflict copies; 0 when the vault is unreachable."""
-    try:
-        return memory.conflicts.count()
-    except VaultMemoryError:
-        # The vault is unreachable: the other keys of the status are still right.
-        return 0
+        return read()
+    except (VaultMemoryError, DatabaseError, OSError):
+        return default
