@@ -10,6 +10,7 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from vault_memory import VaultMemory, config
+from vault_memory.context import blocks
 from vault_memory.errors import UsageError
 from vault_memory.rules.context.quoting import CLOSING, FLAG, INTRO, NAME
 
@@ -239,7 +240,7 @@ def test_recalled_lines_of_other_notes_join_those_of_a_long_memory(tmp_path):
     with opened(tmp_path, notes) as memory:
         found = block(memory, "Which box holds nails and a rope?", MAIN)
 
-    assert len(memory_part(found).splitlines()) == config.Recall().top_k
+    assert len(memory_part(found).splitlines()) == blocks.MOST_LINES
     recalled = found.text.partition('kind="recalled"')[2]
     assert "rope walk" in recalled
     assert "[MEMORY.md:" not in recalled

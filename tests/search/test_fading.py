@@ -160,16 +160,6 @@ def test_what_a_person_wrote_or_confirmed_never_fades(vault):
     assert len(answer.hits) == 4
 
 
-def test_facts_of_the_bot_fade_if_the_person_says_so(tmp_path):
-    vault = Vault(tmp_path, facts=True)
-    with vault.memory:
-        vault.state_fact()
-        later = NOW + timedelta(days=2_000)
-
-        assert vault.search(now=later).left_out == {"deleted": 1}
-        assert vault.search(now=later, archived=True).hits[0].state == "deleted"
-
-
 def test_without_fading_an_old_code_is_found(tmp_path):
     vault = Vault(tmp_path, enabled=False)
     with vault.memory:

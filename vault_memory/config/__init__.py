@@ -120,20 +120,25 @@ RENAMED = {"recall.whole_memory_chars": "memory_budget"}
 NO_SETTINGS = {
     "brain.room": "a question has 50,000 characters at most",
     "curation.summary_timeout_seconds": "`summary_url` and `summary_command` have 10 seconds",
+    "embedding.threads": "a text is embedded by one thread",
     "embedding.timeout_seconds": "a request has 30 seconds",
     "learning.conflict_pairs": "a model is asked about 20 pairs of lines in a night",
     "learning.enrich_items": "a model looks for names in 50 lines in a night",
     "learning.episode_days": "search leaves out the summary of a conversation after 30 days",
     "learning.feedback_log_days": "the log of feedback is deleted after 180 days",
+    "learning.held_days": "a held candidate is given up 90 days after its last support",
     "learning.jaccard": "texts with 85 % common words say the same",
     "learning.safety_log_days": "the log of what was left out is deleted after 90 days",
     "lifecycle.archived": "an item is left out when less than 10 % of it are retained",
     "lifecycle.deleted": "an item is deleted when less than 1 % of it are retained",
+    "lifecycle.facts": "facts never fade",
     "lifecycle.growth": "the days on which an item is found always slow its fading",
     "lifecycle.stability": "each type of an item has a fixed number of days",
     "lifecycle.stale": "an item ranks lower when less than 30 % of it are retained",
     "lifecycle.stale_days": "a stale item is archived after 30 days",
     "recall.dialogue_cues": "cues of conversations always count",
+    "recall.top_k": "a prompt gets at most 16 recalled lines",
+    "web.port": "each vault has a port of its own; `web --port` gives another",
 }
 """Key of an earlier version → what holds in its place. Such a key is not read"""
 

@@ -69,8 +69,6 @@ class EmbeddingSettings(NamedTuple):
     """For `api`: the length of the vectors; 0 lets the server choose"""
     api_key_file: str = ""
     """For `api`: the file with the key, outside the vault and readable only by its owner"""
-    threads: int = 1
-    """For `onnx` and `sentence`: processor threads for one text"""
     retry_seconds: float = 60.0
     """Seconds after which a missing or failed embedder is tried again"""
 
@@ -126,8 +124,6 @@ class Recall(NamedTuple):
     """Give memory to prompts; false: `context` and hooks return nothing"""
     budget: int = 4_000
     """Maximum number of characters of the recalled lines in a prompt"""
-    top_k: int = 16
-    """Maximum number of recalled lines; for hooks see `[memory_search]`"""
     memory_budget: int = 6_000
     """Maximum number of characters of all MEMORY.md notes in a prompt together; of longer ones a
     prompt gets the lines that answer it, and an empty prompt the beginning; 0: always complete"""
@@ -262,8 +258,6 @@ class Learning(NamedTuple):
     at_once: bool = True
     """Whether what needs no second thought is written at once, such as a rule, an allergy or a
     request to remember something: by the hook at the end of an answer, by `run` within seconds"""
-    held_days: int = 90
-    """Days after its last support when a held candidate is given up"""
     remembered: int = 50
     """Lines under `Remembered` in USER.md; older ones that you said move to
     `memories/remembered.md`"""
@@ -287,8 +281,6 @@ class LifecycleSettings(NamedTuple):
 
     enabled: bool = True
     """Rank fading items lower, and leave out faded ones"""
-    facts: bool = False
-    """Let the bot's unconfirmed facts fade, too"""
     purge_days: int = 0
     """Days after which a deleted item is removed from its note; 0: never"""
 

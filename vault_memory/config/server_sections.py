@@ -71,8 +71,6 @@ class HostSettings(NamedTuple):
 class Web(NamedTuple):
     """The page in a browser."""
 
-    port: int = 0
-    """The port of the page; 0: one of its own for each vault"""
     editor_url: str = ""
     """Link to a note in an editor, such as `vscode://file/{path}:{line}`"""
 

@@ -13,6 +13,8 @@ if TYPE_CHECKING:
 
 MAIN = "group:main"
 """The group of the workspace at the root"""
+MOST_LINES = 16
+"""Recalled lines of a prompt that asks for them itself"""
 PERSONAL_IN_MAIN = frozenset({"dated", "episode", "reflection", "transcript", "user", "rules"})
 """Kinds of notes in the workspace at the root that belong to its owner alone"""
 
@@ -46,7 +48,7 @@ class ContextRequest(NamedTuple):
     """0: all facts related to the prompt"""
     single: frozenset[str] = frozenset()
     """predicates that have one value at a time, in any spelling"""
-    most_lines: int = 10
+    most_lines: int = MOST_LINES
     """recalled lines; 0: none"""
     recall_budget: int = 4_000
     memory_budget: int = 6_000

@@ -94,9 +94,7 @@ class ContextCalls:
         is_briefing = options.get("purpose") == "briefing"
         if budget is None:
             budget = config.max_memory_chars
-        most_lines = config.recall.top_k
-        if options.get("automatic"):
-            most_lines = config.memory_search.auto_recall_limit
+        is_automatic = options.get("automatic")
         return blocks.ContextRequest(
             prompt=prompt,
             scopes=tuple(scopes),
@@ -109,7 +107,9 @@ class ContextCalls:
             dated_days=config.sleep_cycle.auto_load_dated_days,
             most_facts=config.facts.max_knowledge_facts,
             single=config.facts.single,
-            most_lines=most_lines,
+            most_lines=config.memory_search.auto_recall_limit
+            if is_automatic
+            else blocks.MOST_LINES,
             recall_budget=config.recall.budget,
             memory_budget=config.recall.memory_budget,
             private=options.get("private", False),
@@ -180,7 +180,7 @@ class ContextCalls:
                 session=session,
                 gated=True,
                 episodes_since=self._searcher.episodes_since(moment),
-                lifecycle=self._searcher.lifecycle,
+                fades=self.vault.config.lifecycle.enabled,
                 single=self.vault.config.facts.single,
             )
             return self._searcher.answer(index, query)

@@ -19,7 +19,6 @@ from vault_memory.search.open_vault import OpenVault
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from vault_memory.config.sections import LifecycleSettings
     from vault_memory.contract.status_answers import StatsJson
     from vault_memory.index import schema, vector_cache, vectors
     from vault_memory.index.store import Index
@@ -117,8 +116,8 @@ class SearchQuery(NamedTuple):
     """whether chunks that say the same are hits of their own"""
     gated: bool = False
     """whether only lines that have to do with the text are hits"""
-    lifecycle: "LifecycleSettings | None" = None
-    """how items fade; None: no item does"""
+    fades: bool = False
+    """whether items fade"""
     episodes_since: date | None = None
     """older summaries of conversations are left out, unless the query names a day"""
     archived: bool = False
@@ -267,7 +266,7 @@ class SearchCalls:
             options.pop("now") or datetime.now(UTC),
             options.pop("mode") or recall.mode,
             options.pop("limit") or recall.limit,
-            lifecycle=self.lifecycle,
+            fades=self.vault.config.lifecycle.enabled,
             single=self.vault.config.facts.single,
             **options,
         )
@@ -280,12 +279,6 @@ class SearchCalls:
             with suppress(VaultMemoryError):
                 self._surveyed = time.monotonic(), self.vault.layout_report().survey
         return self._surveyed[1]
-
-    @property
-    def lifecycle(self) -> "LifecycleSettings | None":
-        """How items fade; None when the configuration says that none does."""
-        settings = self.vault.config.lifecycle
-        return settings if settings.enabled else None
 
     def note_reads(self, hits: "Iterable[Hit]", moment: datetime, session: str | None) -> None:
         """Note which fading items an answer returned, unless its conversation is incognito."""

@@ -4,12 +4,10 @@ from collections.abc import Mapping, Sequence
 from datetime import date
 from typing import NamedTuple
 
-from vault_memory.config.sections import LifecycleSettings
 from vault_memory.index.stamps import fading_queries
 from vault_memory.index.stamps.fading_queries import ChunkItem
 from vault_memory.markdown.items import parse_item
 from vault_memory.rules.learning import fading
-from vault_memory.rules.learning.stamps import ALWAYS, IF_FACTS_FADE
 from vault_memory.search.candidates import CandidateRequest, Candidates, in_order
 from vault_memory.search.fading_items import vitality
 from vault_memory.search.fusion import DIGITS, Ranked
@@ -40,7 +38,7 @@ SHARES: Mapping[str, Shares] = {
 }
 
 
-_UNKNOWN = ChunkItem("", None, None, None, 1, 0, 0, "")
+_UNKNOWN = ChunkItem("", None, None, None, 1, False, 0, "")
 """Text that waits to be written, whose ids are in no index"""
 
 
@@ -49,12 +47,12 @@ def reranked(
     candidates: Candidates,
     ranked: Sequence[Ranked],
     shares: Shares,
-    settings: LifecycleSettings | None,
+    fades: bool,
     today: date,
 ) -> list[Ranked]:
     """Returns candidates of the balanced ranking in the order of these shares.
 
-    Without `settings` nothing fades.
+    Unless `fades` is set, nothing fades.
     """
     highest = max((-negative for negative, _, _ in ranked), default=0.0)
     ids = [candidates.rows[place][1] for _, place, _ in ranked]
@@ -63,7 +61,7 @@ def reranked(
     for negative, place, _ in ranked:
         row = candidates.rows[place]
         item = items.get(row[1], _UNKNOWN)
-        values = _values(item, row[2], row[4], settings, today)
+        values = _values(item, row[2], row[4], fades, today)
         # Fault: with no score above zero the division would fail.
         relevance = max(0.0, -negative / highest) if highest > 0 else 0.0
         values = values._replace(semantic=relevance)
@@ -75,15 +73,13 @@ def reranked(
     return in_order(request, new_ranks)
 
 
-def _values(
-    item: ChunkItem, day: str | None, text: str, settings: LifecycleSettings | None, today: date
-) -> Shares:
+def _values(item: ChunkItem, day: str | None, text: str, fades: bool, today: date) -> Shares:
     """Returns the terms of a chunk without their shares, each from 0 to 1."""
     fields = parse_item(text)
     is_turn = item.kind == TRANSCRIPT
     last = _last_day(item, day)
     decay = 1.0
-    if settings is not None and item.type and last and _fades(item, settings):
+    if fades and item.fades and item.type and last:
         alive = vitality(item.type, last, item.read_days, item.last_read)
         decay = fading.retention_on(alive, today)
     return Shares(
@@ -110,7 +106,3 @@ def _last_day(item: ChunkItem, day: str | None) -> str:
 def _age(last: str, today: date) -> int:
     # Fault: a device with a wrong clock learned the item tomorrow.
     return max(0, (today - date.fromisoformat(last)).days)
-
-
-def _fades(item: ChunkItem, settings: LifecycleSettings) -> bool:
-    return item.fades == ALWAYS or (settings.facts and item.fades == IF_FACTS_FADE)

@@ -11,7 +11,6 @@ from datetime import date
 from typing import NamedTuple
 from weakref import WeakKeyDictionary
 
-from vault_memory.config.sections import LifecycleSettings
 from vault_memory.contract import ItemState
 from vault_memory.index.exclusion import Exclusion, episodes_before, exclusion
 from vault_memory.index.stamps import fading_queries
@@ -19,10 +18,9 @@ from vault_memory.index.stamps.fading_queries import StaleBefore, StaleItem
 from vault_memory.index.store import Index
 from vault_memory.rules.learning import fading
 from vault_memory.rules.learning.fading import Vitality
-from vault_memory.rules.learning.stamps import ALWAYS, IF_FACTS_FADE
 
 MOST_CACHED = 64
-"""Combinations of scopes, days and settings"""
+"""Combinations of scopes and days"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +37,6 @@ class FadingItems:
 
 class _Key(NamedTuple):
     scope_ids: tuple[int, ...]
-    settings: LifecycleSettings
     today: date
     leave_out: frozenset[str]
     keep_episodes: bool
@@ -57,7 +54,6 @@ _cache: WeakKeyDictionary[Index, _Cached] = WeakKeyDictionary()
 def fading_items(
     index: Index,
     scope_ids: Sequence[int],
-    settings: LifecycleSettings,
     today: date,
     leave_out: frozenset[str] = fading.LEFT_OUT,
     *,
@@ -72,7 +68,7 @@ def fading_items(
     # Fault: a daemon that serves many scopes would keep all of them in memory.
     if cached is None or cached.counter != counter or len(cached.items) >= MOST_CACHED:
         cached = _cache[index] = _Cached(counter, {})
-    key = _Key(tuple(scope_ids), settings, today, leave_out, keep_episodes)
+    key = _Key(tuple(scope_ids), today, leave_out, keep_episodes)
     items = cached.items.get(key)
     if items is None:
         items = cached.items[key] = _read(index, key)
@@ -102,8 +98,7 @@ def _states(index: Index, key: _Key) -> Iterator[tuple[int, ItemState]]:
         for scope in key.scope_ids
         for type_ in fading.TYPES
     ]
-    fades = IF_FACTS_FADE if key.settings.facts else ALWAYS
-    for item in fading_queries.stale_items(index, limits, fades):
+    for item in fading_queries.stale_items(index, limits):
         state = fading.state_on(_vitality_of(item), key.today)
         if state != "active":
             yield item.chunk, state

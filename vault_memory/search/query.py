@@ -99,9 +99,7 @@ def _ranked(request: CandidateRequest, query: SearchQuery, gathered: Candidates)
     if query.mode in COMPOSITE_MODES:
         shares = composite_ranking.SHARES[query.mode]
         today = query.now.date()
-        ranked = composite_ranking.reranked(
-            request, gathered, ranked, shares, query.lifecycle, today
-        )
+        ranked = composite_ranking.reranked(request, gathered, ranked, shares, query.fades, today)
     return _by_validity(request, query, gathered, ranked)
 
 
@@ -178,7 +176,7 @@ def _names_days(request: CandidateRequest, query: SearchQuery) -> bool:
 def _without_faded(request: CandidateRequest, query: SearchQuery) -> CandidateRequest:
     """Returns the request with the states of items, and without the faded ones."""
     # A command that runs for a moment need not load this module for a vault without stamps.
-    if query.lifecycle is None or not has_stamps(request.store):
+    if not query.fades or not has_stamps(request.store):
         return request
     leave_out = frozenset({"archived", "deleted"})
     if query.mode in ARCHIVED_MODES:
@@ -188,7 +186,6 @@ def _without_faded(request: CandidateRequest, query: SearchQuery) -> CandidateRe
     items = fading_items.fading_items(
         request.store,
         request.scope_ids,
-        query.lifecycle,
         query.now.date(),
         leave_out,
         # Fault: a summary of more than half a year has faded, and would not be found by its month.

@@ -46,6 +46,6 @@ class TestNanoEmbedder(UnderstandingContract):
     ) -> None:
         before = dict(os.environ)
 
-        NanoEmbedder(threads=2)
+        NanoEmbedder()
 
         assert dict(os.environ) == before

@@ -58,7 +58,7 @@ def test_vaults_with_the_same_model_share_it_and_others_do_not(
     minilm: OnnxEmbedder, tmp_path: Path, loads: Loads
 ) -> None:
     handles = [handle(EmbeddingSettings(kind="onnx"), tmp_path) for _ in range(20)]
-    other = handle(EmbeddingSettings(kind="onnx", threads=2), tmp_path)
+    other = handle(EmbeddingSettings(kind="onnx"), tmp_path / "other")
 
     shared = {id(one.warm()) for one in handles}
     assert len(shared) == 1

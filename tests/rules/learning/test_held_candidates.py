@@ -121,10 +121,10 @@ def test_a_withdrawn_turn_supports_nothing() -> None:
 
 
 def test_a_candidate_expires_without_support() -> None:
-    assert is_waiting(ONE, date(2026, 8, 23), 90)
-    assert not is_waiting(ONE, date(2026, 8, 24), 90)
-    assert not is_waiting(replace(ONE, state="rejected"), date(2026, 5, 26), 90)
-    assert not is_waiting(replace(ONE, withdrawn=frozenset({"t1"})), date(2026, 5, 26), 90)
+    assert is_waiting(ONE, date(2026, 8, 23))
+    assert not is_waiting(ONE, date(2026, 8, 24))
+    assert not is_waiting(replace(ONE, state="rejected"), date(2026, 5, 26))
+    assert not is_waiting(replace(ONE, withdrawn=frozenset({"t1"})), date(2026, 5, 26))
 
 
 def test_a_candidate_has_one_id_in_its_scope_alone() -> None:

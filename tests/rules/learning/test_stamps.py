@@ -6,7 +6,7 @@ from tests.every import every
 from vault_memory.rules.claims.content_key import content_key
 from vault_memory.rules.edits.audit_record import Record, RecordedOp
 from vault_memory.rules.edits.skipped_duplicates import SkippedDuplicate, skipped_op
-from vault_memory.rules.learning.stamps import ALWAYS, IF_FACTS_FADE, NEVER, ItemStamp, stamps_of
+from vault_memory.rules.learning.stamps import ItemStamp, stamps_of
 from vault_memory.rules.paths.layout import Place
 
 ANN = "user:ann"
@@ -37,20 +37,20 @@ def test_the_stamp_of_an_item_says_what_its_fading_follows_from():
     stamp = stamp_of(line)
 
     key = content_key(ANN, line)
-    assert stamp == ItemStamp(5, 5, key, "plan", "2026-05-24", False, True, 1, ALWAYS)
+    assert stamp == ItemStamp(5, 5, key, "plan", "2026-05-24", False, True, 1, True)
 
 
 @every(
     ("kind", "fades"),
     [
-        ("dated", ALWAYS),
-        ("note", ALWAYS),
-        ("facts", IF_FACTS_FADE),
-        ("user", NEVER),
-        ("channel", NEVER),
-        ("memory", NEVER),
-        ("rules", NEVER),
-        ("reflection", NEVER),
+        ("dated", True),
+        ("note", True),
+        ("facts", False),
+        ("user", False),
+        ("channel", False),
+        ("memory", False),
+        ("rules", False),
+        ("reflection", False),
     ],
 )
 def test_only_notes_of_days_and_topics_fade(kind, fades):
@@ -60,13 +60,13 @@ def test_only_notes_of_days_and_topics_fade(kind, fades):
 def test_an_item_that_the_person_confirmed_never_fades():
     stamp = stamp_of("Likes tea (2026-05-24, confirmed)")
 
-    assert (stamp.confirmed, stamp.fades) == (True, NEVER)
+    assert (stamp.confirmed, stamp.fades) == (True, False)
 
 
 def test_an_item_that_a_person_wrote_or_changed_never_fades():
     mine = stamp_of("Likes tea (2026-05-24)", place(), written("Likes coffee"))
 
-    assert (mine.by_bot, mine.fades) == (False, NEVER)
+    assert (mine.by_bot, mine.fades) == (False, False)
 
 
 def test_a_turn_that_repeats_an_item_supports_and_renews_it():
@@ -88,7 +88,7 @@ def test_a_turn_that_repeats_an_item_supports_and_renews_it():
 def test_an_item_without_a_day_is_as_old_as_its_note_or_its_record():
     assert stamp_of("Likes tea").learned == "2026-05-25"
     undated = stamp_of("Likes tea", place("note", None))
-    assert (undated.learned, undated.fades) == ("2026-05-26", ALWAYS)
+    assert (undated.learned, undated.fades) == ("2026-05-26", True)
 
 
 def test_lines_are_those_of_the_note_with_nested_items_and_any_line_ends():

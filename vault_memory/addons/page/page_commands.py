@@ -165,11 +165,9 @@ def _serve(context: Context, memory: "VaultMemory", options: WebOptions) -> None
 
 
 def _address(memory: "VaultMemory", options: WebOptions) -> "PageAddress":
-    """Return the address of the page: the options first, then the configuration."""
+    """Return the address of the page: that of the options, else the vault's own."""
     place = page_address.default_address(memory.root)
-    port = memory.vault.config.web.port or place.port
-    if options.port is not None:
-        port = options.port
+    port = place.port if options.port is None else options.port
     return page_address.PageAddress(options.host or place.host, port)
 
 

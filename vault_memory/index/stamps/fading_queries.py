@@ -39,16 +39,13 @@ class ChunkItem(NamedTuple):
     learned: str | None
     by_bot: int | None
     supports: int
-    fades: int
+    fades: bool
     read_days: int
     last_read: str
 
 
-def stale_items(index: "Index", limits: Sequence[StaleBefore], fades: int) -> Iterator[StaleItem]:
-    """Yield the items that are older than the limit of their scope and type.
-
-    `fades` is the highest value of `fades` that counts, see `rules.learning.stamps`.
-    """
+def stale_items(index: "Index", limits: Sequence[StaleBefore]) -> Iterator[StaleItem]:
+    """Yield the items that are older than the limit of their scope and type."""
     rows = index.connection.execute(
         "SELECT s.chunk, s.type, s.learned, coalesce(r.days, 0), coalesce(r.last, '')"
         " FROM json_each(?) limits"
@@ -57,8 +54,9 @@ def stale_items(index: "Index", limits: Sequence[StaleBefore], fades: int) -> It
         " AND s.learned <= limits.value ->> 2"
         " AND s.fades > 0"
         " LEFT JOIN read_count r ON r.scope = s.scope AND r.key = s.key"
-        " WHERE s.fades <= ?",
-        (json.dumps(limits), fades),
+        # Fault: an index of an earlier version has 2 for facts, which never fade.
+        " WHERE s.fades = 1",
+        (json.dumps(limits),),
     )
     return map(StaleItem._make, rows)
 
@@ -69,7 +67,7 @@ def keys_of(index: "Index", chunks: Iterable[int]) -> dict[int, str]:
         "SELECT s.chunk, s.key"
         " FROM json_each(?) wanted"
         " CROSS JOIN stamp s ON s.chunk = wanted.value"
-        " WHERE s.fades > 0",
+        " WHERE s.fades = 1",
         (json.dumps(list(chunks)),),
     )
     return {row[0]: row[1] for row in rows}
@@ -79,13 +77,15 @@ def items_of(index: "Index", chunks: Iterable[int]) -> dict[int, ChunkItem]:
     """Return what the index says about the items of these chunks, by chunk."""
     rows = index.connection.execute(
         "SELECT c.id, n.kind, s.type, s.learned, s.by_bot,"
-        " coalesce(s.supports, 1), coalesce(s.fades, 0),"
+        " coalesce(s.supports, 1), coalesce(s.fades = 1, 0),"
         " coalesce(r.days, 0), coalesce(r.last, '')"
         " FROM json_each(?) wanted"
         " CROSS JOIN chunk c ON c.id = wanted.value"
         " JOIN note n ON n.id = c.note"
         " LEFT JOIN stamp s ON s.chunk = c.id"
-        " LEFT JOIN read_count r ON r.scope = s.scope AND r.key = s.key",
+        " LEFT JOIN read_count r ON r.scope = s.scope AND r.key = s.key"
+        # Fault: an index of an earlier version has 2 for facts, which never fade.
+        " WHERE s.fades = 1",
         (json.dumps(list(chunks)),),
     )
     return {row[0]: ChunkItem._make(row[1:]) for row in rows}

@@ -82,10 +82,8 @@ def _rows(
             continue
         stamp = stamps[index]
         inside = stamps[index + 1 : bisect_right(starts, last)]
-        fades = stamp.fades
         # A chunk with a line that never fades does not fade either.
-        if any(not other.fades for other in inside):
-            fades = 0
+        fades = all(line.fades for line in (stamp, *inside))
         if stamp.by_bot or stamp.supports > 1:
             yield (
                 chunk,

@@ -14,7 +14,7 @@ from vault_memory.rules.edits.ops import Remove, as_json
 from vault_memory.rules.learning import fading, read_counts
 from vault_memory.rules.learning.ledger_lines import COUNTS
 from vault_memory.rules.learning.read_counts import ReadCount
-from vault_memory.rules.learning.stamps import ALWAYS, ItemStamp, stamps_of
+from vault_memory.rules.learning.stamps import ItemStamp, stamps_of
 
 if TYPE_CHECKING:
     from vault_memory.learning.cycle import LearningCycle
@@ -101,7 +101,7 @@ def _removals(
 
 
 def _may_go(stamp: ItemStamp, count: ReadCount, purge_days: int, night: date) -> bool:
-    if stamp.fades != ALWAYS:
+    if not stamp.fades:
         return False
     last = date.fromisoformat(max(stamp.learned, count.last))
     purged = fading.purged_on(fading.Vitality(stamp.type, last, count.days), purge_days)

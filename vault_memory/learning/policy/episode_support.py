@@ -1,14 +1,14 @@
 """Looks for an episode of another conversation that says what a held candidate says."""
 
 from collections.abc import Iterator
-from datetime import date, timedelta
+from datetime import date
 from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
 
 from vault_memory.markdown.items import parse_item
 from vault_memory.markdown.note_items import items_of
 from vault_memory.rules.learning.grounding import OwnTurn, OwnTurns
-from vault_memory.rules.learning.policy.held_candidates import HeldCandidate
+from vault_memory.rules.learning.policy.held_candidates import HELD_TIME, HeldCandidate
 from vault_memory.rules.learning.summaries.episodes import TYPE, session_key
 
 if TYPE_CHECKING:
@@ -25,9 +25,9 @@ class _Summary(NamedTuple):
 class EpisodeSupport:
     """The episodes of the scope, as far as held candidates reach back."""
 
-    def __init__(self, cycle: "LearningCycle", days: int) -> None:
+    def __init__(self, cycle: "LearningCycle") -> None:
         self._cycle = cycle
-        self._first = cycle.night - timedelta(days=days)
+        self._first = cycle.night - HELD_TIME
 
     def supports(self, candidate: HeldCandidate) -> bool:
         """Returns whether the episode of a conversation without a support says the candidate."""

@@ -1,7 +1,7 @@
 """What waits for more turns: lists it, and carries out a person's decision."""
 
 from collections.abc import Sequence
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Literal
 
 from vault_memory.edits import commands
@@ -17,7 +17,12 @@ from vault_memory.markdown.items import day as parse_day
 from vault_memory.markdown.note_items import resolve
 from vault_memory.rules.facts.fact_page import FactRules
 from vault_memory.rules.learning.ledger_lines import HELD, day_of_record
-from vault_memory.rules.learning.policy.held_candidates import HeldCandidate, is_waiting, merged
+from vault_memory.rules.learning.policy.held_candidates import (
+    HELD_TIME,
+    HeldCandidate,
+    is_waiting,
+    merged,
+)
 from vault_memory.rules.paths.scope_notes import Places, places_of
 from vault_memory.rules.paths.scopes import check_scopes
 
@@ -103,15 +108,13 @@ class HeldCalls:
 
     def _waiting(self, places: Places) -> dict[str, HeldCandidate]:
         today = self._now.date()
-        days = self._vault.config.learning.held_days
         return {
             id_: candidate
             for id_, candidate in self._all(places).items()
-            if is_waiting(candidate, today, days)
+            if is_waiting(candidate, today)
         }
 
     def _entry(self, scope: str, candidate: HeldCandidate) -> "HeldJson":
-        days = timedelta(days=self._vault.config.learning.held_days)
         last = day_of_record(candidate.newest, self._now.date())
         return {
             "id": candidate.id,
@@ -123,7 +126,7 @@ class HeldCalls:
             "reason": candidate.reason,
             "needs": candidate.needs,
             "turns": sorted(support.turn for support in candidate.active),
-            "expires": (last + days).isoformat(),
+            "expires": (last + HELD_TIME).isoformat(),
         }
 
     def _append(

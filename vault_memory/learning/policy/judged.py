@@ -34,7 +34,6 @@ class PolicyDeps:
     kind_of: Callable[[str], str]
     """returns the kind of a note"""
     ledgers: "Ledgers"
-    held_days: int = 90
     remembered: int = 50
 
 

@@ -365,7 +365,7 @@ class _Judge:
         withdrawn = frozenset(
             turn.id for turn in self._judged.withdrawn_turns if turn.id not in self._turns
         )
-        episodes = EpisodeSupport(self._cycle, self._policy.held_days)
+        episodes = EpisodeSupport(self._cycle)
         for candidate in self._ledger.values():
             turns = {support.turn for support in candidate.supports}
             # Fault: a turn that was taken back must not count as a support of what waits.
@@ -374,7 +374,7 @@ class _Judge:
                 candidate = replace(candidate, withdrawn=candidate.withdrawn | taken_back)
                 self._judged.held.append(candidate)
             # Fault: a candidate that is too old must not surprise the person months later.
-            if not is_waiting(candidate, today, self._policy.held_days):
+            if not is_waiting(candidate, today):
                 continue
             # Episodes are read only for candidates that one of them may make due.
             has_episode = candidate.reason in TWICE and episodes.supports(candidate)

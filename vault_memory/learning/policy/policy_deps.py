@@ -38,6 +38,5 @@ def of_vault(vault: OpenVault, now: datetime) -> PolicyDeps:
         is_open=is_open,
         kind_of=kind_of,
         ledgers=ledgers.of_vault(vault),
-        held_days=settings.held_days,
         remembered=settings.remembered,
     )

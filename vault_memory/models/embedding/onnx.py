@@ -31,12 +31,12 @@ class OnnxEmbedder:
     settings of the tokenizer do not change after it was loaded.
     """
 
-    def __init__(self, files: ModelFiles, *, threads: int = 1) -> None:
+    def __init__(self, files: ModelFiles) -> None:
         self.name = f"onnx {files.name}"
         self._files = files
         self._embedded = 0
         self._tokenizer = _tokenizer(files)
-        self._session = _session(files.model, threads)
+        self._session = _session(files.model)
         self._inputs = [model_input.name for model_input in self._session.get_inputs()]
         self._output = _output(self._session)
         release_memory()
@@ -104,13 +104,13 @@ def _tokenizer(files: ModelFiles) -> "tokenizers.Tokenizer":
     return tokenizer
 
 
-def _session(model: Path, threads: int) -> "onnxruntime.InferenceSession":
+def _session(model: Path) -> "onnxruntime.InferenceSession":
     try:
         import onnxruntime
     except ImportError:
         raise EmbedderUnavailable("the package `onnxruntime` is not installed", hint=HINT) from None
     options = onnxruntime.SessionOptions()
-    options.intra_op_num_threads = max(1, threads)
+    options.intra_op_num_threads = 1
     options.inter_op_num_threads = 1
     # An arena never shrinks, and the runtime stores one memory pattern per text length.
     options.enable_cpu_mem_arena = False

@@ -17,10 +17,10 @@ HINT = "pip install 'vault-memory[vectors]'"
 class SentenceEmbedder:
     """Embeds with a sentence-transformers model, from a folder or the hub."""
 
-    def __init__(self, model: str, *, threads: int = 1) -> None:
+    def __init__(self, model: str) -> None:
         self.name = f"sentence {model}"
         self._lock = threading.Lock()
-        self._model = _load(_source(model), threads)
+        self._model = _load(_source(model))
         self.dimensions = len(self._vector("one word", query=False)) // 4
         self.fingerprint = fingerprint(
             "sentence", _weights_sha256(self._model), _rules(self._model), self.dimensions
@@ -50,7 +50,7 @@ def _source(model: str) -> str:
     return str(weights.parent)
 
 
-def _load(source: str, threads: int) -> Any:
+def _load(source: str) -> Any:
     try:
         import torch
         from sentence_transformers import SentenceTransformer
@@ -59,7 +59,7 @@ def _load(source: str, threads: int) -> Any:
         raise EmbedderUnavailable(
             f"sentence-transformers cannot be loaded: {error}", hint=HINT
         ) from None
-    torch.set_num_threads(max(1, threads))
+    torch.set_num_threads(1)
     logging.disable_progress_bar()
     try:
         model = SentenceTransformer(source, device="cpu")

@@ -25,7 +25,7 @@ FOLDER_FILES = ("*.onnx", "onnx/*.onnx", "*.safetensors", "*.bin", "*.json", "1_
 """The files of a folder on which the vectors of its model depend"""
 Signature = tuple[tuple[str, int, int, int], ...]
 """Name, size, time of change and inode of each file of a model"""
-Key = tuple[str, str, int, str]
+Key = tuple[str, str, str]
 """The settings on which a loaded model depends, and the folder of downloaded models"""
 
 
@@ -90,7 +90,7 @@ def _check_failure(slot: _Slot, files: Signature, retry_seconds: float) -> None:
 
 def _key(embedding: "EmbeddingSettings", cache: Path) -> Key:
     kind = "onnx" if embedding.kind == "auto" else embedding.kind
-    return kind, embedding.model, embedding.threads, str(cache)
+    return kind, embedding.model, str(cache)
 
 
 def _files(embedding: "EmbeddingSettings", cache: Path) -> Signature:

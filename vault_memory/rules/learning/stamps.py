@@ -20,8 +20,6 @@ from vault_memory.rules.facts.fact import read_facts
 from vault_memory.rules.learning import fading
 from vault_memory.rules.paths.layout import Place
 
-NEVER, ALWAYS, IF_FACTS_FADE = 0, 1, 2
-"""Whether an item fades"""
 _BREAK = re.compile(rb"\r\n|\r|\n")
 _DAY = 10
 """Characters of the day in a time of ISO 8601"""
@@ -43,8 +41,7 @@ class ItemStamp(NamedTuple):
     by_bot: bool
     supports: int
     """turns that say it"""
-    fades: int
-    """`NEVER`, `ALWAYS` or `IF_FACTS_FADE`"""
+    fades: bool
 
 
 def stamps_of(raw: bytes, place: Place, records: Sequence[Record]) -> list[ItemStamp]:
@@ -99,7 +96,13 @@ class _StampReader:
         # A skipped fact names its twin by the id of the fact.
         twin = self._fact_ids.get((item.heading, item.text), key)
         learned = self._learned(item, fields.date)
-        fades = self._fades() if by_bot and not fields.confirmed else NEVER
+        # Without a day nothing says how old it is.
+        fades = (
+            by_bot
+            and not fields.confirmed
+            and bool(learned)
+            and self._place.kind in fading.FADING_KINDS
+        )
         return ItemStamp(
             first,
             last,
@@ -109,14 +112,8 @@ class _StampReader:
             fields.confirmed,
             by_bot,
             len(turns_of(item.text, twin, self._supports)),
-            # Without a day nothing says how old it is.
-            fades if learned else NEVER,
+            fades,
         )
-
-    def _fades(self) -> int:
-        if self._place.kind in fading.FADING_KINDS:
-            return ALWAYS
-        return IF_FACTS_FADE if self._place.kind == fading.FACTS else NEVER
 
     def _learned(self, item: NoteItem, own_day: date | None) -> str:
         """Returns the day of an item: its own, that of its note, or that of its record."""

@@ -21,6 +21,8 @@ STATES = ("held", "promoted", "rejected")
 NEEDS_REPETITION = "a second turn in another session"
 NEEDS_SECOND = "a second turn"
 NEEDS_END = "the end of its session"
+HELD_TIME = timedelta(days=90)
+"""From its last support until a candidate is given up"""
 
 
 class Support(NamedTuple):
@@ -169,14 +171,14 @@ def merged(records: Iterable[Mapping[str, Any]]) -> dict[str, HeldCandidate]:
     return {candidate.id: candidate for candidate in ordered}
 
 
-def is_waiting(candidate: HeldCandidate, today: date, held_days: int) -> bool:
+def is_waiting(candidate: HeldCandidate, today: date) -> bool:
     """Returns whether a candidate still waits: it is not withdrawn, and not too old."""
     is_withdrawn = bool(candidate.supports) and not candidate.active
     if candidate.state != "held" or is_withdrawn:
         return False
     # Fault: a candidate that is months old would surprise the person.
     age = today - day_of_record(candidate.newest, today)
-    return age <= timedelta(days=held_days)
+    return age <= HELD_TIME
 
 
 def is_due(
