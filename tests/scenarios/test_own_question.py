@@ -109,22 +109,6 @@ def test_on_the_command_line_the_named_conversation_is_excluded(
     assert notes(outside.search(query, "--session", "s1")) == [NOTE]
 
 
-def test_the_hermes_tool_does_not_find_the_asking_conversation(
-    outside: Outside, memory: VaultMemory
-) -> None:
-    record_prompt(memory, session="hermes-1")
-    event = {
-        "hook_event_name": "Search",
-        "session_id": "hermes-1",
-        "prompt": "varnish of the heron boat",
-    }
-
-    text = hook(outside, "hermes", event).stdout
-
-    assert "amber varnish" in text
-    assert "I stand in the shop" not in text
-
-
 def test_a_daemon_not_restarted_after_an_update_blocks_no_search(memory: VaultMemory) -> None:
     record_prompt(memory)
 

@@ -167,6 +167,8 @@ def test_long_turns_cost_the_next_conversation_no_memory(place: Outside) -> None
 
     assert "rows the heron boat" in begun
     until(lambda: "Bergen" in learned(place))
+    # A hook that runs out of time keeps its words for the next answer.
+    hook(place, "claude-code", event("Stop", "s1", last_assistant_message="Noted."))
     until(lambda: "s3 pollen" in learned(place) and "s4 pollen" in learned(place))
 
 

@@ -38,8 +38,8 @@ _MARK = "#"
 """Stands for a number among the words"""
 LEAST_SPOKEN = 3
 """Names of digits in a row that are a number: "four four one seven" """
-_PIECES = re.compile(r"([\s,.;:!?-]+)")
-"""What is between words"""
+_GAP = r"[\s,.;:!?-]"
+"""A character between words"""
 
 
 class _Lists(NamedTuple):
@@ -203,22 +203,19 @@ def _digits() -> dict[str, str]:
     }
 
 
+@cache
+def _dictated() -> re.Pattern[str]:
+    """Return what finds names of digits in a row, as whole words."""
+    name = f"(?:{'|'.join(map(re.escape, _digits()))})"
+    row = rf"{name}(?:{_GAP}+{name}){{{LEAST_SPOKEN - 1},}}"
+    return re.compile(rf"(?:(?<={_GAP})|^){row}(?={_GAP}|\Z)")
+
+
 def with_digits(folded: str) -> str:
     """Returns a text in which three or more names of digits in a row are written as a number."""
     digits = _digits()
-    words_and_gaps = _PIECES.split(folded)
-    words = words_and_gaps[::2]
-    written: list[str] = []
-    start = 0
-    while start < len(words):
-        end = start
-        while end < len(words) and words[end] in digits:
-            end += 1
-        if end - start >= LEAST_SPOKEN:
-            written.append("".join(digits[word] for word in words[start:end]))
-        else:
-            end = max(end, start + 1)
-            written.append("".join(words_and_gaps[2 * start : 2 * end - 1]))
-        written.extend(words_and_gaps[2 * end - 1 : 2 * end])
-        start = end
-    return "".join(written)
+
+    def written(row: re.Match[str]) -> str:
+        return "".join(digits[name] for name in re.split(f"{_GAP}+", row[0]))
+
+    return _dictated().sub(written, folded)
