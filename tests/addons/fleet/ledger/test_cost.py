@@ -11,7 +11,7 @@ import apsw
 import pytest
 
 from tests.addons.fleet.ledger.books import LocalBook, PostgresBook
-from vault_memory.addons.fleet.ledger import statements
+from vault_memory.addons.fleet.ledger import ledger_statements
 from vault_memory.addons.fleet.ledger.ledger import Ledger
 from vault_memory.addons.fleet.ledger.local_file import SQLITE
 
@@ -124,7 +124,7 @@ def test_a_claim_in_sqlite_reads_a_few_rows_of_the_index(tmp_path: Path) -> None
 
         cost = cpu_milliseconds(lambda: claim(ledger), [])
         values = {"host": "north", "address": "", "seconds": 30}
-        sql = SQLITE.say(statements.CLAIM).replace("$MOST", str(MOST))
+        sql = SQLITE.say(ledger_statements.CLAIM).replace("$MOST", str(MOST))
         connection = apsw.Connection(str(book.path))
         plan = [row[3] for row in connection.execute(f"EXPLAIN QUERY PLAN {sql}", values)]
         connection.execute("UPDATE vault SET due = unixepoch() + 3600")

@@ -11,7 +11,7 @@ from datetime import UTC, datetime
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
-from vault_memory.addons.fleet.ledger import statements
+from vault_memory.addons.fleet.ledger import ledger_statements
 from vault_memory.addons.fleet.ledger.contract import (
     Holder,
     KeptOp,
@@ -61,7 +61,7 @@ class Ledger:
     def __init__(
         self,
         database: "LedgerFile | Connections",
-        dialect: statements.Dialect,
+        dialect: ledger_statements.Dialect,
         lease_seconds: float,
         clock: Clock,
     ) -> None:
@@ -112,23 +112,23 @@ class Ledger:
         Raises VaultAddedTwice when the ledger has its id, name or home, UsageError when `vault`
         is not a UUID.
         """
-        if not self._change(statements.ADD, vault=new_vault_id(vault), name=name, home=home):
+        if not self._change(ledger_statements.ADD, vault=new_vault_id(vault), name=name, home=home):
             raise VaultAddedTwice(name)
 
     def vaults(self) -> list[LedgerVault]:
         """Return all vaults by name."""
-        return [_listed_vault(row) for row in self._read(statements.ALL_VAULTS)]
+        return [_listed_vault(row) for row in self._read(ledger_statements.ALL_VAULTS)]
 
     def vault(self, name: str) -> LedgerVault:
         """Return the vault of that name or id. Raises UnknownVault."""
-        rows = self._read(statements.VAULT, vault=vault_id(name), name=name)
+        rows = self._read(ledger_statements.VAULT, vault=vault_id(name), name=name)
         if not rows:
             raise UnknownVault(name)
         return _listed_vault(rows[0])
 
     def counts(self) -> LedgerCounts:
         """Return totals."""
-        [row] = self._read(statements.COUNTS)
+        [row] = self._read(ledger_statements.COUNTS)
         return LedgerCounts(*row)
 
     def wake(self, vault: str, at: datetime) -> None:
@@ -137,7 +137,7 @@ class Ledger:
         Raises UnknownVault.
         """
         seconds = distance(at, self._clock())
-        if not self._change(statements.WAKE, durable=False, vault=vault, seconds=seconds):
+        if not self._change(ledger_statements.WAKE, durable=False, vault=vault, seconds=seconds):
             raise UnknownVault(vault)
 
     def forget(self, vault: str) -> None:
@@ -148,7 +148,7 @@ class Ledger:
         """
         with self._database.transaction() as run:
             self._lock(run, vault)
-            for statement in (statements.DROP_KEPT, statements.DROP_TOKENS):
+            for statement in (ledger_statements.DROP_KEPT, ledger_statements.DROP_TOKENS):
                 run(self._text(statement), {"vault": vault})
         self.erase_traces()
 
@@ -158,7 +158,7 @@ class Ledger:
 
     def _lock(self, run: Run, vault: str, lease: Lease | None = None) -> None:
         """Keep the row of a vault until the end of a transaction. Raises UnknownVault, LeaseLost."""
-        rows = run(self._text(statements.LOCK_VAULT), {"vault": vault})
+        rows = run(self._text(ledger_statements.LOCK_VAULT), {"vault": vault})
         if lease is not None and (not rows or rows[0][0] != lease.epoch or rows[0][1] is None):
             raise LeaseLost(lease)
         if not rows:
@@ -174,9 +174,9 @@ class Ledger:
         self._note_seen(host, address)
         # A poll of an idle host reads one row of the index, and writes nothing.
         # Fault: a negative limit of SQLite is none.
-        if most <= 0 or not self._read(statements.IS_CLAIMABLE, host=host):
+        if most <= 0 or not self._read(ledger_statements.IS_CLAIMABLE, host=host):
             return []
-        sql = self._text(statements.CLAIM).replace("$MOST", str(int(most)))
+        sql = self._text(ledger_statements.CLAIM).replace("$MOST", str(int(most)))
         values = {"host": host, "address": address, "seconds": self._stored_seconds}
         with self._database.transaction() as run:
             leases = [_lease(row) for row in run(sql, values)]
@@ -193,7 +193,7 @@ class Ledger:
         values = {"vault": vault, "host": host, "address": address, "seconds": self._stored_seconds}
         while True:
             # Fault: each request that is passed on to the holder would wait for those that write.
-            holders = self._read(statements.HOLDER, vault=vault)
+            holders = self._read(ledger_statements.HOLDER, vault=vault)
             if not holders:
                 raise UnknownVault(vault)
             holder = _holder(*holders[0])
@@ -201,7 +201,7 @@ class Ledger:
                 return holder
             with self._database.transaction() as run:
                 # Fault: another host may take it between the two statements.
-                for row in run(self._text(statements.TAKE), values):
+                for row in run(self._text(ledger_statements.TAKE), values):
                     lease = _lease(row)
                     self._add_scratches(run, [lease], host)
                     return lease
@@ -209,7 +209,7 @@ class Ledger:
     def _add_scratches(self, run: Run, leases: Sequence[Lease], host: str) -> None:
         """Note that the host may have a local copy of these vaults."""
         values = {"leases": _pairs(leases), "host": host}
-        run(self._text(statements.ADD_SCRATCHES), values)
+        run(self._text(ledger_statements.ADD_SCRATCHES), values)
 
     def renew(self, leases: Sequence[Lease]) -> set[str]:
         """Prolong leases. Return the ids of the vaults still held.
@@ -220,9 +220,9 @@ class Ledger:
             return set()
         values = {"leases": _pairs(leases), "seconds": self._stored_seconds}
         with self._database.transaction(durable=False) as run:
-            rows = run(self._text(statements.RENEW), values)
+            rows = run(self._text(ledger_statements.RENEW), values)
             for host in sorted({holder for _, holder in rows}):
-                run(self._text(statements.SEE_HOST), {"host": host})
+                run(self._text(ledger_statements.SEE_HOST), {"host": host})
         return {vault for vault, _ in rows}
 
     def give_back(self, lease: Lease, due: datetime, trouble: str = "") -> None:
@@ -238,7 +238,7 @@ class Ledger:
             "seconds": distance(due, self._clock()),
             "trouble": trouble_text(trouble),
         }
-        if not self._change(statements.GIVE_BACK, durable=False, **values):
+        if not self._change(ledger_statements.GIVE_BACK, durable=False, **values):
             raise LeaseLost(lease)
 
     # --- Acknowledged operations ---
@@ -254,12 +254,12 @@ class Ledger:
         # Fault: two hosts may keep one operation at once. The second one waits for the row of the
         # vault, and then finds the operation.
         with self._database.transaction() as run:
-            run(self._text(statements.LOCK_VAULT), values)
-            if stored := run(self._text(statements.SEQ), values):
+            run(self._text(ledger_statements.LOCK_VAULT), values)
+            if stored := run(self._text(ledger_statements.SEQ), values):
                 return int(stored[0][0])
             self._lock(run, vault, lease)
-            [(seq,)] = run(self._text(statements.NEXT_SEQ), values)
-            run(self._text(statements.KEEP), values | {"seq": seq})
+            [(seq,)] = run(self._text(ledger_statements.NEXT_SEQ), values)
+            run(self._text(ledger_statements.KEEP), values | {"seq": seq})
             return int(seq)
 
     def kept(self, lease: Lease) -> list[KeptOp]:
@@ -270,12 +270,13 @@ class Ledger:
         with self._database.transaction(durable=False) as run:
             self._lock(run, lease.vault, lease)
             return [
-                KeptOp(*row) for row in run(self._text(statements.KEPT), {"vault": lease.vault})
+                KeptOp(*row)
+                for row in run(self._text(ledger_statements.KEPT), {"vault": lease.vault})
             ]
 
     def outcome(self, lease: Lease, seq: int, outcome: bytes) -> None:
         """Note what the execution of an operation wrote, durably. Raises LeaseLost."""
-        self._write_with(lease, statements.OUTCOME, seq=seq, outcome=outcome)
+        self._write_with(lease, ledger_statements.OUTCOME, seq=seq, outcome=outcome)
 
     def folded(self, lease: Lease, until: int) -> None:
         """Remove the operations up to and including the seq `until`: the home has their effect.
@@ -283,7 +284,9 @@ class Ledger:
         Their ids are remembered for a day. Raises LeaseLost.
         """
         tombstones = {"seq": until, "seconds": float(TOMBSTONE_SECONDS)}
-        self._write_with(lease, statements.FOLDED, statements.DROP_TOMBSTONES, **tombstones)
+        self._write_with(
+            lease, ledger_statements.FOLDED, ledger_statements.DROP_TOMBSTONES, **tombstones
+        )
 
     def _write_with(self, lease: Lease, *changes: str, **values: object) -> None:
         """Run statements that the lease allows. Raises LeaseLost."""
@@ -296,7 +299,7 @@ class Ledger:
 
     def caller(self, token_hash: bytes) -> LedgerCaller | None:
         """Return what the token with this SHA-256 digest opens; None for an unknown one."""
-        for vault, text in self._read(statements.CALLER, hash=token_hash):
+        for vault, text in self._read(ledger_statements.CALLER, hash=token_hash):
             return LedgerCaller(vault, caller_of(text))
         return None
 
@@ -309,14 +312,14 @@ class Ledger:
         with self._database.transaction() as run:
             self._lock(run, vault)
             # Fault: a token that moved would open one person's notes to another.
-            if not run(self._text(statements.SET_TOKEN), values):
+            if not run(self._text(ledger_statements.SET_TOKEN), values):
                 raise TokenTaken
 
     def drop_tokens(self, vault: str) -> None:
         """Remove all tokens of a vault. Raises UnknownVault."""
         with self._database.transaction() as run:
             self._lock(run, vault)
-            run(self._text(statements.DROP_TOKENS), {"vault": vault})
+            run(self._text(ledger_statements.DROP_TOKENS), {"vault": vault})
 
     # --- Hosts ---
 
@@ -324,13 +327,13 @@ class Ledger:
         """Store that the host uses the ledger, once in `SEEN_SECONDS`."""
 
         def note() -> None:
-            self._change(statements.NOTE_HOST, durable=False, host=host, address=address)
+            self._change(ledger_statements.NOTE_HOST, durable=False, host=host, address=address)
 
         self._seen.note(host, note)
 
     def hosts(self) -> list[LedgerHost]:
         """Return the hosts of the last week, by name."""
-        rows = self._read(statements.HOSTS, seconds=float(HOST_SECONDS))
+        rows = self._read(ledger_statements.HOSTS, seconds=float(HOST_SECONDS))
         return [
             LedgerHost(name, address, _moment(seen), silent_seconds, bool(draining), leases)
             for name, address, seen, silent_seconds, draining, leases in rows
@@ -338,33 +341,33 @@ class Ledger:
 
     def set_draining(self, host: str, draining: bool) -> None:
         """Ask a host to give back its vaults and to claim no others, or to claim again."""
-        self._change(statements.SET_DRAINING, host=host, draining=int(draining))
+        self._change(ledger_statements.SET_DRAINING, host=host, draining=int(draining))
 
     def draining(self, host: str) -> bool:
         """Return whether the host was asked to give back its vaults."""
-        return bool(self._read(statements.DRAINING, host=host))
+        return bool(self._read(ledger_statements.DRAINING, host=host))
 
     # --- Scratch ---
 
     def scratches(self, vault: str) -> list[str]:
         """Return the hosts that may have a local copy of the vault: each that leased it."""
-        return [host for (host,) in self._read(statements.SCRATCHES, vault=vault)]
+        return [host for (host,) in self._read(ledger_statements.SCRATCHES, vault=vault)]
 
     def ask_to_erase(self, vault: str) -> None:
         """Ask each host that may have a local copy of the vault to erase it."""
-        self._change(statements.ASK_TO_ERASE, vault=vault)
+        self._change(ledger_statements.ASK_TO_ERASE, vault=vault)
 
     def to_erase(self, host: str) -> list[str]:
         """Return the ids of the vaults whose local copy the host was asked to erase."""
-        return [vault for (vault,) in self._read(statements.TO_ERASE, host=host)]
+        return [vault for (vault,) in self._read(ledger_statements.TO_ERASE, host=host)]
 
     def erased(self, vault: str, host: str) -> None:
         """Note that the host has no local copy of the vault."""
-        self._change(statements.ERASED, vault=vault, host=host)
+        self._change(ledger_statements.ERASED, vault=vault, host=host)
 
 
 @lru_cache
-def _text(dialect: statements.Dialect, statement: str) -> str:
+def _text(dialect: ledger_statements.Dialect, statement: str) -> str:
     return dialect.say(statement)
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from vault_memory import places
-from vault_memory.addons.fleet.ledger import statements
+from vault_memory.addons.fleet.ledger import ledger_statements
 from vault_memory.addons.fleet.ledger.ledger_errors import (
     LedgerAway,
     LedgerMissing,
@@ -50,7 +50,7 @@ REPLACED = "its file was moved or replaced, and this process has to be started a
 
 LOG = "the write-ahead log of the ledger"
 
-SQLITE = statements.Dialect(
+SQLITE = ledger_statements.Dialect(
     now="unixepoch('subsec')",
     least="min",
     greatest="max",
@@ -62,7 +62,7 @@ SQLITE = statements.Dialect(
 def _make_tables(connection: Connection) -> None:
     connection.execute("CREATE TABLE ledger(fleet TEXT NOT NULL, secret TEXT NOT NULL)")
     connection.execute("INSERT INTO ledger VALUES (?, ?)", (new_fleet(), new_secret()))
-    connection.execute(SQLITE.say(statements.TABLES))
+    connection.execute(SQLITE.say(ledger_statements.TABLES))
 
 
 STEPS: tuple[Migration, ...] = (_make_tables,)

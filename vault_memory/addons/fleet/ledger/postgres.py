@@ -7,14 +7,14 @@ out.
 
 from psycopg import Connection
 
-from vault_memory.addons.fleet.ledger import statements
+from vault_memory.addons.fleet.ledger import ledger_statements
 from vault_memory.addons.fleet.ledger.contract import LEASE_SECONDS
 from vault_memory.addons.fleet.ledger.ledger import Ledger
 from vault_memory.addons.fleet.ledger.ledger_errors import LedgerMissing, LedgerTooNew
 from vault_memory.addons.fleet.ledger.ledger_rows import Clock, new_fleet, new_secret, utc_now
 from vault_memory.addons.fleet.ledger.postgres_connections import SCHEMA, Connections, with_password
 
-POSTGRES = statements.Dialect(
+POSTGRES = ledger_statements.Dialect(
     now="extract(epoch FROM now())::float8",
     least="least",
     greatest="greatest",
@@ -36,7 +36,7 @@ TABLES = f"""
         fleet text NOT NULL,
         secret text NOT NULL,
         format bigint NOT NULL);
-    {statements.TABLES}
+    {ledger_statements.TABLES}
 """
 STEPS = (TABLES,)
 """The migrations. The number of applied steps is the format of a ledger"""
