@@ -28,6 +28,7 @@ else:
     as_of = lazy_module("vault_memory.context.past.as_of")
     policy_tables = lazy_module("vault_memory.models.llm.policy_tables")
     secret_masks = lazy_module("vault_memory.rules.learning.policy.secret_masks")
+
 PURPOSES: tuple[Purpose, ...] = get_args(Purpose)
 
 

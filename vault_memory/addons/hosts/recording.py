@@ -58,32 +58,37 @@ def turns_of(
 
     `before` are the recorded turns up to this moment; None where they cannot be read.
     """
-    match event.kind:
-        case "prompt":
-            texts = {PERSON: event.prompt}
-        case "turn":
-            texts = {PERSON: event.prompt, BOT: event.reply}
-        case "answer":
-            texts = {BOT: event.reply.strip()}
-        case _:
-            texts = {}
     of_session = [turn for turn in before or () if turn.session == event.session]
     turns: list[EventTurn] = []
     ts = now.isoformat()
     # Fault: two prompts of the same words are two, where turns between them cannot be seen.
     first = "" if before is not None else ts
     prompt = _unanswered_prompt(event, caller, of_session) if event.kind == "turn" else None
-    for role, text in texts.items():
+    for role, text in _texts_of(event).items():
         if not text.strip() or (role == PERSON and prompt):
             continue
         text = _beginning(text)
         id_ = _id_of(event, caller, role, text, [prompt] if prompt else of_session, first)
         if any(turn.id == id_ for turn in of_session):
             continue
-        turns.append(EventTurn(id_, ts, role, text))
+        new_turn = EventTurn(id_, ts, role, text)
+        turns.append(new_turn)
         # The answer of an event follows its prompt.
-        of_session.append(_turn(event, caller, turns[-1]))
+        of_session.append(_turn(event, caller, new_turn))
     return turns
+
+
+def _texts_of(event: Event) -> dict[str, str]:
+    """Return what an event says, by the role of who says it."""
+    match event.kind:
+        case "prompt":
+            return {PERSON: event.prompt}
+        case "turn":
+            return {PERSON: event.prompt, BOT: event.reply}
+        case "answer":
+            return {BOT: event.reply.strip()}
+        case _:
+            return {}
 
 
 def _unanswered_prompt(
@@ -93,19 +98,22 @@ def _unanswered_prompt(
     # Fault: a host hands a turn over in the background, and the next prompt may be recorded before
     # it. The id that follows from the turn before would be another one.
     text = _beginning(event.prompt)
-    answers = [turn for turn in of_session if turn.role == BOT]
     for prompt in reversed(of_session):
         if _is_prompt(prompt, event, caller, text):
-            ids = {_id_of(event, caller, BOT, turn.text, [prompt], "") for turn in answers}
-            if ids.isdisjoint(turn.id for turn in answers):
+            is_answered = any(
+                turn.role == BOT and turn.id == _id_of(event, caller, BOT, turn.text, [prompt], "")
+                for turn in of_session
+            )
+            if not is_answered:
                 return prompt
     return None
 
 
 def _is_prompt(turn: "Turn", event: Event, caller: "Caller", text: str) -> bool:
     speaker = (turn.role, turn.user, turn.is_automated)
-    same = speaker == (PERSON, caller.user, event.is_automated)
-    return same and secret_masks.is_same(turn.text, text)
+    if speaker != (PERSON, caller.user, event.is_automated):
+        return False
+    return secret_masks.is_same(turn.text, text)
 
 
 def _beginning(text: str) -> str:

@@ -158,11 +158,7 @@ class Ledger:
 
     def _lock(self, run: Run, vault: str, lease: Lease | None = None) -> None:
         """Keep the row of a vault until the end of a transaction. Raises UnknownVault, LeaseLost."""
-        rows = run(self._text(ledger_statements.LOCK_VAULT), {"vault": vault})
-        if lease is not None and (not rows or rows[0][0] != lease.epoch or rows[0][1] is None):
-            raise LeaseLost(lease)
-        if not rows:
-            raise UnknownVault(vault)
+        _check_vault(run(self._text(ledger_statements.LOCK_VAULT), {"vault": vault}), vault, lease)
 
     # --- Leases ---
 
@@ -176,7 +172,7 @@ class Ledger:
         # Fault: a negative limit of SQLite is none.
         if most <= 0 or not self._read(ledger_statements.IS_CLAIMABLE, host=host):
             return []
-        sql = self._text(ledger_statements.CLAIM).replace("$MOST", str(int(most)))
+        sql = self._text(ledger_statements.CLAIM).replace("$MOST", str(most))
         values = {"host": host, "address": address, "seconds": self._stored_seconds}
         with self._database.transaction() as run:
             leases = [_lease(row) for row in run(sql, values)]
@@ -254,10 +250,10 @@ class Ledger:
         # Fault: two hosts may keep one operation at once. The second one waits for the row of the
         # vault, and then finds the operation.
         with self._database.transaction() as run:
-            run(self._text(ledger_statements.LOCK_VAULT), values)
+            rows = run(self._text(ledger_statements.LOCK_VAULT), values)
             if stored := run(self._text(ledger_statements.SEQ), values):
                 return int(stored[0][0])
-            self._lock(run, vault, lease)
+            _check_vault(rows, vault, lease)
             [(seq,)] = run(self._text(ledger_statements.NEXT_SEQ), values)
             run(self._text(ledger_statements.KEEP), values | {"seq": seq})
             return int(seq)
@@ -369,6 +365,14 @@ class Ledger:
 @lru_cache
 def _text(dialect: ledger_statements.Dialect, statement: str) -> str:
     return dialect.say(statement)
+
+
+def _check_vault(rows: list[Any], vault: str, lease: Lease | None) -> None:
+    """Check the row of `LOCK_VAULT`. Raises UnknownVault, LeaseLost."""
+    if lease is not None and rows != [(lease.epoch,)]:
+        raise LeaseLost(lease)
+    if not rows:
+        raise UnknownVault(vault)
 
 
 def _pairs(leases: Sequence[Lease]) -> str:

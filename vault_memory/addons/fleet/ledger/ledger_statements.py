@@ -117,7 +117,10 @@ WAKE = """
     RETURNING id
 """
 
-LOCK_VAULT = "SELECT epoch, holder FROM vault WHERE id = :vault{locked}"
+# The epoch of a current lease, else NULL.
+LOCK_VAULT = """
+    SELECT CASE WHEN holder IS NOT NULL THEN epoch END FROM vault WHERE id = :vault{locked}
+"""
 
 # --- Leases ---
 
