@@ -30,6 +30,10 @@ TELLS = "TESTS_WARM_TELLS"
 """In the environment: the number of an open file that is told the number of the process"""
 HIDES = "TESTS_WARM_HIDES"
 """In the environment: the name of a package that is not installed for this process"""
+PATIENT = "TESTS_WARM_PATIENT"
+"""In the environment: seconds for which a hook waits for the process beside it, and which has all the time that a
+busy computer needs"""
+PATIENT_SECONDS = 240.0
 CLIENT = Path(__file__).with_name("warm_client.py")
 NOT_LOADED = (
     "vault_memory.__main__",
@@ -168,6 +172,8 @@ def _become(
         os.environ.update(one.split("=", 1) for one in environment)
         if hidden := os.environ.pop(HIDES, ""):
             sys.modules[hidden] = None  # type: ignore[assignment]
+        if seconds := os.environ.pop(PATIENT, ""):
+            _give_hooks_time(float(seconds))
         sys.argv = ["vault-memory", *arguments]
         from vault_memory.cli import main
 
@@ -181,6 +187,14 @@ def _become(
         with contextlib.suppress(OSError, ValueError):
             sys.stdout.flush()
         os._exit(code)
+
+
+def _give_hooks_time(waits: float) -> None:
+    from vault_memory.addons.hosts import hook_command
+    from vault_memory.cli import quick_start
+
+    hook_command.HOOK_SECONDS = quick_start.HOOK_SECONDS = PATIENT_SECONDS
+    hook_command.WAIT_SECONDS = waits
 
 
 if __name__ == "__main__":

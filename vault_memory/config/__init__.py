@@ -47,7 +47,6 @@ logger = Logger(__name__)
 __all__ = [
     "ENVIRONMENT_PREFIX",
     "LOOPBACK_HOSTS",
-    "MAY_BE_ZERO",
     "RESERVED",
     "SECTIONS",
     "BrainSettings",
@@ -97,8 +96,8 @@ RESERVED = frozenset(
 )
 """Variables with the prefix that are not settings: paths, secrets, marks of jobs, test servers"""
 
-MAY_BE_ZERO = frozenset(
-    {
+RANGES = dict.fromkeys(
+    (
         "audit_days",
         "auto_load_dated_days",
         "dimensions",
@@ -107,12 +106,10 @@ MAY_BE_ZERO = frozenset(
         "memory_mb",
         "memory_retention_days",
         "transcript_days",
-    }
-)
-"""Numbers for which 0 means none or no limit; every other number is above 0"""
-
-RANGES = {"monthly_tokens": (0, 10**12), "purge_days": (0, 36_500)}
-"""Numbers between two bounds, which are allowed, too"""
+    ),
+    (0, 10**9),
+) | {"monthly_tokens": (0, 10**12), "purge_days": (0, 36_500)}
+"""Numbers between two bounds, which are allowed, too; every other number is above 0"""
 
 RENAMED = {"recall.whole_memory_chars": "memory_budget"}
 """Earlier name of a key → its name now; both work, but not together"""
@@ -369,13 +366,12 @@ def _check_value(name: str, value: object) -> str:
     """Return what is wrong with the value of a key; empty when it is valid."""
     if isinstance(value, bool):
         return ""
-    if isinstance(value, int | float) and name in RANGES:
-        lowest, highest = RANGES[name]
-        is_valid = lowest <= value <= highest
-        return "" if is_valid else f"Expected a number from {lowest} to {highest}"
     if isinstance(value, int | float):
-        is_valid = name in MAY_BE_ZERO or 0 < value < 1e9
-        return "" if is_valid else "Expected a number above 0"
+        if name in RANGES:
+            lowest, highest = RANGES[name]
+            is_valid = lowest <= value <= highest
+            return "" if is_valid else f"Expected a number from {lowest} to {highest}"
+        return "" if 0 < value < 1e9 else "Expected a number above 0"
     if isinstance(value, str) and name in _CHECKS:
         return _CHECKS[name](value)
     return ""

@@ -120,10 +120,13 @@ class LearningCalls:
         judged once by all processes.
         """
         config = self.vault.config
-        if not (config.learning.at_once and config.sleep_cycle.enabled):
-            return []
         sessions = self._conversations.sessions.unjudged()
-        return self._runner(None).commit_at_once(sessions) if sessions else []
+        if not (sessions and config.learning.at_once and config.sleep_cycle.enabled):
+            return []
+        outcomes = self._runner(None).commit_at_once(sessions)
+        # Fault: what another process recorded meanwhile, which found the lock taken, would wait
+        # for the next turn. So the one that held the lock looks again.
+        return outcomes and outcomes + self.commit_at_once()
 
     def commit_before(
         self, session: str | None, scopes: Sequence[str], now: datetime | None = None

@@ -21,7 +21,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from tests.scenarios.outside import Outside, at
-from tests.warm import program
+from tests.warm import PATIENT, PATIENT_SECONDS, program
 from vault_memory import VaultMemory
 from vault_memory.addons.hosts import programs
 from vault_memory.addons.hosts.hook_command import run
@@ -47,9 +47,18 @@ def payload(host: str, event: str, **changes: Any) -> dict[str, Any]:
 
 
 def hook(
-    outside: Outside, host: str, said: object, *options: str, **environment: str
+    outside: Outside,
+    host: str,
+    said: object,
+    *options: str,
+    waits: float = PATIENT_SECONDS / 2,
+    **environment: str,
 ) -> subprocess.CompletedProcess[str]:
-    """One call, which must end with 0."""
+    """One call, which must end with 0.
+
+    It has the time that a busy computer needs, and `waits` seconds for the process that goes on without it.
+    """
+    environment[PATIENT] = str(waits)
     text = said if isinstance(said, bytes) else json.dumps(said).encode()
     done = subprocess.run(
         [*program(), "hook", host, "--vault", str(outside.vault), "--user", "mira", *options],
@@ -57,7 +66,7 @@ def hook(
         env=outside.environment | environment,
         cwd=outside.home,
         capture_output=True,
-        timeout=60,
+        timeout=2 * PATIENT_SECONDS,
     )
     assert done.returncode == 0, done.stderr
     return subprocess.CompletedProcess(done.args, 0, done.stdout.decode(), done.stderr.decode())

@@ -16,6 +16,8 @@ import pytest
 from tests.addons.hosts.test_hook import PAYLOADS, hook, turns
 from tests.scenarios.outside import PROGRAM, Outside, until
 from vault_memory import VaultMemory
+from vault_memory.conversations import sessions
+from vault_memory.learning.policy import at_once
 
 MINE = "Users/mira/wren/config/USER.md"
 SAID = {
@@ -40,9 +42,9 @@ def say(place: Outside, text: str, session: str = "s1", host: str = "claude-code
     hook(place, host, event("Stop", session, last_assistant_message="Noted."))
 
 
-def block(place: Outside, session: str = "s2") -> str:
+def block(place: Outside, session: str = "s2", **more: Any) -> str:
     """What the model of another conversation is given at its start."""
-    return hook(place, "claude-code", event("SessionStart", session)).stdout
+    return hook(place, "claude-code", event("SessionStart", session), **more).stdout
 
 
 def learned(place: Outside) -> str:
@@ -105,6 +107,8 @@ def test_hermes_has_its_request_learned_with_the_turn(place: Outside) -> None:
 BOT = """
 import os, signal
 from vault_memory import VaultMemory
+from vault_memory.conversations import sessions
+from vault_memory.learning.policy import at_once
 
 memory = VaultMemory.open({vault!r})
 memory.record_turn(session="s1", role="user", user="mira", text={text!r})
@@ -112,8 +116,8 @@ os.kill(os.getpid(), signal.SIGKILL)
 """
 
 
-def by_command(place: Outside, text: str) -> None:
-    said = ("--user", "mira", "--session", "s1", "--role", "user", text)
+def by_command(place: Outside, text: str, session: str = "s1") -> None:
+    said = ("--user", "mira", "--session", session, "--role", "user", text)
     place.ok("record", *said)
 
 
@@ -163,12 +167,10 @@ def test_long_turns_cost_the_next_conversation_no_memory(place: Outside) -> None
         hook(place, "claude-code", event("UserPromptSubmit", session, prompt=pasted))
     hook(place, "claude-code", event("UserPromptSubmit", "s1", prompt=SAID["Bergen"]))
 
-    begun = block(place)
+    begun = block(place, waits=0.1)
 
     assert "rows the heron boat" in begun
     until(lambda: "Bergen" in learned(place))
-    # A hook that runs out of time keeps its words for the next answer.
-    hook(place, "claude-code", event("Stop", "s1", last_assistant_message="Noted."))
     until(lambda: "s3 pollen" in learned(place) and "s4 pollen" in learned(place))
 
 
@@ -180,7 +182,7 @@ def test_a_process_that_holds_a_lock_costs_no_conversation_its_block(
     file = place.state / lock
     with file.open("a") as held:
         fcntl.flock(held, fcntl.LOCK_EX)
-        assert "rows the heron boat" in block(place)
+        assert "rows the heron boat" in block(place, waits=0.1)
 
     assert "Bergen" in block(place, "s3")
 
@@ -238,6 +240,30 @@ def test_a_turn_is_judged_once_by_all_processes(place: Outside) -> None:
     assert outcome["gathered"] == 1
 
 
+def test_what_is_recorded_while_another_process_judges_is_judged_by_it(
+    place: Outside, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sessions, "JUDGING_SECONDS", 0.0)
+    commit = at_once.commit_at_once
+    said = iter([SAID["Bergen"]])
+
+    def interrupted(*arguments: Any, **options: Any) -> Any:
+        for text in said:
+            by_command(place, text, session="s3")
+            with VaultMemory.open(place.vault, environment=place.environment) as other:
+                assert other.learning.commit_at_once() == []
+        return commit(*arguments, **options)
+
+    by_command(place, SAID["walnuts"])
+    with VaultMemory.open(place.vault, environment=place.environment) as memory:
+        monkeypatch.setattr(at_once, "commit_at_once", interrupted)
+        memory.learning.commit_at_once()
+        assert memory.conversations.sessions.unjudged() == []
+
+    assert "walnuts" in learned(place)
+    assert "Bergen" in learned(place)
+
+
 def test_the_rest_is_learned_when_another_conversation_begins(place: Outside) -> None:
     """A reflection of the first conversation needs no night: its end is the beginning of the next."""
     say(place, "My dentist is called Dr. Hansen and works in Bergen.")
@@ -260,8 +286,8 @@ def test_beside_a_daemon_the_rest_is_learned_when_another_conversation_begins(
         say(place, "My dentist is called Dr. Hansen and works in Bergen.")
         say(place, "Which varnish is best?", session="s2")
         with VaultMemory.open(place.vault, environment=place.environment) as memory:
-            sessions = memory.conversations.sessions
-            until(lambda: sessions.ended() and not sessions.unlearned())
+            own = memory.conversations.sessions
+            until(lambda: own.ended() and not own.unlearned())
 
 
 def test_a_conversation_ends_after_ten_minutes_of_silence(place: Outside) -> None:
